@@ -1,0 +1,43 @@
+"""The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
+
+load("@drydock_system//:config.bzl", "HAVE_LIBFABRIC")
+
+_WARNINGS = [
+    "-Wall",
+    "-Wextra",
+    "-Wshadow",
+    "-Wnon-virtual-dtor",
+    "-Woverloaded-virtual",
+    "-Wunused",
+    "-Wvla",
+    "-Werror",
+]
+
+# Turned on by every package that holds C++ (the first needs Clang, and does nothing with GCC).
+FEATURES = ["layering_check"]
+
+def _with_warnings(kwargs):
+    kwargs["copts"] = _WARNINGS + kwargs.get("copts", [])
+    return kwargs
+
+def dd_cc_library(**kwargs):
+    native.cc_library(**_with_warnings(kwargs))
+
+def dd_cc_binary(**kwargs):
+    native.cc_binary(**_with_warnings(kwargs))
+
+def dd_cc_test(size = "small", deps = [], **kwargs):
+    """A GoogleTest test; the main function comes with it."""
+    native.cc_test(size = size, deps = deps + ["@com_google_googletest//:gtest_main"], **_with_warnings(kwargs))
+
+def dd_cc_benchmark(deps = [], **kwargs):
+    """A Google Benchmark binary, run by hand: `./bazelw run --config=opt //testing/benchmarks:NAME`."""
+    native.cc_binary(
+        testonly = True,
+        deps = deps + ["@com_github_google_benchmark//:benchmark"],
+        **_with_warnings(kwargs)
+    )
+
+def if_libfabric(value, otherwise = []):
+    """`value` where libfabric was found, for the few targets that work without it too."""
+    return value if HAVE_LIBFABRIC else otherwise

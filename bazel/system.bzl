@@ -1,0 +1,201 @@
+"""Libraries that come from the machine's packages, required ones and optional ones.
+
+Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
+Optional (libfabric, hwloc, CUDA): searched in this order: the environment override, the EFA installer's prefix,
+pkg-config, system paths. Where one is absent its target is marked incompatible, so that Bazel skips everything
+that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose.
+"""
+
+# Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
+_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME"]
+
+_LIBRARY = """cc_library(
+    name = "{name}",
+    hdrs = {hdrs},
+    includes = {includes},
+    linkopts = {linkopts},
+    target_compatible_with = {compatible},
+    visibility = ["//visibility:public"],
+)
+"""
+
+def _library(name, linkopts, include = "", compatible = True):
+    return _LIBRARY.format(
+        name = name,
+        hdrs = "glob([\"%s/**\"])" % include if include else "[]",
+        includes = repr([include] if include else []),
+        linkopts = repr(linkopts),
+        compatible = repr([] if compatible else ["@platforms//:incompatible"]),
+    )
+
+def _pkg_config(ctx, *args):
+    if not ctx.which("pkg-config"):
+        return None
+    result = ctx.execute(["pkg-config"] + list(args))
+    return result.stdout.strip() if result.return_code == 0 else None
+
+def _static(option):
+    # Archives, not shared objects: test binaries and apps then run on a machine that lacks Abseil.
+    return "-l:lib%s.a" % option[2:] if option.startswith("-labsl_") else option
+
+# ---- required ----
+
+def _packaged_libraries_impl(ctx):
+    ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
+    builds = {}
+    for label, module in ctx.attr.targets.items():
+        package, name = label.split(":")
+        libs = _pkg_config(ctx, "--libs", module)
+        if libs == None:
+            fail("pkg-config does not know '%s': run ./bazelw, which installs the package %s" % (module, ctx.attr.package))
+        options = [_static(option) for option in libs.split(" ") if option]
+        builds[package] = builds.get(package, "") + _library(name, options)
+    for package, text in builds.items():
+        ctx.file((package + "/" if package else "") + "BUILD", text)
+
+_packaged_libraries = repository_rule(
+    implementation = _packaged_libraries_impl,
+    local = True,
+    environ = _ENVIRON,
+    attrs = {
+        "package": attr.string(mandatory = True, doc = "Debian package, for the message when it is missing."),
+        "targets": attr.string_dict(doc = "Label in this repository -> pkg-config module."),
+    },
+)
+
+# ---- optional ----
+
+def _override(ctx, variables):
+    for variable in variables:
+        if ctx.os.environ.get(variable):
+            return ctx.os.environ[variable]
+    return None
+
+def _library_folder(ctx, prefix):
+    for folder in ["lib", "lib64", "lib/x86_64-linux-gnu", "lib/aarch64-linux-gnu"]:
+        for suffix in [".so", ".a"]:
+            found = ctx.path("%s/%s/lib%s%s" % (prefix, folder, ctx.attr.library, suffix))
+            if found.exists:
+                return str(found.dirname)
+    return None
+
+def _from_prefix(ctx, prefix):
+    """Returns (link options, include folder) for an installation under `prefix`, or None."""
+    header = ctx.path("%s/include/%s" % (prefix, ctx.attr.header))
+    folder = _library_folder(ctx, prefix)
+    if not header.exists or not folder:
+        return None
+    if prefix == "/usr":
+        return ["-l" + ctx.attr.library], ""
+    ctx.symlink("%s/include" % prefix, "include")
+    return ["-L" + folder, "-Wl,-rpath," + folder, "-l" + ctx.attr.library], "include"
+
+def _search(ctx):
+    override = _override(ctx, ctx.attr.overrides)
+    if override:
+        found = None if override == "none" else _from_prefix(ctx, override)
+        if not found and override != "none":
+            fail("%s=%s holds no include/%s with lib%s" % (ctx.attr.overrides[0], override, ctx.attr.header, ctx.attr.library))
+        return found
+    prefixes = list(ctx.attr.prefixes)
+    prefix = _pkg_config(ctx, "--variable=prefix", ctx.attr.module) if ctx.attr.module else None
+    for candidate in prefixes + ([prefix] if prefix else []) + ["/usr", "/usr/local"]:
+        found = _from_prefix(ctx, candidate)
+        if found:
+            return found
+    return None
+
+def _optional_library_impl(ctx):
+    ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
+    found = _search(ctx)
+    linkopts, include = found if found else ([], "")
+    ctx.file("BUILD", _library(ctx.name, linkopts, include, compatible = bool(found)))
+    ctx.file("config.bzl", "HAVE = %r\n" % bool(found))
+
+_optional_library = repository_rule(
+    implementation = _optional_library_impl,
+    local = True,
+    environ = _ENVIRON,
+    attrs = {
+        "header": attr.string(mandatory = True, doc = "A header that proves the installation, below include/."),
+        "library": attr.string(mandatory = True, doc = "Name after -l."),
+        "module": attr.string(doc = "pkg-config module."),
+        "overrides": attr.string_list(doc = "Environment variables that name a prefix, or 'none' to do without."),
+        "prefixes": attr.string_list(doc = "Prefixes searched before pkg-config."),
+    },
+)
+
+_CONFIG = """load("@libfabric//:config.bzl", _libfabric = "HAVE")
+load("@hwloc//:config.bzl", _hwloc = "HAVE")
+load("@cuda//:config.bzl", _cuda = "HAVE")
+
+HAVE_LIBFABRIC = _libfabric
+HAVE_HWLOC = _hwloc
+HAVE_CUDA = _cuda
+"""
+
+def _config_impl(ctx):
+    ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
+    ctx.file("BUILD", "")
+    ctx.file("config.bzl", _CONFIG)
+
+_config = repository_rule(implementation = _config_impl, local = True)
+
+_ABSL = {
+    "algorithm": ["container"],
+    "base": ["core_headers"],
+    "cleanup": ["cleanup"],
+    "container": ["flat_hash_map", "flat_hash_set", "inlined_vector"],
+    "flags": ["flag", "reflection"],
+    "numeric": ["int128"],
+    "status": ["status", "statusor"],
+    "strings": ["strings", "str_format"],
+    "time": ["time"],
+    "types": ["span"],
+}
+
+# Bazel's target -> pkg-config's module, where the names differ.
+_ABSL_MODULES = {
+    "algorithm:container": "absl_algorithm_container",
+    "flags:flag": "absl_flags",
+    "flags:reflection": "absl_flags_reflection",
+}
+
+def _absl_targets():
+    targets = {}
+    for package, names in _ABSL.items():
+        for name in names:
+            targets["absl/%s:%s" % (package, name)] = _ABSL_MODULES.get("%s:%s" % (package, name), "absl_" + name)
+    return targets
+
+def optional_libraries():
+    """Declares @libfabric, @hwloc, @cuda and @drydock_system."""
+    _optional_library(
+        name = "libfabric",
+        header = "rdma/fabric.h",
+        library = "fabric",
+        module = "libfabric",
+        overrides = ["DRYDOCK_LIBFABRIC"],
+        prefixes = ["/opt/amazon/efa"],
+    )
+    _optional_library(name = "hwloc", header = "hwloc.h", library = "hwloc", module = "hwloc", overrides = ["DRYDOCK_HWLOC"])
+    _optional_library(
+        name = "cuda",
+        header = "cuda.h",
+        library = "cudart_static",
+        overrides = ["DRYDOCK_CUDA", "CUDA_HOME"],
+        prefixes = ["/usr/local/cuda"],
+    )
+    _config(name = "drydock_system")
+
+def system_libraries():
+    """Declares every outside library, for a WORKSPACE that must load with no network."""
+    _packaged_libraries(name = "com_google_absl", package = "libabsl-dev", targets = _absl_targets())
+    _packaged_libraries(
+        name = "com_google_googletest",
+        package = "libgmock-dev",
+        targets = {":gtest": "gmock", ":gtest_main": "gmock_main"},
+    )
+    _packaged_libraries(name = "com_github_google_benchmark", package = "libbenchmark-dev", targets = {":benchmark": "benchmark"})
+    _packaged_libraries(name = "nlohmann_json", package = "nlohmann-json3-dev", targets = {":json": "nlohmann_json"})
+    optional_libraries()

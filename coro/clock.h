@@ -1,0 +1,31 @@
+// The clock that a loop runs on. Whoever creates the loop chooses it.
+//
+// Ownership: a clock outlives every loop that uses it. Threads: one clock belongs to one thread.
+// Blocking: only WaitUntil may block.
+
+#ifndef CORO_CLOCK_H_
+#define CORO_CLOCK_H_
+
+#include "coro/time.h"
+
+namespace coro {
+
+class Clock {
+ public:
+  virtual ~Clock() = default;
+
+  // The current time; never decreases between two calls. Does not start at zero, so that a Time{} left unset shows.
+  virtual Time Now() const = 0;
+
+  // Lets time pass when there is nothing else to do. Returns true at `deadline` or earlier (something may have
+  // happened: look again), and false at once when nothing can ever happen, that is when `deadline` is kNever and
+  // this clock knows of no event of its own.
+  virtual bool WaitUntil(Time deadline) = 0;
+
+  // True when time passes only through WaitUntil, so that an idle loop must call it instead of polling on.
+  virtual bool IsVirtual() const = 0;
+};
+
+}  // namespace coro
+
+#endif  // CORO_CLOCK_H_

@@ -1,0 +1,82 @@
+// GCC 12 destroys some temporaries of a co_await expression twice. Several rules of docs/errors.md exist only for
+// that; this test fails when the compiler changes, in either direction, so that the rules can follow.
+
+#include <coroutine>
+#include <optional>
+
+#include "coro/event_loop.h"
+#include "coro/task.h"
+#include "coro/virtual_clock.h"
+#include "gtest/gtest.h"
+
+namespace coro {
+namespace {
+
+#if defined(__GNUC__) && !defined(__clang__) && __GNUC__ <= 12
+constexpr bool kDestroysAggregatesTwice = true;
+#else
+constexpr bool kDestroysAggregatesTwice = false;
+#endif
+
+// Counts its living copies, and touches no memory when it is destroyed once too often.
+class Counted {
+ public:
+  explicit Counted(int& alive) : alive_(&alive) { ++*alive_; }
+  Counted(const Counted& other) : alive_(other.alive_) { ++*alive_; }
+  ~Counted() { --*alive_; }
+
+ private:
+  int* alive_;
+};
+
+struct Aggregate {
+  Counted member;
+};
+
+class WithConstructor {
+ public:
+  explicit WithConstructor(Counted member) : member_(member) {}
+
+ private:
+  Counted member_;
+};
+
+template <typename T>
+Task<void> Use(const T&) {
+  co_return;
+}
+
+template <typename T>
+int AliveAfter(T task) {
+  VirtualClock clock;
+  EventLoop loop(clock);
+  EXPECT_TRUE(loop.Run(std::move(task)).ok());
+  return 0;
+}
+
+TEST(CompilerProbeTest, AggregateTemporaryInAwaitExpression) {
+  int alive = 0;
+  auto main = [&alive]() -> Task<void> { co_await Use(Aggregate{.member = Counted(alive)}); };
+  AliveAfter(main());
+  EXPECT_EQ(alive < 0, kDestroysAggregatesTwice) << alive;
+}
+
+TEST(CompilerProbeTest, TemporaryWithAConstructorIsSafe) {
+  int alive = 0;
+  auto main = [&alive]() -> Task<void> { co_await Use(WithConstructor(Counted(alive))); };
+  AliveAfter(main());
+  EXPECT_EQ(alive, 0);
+}
+
+TEST(CompilerProbeTest, NamedAggregateIsSafe) {
+  int alive = 0;
+  auto main = [&alive]() -> Task<void> {
+    const Aggregate named{.member = Counted(alive)};
+    co_await Use(named);
+  };
+  AliveAfter(main());
+  EXPECT_EQ(alive, 0);
+}
+
+}  // namespace
+}  // namespace coro

@@ -1,0 +1,209 @@
+#include "coro/event_loop.h"
+
+#include <chrono>
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coro/sleep.h"
+#include "coro/steady_clock.h"
+#include "coro/virtual_clock.h"
+#include "coro/wait_list.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace coro {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::IsOkAndHolds;
+using ::testing_matchers::StatusIs;
+
+class EventLoopTest : public ::testing::Test {
+ protected:
+  VirtualClock clock_;
+  EventLoop loop_{clock_};
+  std::vector<std::string> log_;
+};
+
+TEST_F(EventLoopTest, RunReturnsTheTasksOwnStatus) {
+  auto fail = []() -> Task<absl::Status> { co_return absl::NotFoundError("no such page"); };
+  EXPECT_THAT(loop_.Run(fail()), StatusIs(absl::StatusCode::kNotFound, "no such page"));
+  auto value = []() -> Task<absl::StatusOr<int>> { co_return 3; };
+  EXPECT_THAT(loop_.Run(value()), IsOkAndHolds(3));
+  auto nothing = []() -> Task<void> { co_return; };
+  EXPECT_THAT(loop_.Run(nothing()), IsOk());
+}
+
+TEST_F(EventLoopTest, SleepTakesVirtualTimeOnly) {
+  auto day = [this]() -> Task<Duration> {
+    const Time start = clock_.Now();
+    co_await Sleep(24h);
+    co_return clock_.Now() - start;
+  };
+  EXPECT_THAT(loop_.Run(day()), IsOkAndHolds(Duration(24h)));
+}
+
+TEST_F(EventLoopTest, SleepOfZeroStillLetsATurnPass) {
+  auto main = [this]() -> Task<void> {
+    const Time start = clock_.Now();
+    co_await Sleep(0ns);
+    co_await Sleep(-5ns);
+    EXPECT_EQ(clock_.Now(), start);
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
+Task<void> Record(std::vector<std::string>& log, std::string name, int times) {
+  for (int i = 0; i < times; ++i) {
+    log.push_back(name + std::to_string(i));
+    co_await Yield();
+  }
+}
+
+// Two coroutines that yield take turns: the fairness that the loop promises.
+TEST_F(EventLoopTest, YieldingCoroutinesAlternate) {
+  auto main = [this]() -> Task<void> {
+    Task<void> other = Record(log_, "b", 3);
+    Task<void>::Awaiter running = std::move(other).operator co_await();
+    EXPECT_FALSE(running.await_ready());
+    co_await Record(log_, "a", 3);
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  EXPECT_THAT(log_, ElementsAre("b0", "a0", "b1", "a1", "b2", "a2"));
+}
+
+// Counts polls; wakes `waiters` once, at the poll with the given number.
+class CountingSelector : public Selector {
+ public:
+  explicit CountingSelector(int wake_at) : wake_at_(wake_at) {}
+
+  std::size_t Poll(std::size_t) override {
+    if (++polls_ != wake_at_) return 0;
+    waiters.NotifyAll();
+    return 1;
+  }
+
+  int polls() const { return polls_; }
+  WaitList waiters;
+
+ private:
+  int wake_at_;
+  int polls_ = 0;
+};
+
+TEST_F(EventLoopTest, SelectorIsPolledEveryTurnWhateverRuns) {
+  CountingSelector selector(0);
+  loop_.AddSelector(selector);
+  auto busy = []() -> Task<void> {
+    for (int i = 0; i < 100; ++i) co_await Yield();
+  };
+  EXPECT_THAT(loop_.Run(busy()), IsOk());
+  EXPECT_GE(selector.polls(), 100);
+  loop_.RemoveSelector(selector);
+}
+
+TEST_F(EventLoopTest, SelectorWakesItsWaiterOnARealClockWithoutBlocking) {
+  SteadyClock steady;
+  EventLoop loop(steady);
+  CountingSelector selector(1000);
+  loop.AddSelector(selector);
+  auto wait = [&selector]() -> Task<bool> { co_return co_await selector.waiters.Wait(); };
+  EXPECT_THAT(loop.Run(wait()), IsOkAndHolds(true));
+  EXPECT_EQ(selector.polls(), 1000);
+  loop.RemoveSelector(selector);
+}
+
+// A source that can block is trusted with the wait, and told the deadline of the next timer.
+class BlockingSelector : public Selector {
+ public:
+  explicit BlockingSelector(Clock& clock) : clock_(clock) {}
+  std::size_t Poll(std::size_t) override { return 0; }
+  bool Wait(Time deadline) override {
+    deadlines.push_back(deadline);
+    clock_.WaitUntil(deadline);
+    return true;
+  }
+  std::vector<Time> deadlines;
+
+ private:
+  Clock& clock_;
+};
+
+TEST_F(EventLoopTest, IdleWaitIsBoundedByTheNextTimer) {
+  SteadyClock steady;
+  EventLoop loop(steady);
+  BlockingSelector selector(steady);
+  loop.AddSelector(selector);
+  auto main = [&]() -> Task<Time> {
+    const Time due = loop.Now() + 2ms;
+    co_await SleepUntil(due);
+    EXPECT_GE(steady.Now(), due);
+    co_return due;
+  };
+  const absl::StatusOr<Time> due = loop.Run(main());
+  ASSERT_THAT(due, IsOk());
+  ASSERT_FALSE(selector.deadlines.empty());
+  EXPECT_EQ(selector.deadlines.front(), *due);
+  loop.RemoveSelector(selector);
+}
+
+TEST_F(EventLoopTest, ReportsATaskThatNothingCanWake) {
+  WaitList never_notified;
+  auto main = [&]() -> Task<void> { co_await never_notified.Wait(); };
+  EXPECT_THAT(loop_.Run(main()), StatusIs(absl::StatusCode::kAborted, HasSubstr("stuck")));
+  EXPECT_TRUE(never_notified.empty());
+}
+
+TEST_F(EventLoopTest, CanRunAgainAfterBeingStuck) {
+  WaitList never_notified;
+  auto stuck = [&]() -> Task<void> { co_await never_notified.Wait(); };
+  EXPECT_THAT(loop_.Run(stuck()), StatusIs(absl::StatusCode::kAborted));
+  auto fine = []() -> Task<int> {
+    co_await Sleep(1s);
+    co_return 1;
+  };
+  EXPECT_THAT(loop_.Run(fine()), IsOkAndHolds(1));
+}
+
+TEST_F(EventLoopTest, RefusesMisuse) {
+  CountingSelector selector(0);
+  EXPECT_DEATH(loop_.RemoveSelector(selector), "selector is not in this loop");
+  EXPECT_DEATH(EventLoop::Current(), "no event loop runs on this thread");
+  auto nested = [this]() -> Task<void> {
+    loop_.Run(Record(log_, "x", 1)).IgnoreError();
+    co_return;
+  };
+  EXPECT_DEATH(loop_.Run(nested()).IgnoreError(), "Run is called from within a loop");
+}
+
+TEST(WaitListTest, TellsNotificationFromDeadline) {
+  VirtualClock clock;
+  EventLoop loop(clock);
+  WaitList waiters;
+  auto main = [&]() -> Task<void> {
+    const Time start = loop.Now();
+    EXPECT_FALSE(co_await waiters.Wait(start + 5ms));
+    EXPECT_EQ(loop.Now(), start + 5ms);
+    EXPECT_TRUE(waiters.empty());
+    auto notify = [&]() -> Task<void> {
+      co_await Sleep(1ms);
+      EXPECT_TRUE(waiters.NotifyOne());
+      EXPECT_FALSE(waiters.NotifyOne());
+    };
+    Task<void> notifier = notify();
+    Task<void>::Awaiter running = std::move(notifier).operator co_await();
+    EXPECT_FALSE(running.await_ready());
+    EXPECT_TRUE(co_await waiters.Wait(loop.Now() + 5ms));
+    EXPECT_EQ(loop.Now(), start + 6ms);
+  };
+  EXPECT_THAT(loop.Run(main()), IsOk());
+}
+
+}  // namespace
+}  // namespace coro

@@ -1,0 +1,93 @@
+// A doubly linked list whose links live in the elements: no allocation, and an element that dies leaves by itself.
+//
+// That last property is what makes it safe to destroy a coroutine at any suspension point: its awaiter sits in some
+// list (ready queue, waiters of an event, ...) and is gone from it when the frame is gone.
+
+#ifndef CORO_INTRUSIVE_LIST_H_
+#define CORO_INTRUSIVE_LIST_H_
+
+#include "coro/check.h"
+
+namespace coro {
+
+// Base of an element. An element is in at most one list.
+class ListNode {
+ public:
+  ListNode() = default;
+  ListNode(const ListNode&) = delete;
+  ListNode& operator=(const ListNode&) = delete;
+  ~ListNode() { Unlink(); }
+
+  bool linked() const { return next_ != nullptr; }
+
+  // Leaves the list, if in one.
+  void Unlink() {
+    if (next_ == nullptr) return;
+    prev_->next_ = next_;
+    next_->prev_ = prev_;
+    prev_ = next_ = nullptr;
+  }
+
+ private:
+  template <typename T>
+  friend class IntrusiveList;
+
+  ListNode* prev_ = nullptr;
+  ListNode* next_ = nullptr;
+};
+
+// T derives from ListNode. The list does not own its elements; it may be destroyed while they are in it.
+template <typename T>
+class IntrusiveList {
+ public:
+  IntrusiveList() { Clear(); }
+  IntrusiveList(const IntrusiveList&) = delete;
+  IntrusiveList& operator=(const IntrusiveList&) = delete;
+  ~IntrusiveList() {
+    while (PopFront() != nullptr) {
+    }
+    head_.prev_ = head_.next_ = nullptr;  // the head is not an element: keep ~ListNode from unlinking it
+  }
+
+  bool empty() const { return head_.next_ == &head_; }
+
+  // First element, or null.
+  T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
+
+  // REQUIRES: `node` is in no list.
+  void PushBack(T& node) {
+    ListNode& link = node;
+    DD_CHECK(!link.linked(), "element is in a list already");
+    link.prev_ = head_.prev_;
+    link.next_ = &head_;
+    head_.prev_->next_ = &link;
+    head_.prev_ = &link;
+  }
+
+  // Removes and returns the first element, or null.
+  T* PopFront() {
+    if (empty()) return nullptr;
+    T* node = static_cast<T*>(head_.next_);
+    node->Unlink();
+    return node;
+  }
+
+  // Moves all of `other` to the end of this list, in order, in constant time.
+  void Append(IntrusiveList& other) {
+    if (other.empty()) return;
+    other.head_.next_->prev_ = head_.prev_;
+    head_.prev_->next_ = other.head_.next_;
+    other.head_.prev_->next_ = &head_;
+    head_.prev_ = other.head_.prev_;
+    other.Clear();
+  }
+
+ private:
+  void Clear() { head_.prev_ = head_.next_ = &head_; }
+
+  ListNode head_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_INTRUSIVE_LIST_H_

@@ -1,0 +1,58 @@
+// Waiting for a time, and letting others run.
+//
+//   co_await coro::Sleep(10ms);
+//   co_await coro::Yield();
+
+#ifndef CORO_SLEEP_H_
+#define CORO_SLEEP_H_
+
+#include <coroutine>
+
+#include "coro/event_loop.h"
+#include "coro/time.h"
+#include "coro/timer_queue.h"
+
+namespace coro {
+
+// co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn later.
+class SleepUntil : private WaitNode, private TimerNode {
+ public:
+  explicit SleepUntil(Time deadline) : TimerNode(&SleepUntil::Wake), deadline_(deadline) {}
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> self) {
+    handle = self;
+    EventLoop::Current().timers().Arm(*this, deadline_);
+  }
+  void await_resume() const {}
+
+ private:
+  static void Wake(TimerNode& timer) {
+    EventLoop::Current().Schedule(static_cast<SleepUntil&>(timer));
+  }
+
+  Time deadline_;
+};
+
+// Sleeps for `delay`, counted from the time of the current turn. A delay of zero or less still lets one turn pass.
+inline SleepUntil Sleep(Duration delay) {
+  const Time now = EventLoop::Current().Now();
+  return SleepUntil(delay > Duration::zero() ? After(now, delay) : now);
+}
+
+// co_await lets every other ready coroutine, and the selectors, have a turn.
+class Yield : private WaitNode {
+ public:
+  Yield() = default;
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> self) {
+    handle = self;
+    EventLoop::Current().Schedule(*this);
+  }
+  void await_resume() const {}
+};
+
+}  // namespace coro
+
+#endif  // CORO_SLEEP_H_

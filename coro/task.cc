@@ -1,0 +1,20 @@
+#include "coro/task.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+
+namespace coro::internal {
+
+void UnhandledExceptionInTask() {
+  try {
+    throw;
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "coro: exception left a task: %s\n", e.what());
+  } catch (...) {
+    std::fprintf(stderr, "coro: exception of unknown type left a task\n");
+  }
+  std::abort();
+}
+
+}  // namespace coro::internal

@@ -1,0 +1,50 @@
+// Running several tasks at once and waiting for all of them.
+//
+//   auto [a, b] = co_await coro::WhenAll(First(), Second());
+//   std::vector<absl::Status> results = co_await coro::WhenAll(std::move(tasks));
+//
+// The tasks start in order, each running until it first suspends. Nothing is cancelled when one fails: every result
+// is returned. Use a Scope where the number of tasks is not known beforehand.
+
+#ifndef CORO_WHEN_ALL_H_
+#define CORO_WHEN_ALL_H_
+
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "coro/join_latch.h"
+#include "coro/task.h"
+
+namespace coro {
+
+// One value per task, in the order of the arguments. REQUIRES: every T is a value (void: use the vector form).
+template <typename... T>
+Task<std::tuple<T...>> WhenAll(Task<T>... tasks) {
+  JoinLatch latch;
+  (latch.Start(tasks), ...);
+  co_await latch;
+  co_return std::tuple<T...>(tasks.handle().promise().TakeValue()...);
+}
+
+// One value per task, in the order of the vector.
+template <typename T>
+Task<std::vector<T>> WhenAll(std::vector<Task<T>> tasks) {
+  JoinLatch latch;
+  for (const Task<T>& task : tasks) latch.Start(task);
+  co_await latch;
+  std::vector<T> values;
+  values.reserve(tasks.size());
+  for (const Task<T>& task : tasks) values.push_back(task.handle().promise().TakeValue());
+  co_return values;
+}
+
+inline Task<void> WhenAll(std::vector<Task<void>> tasks) {
+  JoinLatch latch;
+  for (const Task<void>& task : tasks) latch.Start(task);
+  co_await latch;
+}
+
+}  // namespace coro
+
+#endif  // CORO_WHEN_ALL_H_
