@@ -10,6 +10,7 @@ _WARNINGS = [
     "-Woverloaded-virtual",
     "-Wunused",
     "-Wvla",
+    "-Wno-missing-field-initializers",  # fields left out of a designated initialiser have their defaults
     "-Werror",
 ]
 

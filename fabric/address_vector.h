@@ -1,0 +1,41 @@
+// The peers that a program talks to.
+
+#ifndef FABRIC_ADDRESS_VECTOR_H_
+#define FABRIC_ADDRESS_VECTOR_H_
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/address.h"
+#include "fabric/capability.h"
+#include "fabric/operation.h"
+
+namespace fabric {
+
+// What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a peer may access our
+// memory only after we have inserted it (Capability::kMutualInsertion).
+// Ownership: belongs to whoever opened it; endpoints that use it keep it working.
+// Threads: thread-safe. Blocking: may enter the kernel.
+// Destruction: closes, as CompletionQueue does.
+class AddressVector : public Capable {
+ public:
+  // kInvalidArgument: not an address of this fabric (length, or unusable content). kResourceExhausted: the device is
+  // out of address handles. Inserting an address twice gives two Peers, or the same one twice.
+  virtual absl::StatusOr<Peer> Insert(const Address& address) = 0;
+
+  // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in flight complete in one
+  // way or the other. kNotFound: there is no such peer.
+  virtual absl::Status Remove(Peer peer) = 0;
+
+  // kNotFound: there is no such peer.
+  virtual absl::StatusOr<Address> Lookup(Peer peer) const = 0;
+
+  // kBusy (FailedPrecondition): an open endpoint uses it. Closing twice is harmless.
+  virtual absl::Status Close() = 0;
+
+  // See CompletionQueue::Unwrap.
+  virtual AddressVector& Unwrap() { return *this; }
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_ADDRESS_VECTOR_H_

@@ -1,0 +1,95 @@
+// What only some backends can do, and how a caller asks for it.
+//
+// Two kinds. A *fact* about a backend's behaviour is a Capability in NicInfo::capabilities: a program reads it before
+// it relies on it, and the contract suite decides by it what to expect. A *power* with functions of its own is a small
+// class that an object is asked for by type, and may refuse:
+//
+//   if (auto* blocking = queue.capability<fabric::BlockingWait>()) blocking->Wait(deadline);
+
+#ifndef FABRIC_CAPABILITY_H_
+#define FABRIC_CAPABILITY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <span>
+#include <string_view>
+
+namespace fabric {
+
+enum class Capability : std::uint8_t {
+  kMessages,              // Send and Recv
+  kRemoteWrite,           // Write
+  kRemoteRead,            // Read
+  kImmediateData,         // 32-bit immediates on Send and Write
+  kUnsolicitedImmediate,  // the immediate of a Write needs no posted receive at the target
+  kLongMessages,          // messages longer than one packet
+  kSendOrder,             // messages of one endpoint to one peer arrive in the order of posting
+  kWriteOrder,            // bytes of an earlier Write to a peer are placed before those of a later one
+  kRemoteErrors,          // an operation that the target refuses fails at its initiator
+  kClosedPeerErrors,      // an operation towards a closed endpoint fails instead of waiting for it
+  kRemoteWriteLength,     // the completion of a remote write with immediate tells its length
+  kSourceTruncation,      // the sender of a message longer than the posted receive is told (kTruncated)
+  kMutualInsertion,       // remote access works only when the target has inserted the initiator as well
+  kBlockingWait,          // completion queues can be opened with BlockingWait
+  kVirtualTime,           // time passes only in the simulator
+};
+
+struct CapabilityInfo {
+  Capability capability;
+  std::string_view name;     // for tables and JSON: snake_case
+  std::string_view meaning;  // one line
+};
+
+// All of them, in the order of the enum. Static storage.
+std::span<const CapabilityInfo> CapabilityTable();
+
+// A set of facts. A value.
+class CapabilitySet {
+ public:
+  constexpr CapabilitySet() = default;
+  constexpr CapabilitySet(std::initializer_list<Capability> capabilities) {
+    for (Capability capability : capabilities) Add(capability);
+  }
+
+  constexpr void Add(Capability capability) { bits_ |= Bit(capability); }
+  constexpr void Remove(Capability capability) { bits_ &= ~Bit(capability); }
+  constexpr bool Has(Capability capability) const { return (bits_ & Bit(capability)) != 0; }
+
+  friend constexpr bool operator==(CapabilitySet, CapabilitySet) = default;
+
+ private:
+  static constexpr std::uint32_t Bit(Capability capability) {
+    return std::uint32_t{1} << static_cast<unsigned>(capability);
+  }
+
+  std::uint32_t bits_ = 0;
+};
+
+// Identifies a power. Compared by address: each power declares one as `static constexpr PowerId kPower{"name"};`.
+struct PowerId {
+  std::string_view name;
+};
+
+// Base of every contract object: answers queries for powers.
+class Capable {
+ public:
+  virtual ~Capable() = default;
+
+  // The power P of this object, or null where it is lacking. Lives as long as the object.
+  template <typename P>
+  P* capability() {
+    return static_cast<P*>(QueryPower(P::kPower));
+  }
+
+  // For wrappers and implementations: a pointer to exactly the type P whose id is asked for, or null. The default has
+  // no powers. Thread-safe.
+  virtual void* QueryPower(const PowerId& power) {
+    static_cast<void>(power);
+    return nullptr;
+  }
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_CAPABILITY_H_

@@ -1,0 +1,46 @@
+// One NIC, opened: the parent of everything that uses it.
+
+#ifndef FABRIC_DOMAIN_H_
+#define FABRIC_DOMAIN_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/address_vector.h"
+#include "fabric/capability.h"
+#include "fabric/completion_queue.h"
+#include "fabric/endpoint.h"
+#include "fabric/memory.h"
+#include "fabric/nic_info.h"
+
+namespace fabric {
+
+// What it is: a protection domain of one NIC. Keys and queues of two domains have nothing to do with each other.
+// Ownership: belongs to whoever opened it; what was opened from it keeps it working.
+// Threads: thread-safe. Blocking: opening and registering may enter the kernel.
+// Destruction: closes; if something opened from it is still open, it lives on until the last of these is gone.
+// Errors: kInvalidArgument for options out of range or objects of another domain, kResourceExhausted for a limit of the
+// device or of locked memory, kUnimplemented for what this backend cannot do. The message has the provider's words.
+class Domain : public Capable {
+ public:
+  // The NIC, with the limits that were really granted.
+  virtual const NicInfo& nic() const = 0;
+
+  virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterMemory(
+      const MemoryRequest& request) = 0;
+  virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
+      const CompletionQueueOptions& options) = 0;
+  virtual absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() = 0;
+
+  // The endpoint is bound and enabled: peers may reach it at once.
+  virtual absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(
+      const EndpointOptions& options) = 0;
+
+  // kBusy (FailedPrecondition): something opened from it is still open. Closing twice is harmless.
+  virtual absl::Status Close() = 0;
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_DOMAIN_H_

@@ -1,0 +1,87 @@
+// Where operations are posted: the heart of the contract. Read this file first.
+//
+//   fabric::WriteRequest write;
+//   write.source = region->Local(0, 4096);
+//   write.target = peer_memory;
+//   write.peer = peer;
+//   write.immediate = 7;
+//   write.context = fabric::Context{42};
+//   switch (endpoint->Write(write)) {
+//     case fabric::ErrorCode::kOk: ...      // exactly one completion with context 42 will come
+//     case fabric::ErrorCode::kAgain: ...   // nothing happened: read the completion queue, then retry
+//     default: ...                          // nothing happened, and never will with this request
+//   }
+//
+// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion. What EFA does not
+// promise, nobody may rely on: requests to one peer land in any order, bytes of one write land in any order, and a
+// completion says nothing about any other request (unless NicInfo::capabilities says otherwise).
+
+#ifndef FABRIC_ENDPOINT_H_
+#define FABRIC_ENDPOINT_H_
+
+#include <cstddef>
+#include <span>
+
+#include "absl/status/status.h"
+#include "fabric/address.h"
+#include "fabric/address_vector.h"
+#include "fabric/capability.h"
+#include "fabric/completion_queue.h"
+#include "fabric/error.h"
+#include "fabric/operation.h"
+
+namespace fabric {
+
+// What an endpoint is made of. All must come from the domain that opens it. The two queues may be the same.
+struct EndpointOptions {
+  CompletionQueue* send_queue = nullptr;     // completions of Send, Write, Read
+  CompletionQueue* receive_queue = nullptr;  // completions of Recv and of peers' writes with immediate
+  AddressVector* address_vector = nullptr;
+};
+
+// What one post of several requests did.
+struct PostResult {
+  std::size_t accepted = 0;           // the first `accepted` requests are in flight, the others untouched
+  ErrorCode error = ErrorCode::kOk;   // why the next one was not: kOk when all were accepted
+};
+
+// What it is: a reliable datagram endpoint (FI_EP_RDM; on EFA one SRD queue pair), ready to use.
+// Ownership: belongs to whoever opened it. The memory, region and peer that a request names must stay until its
+// completion was read; the request itself is copied.
+// Threads: one thread at a time, together with its completion queues (EFA's provider is safest so).
+// Blocking: never.
+// Destruction: closes. Requests in flight may or may not complete then, and their memory is free to go: nothing lands
+// in it any more.
+class Endpoint : public Capable {
+ public:
+  // Post requests in order and ring the NIC once. Each accepted request that has a context yields exactly one
+  // completion. Errors, none of which has any effect:
+  //   kAgain            the queue is full; slots come back only by reading the completion queue
+  //   kUnknownPeer      the peer is not in this endpoint's address vector
+  //   kLocalAccess      the buffer's local key was refused before the NIC saw it
+  //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
+  //   kUnsupported      the NIC lacks the operation
+  //   kClosed           the endpoint was closed
+  // Everything that only the NIC or the peer can find out arrives as a failed completion.
+  virtual PostResult Send(std::span<const SendRequest> requests) = 0;
+  virtual PostResult Recv(std::span<const RecvRequest> requests) = 0;
+  virtual PostResult Write(std::span<const WriteRequest> requests) = 0;
+  virtual PostResult Read(std::span<const ReadRequest> requests) = 0;
+
+  // One request.
+  [[nodiscard]] ErrorCode Send(const SendRequest& request) { return Send({&request, 1}).error; }
+  [[nodiscard]] ErrorCode Recv(const RecvRequest& request) { return Recv({&request, 1}).error; }
+  [[nodiscard]] ErrorCode Write(const WriteRequest& request) { return Write({&request, 1}).error; }
+  [[nodiscard]] ErrorCode Read(const ReadRequest& request) { return Read({&request, 1}).error; }
+
+  // What peers insert to reach this endpoint.
+  virtual Address address() const = 0;
+
+  // Ends every request. Completions that are not in the queue yet may come as kCanceled, or not at all. Closing twice
+  // is harmless.
+  virtual absl::Status Close() = 0;
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_ENDPOINT_H_

@@ -1,0 +1,35 @@
+// A way to reach other machines: the simulator, or one provider of libfabric.
+
+#ifndef FABRIC_FABRIC_H_
+#define FABRIC_FABRIC_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "fabric/capability.h"
+#include "fabric/domain.h"
+#include "fabric/nic_info.h"
+
+namespace fabric {
+
+// What it is: the root object of a backend. Each backend is one header with an Open function that returns it.
+// Ownership: belongs to whoever opened it; domains keep it working.
+// Threads: thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
+class Fabric : public Capable {
+ public:
+  // What a person calls it: "sim (efa-direct, profile test)", "libfabric 1.17 tcp;ofi_rxm".
+  virtual std::string_view description() const = 0;
+
+  // The NICs, best first. Never empty. Lives as long as the fabric.
+  virtual std::span<const NicInfo> nics() const = 0;
+
+  // Opens nics()[nic]. kInvalidArgument: there is no such NIC.
+  virtual absl::StatusOr<std::unique_ptr<Domain>> OpenDomain(std::size_t nic) = 0;
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_FABRIC_H_
