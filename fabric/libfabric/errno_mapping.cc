@@ -1,0 +1,67 @@
+#include "fabric/libfabric/errno_mapping.h"
+
+#include <rdma/fi_errno.h>
+
+#include <cstdlib>
+
+#include "absl/strings/str_cat.h"
+
+namespace fabric::libfabric {
+namespace {
+
+// Provider numbers of EFA's own software start here (ofiwg/libfabric prov/efa/src/efa_errno.h).
+constexpr int kEfaSoftwareErrors = 4096;
+constexpr int kEfaEstablishedPeerUnresponsive = 4124;
+constexpr int kEfaUnestablishedPeerUnresponsive = 4126;
+
+}  // namespace
+
+ErrorCode FromErrno(int number) {
+  switch (std::abs(number)) {
+    case FI_SUCCESS: return ErrorCode::kOk;
+    case FI_EAGAIN: return ErrorCode::kAgain;
+    case FI_ECANCELED: return ErrorCode::kCanceled;
+    case FI_EINVAL:
+    case FI_EBADFLAGS: return ErrorCode::kInvalidArgument;
+    case FI_EOPNOTSUPP:
+    case FI_ENOSYS: return ErrorCode::kUnsupported;
+    case FI_EOPBADSTATE: return ErrorCode::kClosed;
+    case FI_EBUSY: return ErrorCode::kBusy;
+    case FI_ENOMEM: return ErrorCode::kNoMemory;
+    case FI_EACCES:
+    case FI_EKEYREJECTED:
+    case FI_ENOKEY: return ErrorCode::kRemoteAccess;
+    case FI_EMSGSIZE: return ErrorCode::kMessageTooLong;
+    case FI_ETRUNC: return ErrorCode::kTruncated;
+    case FI_ENOTCONN: return ErrorCode::kBadDestination;
+    case FI_ENORX: return ErrorCode::kReceiverNotReady;
+    case FI_ECONNABORTED:
+    case FI_ECONNRESET: return ErrorCode::kPeerAborted;
+    case FI_ETIMEDOUT: return ErrorCode::kPeerUnresponsive;
+    case FI_EHOSTUNREACH:
+    case FI_ECONNREFUSED: return ErrorCode::kUnreachable;
+    case FI_EREMOTEIO: return ErrorCode::kBadResponse;
+    case FI_EIO: return ErrorCode::kDeviceFault;
+    case FI_EOVERRUN: return ErrorCode::kOverrun;
+    default: return ErrorCode::kOther;
+  }
+}
+
+ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error) {
+  if (is_efa && provider_error > 0 && provider_error < kEfaSoftwareErrors) {
+    return FromEfaStatus(static_cast<std::uint8_t>(provider_error));
+  }
+  if (is_efa && (provider_error == kEfaEstablishedPeerUnresponsive ||
+                 provider_error == kEfaUnestablishedPeerUnresponsive)) {
+    return ErrorCode::kPeerUnresponsive;
+  }
+  const ErrorCode code = FromErrno(error);
+  return code == ErrorCode::kOk ? ErrorCode::kOther : code;  // an error entry is never a success
+}
+
+absl::Status ControlError(int number, absl::string_view what) {
+  return absl::Status(Describe(FromErrno(number)).status,
+                      absl::StrCat(what, ": ", fi_strerror(std::abs(number)), " (", number, ")"));
+}
+
+}  // namespace fabric::libfabric

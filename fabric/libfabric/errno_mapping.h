@@ -1,0 +1,26 @@
+// From libfabric's numbers to the codes of the contract. The only place that decides.
+
+#ifndef FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
+#define FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "fabric/error.h"
+
+namespace fabric::libfabric {
+
+// The code of an FI_E* number, positive or negative (some providers report negative ones in error entries).
+ErrorCode FromErrno(int number);
+
+// The code of a failed completion. EFA's provider number is the device's own status below 4096, and tells more than the
+// errno, which is FI_EINVAL for local and remote faults alike; other providers' numbers mean nothing to us.
+ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
+
+// What to return when a control call failed: "<what>: <libfabric's words> (<number>)".
+absl::Status ControlError(int number, absl::string_view what);
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_ERRNO_MAPPING_H_

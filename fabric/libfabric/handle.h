@@ -1,0 +1,43 @@
+// Owns one object of the library.
+
+#ifndef FABRIC_LIBFABRIC_HANDLE_H_
+#define FABRIC_LIBFABRIC_HANDLE_H_
+
+#include <utility>
+
+#include "fabric/libfabric/api.h"
+
+namespace fabric::libfabric {
+
+// T is a fid_* structure, whose first member is a fid. Move-only.
+template <typename T>
+class Handle {
+ public:
+  Handle() = default;
+  Handle(Api& api, T* object) : api_(&api), object_(object) {}
+  Handle(Handle&& other) noexcept
+      : api_(other.api_), object_(std::exchange(other.object_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
+    std::swap(api_, other.api_);
+    std::swap(object_, other.object_);
+    return *this;
+  }
+  ~Handle() { Close(); }
+
+  T* get() const { return object_; }
+  explicit operator bool() const { return object_ != nullptr; }
+
+  // Closes now; 0 or what the library answered. Closing an empty handle does nothing.
+  int Close() {
+    T* object = std::exchange(object_, nullptr);
+    return object == nullptr ? 0 : api_->Close(&object->fid);
+  }
+
+ private:
+  Api* api_ = nullptr;
+  T* object_ = nullptr;
+};
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_HANDLE_H_

@@ -1,0 +1,155 @@
+// The objects behind the contract's: one open NIC, and what is opened on it.
+
+#ifndef FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
+#define FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/domain.h"
+#include "fabric/libfabric/api.h"
+#include "fabric/libfabric/handle.h"
+#include "fabric/libfabric/provider_selection.h"
+#include "fabric/libfabric/request_slots.h"
+
+namespace fabric::libfabric {
+
+// What every object of one open NIC shares. Members close in reverse order: the domain before its fabric.
+struct DomainCore {
+  DomainCore(Api& library, NicChoice choice) : api(library), nic(std::move(choice)) {}
+
+  Api& api;
+  NicChoice nic;
+  bool is_efa = false;
+  Handle<fid_fabric> fabric;
+  Handle<fid_domain> domain;
+  std::atomic<std::uint64_t> next_key{1};  // where the program chooses keys
+};
+
+struct QueueCore {
+  QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries)
+      : domain(std::move(owner)), queue(std::move(handle)), depth(entries) {}
+
+  std::shared_ptr<DomainCore> domain;
+  Handle<fid_cq> queue;
+  std::size_t depth;
+  // Keeps the slots of an endpoint that was closed with requests under way: the library may still report them.
+  void Adopt(std::unique_ptr<RequestSlots> slots);
+
+ private:
+  std::vector<std::unique_ptr<RequestSlots>> orphans_;
+};
+
+// The peers of one address vector. A Peer is libfabric's number and a generation, so that a request to a peer that was
+// removed is refused: providers would follow a dangling pointer (efa-direct, tcp) or lose the message (shm).
+struct VectorCore {
+  VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle)
+      : domain(std::move(owner)), vector(std::move(handle)) {}
+
+  // FI_ADDR_UNSPEC when there is no such peer.
+  fi_addr_t Find(Peer peer) const {
+    const auto packed = static_cast<std::uint64_t>(peer);
+    const auto number = static_cast<std::uint32_t>(packed);
+    const bool known = number < generations.size() && generations[number] == packed >> 32;
+    return known ? number : FI_ADDR_UNSPEC;
+  }
+
+  std::shared_ptr<DomainCore> domain;
+  Handle<fid_av> vector;
+  std::vector<std::uint32_t> generations;  // index = fi_addr_t; 0: not in use
+  std::vector<Address> addresses;
+  std::uint32_t last_generation = 0;
+};
+
+class LibfabricMemoryRegion final : public MemoryRegion {
+ public:
+  LibfabricMemoryRegion(std::shared_ptr<DomainCore> domain, const MemoryRequest& request,
+                        Handle<fid_mr> region);
+  ~LibfabricMemoryRegion() override { Close().IgnoreError(); }
+
+  std::byte* data() const override { return request_.data; }
+  std::size_t length_bytes() const override { return request_.length_bytes; }
+  Access access() const override { return request_.access; }
+  std::uint64_t local_key() const override { return local_key_; }
+  RemoteBuffer remote() const override { return remote_; }
+  absl::Status Close() override;
+
+ private:
+  std::shared_ptr<DomainCore> domain_;
+  MemoryRequest request_;
+  Handle<fid_mr> region_;
+  std::uint64_t local_key_;  // fi_mr_desc
+  RemoteBuffer remote_;
+};
+
+class LibfabricCompletionQueue final : public CompletionQueue, private BlockingWait {
+ public:
+  // `wait_descriptor`: of a queue opened with FI_WAIT_FD.
+  LibfabricCompletionQueue(std::shared_ptr<QueueCore> core, std::optional<int> wait_descriptor)
+      : core_(std::move(core)), wait_descriptor_(wait_descriptor) {}
+
+  ReadResult Read(std::span<Completion> entries) override;
+  std::string ErrorText(const Completion& completion) override;
+  std::size_t depth() const override { return core_ == nullptr ? 0 : core_->depth; }
+  absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override;
+
+  const std::shared_ptr<QueueCore>& core() const { return core_; }
+
+ private:
+  void Wait(coro::Time deadline) override;
+  // Takes the error entry at the head of the queue.
+  ReadResult ReadError(Completion& completion);
+
+  std::shared_ptr<QueueCore> core_;
+  std::optional<int> wait_descriptor_;
+  std::string last_error_;  // the provider's words for the failure that was read last
+};
+
+class LibfabricAddressVector final : public AddressVector {
+ public:
+  explicit LibfabricAddressVector(std::shared_ptr<VectorCore> core) : core_(std::move(core)) {}
+
+  absl::StatusOr<Peer> Insert(const Address& address) override;
+  absl::Status Remove(Peer peer) override;
+  absl::StatusOr<Address> Lookup(Peer peer) const override;
+  absl::Status Close() override;
+
+  const std::shared_ptr<VectorCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<VectorCore> core_;
+};
+
+class LibfabricDomain final : public Domain {
+ public:
+  static absl::StatusOr<std::unique_ptr<Domain>> Open(Api& api, const NicChoice& nic);
+
+  LibfabricDomain(std::shared_ptr<DomainCore> core, NicInfo info)
+      : core_(std::move(core)), info_(std::move(info)) {}
+
+  const NicInfo& nic() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterMemory(
+      const MemoryRequest& request) override;
+  absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
+      const CompletionQueueOptions& options) override;
+  absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() override;
+  absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override;
+  absl::Status Close() override;
+
+ private:
+  std::shared_ptr<DomainCore> core_;
+  NicInfo info_;
+};
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_

@@ -1,0 +1,51 @@
+#include "fabric/libfabric/libfabric_fabric.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "fabric/libfabric/libfabric_domain.h"
+#include "fabric/libfabric/provider_selection.h"
+
+namespace fabric::libfabric {
+namespace {
+
+class LibfabricFabric final : public Fabric {
+ public:
+  LibfabricFabric(Api& api, std::vector<NicChoice> choices)
+      : api_(api),
+        choices_(std::move(choices)),
+        description_(absl::StrCat("libfabric ", FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()),
+                                  " (", choices_.front().described.provider, ")")) {
+    for (const NicChoice& choice : choices_) nics_.push_back(choice.described);
+  }
+
+  std::string_view description() const override { return description_; }
+  std::span<const NicInfo> nics() const override { return nics_; }
+
+  absl::StatusOr<std::unique_ptr<Domain>> OpenDomain(std::size_t nic) override {
+    if (nic >= choices_.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("open domain: NIC ", nic, " does not exist, there are ", choices_.size()));
+    }
+    return LibfabricDomain::Open(api_, choices_[nic]);
+  }
+
+ private:
+  Api& api_;
+  std::vector<NicChoice> choices_;
+  std::string description_;
+  std::vector<NicInfo> nics_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api) {
+  absl::StatusOr<std::vector<NicChoice>> choices = SelectNics(api, provider);
+  if (!choices.ok()) return choices.status();
+  return std::make_unique<LibfabricFabric>(api, *std::move(choices));
+}
+
+}  // namespace fabric::libfabric

@@ -1,0 +1,67 @@
+#include <rdma/fi_cm.h>
+
+#include "fabric/libfabric/api.h"
+
+namespace fabric::libfabric {
+namespace {
+
+class LinkedApi final : public Api {
+ public:
+  std::uint32_t Version() const override { return fi_version(); }
+
+  int GetInfo(std::uint32_t version, const fi_info* hints, fi_info** info) override {
+    return fi_getinfo(version, nullptr, nullptr, 0, hints, info);
+  }
+  void FreeInfo(fi_info* info) override { fi_freeinfo(info); }
+
+  int OpenFabric(fi_fabric_attr* attributes, fid_fabric** fabric) override {
+    return fi_fabric(attributes, fabric, nullptr);
+  }
+  int OpenDomain(fid_fabric* fabric, fi_info* info, fid_domain** domain) override {
+    return fi_domain(fabric, info, domain, nullptr);
+  }
+  int OpenCompletionQueue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue) override {
+    return fi_cq_open(domain, attributes, queue, nullptr);
+  }
+  int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) override {
+    return fi_av_open(domain, attributes, vector, nullptr);
+  }
+  int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) override {
+    return fi_endpoint(domain, info, endpoint, nullptr);
+  }
+  int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes, std::uint64_t flags,
+                     fid_mr** region) override {
+    return fi_mr_regattr(domain, attributes, flags, region);
+  }
+
+  int Bind(fid_ep* endpoint, fid* object, std::uint64_t flags) override {
+    return fi_ep_bind(endpoint, object, flags);
+  }
+  int Enable(fid_ep* endpoint) override { return fi_enable(endpoint); }
+  int GetName(fid* endpoint, void* address, std::size_t* length) override {
+    return fi_getname(endpoint, address, length);
+  }
+
+  int InsertAddress(fid_av* vector, const void* address, fi_addr_t* peer) override {
+    return fi_av_insert(vector, address, 1, peer, 0, nullptr);
+  }
+  int RemoveAddress(fid_av* vector, fi_addr_t peer) override {
+    return fi_av_remove(vector, &peer, 1, 0);
+  }
+
+  int GetWaitDescriptor(fid_cq* queue, int* descriptor) override {
+    return fi_control(&queue->fid, FI_GETWAIT, descriptor);
+  }
+  int TryWait(fid_fabric* fabric, fid* object) override { return fi_trywait(fabric, &object, 1); }
+
+  int Close(fid* object) override { return fi_close(object); }
+};
+
+}  // namespace
+
+Api& RealApi() {
+  static LinkedApi api;
+  return api;
+}
+
+}  // namespace fabric::libfabric

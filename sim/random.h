@@ -1,0 +1,89 @@
+// Randomness that depends on what is drawn and for whom, never on what else was drawn before.
+//
+// Every draw is a hash of (seed, subsystem, entity, purpose, counter). Two consumers share nothing, so that a new
+// consumer, or a fault rule that never fires, leaves every other draw as it was. No distribution of the standard
+// library is used: theirs differ between implementations. All arithmetic is on integers.
+
+#ifndef SIM_RANDOM_H_
+#define SIM_RANDOM_H_
+
+#include <cstdint>
+
+#include "coro/time.h"
+
+namespace sim {
+
+// Who draws. Part of the key: never renumber, only append.
+enum class Subsystem : std::uint32_t {
+  kNicIdentity = 1,  // GIDs and qkeys
+  kEngine = 2,       // which work request a NIC serves next
+  kWire = 3,         // delays of packets
+  kDriver = 4,       // choices of the host driver
+};
+
+// Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of SplitMix64,
+// Steele, Lea, Flood 2014).
+constexpr std::uint64_t Mix(std::uint64_t x) {
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+  return x ^ (x >> 31);
+}
+
+// Combines a key and one more word.
+constexpr std::uint64_t Combine(std::uint64_t key, std::uint64_t word) {
+  return Mix(key + 0x9e3779b97f4a7c15ull + Mix(word + 0x9e3779b97f4a7c15ull));
+}
+
+// A value from [0, bound). REQUIRES: bound > 0. The bias is below bound / 2^64.
+constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
+  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * bound) >> 64);
+}
+
+// A source of independent words. A value: copies continue independently from the same point.
+class RandomStream {
+ public:
+  // `entity` says whose stream it is (a NIC, an operation), `purpose` what for; both count from zero.
+  constexpr RandomStream(std::uint64_t seed, Subsystem subsystem, std::uint64_t entity,
+                         std::uint64_t purpose)
+      : key_(Combine(Combine(Combine(Mix(seed), static_cast<std::uint64_t>(subsystem)), entity),
+                     purpose)) {}
+
+  // The next word.
+  constexpr std::uint64_t Next() { return At(counter_++); }
+
+  // The word with a given number, whatever was drawn before.
+  constexpr std::uint64_t At(std::uint64_t counter) const { return Combine(key_, counter); }
+
+  // The next value from [0, bound). REQUIRES: bound > 0.
+  constexpr std::uint64_t NextBelow(std::uint64_t bound) { return Below(Next(), bound); }
+
+ private:
+  std::uint64_t key_;
+  std::uint64_t counter_ = 0;
+};
+
+// How long something takes: a fixed part, a part drawn evenly from [0, jitter], and, once in `tail_one_in` draws
+// (0: never), an extra part drawn evenly from [0, tail].
+struct DelayModel {
+  coro::Duration fixed{};
+  coro::Duration jitter{};
+  std::uint32_t tail_one_in = 0;
+  coro::Duration tail{};
+
+  constexpr coro::Duration Draw(const RandomStream& stream, std::uint64_t number) const {
+    coro::Duration delay = fixed + Part(stream.At(3 * number), jitter);
+    if (tail_one_in != 0 && Below(stream.At(3 * number + 1), tail_one_in) == 0) {
+      delay += Part(stream.At(3 * number + 2), tail);
+    }
+    return delay;
+  }
+
+ private:
+  static constexpr coro::Duration Part(std::uint64_t word, coro::Duration most) {
+    return coro::Duration(Below(word, static_cast<std::uint64_t>(most.count()) + 1));
+  }
+};
+
+}  // namespace sim
+
+#endif  // SIM_RANDOM_H_

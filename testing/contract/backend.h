@@ -1,0 +1,49 @@
+// What a backend gives the contract suite: two nodes, and a way to let time pass.
+//
+// A backend's test is a small library that defines MakeBackend() plus the suite, see README.md.
+
+#ifndef TESTING_CONTRACT_BACKEND_H_
+#define TESTING_CONTRACT_BACKEND_H_
+
+#include <memory>
+#include <string>
+
+#include "coro/time.h"
+#include "fabric/fabric.h"
+
+namespace contract {
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  // Two nodes that can reach each other; they may be the same fabric.
+  virtual fabric::Fabric& initiator() = 0;
+  virtual fabric::Fabric& target() = 0;
+
+  virtual coro::Time Now() = 0;
+
+  // Lets a little time pass, after queues were polled and nothing was there.
+  virtual void Idle() = 0;
+
+  // How long to wait for what must happen before the test fails.
+  virtual coro::Duration Patience() const = 0;
+  // How long to watch for what must not happen.
+  virtual coro::Duration Quiet() const = 0;
+
+  // An address of the right form that belongs to nobody.
+  virtual fabric::Address NobodysAddress() = 0;
+
+  // For the log of a failing test: the seed, or the provider.
+  virtual std::string Description() const = 0;
+
+  // What the backend's NICs must say of themselves: a capability that appears or vanishes is a change of contract.
+  virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
+};
+
+// Defined by each backend's test.
+std::unique_ptr<Backend> MakeBackend();
+
+}  // namespace contract
+
+#endif  // TESTING_CONTRACT_BACKEND_H_

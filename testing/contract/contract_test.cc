@@ -1,0 +1,181 @@
+#include "testing/contract/contract_test.h"
+
+#include <algorithm>
+#include <array>
+#include <iostream>
+#include <utility>
+
+namespace contract {
+
+using fabric::Completion;
+using fabric::Context;
+using fabric::ErrorCode;
+
+ContractTest::ContractTest() : backend_(MakeBackend()) {
+  Open(backend_->initiator(), initiator_);
+  Open(backend_->target(), target_);
+  initiator_.peer = initiator_.peers->Insert(target_.endpoint->address()).value();
+  target_.peer = target_.peers->Insert(initiator_.endpoint->address()).value();
+}
+
+ContractTest::~ContractTest() {
+  if (HasFailure()) std::cerr << "backend: " << backend_->Description() << "\n";
+  Close(initiator_);
+  Close(target_);
+}
+
+void ContractTest::Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth) {
+  side.domain = fabric.OpenDomain(0).value();
+  side.queue = side.domain->OpenCompletionQueue({.depth = queue_depth}).value();
+  side.peers = side.domain->OpenAddressVector().value();
+  side.endpoint = side.domain
+                      ->OpenEndpoint({.send_queue = side.queue.get(),
+                                      .receive_queue = side.queue.get(),
+                                      .address_vector = side.peers.get()})
+                      .value();
+  side.memory.assign(kMemoryBytes, std::byte{0});
+  side.region = side.domain
+                    ->RegisterMemory({.data = side.memory.data(), .length_bytes = kMemoryBytes})
+                    .value();
+}
+
+void ContractTest::Close(Side& side) {
+  side.endpoint.reset();
+  side.region.reset();
+  side.peers.reset();
+  side.queue.reset();
+  side.domain.reset();
+}
+
+ErrorCode ContractTest::Post(const std::function<ErrorCode()>& post) {
+  ErrorCode error = ErrorCode::kAgain;
+  PumpUntil([&] {
+    error = post();
+    return error != ErrorCode::kAgain;
+  });
+  return error;
+}
+
+ErrorCode ContractTest::Send(std::size_t offset, std::size_t length, std::uint64_t context,
+                             std::optional<std::uint32_t> immediate) {
+  const fabric::SendRequest request{.buffer = initiator_.Local(offset, length),
+                                    .peer = initiator_.peer,
+                                    .immediate = immediate,
+                                    .context = Context{context}};
+  return Post([&] { return initiator_.endpoint->Send(request); });
+}
+
+ErrorCode ContractTest::Write(std::size_t from, std::size_t length, fabric::RemoteBuffer to,
+                              std::uint64_t context, std::optional<std::uint32_t> immediate) {
+  const fabric::WriteRequest request{.source = initiator_.Local(from, length),
+                                     .target = to,
+                                     .peer = initiator_.peer,
+                                     .immediate = immediate,
+                                     .context = Context{context}};
+  return Post([&] { return initiator_.endpoint->Write(request); });
+}
+
+ErrorCode ContractTest::Read(std::size_t to, std::size_t length, fabric::RemoteBuffer from,
+                             std::uint64_t context) {
+  const fabric::ReadRequest request{.target = initiator_.Local(to, length),
+                                    .source = from,
+                                    .peer = initiator_.peer,
+                                    .context = Context{context}};
+  return Post([&] { return initiator_.endpoint->Read(request); });
+}
+
+ErrorCode ContractTest::Recv(std::size_t offset, std::size_t length, std::uint64_t context) {
+  const fabric::RecvRequest request{.buffer = target_.Local(offset, length),
+                                    .context = Context{context}};
+  return Post([&] { return target_.endpoint->Recv(request); });
+}
+
+void ContractTest::ReadQueue(Side& side) {
+  if (side.queue == nullptr) return;
+  std::array<Completion, 16> entries;
+  const fabric::ReadResult result = side.queue->Read(entries);
+  side.completions.insert(side.completions.end(), entries.begin(),
+                          entries.begin() + static_cast<std::ptrdiff_t>(result.count));
+}
+
+void ContractTest::Pump() {
+  ReadQueue(initiator_);
+  ReadQueue(target_);
+}
+
+bool ContractTest::PumpUntil(const std::function<bool()>& done) {
+  const coro::Time deadline = backend_->Now() + backend_->Patience();
+  while (!done()) {
+    if (backend_->Now() >= deadline) return false;
+    const std::size_t before = initiator_.completions.size() + target_.completions.size();
+    Pump();
+    if (initiator_.completions.size() + target_.completions.size() == before) backend_->Idle();
+  }
+  return true;
+}
+
+void ContractTest::PumpQuietly() {
+  const coro::Time end = backend_->Now() + backend_->Quiet();
+  while (backend_->Now() < end) {
+    Pump();
+    backend_->Idle();
+  }
+}
+
+Completion ContractTest::TakeMatching(Side& side,
+                                      const std::function<bool(const Completion&)>& matches,
+                                      const char* what) {
+  auto found = side.completions.end();
+  const bool came = PumpUntil([&] {
+    found = std::find_if(side.completions.begin(), side.completions.end(), matches);
+    return found != side.completions.end();
+  });
+  if (!came) {
+    ADD_FAILURE() << "no completion came: " << what;
+    return Completion();
+  }
+  const Completion completion = *found;
+  side.completions.erase(found);
+  return completion;
+}
+
+Completion ContractTest::Take(Side& side, std::uint64_t context) {
+  return TakeMatching(
+      side, [&](const Completion& c) { return c.context == Context{context}; },
+      ("context " + std::to_string(context)).c_str());
+}
+
+Completion ContractTest::TakeRemoteWrite(Side& side) {
+  return TakeMatching(
+      side, [](const Completion& c) { return c.kind == fabric::OperationKind::kRemoteWrite; },
+      "a peer's write with immediate");
+}
+
+std::optional<Completion> ContractTest::TakeIfAny(Side& side, std::uint64_t context) {
+  PumpQuietly();
+  const auto found =
+      std::find_if(side.completions.begin(), side.completions.end(),
+                   [&](const Completion& c) { return c.context == Context{context}; });
+  if (found == side.completions.end()) return std::nullopt;
+  const Completion completion = *found;
+  side.completions.erase(found);
+  return completion;
+}
+
+void ContractTest::Fill(std::span<std::byte> bytes, std::uint8_t seed) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    bytes[i] = static_cast<std::byte>(seed + 31 * i + (i >> 8) + 1);
+  }
+}
+
+bool ContractTest::Holds(std::span<const std::byte> bytes, std::uint8_t seed) {
+  std::vector<std::byte> expected(bytes.size());
+  Fill(expected, seed);
+  return std::equal(bytes.begin(), bytes.end(), expected.begin());
+}
+
+bool ContractTest::Untouched(std::span<const std::byte> bytes) {
+  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+}
+
+}  // namespace contract

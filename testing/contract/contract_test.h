@@ -1,0 +1,112 @@
+// The fixture of the contract suite: two sides, ready to talk, and the verbs that its tests are written in.
+
+#ifndef TESTING_CONTRACT_CONTRACT_TEST_H_
+#define TESTING_CONTRACT_CONTRACT_TEST_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/contract/backend.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace contract {
+
+// One end of the conversation: everything that a program opens on one node, and what it has read from its queue.
+struct Side {
+  std::unique_ptr<fabric::Domain> domain;
+  std::unique_ptr<fabric::CompletionQueue> queue;
+  std::unique_ptr<fabric::AddressVector> peers;
+  std::unique_ptr<fabric::Endpoint> endpoint;
+  std::vector<std::byte> memory;
+  std::unique_ptr<fabric::MemoryRegion> region;  // all of `memory`, with every right
+  fabric::Peer peer{};                           // the other side
+  std::vector<fabric::Completion> completions;   // read and not taken, in the order of reading
+
+  fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
+    return region->Local(offset, length);
+  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const {
+    fabric::RemoteBuffer remote = region->remote();
+    remote.address += offset;
+    return remote;
+  }
+};
+
+class ContractTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kMemoryBytes = 1 << 20;
+  // A message that every backend can carry.
+  static constexpr std::size_t kMessageBytes = 4096;
+
+  ContractTest();
+  ~ContractTest() override;
+
+  // Opens a side on a fabric, with a queue of `queue_depth` entries (0: the default).
+  static void Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth = 0);
+  // Closes everything of a side, in order.
+  static void Close(Side& side);
+
+  bool Has(fabric::Capability capability) const {
+    return initiator_.domain->nic().capabilities.Has(capability);
+  }
+  const fabric::Limits& limits() const { return initiator_.domain->nic().limits; }
+
+  // Posts until it is accepted, reading both queues while it is not. Returns the final answer.
+  fabric::ErrorCode Post(const std::function<fabric::ErrorCode()>& post);
+
+  fabric::ErrorCode Send(std::size_t offset, std::size_t length, std::uint64_t context,
+                         std::optional<std::uint32_t> immediate = std::nullopt);
+  fabric::ErrorCode Write(std::size_t from, std::size_t length, fabric::RemoteBuffer to,
+                          std::uint64_t context,
+                          std::optional<std::uint32_t> immediate = std::nullopt);
+  fabric::ErrorCode Read(std::size_t to, std::size_t length, fabric::RemoteBuffer from,
+                         std::uint64_t context);
+  // The target posts a receive into its own memory.
+  fabric::ErrorCode Recv(std::size_t offset, std::size_t length, std::uint64_t context);
+
+  // Reads both queues once.
+  void Pump();
+  // Pumps until `done`, at most the backend's patience; returns whether it is done.
+  bool PumpUntil(const std::function<bool()>& done);
+  // Pumps for as long as one watches for what must not happen.
+  void PumpQuietly();
+
+  // Waits for the completion with this context, and takes it out of the side's list. Fails the test when none comes.
+  fabric::Completion Take(Side& side, std::uint64_t context);
+  // The same for a peer's write with immediate.
+  fabric::Completion TakeRemoteWrite(Side& side);
+  // Waits for the completion of an operation that this backend may not be able to see failing; empty when none came.
+  std::optional<fabric::Completion> TakeIfAny(Side& side, std::uint64_t context);
+
+  // Fills a range with a pattern that depends on `seed`; checks it.
+  static void Fill(std::span<std::byte> bytes, std::uint8_t seed);
+  static bool Holds(std::span<const std::byte> bytes, std::uint8_t seed);
+  // True when every byte of the range is zero, as memory is in the beginning.
+  static bool Untouched(std::span<const std::byte> bytes);
+
+  std::span<std::byte> Bytes(Side& side, std::size_t offset, std::size_t length) {
+    return std::span(side.memory).subspan(offset, length);
+  }
+
+  std::unique_ptr<Backend> backend_;
+  Side initiator_;
+  Side target_;
+
+ private:
+  fabric::Completion TakeMatching(Side& side,
+                                  const std::function<bool(const fabric::Completion&)>& matches,
+                                  const char* what);
+  static void ReadQueue(Side& side);
+};
+
+}  // namespace contract
+
+#endif  // TESTING_CONTRACT_CONTRACT_TEST_H_

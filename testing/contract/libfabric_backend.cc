@@ -1,0 +1,65 @@
+// The contract suite on a software provider of libfabric: DRYDOCK_PROVIDER names it.
+
+#include <array>
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "coro/steady_clock.h"
+#include "fabric/libfabric/libfabric_fabric.h"
+#include "testing/contract/backend.h"
+
+namespace contract {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::Capability;
+
+std::string Provider() { return std::getenv("DRYDOCK_PROVIDER"); }
+
+class LibfabricBackend final : public Backend {
+ public:
+  LibfabricBackend() : fabric_(fabric::libfabric::OpenLibfabric(Provider()).value()) {}
+
+  fabric::Fabric& initiator() override { return *fabric_; }
+  fabric::Fabric& target() override { return *fabric_; }
+  coro::Time Now() override { return clock_.Now(); }
+  void Idle() override {}  // these providers make progress only while they are polled
+  coro::Duration Patience() const override { return 20s; }
+  coro::Duration Quiet() const override { return 50ms; }
+  std::string Description() const override { return std::string(fabric_->description()); }
+
+  fabric::Address NobodysAddress() override {
+    if (Provider() == "shm") {
+      static constexpr char kName[] = "fi_shm://999999:0:0";
+      return *fabric::Address::FromBytes(
+          {reinterpret_cast<const std::uint8_t*>(kName), sizeof kName});
+    }
+    // 127.0.0.1, port 1: nobody listens there.
+    static constexpr std::array<std::uint8_t, 16> kSocket = {2, 0, 0, 1, 127, 0, 0, 1};
+    return *fabric::Address::FromBytes(kSocket);
+  }
+
+  fabric::CapabilitySet ExpectedCapabilities() const override {
+    fabric::CapabilitySet set{Capability::kMessages,             Capability::kRemoteWrite,
+                              Capability::kRemoteRead,           Capability::kImmediateData,
+                              Capability::kUnsolicitedImmediate, Capability::kLongMessages,
+                              Capability::kSendOrder,            Capability::kBlockingWait};
+    if (Provider() == "tcp") set.Add(Capability::kWriteOrder);
+    if (Provider() == "shm") set.Add(Capability::kRemoteWriteLength);
+    return set;
+  }
+
+ private:
+  coro::SteadyClock clock_;
+  std::unique_ptr<fabric::Fabric> fabric_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeBackend() { return std::make_unique<LibfabricBackend>(); }
+
+}  // namespace contract

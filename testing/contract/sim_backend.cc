@@ -1,0 +1,58 @@
+// The contract suite on the simulator. The seed is GoogleTest's random seed, or 1: --gtest_random_seed=N replays.
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "sim/sim_fabric.h"
+#include "sim/world.h"
+#include "testing/contract/backend.h"
+
+namespace contract {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::Capability;
+
+class SimBackend final : public Backend {
+ public:
+  explicit SimBackend(std::uint64_t seed)
+      : world_(seed, **sim::FindProfile("small")),
+        initiator_(sim::OpenSimFabric(world_, world_.AddNode("initiator"))),
+        target_(sim::OpenSimFabric(world_, world_.AddNode("target"))) {}
+
+  fabric::Fabric& initiator() override { return *initiator_; }
+  fabric::Fabric& target() override { return *target_; }
+  coro::Time Now() override { return world_.Now(); }
+  void Idle() override { world_.WaitUntil(world_.Now() + 10us); }
+  coro::Duration Patience() const override { return 10s; }
+  coro::Duration Quiet() const override { return 100ms; }
+  fabric::Address NobodysAddress() override {
+    return sim::EfaAddress{.gid = {0xfe, 0x80, 9}, .queue_pair = 3, .qkey = 4}.Encode();
+  }
+  std::string Description() const override { return absl::StrCat("sim, seed ", world_.seed()); }
+  fabric::CapabilitySet ExpectedCapabilities() const override {
+    return {Capability::kMessages,          Capability::kRemoteWrite,
+            Capability::kRemoteRead,        Capability::kImmediateData,
+            Capability::kUnsolicitedImmediate, Capability::kRemoteErrors,
+            Capability::kClosedPeerErrors,  Capability::kRemoteWriteLength,
+            Capability::kSourceTruncation,  Capability::kMutualInsertion,
+            Capability::kVirtualTime};
+  }
+
+ private:
+  sim::World world_;
+  std::unique_ptr<fabric::Fabric> initiator_;
+  std::unique_ptr<fabric::Fabric> target_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> MakeBackend() {
+  const int seed = ::testing::UnitTest::GetInstance()->random_seed();
+  return std::make_unique<SimBackend>(seed == 0 ? 1 : static_cast<std::uint64_t>(seed));
+}
+
+}  // namespace contract
