@@ -17,8 +17,7 @@
 
 #include <coroutine>
 #include <cstddef>
-#include <optional>
-#include <utility>
+#include <type_traits>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -52,7 +51,7 @@ class EventLoop {
   // task of T returns absl::StatusOr<T>; a task of nothing returns absl::Status.
   // kAborted: the task waits for something that can never happen (no timer is armed, no selector has anything to
   // wait for, and time passes by no other means); the task was destroyed.
-  // Not to be called from within the loop.
+  // REQUIRES: `task` is not empty; not called from within the loop.
   template <typename T>
   auto Run(Task<T> task);
 

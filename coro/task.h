@@ -33,6 +33,19 @@ namespace internal {
 
 class PromiseBase {
  public:
+  // Catches a coroutine that the compiler got wrong, before it runs: GCC 12 lays out the frame so that no handle to it
+  // works where a coroutine awaits in the condition of an `if`, `while` or `switch` and has no local variable.
+  struct InitialAwaiter {
+    const PromiseBase* promise;
+    bool await_ready() const noexcept { return false; }
+    template <typename Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
+      DD_CHECK(static_cast<const PromiseBase*>(&self.promise()) == promise,
+               "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
+               "while tests it (docs/errors.md)");
+    }
+    void await_resume() const noexcept {}
+  };
   struct FinalAwaiter {
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
@@ -42,7 +55,7 @@ class PromiseBase {
     void await_resume() const noexcept {}
   };
 
-  std::suspend_always initial_suspend() const noexcept { return {}; }
+  InitialAwaiter initial_suspend() const noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() const { UnhandledExceptionInTask(); }
 

@@ -22,6 +22,7 @@ ContractTest::~ContractTest() {
   if (HasFailure()) std::cerr << "backend: " << backend_->Description() << "\n";
   Close(initiator_);
   Close(target_);
+  Close(third_);
 }
 
 void ContractTest::Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth) {
@@ -34,9 +35,9 @@ void ContractTest::Open(fabric::Fabric& fabric, Side& side, std::size_t queue_de
                                       .address_vector = side.peers.get()})
                       .value();
   side.memory.assign(kMemoryBytes, std::byte{0});
-  side.region = side.domain
-                    ->RegisterMemory({.data = side.memory.data(), .length_bytes = kMemoryBytes})
-                    .value();
+  side.region =
+      side.domain->RegisterMemory({.data = side.memory.data(), .length_bytes = kMemoryBytes})
+          .value();
 }
 
 void ContractTest::Close(Side& side) {
@@ -45,6 +46,36 @@ void ContractTest::Close(Side& side) {
   side.peers.reset();
   side.queue.reset();
   side.domain.reset();
+}
+
+fabric::Peer ContractTest::OpenThird() {
+  Open(backend_->target(), third_);
+  third_.peer = third_.peers->Insert(initiator_.endpoint->address()).value();
+  return initiator_.peers->Insert(third_.endpoint->address()).value();
+}
+
+std::unique_ptr<fabric::Endpoint> ContractTest::OpenAnother(Side& side) {
+  return side.domain
+      ->OpenEndpoint({.send_queue = side.queue.get(),
+                      .receive_queue = side.queue.get(),
+                      .address_vector = side.peers.get()})
+      .value();
+}
+
+std::unique_ptr<fabric::MemoryRegion> ContractTest::Register(Side& side, std::size_t offset,
+                                                             std::size_t length,
+                                                             fabric::Access access) {
+  return side.domain
+      ->RegisterMemory(
+          {.data = side.memory.data() + offset, .length_bytes = length, .access = access})
+      .value();
+}
+
+void ContractTest::Connect() {
+  constexpr std::uint64_t kContext = 0xc0ffee;
+  ASSERT_EQ(Write(0, 0, target_.Remote(0), kContext, 0), ErrorCode::kOk);
+  ASSERT_TRUE(Take(initiator_, kContext).ok());
+  ASSERT_TRUE(TakeRemoteWrite(target_).ok());
 }
 
 ErrorCode ContractTest::Post(const std::function<ErrorCode()>& post) {
@@ -56,37 +87,56 @@ ErrorCode ContractTest::Post(const std::function<ErrorCode()>& post) {
   return error;
 }
 
+fabric::SendRequest ContractTest::SendOf(std::size_t offset, std::size_t length,
+                                         std::optional<Context> context) const {
+  return {.buffer = initiator_.Local(offset, length), .peer = initiator_.peer, .context = context};
+}
+
+fabric::WriteRequest ContractTest::WriteOf(std::size_t from, std::size_t length,
+                                           fabric::RemoteBuffer to,
+                                           std::optional<Context> context) const {
+  return {.source = initiator_.Local(from, length),
+          .target = to,
+          .peer = initiator_.peer,
+          .context = context};
+}
+
+fabric::ReadRequest ContractTest::ReadOf(std::size_t to, std::size_t length,
+                                         fabric::RemoteBuffer from,
+                                         std::optional<Context> context) const {
+  return {.target = initiator_.Local(to, length),
+          .source = from,
+          .peer = initiator_.peer,
+          .context = context};
+}
+
+fabric::RecvRequest ContractTest::RecvOf(std::size_t offset, std::size_t length,
+                                         std::optional<Context> context) const {
+  return {.buffer = target_.Local(offset, length), .context = context};
+}
+
 ErrorCode ContractTest::Send(std::size_t offset, std::size_t length, std::uint64_t context,
                              std::optional<std::uint32_t> immediate) {
-  const fabric::SendRequest request{.buffer = initiator_.Local(offset, length),
-                                    .peer = initiator_.peer,
-                                    .immediate = immediate,
-                                    .context = Context{context}};
+  fabric::SendRequest request = SendOf(offset, length, Context{context});
+  request.immediate = immediate;
   return Post([&] { return initiator_.endpoint->Send(request); });
 }
 
 ErrorCode ContractTest::Write(std::size_t from, std::size_t length, fabric::RemoteBuffer to,
                               std::uint64_t context, std::optional<std::uint32_t> immediate) {
-  const fabric::WriteRequest request{.source = initiator_.Local(from, length),
-                                     .target = to,
-                                     .peer = initiator_.peer,
-                                     .immediate = immediate,
-                                     .context = Context{context}};
+  fabric::WriteRequest request = WriteOf(from, length, to, Context{context});
+  request.immediate = immediate;
   return Post([&] { return initiator_.endpoint->Write(request); });
 }
 
 ErrorCode ContractTest::Read(std::size_t to, std::size_t length, fabric::RemoteBuffer from,
                              std::uint64_t context) {
-  const fabric::ReadRequest request{.target = initiator_.Local(to, length),
-                                    .source = from,
-                                    .peer = initiator_.peer,
-                                    .context = Context{context}};
+  const fabric::ReadRequest request = ReadOf(to, length, from, Context{context});
   return Post([&] { return initiator_.endpoint->Read(request); });
 }
 
 ErrorCode ContractTest::Recv(std::size_t offset, std::size_t length, std::uint64_t context) {
-  const fabric::RecvRequest request{.buffer = target_.Local(offset, length),
-                                    .context = Context{context}};
+  const fabric::RecvRequest request = RecvOf(offset, length, Context{context});
   return Post([&] { return target_.endpoint->Recv(request); });
 }
 
@@ -101,15 +151,20 @@ void ContractTest::ReadQueue(Side& side) {
 void ContractTest::Pump() {
   ReadQueue(initiator_);
   ReadQueue(target_);
+  ReadQueue(third_);
+}
+
+std::size_t ContractTest::CompletionsRead() const {
+  return initiator_.completions.size() + target_.completions.size() + third_.completions.size();
 }
 
 bool ContractTest::PumpUntil(const std::function<bool()>& done) {
   const coro::Time deadline = backend_->Now() + backend_->Patience();
   while (!done()) {
     if (backend_->Now() >= deadline) return false;
-    const std::size_t before = initiator_.completions.size() + target_.completions.size();
+    const std::size_t before = CompletionsRead();
     Pump();
-    if (initiator_.completions.size() + target_.completions.size() == before) backend_->Idle();
+    if (CompletionsRead() == before) backend_->Idle();
   }
   return true;
 }
@@ -175,7 +230,8 @@ bool ContractTest::Holds(std::span<const std::byte> bytes, std::uint8_t seed) {
 }
 
 bool ContractTest::Untouched(std::span<const std::byte> bytes) {
-  return std::all_of(bytes.begin(), bytes.end(), [](std::byte byte) { return byte == std::byte{0}; });
+  return std::all_of(bytes.begin(), bytes.end(),
+                     [](std::byte byte) { return byte == std::byte{0}; });
 }
 
 }  // namespace contract

@@ -1,4 +1,5 @@
-// The fixture of the contract suite: two sides, ready to talk, and the verbs that its tests are written in.
+// The fixture of the contract suite: two sides, ready to talk, and the verbs that its tests are
+// written in.
 
 #ifndef TESTING_CONTRACT_CONTRACT_TEST_H_
 #define TESTING_CONTRACT_CONTRACT_TEST_H_
@@ -19,7 +20,8 @@
 
 namespace contract {
 
-// One end of the conversation: everything that a program opens on one node, and what it has read from its queue.
+// One end of the conversation: everything that a program opens on one node, and what it has read
+// from its queue.
 struct Side {
   std::unique_ptr<fabric::Domain> domain;
   std::unique_ptr<fabric::CompletionQueue> queue;
@@ -53,14 +55,49 @@ class ContractTest : public ::testing::Test {
   static void Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth = 0);
   // Closes everything of a side, in order.
   static void Close(Side& side);
+  // Opens one more side beside the target, with a domain of its own; it knows the initiator, as its
+  // `peer`. Returns how the initiator names it.
+  fabric::Peer OpenThird();
+  // Another endpoint of a side's domain, on the same queue and address vector.
+  static std::unique_ptr<fabric::Endpoint> OpenAnother(Side& side);
+  // A region over a part of a side's memory.
+  static std::unique_ptr<fabric::MemoryRegion> Register(Side& side, std::size_t offset,
+                                                        std::size_t length, fabric::Access access);
 
   bool Has(fabric::Capability capability) const {
     return initiator_.domain->nic().capabilities.Has(capability);
   }
   const fabric::Limits& limits() const { return initiator_.domain->nic().limits; }
 
-  // Posts until it is accepted, reading both queues while it is not. Returns the final answer.
+  // Both sides have talked: from here on, kAgain means a full queue and not a connection that is
+  // being made.
+  void Connect();
+
+  // Posts until it is accepted, reading all queues while it is not. Returns the final answer.
   fabric::ErrorCode Post(const std::function<fabric::ErrorCode()>& post);
+  // The same for a batch: what a kAgain left over is posted again.
+  template <typename Request>
+  fabric::ErrorCode PostAll(
+      const std::vector<Request>& requests,
+      const std::function<fabric::PostResult(std::span<const Request>)>& post) {
+    std::span<const Request> rest = requests;
+    return Post([&] {
+      const fabric::PostResult result = post(rest);
+      rest = rest.subspan(result.accepted);
+      return result.error;
+    });
+  }
+
+  // Requests of the initiator to its peer, in its own memory.
+  fabric::SendRequest SendOf(std::size_t offset, std::size_t length,
+                             std::optional<fabric::Context> context) const;
+  fabric::WriteRequest WriteOf(std::size_t from, std::size_t length, fabric::RemoteBuffer to,
+                               std::optional<fabric::Context> context) const;
+  fabric::ReadRequest ReadOf(std::size_t to, std::size_t length, fabric::RemoteBuffer from,
+                             std::optional<fabric::Context> context) const;
+  // A receive of the target.
+  fabric::RecvRequest RecvOf(std::size_t offset, std::size_t length,
+                             std::optional<fabric::Context> context) const;
 
   fabric::ErrorCode Send(std::size_t offset, std::size_t length, std::uint64_t context,
                          std::optional<std::uint32_t> immediate = std::nullopt);
@@ -72,18 +109,20 @@ class ContractTest : public ::testing::Test {
   // The target posts a receive into its own memory.
   fabric::ErrorCode Recv(std::size_t offset, std::size_t length, std::uint64_t context);
 
-  // Reads both queues once.
+  // Reads every side's queue once.
   void Pump();
   // Pumps until `done`, at most the backend's patience; returns whether it is done.
   bool PumpUntil(const std::function<bool()>& done);
   // Pumps for as long as one watches for what must not happen.
   void PumpQuietly();
 
-  // Waits for the completion with this context, and takes it out of the side's list. Fails the test when none comes.
+  // Waits for the completion with this context, and takes it out of the side's list. Fails the test
+  // when none comes.
   fabric::Completion Take(Side& side, std::uint64_t context);
   // The same for a peer's write with immediate.
   fabric::Completion TakeRemoteWrite(Side& side);
-  // Waits for the completion of an operation that this backend may not be able to see failing; empty when none came.
+  // Waits for the completion of an operation that this backend may not be able to see failing;
+  // empty when none came.
   std::optional<fabric::Completion> TakeIfAny(Side& side, std::uint64_t context);
 
   // Fills a range with a pattern that depends on `seed`; checks it.
@@ -99,8 +138,10 @@ class ContractTest : public ::testing::Test {
   std::unique_ptr<Backend> backend_;
   Side initiator_;
   Side target_;
+  Side third_;  // empty before OpenThird
 
  private:
+  std::size_t CompletionsRead() const;
   fabric::Completion TakeMatching(Side& side,
                                   const std::function<bool(const fabric::Completion&)>& matches,
                                   const char* what);

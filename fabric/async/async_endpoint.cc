@@ -1,0 +1,155 @@
+#include "fabric/async/async_endpoint.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace fabric::async {
+
+// ---- One operation ----
+
+OperationAwaiter::OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer,
+                                   coro::Time deadline)
+    : TimerNode(&OperationAwaiter::OnDeadline),
+      endpoint_(endpoint),
+      buffer_(buffer),
+      deadline_(deadline) {}
+
+OperationAwaiter::~OperationAwaiter() {
+  OperationSlots* slots = state_ == State::kPending || state_ == State::kInFlight
+                              ? &endpoint_.dispatcher_.slots()
+                              : nullptr;
+  if (state_ == State::kPending) slots->Release(context_);
+  if (state_ == State::kInFlight) slots->Abandon(context_);
+}
+
+bool OperationAwaiter::await_suspend(std::coroutine_handle<> self) {
+  handle = self;
+  context_ = endpoint_.dispatcher_.slots().Acquire(*this, buffer_, &endpoint_);
+  buffer_.reset();  // the slot has it now
+  const bool must_queue = !endpoint_.retries_.empty();
+  const ErrorCode error = must_queue ? ErrorCode::kAgain : TryPost();
+  if (error != ErrorCode::kAgain) {
+    Posted(error);
+  } else {
+    state_ = State::kPending;
+    coro::EventLoop& loop = endpoint_.dispatcher_.loop();
+    loop.timers().Arm(
+        *this, std::min(deadline_, coro::After(loop.Now(), endpoint_.options_.post_timeout)));
+    endpoint_.retries_.Add(*this);
+  }
+  resuming_ = state_ != State::kDone;
+  return resuming_;
+}
+
+ErrorCode OperationAwaiter::TryPost() { return PostTo(*endpoint_.endpoint_, context_); }
+
+void OperationAwaiter::Posted(ErrorCode error) {
+  TimerNode::Cancel();
+  if (error == ErrorCode::kOk) {
+    state_ = State::kInFlight;
+    if (deadline_ != coro::kNever) endpoint_.dispatcher_.loop().timers().Arm(*this, deadline_);
+    return;
+  }
+  endpoint_.dispatcher_.slots().Release(context_);
+  Completion failed;
+  failed.context = context_;
+  failed.error = error;
+  Finish(failed);
+}
+
+void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
+  auto& self = static_cast<OperationAwaiter&>(timer);
+  OperationSlots& slots = self.endpoint_.dispatcher_.slots();
+  if (self.state_ == State::kPending) {
+    slots.Release(self.context_);
+  } else {
+    slots.Abandon(self.context_);
+  }
+  Completion expired;
+  expired.context = self.context_;
+  expired.error = ErrorCode::kDeadlineExceeded;
+  self.Finish(expired);
+}
+
+void OperationAwaiter::Resolve(const Completion& completion) { Finish(completion); }
+
+void OperationAwaiter::Finish(const Completion& completion) {
+  result_ = completion;
+  state_ = State::kDone;
+  PendingOperation::Unlink();
+  TimerNode::Cancel();
+  if (resuming_) endpoint_.dispatcher_.loop().Schedule(*this);
+}
+
+template <typename Request>
+ErrorCode PostAwaiter<Request>::PostTo(Endpoint& endpoint, Context context) {
+  request_.context = context;
+  if constexpr (std::is_same_v<Request, SendRequest>) return endpoint.Send(request_);
+  if constexpr (std::is_same_v<Request, RecvRequest>) return endpoint.Recv(request_);
+  if constexpr (std::is_same_v<Request, WriteRequest>) return endpoint.Write(request_);
+  if constexpr (std::is_same_v<Request, ReadRequest>) return endpoint.Read(request_);
+}
+
+// ---- The endpoint ----
+
+AsyncEndpoint::AsyncEndpoint(CompletionDispatcher& dispatcher, std::unique_ptr<Endpoint> endpoint,
+                             const AsyncEndpointOptions& options)
+    : dispatcher_(dispatcher),
+      endpoint_(std::move(endpoint)),
+      options_(options),
+      retries_(dispatcher, options.backoff) {}
+
+AsyncEndpoint::~AsyncEndpoint() { Close().IgnoreError(); }
+
+absl::Status AsyncEndpoint::Close() {
+  const absl::Status status = endpoint_->Close();
+  dispatcher_.slots().CancelAll(this);
+  return status;
+}
+
+PostAwaiter<SendRequest> AsyncEndpoint::Send(const BufferSlice& message, Peer peer,
+                                             const OperationOptions& options) {
+  const SendRequest request{
+      .buffer = message.local(), .peer = peer, .immediate = options.immediate};
+  return PostAwaiter<SendRequest>(*this, message.buffer(), request, options.deadline);
+}
+
+PostAwaiter<RecvRequest> AsyncEndpoint::Recv(const BufferSlice& room,
+                                             const OperationOptions& options) {
+  const RecvRequest request{.buffer = room.local()};
+  return PostAwaiter<RecvRequest>(*this, room.buffer(), request, options.deadline);
+}
+
+PostAwaiter<WriteRequest> AsyncEndpoint::Write(const BufferSlice& source, RemoteBuffer target,
+                                               Peer peer, const OperationOptions& options) {
+  const WriteRequest request{.source = source.local(),
+                             .target = target,
+                             .peer = peer,
+                             .immediate = options.immediate};
+  return PostAwaiter<WriteRequest>(*this, source.buffer(), request, options.deadline);
+}
+
+PostAwaiter<ReadRequest> AsyncEndpoint::Read(const BufferSlice& target, RemoteBuffer source,
+                                             Peer peer, const OperationOptions& options) {
+  const ReadRequest request{.target = target.local(), .source = source, .peer = peer};
+  return PostAwaiter<ReadRequest>(*this, target.buffer(), request, options.deadline);
+}
+
+absl::Status AsyncEndpoint::ToStatus(const Completion& completion, absl::string_view what) const {
+  const absl::Status status = fabric::ToStatus(completion.error, what);
+  if (status.ok() || completion.provider_error == 0) return status;
+  const std::string words = dispatcher_.ErrorText(completion.provider_error);
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), " (provider error ", completion.provider_error,
+                                   words.empty() ? "" : ": ", words, ")"));
+}
+
+template class PostAwaiter<SendRequest>;
+template class PostAwaiter<RecvRequest>;
+template class PostAwaiter<WriteRequest>;
+template class PostAwaiter<ReadRequest>;
+
+}  // namespace fabric::async

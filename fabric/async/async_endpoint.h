@@ -1,0 +1,142 @@
+// Operations as awaits, on any backend.
+//
+//   AsyncEndpoint endpoint(dispatcher, std::move(raw_endpoint));
+//   fabric::Completion done = co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer, {.immediate = 7});
+//   if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
+//
+// What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a share in the buffer. A
+// coroutine that is destroyed, or whose deadline comes, leaves the operation behind; its bytes may still land, in a
+// buffer that still lives. A write's or read's remote memory is the peer's business.
+
+#ifndef FABRIC_ASYNC_ASYNC_ENDPOINT_H_
+#define FABRIC_ASYNC_ASYNC_ENDPOINT_H_
+
+#include <chrono>
+#include <coroutine>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "coro/event_loop.h"
+#include "coro/time.h"
+#include "coro/timer_queue.h"
+#include "fabric/async/completion_dispatcher.h"
+#include "fabric/async/operation_slots.h"
+#include "fabric/async/registered_buffer.h"
+#include "fabric/async/retry_queue.h"
+#include "fabric/endpoint.h"
+
+namespace fabric::async {
+
+struct AsyncEndpointOptions {
+  // How long an operation may be refused with "again" before it fails with kDeadlineExceeded.
+  coro::Duration post_timeout = std::chrono::seconds(10);
+  BackoffOptions backoff;
+};
+
+// Of one operation. Trivially destructible, as everything that is written inside a co_await expression.
+struct OperationOptions {
+  std::optional<std::uint32_t> immediate;  // sends and writes
+  coro::Time deadline = coro::kNever;      // on the loop's clock; the operation is left behind then
+};
+
+class AsyncEndpoint;
+
+// An operation that runs while it is awaited; co_await yields its Completion. Failures are values: those of the post
+// (kUnknownPeer, kClosed, ...), kDeadlineExceeded, kCanceled when the endpoint closed, or what the NIC reported.
+class OperationAwaiter : private coro::WaitNode,
+                         private coro::TimerNode,
+                         private PendingOperation,
+                         private OperationWaiter {
+ public:
+  bool await_ready() const { return false; }
+  bool await_suspend(std::coroutine_handle<> self);
+  Completion await_resume() const { return result_; }
+
+ protected:
+  OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, coro::Time deadline);
+  ~OperationAwaiter();
+
+  // Posts with this context.
+  virtual ErrorCode PostTo(Endpoint& endpoint, Context context) = 0;
+
+ private:
+  enum class State { kIdle, kPending, kInFlight, kDone };
+
+  static void OnDeadline(coro::TimerNode& timer);
+  ErrorCode TryPost() override;
+  void Posted(ErrorCode error) override;
+  void Resolve(const Completion& completion) override;
+
+  // The operation is in flight from now on.
+  void Accepted();
+  void Finish(const Completion& completion);
+
+  AsyncEndpoint& endpoint_;
+  BufferRef buffer_;
+  coro::Time deadline_;
+  State state_ = State::kIdle;
+  bool resuming_ = false;  // the coroutine is suspended, and has to be scheduled
+  Context context_{};
+  Completion result_;
+};
+
+// The awaiter of one kind of request.
+template <typename Request>
+class [[nodiscard]] PostAwaiter final : public OperationAwaiter {
+ public:
+  PostAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, const Request& request,
+              coro::Time deadline)
+      : OperationAwaiter(endpoint, buffer, deadline), request_(request) {}
+
+ private:
+  ErrorCode PostTo(Endpoint& endpoint, Context context) override;
+
+  Request request_;
+};
+
+// Ownership: owns the endpoint; dies before its dispatcher. Destruction closes: operations that are still awaited
+// resolve with kCanceled.
+// Threads: the loop's.
+class AsyncEndpoint {
+ public:
+  // `endpoint` was opened on the dispatcher's queue, for sending and receiving.
+  AsyncEndpoint(CompletionDispatcher& dispatcher, std::unique_ptr<Endpoint> endpoint,
+                const AsyncEndpointOptions& options = {});
+  AsyncEndpoint(const AsyncEndpoint&) = delete;
+  AsyncEndpoint& operator=(const AsyncEndpoint&) = delete;
+  ~AsyncEndpoint();
+
+  Address address() const { return endpoint_->address(); }
+  CompletionDispatcher& dispatcher() { return dispatcher_; }
+
+  // The slice's buffer stays registered until the operation has ended. Options: the deadline; for sends and writes the
+  // immediate.
+  PostAwaiter<SendRequest> Send(const BufferSlice& message, Peer peer,
+                                const OperationOptions& options = {});
+  PostAwaiter<RecvRequest> Recv(const BufferSlice& room, const OperationOptions& options = {});
+  PostAwaiter<WriteRequest> Write(const BufferSlice& source, RemoteBuffer target, Peer peer,
+                                  const OperationOptions& options = {});
+  PostAwaiter<ReadRequest> Read(const BufferSlice& target, RemoteBuffer source, Peer peer,
+                                const OperationOptions& options = {});
+
+  // OK, or what went wrong with the provider's number and words: "<what>: <meaning> (provider error 7: ...)".
+  absl::Status ToStatus(const Completion& completion, absl::string_view what) const;
+
+  // Closes the endpoint now.
+  absl::Status Close();
+
+ private:
+  friend class OperationAwaiter;
+
+  CompletionDispatcher& dispatcher_;
+  std::unique_ptr<Endpoint> endpoint_;
+  const AsyncEndpointOptions options_;
+  RetryQueue retries_;
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_ASYNC_ENDPOINT_H_

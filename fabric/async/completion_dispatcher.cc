@@ -1,0 +1,96 @@
+#include "fabric/async/completion_dispatcher.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "coro/check.h"
+#include "fabric/async/immediate_counter.h"
+
+namespace fabric::async {
+namespace {
+
+constexpr std::size_t kBatch = 32;
+
+// A peer cannot make us remember more than this.
+constexpr std::size_t kMostErrorTexts = 64;
+
+}  // namespace
+
+CompletionDispatcher::CompletionDispatcher(coro::EventLoop& loop,
+                                           std::unique_ptr<CompletionQueue> queue)
+    : loop_(loop), queue_(std::move(queue)) {
+  loop_.AddSelector(*this);
+}
+
+CompletionDispatcher::~CompletionDispatcher() {
+  DD_CHECK(room_listeners_.empty(), "an endpoint outlives its dispatcher");
+  DD_CHECK(immediates_.empty(), "an immediate counter outlives its dispatcher");
+  loop_.RemoveSelector(*this);
+}
+
+std::string CompletionDispatcher::ErrorText(std::int32_t provider_error) const {
+  const auto found = error_texts_.find(provider_error);
+  return found == error_texts_.end() ? "" : found->second;
+}
+
+std::size_t CompletionDispatcher::Poll(std::size_t budget) {
+  std::array<Completion, kBatch> entries;
+  std::size_t handled = 0;
+  while (handled < budget) {
+    const std::size_t room = std::min(budget - handled, entries.size());
+    const ReadResult result = queue_->Read({entries.data(), room});
+    for (std::size_t i = 0; i < result.count; ++i) Dispatch(entries[i]);
+    handled += result.count;
+    if (result.error != ErrorCode::kOk) ++counters_.queue_errors;
+    if (result.count < room) break;
+  }
+  if (handled == 0) return 0;
+  // Each listener looks once; those that still have no room stay, and those that come meanwhile wait for the next time.
+  coro::IntrusiveList<RoomListener> listeners;
+  listeners.Append(room_listeners_);
+  while (RoomListener* listener = listeners.PopFront()) {
+    room_listeners_.PushBack(*listener);
+    listener->OnRoom();
+  }
+  return handled;
+}
+
+bool CompletionDispatcher::Wait(coro::Time deadline) {
+  auto* blocking = queue_->capability<BlockingWait>();
+  if (blocking == nullptr) return false;
+  blocking->Wait(deadline);
+  return true;
+}
+
+void CompletionDispatcher::Dispatch(const Completion& completion) {
+  ++counters_.completions;
+  if (!completion.ok() && error_texts_.size() < kMostErrorTexts &&
+      error_texts_.count(completion.provider_error) == 0) {
+    error_texts_[completion.provider_error] = queue_->ErrorText(completion);
+  }
+  if (!completion.context.has_value()) return DispatchStray(completion);
+  if (!slots_.Complete(*completion.context, completion)) ++counters_.late;
+}
+
+void CompletionDispatcher::DispatchStray(const Completion& completion) {
+  if (!completion.ok()) {
+    ++counters_.stray_errors;
+    return;
+  }
+  if (completion.kind != OperationKind::kRemoteWrite || !completion.immediate.has_value()) return;
+  const auto found = immediates_.find(*completion.immediate);
+  if (found == immediates_.end()) {
+    ++counters_.unexpected_immediates;
+  } else {
+    found->second->Count();
+  }
+}
+
+void CompletionDispatcher::AddCounter(std::uint32_t immediate, ImmediateCounter& counter) {
+  DD_CHECK(immediates_.emplace(immediate, &counter).second, "two counters for one immediate");
+}
+
+void CompletionDispatcher::RemoveCounter(std::uint32_t immediate) { immediates_.erase(immediate); }
+
+}  // namespace fabric::async

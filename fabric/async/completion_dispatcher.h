@@ -1,0 +1,83 @@
+// Reads a completion queue for a loop, and takes each completion to whoever waits for it.
+
+#ifndef FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
+#define FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "coro/event_loop.h"
+#include "coro/intrusive_list.h"
+#include "coro/selector.h"
+#include "fabric/async/operation_slots.h"
+#include "fabric/completion_queue.h"
+
+namespace fabric::async {
+
+class ImmediateCounter;
+
+// Told when completions were read: a queue that was full may have room.
+class RoomListener : public coro::ListNode {
+ public:
+  virtual void OnRoom() = 0;
+
+ protected:
+  ~RoomListener() = default;
+};
+
+// What happened that no awaiter was told of.
+struct DispatcherCounters {
+  std::uint64_t completions = 0;
+  std::uint64_t late = 0;                   // of an operation that was given up and whose slot serves another
+  std::uint64_t unexpected_immediates = 0;  // that no ImmediateCounter waits for
+  std::uint64_t stray_errors = 0;           // failures with no context
+  std::uint64_t queue_errors = 0;           // failures of the queue itself: overrun
+};
+
+// What it is: a selector over one completion queue.
+// Ownership: owns the queue; the endpoints on it (AsyncEndpoint) refer to the dispatcher and die before it. The loop
+// outlives it. Threads: the loop's. Blocking: Wait only, where the queue has the power BlockingWait.
+class CompletionDispatcher final : public coro::Selector {
+ public:
+  CompletionDispatcher(coro::EventLoop& loop, std::unique_ptr<CompletionQueue> queue);
+  CompletionDispatcher(const CompletionDispatcher&) = delete;
+  CompletionDispatcher& operator=(const CompletionDispatcher&) = delete;
+  ~CompletionDispatcher() override;
+
+  coro::EventLoop& loop() { return loop_; }
+  CompletionQueue& queue() { return *queue_; }
+  OperationSlots& slots() { return slots_; }
+  const DispatcherCounters& counters() const { return counters_; }
+
+  // The provider's words for a failure that was dispatched, by its number; empty when there were none.
+  std::string ErrorText(std::int32_t provider_error) const;
+
+  // --- coro::Selector ---
+  std::size_t Poll(std::size_t budget) override;
+  bool Wait(coro::Time deadline) override;
+
+  // --- For the rest of fabric/async ---
+  void AddRoomListener(RoomListener& listener) { room_listeners_.PushBack(listener); }
+  // REQUIRES: no other counter has this immediate.
+  void AddCounter(std::uint32_t immediate, ImmediateCounter& counter);
+  void RemoveCounter(std::uint32_t immediate);
+
+ private:
+  void Dispatch(const Completion& completion);
+  void DispatchStray(const Completion& completion);
+
+  coro::EventLoop& loop_;
+  std::unique_ptr<CompletionQueue> queue_;
+  OperationSlots slots_;
+  std::map<std::uint32_t, ImmediateCounter*> immediates_;
+  std::map<std::int32_t, std::string> error_texts_;
+  coro::IntrusiveList<RoomListener> room_listeners_;
+  DispatcherCounters counters_;
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_COMPLETION_DISPATCHER_H_

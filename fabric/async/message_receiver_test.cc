@@ -1,0 +1,98 @@
+#include "fabric/async/message_receiver.h"
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <vector>
+
+#include "coro/sleep.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/harness/two_nodes.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::async {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+class MessageReceiverTest : public ::testing::Test {
+ protected:
+  // Sends messages 1 to `count`, `i` bytes of value `i` each, all at once.
+  coro::Task<absl::Status> SendAll(std::size_t count) {
+    coro::Scope scope;
+    for (std::size_t i = 1; i <= count; ++i) scope.Spawn(SendOne(i));
+    co_return co_await scope.Join();
+  }
+
+  coro::Task<absl::Status> SendOne(std::size_t value) {
+    const BufferRef buffer = nodes_.a.Buffer(value);
+    std::fill(buffer->bytes().begin(), buffer->bytes().end(), static_cast<std::byte>(value));
+    const Completion sent = co_await nodes_.a.endpoint->Send(buffer, nodes_.a.peer);
+    co_return nodes_.a.endpoint->ToStatus(sent, "send");
+  }
+
+  harness::TwoNodes nodes_;
+};
+
+// More messages than receives, and a program that is slow to take them: none is lost, none comes twice.
+TEST_F(MessageReceiverTest, EveryMessageComesOnce) {
+  auto main = [this]() -> coro::Task<absl::Status> {
+    const BufferRef room = nodes_.b.Buffer(2 * 128);
+    MessageReceiver receiver(*nodes_.b.endpoint, room, 2, 128, /*backlog=*/3);
+    coro::Scope senders;
+    senders.Spawn(SendAll(100));
+    std::set<std::size_t> seen;
+    for (int i = 0; i < 100; ++i) {
+      co_await coro::Sleep(20us);
+      absl::StatusOr<Message> message = co_await receiver.Next();
+      if (!message.ok()) co_return message.status();
+      const std::size_t value = message->bytes.size();
+      EXPECT_TRUE(std::all_of(message->bytes.begin(), message->bytes.end(),
+                              [&](std::byte byte) { return byte == static_cast<std::byte>(value); }));
+      EXPECT_TRUE(seen.insert(value).second) << value;
+    }
+    co_return co_await senders.Join();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+TEST_F(MessageReceiverTest, GivingUpWaitingGivesUpNoReceive) {
+  auto main = [this]() -> coro::Task<absl::Status> {
+    const BufferRef room = nodes_.b.Buffer(128);
+    MessageReceiver receiver(*nodes_.b.endpoint, room, 1, 128, 1);
+    for (int i = 0; i < 5; ++i) {
+      const absl::StatusOr<Message> nothing = co_await receiver.Next(nodes_.loop.Now() + 1ms);
+      EXPECT_THAT(nothing, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    }
+    EXPECT_EQ(nodes_.b.dispatcher->slots().in_flight(), 1u);
+    coro::Scope sender;
+    sender.Spawn(SendOne(9));
+    const absl::StatusOr<Message> message = co_await receiver.Next(nodes_.loop.Now() + 10ms);
+    EXPECT_THAT(message, IsOk());
+    co_return co_await sender.Join();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+TEST_F(MessageReceiverTest, ClosedEndpointEndsTheReceiver) {
+  auto main = [this]() -> coro::Task<absl::Status> {
+    const BufferRef room = nodes_.b.Buffer(128);
+    MessageReceiver receiver(*nodes_.b.endpoint, room, 1, 128, 1);
+    coro::Scope closer;
+    auto close = [this]() -> coro::Task<absl::Status> {
+      co_await coro::Sleep(1ms);
+      co_return nodes_.b.endpoint->Close();
+    };
+    closer.Spawn(close());
+    const absl::StatusOr<Message> message = co_await receiver.Next();
+    EXPECT_THAT(message, StatusIs(absl::StatusCode::kCancelled));
+    co_return co_await closer.Join();
+  };
+  EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+}
+
+}  // namespace
+}  // namespace fabric::async

@@ -1,0 +1,76 @@
+// The operations in flight on one completion queue. Each has a slot; the slot's number and generation are the context
+// that the NIC hands back.
+//
+// Slots, not coroutine frames, are what the NIC's completions refer to. A coroutine may be destroyed at any time; the
+// slot lives on with a share in the buffer, until the completion was read or the endpoint was closed. The generation
+// tells a late completion from one of the operation that uses the slot now.
+
+#ifndef FABRIC_ASYNC_OPERATION_SLOTS_H_
+#define FABRIC_ASYNC_OPERATION_SLOTS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "fabric/async/registered_buffer.h"
+#include "fabric/operation.h"
+
+namespace fabric::async {
+
+// Whoever waits for an operation. Lives in the awaiting coroutine's frame.
+class OperationWaiter {
+ public:
+  // The operation ended; the slot is free already.
+  virtual void Resolve(const Completion& completion) = 0;
+
+ protected:
+  ~OperationWaiter() = default;
+};
+
+// Not thread-safe.
+class OperationSlots {
+ public:
+  // Takes a slot for an operation of `endpoint` (any address that identifies it).
+  Context Acquire(OperationWaiter& waiter, const BufferRef& buffer, const void* endpoint);
+
+  // The operation was never accepted: nothing will come.
+  void Release(Context context);
+
+  // The waiter is gone. The slot keeps the buffer until the completion comes.
+  void Abandon(Context context);
+
+  // A completion came: frees its slot and resolves its waiter, if there still is one. False when no operation in
+  // flight has this context: a late completion, which touches nothing.
+  bool Complete(Context context, const Completion& completion);
+
+  // `endpoint` was closed, nothing lands any more: resolves every waiter of its operations with kCanceled.
+  void CancelAll(const void* endpoint);
+
+  // Operations that wait for their completion, abandoned ones included.
+  std::size_t in_flight() const { return in_flight_; }
+  // Of these, those whose waiter is gone.
+  std::size_t abandoned() const { return abandoned_; }
+
+ private:
+  struct Slot {
+    std::uint32_t generation = 0;
+    bool live = false;
+    OperationWaiter* waiter = nullptr;
+    BufferRef buffer;
+    const void* endpoint = nullptr;
+  };
+
+  // Null when the context is not of a live slot.
+  Slot* Find(Context context);
+  // Frees the slot and returns who waited.
+  OperationWaiter* Free(Slot& slot);
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+  std::size_t in_flight_ = 0;
+  std::size_t abandoned_ = 0;
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_OPERATION_SLOTS_H_

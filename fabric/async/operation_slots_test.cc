@@ -1,0 +1,106 @@
+#include "fabric/async/operation_slots.h"
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/mocks/mock_fabric.h"
+
+namespace fabric::async {
+namespace {
+
+using ::testing::NiceMock;
+
+class RecordingWaiter final : public OperationWaiter {
+ public:
+  void Resolve(const Completion& completion) override { results.push_back(completion); }
+  std::vector<Completion> results;
+};
+
+Completion Success(std::uint64_t length) {
+  Completion completion;
+  completion.length_bytes = length;
+  return completion;
+}
+
+class OperationSlotsTest : public ::testing::Test {
+ protected:
+  BufferRef buffer_ = std::make_shared<RegisteredBuffer>(
+      nullptr, std::make_unique<NiceMock<MockMemoryRegion>>());
+  RecordingWaiter waiter_;
+  OperationSlots slots_;
+};
+
+TEST_F(OperationSlotsTest, CompletionReachesItsWaiterOnceAndFreesTheBuffer) {
+  const Context context = slots_.Acquire(waiter_, buffer_, this);
+  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_EQ(slots_.in_flight(), 1u);
+  EXPECT_TRUE(slots_.Complete(context, Success(5)));
+  ASSERT_EQ(waiter_.results.size(), 1u);
+  EXPECT_EQ(waiter_.results[0].length_bytes, 5u);
+  EXPECT_EQ(buffer_.use_count(), 1);
+  EXPECT_EQ(slots_.in_flight(), 0u);
+  EXPECT_FALSE(slots_.Complete(context, Success(6)));  // a duplicate
+  EXPECT_EQ(waiter_.results.size(), 1u);
+}
+
+TEST_F(OperationSlotsTest, AbandonedOperationKeepsItsBufferUntilItsCompletion) {
+  const Context context = slots_.Acquire(waiter_, buffer_, this);
+  slots_.Abandon(context);
+  EXPECT_EQ(slots_.abandoned(), 1u);
+  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_TRUE(slots_.Complete(context, Success(1)));
+  EXPECT_TRUE(waiter_.results.empty());
+  EXPECT_EQ(buffer_.use_count(), 1);
+  EXPECT_EQ(slots_.abandoned(), 0u);
+}
+
+// The slot of an ended operation is used again; a completion of the old one must not resolve the new one.
+TEST_F(OperationSlotsTest, LateCompletionDoesNotTouchTheSlotsNextOperation) {
+  const Context old_context = slots_.Acquire(waiter_, buffer_, this);
+  slots_.Complete(old_context, Success(1));
+  RecordingWaiter next;
+  const Context new_context = slots_.Acquire(next, buffer_, this);
+  EXPECT_NE(old_context, new_context);
+  EXPECT_FALSE(slots_.Complete(old_context, Success(2)));
+  EXPECT_TRUE(next.results.empty());
+  EXPECT_TRUE(slots_.Complete(new_context, Success(3)));
+  EXPECT_EQ(next.results.size(), 1u);
+}
+
+TEST_F(OperationSlotsTest, ContextsOfNobodyAreRefused) {
+  EXPECT_FALSE(slots_.Complete(Context{0}, Success(1)));
+  EXPECT_FALSE(slots_.Complete(Context{~0ull}, Success(1)));
+  slots_.Acquire(waiter_, buffer_, this);
+  EXPECT_FALSE(slots_.Complete(Context{0}, Success(1)));  // slot 0, generation 0
+  EXPECT_TRUE(waiter_.results.empty());
+}
+
+TEST_F(OperationSlotsTest, CancelAllResolvesOneEndpointsOperations) {
+  int one = 0, other = 0;
+  RecordingWaiter a, b, c;
+  slots_.Acquire(a, buffer_, &one);
+  const Context of_other = slots_.Acquire(b, buffer_, &other);
+  slots_.Abandon(slots_.Acquire(c, buffer_, &one));
+  slots_.CancelAll(&one);
+  ASSERT_EQ(a.results.size(), 1u);
+  EXPECT_EQ(a.results[0].error, ErrorCode::kCanceled);
+  EXPECT_TRUE(c.results.empty());
+  EXPECT_EQ(slots_.in_flight(), 1u);
+  EXPECT_EQ(slots_.abandoned(), 0u);
+  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_TRUE(slots_.Complete(of_other, Success(1)));
+}
+
+TEST_F(OperationSlotsTest, RefusesMisuse) {
+  const Context context = slots_.Acquire(waiter_, buffer_, this);
+  slots_.Abandon(context);
+  EXPECT_DEATH(slots_.Abandon(context), "abandoning an operation twice");
+  slots_.Complete(context, Success(1));
+  EXPECT_DEATH(slots_.Release(context), "releasing an operation that is not in flight");
+}
+
+}  // namespace
+}  // namespace fabric::async

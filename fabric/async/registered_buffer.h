@@ -1,0 +1,67 @@
+// Memory that a NIC may use, shared by whoever needs it to stay: coroutines, and operations in flight.
+//
+// A dropped or timed-out operation is no reason for the NIC to stop writing. So an operation holds a share of its
+// buffer until its completion was read, whatever happens to the coroutine that started it.
+
+#ifndef FABRIC_ASYNC_REGISTERED_BUFFER_H_
+#define FABRIC_ASYNC_REGISTERED_BUFFER_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "coro/check.h"
+#include "fabric/domain.h"
+#include "fabric/memory.h"
+
+namespace fabric::async {
+
+// Bytes and their registration; the registration goes first. Not thread-safe: its owners are on one loop.
+class RegisteredBuffer {
+ public:
+  RegisteredBuffer(std::unique_ptr<std::byte[]> bytes, std::unique_ptr<MemoryRegion> region)
+      : bytes_(std::move(bytes)), region_(std::move(region)) {}
+
+  std::span<std::byte> bytes() { return {region_->data(), region_->length_bytes()}; }
+  MemoryRegion& region() { return *region_; }
+
+ private:
+  std::unique_ptr<std::byte[]> bytes_;
+  std::unique_ptr<MemoryRegion> region_;
+};
+
+using BufferRef = std::shared_ptr<RegisteredBuffer>;
+
+// Allocates `length_bytes` zero bytes, of no particular alignment, and registers them.
+// Errors: those of Domain::RegisterMemory.
+absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_bytes,
+                                         Access access = Access::kAll);
+
+// A piece of a buffer, and a share in it. (A class with a constructor, not an aggregate: see docs/errors.md.)
+class BufferSlice {
+ public:
+  // Empty: for receives and sends of nothing.
+  BufferSlice() = default;
+  // The whole buffer. Not explicit: a buffer is a slice of itself.
+  BufferSlice(BufferRef buffer) : BufferSlice(buffer, 0, buffer->bytes().size()) {}  // NOLINT
+  // REQUIRES: the range lies within the buffer.
+  BufferSlice(BufferRef buffer, std::size_t offset, std::size_t length)
+      : buffer_(std::move(buffer)), local_(buffer_->region().Local(offset, length)) {
+    DD_CHECK(offset <= buffer_->bytes().size() && length <= buffer_->bytes().size() - offset,
+             "slice past the end of its buffer");
+  }
+
+  const BufferRef& buffer() const { return buffer_; }
+  const LocalBuffer& local() const { return local_; }
+  std::span<std::byte> bytes() const { return {local_.data, local_.length_bytes}; }
+
+ private:
+  BufferRef buffer_;
+  LocalBuffer local_;
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_REGISTERED_BUFFER_H_

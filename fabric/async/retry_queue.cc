@@ -1,0 +1,39 @@
+#include "fabric/async/retry_queue.h"
+
+#include <algorithm>
+
+namespace fabric::async {
+RetryQueue::RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options)
+    : TimerNode(&RetryQueue::OnTimer), dispatcher_(dispatcher), options_(options), wait_(options.first) {
+  dispatcher_.AddRoomListener(*this);
+}
+
+void RetryQueue::Add(PendingOperation& operation) {
+  pending_.PushBack(operation);
+  // The next turn of the loop polls first, and fires this timer then.
+  if (!armed()) dispatcher_.loop().timers().Arm(*this, dispatcher_.loop().Now());
+}
+
+void RetryQueue::OnTimer(coro::TimerNode& timer) { static_cast<RetryQueue&>(timer).Drain(); }
+
+void RetryQueue::OnRoom() {
+  wait_ = options_.first;
+  Drain();
+}
+
+void RetryQueue::Drain() {
+  Cancel();
+  while (PendingOperation* operation = pending_.front()) {
+    const ErrorCode error = operation->TryPost();
+    if (error == ErrorCode::kAgain) {
+      dispatcher_.loop().timers().Arm(*this, coro::After(dispatcher_.loop().Now(), wait_));
+      wait_ = std::min(2 * wait_, options_.most);
+      return;
+    }
+    wait_ = options_.first;
+    operation->Unlink();
+    operation->Posted(error);
+  }
+}
+
+}  // namespace fabric::async

@@ -1,0 +1,162 @@
+// What "again" leads to, against an endpoint that a test plays by hand.
+
+#include "fabric/async/retry_queue.h"
+
+#include <chrono>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/virtual_clock.h"
+#include "fabric/async/async_endpoint.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+#include "testing/mocks/mock_fabric.h"
+
+namespace fabric::async {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::_;
+using ::testing::NiceMock;
+using ::testing_matchers::IsOk;
+
+class RetryTest : public ::testing::Test {
+ protected:
+  RetryTest() {
+    auto queue = std::make_unique<NiceMock<MockCompletionQueue>>();
+    queue_ = queue.get();
+    ON_CALL(*queue_, Read).WillByDefault([this](std::span<Completion> entries) {
+      ++reads_;
+      std::size_t count = 0;
+      for (; count < entries.size() && !completions_.empty(); ++count) {
+        entries[count] = completions_.back();
+        completions_.pop_back();
+      }
+      return ReadResult{count, ErrorCode::kOk};
+    });
+    auto raw = std::make_unique<NiceMock<MockEndpoint>>();
+    raw_ = raw.get();
+    ON_CALL(*raw_, Send(_)).WillByDefault([this](std::span<const SendRequest> requests) {
+      attempts_.push_back({clock_.Now(), *requests[0].context});
+      reads_at_attempt_.push_back(reads_);
+      if (attempts_.size() <= refusals_) return PostResult{0, ErrorCode::kAgain};
+      if (final_ == ErrorCode::kOk) completions_.push_back(Completion{.context = *requests[0].context});
+      return PostResult{final_ == ErrorCode::kOk ? 1u : 0u, final_};
+    });
+    dispatcher_ = std::make_unique<CompletionDispatcher>(loop_, std::move(queue));
+    endpoint_ = std::make_unique<AsyncEndpoint>(
+        *dispatcher_, std::move(raw),
+        AsyncEndpointOptions{.post_timeout = 100ms, .backoff = {.first = 1us, .most = 1ms}});
+  }
+
+  coro::Task<absl::Status> SendOne(ErrorCode expected) {
+    const Completion done = co_await endpoint_->Send(BufferSlice(), Peer{1});
+    EXPECT_EQ(done.error, expected);
+    co_return absl::OkStatus();
+  }
+
+  struct Attempt {
+    coro::Time time;
+    Context context;
+  };
+
+  coro::VirtualClock clock_;
+  coro::EventLoop loop_{clock_};
+  NiceMock<MockCompletionQueue>* queue_;
+  NiceMock<MockEndpoint>* raw_;
+  std::unique_ptr<CompletionDispatcher> dispatcher_;
+  std::unique_ptr<AsyncEndpoint> endpoint_;
+  std::vector<Attempt> attempts_;
+  std::vector<int> reads_at_attempt_;
+  std::vector<Completion> completions_;
+  int reads_ = 0;
+  std::size_t refusals_ = 0;
+  ErrorCode final_ = ErrorCode::kOk;
+};
+
+TEST_F(RetryTest, QueueIsReadBetweenAnyTwoAttempts) {
+  refusals_ = 8;
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kOk)), IsOk());
+  ASSERT_EQ(attempts_.size(), 9u);
+  for (std::size_t i = 1; i < attempts_.size(); ++i) {
+    EXPECT_GT(reads_at_attempt_[i], reads_at_attempt_[i - 1]) << i;
+  }
+}
+
+TEST_F(RetryTest, WaitDoublesUpToItsLimit) {
+  refusals_ = 16;
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kOk)), IsOk());
+  ASSERT_EQ(attempts_.size(), 17u);
+  EXPECT_EQ(attempts_[1].time, attempts_[0].time);  // the first retry follows the poll at once
+  coro::Duration expected = 1us;
+  for (std::size_t i = 2; i < attempts_.size(); ++i) {
+    EXPECT_EQ(attempts_[i].time - attempts_[i - 1].time, expected) << i;
+    expected = std::min<coro::Duration>(2 * expected, 1ms);
+  }
+}
+
+// Bounded by a deadline and not by a count.
+TEST_F(RetryTest, RefusalForLongerThanThePostTimeoutFails) {
+  refusals_ = 1'000'000;
+  const coro::Time start = clock_.Now();
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kDeadlineExceeded)), IsOk());
+  EXPECT_EQ(clock_.Now() - start, 100ms);
+  EXPECT_EQ(dispatcher_->slots().in_flight(), 0u);
+}
+
+TEST_F(RetryTest, RefusalForGoodEndsTheOperation) {
+  refusals_ = 3;
+  final_ = ErrorCode::kUnsupported;
+  EXPECT_THAT(loop_.Run(SendOne(ErrorCode::kUnsupported)), IsOk());
+  EXPECT_EQ(attempts_.size(), 4u);
+  EXPECT_EQ(dispatcher_->slots().in_flight(), 0u);
+}
+
+TEST_F(RetryTest, OperationsKeepTheirOrder) {
+  refusals_ = 5;
+  auto main = [this]() -> coro::Task<absl::Status> {
+    coro::Scope scope;
+    for (int i = 0; i < 4; ++i) scope.Spawn(SendOne(ErrorCode::kOk));
+    co_return co_await scope.Join();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  // The first is tried until it is taken; only then come the others, in order, each once.
+  ASSERT_EQ(attempts_.size(), 9u);
+  for (std::size_t i = 1; i <= 5; ++i) EXPECT_EQ(attempts_[i].context, attempts_[0].context);
+  for (std::size_t i = 6; i < 9; ++i) EXPECT_NE(attempts_[i].context, attempts_[i - 1].context);
+}
+
+TEST_F(RetryTest, CompletionOfAnotherOperationTriggersAnAttempt) {
+  // Taken at once; its completion is held back.
+  Context first{};
+  EXPECT_CALL(*raw_, Recv(_)).WillOnce([&](std::span<const RecvRequest> requests) {
+    first = *requests[0].context;
+    return PostResult{1, ErrorCode::kOk};
+  });
+  refusals_ = 12;
+  auto main = [&]() -> coro::Task<void> {
+    coro::Scope scope;
+    auto receive = [&]() -> coro::Task<absl::Status> {
+      const Completion done = co_await endpoint_->Recv(BufferSlice());
+      EXPECT_TRUE(done.ok());
+      co_return absl::OkStatus();
+    };
+    scope.Spawn(receive());
+    scope.Spawn(SendOne(ErrorCode::kOk));
+    while (attempts_.size() < 12) co_await coro::Sleep(1us);
+    const coro::Time now = clock_.Now();
+    completions_.push_back(Completion{.context = first});
+    EXPECT_THAT(co_await scope.Join(), IsOk());
+    EXPECT_EQ(attempts_.size(), 13u);
+    EXPECT_EQ(attempts_[12].time, now);  // long before the timer, which waits 512 us by now
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
+}  // namespace
+}  // namespace fabric::async

@@ -1,0 +1,114 @@
+// The initiator's own registrations: a request may use only what its local key covers.
+//
+// A backend that reports remote refusals checks local keys as well. Others may not look at them:
+// then the request does what it says; if they do look, nothing happens.
+
+#include <cstdint>
+#include <memory>
+
+#include "testing/contract/contract_test.h"
+
+namespace contract {
+namespace {
+
+using fabric::Access;
+using fabric::Capability;
+using fabric::Completion;
+using fabric::Context;
+using fabric::ErrorCode;
+using fabric::LocalBuffer;
+
+class LocalMemoryContract : public ContractTest {
+ protected:
+  static constexpr std::uint64_t kFaulty = 1;
+  static constexpr std::size_t kLength = 2000;
+
+  void SetUp() override { Fill(Bytes(initiator_, 0, 3 * kLength), 7); }
+
+  // `buffer` is not usable as the source of a write.
+  void ExpectWriteFault(LocalBuffer buffer) {
+    fabric::WriteRequest request = WriteOf(0, 0, target_.Remote(0), Context{kFaulty});
+    request.source = buffer;
+    request.immediate = 5;
+    ExpectFault(Post([&] { return initiator_.endpoint->Write(request); }),
+                [&] { return TakeRemoteWrite(target_).ok(); });
+  }
+
+  void ExpectFault(ErrorCode posted, const std::function<bool()>& arrives) {
+    const ErrorCode error = posted == ErrorCode::kOk ? Take(initiator_, kFaulty).error : posted;
+    if (Has(Capability::kRemoteErrors) || error != ErrorCode::kOk) {
+      EXPECT_EQ(error, ErrorCode::kLocalAccess);
+      PumpQuietly();
+      EXPECT_TRUE(target_.completions.empty());
+      EXPECT_TRUE(Untouched(target_.memory));
+    } else {
+      EXPECT_TRUE(arrives());
+    }
+  }
+};
+
+TEST_F(LocalMemoryContract, SourceOfAWriteNeedsItsRight) {
+  auto region = Register(initiator_, 0, kLength, Access::kSend | Access::kRead);
+  ExpectWriteFault(region->Local());
+}
+
+TEST_F(LocalMemoryContract, SourceOfASendNeedsItsRight) {
+  auto region = Register(initiator_, 0, kLength, Access::kWrite | Access::kReceive);
+  fabric::SendRequest request = SendOf(0, 0, Context{kFaulty});
+  request.buffer = region->Local();
+  ASSERT_EQ(Recv(0, kLength, 2), ErrorCode::kOk);
+  ExpectFault(Post([&] { return initiator_.endpoint->Send(request); }),
+              [&] { return Take(target_, 2).ok(); });
+}
+
+TEST_F(LocalMemoryContract, TargetOfAReadNeedsItsRight) {
+  auto region = Register(initiator_, 0, kLength, Access::kWrite | Access::kReceive);
+  fabric::ReadRequest request = ReadOf(0, 0, target_.Remote(0), Context{kFaulty});
+  request.target = region->Local();
+  ExpectFault(Post([&] { return initiator_.endpoint->Read(request); }),
+              [&] { return Untouched(Bytes(initiator_, 0, kLength)); });
+  EXPECT_EQ(Holds(Bytes(initiator_, 0, kLength), 7), Has(Capability::kRemoteErrors));
+}
+
+// The message is lost then: the receive that it met is the only one to tell.
+TEST_F(LocalMemoryContract, TargetOfAReceiveNeedsItsRight) {
+  auto region = Register(target_, 0, kLength, Access::kSend | Access::kWrite | Access::kRead);
+  const fabric::RecvRequest request{.buffer = region->Local(), .context = Context{2}};
+  ASSERT_EQ(Post([&] { return target_.endpoint->Recv(request); }), ErrorCode::kOk);
+  ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
+  const bool taken = Take(target_, 2).ok();
+  EXPECT_FALSE(taken && Has(Capability::kRemoteErrors));
+  EXPECT_TRUE(taken ? Holds(Bytes(target_, 0, kLength), 7) : Untouched(target_.memory));
+}
+
+TEST_F(LocalMemoryContract, RangeMustLieWithinItsRegion) {
+  auto region = Register(initiator_, 1000, kLength, Access::kAll);
+  LocalBuffer buffer = region->Local();
+  buffer.length_bytes += 1;
+  ExpectWriteFault(buffer);
+}
+
+TEST_F(LocalMemoryContract, RangeMustBeginWithinItsRegion) {
+  auto region = Register(initiator_, 1000, kLength, Access::kAll);
+  LocalBuffer buffer = region->Local();
+  buffer.data -= 1;
+  ExpectWriteFault(buffer);
+}
+
+TEST_F(LocalMemoryContract, ClosedRegionCannotBeASource) {
+  auto region = Register(initiator_, 0, kLength, Access::kAll);
+  const LocalBuffer buffer = region->Local();
+  EXPECT_THAT(region->Close(), testing_matchers::IsOk());
+  ExpectWriteFault(buffer);
+}
+
+TEST_F(LocalMemoryContract, NextRequestIsUnharmed) {
+  auto region = Register(initiator_, 0, kLength, Access::kSend);
+  ExpectWriteFault(region->Local());
+  ASSERT_EQ(Write(0, kLength, target_.Remote(5000), 2, 6), ErrorCode::kOk);
+  EXPECT_EQ(TakeRemoteWrite(target_).immediate, 6u);
+  EXPECT_TRUE(Holds(Bytes(target_, 5000, kLength), 7));
+}
+
+}  // namespace
+}  // namespace contract
