@@ -1,0 +1,330 @@
+// The backend against a fake library: what is asked of it, what its answers become, and that
+// nothing leaks.
+
+#include "fabric/libfabric/libfabric_fabric.h"
+
+#include <rdma/fi_errno.h>
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+#include "testing/mocks/fake_libfabric.h"
+
+namespace fabric::libfabric {
+namespace {
+
+using ::testing::_;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+// Everything that one opens on a NIC.
+struct Opened {
+  std::unique_ptr<Fabric> fabric;
+  std::unique_ptr<Domain> domain;
+  std::unique_ptr<CompletionQueue> queue;
+  std::unique_ptr<AddressVector> peers;
+  std::unique_ptr<Endpoint> endpoint;
+  std::unique_ptr<MemoryRegion> region;
+  Peer peer{};
+};
+
+constexpr std::array<std::uint8_t, 32> kAddress = {0xfe, 0x80, 1};
+
+class LibfabricFabricTest : public ::testing::Test {
+ protected:
+  // Opens all of it; the first error otherwise.
+  absl::Status Open(FakeLibfabric& fake, Opened& opened, const char* provider = "efa-direct") {
+    const auto keep = [](auto& target, auto result) {
+      if (result.ok()) target = *std::move(result);
+      return result.status();
+    };
+    absl::Status status = keep(opened.fabric, OpenLibfabric(provider, fake.api()));
+    if (status.ok()) status = keep(opened.domain, opened.fabric->OpenDomain(0));
+    if (status.ok()) status = keep(opened.queue, opened.domain->OpenCompletionQueue({}));
+    if (status.ok()) status = keep(opened.peers, opened.domain->OpenAddressVector());
+    if (status.ok()) {
+      status =
+          keep(opened.endpoint, opened.domain->OpenEndpoint(
+                                    {opened.queue.get(), opened.queue.get(), opened.peers.get()}));
+    }
+    if (status.ok()) {
+      status = keep(opened.region, opened.domain->RegisterMemory(
+                                       {.data = memory_.data(), .length_bytes = memory_.size()}));
+    }
+    if (status.ok()) {
+      status = keep(opened.peer, opened.peers->Insert(*Address::FromBytes(kAddress)));
+    }
+    return status;
+  }
+
+  WriteRequest Write(const Opened& opened, std::uint64_t context) {
+    return {.source = opened.region->Local(0, 100),
+            .target = {0x5000, 77},
+            .peer = opened.peer,
+            .immediate = 0xabcd,
+            .context = Context{context}};
+  }
+
+  std::array<std::byte, 4096> memory_{};
+};
+
+TEST_F(LibfabricFabricTest, AsksForWhatItNeeds) {
+  FakeLibfabric fake;
+  EXPECT_CALL(fake.api(), GetInfo(FI_VERSION(1, 17), _, _))
+      .WillOnce([&](std::uint32_t, const fi_info* hints, fi_info** out) {
+        EXPECT_STREQ(hints->fabric_attr->prov_name, "efa");
+        EXPECT_STREQ(hints->fabric_attr->name, "efa-direct");
+        EXPECT_EQ(hints->ep_attr->type, FI_EP_RDM);
+        EXPECT_EQ(hints->caps & (FI_MSG | FI_RMA), FI_MSG | FI_RMA);
+        EXPECT_NE(hints->mode & FI_CONTEXT2, 0u);
+        EXPECT_EQ(hints->mode & FI_RX_CQ_DATA, 0u);
+        EXPECT_EQ(hints->domain_attr->mr_mode,
+                  FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY);
+        *out = nullptr;
+        return -FI_EIO;
+      });
+  EXPECT_THAT(OpenLibfabric("efa-direct", fake.api()),
+              StatusIs(absl::StatusCode::kInternal, HasSubstr("fi_getinfo")));
+}
+
+// Devices without unsolicited write receive are offered only to callers that promise receives for
+// immediates.
+TEST_F(LibfabricFabricTest, OffersReceivesForImmediatesOnlyWhereNeeded) {
+  FakeLibfabric fake({FakeNic{.mode = FI_CONTEXT2 | FI_RX_CQ_DATA}});
+  ASSERT_OK_AND_ASSIGN(auto fabric, OpenLibfabric("efa-direct", fake.api()));
+  EXPECT_FALSE(fabric->nics()[0].capabilities.Has(Capability::kUnsolicitedImmediate));
+}
+
+TEST_F(LibfabricFabricTest, MissingProviderListsThoseThatExist) {
+  FakeLibfabric fake(
+      {FakeNic{.provider = "tcp;ofi_rxm"}, FakeNic{.provider = "shm"}, FakeNic{.provider = "shm"}});
+  EXPECT_THAT(OpenLibfabric("efa", fake.api()),
+              StatusIs(absl::StatusCode::kNotFound, AllOf(HasSubstr("'efa'"), HasSubstr("1.17"),
+                                                          HasSubstr("tcp;ofi_rxm, shm"))));
+  EXPECT_EQ(fake.infos_alive(), 0);
+}
+
+TEST_F(LibfabricFabricTest, OneNicPerInterfaceIpv4First) {
+  FakeLibfabric fake(
+      {FakeNic{.provider = "tcp", .name = "eth0", .address_format = FI_SOCKADDR_IN6, .mode = 0},
+       FakeNic{.provider = "tcp", .name = "eth0", .address_format = FI_SOCKADDR_IN, .mode = 0},
+       FakeNic{.provider = "tcp", .name = "lo", .address_format = FI_SOCKADDR_IN, .mode = 0}});
+  ASSERT_OK_AND_ASSIGN(auto fabric, OpenLibfabric("tcp", fake.api()));
+  ASSERT_EQ(fabric->nics().size(), 2u);
+  EXPECT_EQ(fabric->nics()[0].name, "eth0");
+  EXPECT_EQ(fabric->nics()[0].address_format, "FI_SOCKADDR_IN");
+  EXPECT_EQ(fabric->nics()[1].name, "lo");
+}
+
+// Fails the 0th call, then the 1st, and so on until nothing fails: each time one clear error, and
+// nothing stays open.
+TEST_F(LibfabricFabricTest, FailureOfAnyCallLeavesNothingOpen) {
+  int failures = 0;
+  for (int call = 0;; ++call) {
+    FakeLibfabric fake;
+    fake.FailCall(call, -FI_ENOMEM);
+    {
+      Opened opened;
+      const absl::Status status = Open(fake, opened);
+      if (fake.calls() <= call) {
+        EXPECT_THAT(status, IsOk());
+        break;
+      }
+      // The trial whether queues can block is the one call whose failure is an answer.
+      if (!status.ok()) {
+        ++failures;
+        EXPECT_THAT(status, StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("fi_")))
+            << call;
+      }
+    }
+    EXPECT_EQ(fake.open_objects(), 0u) << call;
+    EXPECT_EQ(fake.infos_alive(), 0) << call;
+  }
+  EXPECT_EQ(failures, 12);
+}
+
+TEST_F(LibfabricFabricTest, OneQueueIsBoundForBothDirections) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_THAT(fake.bind_flags, ElementsAre(static_cast<int>(FI_TRANSMIT | FI_RECV), 0));
+}
+
+TEST_F(LibfabricFabricTest, MemoryModesAreHonouredAsReturned) {
+  FakeLibfabric efa;
+  Opened on_efa;
+  ASSERT_THAT(Open(efa, on_efa), IsOk());
+  EXPECT_EQ(efa.requested_key, 0u);  // the provider chooses
+  EXPECT_EQ(on_efa.region->remote().address, reinterpret_cast<std::uint64_t>(memory_.data()));
+  EXPECT_EQ(efa.last_access,
+            FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE);
+
+  FakeLibfabric tcp({FakeNic{.provider = "tcp", .fabric = "lan", .mode = 0, .mr_mode = 0}});
+  Opened on_tcp;
+  ASSERT_THAT(Open(tcp, on_tcp, "tcp"), IsOk());
+  EXPECT_NE(tcp.requested_key, 0u);                // we choose,
+  EXPECT_EQ(on_tcp.region->remote().address, 0u);  // and peers name offsets
+}
+
+TEST_F(LibfabricFabricTest, BatchRingsOnce) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  const std::vector<WriteRequest> batch = {Write(opened, 1), Write(opened, 2), Write(opened, 3)};
+  const PostResult result = opened.endpoint->Write(batch);
+  EXPECT_EQ(result.accepted, 3u);
+  ASSERT_EQ(fake.posts.size(), 3u);
+  EXPECT_EQ(fake.posts[0].flags, FI_MORE | FI_REMOTE_CQ_DATA);
+  EXPECT_EQ(fake.posts[1].flags, FI_MORE | FI_REMOTE_CQ_DATA);
+  EXPECT_EQ(fake.posts[2].flags, FI_REMOTE_CQ_DATA);
+  EXPECT_EQ(fake.posts[2].data, 0xabcdu);
+  EXPECT_EQ(fake.posts[2].length, 100u);
+  EXPECT_EQ(fake.posts[2].remote.addr, 0x5000u);
+  EXPECT_EQ(fake.posts[2].remote.key, 77u);
+  EXPECT_EQ(fake.posts[2].remote.len, 100u);
+}
+
+// A request that will be refused must not leave the one before it waiting for a doorbell.
+TEST_F(LibfabricFabricTest, LastRequestBeforeARefusedOneRings) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  std::vector<WriteRequest> batch = {Write(opened, 1), Write(opened, 2), Write(opened, 3)};
+  batch[2].peer = Peer{4711};
+  const PostResult result = opened.endpoint->Write(batch);
+  EXPECT_EQ(result.accepted, 2u);
+  EXPECT_EQ(result.error, ErrorCode::kUnknownPeer);
+  ASSERT_EQ(fake.posts.size(), 2u);
+  EXPECT_EQ(fake.posts[1].flags & FI_MORE, 0u);
+}
+
+TEST_F(LibfabricFabricTest, ProvidersRefusalEndsABatchAndFreesItsSlot) {
+  FakeLibfabric fake;  // depth 4
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  for (int round = 0; round < 10; ++round) {
+    fake.post_answers = {-FI_EAGAIN};
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, 9)), ErrorCode::kAgain);
+  }
+  fake.post_answers = {0, -FI_EAGAIN};
+  const std::vector<WriteRequest> batch = {Write(opened, 1), Write(opened, 2)};
+  const PostResult result = opened.endpoint->Write(batch);
+  EXPECT_EQ(result.accepted, 1u);
+  EXPECT_EQ(result.error, ErrorCode::kAgain);
+}
+
+TEST_F(LibfabricFabricTest, QueueIsFullWhenItsDepthIsInFlightAndReadingFreesIt) {
+  FakeLibfabric fake;  // depth 4
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, i)), ErrorCode::kOk);
+  }
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 9)), ErrorCode::kAgain);
+  EXPECT_EQ(fake.posts.size(), 4u);  // the library was not asked
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[2].context, .flags = FI_RMA | FI_WRITE}});
+  std::array<Completion, 8> entries;
+  EXPECT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, Context{2});
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 9)), ErrorCode::kOk);
+}
+
+TEST_F(LibfabricFabricTest, SuccessesBeforeAFailureComeFirst) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, i)), ErrorCode::kOk);
+  }
+  FakeEntry failure{.failed = true, .words = "Invalid remote address"};
+  failure.error.op_context = fake.posts[1].context;
+  failure.error.flags = FI_RMA | FI_WRITE;
+  failure.error.err = FI_EINVAL;
+  failure.error.prov_errno = 7;
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[0].context, .flags = FI_RMA | FI_WRITE}});
+  fake.entries.push_back(failure);
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[2].context, .flags = FI_RMA | FI_WRITE}});
+  std::array<Completion, 8> entries;
+  ASSERT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, Context{1});
+  ASSERT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, Context{2});
+  EXPECT_EQ(entries[0].error, ErrorCode::kRemoteAccess);
+  EXPECT_EQ(entries[0].provider_error, 7);
+  EXPECT_THAT(
+      opened.queue->ErrorText(entries[0]),
+      AllOf(HasSubstr("Invalid argument"), HasSubstr("7"), HasSubstr("Invalid remote address")));
+  ASSERT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, Context{3});
+}
+
+TEST_F(LibfabricFabricTest, UnsolicitedEntriesHaveNoContext) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  // Whatever a provider leaves in the context of an unsolicited entry, it is not ours.
+  fake.entries.push_back({.success = {.op_context = &fake,
+                                      .flags = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA,
+                                      .len = 9,
+                                      .data = 5}});
+  FakeEntry failure{.failed = true};
+  failure.error.err = FI_EINVAL;
+  failure.error.prov_errno = 7;
+  fake.entries.push_back(failure);
+  std::array<Completion, 8> entries;
+  ASSERT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, std::nullopt);
+  EXPECT_EQ(entries[0].kind, OperationKind::kRemoteWrite);
+  EXPECT_EQ(entries[0].immediate, 5u);
+  EXPECT_EQ(entries[0].length_bytes, 9u);
+  ASSERT_EQ(opened.queue->Read(entries).count, 1u);
+  EXPECT_EQ(entries[0].context, std::nullopt);
+  EXPECT_FALSE(entries[0].ok());
+}
+
+// The library may report requests of an endpoint after it was closed: their slots are still there,
+// and nobody is told.
+TEST_F(LibfabricFabricTest, CompletionsOfAClosedEndpointAreDropped) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 2)), ErrorCode::kOk);
+  EXPECT_THAT(opened.endpoint->Close(), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 3)), ErrorCode::kClosed);
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[0].context, .flags = FI_RMA | FI_WRITE}});
+  FakeEntry failure{.failed = true};
+  failure.error.op_context = fake.posts[1].context;
+  failure.error.err = FI_ECANCELED;
+  fake.entries.push_back(failure);
+  std::array<Completion, 8> entries;
+  EXPECT_EQ(opened.queue->Read(entries).count, 0u);
+  EXPECT_EQ(opened.queue->Read(entries).count, 0u);
+  EXPECT_TRUE(fake.entries.empty());
+}
+
+TEST_F(LibfabricFabricTest, AddressesOfAnotherKindAreRefusedBeforeTheLibrarySeesThem) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_CALL(fake.api(), InsertAddress).Times(0);
+  EXPECT_THAT(opened.peers->Insert(*Address::Parse("0200")),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("have 32")));
+  EXPECT_THAT(opened.peers->Insert(*Address::FromBytes(std::array<std::uint8_t, 32>{})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("zeros")));
+}
+
+}  // namespace
+}  // namespace fabric::libfabric
