@@ -14,15 +14,17 @@ class Clock {
  public:
   virtual ~Clock() = default;
 
-  // The current time; never decreases between two calls. Does not start at zero, so that a Time{} left unset shows.
+  // The current time; never decreases between two calls. Does not start at zero, so that a Time{}
+  // left unset shows.
   virtual Time Now() const = 0;
 
-  // Lets time pass when there is nothing else to do. Returns true at `deadline` or earlier (something may have
-  // happened: look again), and false at once when nothing can ever happen, that is when `deadline` is kNever and
-  // this clock knows of no event of its own.
+  // Lets time pass when there is nothing else to do. Returns true at `deadline` or earlier
+  // (something may have happened: look again), and false at once when nothing can ever happen, that
+  // is when `deadline` is kNever and this clock knows of no event of its own.
   virtual bool WaitUntil(Time deadline) = 0;
 
-  // True when time passes only through WaitUntil, so that an idle loop must call it instead of polling on.
+  // True when time passes only through WaitUntil, so that an idle loop must call it instead of
+  // polling on.
   virtual bool IsVirtual() const = 0;
 };
 

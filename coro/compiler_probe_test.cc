@@ -1,4 +1,5 @@
-// What GCC 12 does wrong with coroutines. Several rules of docs/errors.md exist only for that; this test fails when the compiler changes, in either direction, so that the rules can follow.
+// What GCC 12 does wrong with coroutines. Several rules of docs/errors.md exist only for that; this
+// test fails when the compiler changes, in either direction, so that the rules can follow.
 
 #include <coroutine>
 #include <utility>
@@ -91,8 +92,8 @@ Task<int> AwaitsInAConditionWithALocal() {
   co_return result;
 }
 
-// The frame of such a coroutine does not begin with its resume function, so that every handle to it is wrong. A Task
-// notices that before it runs; other coroutine types corrupt memory.
+// The frame of such a coroutine does not begin with its resume function, so that every handle to it
+// is wrong. A Task notices that before it runs; other coroutine types corrupt memory.
 TEST(CompilerProbeTest, AwaitInAConditionWithoutALocal) {
   VirtualClock clock;
   EventLoop loop(clock);

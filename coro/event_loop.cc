@@ -14,7 +14,8 @@ thread_local EventLoop* current_loop = nullptr;
 namespace internal {
 
 absl::Status StuckError() {
-  return absl::AbortedError("event loop is stuck: its task waits for something that can never happen");
+  return absl::AbortedError(
+      "event loop is stuck: its task waits for something that can never happen");
 }
 
 }  // namespace internal
@@ -65,8 +66,13 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
   current_loop = this;
   now_ = clock_.Now();
   root.resume();
+  last_event_ = now_;
   while (!root.done()) {
-    if (Select() + RunOne() == 0 && !Idle()) break;
+    if (Select() + RunOne() > 0) {
+      last_event_ = now_;
+    } else if (!Idle()) {
+      break;
+    }
   }
   current_loop = nullptr;
   return root.done();
@@ -75,8 +81,12 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
 bool EventLoop::Idle() {
   const Time deadline = timers_.NextDeadline();
   if (clock_.IsVirtual() || selectors_.empty()) return clock_.WaitUntil(deadline);
-  // A single source may be able to sleep on our behalf. With several, whichever is polled last would delay the others.
-  if (selectors_.size() == 1) selectors_.front()->Wait(deadline);
+  // A single source may be able to sleep on our behalf. With several, each would keep the others
+  // from being polled.
+  if (selectors_.size() == 1 && selectors_.front()->Wait(deadline)) return true;
+  if (now_ - last_event_ >= policy_.busy_poll) {
+    clock_.WaitUntil(std::min(deadline, After(now_, policy_.nap)));
+  }
   return true;
 }
 

@@ -4,17 +4,19 @@
 //   schedule queue  coroutines that wait for a time                          (timer_queue.h)
 //   ready queue     coroutines that can run
 //
-// One turn of the loop is Select(), which moves whatever became ready to the ready queue, and then RunOne(), which
-// resumes what was in the ready queue when it began. A coroutine that makes another one ready therefore never starves
-// the selectors, and coroutines that yield alternate.
+// One turn of the loop is Select(), which moves whatever became ready to the ready queue, and then
+// RunOne(), which resumes what was in the ready queue when it began. A coroutine that makes another
+// one ready therefore never starves the selectors, and coroutines that yield alternate.
 //
 // Ownership: the loop owns none of its clock, selectors, or tasks (Run owns the one it is given).
-// Threads: one loop, one thread. Blocking: Run blocks until its task is done; coroutines must not block.
-// Destruction: after every selector was removed and every coroutine that waits in it is gone.
+// Threads: one loop, one thread. Blocking: Run blocks until its task is done; coroutines must not
+// block. Destruction: after every selector was removed and every coroutine that waits in it is
+// gone.
 
 #ifndef CORO_EVENT_LOOP_H_
 #define CORO_EVENT_LOOP_H_
 
+#include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <type_traits>
@@ -36,10 +38,21 @@ class WaitNode : public ListNode {
   std::coroutine_handle<> handle;
 };
 
+// What a loop does when nothing is ready and its selectors can only be polled.
+struct IdlePolicy {
+  // Polls without pause for this long after the last event: the lowest latency, at the price of a
+  // core.
+  Duration busy_poll = std::chrono::milliseconds(2);
+  // Then sleeps this long between polls: a program that waits for work uses a few per cent of a
+  // core.
+  Duration nap = std::chrono::microseconds(100);
+};
+
 class EventLoop {
  public:
   // `clock` outlives the loop.
-  explicit EventLoop(Clock& clock) : clock_(clock), now_(clock.Now()) {}
+  explicit EventLoop(Clock& clock, const IdlePolicy& policy = {})
+      : clock_(clock), policy_(policy), now_(clock.Now()), last_event_(now_) {}
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
   ~EventLoop();
@@ -47,11 +60,11 @@ class EventLoop {
   // The loop whose Run is on this thread's stack. REQUIRES: there is one.
   static EventLoop& Current();
 
-  // Runs `task` to its end and returns its result. A task of absl::Status or absl::StatusOr<U> returns just that; a
-  // task of T returns absl::StatusOr<T>; a task of nothing returns absl::Status.
-  // kAborted: the task waits for something that can never happen (no timer is armed, no selector has anything to
-  // wait for, and time passes by no other means); the task was destroyed.
-  // REQUIRES: `task` is not empty; not called from within the loop.
+  // Runs `task` to its end and returns its result. A task of absl::Status or absl::StatusOr<U>
+  // returns just that; a task of T returns absl::StatusOr<T>; a task of nothing returns
+  // absl::Status. kAborted: the task waits for something that can never happen (no timer is armed,
+  // no selector has anything to wait for, and time passes by no other means); the task was
+  // destroyed. REQUIRES: `task` is not empty; not called from within the loop.
   template <typename T>
   auto Run(Task<T> task);
 
@@ -67,7 +80,8 @@ class EventLoop {
   void Schedule(WaitNode& node) { ready_.PushBack(node); }
   TimerQueue& timers() { return timers_; }
 
-  // First half of a turn: polls every selector, then wakes what is due. Returns how many events and timers there were.
+  // First half of a turn: polls every selector, then wakes what is due. Returns how many events and
+  // timers there were.
   std::size_t Select();
 
   // Second half: resumes the coroutines that are ready now. Returns how many.
@@ -84,7 +98,9 @@ class EventLoop {
   bool Idle();
 
   Clock& clock_;
+  const IdlePolicy policy_;
   Time now_;
+  Time last_event_;  // when something last happened
   IntrusiveList<WaitNode> ready_;
   TimerQueue timers_;
   std::vector<Selector*> selectors_;

@@ -1,5 +1,6 @@
 #include "coro/event_loop.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <string>
@@ -150,6 +151,53 @@ TEST_F(EventLoopTest, IdleWaitIsBoundedByTheNextTimer) {
   ASSERT_THAT(due, IsOk());
   ASSERT_FALSE(selector.deadlines.empty());
   EXPECT_EQ(selector.deadlines.front(), *due);
+  loop.RemoveSelector(selector);
+}
+
+// A clock that passes as it is read, and counts how often it was asked to wait.
+class TickingClock : public Clock {
+ public:
+  Time Now() const override {
+    now_ += 1us;
+    return now_;
+  }
+  bool WaitUntil(Time deadline) override {
+    ++waits;
+    now_ = std::max(now_, deadline);
+    return true;
+  }
+  bool IsVirtual() const override { return false; }
+  int waits = 0;
+
+ private:
+  mutable Time now_ = Time(1s);
+};
+
+TEST_F(EventLoopTest, PollsWithoutPauseFirstAndNapsLater) {
+  TickingClock ticking;
+  EventLoop loop(ticking, {.busy_poll = 100us, .nap = 50us});
+  CountingSelector selector(300);
+  loop.AddSelector(selector);
+  auto wait = [&]() -> Task<bool> { co_return co_await selector.waiters.Wait(); };
+  EXPECT_THAT(loop.Run(wait()), IsOkAndHolds(true));
+  EXPECT_GT(ticking.waits, 100);  // one clock reading, 1 us, for each of the first 100 turns
+  EXPECT_LE(ticking.waits, 201);
+  loop.RemoveSelector(selector);
+}
+
+TEST_F(EventLoopTest, NapEndsAtTheNextTimer) {
+  TickingClock ticking;
+  EventLoop loop(ticking, {.busy_poll = 0us, .nap = 1h});
+  CountingSelector selector(0);
+  loop.AddSelector(selector);
+  auto main = [&]() -> Task<Duration> {
+    const Time start = loop.Now();
+    co_await Sleep(10ms);
+    co_return loop.Now() - start;
+  };
+  const absl::StatusOr<Duration> slept = loop.Run(main());
+  ASSERT_THAT(slept, IsOk());
+  EXPECT_LT(*slept, 11ms);
   loop.RemoveSelector(selector);
 }
 

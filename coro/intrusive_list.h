@@ -1,7 +1,9 @@
-// A doubly linked list whose links live in the elements: no allocation, and an element that dies leaves by itself.
+// A doubly linked list whose links live in the elements: no allocation, and an element that dies
+// leaves by itself.
 //
-// That last property is what makes it safe to destroy a coroutine at any suspension point: its awaiter sits in some
-// list (ready queue, waiters of an event, ...) and is gone from it when the frame is gone.
+// That last property is what makes it safe to destroy a coroutine at any suspension point: its
+// awaiter sits in some list (ready queue, waiters of an event, ...) and is gone from it when the
+// frame is gone.
 
 #ifndef CORO_INTRUSIVE_LIST_H_
 #define CORO_INTRUSIVE_LIST_H_
@@ -36,7 +38,8 @@ class ListNode {
   ListNode* next_ = nullptr;
 };
 
-// T derives from ListNode. The list does not own its elements; it may be destroyed while they are in it.
+// T derives from ListNode. The list does not own its elements; it may be destroyed while they are
+// in it.
 template <typename T>
 class IntrusiveList {
  public:
@@ -46,7 +49,8 @@ class IntrusiveList {
   ~IntrusiveList() {
     while (PopFront() != nullptr) {
     }
-    head_.prev_ = head_.next_ = nullptr;  // the head is not an element: keep ~ListNode from unlinking it
+    head_.prev_ = head_.next_ =
+        nullptr;  // the head is not an element: keep ~ListNode from unlinking it
   }
 
   bool empty() const { return head_.next_ == &head_; }

@@ -1,4 +1,5 @@
-// Counts tasks down; the coroutine that awaits the latch resumes after the last one. What when_all.h is made of.
+// Counts tasks down; the coroutine that awaits the latch resumes after the last one. What
+// when_all.h is made of.
 
 #ifndef CORO_JOIN_LATCH_H_
 #define CORO_JOIN_LATCH_H_
@@ -17,7 +18,8 @@ class JoinLatch {
   JoinLatch(const JoinLatch&) = delete;
   JoinLatch& operator=(const JoinLatch&) = delete;
 
-  // Starts `task` (a Task<T>), which stays owned by the caller. REQUIRES: not empty, not started before.
+  // Starts `task` (a Task<T>), which stays owned by the caller. REQUIRES: not empty, not started
+  // before.
   template <typename Task>
   void Start(const Task& task) {
     DD_CHECK(task.handle(), "starting an empty task");

@@ -6,7 +6,8 @@
 namespace coro {
 namespace internal {
 
-// The coroutine around one spawned task: a link in its scope's list, and gone as soon as the task is.
+// The coroutine around one spawned task: a link in its scope's list, and gone as soon as the task
+// is.
 class ScopeChild {
  public:
   struct promise_type : ListNode {

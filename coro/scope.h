@@ -5,9 +5,9 @@
 //   ...
 //   absl::Status first_error = co_await sessions.Join();
 //
-// Structured: no task outlives its scope. Join waits for all of them; a scope that is destroyed without Join destroys
-// the tasks that still run, which is safe for every awaiter of this project (a fabric operation that is dropped keeps
-// its buffer until its completion was read).
+// Structured: no task outlives its scope. Join waits for all of them; a scope that is destroyed
+// without Join destroys the tasks that still run, which is safe for every awaiter of this project
+// (a fabric operation that is dropped keeps its buffer until its completion was read).
 
 #ifndef CORO_SCOPE_H_
 #define CORO_SCOPE_H_
@@ -25,7 +25,8 @@ namespace internal {
 class ScopeChild;
 }  // namespace internal
 
-// Not thread-safe, not movable. A frame that finished is freed at once: a scope may live as long as the program.
+// Not thread-safe, not movable. A frame that finished is freed at once: a scope may live as long as
+// the program.
 class Scope {
  public:
   Scope() = default;
@@ -33,10 +34,12 @@ class Scope {
   Scope& operator=(const Scope&) = delete;
   ~Scope();
 
-  // Starts `task` now, on the caller's stack, until it first suspends. May be called by a task of this scope.
+  // Starts `task` now, on the caller's stack, until it first suspends. May be called by a task of
+  // this scope.
   void Spawn(Task<absl::Status> task);
 
-  // Waits until no task runs, those included that are spawned meanwhile, and returns the error that came first.
+  // Waits until no task runs, those included that are spawned meanwhile, and returns the error that
+  // came first.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.

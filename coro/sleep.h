@@ -14,7 +14,8 @@
 
 namespace coro {
 
-// co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn later.
+// co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn
+// later.
 class SleepUntil : private WaitNode, private TimerNode {
  public:
   explicit SleepUntil(Time deadline) : TimerNode(&SleepUntil::Wake), deadline_(deadline) {}
@@ -34,7 +35,8 @@ class SleepUntil : private WaitNode, private TimerNode {
   Time deadline_;
 };
 
-// Sleeps for `delay`, counted from the time of the current turn. A delay of zero or less still lets one turn pass.
+// Sleeps for `delay`, counted from the time of the current turn. A delay of zero or less still lets
+// one turn pass.
 inline SleepUntil Sleep(Duration delay) {
   const Time now = EventLoop::Current().Now();
   return SleepUntil(delay > Duration::zero() ? After(now, delay) : now);

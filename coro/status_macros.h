@@ -1,6 +1,8 @@
-// Early return on an error, for functions and for coroutines that return absl::Status or absl::StatusOr.
+// Early return on an error, for functions and for coroutines that return absl::Status or
+// absl::StatusOr.
 //
-// They are statements and not expressions on purpose: GCC 12 fails on a `co_await` inside a statement expression.
+// They are statements and not expressions on purpose: GCC 12 fails on a `co_await` inside a
+// statement expression.
 //
 //   RETURN_IF_ERROR(Check(x));                          // in a function
 //   ASSIGN_OR_RETURN(auto domain, fabric.OpenDomain(0));
@@ -18,15 +20,17 @@
 #define DD_MACRO_JOIN_(a, b) a##b
 #define DD_MACRO_JOIN(a, b) DD_MACRO_JOIN_(a, b)
 
-#define DD_RETURN_IF_ERROR_(how, expression)                              \
-  do {                                                                    \
-    absl::Status dd_status = (expression);                                \
-    if (!dd_status.ok()) [[unlikely]] how dd_status;                      \
+#define DD_RETURN_IF_ERROR_(how, expression) \
+  do {                                       \
+    absl::Status dd_status = (expression);   \
+    if (!dd_status.ok()) [[unlikely]]        \
+      how dd_status;                         \
   } while (false)
 
-#define DD_ASSIGN_OR_RETURN_(how, result, target, expression)             \
-  auto result = (expression);                                             \
-  if (!result.ok()) [[unlikely]] how std::move(result).status();          \
+#define DD_ASSIGN_OR_RETURN_(how, result, target, expression) \
+  auto result = (expression);                                 \
+  if (!result.ok()) [[unlikely]]                              \
+    how std::move(result).status();                           \
   target = *std::move(result)
 
 #define RETURN_IF_ERROR(expression) DD_RETURN_IF_ERROR_(return, expression)

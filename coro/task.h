@@ -1,15 +1,16 @@
 // Task<T>: a coroutine that runs when it is awaited and hands its value to whoever awaited it.
 //
-// What it is: lazy (nothing runs before the await), move-only, single use. `co_await f()` on a temporary is the usual
-// form; a stored task is awaited as `co_await std::move(task)`.
-// Ownership: a Task owns its coroutine frame. Destroying a Task that is suspended destroys the frame and, with it,
-// every task that it awaits; whatever they waited for forgets them.
-// Threads: a task lives and dies on the thread of its event loop.
-// Errors: values (absl::Status, absl::StatusOr). An exception that leaves a task ends the program with its text.
-// Stack: awaiting a task that finishes at once uses no native stack, in every build mode of every compiler (a child
-// is started on its parent's stack and returns to it; the parent is suspended only if the child is).
+// What it is: lazy (nothing runs before the await), move-only, single use. `co_await f()` on a
+// temporary is the usual form; a stored task is awaited as `co_await std::move(task)`. Ownership: a
+// Task owns its coroutine frame. Destroying a Task that is suspended destroys the frame and, with
+// it, every task that it awaits; whatever they waited for forgets them. Threads: a task lives and
+// dies on the thread of its event loop. Errors: values (absl::Status, absl::StatusOr). An exception
+// that leaves a task ends the program with its text. Stack: awaiting a task that finishes at once
+// uses no native stack, in every build mode of every compiler (a child is started on its parent's
+// stack and returns to it; the parent is suspended only if the child is).
 //
-// GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/errors.md before writing an awaiter.
+// GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/errors.md before
+// writing an awaiter.
 
 #ifndef CORO_TASK_H_
 #define CORO_TASK_H_
@@ -33,16 +34,18 @@ namespace internal {
 
 class PromiseBase {
  public:
-  // Catches a coroutine that the compiler got wrong, before it runs: GCC 12 lays out the frame so that no handle to it
-  // works where a coroutine awaits in the condition of an `if`, `while` or `switch` and has no local variable.
+  // Catches a coroutine that the compiler got wrong, before it runs: GCC 12 lays out the frame so
+  // that no handle to it works where a coroutine awaits in the condition of an `if`, `while` or
+  // `switch` and has no local variable.
   struct InitialAwaiter {
     const PromiseBase* promise;
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      DD_CHECK(static_cast<const PromiseBase*>(&self.promise()) == promise,
-               "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
-               "while tests it (docs/errors.md)");
+      DD_CHECK(
+          static_cast<const PromiseBase*>(&self.promise()) == promise,
+          "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
+          "while tests it (docs/errors.md)");
     }
     void await_resume() const noexcept {}
   };

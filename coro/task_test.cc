@@ -82,7 +82,8 @@ TEST_F(TaskTest, AssignmentDestroysTheOldTask) {
   EXPECT_THAT(loop_.Run(std::move(task)), IsOkAndHolds(2));
 }
 
-// A task is destroyed while it waits, with a chain of tasks below it: every frame goes, and nothing is resumed later.
+// A task is destroyed while it waits, with a chain of tasks below it: every frame goes, and nothing
+// is resumed later.
 TEST_F(TaskTest, DestroyedWhileSuspendedFreesTheWholeChain) {
   auto held = std::make_shared<int>(0);
   auto leaf = [](std::shared_ptr<int> local) -> Task<void> {
@@ -103,11 +104,13 @@ TEST_F(TaskTest, DestroyedWhileSuspendedFreesTheWholeChain) {
   EXPECT_EQ(*held, 0);
 }
 
-std::uintptr_t StackPosition() { return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)); }
+std::uintptr_t StackPosition() {
+  return reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+}
 Task<std::uintptr_t> StackPositionInTask() { co_return StackPosition(); }
 
-// Gate 1 of the loop's behaviour: libraries that rely on symmetric transfer overflow the stack here with GCC 12 at -O0,
-// -O1 and under sanitizers.
+// Gate 1 of the loop's behaviour: libraries that rely on symmetric transfer overflow the stack here
+// with GCC 12 at -O0, -O1 and under sanitizers.
 TEST_F(TaskTest, MillionImmediateAwaitsUseNoStack) {
   constexpr int kAwaits = 1'000'000;
   auto measure = []() -> Task<std::uintptr_t> {
@@ -119,7 +122,8 @@ TEST_F(TaskTest, MillionImmediateAwaitsUseNoStack) {
   EXPECT_THAT(loop_.Run(measure()), IsOkAndHolds(std::uintptr_t{0}));
 }
 
-// The same where the parent was resumed by a child that finished late, so that it runs deep inside the loop.
+// The same where the parent was resumed by a child that finished late, so that it runs deep inside
+// the loop.
 TEST_F(TaskTest, ImmediateAwaitsAfterLateOnesUseNoStack) {
   auto measure = []() -> Task<std::uintptr_t> {
     co_await ValueAfterYield(1);

@@ -10,7 +10,8 @@ namespace coro {
 // Signed nanoseconds. Written with the literals of <chrono>: 10ms, 250us.
 using Duration = std::chrono::nanoseconds;
 
-// The time base of a coro::Clock. It has no now(), on purpose: only an injected clock can tell the time.
+// The time base of a coro::Clock. It has no now(), on purpose: only an injected clock can tell the
+// time.
 struct InjectedTimeBase {
   using duration = Duration;
   using rep = duration::rep;
@@ -25,7 +26,8 @@ using Time = InjectedTimeBase::time_point;
 // Later than every time that comes: a deadline that never expires.
 inline constexpr Time kNever = Time::max();
 
-// `start + delay`, or kNever when that is too far in the future to be told apart. REQUIRES: delay >= 0.
+// `start + delay`, or kNever when that is too far in the future to be told apart. REQUIRES: delay
+// >= 0.
 constexpr Time After(Time start, Duration delay) {
   return delay >= kNever - start ? kNever : start + delay;
 }

@@ -19,7 +19,8 @@ void TimerQueue::Arm(TimerNode& node, Time deadline) {
   DD_CHECK(!node.armed(), "timer is armed already");
   node.queue_ = this;
   heap_.emplace_back();
-  // A deadline in the past means "now": a timer that keeps re-arming itself there must not overtake those that are due.
+  // A deadline in the past means "now": a timer that keeps re-arming itself there must not overtake
+  // those that are due.
   SiftUp(heap_.size() - 1, Entry{std::max(deadline, last_fired_), next_sequence_++, &node});
 }
 

@@ -13,10 +13,12 @@ namespace coro {
 
 class TimerQueue;
 
-// One timer; lives in whatever waits for it, and leaves the queue when that dies. Not copyable: the queue points at it.
+// One timer; lives in whatever waits for it, and leaves the queue when that dies. Not copyable: the
+// queue points at it.
 class TimerNode {
  public:
-  // `fire` is called once, from the loop, at or after the deadline; the node is out of the queue by then.
+  // `fire` is called once, from the loop, at or after the deadline; the node is out of the queue by
+  // then.
   using FireFunction = void (*)(TimerNode& node);
 
   explicit TimerNode(FireFunction fire) : fire_(fire) {}
@@ -37,8 +39,8 @@ class TimerNode {
   std::size_t position_ = 0;
 };
 
-// A 4-ary heap that knows where each timer is: arming and cancelling cost O(log n), and timers of equal deadline
-// fire in the order in which they were armed. Not thread-safe.
+// A 4-ary heap that knows where each timer is: arming and cancelling cost O(log n), and timers of
+// equal deadline fire in the order in which they were armed. Not thread-safe.
 class TimerQueue {
  public:
   TimerQueue() = default;
@@ -54,8 +56,9 @@ class TimerQueue {
   // REQUIRES: `node` is not armed. It must stay where it is until it fires or is cancelled.
   void Arm(TimerNode& node, Time deadline);
 
-  // Fires every timer that is due at `now`, in order of deadline; returns how many. Timers armed meanwhile wait for
-  // the next call even if they are due, so that a timer that re-arms itself cannot hold the loop.
+  // Fires every timer that is due at `now`, in order of deadline; returns how many. Timers armed
+  // meanwhile wait for the next call even if they are due, so that a timer that re-arms itself
+  // cannot hold the loop.
   std::size_t FireDue(Time now);
 
  private:

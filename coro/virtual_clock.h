@@ -1,4 +1,5 @@
-// A clock that stands still until it is told to move: for tests, where waiting an hour costs nothing.
+// A clock that stands still until it is told to move: for tests, where waiting an hour costs
+// nothing.
 
 #ifndef CORO_VIRTUAL_CLOCK_H_
 #define CORO_VIRTUAL_CLOCK_H_

@@ -1,7 +1,7 @@
 // Coroutines that wait for something that another coroutine, or a selector, will announce.
 //
-// The building block of events, counters and queues: the condition lives with its owner, and a waiter looks at it
-// again after it was woken.
+// The building block of events, counters and queues: the condition lives with its owner, and a
+// waiter looks at it again after it was woken.
 //
 //   while (queue.empty()) {
 //     if (!co_await waiters.Wait(deadline)) co_return absl::DeadlineExceededError("...");
@@ -20,8 +20,8 @@
 
 namespace coro {
 
-// Not thread-safe: waiters and notifiers are on one loop. A list that dies leaves its waiters waiting for their
-// deadlines.
+// Not thread-safe: waiters and notifiers are on one loop. A list that dies leaves its waiters
+// waiting for their deadlines.
 class WaitList {
  public:
   // co_await yields true when notified, false when the deadline came first.

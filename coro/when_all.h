@@ -3,8 +3,8 @@
 //   auto [a, b] = co_await coro::WhenAll(First(), Second());
 //   std::vector<absl::Status> results = co_await coro::WhenAll(std::move(tasks));
 //
-// The tasks start in order, each running until it first suspends. Nothing is cancelled when one fails: every result
-// is returned. Use a Scope where the number of tasks is not known beforehand.
+// The tasks start in order, each running until it first suspends. Nothing is cancelled when one
+// fails: every result is returned. Use a Scope where the number of tasks is not known beforehand.
 
 #ifndef CORO_WHEN_ALL_H_
 #define CORO_WHEN_ALL_H_
@@ -18,7 +18,8 @@
 
 namespace coro {
 
-// One value per task, in the order of the arguments. REQUIRES: every T is a value (void: use the vector form).
+// One value per task, in the order of the arguments. REQUIRES: every T is a value (void: use the
+// vector form).
 template <typename... T>
 Task<std::tuple<T...>> WhenAll(Task<T>... tasks) {
   JoinLatch latch;

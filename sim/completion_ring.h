@@ -18,13 +18,14 @@ struct DeviceCompletion {
   std::uint8_t status = 0;       // EFA's completion status, 0 for success
   fabric::OperationKind kind = fabric::OperationKind::kSend;
   bool has_immediate = false;
-  bool unsolicited = false;      // a peer's write with immediate that consumed no receive
+  bool unsolicited = false;  // a peer's write with immediate that consumed no receive
   std::uint32_t immediate = 0;
   std::uint64_t length_bytes = 0;
 };
 
-// Invariant: an entry that was pushed into a full ring is gone for good, as on the device: FI_RM_ENABLED does not
-// protect the queue on EFA (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md). It is counted.
+// Invariant: an entry that was pushed into a full ring is gone for good, as on the device:
+// FI_RM_ENABLED does not protect the queue on EFA (ofiwg/libfabric
+// prov/efa/docs/efa_fabric_comparison.md). It is counted.
 class CompletionRing {
  public:
   // REQUIRES: depth > 0.
@@ -45,7 +46,8 @@ class CompletionRing {
     ++size_;
   }
 
-  // Forgets the entries of a queue pair that is destroyed: its number, and its request ids, will mean others.
+  // Forgets the entries of a queue pair that is destroyed: its number, and its request ids, will
+  // mean others.
   void Drop(std::uint16_t queue_pair) {
     const std::size_t before = size_;
     for (std::size_t i = 0; i < before; ++i) {

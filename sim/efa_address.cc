@@ -37,8 +37,8 @@ absl::StatusOr<EfaAddress> EfaAddress::Decode(const fabric::Address& address) {
   std::copy_n(bytes.begin(), decoded.gid.size(), decoded.gid.begin());
   if (decoded.gid == Gid{}) return absl::InvalidArgumentError("address has a GID of zeros");
   for (std::size_t i = 0; i < 2; ++i) {
-    decoded.queue_pair = static_cast<std::uint16_t>(decoded.queue_pair |
-                                                    (bytes[kQueuePairOffset + i] << (8 * i)));
+    decoded.queue_pair =
+        static_cast<std::uint16_t>(decoded.queue_pair | (bytes[kQueuePairOffset + i] << (8 * i)));
   }
   for (std::size_t i = 0; i < 4; ++i) {
     decoded.qkey |= static_cast<std::uint32_t>(bytes[kQkeyOffset + i]) << (8 * i);

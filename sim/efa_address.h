@@ -1,7 +1,8 @@
 // EFA's 32-byte address: GID, queue pair number, qkey.
 //
-// Layout (ofiwg/libfabric prov/efa): 16 bytes GID; 2 bytes queue pair number and 2 of padding; 4 bytes qkey; 8 bytes
-// that mean something inside one process only and are zero on the wire. Numbers are little-endian.
+// Layout (ofiwg/libfabric prov/efa): 16 bytes GID; 2 bytes queue pair number and 2 of padding; 4
+// bytes qkey; 8 bytes that mean something inside one process only and are zero on the wire. Numbers
+// are little-endian.
 
 #ifndef SIM_EFA_ADDRESS_H_
 #define SIM_EFA_ADDRESS_H_
@@ -23,7 +24,8 @@ struct EfaAddress {
 
   fabric::Address Encode() const;
 
-  // kInvalidArgument: not 32 bytes, or a GID of zeros. Anything else is an address, of somebody or of nobody.
+  // kInvalidArgument: not 32 bytes, or a GID of zeros. Anything else is an address, of somebody or
+  // of nobody.
   static absl::StatusOr<EfaAddress> Decode(const fabric::Address& address);
 };
 

@@ -26,15 +26,17 @@ struct Event {
 
 // Something that events happen to. An actor lives as long as the world that schedules for it.
 //
-// Rules: OnEvent runs to its end before any other event; it may schedule events, never in the past; it sees the
-// world's clock at the time of the event; it must not run the event loop of the program under test.
+// Rules: OnEvent runs to its end before any other event; it may schedule events, never in the past;
+// it sees the world's clock at the time of the event; it must not run the event loop of the program
+// under test.
 class Actor {
  public:
   virtual ~Actor() = default;
   virtual void OnEvent(const Event& event) = 0;
 };
 
-// A binary heap. Invariant: top() is the earliest event, and among events of equal time the first that was pushed.
+// A binary heap. Invariant: top() is the earliest event, and among events of equal time the first
+// that was pushed.
 class EventQueue {
  public:
   bool empty() const { return heap_.empty(); }

@@ -15,8 +15,9 @@ namespace sim {
 // A protection domain of a NIC: keys of one say nothing in another.
 using ProtectionDomain = std::uint16_t;
 
-// Key = slot + generation, so that a key of a closed region does not open the next region in the same slot.
-// Like the device's: 24 bits of local key (18 of slot, 6 of generation), 32 bits of remote key (18 + 14).
+// Key = slot + generation, so that a key of a closed region does not open the next region in the
+// same slot. Like the device's: 24 bits of local key (18 of slot, 6 of generation), 32 bits of
+// remote key (18 + 14).
 class MemoryTable {
  public:
   struct Keys {
@@ -34,8 +35,8 @@ class MemoryTable {
   // REQUIRES: `remote_key` is of a live registration.
   void Deregister(std::uint32_t remote_key);
 
-  // True when [address, address + length) lies within the live region of this key and domain, with these rights.
-  // Safe for any input: addresses and keys come from peers.
+  // True when [address, address + length) lies within the live region of this key and domain, with
+  // these rights. Safe for any input: addresses and keys come from peers.
   bool AllowsLocal(ProtectionDomain domain, std::uint32_t local_key, std::uint64_t address,
                    std::uint64_t length_bytes, fabric::Access wanted) const;
   bool AllowsRemote(ProtectionDomain domain, std::uint32_t remote_key, std::uint64_t address,

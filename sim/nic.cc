@@ -24,10 +24,14 @@ constexpr coro::Duration kLocalAnswerDelay{500};
 
 Access LocalRight(OperationKind kind) {
   switch (kind) {
-    case OperationKind::kSend: return Access::kSend;
-    case OperationKind::kWrite: return Access::kWrite;
-    case OperationKind::kRead: return Access::kRead;
-    default: return Access::kReceive;
+    case OperationKind::kSend:
+      return Access::kSend;
+    case OperationKind::kWrite:
+      return Access::kWrite;
+    case OperationKind::kRead:
+      return Access::kRead;
+    default:
+      return Access::kReceive;
   }
 }
 
@@ -80,7 +84,8 @@ QueuePair* Nic::CreateQueuePair(ProtectionDomain domain, std::shared_ptr<Complet
   *slot = std::make_unique<QueuePair>();
   QueuePair& queue_pair = **slot;
   queue_pair.number = static_cast<std::uint16_t>(slot - queue_pairs_.begin());
-  queue_pair.qkey = static_cast<std::uint32_t>(qkeys_.Next()) & 0x7fffffffu;  // the top bit is privileged
+  queue_pair.qkey =
+      static_cast<std::uint32_t>(qkeys_.Next()) & 0x7fffffffu;  // the top bit is privileged
   queue_pair.domain = domain;
   queue_pair.send_ring = std::move(send_ring);
   queue_pair.receive_ring = std::move(receive_ring);
@@ -140,7 +145,9 @@ Operation& Nic::StartOperation(const QueuePair& queue_pair, const SendWork& work
   const std::uint64_t length = work.local.length_bytes;
   const std::uint64_t mtu = profile_.limits.mtu_bytes;
   operation.packets =
-      work.kind == OperationKind::kSend ? 1 : static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length + mtu - 1) / mtu));
+      work.kind == OperationKind::kSend
+          ? 1
+          : static_cast<std::uint32_t>(std::max<std::uint64_t>(1, (length + mtu - 1) / mtu));
   operation.is_inline = work.kind == OperationKind::kSend && length <= kInlineBytes;
   if (operation.is_inline) CopyBytes(operation.inline_data.data(), work.local.data, length);
   return operation;
@@ -157,9 +164,9 @@ EfaStatus Nic::CheckLocally(const Operation& operation) const {
 
 bool Nic::SourceIsValid(const Operation& operation, Range range) const {
   if (operation.is_inline || operation.local.length_bytes == 0) return true;
-  return memory_.AllowsLocal(operation.domain, static_cast<std::uint32_t>(operation.local.local_key),
-                             AddressOf(operation.local.data) + range.offset, range.length,
-                             LocalRight(operation.kind));
+  return memory_.AllowsLocal(
+      operation.domain, static_cast<std::uint32_t>(operation.local.local_key),
+      AddressOf(operation.local.data) + range.offset, range.length, LocalRight(operation.kind));
 }
 
 void Nic::Enqueue(Job job) {
@@ -170,7 +177,8 @@ void Nic::Enqueue(Job job) {
 void Nic::ScheduleTransmit() {
   if (transmit_scheduled_ || jobs_.empty() || !alive_) return;
   transmit_scheduled_ = true;
-  const coro::Time link_free{coro::Duration(static_cast<std::int64_t>((link_free_ps_ + 999) / 1000))};
+  const coro::Time link_free{
+      coro::Duration(static_cast<std::int64_t>((link_free_ps_ + 999) / 1000))};
   world_.Schedule(std::max(world_.Now(), link_free), this, kTransmit, 0, 0);
 }
 
@@ -201,8 +209,7 @@ bool Nic::TransmitOne(Operation& operation, bool response) {
 void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                      std::uint64_t bytes) {
   const coro::Time sent = OccupyLink(bytes);
-  Nic* destination =
-      response ? operation.initiator : world_.FindNic(operation.destination.gid);
+  Nic* destination = response ? operation.initiator : world_.FindNic(operation.destination.gid);
   if (destination == nullptr || !destination->alive()) {
     operation.initiator->StartTimeout(operation);
     return;
@@ -224,8 +231,8 @@ coro::Time Nic::OccupyLink(std::uint64_t bytes) {
 Nic::Range Nic::RangeOf(const Operation& operation, std::uint32_t packet) const {
   if (operation.kind == OperationKind::kSend) return {0, operation.local.length_bytes};
   const std::uint64_t offset = std::uint64_t{packet} * profile_.limits.mtu_bytes;
-  return {offset,
-          std::min<std::uint64_t>(profile_.limits.mtu_bytes, operation.local.length_bytes - offset)};
+  return {offset, std::min<std::uint64_t>(profile_.limits.mtu_bytes,
+                                          operation.local.length_bytes - offset)};
 }
 
 // ---- Target: what a packet does when it is here ----
@@ -243,6 +250,7 @@ void Nic::OnEvent(const Event& event) {
 }
 
 void Nic::Arrive(Operation& operation, std::uint32_t packet) {
+  if (packet == 0) heard_from_.insert(operation.initiator->gid());
   QueuePair* target = FindQueuePair(operation.destination.queue_pair, operation.destination.qkey);
   if (target == nullptr) return Finish(operation, EfaStatus::kRemoteBadQueuePair);
   if (operation.kind == OperationKind::kSend) return ArriveSend(operation, *target);
@@ -314,8 +322,8 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
   if (!operation.initiator->SourceIsValid(operation, range)) {
     return Finish(operation, EfaStatus::kLocalInvalidLkey);
   }
-  CopyBytes(PointerTo(operation.remote.address + range.offset),
-            operation.local.data + range.offset, range.length);
+  CopyBytes(PointerTo(operation.remote.address + range.offset), operation.local.data + range.offset,
+            range.length);
   if (++operation.placed < operation.packets) return;
   if (operation.immediate.has_value()) {
     Report(*target.receive_ring, {.queue_pair = target.number,
@@ -341,11 +349,13 @@ bool Nic::MayAccessRemotely(const Operation& operation, const QueuePair& target,
 
 void Nic::ArriveReadData(Operation& operation, std::uint32_t packet) {
   const Range range = RangeOf(operation, packet);
-  if (!SourceIsValid(operation, range)) return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
-  // The bytes are those that the target has now; it may have closed the region, or itself, since it sent them.
+  if (!SourceIsValid(operation, range))
+    return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
+  // The bytes are those that the target has now; it may have closed the region, or itself, since it
+  // sent them.
   Nic* target_nic = world_.FindNic(operation.destination.gid);
-  QueuePair* target = target_nic->FindQueuePair(operation.destination.queue_pair,
-                                                operation.destination.qkey);
+  QueuePair* target =
+      target_nic->FindQueuePair(operation.destination.queue_pair, operation.destination.qkey);
   if (target == nullptr) return FinishLocally(operation, EfaStatus::kRemoteBadQueuePair);
   if (!target_nic->MayAccessRemotely(operation, *target, range)) {
     return FinishLocally(operation, EfaStatus::kRemoteBadAddress);
@@ -372,10 +382,10 @@ void Nic::FinishLocally(Operation& operation, EfaStatus status) {
 
 void Nic::Answer(Operation& operation) {
   const auto status = static_cast<EfaStatus>(operation.status);
-  const bool heard = status != EfaStatus::kLocalInvalidLkey && status != EfaStatus::kLocalBadLength &&
-                     status != EfaStatus::kLocalUnresponsivePeer &&
-                     status != EfaStatus::kLocalUnreachablePeer;
-  if (heard) answered_.insert(operation.destination.gid);
+  const bool heard =
+      status != EfaStatus::kLocalInvalidLkey && status != EfaStatus::kLocalBadLength &&
+      status != EfaStatus::kLocalUnresponsivePeer && status != EfaStatus::kLocalUnreachablePeer;
+  if (heard) heard_from_.insert(operation.destination.gid);
   QueuePair* queue_pair = FindQueuePair(operation.queue_pair, operation.qkey);
   if (queue_pair != nullptr && alive_) {
     Report(*queue_pair->send_ring, {.request_id = operation.request_id,
@@ -395,7 +405,7 @@ void Nic::StartTimeout(Operation& operation) {
 
 void Nic::TimeOut(Operation& operation) {
   if (operation.ended) return;
-  const bool answered_before = answered_.count(operation.destination.gid) > 0;
+  const bool answered_before = heard_from_.count(operation.destination.gid) > 0;
   FinishLocally(operation, answered_before ? EfaStatus::kLocalUnresponsivePeer
                                            : EfaStatus::kLocalUnreachablePeer);
 }

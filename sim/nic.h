@@ -1,7 +1,8 @@
 // A simulated EFA device: it serves work requests, sends packets, and places what arrives.
 //
 // What it promises, and nothing more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
-//   1. Every accepted work request ends in exactly one completion, unless its queue pair is destroyed first.
+//   1. Every accepted work request ends in exactly one completion, unless its queue pair is
+//   destroyed first.
 //   2. Work requests, and the packets of one, are placed in any order.
 //   3. The immediate of a write appears only after every byte of that write was placed.
 //   4. Nothing is placed after the completion of its work request.
@@ -31,7 +32,8 @@ namespace sim {
 
 class World;
 
-// EFA's completion statuses (ofiwg/libfabric prov/efa/src/efa_errno.h) that the device produces by itself.
+// EFA's completion statuses (ofiwg/libfabric prov/efa/src/efa_errno.h) that the device produces by
+// itself.
 enum class EfaStatus : std::uint8_t {
   kOk = 0,
   kLocalInvalidLkey = 5,
@@ -67,7 +69,8 @@ class Nic final : public Actor {
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
 
-  // Address handles, counted per domain: remote access to a domain works only for peers that it has one for.
+  // Address handles, counted per domain: remote access to a domain works only for peers that it has
+  // one for.
   void CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
   void DestroyAddressHandle(ProtectionDomain domain, const Gid& peer);
 
@@ -79,12 +82,12 @@ class Nic final : public Actor {
 
  private:
   enum EventKind : std::uint32_t {
-    kTransmit,    // the link is free
-    kArrive,      // a packet of a peer's operation is here; a: packet number, b: operation
-    kReadData,    // a packet of the answer to our read is here; a: packet number, b: operation
-    kAnswer,      // the operation of ours has ended; b: operation
-    kTimeOut,     // nobody answered; b: operation
-    kRnrRetry,    // a send tries again to find a receive; b: operation
+    kTransmit,  // the link is free
+    kArrive,    // a packet of a peer's operation is here; a: packet number, b: operation
+    kReadData,  // a packet of the answer to our read is here; a: packet number, b: operation
+    kAnswer,    // the operation of ours has ended; b: operation
+    kTimeOut,   // nobody answered; b: operation
+    kRnrRetry,  // a send tries again to find a receive; b: operation
   };
 
   // What the link has to carry: an operation's own packets, or a read's data back to its initiator.
@@ -141,11 +144,11 @@ class Nic final : public Actor {
   MemoryTable memory_;
   std::map<std::pair<ProtectionDomain, Gid>, int> address_handles_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;  // index = number
-  std::set<Gid> answered_;                               // peers that we have heard of
+  std::set<Gid> heard_from_;                             // peers that sent us something, ever
 
-  std::vector<Job> jobs_;              // in order of arrival; the engine serves the first few at random
+  std::vector<Job> jobs_;  // in order of arrival; the engine serves the first few at random
   bool transmit_scheduled_ = false;
-  std::uint64_t link_free_ps_ = 0;     // picoseconds since the start of time
+  std::uint64_t link_free_ps_ = 0;  // picoseconds since the start of time
 };
 
 }  // namespace sim

@@ -35,12 +35,13 @@ inline constexpr std::size_t kInlineBytes = 32;
 // One work request between its doorbell and its completion.
 struct Operation {
   OperationId id;
-  std::uint64_t sequence = 0;  // over all operations of the world: the identity that random draws depend on
+  std::uint64_t sequence =
+      0;  // over all operations of the world: the identity that random draws depend on
 
   Nic* initiator = nullptr;
   ProtectionDomain domain = 0;
   std::uint16_t queue_pair = 0;
-  std::uint32_t qkey = 0;      // of our queue pair, to notice that it was replaced
+  std::uint32_t qkey = 0;  // of our queue pair, to notice that it was replaced
   std::uint16_t request_id = 0;
 
   fabric::OperationKind kind = fabric::OperationKind::kSend;

@@ -21,15 +21,17 @@ NicProfile NicAt(int bus, int slot, int numa_node) {
                     .numa_node = numa_node};
 }
 
-// Limits of `efa-direct`, the device itself, as ofiwg/libfabric computes them (prov/efa/src/efa_prov_info.c) from the
-// device attributes seen on p5.48xlarge (abcdabcd987/libfabric-efa-demo data/fi_info.yaml; ucx contrib/ibmock).
+// Limits of `efa-direct`, the device itself, as ofiwg/libfabric computes them
+// (prov/efa/src/efa_prov_info.c) from the device attributes seen on p5.48xlarge
+// (abcdabcd987/libfabric-efa-demo data/fi_info.yaml; ucx contrib/ibmock).
 fabric::Limits EfaDirectLimits() {
   fabric::Limits limits;
   limits.address_bytes = 32;
   limits.send_queue_depth = 4096;
   limits.receive_queue_depth = 8192;
-  limits.completion_queue_depth = 16384;  // 12288 asked for, rounded up to a power of two by the device
-  limits.max_message_bytes = 8928;        // one packet: SRD has no segmentation
+  limits.completion_queue_depth =
+      16384;                        // 12288 asked for, rounded up to a power of two by the device
+  limits.max_message_bytes = 8928;  // one packet: SRD has no segmentation
   limits.max_rma_bytes = 1ull << 30;
   limits.inject_bytes = 32;
   limits.send_segments = 2;
@@ -44,8 +46,8 @@ fabric::Limits EfaDirectLimits() {
   return limits;
 }
 
-// Common to all: delays are of the order of the published ping-pong figures (25 to 35 us a round trip for small
-// messages), with the long tail that several paths give.
+// Common to all: delays are of the order of the published ping-pong figures (25 to 35 us a round
+// trip for small messages), with the long tail that several paths give.
 Profile EfaProfile() {
   Profile profile;
   profile.limits = EfaDirectLimits();
@@ -73,8 +75,9 @@ Profile SmallProfile() {
   return profile;
 }
 
-// p5.48xlarge: 8 switches of 4 NICs and one GPU; root bus ranges start at 0x44 + 0x11 * switch, the NICs sit 0x0b to
-// 0x0e above (recorded hwloc topology of ai-dynamo/nixl, lspci of libfabric-efa-demo).
+// p5.48xlarge: 8 switches of 4 NICs and one GPU; root bus ranges start at 0x44 + 0x11 * switch, the
+// NICs sit 0x0b to 0x0e above (recorded hwloc topology of ai-dynamo/nixl, lspci of
+// libfabric-efa-demo).
 Profile P5Profile() {
   Profile profile = EfaProfile();
   profile.name = "p5";
@@ -103,9 +106,8 @@ absl::StatusOr<const Profile*> FindProfile(absl::string_view name) {
   }
   return absl::NotFoundError(absl::StrCat(
       "no profile '", name, "': there are ",
-      absl::StrJoin(AllProfiles(), ", ", [](std::string* out, const Profile& profile) {
-        out->append(profile.name);
-      })));
+      absl::StrJoin(AllProfiles(), ", ",
+                    [](std::string* out, const Profile& profile) { out->append(profile.name); })));
 }
 
 }  // namespace sim

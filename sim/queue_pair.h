@@ -33,16 +33,16 @@ struct ReceiveWork {
   fabric::LocalBuffer buffer;
 };
 
-// Lives in its NIC from creation to destruction. `number` may be used again by a later one; the random qkey tells
-// them apart.
+// Lives in its NIC from creation to destruction. `number` may be used again by a later one; the
+// random qkey tells them apart.
 struct QueuePair {
   std::uint16_t number = 0;
   std::uint32_t qkey = 0;
   ProtectionDomain domain = 0;
   std::shared_ptr<CompletionRing> send_ring;
   std::shared_ptr<CompletionRing> receive_ring;
-  std::deque<ReceiveWork> receives;     // posted and not consumed, oldest first
-  std::deque<OperationId> waiting;      // peers' sends that found no receive and retry for ever
+  std::deque<ReceiveWork> receives;  // posted and not consumed, oldest first
+  std::deque<OperationId> waiting;   // peers' sends that found no receive and retry for ever
 };
 
 }  // namespace sim

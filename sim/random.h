@@ -1,8 +1,9 @@
 // Randomness that depends on what is drawn and for whom, never on what else was drawn before.
 //
-// Every draw is a hash of (seed, subsystem, entity, purpose, counter). Two consumers share nothing, so that a new
-// consumer, or a fault rule that never fires, leaves every other draw as it was. No distribution of the standard
-// library is used: theirs differ between implementations. All arithmetic is on integers.
+// Every draw is a hash of (seed, subsystem, entity, purpose, counter). Two consumers share nothing,
+// so that a new consumer, or a fault rule that never fires, leaves every other draw as it was. No
+// distribution of the standard library is used: theirs differ between implementations. All
+// arithmetic is on integers.
 
 #ifndef SIM_RANDOM_H_
 #define SIM_RANDOM_H_
@@ -21,8 +22,8 @@ enum class Subsystem : std::uint32_t {
   kDriver = 4,       // choices of the host driver
 };
 
-// Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of SplitMix64,
-// Steele, Lea, Flood 2014).
+// Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of
+// SplitMix64, Steele, Lea, Flood 2014).
 constexpr std::uint64_t Mix(std::uint64_t x) {
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
@@ -42,7 +43,8 @@ constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
 // A source of independent words. A value: copies continue independently from the same point.
 class RandomStream {
  public:
-  // `entity` says whose stream it is (a NIC, an operation), `purpose` what for; both count from zero.
+  // `entity` says whose stream it is (a NIC, an operation), `purpose` what for; both count from
+  // zero.
   constexpr RandomStream(std::uint64_t seed, Subsystem subsystem, std::uint64_t entity,
                          std::uint64_t purpose)
       : key_(Combine(Combine(Combine(Mix(seed), static_cast<std::uint64_t>(subsystem)), entity),
@@ -62,8 +64,8 @@ class RandomStream {
   std::uint64_t counter_ = 0;
 };
 
-// How long something takes: a fixed part, a part drawn evenly from [0, jitter], and, once in `tail_one_in` draws
-// (0: never), an extra part drawn evenly from [0, tail].
+// How long something takes: a fixed part, a part drawn evenly from [0, jitter], and, once in
+// `tail_one_in` draws (0: never), an extra part drawn evenly from [0, tail].
 struct DelayModel {
   coro::Duration fixed{};
   coro::Duration jitter{};

@@ -10,22 +10,32 @@
 namespace sim {
 namespace {
 
-using fabric::CloseShared;
 using fabric::ClosedError;
+using fabric::CloseShared;
 
 // Text of EFA's statuses, as rdma-core and libfabric name them.
 const char* StatusText(int status) {
   switch (static_cast<EfaStatus>(status)) {
-    case EfaStatus::kOk: return "success";
-    case EfaStatus::kLocalInvalidLkey: return "invalid local key, range or right";
-    case EfaStatus::kLocalBadLength: return "message too long";
-    case EfaStatus::kRemoteBadAddress: return "invalid remote key, range or right";
-    case EfaStatus::kRemoteBadQueuePair: return "no such queue pair at the destination";
-    case EfaStatus::kRemoteNotReady: return "receiver not ready";
-    case EfaStatus::kRemoteBadLength: return "posted receive too short";
-    case EfaStatus::kLocalUnresponsivePeer: return "peer stopped answering";
-    case EfaStatus::kRemoteUnknownPeer: return "the target does not know us";
-    case EfaStatus::kLocalUnreachablePeer: return "peer never answered";
+    case EfaStatus::kOk:
+      return "success";
+    case EfaStatus::kLocalInvalidLkey:
+      return "invalid local key, range or right";
+    case EfaStatus::kLocalBadLength:
+      return "message too long";
+    case EfaStatus::kRemoteBadAddress:
+      return "invalid remote key, range or right";
+    case EfaStatus::kRemoteBadQueuePair:
+      return "no such queue pair at the destination";
+    case EfaStatus::kRemoteNotReady:
+      return "receiver not ready";
+    case EfaStatus::kRemoteBadLength:
+      return "posted receive too short";
+    case EfaStatus::kLocalUnresponsivePeer:
+      return "peer stopped answering";
+    case EfaStatus::kRemoteUnknownPeer:
+      return "the target does not know us";
+    case EfaStatus::kLocalUnreachablePeer:
+      return "peer never answered";
   }
   return "unknown status";
 }
@@ -63,7 +73,8 @@ SimCompletionQueue::SimCompletionQueue(std::shared_ptr<QueueCore> core)
 
 fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entries) {
   if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
-  if (entries.empty()) return {};  // as on efa-direct, where a read of no entries does not even poll
+  if (entries.empty())
+    return {};  // as on efa-direct, where a read of no entries does not even poll
   World& world = core_->domain->world;
   world.Charge(world.profile().poll_cost);
   fabric::ReadResult result;
@@ -139,8 +150,8 @@ absl::Status SimAddressVector::Close() { return CloseShared(core_, "address vect
 
 SimDomain::SimDomain(World& world, Nic& nic, const fabric::NicInfo& info)
     : info_(info),
-      core_(std::make_shared<DomainCore>(DomainCore{
-          .world = world, .nic = nic, .info = info, .domain = nic.AllocateDomain()})) {}
+      core_(std::make_shared<DomainCore>(
+          DomainCore{.world = world, .nic = nic, .info = info, .domain = nic.AllocateDomain()})) {}
 
 absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
     const fabric::MemoryRequest& request) {
@@ -165,7 +176,8 @@ absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> SimDomain::OpenCompleti
   }
   const fabric::Limits& limits = info_.limits;
   const std::size_t asked = options.depth != 0 ? options.depth : limits.completion_queue_depth;
-  constexpr std::size_t kMostEntries = 32768;  // max_cqe of ucx contrib/ibmock, recorded from a device
+  constexpr std::size_t kMostEntries =
+      32768;  // max_cqe of ucx contrib/ibmock, recorded from a device
   if (asked > kMostEntries) {
     return absl::InvalidArgumentError(absl::StrCat("open completion queue: depth ", asked,
                                                    " is over the device's ", kMostEntries));

@@ -40,7 +40,8 @@ struct QueueCore {
   std::vector<SimEndpoint*> endpoints;  // index = queue pair number; null when closed
 };
 
-// The peers of one address vector. A Peer is slot + generation, so that a removed one is not mistaken for its successor.
+// The peers of one address vector. A Peer is slot + generation, so that a removed one is not
+// mistaken for its successor.
 struct VectorCore {
   explicit VectorCore(std::shared_ptr<DomainCore> owner) : domain(std::move(owner)) {}
   ~VectorCore();

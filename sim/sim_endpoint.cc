@@ -36,7 +36,8 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       sends_(domain_->info.limits.send_queue_depth),
       receives_(domain_->info.limits.receive_queue_depth) {
   for (QueueCore* queue : {send_queue_.get(), receive_queue_.get()}) {
-    if (queue->endpoints.size() <= queue_pair.number) queue->endpoints.resize(queue_pair.number + 1);
+    if (queue->endpoints.size() <= queue_pair.number)
+      queue->endpoints.resize(queue_pair.number + 1);
     queue->endpoints[queue_pair.number] = this;
   }
 }
@@ -84,7 +85,8 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, Convert conv
 
 PostResult SimEndpoint::Send(std::span<const fabric::SendRequest> requests) {
   return PostWork(requests, [](const fabric::SendRequest& request) {
-    return SendWork{.kind = OperationKind::kSend, .local = request.buffer, .immediate = request.immediate};
+    return SendWork{
+        .kind = OperationKind::kSend, .local = request.buffer, .immediate = request.immediate};
   });
 }
 
@@ -99,7 +101,8 @@ PostResult SimEndpoint::Write(std::span<const fabric::WriteRequest> requests) {
 
 PostResult SimEndpoint::Read(std::span<const fabric::ReadRequest> requests) {
   return PostWork(requests, [](const fabric::ReadRequest& request) {
-    return SendWork{.kind = OperationKind::kRead, .local = request.target, .remote = request.source};
+    return SendWork{
+        .kind = OperationKind::kRead, .local = request.target, .remote = request.source};
   });
 }
 
@@ -121,7 +124,8 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
 }
 
 bool SimEndpoint::Translate(const DeviceCompletion& entry, fabric::Completion& completion) {
-  const bool of_receive = entry.kind == OperationKind::kReceive || entry.kind == OperationKind::kRemoteWrite;
+  const bool of_receive =
+      entry.kind == OperationKind::kReceive || entry.kind == OperationKind::kRemoteWrite;
   completion = {};
   if (!entry.unsolicited) {
     completion.context = (of_receive ? receives_ : sends_).Release(entry.request_id);

@@ -1,5 +1,5 @@
-// The driver of one queue pair: it turns the contract's requests into the NIC's work, and what the NIC reports back
-// into completions.
+// The driver of one queue pair: it turns the contract's requests into the NIC's work, and what the
+// NIC reports back into completions.
 
 #ifndef SIM_SIM_ENDPOINT_H_
 #define SIM_SIM_ENDPOINT_H_
@@ -19,8 +19,9 @@
 
 namespace sim {
 
-// The requests that one queue holds: request ids on one side, the program's contexts on the other. A slot is free again
-// only when the completion of its request was read from the completion queue, as on EFA.
+// The requests that one queue holds: request ids on one side, the program's contexts on the other.
+// A slot is free again only when the completion of its request was read from the completion queue,
+// as on EFA.
 class RequestSlots {
  public:
   explicit RequestSlots(std::size_t depth);
@@ -54,7 +55,8 @@ class SimEndpoint final : public fabric::Endpoint {
 
  private:
   // Fills the common part of a work request and takes a slot; kOk, or why not.
-  fabric::ErrorCode Prepare(fabric::Peer peer, std::optional<fabric::Context> context, SendWork& work);
+  fabric::ErrorCode Prepare(fabric::Peer peer, std::optional<fabric::Context> context,
+                            SendWork& work);
 
   // Posts each request as `convert` describes it, with one doorbell.
   template <typename Request, typename Convert>
@@ -68,7 +70,7 @@ class SimEndpoint final : public fabric::Endpoint {
   fabric::Address address_;
   RequestSlots sends_;
   RequestSlots receives_;
-  std::vector<SendWork> batch_;             // work of the post under way
+  std::vector<SendWork> batch_;  // work of the post under way
   std::vector<ReceiveWork> receive_batch_;
 };
 

@@ -27,11 +27,16 @@ fabric::NicInfo InfoOf(const Profile& profile, const NicProfile& nic) {
   info.link_state = fabric::LinkState::kUp;
   info.limits = profile.limits;
   info.capabilities = {
-      Capability::kMessages,          Capability::kRemoteWrite,
-      Capability::kRemoteRead,        Capability::kImmediateData,
-      Capability::kUnsolicitedImmediate, Capability::kRemoteErrors,
-      Capability::kClosedPeerErrors,  Capability::kRemoteWriteLength,
-      Capability::kSourceTruncation,  Capability::kMutualInsertion,
+      Capability::kMessages,
+      Capability::kRemoteWrite,
+      Capability::kRemoteRead,
+      Capability::kImmediateData,
+      Capability::kUnsolicitedImmediate,
+      Capability::kRemoteErrors,
+      Capability::kClosedPeerErrors,
+      Capability::kRemoteWriteLength,
+      Capability::kSourceTruncation,
+      Capability::kMutualInsertion,
       Capability::kVirtualTime,
   };
   return info;
@@ -42,8 +47,10 @@ class SimFabric final : public fabric::Fabric {
   SimFabric(World& world, Node& node)
       : world_(world),
         node_(node),
-        description_(absl::StrCat("simulated EFA (efa-direct, profile ", world.profile().name, ")")) {
-    for (const NicProfile& nic : world.profile().nics) nics_.push_back(InfoOf(world.profile(), nic));
+        description_(
+            absl::StrCat("simulated EFA (efa-direct, profile ", world.profile().name, ")")) {
+    for (const NicProfile& nic : world.profile().nics)
+      nics_.push_back(InfoOf(world.profile(), nic));
   }
 
   std::string_view description() const override { return description_; }

@@ -15,8 +15,8 @@
 
 namespace sim {
 
-// The fabric of one machine of the world. Both outlive the fabric and everything opened from it. All fabrics of one
-// world are used from one thread.
+// The fabric of one machine of the world. Both outlive the fabric and everything opened from it.
+// All fabrics of one world are used from one thread.
 std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node);
 
 }  // namespace sim

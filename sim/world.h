@@ -1,9 +1,10 @@
 // The simulated world: its clock, what will happen in it, and the machines that are in it.
 //
-// One thread, discrete events, virtual nanoseconds. Time passes in two ways only: a program that has nothing to do
-// waits (WaitUntil, called by its event loop) and the world runs on to the next thing that happens; and the program's
-// own work on the NIC costs time (Charge, called by the backend for each post and poll). Everything random is drawn
-// from the seed: the same seed and the same program give the same events at the same times.
+// One thread, discrete events, virtual nanoseconds. Time passes in two ways only: a program that
+// has nothing to do waits (WaitUntil, called by its event loop) and the world runs on to the next
+// thing that happens; and the program's own work on the NIC costs time (Charge, called by the
+// backend for each post and poll). Everything random is drawn from the seed: the same seed and the
+// same program give the same events at the same times.
 
 #ifndef SIM_WORLD_H_
 #define SIM_WORLD_H_
@@ -72,14 +73,16 @@ class World final : public coro::Clock {
   // Virtual time since the start.
   coro::Duration Elapsed() const { return now_ - kStart; }
 
-  // Runs for `duration`, or until `done` holds after some event; returns whether it holds. For tests without a loop.
+  // Runs for `duration`, or until `done` holds after some event; returns whether it holds. For
+  // tests without a loop.
   bool RunUntil(const std::function<bool()>& done, coro::Duration duration);
   void RunFor(coro::Duration duration);
 
   // --- For the backend and the actors ---
   // The program computes for `cost`.
   void Charge(coro::Duration cost) { Advance(now_ + cost); }
-  void Schedule(coro::Time time, Actor* actor, std::uint32_t kind, std::uint32_t a, std::uint64_t b) {
+  void Schedule(coro::Time time, Actor* actor, std::uint32_t kind, std::uint32_t a,
+                std::uint64_t b) {
     events_.Push(time, actor, kind, a, b);
   }
   // Something happened that a program can see.

@@ -1,0 +1,146 @@
+#include "apps/common/command_line.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "absl/flags/commandlineflag.h"
+#include "absl/flags/reflection.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "coro/status_macros.h"
+
+namespace apps {
+namespace {
+
+bool IsOurs(const absl::CommandLineFlag& flag) {
+  return absl::StrContains(flag.Filename(), "apps/");
+}
+
+absl::Status Set(absl::CommandLineFlag& flag, absl::string_view value) {
+  std::string error;
+  if (flag.ParseFrom(value, &error)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", flag.Name(), "=", value, " is not a valid value", error.empty() ? "" : ": ", error));
+}
+
+absl::CommandLineFlag* Find(absl::string_view name) {
+  absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+  return flag != nullptr && IsOurs(*flag) ? flag : nullptr;
+}
+
+absl::Status UnknownFlag(absl::string_view name) {
+  return absl::InvalidArgumentError(absl::StrCat("unknown flag --", name, " (--help lists them)"));
+}
+
+// Sets the flag of `argument` ("--x", "--x=1"); may take its value from the argument that follows.
+// Returns how many arguments it used.
+absl::StatusOr<int> ParseFlag(absl::string_view argument, const std::string* next) {
+  const absl::string_view body = absl::StripPrefix(argument, "--");
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(body, absl::MaxSplits('=', 1));
+  const bool has_value = absl::StrContains(body, '=');
+  absl::CommandLineFlag* flag = Find(parts.first);
+  if (flag == nullptr && !has_value && absl::StartsWith(body, "no")) {
+    absl::CommandLineFlag* negated = Find(body.substr(2));
+    if (negated == nullptr || !negated->IsOfType<bool>()) return UnknownFlag(body);
+    RETURN_IF_ERROR(Set(*negated, "false"));
+    return 1;
+  }
+  if (flag == nullptr) return UnknownFlag(parts.first);
+  if (has_value || flag->IsOfType<bool>()) {
+    RETURN_IF_ERROR(Set(*flag, has_value ? parts.second : "true"));
+    return 1;
+  }
+  if (next == nullptr) return absl::InvalidArgumentError(absl::StrCat(argument, " needs a value"));
+  RETURN_IF_ERROR(Set(*flag, *next));
+  return 2;
+}
+
+// A long help text, broken into lines and indented.
+std::string Wrapped(absl::string_view text, absl::string_view indent) {
+  constexpr std::size_t kWidth = 96;
+  std::vector<std::string> lines = {std::string(indent)};
+  for (absl::string_view word : absl::StrSplit(text, ' ')) {
+    if (lines.back().size() + word.size() + 1 > kWidth) lines.emplace_back(indent);
+    absl::StrAppend(&lines.back(), lines.back().size() == indent.size() ? "" : " ", word);
+  }
+  return absl::StrJoin(lines, "\n");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments) {
+  std::vector<std::string> positional;
+  for (std::size_t i = 0; i < arguments.size();) {
+    const std::string& argument = arguments[i];
+    if (argument == "--") {
+      positional.insert(positional.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 1,
+                        arguments.end());
+      break;
+    }
+    if (!absl::StartsWith(argument, "--")) {
+      positional.push_back(argument);
+      ++i;
+      continue;
+    }
+    const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
+    ASSIGN_OR_RETURN(const int used, ParseFlag(argument, next));
+    i += static_cast<std::size_t>(used);
+  }
+  return positional;
+}
+
+std::string HelpText(const Usage& usage) {
+  std::string text = absl::StrCat(usage.name, ": ", usage.summary, "\n\n");
+  for (absl::string_view line : absl::StrSplit(usage.synopsis, '\n')) {
+    absl::StrAppend(&text, "  ", usage.name, line.empty() ? "" : " ", line, "\n");
+  }
+  absl::StrAppend(&text, "\nFlags:\n");
+  std::vector<absl::CommandLineFlag*> flags;
+  for (const auto& [name, flag] : absl::GetAllFlags()) {
+    if (IsOurs(*flag)) flags.push_back(flag);
+  }
+  std::sort(flags.begin(), flags.end(),
+            [](const auto* a, const auto* b) { return a->Name() < b->Name(); });
+  for (const absl::CommandLineFlag* flag : flags) {
+    const std::string value = flag->DefaultValue();
+    absl::StrAppend(&text, "  --", flag->Name(),
+                    value.empty() ? "" : absl::StrCat(" (default ", value, ")"), "\n",
+                    Wrapped(flag->Help(), "      "), "\n");
+  }
+  if (!usage.examples.empty()) absl::StrAppend(&text, "\nExamples:\n", usage.examples, "\n");
+  return text;
+}
+
+std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage) {
+  const std::vector<std::string> arguments(argv + 1, argv + argc);
+  for (const std::string& argument : arguments) {
+    if (argument == "--help" || argument == "-h") {
+      std::fputs(HelpText(usage).c_str(), stdout);
+      std::exit(kExitOk);
+    }
+  }
+  absl::StatusOr<std::vector<std::string>> positional = ParseFlags(arguments);
+  if (!positional.ok()) std::exit(ReportError(usage.name, positional.status()));
+  return *std::move(positional);
+}
+
+int ReportError(absl::string_view program, const absl::Status& status) {
+  std::fprintf(stderr, "%s: %s\n", std::string(program).c_str(),
+               std::string(status.message()).c_str());
+  switch (status.code()) {
+    case absl::StatusCode::kInvalidArgument:
+    case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kUnimplemented:
+      return kExitBadInput;
+    default:
+      return kExitFailed;
+  }
+}
+
+}  // namespace apps

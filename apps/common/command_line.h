@@ -1,0 +1,50 @@
+// Command lines the way every program here reads them: flags of Abseil's registry (ABSL_FLAG), one
+// clear line and exit status 2 for bad input, and a --help that shows only the program's own flags.
+//
+// Abseil's own parser exits with 1, and shows flags of the library; its registry and its types are
+// what we use.
+
+#ifndef APPS_COMMON_COMMAND_LINE_H_
+#define APPS_COMMON_COMMAND_LINE_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace apps {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitFailed = 1;    // it ran, and the result is bad
+inline constexpr int kExitBadInput = 2;  // it could not run as asked
+
+// What --help says besides the flags.
+struct Usage {
+  std::string name;      // write
+  std::string summary;   // one sentence
+  std::string synopsis;  // one line per way to call it, without the program's name
+  std::string examples;  // a few lines that can be pasted
+};
+
+// Sets flags from `arguments` (without the program's name): --name=value, --name value, --flag,
+// --noflag; "--" ends the flags. Returns the positional arguments. kInvalidArgument: an unknown
+// flag or a value that its type refuses.
+absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments);
+
+// The text of --help: summary, synopsis, every flag that is defined under apps/ with its default,
+// examples.
+std::string HelpText(const Usage& usage);
+
+// For main(): parses, answers --help (exits with 0), refuses bad flags (one line on standard error,
+// exits with 2).
+std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usage& usage);
+
+// Prints "<program>: <message>" on standard error and returns the exit status for it: kExitBadInput
+// for kInvalidArgument, kNotFound and kUnimplemented, otherwise kExitFailed.
+int ReportError(absl::string_view program, const absl::Status& status);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_COMMAND_LINE_H_

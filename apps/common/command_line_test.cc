@@ -1,0 +1,88 @@
+#include "apps/common/command_line.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/flags/reflection.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+ABSL_FLAG(std::uint64_t, pages, 8,
+          "Pages to transfer, a long explanation that has to be wrapped because it does not "
+          "fit one line of a terminal by any means.");
+ABSL_FLAG(std::string, target, "", "Who.");
+ABSL_FLAG(bool, loud, false, "Say more.");
+
+namespace apps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing_matchers::IsOkAndHolds;
+using ::testing_matchers::StatusIs;
+
+constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
+
+class CommandLineTest : public ::testing::Test {
+ protected:
+  absl::FlagSaver saver_;
+};
+
+TEST_F(CommandLineTest, TakesEveryFormOfAFlag) {
+  ASSERT_OK_AND_ASSIGN(const auto positional,
+                       ParseFlags({"first", "--pages=3", "--target", "me", "--loud", "second"}));
+  EXPECT_THAT(positional, ElementsAre("first", "second"));
+  EXPECT_EQ(absl::GetFlag(FLAGS_pages), 3u);
+  EXPECT_EQ(absl::GetFlag(FLAGS_target), "me");
+  EXPECT_TRUE(absl::GetFlag(FLAGS_loud));
+  ASSERT_TRUE(ParseFlags({"--noloud"}).ok());
+  EXPECT_FALSE(absl::GetFlag(FLAGS_loud));
+  ASSERT_TRUE(ParseFlags({"--target="}).ok());
+  EXPECT_EQ(absl::GetFlag(FLAGS_target), "");
+}
+
+TEST_F(CommandLineTest, TwoDashesEndTheFlags) {
+  ASSERT_OK_AND_ASSIGN(const auto positional, ParseFlags({"--loud", "--", "--pages=3"}));
+  EXPECT_THAT(positional, ElementsAre("--pages=3"));
+  EXPECT_EQ(absl::GetFlag(FLAGS_pages), 8u);
+}
+
+TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
+  EXPECT_THAT(ParseFlags({"--pags=3"}), StatusIs(kInvalid, HasSubstr("unknown flag --pags")));
+  EXPECT_THAT(ParseFlags({"--notarget"}), StatusIs(kInvalid, HasSubstr("unknown flag --notarget")));
+  EXPECT_THAT(ParseFlags({"--pages=many"}), StatusIs(kInvalid, HasSubstr("--pages=many")));
+  EXPECT_THAT(ParseFlags({"--pages=-1"}), StatusIs(kInvalid, HasSubstr("--pages=-1")));
+  EXPECT_THAT(ParseFlags({"--pages"}), StatusIs(kInvalid, HasSubstr("needs a value")));
+  EXPECT_THAT(ParseFlags({"--loud=perhaps"}), StatusIs(kInvalid, HasSubstr("perhaps")));
+  // Flags of the library are not ours.
+  EXPECT_THAT(ParseFlags({"--flagfile=/etc/passwd"}),
+              StatusIs(kInvalid, HasSubstr("unknown flag")));
+}
+
+TEST_F(CommandLineTest, HelpShowsOurFlagsAndOnlyThose) {
+  const std::string help = HelpText({"write", "writes.", "\nADDRESS", "  write --loud"});
+  EXPECT_THAT(help, HasSubstr("write: writes."));
+  EXPECT_THAT(help, HasSubstr("  write ADDRESS\n"));
+  EXPECT_THAT(help, HasSubstr("--pages (default 8)"));
+  EXPECT_THAT(help, HasSubstr("  write --loud"));
+  EXPECT_THAT(help, Not(HasSubstr("flagfile")));
+  for (std::size_t start = 0; start < help.size(); start = help.find('\n', start) + 1) {
+    EXPECT_LE(help.find('\n', start) - start, 100u);
+    if (help.find('\n', start) == std::string::npos) break;
+  }
+}
+
+TEST_F(CommandLineTest, ExitStatusTellsBadInputFromFailure) {
+  EXPECT_EQ(ReportError("x", absl::InvalidArgumentError("a")), kExitBadInput);
+  EXPECT_EQ(ReportError("x", absl::NotFoundError("a")), kExitBadInput);
+  EXPECT_EQ(ReportError("x", absl::UnimplementedError("a")), kExitBadInput);
+  EXPECT_EQ(ReportError("x", absl::UnavailableError("a")), kExitFailed);
+  EXPECT_EQ(ReportError("x", absl::DeadlineExceededError("a")), kExitFailed);
+}
+
+}  // namespace
+}  // namespace apps

@@ -1,0 +1,77 @@
+// Units, tables and wire numbers: how figures look, on a terminal and in a message.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "apps/common/text_table.h"
+#include "apps/common/units.h"
+#include "apps/common/wire.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace apps {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(UnitsTest, BytesAreBinary) {
+  EXPECT_EQ(FormatBytes(0), "0 B");
+  EXPECT_EQ(FormatBytes(1023), "1023 B");
+  EXPECT_EQ(FormatBytes(8192), "8 KiB");
+  EXPECT_EQ(FormatBytes(8928), "8.7 KiB");
+  EXPECT_EQ(FormatBytes(16u << 20), "16 MiB");
+  EXPECT_EQ(FormatBytes(3ull << 29), "1.5 GiB");
+  EXPECT_EQ(FormatBytes(~0ull), "16777216.0 TiB");
+}
+
+TEST(UnitsTest, DurationsPickTheirUnit) {
+  EXPECT_EQ(FormatDuration(0ns), "0 ns");
+  EXPECT_EQ(FormatDuration(999ns), "999 ns");
+  EXPECT_EQ(FormatDuration(1350us), "1.35 ms");
+  EXPECT_EQ(FormatDuration(2s), "2 s");
+}
+
+TEST(UnitsTest, RatesAreDecimal) {
+  EXPECT_EQ(FormatRate(12'500'000, 1ms), "12.5 GB/s (100 Gbit/s)");
+  EXPECT_EQ(FormatRate(1, 0ns), "");
+}
+
+TEST(TextTableTest, AlignsNumbersRightAndTextLeft) {
+  EXPECT_EQ(FormatTable({{"NIC", "depth"}, {"rdmap79s0", "64"}, {"lo", "8192"}}),
+            "NIC        depth\n"
+            "---------  -----\n"
+            "rdmap79s0     64\n"
+            "lo          8192\n");
+}
+
+TEST(WireTest, NumbersRoundTripInLittleEndian) {
+  WireWriter writer;
+  writer.Number<std::uint8_t>(0xfe);
+  writer.Number<std::uint16_t>(0x1234);
+  writer.Number<std::uint32_t>(0xdeadbeef);
+  writer.Number<std::uint64_t>(0x0123456789abcdef);
+  const std::vector<std::byte> bytes = writer.Take();
+  ASSERT_EQ(bytes.size(), 15u);
+  EXPECT_EQ(bytes[1], std::byte{0x34});
+  WireReader reader(bytes);
+  EXPECT_EQ(reader.Number<std::uint8_t>(), 0xfe);
+  EXPECT_EQ(reader.Number<std::uint16_t>(), 0x1234);
+  EXPECT_EQ(reader.Number<std::uint32_t>(), 0xdeadbeefu);
+  EXPECT_EQ(reader.Number<std::uint64_t>(), 0x0123456789abcdefull);
+  EXPECT_TRUE(reader.ok());
+  EXPECT_EQ(reader.remaining(), 0u);
+}
+
+TEST(WireTest, ReadingPastTheEndIsNoticedAndHarmless) {
+  const std::vector<std::byte> bytes(3, std::byte{0xff});
+  WireReader reader(bytes);
+  EXPECT_EQ(reader.Number<std::uint32_t>(), 0u);
+  EXPECT_FALSE(reader.ok());
+  EXPECT_EQ(reader.Number<std::uint8_t>(), 0u);
+  EXPECT_TRUE(reader.Bytes(1000).empty());
+}
+
+}  // namespace
+}  // namespace apps

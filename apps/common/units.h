@@ -1,0 +1,25 @@
+// Figures as people read them. Sizes of memory are binary (MiB), rates are decimal (GB/s, Gbit/s),
+// as the field has it.
+
+#ifndef APPS_COMMON_UNITS_H_
+#define APPS_COMMON_UNITS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "coro/time.h"
+
+namespace apps {
+
+// "8 KiB", "1.5 MiB", "100 B": exact where it can be, otherwise one decimal.
+std::string FormatBytes(std::uint64_t bytes);
+
+// "850 ns", "12.3 us", "1.35 ms", "2.1 s".
+std::string FormatDuration(coro::Duration duration);
+
+// "11.8 GB/s (94.4 Gbit/s)"; empty when no time passed.
+std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_UNITS_H_

@@ -1,0 +1,139 @@
+#include "apps/write/client.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/common/units.h"
+#include "apps/write/random_data.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "fabric/async/immediate_counter.h"
+#include "fabric/async/message_receiver.h"
+
+namespace apps::write {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::async::BufferRef;
+using fabric::async::BufferSlice;
+using fabric::async::ImmediateCounter;
+
+// How long to wait for announcements before looking whether the server refused.
+constexpr coro::Duration kSlice = 50ms;
+
+}  // namespace
+
+absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
+  RandomFillMessage request;
+  request.session = options.session;
+  request.remote_context = options.remote_context;
+  request.completion = options.completion;
+  request.data_seed = options.data_seed;
+  request.page_bytes = options.page_bytes;
+  if (options.page_bytes != 0) {
+    const std::uint64_t pages = options.region_bytes / options.page_bytes;
+    if (options.page_count > pages) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          options.page_count, " pages of ", options.page_bytes, " bytes do not fit the region of ",
+          FormatBytes(options.region_bytes), ", which has ", pages));
+    }
+    request.page_indices = ScatteredPages(options.page_count, pages, options.data_seed);
+  }
+  RETURN_IF_ERROR(CheckRequest(request, options.region_bytes));
+  return request;
+}
+
+absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network,
+                                                     const ClientOptions& options) {
+  ASSIGN_OR_RETURN(RandomFillMessage request, MakeRequest(options));
+  std::unique_ptr<Client> client(new Client(network, options, std::move(request)));
+  for (BufferRef& region : client->regions_) {
+    ASSIGN_OR_RETURN(region, network.Allocate(options.region_bytes));
+  }
+  ASSIGN_OR_RETURN(client->message_, network.Allocate(kMessageBytes));
+  ASSIGN_OR_RETURN(client->answer_, network.Allocate(kMessageBytes));
+  return client;
+}
+
+coro::Task<absl::StatusOr<TransferReport>> Client::Run(fabric::Address server) {
+  CO_ASSIGN_OR_RETURN(const fabric::Peer peer, network_.peers().Insert(server));
+  const coro::Time start = network_.loop().clock().Now();
+  const absl::Status exchanged = co_await Exchange(peer);
+  const coro::Time end = network_.loop().clock().Now();
+  network_.peers().Remove(peer).IgnoreError();
+  CO_RETURN_IF_ERROR(exchanged);
+  TransferReport report;
+  report.bytes = kRegionCount * request_.page_bytes * request_.page_indices.size();
+  report.elapsed = end - start;
+  report.verification = Verify(request_, {regions_[0]->bytes(), regions_[1]->bytes()});
+  co_return report;
+}
+
+coro::Task<absl::Status> Client::Exchange(fabric::Peer server) {
+  // Counting begins before the server is asked: an announcement that nobody counts is lost.
+  ImmediateCounter announced(network_.dispatcher(), request_.remote_context);
+  coro::Scope listener;
+  listener.Spawn(ListenForRefusal());
+
+  ConnectMessage connect{.session = options_.session, .address = network_.endpoint().address()};
+  for (std::size_t i = 0; i < kRegionCount; ++i) {
+    connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
+  }
+  CO_RETURN_IF_ERROR(co_await SendMessage(server, connect, "send CONNECT"));
+  CO_RETURN_IF_ERROR(co_await SendMessage(server, request_, "send REQUEST"));
+
+  const std::uint64_t writes = kRegionCount * request_.page_indices.size();
+  const std::uint64_t expected = request_.completion == CompletionMode::kCount ? writes : 1;
+  coro::Time last_arrival = network_.loop().Now();
+  std::uint64_t seen = 0;
+  while (announced.count() < expected) {
+    co_await announced.Reached(seen + 1, coro::After(network_.loop().Now(), kSlice));
+    if (!refusal_.empty()) {
+      co_return absl::FailedPreconditionError(absl::StrCat("the server refused: ", refusal_));
+    }
+    const coro::Time now = network_.loop().Now();
+    if (announced.count() > seen) {
+      seen = announced.count();
+      last_arrival = now;
+      options_.progress(seen, expected);
+    } else if (now - last_arrival >= options_.silence_timeout) {
+      co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen, " of ",
+                                                         expected, " writes arrived, none for ",
+                                                         FormatDuration(options_.silence_timeout)));
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Client::SendMessage(fabric::Peer server, const Message& message,
+                                             std::string what) {
+  const std::vector<std::byte> bytes = Encode(message);
+  std::copy(bytes.begin(), bytes.end(), message_->bytes().begin());
+  fabric::async::OperationOptions options;
+  options.deadline = coro::After(network_.loop().Now(), options_.silence_timeout);
+  const BufferSlice slice(message_, 0, bytes.size());
+  const fabric::Completion sent = co_await network_.endpoint().Send(slice, server, options);
+  if (sent.error == fabric::ErrorCode::kDeadlineExceeded) {
+    co_return absl::DeadlineExceededError(absl::StrCat(what, ": the server did not take it within ",
+                                                       FormatDuration(options_.silence_timeout)));
+  }
+  co_return network_.endpoint().ToStatus(sent, what);
+}
+
+coro::Task<absl::Status> Client::ListenForRefusal() {
+  fabric::async::MessageReceiver receiver(network_.endpoint(), answer_, 1, kMessageBytes, 1);
+  for (;;) {
+    CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next());
+    const absl::StatusOr<Message> decoded = Decode(message.bytes);
+    if (!decoded.ok()) continue;  // whoever sent it, it is not the answer
+    const auto* refused = std::get_if<RefusedMessage>(&*decoded);
+    if (refused == nullptr || refused->session != options_.session) continue;
+    refusal_ = refused->reason.empty() ? "no reason given" : refused->reason;
+    co_return absl::OkStatus();
+  }
+}
+
+}  // namespace apps::write

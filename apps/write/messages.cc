@@ -1,0 +1,179 @@
+#include "apps/write/messages.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/units.h"
+#include "apps/common/wire.h"
+
+namespace apps::write {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x4b434f44;  // "DOCK"
+constexpr std::uint16_t kVersion = 1;
+
+enum class Type : std::uint16_t { kConnect = 1, kRandomFill = 2, kRefused = 3 };
+
+// Bytes of a RandomFillMessage without its page indices.
+constexpr std::size_t kFixedRequestBytes = 4 + 2 + 2 + 8 + 4 + 1 + 8 + 8 + 4;
+constexpr std::size_t kMostPages = (kMessageBytes - kFixedRequestBytes) / sizeof(std::uint32_t);
+
+absl::Status Corrupt(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat("corrupt message: ", what));
+}
+
+WireWriter Begin(Type type, std::uint64_t session) {
+  WireWriter writer;
+  writer.Number(kMagic);
+  writer.Number(kVersion);
+  writer.Number(static_cast<std::uint16_t>(type));
+  writer.Number(session);
+  return writer;
+}
+
+struct Encoder {
+  std::vector<std::byte> operator()(const ConnectMessage& message) const {
+    WireWriter writer = Begin(Type::kConnect, message.session);
+    writer.Number(static_cast<std::uint16_t>(message.address.size()));
+    writer.Bytes(message.address.bytes());
+    for (const RemoteRegion& region : message.regions) {
+      writer.Number(region.remote.address);
+      writer.Number(region.length_bytes);
+      writer.Number(region.remote.key);
+    }
+    return writer.Take();
+  }
+  std::vector<std::byte> operator()(const RandomFillMessage& message) const {
+    WireWriter writer = Begin(Type::kRandomFill, message.session);
+    writer.Number(message.remote_context);
+    writer.Number(static_cast<std::uint8_t>(message.completion));
+    writer.Number(message.data_seed);
+    writer.Number(message.page_bytes);
+    writer.Number(static_cast<std::uint32_t>(message.page_indices.size()));
+    for (const std::uint32_t index : message.page_indices) writer.Number(index);
+    return writer.Take();
+  }
+  std::vector<std::byte> operator()(const RefusedMessage& message) const {
+    WireWriter writer = Begin(Type::kRefused, message.session);
+    writer.Number(static_cast<std::uint16_t>(message.reason.size()));
+    writer.Bytes(
+        {reinterpret_cast<const std::uint8_t*>(message.reason.data()), message.reason.size()});
+    return writer.Take();
+  }
+};
+
+absl::StatusOr<Message> DecodeConnect(WireReader& reader, std::uint64_t session) {
+  ConnectMessage message{.session = session};
+  const auto address = reader.Bytes(reader.Number<std::uint16_t>());
+  absl::StatusOr<fabric::Address> parsed = fabric::Address::FromBytes(
+      {reinterpret_cast<const std::uint8_t*>(address.data()), address.size()});
+  for (RemoteRegion& region : message.regions) {
+    region.remote.address = reader.Number<std::uint64_t>();
+    region.length_bytes = reader.Number<std::uint64_t>();
+    region.remote.key = reader.Number<std::uint64_t>();
+  }
+  if (!reader.ok()) return Corrupt("CONNECT is truncated");
+  if (!parsed.ok()) return Corrupt(absl::StrCat("CONNECT: ", parsed.status().message()));
+  message.address = *parsed;
+  return message;
+}
+
+absl::StatusOr<Message> DecodeRandomFill(WireReader& reader, std::uint64_t session) {
+  RandomFillMessage message{.session = session};
+  message.remote_context = reader.Number<std::uint32_t>();
+  const auto completion = reader.Number<std::uint8_t>();
+  message.data_seed = reader.Number<std::uint64_t>();
+  message.page_bytes = reader.Number<std::uint64_t>();
+  const auto page_count = reader.Number<std::uint32_t>();
+  if (!reader.ok()) return Corrupt("REQUEST is truncated");
+  if (completion > static_cast<std::uint8_t>(CompletionMode::kLast)) {
+    return Corrupt(absl::StrCat("REQUEST has completion mode ", completion));
+  }
+  message.completion = static_cast<CompletionMode>(completion);
+  if (reader.remaining() != std::size_t{page_count} * sizeof(std::uint32_t)) {
+    return Corrupt(absl::StrCat("REQUEST names ", page_count, " pages and has ", reader.remaining(),
+                                " bytes of indices"));
+  }
+  message.page_indices.resize(page_count);
+  for (std::uint32_t& index : message.page_indices) index = reader.Number<std::uint32_t>();
+  return message;
+}
+
+absl::StatusOr<Message> DecodeRefused(WireReader& reader, std::uint64_t session) {
+  const auto bytes = reader.Bytes(reader.Number<std::uint16_t>());
+  if (!reader.ok()) return Corrupt("REFUSED is truncated");
+  RefusedMessage message{.session = session};
+  for (const std::byte byte : bytes) {  // it will be printed
+    const auto c = static_cast<unsigned char>(byte);
+    message.reason.push_back(absl::ascii_isprint(c) ? static_cast<char>(c) : '?');
+  }
+  return message;
+}
+
+absl::StatusOr<Message> DecodeBody(WireReader& reader, std::uint16_t type, std::uint64_t session) {
+  switch (static_cast<Type>(type)) {
+    case Type::kConnect:
+      return DecodeConnect(reader, session);
+    case Type::kRandomFill:
+      return DecodeRandomFill(reader, session);
+    case Type::kRefused:
+      return DecodeRefused(reader, session);
+  }
+  return Corrupt(absl::StrCat("type ", type, " does not exist"));
+}
+
+}  // namespace
+
+std::vector<std::byte> Encode(const Message& message) { return std::visit(Encoder(), message); }
+
+absl::StatusOr<Message> Decode(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  const auto magic = reader.Number<std::uint32_t>();
+  const auto version = reader.Number<std::uint16_t>();
+  const auto type = reader.Number<std::uint16_t>();
+  const auto session = reader.Number<std::uint64_t>();
+  if (!reader.ok()) return Corrupt(absl::StrCat(bytes.size(), " bytes are too short for a header"));
+  if (magic != kMagic) return Corrupt("it is not one of ours");
+  if (version != kVersion) {
+    return Corrupt(absl::StrCat("version ", version, ", this program speaks ", kVersion));
+  }
+  absl::StatusOr<Message> message = DecodeBody(reader, type, session);
+  if (message.ok() && reader.remaining() > 0) {
+    return Corrupt(absl::StrCat(reader.remaining(), " bytes too many"));
+  }
+  return message;
+}
+
+absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes) {
+  const std::uint64_t page_bytes = request.page_bytes;
+  if (page_bytes == 0 || page_bytes > region_bytes || region_bytes % page_bytes != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("page size ", page_bytes,
+                                                   " does not divide the region of ", region_bytes,
+                                                   " bytes (", FormatBytes(region_bytes), ")"));
+  }
+  const std::uint64_t pages = region_bytes / page_bytes;
+  if (request.page_indices.empty()) return absl::InvalidArgumentError("no pages are asked for");
+  if (request.page_indices.size() > pages) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(request.page_indices.size(), " pages are asked for: a region has ", pages));
+  }
+  if (request.page_indices.size() > kMostPages) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        request.page_indices.size(), " page indices do not fit a message: at most ", kMostPages));
+  }
+  std::vector<bool> seen(pages);
+  for (const std::uint32_t index : request.page_indices) {
+    if (index >= pages) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("page index ", index, " is past the region, which has ", pages, " pages"));
+    }
+    if (seen[index])
+      return absl::InvalidArgumentError(absl::StrCat("page ", index, " comes twice"));
+    seen[index] = true;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace apps::write

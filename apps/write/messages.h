@@ -1,0 +1,86 @@
+// What client and server say to each other, besides the writes themselves.
+//
+//   client                                   server
+//     CONNECT  address, two regions      ->    inserts the client
+//     REQUEST  seed, pages, where to     ->    writes the pages
+//                                        <-    REFUSED why, if it will not
+//
+// Sizes and defaults are those of the seed program (16_write_cpu). Every message starts with a
+// magic number, a version, its type and a session number that the client chose, so that a stray or
+// old message is recognised.
+
+#ifndef APPS_WRITE_MESSAGES_H_
+#define APPS_WRITE_MESSAGES_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/address.h"
+#include "fabric/memory.h"
+
+namespace apps::write {
+
+inline constexpr std::size_t kRegionCount = 2;
+inline constexpr std::size_t kRegionBytes = 16u << 20;
+inline constexpr std::size_t kMessageBytes = 8u << 10;  // of a message buffer: no message is longer
+inline constexpr std::uint64_t kDefaultPageBytes = 1u << 20;
+inline constexpr std::uint64_t kDefaultPageCount = 8;   // per region
+inline constexpr std::uint32_t kRemoteContext = 0x123;  // the immediate that announces writes
+inline constexpr std::uint64_t kDefaultDataSeed = 0xb584035fabe6ce9bull;
+
+// Which writes carry the immediate.
+enum class CompletionMode : std::uint8_t {
+  kCount = 0,  // all: the client counts them
+  kLast = 1,   // only the last: the seed's protocol, which is wrong where writes are not ordered
+};
+
+// A region of the client's memory, as the server may write to it.
+struct RemoteRegion {
+  fabric::RemoteBuffer remote;
+  std::uint64_t length_bytes = 0;
+};
+
+struct ConnectMessage {
+  std::uint64_t session = 0;
+  fabric::Address address;
+  std::array<RemoteRegion, kRegionCount> regions;
+};
+
+// Fill `page_indices.size()` pages of each region: the k-th page of the random data goes to page
+// page_indices[k].
+struct RandomFillMessage {
+  std::uint64_t session = 0;
+  std::uint32_t remote_context = kRemoteContext;
+  CompletionMode completion = CompletionMode::kCount;
+  std::uint64_t data_seed = kDefaultDataSeed;
+  std::uint64_t page_bytes = kDefaultPageBytes;
+  std::vector<std::uint32_t> page_indices;
+};
+
+struct RefusedMessage {
+  std::uint64_t session = 0;
+  std::string reason;
+};
+
+using Message = std::variant<ConnectMessage, RandomFillMessage, RefusedMessage>;
+
+// At most kMessageBytes. REQUIRES: what CheckRequest accepts, and a reason of at most 1 KiB.
+std::vector<std::byte> Encode(const Message& message);
+
+// kInvalidArgument: truncated, corrupt, or not a message of this version. Safe for any bytes.
+absl::StatusOr<Message> Decode(std::span<const std::byte> bytes);
+
+// Whether a request makes sense for regions of this size: pages divide the region, every index lies
+// within it and comes once, and the request fits a message. kInvalidArgument says what is wrong.
+absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes);
+
+}  // namespace apps::write
+
+#endif  // APPS_WRITE_MESSAGES_H_

@@ -1,0 +1,52 @@
+#include "apps/write/simulated_run.h"
+
+#include <memory>
+#include <utility>
+
+#include "apps/common/backend_choice.h"
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "sim/sim_fabric.h"
+#include "sim/world.h"
+
+namespace apps::write {
+namespace {
+
+// The server serves in the background: it finishes its one transfer, or goes with the scope if the
+// client failed.
+coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client,
+                                                fabric::Address address) {
+  coro::Scope background;
+  background.Spawn(server.Run());
+  CO_ASSIGN_OR_RETURN(TransferReport report, co_await client.Run(address));
+  if (report.verification.correct()) {
+    CO_RETURN_IF_ERROR(co_await background.Join());
+  }
+  co_return report;
+}
+
+}  // namespace
+
+absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
+  sim::World world(options.seed, *options.profile);
+  const auto server_fabric = sim::OpenSimFabric(world, world.AddNode("server"));
+  const auto client_fabric = sim::OpenSimFabric(world, world.AddNode("client"));
+  ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*server_fabric, options.nic));
+  coro::EventLoop loop(world);
+  ASSIGN_OR_RETURN(const auto server_network, Network::Open(loop, *server_fabric, nic));
+  ASSIGN_OR_RETURN(const auto client_network, Network::Open(loop, *client_fabric, nic));
+  ServerOptions once = options.server;
+  once.clients = 1;
+  ASSIGN_OR_RETURN(const auto server, Server::Open(*server_network, once));
+  ASSIGN_OR_RETURN(const auto client, Client::Open(*client_network, options.client));
+  const fabric::Address address = server_network->endpoint().address();
+  options.opened(*client_fabric, client_network->nic(), address);
+
+  SimulatedRun run;
+  ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client, address)));
+  run.simulated = world.Elapsed();
+  return run;
+}
+
+}  // namespace apps::write

@@ -1,0 +1,38 @@
+// Server and client in one process, on the simulator: the whole transfer is one function of the
+// seed.
+
+#ifndef APPS_WRITE_SIMULATED_RUN_H_
+#define APPS_WRITE_SIMULATED_RUN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "apps/write/client.h"
+#include "apps/write/server.h"
+#include "sim/profile.h"
+
+namespace apps::write {
+
+struct SimulatedRunOptions {
+  std::uint64_t seed = 1;
+  const sim::Profile* profile = nullptr;
+  std::string nic;
+  ClientOptions client;
+  ServerOptions server;
+  // Called once, before the transfer, when everything is open.
+  std::function<void(const fabric::Fabric& fabric, const fabric::NicInfo& nic,
+                     const fabric::Address& server)>
+      opened = [](const auto&, const auto&, const auto&) {};
+};
+
+struct SimulatedRun {
+  TransferReport transfer;
+  coro::Duration simulated{};  // virtual time of the whole run
+};
+
+// Runs one transfer. Errors: those of Client::Run; kAborted when the world got stuck.
+absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options);
+
+}  // namespace apps::write
+
+#endif  // APPS_WRITE_SIMULATED_RUN_H_
