@@ -35,8 +35,8 @@ absl::StatusOr<Address> Address::Parse(absl::string_view hex) {
   for (std::size_t i = 0; i < hex.size(); ++i) {
     if (DigitValue(hex[i]) >= 0) continue;
     const unsigned char c = static_cast<unsigned char>(hex[i]);
-    const std::string shown =
-        absl::ascii_isprint(c) ? absl::StrCat("'", hex.substr(i, 1), "'") : absl::StrCat("byte ", c);
+    const std::string shown = absl::ascii_isprint(c) ? absl::StrCat("'", hex.substr(i, 1), "'")
+                                                     : absl::StrCat("byte ", c);
     return absl::InvalidArgumentError(absl::StrCat("address has ", shown, " at position ", i,
                                                    ": only hexadecimal digits are allowed"));
   }

@@ -1,7 +1,8 @@
 // The address of an endpoint: opaque bytes that programs exchange as hexadecimal text.
 //
-// EFA: 32 bytes, 64 digits (GID 16 bytes, queue pair number 2, padding 2, qkey 4, padding 8). Other providers use other
-// lengths: a socket address of 16 or 28 bytes for tcp, a name of up to 64 bytes for shm.
+// EFA: 32 bytes, 64 digits (GID 16 bytes, queue pair number 2, padding 2, qkey 4, padding 8). Other
+// providers use other lengths: a socket address of 16 or 28 bytes for tcp, a name of up to 64 bytes
+// for shm.
 
 #ifndef FABRIC_ADDRESS_H_
 #define FABRIC_ADDRESS_H_
@@ -30,8 +31,9 @@ class Address {
   // kInvalidArgument: empty, or longer than kMaxBytes.
   static absl::StatusOr<Address> FromBytes(std::span<const std::uint8_t> bytes);
 
-  // Reads the hexadecimal form: an even number of digits, upper or lower case, and nothing else; no "0x", no spaces.
-  // kInvalidArgument says what is wrong and where. The text may come from an untrusted peer.
+  // Reads the hexadecimal form: an even number of digits, upper or lower case, and nothing else; no
+  // "0x", no spaces. kInvalidArgument says what is wrong and where. The text may come from an
+  // untrusted peer.
   static absl::StatusOr<Address> Parse(absl::string_view hex);
 
   // Two lower-case digits per byte.

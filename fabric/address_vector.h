@@ -11,19 +11,20 @@
 
 namespace fabric {
 
-// What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a peer may access our
-// memory only after we have inserted it (Capability::kMutualInsertion).
+// What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a
+// peer may access our memory only after we have inserted it (Capability::kMutualInsertion).
 // Ownership: belongs to whoever opened it; endpoints that use it keep it working.
-// Threads: one thread at a time, together with the endpoints that use it. Blocking: may enter the kernel.
-// Destruction: closes, as CompletionQueue does.
+// Threads: one thread at a time, together with the endpoints that use it. Blocking: may enter the
+// kernel. Destruction: closes, as CompletionQueue does.
 class AddressVector : public Capable {
  public:
-  // kInvalidArgument: not an address of this fabric (length, or unusable content). kResourceExhausted: the device is
-  // out of address handles. Inserting an address twice gives two Peers, or the same one twice.
+  // kInvalidArgument: not an address of this fabric (length, or unusable content).
+  // kResourceExhausted: the device is out of address handles. Inserting an address twice gives two
+  // Peers, or the same one twice.
   virtual absl::StatusOr<Peer> Insert(const Address& address) = 0;
 
-  // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in flight complete in one
-  // way or the other. kNotFound: there is no such peer.
+  // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in
+  // flight complete in one way or the other. kNotFound: there is no such peer.
   virtual absl::Status Remove(Peer peer) = 0;
 
   // kNotFound: there is no such peer.

@@ -1,8 +1,9 @@
 // What only some backends can do, and how a caller asks for it.
 //
-// Two kinds. A *fact* about a backend's behaviour is a Capability in NicInfo::capabilities: a program reads it before
-// it relies on it, and the contract suite decides by it what to expect. A *power* with functions of its own is a small
-// class that an object is asked for by type, and may refuse:
+// Two kinds. A *fact* about a backend's behaviour is a Capability in NicInfo::capabilities: a
+// program reads it before it relies on it, and the contract suite decides by it what to expect. A
+// *power* with functions of its own is a small class that an object is asked for by type, and may
+// refuse:
 //
 //   if (auto* blocking = queue.capability<fabric::BlockingWait>()) blocking->Wait(deadline);
 
@@ -25,14 +26,25 @@ enum class Capability : std::uint8_t {
   kUnsolicitedImmediate,  // the immediate of a Write needs no posted receive at the target
   kLongMessages,          // messages longer than one packet
   kSendOrder,             // messages of one endpoint to one peer arrive in the order of posting
-  kWriteOrder,            // bytes of an earlier Write to a peer are placed before those of a later one
-  kRemoteErrors,          // an operation that the target refuses fails at its initiator
-  kClosedPeerErrors,      // an operation towards a closed endpoint fails instead of waiting for it
-  kRemoteWriteLength,     // the completion of a remote write with immediate tells its length
-  kSourceTruncation,      // the sender of a message longer than the posted receive is told (kTruncated)
-  kMutualInsertion,       // remote access works only when the target has inserted the initiator as well
-  kBlockingWait,          // completion queues can be opened with BlockingWait
-  kVirtualTime,           // time passes only in the simulator
+  kWriteOrder,         // bytes of an earlier Write to a peer are placed before those of a later one
+  kRemoteErrors,       // an operation that the target refuses fails at its initiator
+  kClosedPeerErrors,   // an operation towards a closed endpoint fails instead of waiting for it
+  kRemoteWriteLength,  // the completion of a remote write with immediate tells its length
+  kSourceTruncation,  // the sender of a message longer than the posted receive is told (kTruncated)
+  kMutualInsertion,   // remote access works only when the target has inserted the initiator as well
+  kBlockingWait,      // completion queues can be opened with BlockingWait
+  kInject,            // a Send's bytes can be taken during the post
+  kSourceAddress,     // completions of receives name the sender
+  kReceiverNotReadyRetry,  // how often a send without a receive is retried can be chosen
+  kSolicitedImmediate,     // an endpoint can be opened whose receives take the immediates of writes
+  kTaggedMessages,         // the power TaggedMessages
+  kDirectedReceive,        // receives can be limited to one sender
+  kMultiReceive,           // one posted buffer takes several messages
+  kCancel,                 // the power Cancel
+  kAtomics,                // the power Atomics
+  kCounters,               // completion counters
+  kDatagram,               // unreliable datagram endpoints
+  kVirtualTime,            // time passes only in the simulator
 };
 
 struct CapabilityInfo {
@@ -66,7 +78,8 @@ class CapabilitySet {
   std::uint32_t bits_ = 0;
 };
 
-// Identifies a power. Compared by address: each power declares one as `static constexpr PowerId kPower{"name"};`.
+// Identifies a power. Compared by address: each power declares one as `static constexpr PowerId
+// kPower{"name"};`.
 struct PowerId {
   std::string_view name;
 };
@@ -82,8 +95,8 @@ class Capable {
     return static_cast<P*>(QueryPower(P::kPower));
   }
 
-  // For wrappers and implementations: a pointer to exactly the type P whose id is asked for, or null. The default has
-  // no powers. Thread-safe.
+  // For wrappers and implementations: a pointer to exactly the type P whose id is asked for, or
+  // null. The default has no powers. Thread-safe.
   virtual void* QueryPower(const PowerId& power) {
     static_cast<void>(power);
     return nullptr;

@@ -16,32 +16,36 @@
 namespace fabric {
 
 struct CompletionQueueOptions {
-  // Entries. 0: the provider's default. The NIC does not protect the queue: where more completions are outstanding
-  // than it has entries, some are lost. Enough is the sum of the send and receive depths of all endpoints bound to it,
-  // plus the unsolicited immediates that peers may have in flight.
+  // Entries. 0: the provider's default. The NIC does not protect the queue: where more completions
+  // are outstanding than it has entries, some are lost. Enough is the sum of the send and receive
+  // depths of all endpoints bound to it, plus the unsolicited immediates that peers may have in
+  // flight.
   std::size_t depth = 0;
-  // Opens with the power BlockingWait. Costs an event per completion; without it, a queue is only polled.
+  // Opens with the power BlockingWait. Costs an event per completion; without it, a queue is only
+  // polled.
   bool blocking_wait = false;
 };
 
 // What one Read did.
 struct ReadResult {
-  std::size_t count = 0;               // entries filled
-  ErrorCode error = ErrorCode::kOk;    // kOverrun: entries were lost. Others: the queue itself failed.
+  std::size_t count = 0;  // entries filled
+  ErrorCode error =
+      ErrorCode::kOk;  // kOverrun: entries were lost. Others: the queue itself failed.
 };
 
-// What it is: a queue of finite depth that many endpoints may share, filled by the NIC, emptied by the program.
-// Ownership: the queue belongs to whoever opened it; endpoints that were opened on it keep it working.
-// Threads: one thread at a time. Blocking: never, except through BlockingWait.
+// What it is: a queue of finite depth that many endpoints may share, filled by the NIC, emptied by
+// the program. Ownership: the queue belongs to whoever opened it; endpoints that were opened on it
+// keep it working. Threads: one thread at a time. Blocking: never, except through BlockingWait.
 // Destruction: closes; if endpoints still use it, it lives on until the last of them is gone.
 class CompletionQueue : public Capable {
  public:
-  // Takes up to entries.size() completions, in no particular order, failed ones among them. Also what makes progress
-  // on providers that need the program's help, and what frees slots of the send queue: a program that does not read
-  // cannot post. An empty span does nothing.
+  // Takes up to entries.size() completions, in no particular order, failed ones among them. Also
+  // what makes progress on providers that need the program's help, and what frees slots of the send
+  // queue: a program that does not read cannot post. An empty span does nothing.
   virtual ReadResult Read(std::span<Completion> entries) = 0;
 
-  // The provider's words for a failed completion of this queue, for a person to read. Call it before the next Read.
+  // The provider's words for a failed completion of this queue, for a person to read. Call it
+  // before the next Read.
   virtual std::string ErrorText(const Completion& completion) = 0;
 
   // Entries that the queue holds.
@@ -60,8 +64,8 @@ class BlockingWait {
   static constexpr PowerId kPower{"BlockingWait"};
   virtual ~BlockingWait() = default;
 
-  // Returns when a Read may find something, or at `deadline` on the machine's monotonic clock (coro::SteadyClock;
-  // kNever: no limit), or early for no reason. Does not use the CPU meanwhile.
+  // Returns when a Read may find something, or at `deadline` on the machine's monotonic clock
+  // (coro::SteadyClock; kNever: no limit), or early for no reason. Does not use the CPU meanwhile.
   virtual void Wait(coro::Time deadline) = 0;
 };
 

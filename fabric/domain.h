@@ -10,18 +10,20 @@
 #include "fabric/address_vector.h"
 #include "fabric/capability.h"
 #include "fabric/completion_queue.h"
+#include "fabric/counter.h"
 #include "fabric/endpoint.h"
 #include "fabric/memory.h"
 #include "fabric/nic_info.h"
 
 namespace fabric {
 
-// What it is: a protection domain of one NIC. Keys and queues of two domains have nothing to do with each other.
-// Ownership: belongs to whoever opened it; what was opened from it keeps it working.
-// Threads: thread-safe. Blocking: opening and registering may enter the kernel.
-// Destruction: closes; if something opened from it is still open, it lives on until the last of these is gone.
-// Errors: kInvalidArgument for options out of range or objects of another domain, kResourceExhausted for a limit of the
-// device or of locked memory, kUnimplemented for what this backend cannot do. The message has the provider's words.
+// What it is: a protection domain of one NIC. Keys and queues of two domains have nothing to do
+// with each other. Ownership: belongs to whoever opened it; what was opened from it keeps it
+// working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
+// Destruction: closes; if something opened from it is still open, it lives on until the last of
+// these is gone. Errors: kInvalidArgument for options out of range or objects of another domain,
+// kResourceExhausted for a limit of the device or of locked memory, kUnimplemented for what this
+// backend cannot do. The message has the provider's words.
 class Domain : public Capable {
  public:
   // The NIC, with the limits that were really granted.
@@ -32,6 +34,8 @@ class Domain : public Capable {
   virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
       const CompletionQueueOptions& options) = 0;
   virtual absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() = 0;
+  // kUnimplemented without Capability::kCounters.
+  virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() = 0;
 
   // The endpoint is bound and enabled: peers may reach it at once.
   virtual absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(

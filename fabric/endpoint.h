@@ -8,18 +8,22 @@
 //   write.context = fabric::Context{42};
 //   switch (endpoint->Write(write)) {
 //     case fabric::ErrorCode::kOk: ...      // exactly one completion with context 42 will come
-//     case fabric::ErrorCode::kAgain: ...   // nothing happened: read the completion queue, then retry
-//     default: ...                          // nothing happened, and never will with this request
+//     case fabric::ErrorCode::kAgain: ...   // nothing happened: read the completion queue, then
+//     retry default: ...                          // nothing happened, and never will with this
+//     request
 //   }
 //
-// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion. What EFA does not
-// promise, nobody may rely on: requests to one peer land in any order, bytes of one write land in any order, and a
-// completion says nothing about any other request (unless NicInfo::capabilities says otherwise).
+// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion.
+// What EFA does not promise, nobody may rely on: requests to one peer land in any order, bytes of
+// one write land in any order, and a completion says nothing about any other request (unless
+// NicInfo::capabilities says otherwise).
 
 #ifndef FABRIC_ENDPOINT_H_
 #define FABRIC_ENDPOINT_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -27,41 +31,66 @@
 #include "fabric/address_vector.h"
 #include "fabric/capability.h"
 #include "fabric/completion_queue.h"
+#include "fabric/counter.h"
 #include "fabric/error.h"
+#include "fabric/limits.h"
 #include "fabric/operation.h"
 
 namespace fabric {
 
-// What an endpoint is made of. All must come from the domain that opens it. The two queues may be the same.
+enum class EndpointType : std::uint8_t {
+  kReliable,  // FI_EP_RDM; on EFA one SRD queue pair
+  // FI_EP_DGRAM; on EFA one UD queue pair. Messages only, one packet each, that may be lost. The
+  // first Limits::datagram_prefix_bytes of every buffer belong to the provider: a Send skips them,
+  // a Recv leaves them, and a completion's length counts them. Needs Capability::kDatagram.
+  kDatagram,
+};
+
+// What an endpoint is made of. All must come from the domain that opens it. The two queues may be
+// the same. Whatever a backend cannot give is refused with kUnimplemented, naming the option.
 struct EndpointOptions {
-  CompletionQueue* send_queue = nullptr;     // completions of Send, Write, Read
-  CompletionQueue* receive_queue = nullptr;  // completions of Recv and of peers' writes with immediate
+  CompletionQueue* send_queue = nullptr;  // completions of Send, Write, Read
+  CompletionQueue* receive_queue =
+      nullptr;  // completions of Recv and of peers' writes with immediate
   AddressVector* address_vector = nullptr;
+  EndpointType type = EndpointType::kReliable;
+  // How often the NIC retries a send that found no receive: 0 to 6, or 7 for ever
+  // (FI_OPT_EFA_RNR_RETRY). Absent: the fabric's default, 7 on efa-direct. Needs
+  // Capability::kReceiverNotReadyRetry.
+  std::optional<std::uint32_t> receiver_not_ready_retries;
+  // Peers' immediates on writes each take a posted receive (FI_RX_CQ_DATA), and wait for one where
+  // there is none. Needs Capability::kSolicitedImmediate.
+  bool receives_take_immediates = false;
+  // Wishes for injects of this size. Over 32 bytes EFA uses work requests of 128 bytes, half as
+  // many as the send queue has otherwise, and can inject writes too (up to 80 bytes); see limits()
+  // for what was granted. 0: the default.
+  std::size_t inject_bytes = 0;
+  CounterBindings counters;  // fabric/counter.h; needs Capability::kCounters
 };
 
 // What one post of several requests did.
 struct PostResult {
-  std::size_t accepted = 0;           // the first `accepted` requests are in flight, the others untouched
-  ErrorCode error = ErrorCode::kOk;   // why the next one was not: kOk when all were accepted
+  std::size_t accepted = 0;  // the first `accepted` requests are in flight, the others untouched
+  ErrorCode error = ErrorCode::kOk;  // why the next one was not: kOk when all were accepted
 };
 
 // What it is: a reliable datagram endpoint (FI_EP_RDM; on EFA one SRD queue pair), ready to use.
-// Ownership: belongs to whoever opened it. The memory, region and peer that a request names must stay until its
-// completion was read; the request itself is copied.
-// Threads: one thread at a time, together with its completion queues (EFA's provider is safest so).
-// Blocking: never.
-// Destruction: closes. Requests in flight may or may not complete then, and their memory is free to go: nothing lands
-// in it any more.
+// Ownership: belongs to whoever opened it. The memory, region and peer that a request names must
+// stay until its completion was read; the request itself is copied. Threads: one thread at a time,
+// together with its completion queues (EFA's provider is safest so). Blocking: never. Destruction:
+// closes. Requests in flight may or may not complete then, and their memory is free to go: nothing
+// lands in it any more.
 class Endpoint : public Capable {
  public:
-  // Post requests in order and ring the NIC once. Each accepted request that has a context yields exactly one
-  // completion. Errors, none of which has any effect:
+  // Post requests in order and ring the NIC once. Each accepted request that has a context yields
+  // exactly one completion. Errors, none of which has any effect:
   //   kAgain            the queue is full; slots come back only by reading the completion queue
   //   kUnknownPeer      the peer is not in this endpoint's address vector
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
-  //   kUnsupported      the NIC lacks the operation
-  //   kClosed           the endpoint was closed
+  //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
+  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer shorter than its
+  //   prefix kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
   virtual PostResult Send(std::span<const SendRequest> requests) = 0;
   virtual PostResult Recv(std::span<const RecvRequest> requests) = 0;
@@ -74,11 +103,14 @@ class Endpoint : public Capable {
   [[nodiscard]] ErrorCode Write(const WriteRequest& request) { return Write({&request, 1}).error; }
   [[nodiscard]] ErrorCode Read(const ReadRequest& request) { return Read({&request, 1}).error; }
 
+  // The domain's limits, as EndpointOptions changed them for this endpoint.
+  virtual const Limits& limits() const = 0;
+
   // What peers insert to reach this endpoint.
   virtual Address address() const = 0;
 
-  // Ends every request. Completions that are not in the queue yet may come as kCanceled, or not at all. Closing twice
-  // is harmless.
+  // Ends every request. Completions that are not in the queue yet may come as kCanceled, or not at
+  // all. Closing twice is harmless.
   virtual absl::Status Close() = 0;
 };
 

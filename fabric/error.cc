@@ -10,7 +10,8 @@ namespace {
 
 using absl::StatusCode;
 
-// Sources of the EFA column: ofiwg/libfabric prov/efa/src/efa_errno.h, linux-rdma/rdma-core providers/efa/verbs.c.
+// Sources of the EFA column: ofiwg/libfabric prov/efa/src/efa_errno.h, linux-rdma/rdma-core
+// providers/efa/verbs.c.
 constexpr std::array<ErrorInfo, kErrorCodeCount> kTable = {{
     {ErrorCode::kOk, "Ok", "FI_SUCCESS", "0", StatusCode::kOk, false, "success"},
     {ErrorCode::kAgain, "Again", "FI_EAGAIN", "-", StatusCode::kUnavailable, true,
@@ -85,24 +86,42 @@ bool IsRetryable(ErrorCode code) { return Describe(code).retryable; }
 
 ErrorCode FromEfaStatus(std::uint8_t status) {
   switch (status) {
-    case 0: return ErrorCode::kOk;
-    case 1: return ErrorCode::kCanceled;
-    case 2: return ErrorCode::kDeviceFault;
-    case 3: return ErrorCode::kUnsupported;
-    case 4: return ErrorCode::kDeviceFault;
-    case 5: return ErrorCode::kLocalAccess;
-    case 6: return ErrorCode::kMessageTooLong;
-    case 7: return ErrorCode::kRemoteAccess;
-    case 8: return ErrorCode::kPeerAborted;
-    case 9: return ErrorCode::kBadDestination;
-    case 10: return ErrorCode::kReceiverNotReady;
-    case 11: return ErrorCode::kTruncated;
-    case 12: return ErrorCode::kBadResponse;
-    case 13: return ErrorCode::kPeerUnresponsive;
-    case 14: return ErrorCode::kUnknownPeer;
-    case 15: return ErrorCode::kUnreachable;
-    case 18: return ErrorCode::kFeatureMismatch;
-    default: return ErrorCode::kOther;
+    case 0:
+      return ErrorCode::kOk;
+    case 1:
+      return ErrorCode::kCanceled;
+    case 2:
+      return ErrorCode::kDeviceFault;
+    case 3:
+      return ErrorCode::kUnsupported;
+    case 4:
+      return ErrorCode::kDeviceFault;
+    case 5:
+      return ErrorCode::kLocalAccess;
+    case 6:
+      return ErrorCode::kMessageTooLong;
+    case 7:
+      return ErrorCode::kRemoteAccess;
+    case 8:
+      return ErrorCode::kPeerAborted;
+    case 9:
+      return ErrorCode::kBadDestination;
+    case 10:
+      return ErrorCode::kReceiverNotReady;
+    case 11:
+      return ErrorCode::kTruncated;
+    case 12:
+      return ErrorCode::kBadResponse;
+    case 13:
+      return ErrorCode::kPeerUnresponsive;
+    case 14:
+      return ErrorCode::kUnknownPeer;
+    case 15:
+      return ErrorCode::kUnreachable;
+    case 18:
+      return ErrorCode::kFeatureMismatch;
+    default:
+      return ErrorCode::kOther;
   }
 }
 
@@ -110,7 +129,8 @@ absl::Status ToStatus(ErrorCode code, absl::string_view what) {
   if (code == ErrorCode::kOk) return absl::OkStatus();
   const ErrorInfo& info = Describe(code);
   return absl::Status(
-      info.status, absl::StrCat(what, ": ", absl::string_view(info.meaning.data(), info.meaning.size())));
+      info.status,
+      absl::StrCat(what, ": ", absl::string_view(info.meaning.data(), info.meaning.size())));
 }
 
 }  // namespace fabric

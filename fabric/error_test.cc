@@ -34,7 +34,8 @@ TEST(ErrorTest, EveryCodeHasItsOwnNameAndMeaning) {
   EXPECT_EQ(names.size(), kErrorCodeCount);
 }
 
-// The table's EFA column and the switch that maps a status to a code are written apart: they must agree.
+// The table's EFA column and the switch that maps a status to a code are written apart: they must
+// agree.
 TEST(ErrorTest, EfaColumnAgreesWithTheMapping) {
   std::set<int> mapped;
   for (const ErrorInfo& info : ErrorTable()) {
@@ -76,10 +77,10 @@ TEST(ErrorTest, DocumentedTableIsThisTable) {
     if (absl::StrContains(line, "| `k")) documented.insert(line);
   }
   for (const ErrorInfo& info : ErrorTable()) {
-    const std::string row = absl::StrCat(
-        "| `k", View(info.name), "` | ", View(info.libfabric), " | ", View(info.efa_status), " | ",
-        absl::StatusCodeToString(info.status), " | ", info.retryable ? "yes" : "no", " | ",
-        View(info.meaning), " |");
+    const std::string row =
+        absl::StrCat("| `k", View(info.name), "` | ", View(info.libfabric), " | ",
+                     View(info.efa_status), " | ", absl::StatusCodeToString(info.status), " | ",
+                     info.retryable ? "yes" : "no", " | ", View(info.meaning), " |");
     EXPECT_EQ(documented.erase(row), 1u) << "docs/errors.md lacks this row:\n" << row;
   }
   EXPECT_THAT(documented, IsEmpty());

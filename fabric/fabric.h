@@ -15,9 +15,9 @@
 
 namespace fabric {
 
-// What it is: the root object of a backend. Each backend is one header with an Open function that returns it.
-// Ownership: belongs to whoever opened it; domains keep it working.
-// Threads: thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
+// What it is: the root object of a backend. Each backend is one header with an Open function that
+// returns it. Ownership: belongs to whoever opened it; domains keep it working. Threads:
+// thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
 class Fabric : public Capable {
  public:
   // What a person calls it: "sim (efa-direct, profile test)", "libfabric 1.17 tcp;ofi_rxm".

@@ -1,5 +1,5 @@
-// Wrappers that forward everything, so that a decorator (faults, traces, counts) overrides two functions and not
-// twenty. Each owns what it wraps, and destroys it with itself.
+// Wrappers that forward everything, so that a decorator (faults, traces, counts) overrides two
+// functions and not twenty. Each owns what it wraps, and destroys it with itself.
 
 #ifndef FABRIC_FORWARDING_H_
 #define FABRIC_FORWARDING_H_
@@ -67,12 +67,19 @@ class ForwardingEndpoint : public Endpoint {
   using Endpoint::Send;
   using Endpoint::Write;
 
-  PostResult Send(std::span<const SendRequest> requests) override { return wrapped_->Send(requests); }
-  PostResult Recv(std::span<const RecvRequest> requests) override { return wrapped_->Recv(requests); }
+  PostResult Send(std::span<const SendRequest> requests) override {
+    return wrapped_->Send(requests);
+  }
+  PostResult Recv(std::span<const RecvRequest> requests) override {
+    return wrapped_->Recv(requests);
+  }
   PostResult Write(std::span<const WriteRequest> requests) override {
     return wrapped_->Write(requests);
   }
-  PostResult Read(std::span<const ReadRequest> requests) override { return wrapped_->Read(requests); }
+  PostResult Read(std::span<const ReadRequest> requests) override {
+    return wrapped_->Read(requests);
+  }
+  const Limits& limits() const override { return wrapped_->limits(); }
   Address address() const override { return wrapped_->address(); }
   absl::Status Close() override { return wrapped_->Close(); }
   void* QueryPower(const PowerId& power) override { return wrapped_->QueryPower(power); }
@@ -84,8 +91,9 @@ class ForwardingEndpoint : public Endpoint {
   std::unique_ptr<Endpoint> wrapped_;
 };
 
-// A domain whose factories return the wrapped domain's objects. A decorator overrides the factory of what it decorates
-// and wraps the result; OpenEndpoint works with decorated queues and vectors, because backends unwrap them.
+// A domain whose factories return the wrapped domain's objects. A decorator overrides the factory
+// of what it decorates and wraps the result; OpenEndpoint works with decorated queues and vectors,
+// because backends unwrap them.
 class ForwardingDomain : public Domain {
  public:
   explicit ForwardingDomain(std::unique_ptr<Domain> wrapped) : wrapped_(std::move(wrapped)) {}
@@ -101,6 +109,9 @@ class ForwardingDomain : public Domain {
   }
   absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() override {
     return wrapped_->OpenAddressVector();
+  }
+  absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() override {
+    return wrapped_->OpenCounter();
   }
   absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override {
     return wrapped_->OpenEndpoint(options);

@@ -99,10 +99,16 @@ TEST(ForwardingTest, DomainAndFabricForward) {
   const NicInfo nic{.name = "rdmap0s0"};
   auto domain = std::make_unique<StrictMock<MockDomain>>();
   EXPECT_CALL(*domain, nic).WillOnce(ReturnRef(nic));
-  EXPECT_CALL(*domain, RegisterMemory).WillOnce([](const MemoryRequest&) { return absl::AbortedError("m"); });
-  EXPECT_CALL(*domain, OpenCompletionQueue).WillOnce([](const CompletionQueueOptions&) { return absl::AbortedError("q"); });
+  EXPECT_CALL(*domain, RegisterMemory).WillOnce([](const MemoryRequest&) {
+    return absl::AbortedError("m");
+  });
+  EXPECT_CALL(*domain, OpenCompletionQueue).WillOnce([](const CompletionQueueOptions&) {
+    return absl::AbortedError("q");
+  });
   EXPECT_CALL(*domain, OpenAddressVector).WillOnce([] { return absl::AbortedError("v"); });
-  EXPECT_CALL(*domain, OpenEndpoint).WillOnce([](const EndpointOptions&) { return absl::AbortedError("e"); });
+  EXPECT_CALL(*domain, OpenEndpoint).WillOnce([](const EndpointOptions&) {
+    return absl::AbortedError("e");
+  });
   EXPECT_CALL(*domain, Close).WillOnce(Return(absl::OkStatus()));
   ForwardingDomain forwarding(std::move(domain));
   EXPECT_EQ(forwarding.nic().name, "rdmap0s0");

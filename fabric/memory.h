@@ -1,4 +1,5 @@
-// Registered memory, and the ways to name a piece of it: locally in a work request, remotely to a peer.
+// Registered memory, and the ways to name a piece of it: locally in a work request, remotely to a
+// peer.
 
 #ifndef FABRIC_MEMORY_H_
 #define FABRIC_MEMORY_H_
@@ -44,8 +45,8 @@ struct DmabufHandle {
   std::uint64_t offset_bytes;
 };
 
-// What to register. `data` is the address by which the memory is used: a host address, or for device memory the
-// device's, which the host must not touch.
+// What to register. `data` is the address by which the memory is used: a host address, or for
+// device memory the device's, which the host must not touch.
 struct MemoryRequest {
   std::byte* data = nullptr;
   std::size_t length_bytes = 0;
@@ -55,7 +56,8 @@ struct MemoryRequest {
   std::optional<DmabufHandle> dmabuf;  // registers through the dmabuf instead of the address
 };
 
-// A registered range for a work request. A plain value: it says nothing about whether the region still lives.
+// A registered range for a work request. A plain value: it says nothing about whether the region
+// still lives.
 struct LocalBuffer {
   std::byte* data = nullptr;
   std::size_t length_bytes = 0;
@@ -63,18 +65,20 @@ struct LocalBuffer {
 };
 static_assert(std::is_trivially_destructible_v<LocalBuffer>);
 
-// A place in a peer's memory. May come from an untrusted peer: the target checks it, not the initiator.
+// A place in a peer's memory. May come from an untrusted peer: the target checks it, not the
+// initiator.
 struct RemoteBuffer {
-  std::uint64_t address = 0;  // as the target names it: a virtual address, or an offset into the region
+  std::uint64_t address =
+      0;  // as the target names it: a virtual address, or an offset into the region
   std::uint64_t key = 0;
 };
 static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 
 // Memory that a NIC may use.
 //
-// Ownership: the memory itself is the caller's, and must stay mapped until the region was closed and every operation
-// that uses it has completed. Threads: thread-safe. Blocking: Close may enter the kernel.
-// Destruction: closes. A domain that is asked to close before is busy.
+// Ownership: the memory itself is the caller's, and must stay mapped until the region was closed
+// and every operation that uses it has completed. Threads: thread-safe. Blocking: Close may enter
+// the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
   virtual std::byte* data() const = 0;
@@ -87,8 +91,8 @@ class MemoryRegion : public Capable {
   // How peers name byte 0 of this region, and with which key. Send both to the peer.
   virtual RemoteBuffer remote() const = 0;
 
-  // Stops every use. Does not wait: an operation in flight ends with kLocalAccess or kRemoteAccess, or has succeeded.
-  // Closing twice is harmless.
+  // Stops every use. Does not wait: an operation in flight ends with kLocalAccess or kRemoteAccess,
+  // or has succeeded. Closing twice is harmless.
   virtual absl::Status Close() = 0;
 
   // `length` bytes from `offset`. REQUIRES: the range lies within the region.

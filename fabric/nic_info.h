@@ -23,7 +23,7 @@ struct NicInfo {
   std::string vendor_device_id;  // 1d0f:efa1
   std::string address_format;    // FI_ADDR_EFA, FI_SOCKADDR_IN, FI_ADDR_STR
   int numa_node = -1;
-  double link_gbps = 0;          // Gbit/s, decimal
+  double link_gbps = 0;  // Gbit/s, decimal
   LinkState link_state = LinkState::kUnknown;
   Limits limits;
   CapabilitySet capabilities;

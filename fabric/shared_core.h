@@ -1,5 +1,6 @@
-// How a backend keeps the promise of the contract that objects may be destroyed in any order: the handle that the
-// program owns is thin, and shares a core with everything that was opened from it. For backends only.
+// How a backend keeps the promise of the contract that objects may be destroyed in any order: the
+// handle that the program owns is thin, and shares a core with everything that was opened from it.
+// For backends only.
 
 #ifndef FABRIC_SHARED_CORE_H_
 #define FABRIC_SHARED_CORE_H_
@@ -12,7 +13,8 @@
 
 namespace fabric {
 
-// Gives up a handle's share of `core` if it is the last one, which closes; otherwise says that it is busy.
+// Gives up a handle's share of `core` if it is the last one, which closes; otherwise says that it
+// is busy.
 template <typename Core>
 absl::Status CloseShared(std::shared_ptr<Core>& core, absl::string_view what) {
   if (core.use_count() > 1) {

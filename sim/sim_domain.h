@@ -119,6 +119,9 @@ class SimDomain final : public fabric::Domain {
   absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> OpenCompletionQueue(
       const fabric::CompletionQueueOptions& options) override;
   absl::StatusOr<std::unique_ptr<fabric::AddressVector>> OpenAddressVector() override;
+  absl::StatusOr<std::unique_ptr<fabric::Counter>> OpenCounter() override {
+    return absl::UnimplementedError("open counter: the simulator has none");
+  }
   absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenEndpoint(
       const fabric::EndpointOptions& options) override;
   absl::Status Close() override;

@@ -33,6 +33,7 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       domain_(peers_->domain),
       queue_pair_(&queue_pair),
       address_(EfaAddress{domain_->nic.gid(), queue_pair.number, queue_pair.qkey}.Encode()),
+      limits_(domain_->info.limits),
       sends_(domain_->info.limits.send_queue_depth),
       receives_(domain_->info.limits.receive_queue_depth) {
   for (QueueCore* queue : {send_queue_.get(), receive_queue_.get()}) {

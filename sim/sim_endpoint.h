@@ -47,6 +47,7 @@ class SimEndpoint final : public fabric::Endpoint {
   fabric::PostResult Recv(std::span<const fabric::RecvRequest> requests) override;
   fabric::PostResult Write(std::span<const fabric::WriteRequest> requests) override;
   fabric::PostResult Read(std::span<const fabric::ReadRequest> requests) override;
+  const fabric::Limits& limits() const override { return limits_; }
   fabric::Address address() const override { return address_; }
   absl::Status Close() override;
 
@@ -68,6 +69,7 @@ class SimEndpoint final : public fabric::Endpoint {
   std::shared_ptr<DomainCore> domain_;
   QueuePair* queue_pair_;  // null after Close
   fabric::Address address_;
+  fabric::Limits limits_;
   RequestSlots sends_;
   RequestSlots receives_;
   std::vector<SendWork> batch_;  // work of the post under way

@@ -125,10 +125,8 @@ PostAwaiter<RecvRequest> AsyncEndpoint::Recv(const BufferSlice& room,
 
 PostAwaiter<WriteRequest> AsyncEndpoint::Write(const BufferSlice& source, RemoteBuffer target,
                                                Peer peer, const OperationOptions& options) {
-  const WriteRequest request{.source = source.local(),
-                             .target = target,
-                             .peer = peer,
-                             .immediate = options.immediate};
+  const WriteRequest request{
+      .source = source.local(), .target = target, .peer = peer, .immediate = options.immediate};
   return PostAwaiter<WriteRequest>(*this, source.buffer(), request, options.deadline);
 }
 

@@ -1,12 +1,13 @@
 // Operations as awaits, on any backend.
 //
 //   AsyncEndpoint endpoint(dispatcher, std::move(raw_endpoint));
-//   fabric::Completion done = co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer, {.immediate = 7});
-//   if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
+//   fabric::Completion done = co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer,
+//   {.immediate = 7}); if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
 //
-// What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a share in the buffer. A
-// coroutine that is destroyed, or whose deadline comes, leaves the operation behind; its bytes may still land, in a
-// buffer that still lives. A write's or read's remote memory is the peer's business.
+// What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a
+// share in the buffer. A coroutine that is destroyed, or whose deadline comes, leaves the operation
+// behind; its bytes may still land, in a buffer that still lives. A write's or read's remote memory
+// is the peer's business.
 
 #ifndef FABRIC_ASYNC_ASYNC_ENDPOINT_H_
 #define FABRIC_ASYNC_ASYNC_ENDPOINT_H_
@@ -36,7 +37,8 @@ struct AsyncEndpointOptions {
   BackoffOptions backoff;
 };
 
-// Of one operation. Trivially destructible, as everything that is written inside a co_await expression.
+// Of one operation. Trivially destructible, as everything that is written inside a co_await
+// expression.
 struct OperationOptions {
   std::optional<std::uint32_t> immediate;  // sends and writes
   coro::Time deadline = coro::kNever;      // on the loop's clock; the operation is left behind then
@@ -44,8 +46,9 @@ struct OperationOptions {
 
 class AsyncEndpoint;
 
-// An operation that runs while it is awaited; co_await yields its Completion. Failures are values: those of the post
-// (kUnknownPeer, kClosed, ...), kDeadlineExceeded, kCanceled when the endpoint closed, or what the NIC reported.
+// An operation that runs while it is awaited; co_await yields its Completion. Failures are values:
+// those of the post (kUnknownPeer, kClosed, ...), kDeadlineExceeded, kCanceled when the endpoint
+// closed, or what the NIC reported.
 class OperationAwaiter : private coro::WaitNode,
                          private coro::TimerNode,
                          private PendingOperation,
@@ -97,9 +100,8 @@ class [[nodiscard]] PostAwaiter final : public OperationAwaiter {
   Request request_;
 };
 
-// Ownership: owns the endpoint; dies before its dispatcher. Destruction closes: operations that are still awaited
-// resolve with kCanceled.
-// Threads: the loop's.
+// Ownership: owns the endpoint; dies before its dispatcher. Destruction closes: operations that are
+// still awaited resolve with kCanceled. Threads: the loop's.
 class AsyncEndpoint {
  public:
   // `endpoint` was opened on the dispatcher's queue, for sending and receiving.
@@ -112,8 +114,8 @@ class AsyncEndpoint {
   Address address() const { return endpoint_->address(); }
   CompletionDispatcher& dispatcher() { return dispatcher_; }
 
-  // The slice's buffer stays registered until the operation has ended. Options: the deadline; for sends and writes the
-  // immediate.
+  // The slice's buffer stays registered until the operation has ended. Options: the deadline; for
+  // sends and writes the immediate.
   PostAwaiter<SendRequest> Send(const BufferSlice& message, Peer peer,
                                 const OperationOptions& options = {});
   PostAwaiter<RecvRequest> Recv(const BufferSlice& room, const OperationOptions& options = {});
@@ -122,7 +124,8 @@ class AsyncEndpoint {
   PostAwaiter<ReadRequest> Read(const BufferSlice& target, RemoteBuffer source, Peer peer,
                                 const OperationOptions& options = {});
 
-  // OK, or what went wrong with the provider's number and words: "<what>: <meaning> (provider error 7: ...)".
+  // OK, or what went wrong with the provider's number and words: "<what>: <meaning> (provider error
+  // 7: ...)".
   absl::Status ToStatus(const Completion& completion, absl::string_view what) const;
 
   // Closes the endpoint now.

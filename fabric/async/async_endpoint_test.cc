@@ -56,12 +56,14 @@ TEST_F(AsyncEndpointTest, WriteAndReadMoveBytesBothWays) {
   auto main = [&]() -> coro::Task<void> {
     std::fill(local->bytes().begin(), local->bytes().end(), std::byte{3});
     ImmediateCounter arrived(*nodes_.b.dispatcher, 9);
-    const Completion written = co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = 9});
+    const Completion written =
+        co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = 9});
     EXPECT_TRUE(written.ok());
     EXPECT_TRUE(co_await arrived.Reached(1));
     EXPECT_EQ(remote->bytes()[65535], std::byte{3});
     remote->bytes()[0] = std::byte{4};
-    const Completion read = co_await a_.Read(BufferSlice(local, 0, 10), remote->region().remote(), nodes_.a.peer);
+    const Completion read =
+        co_await a_.Read(BufferSlice(local, 0, 10), remote->region().remote(), nodes_.a.peer);
     EXPECT_TRUE(read.ok());
     EXPECT_EQ(local->bytes()[0], std::byte{4});
   };
@@ -96,8 +98,8 @@ TEST_F(AsyncEndpointTest, EveryStatusReachesItsOwnAwaiter) {
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
 }
 
-// More operations than the send queue has slots: those that are refused wait their turn and are posted as slots come
-// back, and every one completes.
+// More operations than the send queue has slots: those that are refused wait their turn and are
+// posted as slots come back, and every one completes.
 TEST_F(AsyncEndpointTest, OperationsBeyondTheQueueDepthWaitTheirTurn) {
   constexpr int kWrites = 1000;  // the queue has 64
   const BufferRef local = nodes_.a.Buffer(kWrites), remote = nodes_.b.Buffer(kWrites);
@@ -108,7 +110,8 @@ TEST_F(AsyncEndpointTest, OperationsBeyondTheQueueDepthWaitTheirTurn) {
       local->bytes()[i] = static_cast<std::byte>(i % 251 + 1);
       RemoteBuffer target = remote->region().remote();
       target.address += i;
-      co_return co_await a_.Write(BufferSlice(local, i, 1), target, nodes_.a.peer, {.immediate = 1});
+      co_return co_await a_.Write(BufferSlice(local, i, 1), target, nodes_.a.peer,
+                                  {.immediate = 1});
     };
     for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(write(i));
     for (const Completion& done : co_await coro::WhenAll(std::move(writes))) EXPECT_TRUE(done.ok());
@@ -134,7 +137,8 @@ TEST_F(AsyncEndpointTest, RefusedPostsFailAtOnceAsValues) {
   EXPECT_EQ(local.use_count(), 1);
 }
 
-// The buffer of a dropped operation is the NIC's until the completion was read, and is freed exactly then.
+// The buffer of a dropped operation is the NIC's until the completion was read, and is freed
+// exactly then.
 TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
   BufferRef local = nodes_.a.Buffer(1 << 20);
   const BufferRef remote = nodes_.b.Buffer(1 << 20);
@@ -172,7 +176,8 @@ TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
     EXPECT_GE(nodes_.loop.Now(), start + 5ms);
     room.reset();
     EXPECT_FALSE(observed.expired());
-    const Completion sent = co_await a_.Send(source, nodes_.a.peer);  // lands in the receive left behind
+    const Completion sent =
+        co_await a_.Send(source, nodes_.a.peer);  // lands in the receive left behind
     EXPECT_TRUE(sent.ok());
     co_await coro::Sleep(1ms);
   };
@@ -196,7 +201,8 @@ TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
   EXPECT_EQ(room.use_count(), 1);
 }
 
-// Every point at which a task may be destroyed, with operations in every state: nothing is touched afterwards.
+// Every point at which a task may be destroyed, with operations in every state: nothing is touched
+// afterwards.
 TEST_F(AsyncEndpointTest, TaskMayBeDestroyedAtAnyPoint) {
   const BufferRef local = nodes_.a.Buffer(4096), remote = nodes_.b.Buffer(4096);
   for (int turns = 0; turns < 60; ++turns) {
@@ -209,7 +215,8 @@ TEST_F(AsyncEndpointTest, TaskMayBeDestroyedAtAnyPoint) {
     };
     auto main = [&]() -> coro::Task<void> {
       coro::Scope scope;
-      for (int i = 0; i < 100; ++i) scope.Spawn(exchange());  // more than the queue takes: some wait to be posted
+      for (int i = 0; i < 100; ++i)
+        scope.Spawn(exchange());  // more than the queue takes: some wait to be posted
       for (int turn = 0; turn < turns; ++turn) co_await coro::Sleep(1us);
     };
     ASSERT_THAT(nodes_.loop.Run(main()), IsOk());
@@ -224,7 +231,8 @@ TEST_F(AsyncEndpointTest, ImmediatesThatNobodyCountsAreDropped) {
   const BufferRef local = nodes_.a.Buffer(8), remote = nodes_.b.Buffer(8);
   auto main = [&]() -> coro::Task<void> {
     for (std::uint32_t i = 0; i < 10; ++i) {
-      const Completion done = co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = i});
+      const Completion done =
+          co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = i});
       EXPECT_TRUE(done.ok());
     }
     ImmediateCounter third(*nodes_.b.dispatcher, 3);

@@ -46,7 +46,8 @@ std::size_t CompletionDispatcher::Poll(std::size_t budget) {
     if (result.count < room) break;
   }
   if (handled == 0) return 0;
-  // Each listener looks once; those that still have no room stay, and those that come meanwhile wait for the next time.
+  // Each listener looks once; those that still have no room stay, and those that come meanwhile
+  // wait for the next time.
   coro::IntrusiveList<RoomListener> listeners;
   listeners.Append(room_listeners_);
   while (RoomListener* listener = listeners.PopFront()) {

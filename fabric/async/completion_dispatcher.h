@@ -31,15 +31,16 @@ class RoomListener : public coro::ListNode {
 // What happened that no awaiter was told of.
 struct DispatcherCounters {
   std::uint64_t completions = 0;
-  std::uint64_t late = 0;                   // of an operation that was given up and whose slot serves another
+  std::uint64_t late = 0;  // of an operation that was given up and whose slot serves another
   std::uint64_t unexpected_immediates = 0;  // that no ImmediateCounter waits for
   std::uint64_t stray_errors = 0;           // failures with no context
   std::uint64_t queue_errors = 0;           // failures of the queue itself: overrun
 };
 
 // What it is: a selector over one completion queue.
-// Ownership: owns the queue; the endpoints on it (AsyncEndpoint) refer to the dispatcher and die before it. The loop
-// outlives it. Threads: the loop's. Blocking: Wait only, where the queue has the power BlockingWait.
+// Ownership: owns the queue; the endpoints on it (AsyncEndpoint) refer to the dispatcher and die
+// before it. The loop outlives it. Threads: the loop's. Blocking: Wait only, where the queue has
+// the power BlockingWait.
 class CompletionDispatcher final : public coro::Selector {
  public:
   CompletionDispatcher(coro::EventLoop& loop, std::unique_ptr<CompletionQueue> queue);
@@ -52,7 +53,8 @@ class CompletionDispatcher final : public coro::Selector {
   OperationSlots& slots() { return slots_; }
   const DispatcherCounters& counters() const { return counters_; }
 
-  // The provider's words for a failure that was dispatched, by its number; empty when there were none.
+  // The provider's words for a failure that was dispatched, by its number; empty when there were
+  // none.
   std::string ErrorText(std::int32_t provider_error) const;
 
   // --- coro::Selector ---

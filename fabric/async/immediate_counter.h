@@ -1,11 +1,12 @@
-// Counts the immediates of a peer's writes: the only way to know, on EFA, that several writes have arrived.
+// Counts the immediates of a peer's writes: the only way to know, on EFA, that several writes have
+// arrived.
 //
 //   ImmediateCounter arrived(dispatcher, 0x123);   // before the peer is asked to write
 //   ...
 //   if (!co_await arrived.Reached(16, deadline)) ...
 //
-// Writes land in any order, and an immediate vouches for its own write only: trusting the "last" one is the classic
-// bug. So every write carries the immediate, and the receiver counts.
+// Writes land in any order, and an immediate vouches for its own write only: trusting the "last"
+// one is the classic bug. So every write carries the immediate, and the receiver counts.
 
 #ifndef FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
 #define FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
@@ -19,9 +20,10 @@
 
 namespace fabric::async {
 
-// One per immediate value and dispatcher; counts from its construction. Immediates that nobody counts are dropped (and
-// counted as unexpected): a peer cannot make the program remember values of its choice.
-// Not thread-safe, not movable; dies before its dispatcher, and after every Reached that waits on it.
+// One per immediate value and dispatcher; counts from its construction. Immediates that nobody
+// counts are dropped (and counted as unexpected): a peer cannot make the program remember values of
+// its choice. Not thread-safe, not movable; dies before its dispatcher, and after every Reached
+// that waits on it.
 class ImmediateCounter {
  public:
   ImmediateCounter(CompletionDispatcher& dispatcher, std::uint32_t immediate)
@@ -34,7 +36,8 @@ class ImmediateCounter {
 
   std::uint64_t count() const { return count_; }
 
-  // Waits until `count` immediates have come since construction; false when the deadline came first.
+  // Waits until `count` immediates have come since construction; false when the deadline came
+  // first.
   coro::Task<bool> Reached(std::uint64_t count, coro::Time deadline = coro::kNever) {
     bool in_time = true;
     while (count_ < count && in_time) in_time = co_await changed_.Wait(deadline);

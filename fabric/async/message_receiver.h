@@ -1,8 +1,9 @@
 // Receives that are always posted, and the messages that came.
 //
-// A program that posts a receive only when it expects a message makes its peers wait (on EFA: retry for ever), and one
-// that times out on a receive leaves it posted. Here a fixed number of receives stays posted; the program takes
-// messages when it wants to, and gives up waiting without giving up a receive.
+// A program that posts a receive only when it expects a message makes its peers wait (on EFA: retry
+// for ever), and one that times out on a receive leaves it posted. Here a fixed number of receives
+// stays posted; the program takes messages when it wants to, and gives up waiting without giving up
+// a receive.
 
 #ifndef FABRIC_ASYNC_MESSAGE_RECEIVER_H_
 #define FABRIC_ASYNC_MESSAGE_RECEIVER_H_
@@ -33,15 +34,15 @@ struct Message {
 // Not thread-safe, not movable. Dies before its endpoint.
 class MessageReceiver {
  public:
-  // Posts `window` receives of `message_bytes` each into `room`, which holds at least window * message_bytes. At most
-  // `backlog` messages wait to be taken; while they do, their receives are not posted again, and senders wait.
-  // REQUIRES: a running loop.
+  // Posts `window` receives of `message_bytes` each into `room`, which holds at least window *
+  // message_bytes. At most `backlog` messages wait to be taken; while they do, their receives are
+  // not posted again, and senders wait. REQUIRES: a running loop.
   MessageReceiver(AsyncEndpoint& endpoint, const BufferRef& room, std::size_t window,
                   std::size_t message_bytes, std::size_t backlog);
 
-  // The next message. kDeadlineExceeded: none came in time; the receives stay posted. Another error: receiving has
-  // failed, now and for good (the endpoint closed). A message that does not fit a receive is dropped by the NIC or by
-  // us, counted, and not an error of the receiver.
+  // The next message. kDeadlineExceeded: none came in time; the receives stay posted. Another
+  // error: receiving has failed, now and for good (the endpoint closed). A message that does not
+  // fit a receive is dropped by the NIC or by us, counted, and not an error of the receiver.
   coro::Task<absl::StatusOr<Message>> Next(coro::Time deadline = coro::kNever);
 
   // Messages that were too long for their receive.

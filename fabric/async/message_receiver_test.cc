@@ -37,7 +37,8 @@ class MessageReceiverTest : public ::testing::Test {
   harness::TwoNodes nodes_;
 };
 
-// More messages than receives, and a program that is slow to take them: none is lost, none comes twice.
+// More messages than receives, and a program that is slow to take them: none is lost, none comes
+// twice.
 TEST_F(MessageReceiverTest, EveryMessageComesOnce) {
   auto main = [this]() -> coro::Task<absl::Status> {
     const BufferRef room = nodes_.b.Buffer(2 * 128);
@@ -50,8 +51,9 @@ TEST_F(MessageReceiverTest, EveryMessageComesOnce) {
       absl::StatusOr<Message> message = co_await receiver.Next();
       if (!message.ok()) co_return message.status();
       const std::size_t value = message->bytes.size();
-      EXPECT_TRUE(std::all_of(message->bytes.begin(), message->bytes.end(),
-                              [&](std::byte byte) { return byte == static_cast<std::byte>(value); }));
+      EXPECT_TRUE(std::all_of(message->bytes.begin(), message->bytes.end(), [&](std::byte byte) {
+        return byte == static_cast<std::byte>(value);
+      }));
       EXPECT_TRUE(seen.insert(value).second) << value;
     }
     co_return co_await senders.Join();

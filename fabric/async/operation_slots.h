@@ -1,9 +1,10 @@
-// The operations in flight on one completion queue. Each has a slot; the slot's number and generation are the context
-// that the NIC hands back.
+// The operations in flight on one completion queue. Each has a slot; the slot's number and
+// generation are the context that the NIC hands back.
 //
-// Slots, not coroutine frames, are what the NIC's completions refer to. A coroutine may be destroyed at any time; the
-// slot lives on with a share in the buffer, until the completion was read or the endpoint was closed. The generation
-// tells a late completion from one of the operation that uses the slot now.
+// Slots, not coroutine frames, are what the NIC's completions refer to. A coroutine may be
+// destroyed at any time; the slot lives on with a share in the buffer, until the completion was
+// read or the endpoint was closed. The generation tells a late completion from one of the operation
+// that uses the slot now.
 
 #ifndef FABRIC_ASYNC_OPERATION_SLOTS_H_
 #define FABRIC_ASYNC_OPERATION_SLOTS_H_
@@ -39,11 +40,12 @@ class OperationSlots {
   // The waiter is gone. The slot keeps the buffer until the completion comes.
   void Abandon(Context context);
 
-  // A completion came: frees its slot and resolves its waiter, if there still is one. False when no operation in
-  // flight has this context: a late completion, which touches nothing.
+  // A completion came: frees its slot and resolves its waiter, if there still is one. False when no
+  // operation in flight has this context: a late completion, which touches nothing.
   bool Complete(Context context, const Completion& completion);
 
-  // `endpoint` was closed, nothing lands any more: resolves every waiter of its operations with kCanceled.
+  // `endpoint` was closed, nothing lands any more: resolves every waiter of its operations with
+  // kCanceled.
   void CancelAll(const void* endpoint);
 
   // Operations that wait for their completion, abandoned ones included.

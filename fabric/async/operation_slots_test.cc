@@ -27,8 +27,8 @@ Completion Success(std::uint64_t length) {
 
 class OperationSlotsTest : public ::testing::Test {
  protected:
-  BufferRef buffer_ = std::make_shared<RegisteredBuffer>(
-      nullptr, std::make_unique<NiceMock<MockMemoryRegion>>());
+  BufferRef buffer_ =
+      std::make_shared<RegisteredBuffer>(nullptr, std::make_unique<NiceMock<MockMemoryRegion>>());
   RecordingWaiter waiter_;
   OperationSlots slots_;
 };
@@ -57,7 +57,8 @@ TEST_F(OperationSlotsTest, AbandonedOperationKeepsItsBufferUntilItsCompletion) {
   EXPECT_EQ(slots_.abandoned(), 0u);
 }
 
-// The slot of an ended operation is used again; a completion of the old one must not resolve the new one.
+// The slot of an ended operation is used again; a completion of the old one must not resolve the
+// new one.
 TEST_F(OperationSlotsTest, LateCompletionDoesNotTouchTheSlotsNextOperation) {
   const Context old_context = slots_.Acquire(waiter_, buffer_, this);
   slots_.Complete(old_context, Success(1));

@@ -4,8 +4,8 @@ namespace fabric::async {
 
 absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_bytes, Access access) {
   auto bytes = std::make_unique<std::byte[]>(length_bytes);
-  absl::StatusOr<std::unique_ptr<MemoryRegion>> region = domain.RegisterMemory(
-      {.data = bytes.get(), .length_bytes = length_bytes, .access = access});
+  absl::StatusOr<std::unique_ptr<MemoryRegion>> region =
+      domain.RegisterMemory({.data = bytes.get(), .length_bytes = length_bytes, .access = access});
   if (!region.ok()) return region.status();
   return std::make_shared<RegisteredBuffer>(std::move(bytes), *std::move(region));
 }

@@ -1,7 +1,9 @@
-// Memory that a NIC may use, shared by whoever needs it to stay: coroutines, and operations in flight.
+// Memory that a NIC may use, shared by whoever needs it to stay: coroutines, and operations in
+// flight.
 //
-// A dropped or timed-out operation is no reason for the NIC to stop writing. So an operation holds a share of its
-// buffer until its completion was read, whatever happens to the coroutine that started it.
+// A dropped or timed-out operation is no reason for the NIC to stop writing. So an operation holds
+// a share of its buffer until its completion was read, whatever happens to the coroutine that
+// started it.
 
 #ifndef FABRIC_ASYNC_REGISTERED_BUFFER_H_
 #define FABRIC_ASYNC_REGISTERED_BUFFER_H_
@@ -18,7 +20,8 @@
 
 namespace fabric::async {
 
-// Bytes and their registration; the registration goes first. Not thread-safe: its owners are on one loop.
+// Bytes and their registration; the registration goes first. Not thread-safe: its owners are on one
+// loop.
 class RegisteredBuffer {
  public:
   RegisteredBuffer(std::unique_ptr<std::byte[]> bytes, std::unique_ptr<MemoryRegion> region)
@@ -39,7 +42,8 @@ using BufferRef = std::shared_ptr<RegisteredBuffer>;
 absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_bytes,
                                          Access access = Access::kAll);
 
-// A piece of a buffer, and a share in it. (A class with a constructor, not an aggregate: see docs/errors.md.)
+// A piece of a buffer, and a share in it. (A class with a constructor, not an aggregate: see
+// docs/errors.md.)
 class BufferSlice {
  public:
   // Empty: for receives and sends of nothing.

@@ -4,7 +4,10 @@
 
 namespace fabric::async {
 RetryQueue::RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options)
-    : TimerNode(&RetryQueue::OnTimer), dispatcher_(dispatcher), options_(options), wait_(options.first) {
+    : TimerNode(&RetryQueue::OnTimer),
+      dispatcher_(dispatcher),
+      options_(options),
+      wait_(options.first) {
   dispatcher_.AddRoomListener(*this);
 }
 

@@ -28,12 +28,12 @@ struct BackoffOptions {
   coro::Duration most = std::chrono::milliseconds(1);  // each attempt doubles the wait up to this
 };
 
-// "Again" means: read the completion queue, then retry, then wait longer each time. The loop reads its queues at the
-// start of every turn, before any timer fires; so the first retry is a timer that is due at once, and the waits double
-// from there. Completions are what makes room, and every batch of them triggers an attempt without waiting; the timer is
-// for what they do not tell, such as a connection that is being set up.
-// First in, first out: an operation never overtakes one that was refused before it.
-// Bounded by the operations' own deadlines, not by a number of attempts.
+// "Again" means: read the completion queue, then retry, then wait longer each time. The loop reads
+// its queues at the start of every turn, before any timer fires; so the first retry is a timer that
+// is due at once, and the waits double from there. Completions are what makes room, and every batch
+// of them triggers an attempt without waiting; the timer is for what they do not tell, such as a
+// connection that is being set up. First in, first out: an operation never overtakes one that was
+// refused before it. Bounded by the operations' own deadlines, not by a number of attempts.
 class RetryQueue final : private RoomListener, private coro::TimerNode {
  public:
   RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options);

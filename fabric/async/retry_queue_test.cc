@@ -45,7 +45,8 @@ class RetryTest : public ::testing::Test {
       attempts_.push_back({clock_.Now(), *requests[0].context});
       reads_at_attempt_.push_back(reads_);
       if (attempts_.size() <= refusals_) return PostResult{0, ErrorCode::kAgain};
-      if (final_ == ErrorCode::kOk) completions_.push_back(Completion{.context = *requests[0].context});
+      if (final_ == ErrorCode::kOk)
+        completions_.push_back(Completion{.context = *requests[0].context});
       return PostResult{final_ == ErrorCode::kOk ? 1u : 0u, final_};
     });
     dispatcher_ = std::make_unique<CompletionDispatcher>(loop_, std::move(queue));

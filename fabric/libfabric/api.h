@@ -1,10 +1,11 @@
 // The control path of libfabric's C API, verb by verb, so that a test can stand in for the library.
 //
-// The data path (fi_sendmsg, fi_cq_read, ...) is not here: those calls are inline functions over tables of function
-// pointers inside the objects that these verbs return, so a test replaces them by returning objects of its own, and
-// the product pays no second indirection.
+// The data path (fi_sendmsg, fi_cq_read, ...) is not here: those calls are inline functions over
+// tables of function pointers inside the objects that these verbs return, so a test replaces them
+// by returning objects of its own, and the product pays no second indirection.
 //
-// Every function returns what the C function returns: 0 or a negative FI_E* number. Thread-safe as the library is.
+// Every function returns what the C function returns: 0 or a negative FI_E* number. Thread-safe as
+// the library is.
 
 #ifndef FABRIC_LIBFABRIC_API_H_
 #define FABRIC_LIBFABRIC_API_H_
@@ -36,12 +37,13 @@ class Api {
   virtual int OpenCompletionQueue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue) = 0;
   virtual int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) = 0;
   virtual int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) = 0;
-  virtual int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes,
-                             std::uint64_t flags, fid_mr** region) = 0;
+  virtual int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes, std::uint64_t flags,
+                             fid_mr** region) = 0;
 
   virtual int Bind(fid_ep* endpoint, fid* object, std::uint64_t flags) = 0;
   virtual int Enable(fid_ep* endpoint) = 0;
-  // fi_getname: `length` is the room on entry and the need on return (-FI_ETOOSMALL when it was too little).
+  // fi_getname: `length` is the room on entry and the need on return (-FI_ETOOSMALL when it was too
+  // little).
   virtual int GetName(fid* endpoint, void* address, std::size_t* length) = 0;
 
   // fi_av_insert and fi_av_remove of one address. Insert returns 1 on success.

@@ -18,32 +18,52 @@ constexpr int kEfaUnestablishedPeerUnresponsive = 4126;
 
 ErrorCode FromErrno(int number) {
   switch (std::abs(number)) {
-    case FI_SUCCESS: return ErrorCode::kOk;
-    case FI_EAGAIN: return ErrorCode::kAgain;
-    case FI_ECANCELED: return ErrorCode::kCanceled;
+    case FI_SUCCESS:
+      return ErrorCode::kOk;
+    case FI_EAGAIN:
+      return ErrorCode::kAgain;
+    case FI_ECANCELED:
+      return ErrorCode::kCanceled;
     case FI_EINVAL:
-    case FI_EBADFLAGS: return ErrorCode::kInvalidArgument;
+    case FI_EBADFLAGS:
+      return ErrorCode::kInvalidArgument;
     case FI_EOPNOTSUPP:
-    case FI_ENOSYS: return ErrorCode::kUnsupported;
-    case FI_EOPBADSTATE: return ErrorCode::kClosed;
-    case FI_EBUSY: return ErrorCode::kBusy;
-    case FI_ENOMEM: return ErrorCode::kNoMemory;
+    case FI_ENOSYS:
+      return ErrorCode::kUnsupported;
+    case FI_EOPBADSTATE:
+      return ErrorCode::kClosed;
+    case FI_EBUSY:
+      return ErrorCode::kBusy;
+    case FI_ENOMEM:
+      return ErrorCode::kNoMemory;
     case FI_EACCES:
     case FI_EKEYREJECTED:
-    case FI_ENOKEY: return ErrorCode::kRemoteAccess;
-    case FI_EMSGSIZE: return ErrorCode::kMessageTooLong;
-    case FI_ETRUNC: return ErrorCode::kTruncated;
-    case FI_ENOTCONN: return ErrorCode::kBadDestination;
-    case FI_ENORX: return ErrorCode::kReceiverNotReady;
+    case FI_ENOKEY:
+      return ErrorCode::kRemoteAccess;
+    case FI_EMSGSIZE:
+      return ErrorCode::kMessageTooLong;
+    case FI_ETRUNC:
+      return ErrorCode::kTruncated;
+    case FI_ENOTCONN:
+      return ErrorCode::kBadDestination;
+    case FI_ENORX:
+      return ErrorCode::kReceiverNotReady;
     case FI_ECONNABORTED:
-    case FI_ECONNRESET: return ErrorCode::kPeerAborted;
-    case FI_ETIMEDOUT: return ErrorCode::kPeerUnresponsive;
+    case FI_ECONNRESET:
+      return ErrorCode::kPeerAborted;
+    case FI_ETIMEDOUT:
+      return ErrorCode::kPeerUnresponsive;
     case FI_EHOSTUNREACH:
-    case FI_ECONNREFUSED: return ErrorCode::kUnreachable;
-    case FI_EREMOTEIO: return ErrorCode::kBadResponse;
-    case FI_EIO: return ErrorCode::kDeviceFault;
-    case FI_EOVERRUN: return ErrorCode::kOverrun;
-    default: return ErrorCode::kOther;
+    case FI_ECONNREFUSED:
+      return ErrorCode::kUnreachable;
+    case FI_EREMOTEIO:
+      return ErrorCode::kBadResponse;
+    case FI_EIO:
+      return ErrorCode::kDeviceFault;
+    case FI_EOVERRUN:
+      return ErrorCode::kOverrun;
+    default:
+      return ErrorCode::kOther;
   }
 }
 

@@ -11,11 +11,13 @@
 
 namespace fabric::libfabric {
 
-// The code of an FI_E* number, positive or negative (some providers report negative ones in error entries).
+// The code of an FI_E* number, positive or negative (some providers report negative ones in error
+// entries).
 ErrorCode FromErrno(int number);
 
-// The code of a failed completion. EFA's provider number is the device's own status below 4096, and tells more than the
-// errno, which is FI_EINVAL for local and remote faults alike; other providers' numbers mean nothing to us.
+// The code of a failed completion. EFA's provider number is the device's own status below 4096, and
+// tells more than the errno, which is FI_EINVAL for local and remote faults alike; other providers'
+// numbers mean nothing to us.
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
 
 // What to return when a control call failed: "<what>: <libfabric's words> (<number>)".

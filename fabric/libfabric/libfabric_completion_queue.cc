@@ -16,7 +16,8 @@
 namespace fabric::libfabric {
 namespace {
 
-// Entries that one Read takes from the library at most: enough to amortise the call, little enough for the stack.
+// Entries that one Read takes from the library at most: enough to amortise the call, little enough
+// for the stack.
 constexpr std::size_t kBatch = 32;
 
 OperationKind KindOf(std::uint64_t flags) {
@@ -27,14 +28,15 @@ OperationKind KindOf(std::uint64_t flags) {
   return OperationKind::kSend;
 }
 
-// The slot that an entry belongs to; null for a peer's write that consumed no receive, and for strays.
+// The slot that an entry belongs to; null for a peer's write that consumed no receive, and for
+// strays.
 RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool receives_consumed) {
   if ((flags & FI_REMOTE_WRITE) != 0 && !receives_consumed) return nullptr;
   return RequestSlot::FromContext(op_context);
 }
 
-// What successes and failures have in common: frees the slot and fills context and kind. False when the program has
-// closed the endpoint.
+// What successes and failures have in common: frees the slot and fills context and kind. False when
+// the program has closed the endpoint.
 bool Claim(RequestSlot* slot, std::uint64_t flags, Completion& completion) {
   completion = Completion();
   completion.kind = KindOf(flags);
@@ -48,9 +50,10 @@ bool Claim(RequestSlot* slot, std::uint64_t flags, Completion& completion) {
 bool Translate(const fi_cq_data_entry& entry, bool receives_consumed, Completion& completion) {
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, receives_consumed);
   if (!Claim(slot, entry.flags, completion)) return false;
-  if (slot != nullptr && !completion.context.has_value()) return false;  // unsignalled, and a success
-  const bool from_peer = completion.kind == OperationKind::kReceive ||
-                         completion.kind == OperationKind::kRemoteWrite;
+  if (slot != nullptr && !completion.context.has_value())
+    return false;  // unsignalled, and a success
+  const bool from_peer =
+      completion.kind == OperationKind::kReceive || completion.kind == OperationKind::kRemoteWrite;
   if (from_peer) {
     completion.length_bytes = entry.len;
     if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {

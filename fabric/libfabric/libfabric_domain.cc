@@ -26,10 +26,12 @@ std::string On(absl::string_view what, const NicInfo& nic) {
 }
 
 std::uint64_t AccessFlags(Access access) {
-  constexpr std::pair<Access, std::uint64_t> kFlags[] = {
-      {Access::kSend, FI_SEND},   {Access::kReceive, FI_RECV},
-      {Access::kWrite, FI_WRITE}, {Access::kRead, FI_READ},
-      {Access::kRemoteWrite, FI_REMOTE_WRITE}, {Access::kRemoteRead, FI_REMOTE_READ}};
+  constexpr std::pair<Access, std::uint64_t> kFlags[] = {{Access::kSend, FI_SEND},
+                                                         {Access::kReceive, FI_RECV},
+                                                         {Access::kWrite, FI_WRITE},
+                                                         {Access::kRead, FI_READ},
+                                                         {Access::kRemoteWrite, FI_REMOTE_WRITE},
+                                                         {Access::kRemoteRead, FI_REMOTE_READ}};
   std::uint64_t flags = 0;
   for (const auto& [right, flag] : kFlags) {
     if (Allows(access, right)) flags |= flag;
@@ -50,7 +52,8 @@ absl::StatusOr<Handle<fid_cq>> OpenQueue(DomainCore& core, std::size_t depth, bo
   return Handle<fid_cq>(core.api, queue);
 }
 
-// Providers trust what they are given here, and this comes from a peer: only addresses of the provider's own kind pass.
+// Providers trust what they are given here, and this comes from a peer: only addresses of the
+// provider's own kind pass.
 absl::Status CheckAddress(const Address& address, const fi_info& info) {
   const auto bytes = address.bytes();
   if (info.addr_format == FI_ADDR_STR) {
@@ -61,9 +64,9 @@ absl::Status CheckAddress(const Address& address, const fi_info& info) {
     return absl::OkStatus();
   }
   if (bytes.size() != info.src_addrlen) {
-    return absl::InvalidArgumentError(absl::StrCat("address has ", bytes.size(), " bytes (",
-                                                   2 * bytes.size(), " digits): this provider's have ",
-                                                   info.src_addrlen));
+    return absl::InvalidArgumentError(
+        absl::StrCat("address has ", bytes.size(), " bytes (", 2 * bytes.size(),
+                     " digits): this provider's have ", info.src_addrlen));
   }
   sa_family_t family = 0;
   std::memcpy(&family, bytes.data(), sizeof family);
@@ -94,8 +97,7 @@ LibfabricMemoryRegion::LibfabricMemoryRegion(std::shared_ptr<DomainCore> domain,
       request_(request),
       region_(std::move(region)),
       local_key_(reinterpret_cast<std::uint64_t>(fi_mr_desc(region_.get()))) {
-  const bool virtual_address =
-      (domain_->nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
+  const bool virtual_address = (domain_->nic.info->domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   remote_.address = virtual_address ? reinterpret_cast<std::uint64_t>(request.data) : 0;
   remote_.key = fi_mr_key(region_.get());
 }
@@ -187,8 +189,8 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> LibfabricDomain::RegisterMemory(
   fid_mr* region = nullptr;
   const int result = core_->api.RegisterMemory(core_->domain.get(), &attributes, 0, &region);
   if (result != 0) {
-    return ControlError(
-        result, On(absl::StrCat("register ", request.length_bytes, " B"), info_) + ": fi_mr_regattr");
+    return ControlError(result, On(absl::StrCat("register ", request.length_bytes, " B"), info_) +
+                                    ": fi_mr_regattr");
   }
   return std::make_unique<LibfabricMemoryRegion>(core_, request,
                                                  Handle<fid_mr>(core_->api, region));
@@ -222,8 +224,7 @@ absl::StatusOr<std::unique_ptr<AddressVector>> LibfabricDomain::OpenAddressVecto
   fi_av_attr attributes{};
   attributes.type = FI_AV_TABLE;
   fid_av* vector = nullptr;
-  if (const int result =
-          core_->api.OpenAddressVector(core_->domain.get(), &attributes, &vector);
+  if (const int result = core_->api.OpenAddressVector(core_->domain.get(), &attributes, &vector);
       result != 0) {
     return ControlError(result, On("open address vector", info_) + ": fi_av_open");
   }

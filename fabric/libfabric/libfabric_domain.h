@@ -22,7 +22,8 @@
 
 namespace fabric::libfabric {
 
-// What every object of one open NIC shares. Members close in reverse order: the domain before its fabric.
+// What every object of one open NIC shares. Members close in reverse order: the domain before its
+// fabric.
 struct DomainCore {
   DomainCore(Api& library, NicChoice choice) : api(library), nic(std::move(choice)) {}
 
@@ -41,15 +42,17 @@ struct QueueCore {
   std::shared_ptr<DomainCore> domain;
   Handle<fid_cq> queue;
   std::size_t depth;
-  // Keeps the slots of an endpoint that was closed with requests under way: the library may still report them.
+  // Keeps the slots of an endpoint that was closed with requests under way: the library may still
+  // report them.
   void Adopt(std::unique_ptr<RequestSlots> slots);
 
  private:
   std::vector<std::unique_ptr<RequestSlots>> orphans_;
 };
 
-// The peers of one address vector. A Peer is libfabric's number and a generation, so that a request to a peer that was
-// removed is refused: providers would follow a dangling pointer (efa-direct, tcp) or lose the message (shm).
+// The peers of one address vector. A Peer is libfabric's number and a generation, so that a request
+// to a peer that was removed is refused: providers would follow a dangling pointer (efa-direct,
+// tcp) or lose the message (shm).
 struct VectorCore {
   VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle)
       : domain(std::move(owner)), vector(std::move(handle)) {}
@@ -142,6 +145,9 @@ class LibfabricDomain final : public Domain {
   absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
       const CompletionQueueOptions& options) override;
   absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() override;
+  absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() override {
+    return absl::UnimplementedError("open counter: this backend has none");
+  }
   absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override;
   absl::Status Close() override;
 

@@ -16,8 +16,8 @@ namespace {
 
 void* Descriptor(const LocalBuffer& buffer) { return reinterpret_cast<void*>(buffer.local_key); }
 
-// Requests are checked first, so that a request that is refused does not leave the ones before it unrung: the last
-// request that will be posted is known before the first one is.
+// Requests are checked first, so that a request that is refused does not leave the ones before it
+// unrung: the last request that will be posted is known before the first one is.
 template <typename Request, typename Check>
 PostResult CheckedPrefix(std::span<const Request> requests, Check check) {
   for (std::size_t i = 0; i < requests.size(); ++i) {
@@ -27,12 +27,14 @@ PostResult CheckedPrefix(std::span<const Request> requests, Check check) {
   return {requests.size(), ErrorCode::kOk};
 }
 
-// Posts the first `checked.accepted` requests with one doorbell (FI_MORE); `post(request, more)` posts one.
+// Posts the first `checked.accepted` requests with one doorbell (FI_MORE); `post(request, more)`
+// posts one.
 template <typename Request, typename Post>
 PostResult PostPrefix(std::span<const Request> requests, PostResult checked, Post post) {
   for (std::size_t i = 0; i < checked.accepted; ++i) {
     const ErrorCode error = post(requests[i], i + 1 < checked.accepted);
-    if (error != ErrorCode::kOk) return {i, error};  // a provider that refuses a post rings for those before it
+    if (error != ErrorCode::kOk)
+      return {i, error};  // a provider that refuses a post rings for those before it
   }
   return checked;
 }
@@ -72,9 +74,9 @@ absl::StatusOr<std::unique_ptr<Endpoint>> LibfabricEndpoint::Open(
   Handle<fid_ep> handle(domain.api, endpoint);
   RETURN_IF_ERROR(BindAndEnable(domain.api, endpoint, *send_queue, *receive_queue, *peers));
   ASSIGN_OR_RETURN(const Address address, NameOf(domain.api, endpoint));
-  return std::unique_ptr<Endpoint>(
-      new LibfabricEndpoint(limits, std::move(send_queue), std::move(receive_queue),
-                            std::move(peers), std::move(handle), address));
+  return std::unique_ptr<Endpoint>(new LibfabricEndpoint(limits, std::move(send_queue),
+                                                         std::move(receive_queue), std::move(peers),
+                                                         std::move(handle), address));
 }
 
 LibfabricEndpoint::LibfabricEndpoint(const Limits& limits, std::shared_ptr<QueueCore> send_queue,
@@ -87,8 +89,7 @@ LibfabricEndpoint::LibfabricEndpoint(const Limits& limits, std::shared_ptr<Queue
       sends_(std::make_unique<RequestSlots>(limits.send_queue_depth)),
       receives_(std::make_unique<RequestSlots>(limits.receive_queue_depth)),
       endpoint_(std::move(endpoint)),
-      max_message_bytes_(limits.max_message_bytes),
-      max_rma_bytes_(limits.max_rma_bytes),
+      limits_(limits),
       address_(address) {}
 
 absl::Status LibfabricEndpoint::Close() {
@@ -122,18 +123,19 @@ ErrorCode LibfabricEndpoint::PostOne(RequestSlots& slots, std::optional<Context>
 PostResult LibfabricEndpoint::Send(std::span<const SendRequest> requests) {
   if (!endpoint_) return {0, ErrorCode::kClosed};
   const PostResult checked = CheckedPrefix(requests, [this](const SendRequest& request) {
-    return Check(request.peer, request.buffer.length_bytes, max_message_bytes_);
+    return Check(request.peer, request.buffer.length_bytes, limits_.max_message_bytes);
   });
   return PostPrefix(requests, checked, [this](const SendRequest& request, bool more) {
     return PostOne(*sends_, request.context, OperationKind::kSend, more,
                    [&](void* slot, std::uint64_t flags) {
-      iovec range{request.buffer.data, request.buffer.length_bytes};
-      void* descriptor = Descriptor(request.buffer);
-      fi_msg message{&range, &descriptor, 1, peers_->Find(request.peer), slot,
-                     request.immediate.value_or(0)};
-      if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
-      return fi_sendmsg(endpoint_.get(), &message, flags);
-    });
+                     iovec range{request.buffer.data, request.buffer.length_bytes};
+                     void* descriptor = Descriptor(request.buffer);
+                     fi_msg message{&range, &descriptor,
+                                    1,      peers_->Find(request.peer),
+                                    slot,   request.immediate.value_or(0)};
+                     if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
+                     return fi_sendmsg(endpoint_.get(), &message, flags);
+                   });
   });
 }
 
@@ -143,47 +145,50 @@ PostResult LibfabricEndpoint::Recv(std::span<const RecvRequest> requests) {
   return PostPrefix(requests, all, [this](const RecvRequest& request, bool more) {
     return PostOne(*receives_, request.context, OperationKind::kReceive, more,
                    [&](void* slot, std::uint64_t flags) {
-      iovec range{request.buffer.data, request.buffer.length_bytes};
-      void* descriptor = Descriptor(request.buffer);
-      fi_msg message{&range, &descriptor, 1, FI_ADDR_UNSPEC, slot, 0};
-      return fi_recvmsg(endpoint_.get(), &message, flags);
-    });
+                     iovec range{request.buffer.data, request.buffer.length_bytes};
+                     void* descriptor = Descriptor(request.buffer);
+                     fi_msg message{&range, &descriptor, 1, FI_ADDR_UNSPEC, slot, 0};
+                     return fi_recvmsg(endpoint_.get(), &message, flags);
+                   });
   });
 }
 
 PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
   if (!endpoint_) return {0, ErrorCode::kClosed};
   const PostResult checked = CheckedPrefix(requests, [this](const WriteRequest& request) {
-    return Check(request.peer, request.source.length_bytes, max_rma_bytes_);
+    return Check(request.peer, request.source.length_bytes, limits_.max_rma_bytes);
   });
   return PostPrefix(requests, checked, [this](const WriteRequest& request, bool more) {
     return PostOne(*sends_, request.context, OperationKind::kWrite, more,
                    [&](void* slot, std::uint64_t flags) {
-      iovec range{request.source.data, request.source.length_bytes};
-      void* descriptor = Descriptor(request.source);
-      fi_rma_iov target{request.target.address, request.source.length_bytes, request.target.key};
-      fi_msg_rma message{&range, &descriptor, 1, peers_->Find(request.peer), &target, 1, slot,
-                         request.immediate.value_or(0)};
-      if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
-      return fi_writemsg(endpoint_.get(), &message, flags);
-    });
+                     iovec range{request.source.data, request.source.length_bytes};
+                     void* descriptor = Descriptor(request.source);
+                     fi_rma_iov target{request.target.address, request.source.length_bytes,
+                                       request.target.key};
+                     fi_msg_rma message{&range,  &descriptor, 1,    peers_->Find(request.peer),
+                                        &target, 1,           slot, request.immediate.value_or(0)};
+                     if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
+                     return fi_writemsg(endpoint_.get(), &message, flags);
+                   });
   });
 }
 
 PostResult LibfabricEndpoint::Read(std::span<const ReadRequest> requests) {
   if (!endpoint_) return {0, ErrorCode::kClosed};
   const PostResult checked = CheckedPrefix(requests, [this](const ReadRequest& request) {
-    return Check(request.peer, request.target.length_bytes, max_rma_bytes_);
+    return Check(request.peer, request.target.length_bytes, limits_.max_rma_bytes);
   });
   return PostPrefix(requests, checked, [this](const ReadRequest& request, bool more) {
     return PostOne(*sends_, request.context, OperationKind::kRead, more,
                    [&](void* slot, std::uint64_t flags) {
-      iovec range{request.target.data, request.target.length_bytes};
-      void* descriptor = Descriptor(request.target);
-      fi_rma_iov source{request.source.address, request.target.length_bytes, request.source.key};
-      fi_msg_rma message{&range, &descriptor, 1, peers_->Find(request.peer), &source, 1, slot, 0};
-      return fi_readmsg(endpoint_.get(), &message, flags);
-    });
+                     iovec range{request.target.data, request.target.length_bytes};
+                     void* descriptor = Descriptor(request.target);
+                     fi_rma_iov source{request.source.address, request.target.length_bytes,
+                                       request.source.key};
+                     fi_msg_rma message{&range,  &descriptor, 1,    peers_->Find(request.peer),
+                                        &source, 1,           slot, 0};
+                     return fi_readmsg(endpoint_.get(), &message, flags);
+                   });
   });
 }
 

@@ -1,4 +1,5 @@
-// Posting to a libfabric endpoint: the contract's data path, with nothing between it and the provider but a slot.
+// Posting to a libfabric endpoint: the contract's data path, with nothing between it and the
+// provider but a slot.
 
 #ifndef FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 #define FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
@@ -30,6 +31,7 @@ class LibfabricEndpoint final : public Endpoint {
   PostResult Recv(std::span<const RecvRequest> requests) override;
   PostResult Write(std::span<const WriteRequest> requests) override;
   PostResult Read(std::span<const ReadRequest> requests) override;
+  const Limits& limits() const override { return limits_; }
   Address address() const override { return address_; }
   absl::Status Close() override;
 
@@ -53,8 +55,7 @@ class LibfabricEndpoint final : public Endpoint {
   std::unique_ptr<RequestSlots> sends_;
   std::unique_ptr<RequestSlots> receives_;
   Handle<fid_ep> endpoint_;
-  const std::uint64_t max_message_bytes_;
-  const std::uint64_t max_rma_bytes_;
+  const Limits limits_;
   const Address address_;
 };
 

@@ -17,8 +17,9 @@ class LibfabricFabric final : public Fabric {
   LibfabricFabric(Api& api, std::vector<NicChoice> choices)
       : api_(api),
         choices_(std::move(choices)),
-        description_(absl::StrCat("libfabric ", FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()),
-                                  " (", choices_.front().described.provider, ")")) {
+        description_(absl::StrCat("libfabric ", FI_MAJOR(api.Version()), ".",
+                                  FI_MINOR(api.Version()), " (",
+                                  choices_.front().described.provider, ")")) {
     for (const NicChoice& choice : choices_) nics_.push_back(choice.described);
   }
 

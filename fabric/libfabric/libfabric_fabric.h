@@ -14,8 +14,8 @@
 
 namespace fabric::libfabric {
 
-// `provider`: efa, efa-direct, tcp, shm, or another name of libfabric's. kNotFound: it offers no NIC here.
-// `api` outlives everything that is opened.
+// `provider`: efa, efa-direct, tcp, shm, or another name of libfabric's. kNotFound: it offers no
+// NIC here. `api` outlives everything that is opened.
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider,
                                                       Api& api = RealApi());
 

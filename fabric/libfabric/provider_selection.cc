@@ -32,7 +32,8 @@ InfoList Own(Api& api, fi_info* info) {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// What we ask for: messages and remote memory access over reliable datagrams, with every memory mode that we can honour.
+// What we ask for: messages and remote memory access over reliable datagrams, with every memory
+// mode that we can honour.
 HintsPointer MakeHints(absl::string_view provider, std::uint64_t extra_mode) {
   HintsPointer hints(fi_allocinfo(), &fi_freeinfo);
   const bool direct = provider == "efa-direct";
@@ -50,14 +51,16 @@ HintsPointer MakeHints(absl::string_view provider, std::uint64_t extra_mode) {
 
 // The list of what fits; null when nothing does.
 absl::StatusOr<InfoList> Query(Api& api, absl::string_view provider) {
-  // A device without unsolicited write receive is offered only to those who promise a receive for each immediate.
+  // A device without unsolicited write receive is offered only to those who promise a receive for
+  // each immediate.
   for (const std::uint64_t extra_mode : {std::uint64_t{0}, std::uint64_t{FI_RX_CQ_DATA}}) {
     const HintsPointer hints = MakeHints(provider, extra_mode);
     fi_info* info = nullptr;
     const int result = api.GetInfo(ApiVersion(api), hints.get(), &info);
     if (result == 0) return Own(api, info);
     if (result != -FI_ENODATA) {
-      return ControlError(result, absl::StrCat("list NICs of provider '", provider, "': fi_getinfo"));
+      return ControlError(result,
+                          absl::StrCat("list NICs of provider '", provider, "': fi_getinfo"));
     }
   }
   return InfoList();
@@ -116,7 +119,8 @@ Limits LimitsOf(const fi_info& info) {
   return limits;
 }
 
-// What the attributes say, and, where they are silent, what was observed of a provider (docs/architecture.md).
+// What the attributes say, and, where they are silent, what was observed of a provider
+// (docs/architecture.md).
 CapabilitySet CapabilitiesOf(const fi_info& info) {
   CapabilitySet set{Capability::kMessages, Capability::kRemoteWrite, Capability::kRemoteRead};
   if (info.domain_attr->cq_data_size >= 4) set.Add(Capability::kImmediateData);
@@ -146,7 +150,9 @@ CapabilitySet CapabilitiesOf(const fi_info& info) {
 
 }  // namespace
 
-bool IsEfa(const fi_info& info) { return absl::StartsWith(Text(info.fabric_attr->prov_name), "efa"); }
+bool IsEfa(const fi_info& info) {
+  return absl::StartsWith(Text(info.fabric_attr->prov_name), "efa");
+}
 
 NicInfo Describe(const fi_info& info) {
   NicInfo described;
@@ -190,8 +196,8 @@ absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view pr
   if (choices.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "no NIC of provider '", provider, "' with messages and remote memory access; libfabric ",
-        FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()), " offers here: ",
-        absl::StrJoin(ProviderNames(api), ", ")));
+        FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()),
+        " offers here: ", absl::StrJoin(ProviderNames(api), ", ")));
   }
   return choices;
 }

@@ -1,4 +1,5 @@
-// Which NICs a provider offers for what Drydock needs, as the library tells: nothing about a provider is assumed.
+// Which NICs a provider offers for what Drydock needs, as the library tells: nothing about a
+// provider is assumed.
 
 #ifndef FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
 #define FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
@@ -19,13 +20,14 @@ using InfoList = std::shared_ptr<fi_info>;
 
 // One way to open one NIC.
 struct NicChoice {
-  fi_info* info;    // an element of `list`
-  InfoList list;    // keeps it
+  fi_info* info;  // an element of `list`
+  InfoList list;  // keeps it
   NicInfo described;
 };
 
-// The NICs of `provider`: `efa` (with its software protocol), `efa-direct` (the device as it is), `tcp`, `shm`, or any
-// other name that fi_info -l prints. A provider that has no reliable datagrams by itself comes as the library layers it
+// The NICs of `provider`: `efa` (with its software protocol), `efa-direct` (the device as it is),
+// `tcp`, `shm`, or any other name that fi_info -l prints. A provider that has no reliable datagrams
+// by itself comes as the library layers it
 // (`tcp;ofi_rxm`). One entry per network interface: IPv4 before IPv6 where there are both.
 // kNotFound: nothing fits; the message lists the providers that exist.
 absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider);

@@ -1,4 +1,5 @@
-// The storage that libfabric wants for every request under way (FI_CONTEXT, FI_CONTEXT2), and what we remember of it.
+// The storage that libfabric wants for every request under way (FI_CONTEXT, FI_CONTEXT2), and what
+// we remember of it.
 
 #ifndef FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
 #define FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
@@ -15,8 +16,8 @@ namespace fabric::libfabric {
 
 class RequestSlots;
 
-// One request. Its address is the op_context that the library sees: the provider writes into `provider_memory` until
-// the completion was read.
+// One request. Its address is the op_context that the library sees: the provider writes into
+// `provider_memory` until the completion was read.
 struct RequestSlot {
   fi_context2 provider_memory;
   std::optional<Context> context;

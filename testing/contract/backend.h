@@ -37,7 +37,8 @@ class Backend {
   // For the log of a failing test: the seed, or the provider.
   virtual std::string Description() const = 0;
 
-  // What the backend's NICs must say of themselves: a capability that appears or vanishes is a change of contract.
+  // What the backend's NICs must say of themselves: a capability that appears or vanishes is a
+  // change of contract.
   virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
 };
 

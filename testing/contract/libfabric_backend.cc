@@ -44,10 +44,10 @@ class LibfabricBackend final : public Backend {
   }
 
   fabric::CapabilitySet ExpectedCapabilities() const override {
-    fabric::CapabilitySet set{Capability::kMessages,             Capability::kRemoteWrite,
-                              Capability::kRemoteRead,           Capability::kImmediateData,
-                              Capability::kUnsolicitedImmediate, Capability::kLongMessages,
-                              Capability::kSendOrder,            Capability::kBlockingWait};
+    fabric::CapabilitySet set{
+        Capability::kMessages,      Capability::kRemoteWrite,          Capability::kRemoteRead,
+        Capability::kImmediateData, Capability::kUnsolicitedImmediate, Capability::kLongMessages,
+        Capability::kSendOrder,     Capability::kBlockingWait};
     if (Provider() == "tcp") set.Add(Capability::kWriteOrder);
     if (Provider() == "shm") set.Add(Capability::kRemoteWriteLength);
     return set;

@@ -1,4 +1,5 @@
-// The contract suite on the simulator. The seed is what --gtest_random_seed says, or 1: a failing test names it.
+// The contract suite on the simulator. The seed is what --gtest_random_seed says, or 1: a failing
+// test names it.
 
 #include <chrono>
 #include <memory>
@@ -34,11 +35,16 @@ class SimBackend final : public Backend {
   }
   std::string Description() const override { return absl::StrCat("sim, seed ", world_.seed()); }
   fabric::CapabilitySet ExpectedCapabilities() const override {
-    return {Capability::kMessages,          Capability::kRemoteWrite,
-            Capability::kRemoteRead,        Capability::kImmediateData,
-            Capability::kUnsolicitedImmediate, Capability::kRemoteErrors,
-            Capability::kClosedPeerErrors,  Capability::kRemoteWriteLength,
-            Capability::kSourceTruncation,  Capability::kMutualInsertion,
+    return {Capability::kMessages,
+            Capability::kRemoteWrite,
+            Capability::kRemoteRead,
+            Capability::kImmediateData,
+            Capability::kUnsolicitedImmediate,
+            Capability::kRemoteErrors,
+            Capability::kClosedPeerErrors,
+            Capability::kRemoteWriteLength,
+            Capability::kSourceTruncation,
+            Capability::kMutualInsertion,
             Capability::kVirtualTime};
   }
 

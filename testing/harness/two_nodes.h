@@ -1,4 +1,5 @@
-// Two simulated machines in one world, one loop, and an asynchronous endpoint on each: what most tests start from.
+// Two simulated machines in one world, one loop, and an asynchronous endpoint on each: what most
+// tests start from.
 
 #ifndef TESTING_HARNESS_TWO_NODES_H_
 #define TESTING_HARNESS_TWO_NODES_H_

@@ -36,14 +36,12 @@ MATCHER_P2(StatusIs, code, message,
                ::testing::DescribeMatcher<std::string>(message)) {
   const absl::Status& status = GetStatus(arg);
   *result_listener << "which is " << status.ToString();
-  return status.code() == code &&
-         ::testing::Matches(message)(std::string(status.message()));
+  return status.code() == code && ::testing::Matches(message)(std::string(status.message()));
 }
 
 inline auto StatusIs(absl::StatusCode code) { return StatusIs(code, ::testing::_); }
 
-MATCHER_P(IsOkAndHolds, value,
-          "is OK and holds the value " + ::testing::PrintToString(value)) {
+MATCHER_P(IsOkAndHolds, value, "is OK and holds the value " + ::testing::PrintToString(value)) {
   if (!arg.ok()) {
     *result_listener << "which is " << arg.status().ToString();
     return false;
@@ -54,11 +52,11 @@ MATCHER_P(IsOkAndHolds, value,
 }  // namespace testing_matchers
 
 // Fails the test at once when `expression` is an error; otherwise assigns its value.
-#define ASSERT_OK_AND_ASSIGN(target, expression)                                            \
+#define ASSERT_OK_AND_ASSIGN(target, expression) \
   ASSERT_OK_AND_ASSIGN_(DD_TEST_JOIN(dd_test_result_, __LINE__), target, expression)
-#define ASSERT_OK_AND_ASSIGN_(result, target, expression)                                   \
-  auto result = (expression);                                                               \
-  ASSERT_TRUE(result.ok()) << result.status();                                              \
+#define ASSERT_OK_AND_ASSIGN_(result, target, expression) \
+  auto result = (expression);                             \
+  ASSERT_TRUE(result.ok()) << result.status();            \
   target = *std::move(result)
 #define DD_TEST_JOIN_(a, b) a##b
 #define DD_TEST_JOIN(a, b) DD_TEST_JOIN_(a, b)

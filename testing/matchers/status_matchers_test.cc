@@ -11,7 +11,8 @@ using ::testing::Not;
 TEST(StatusMatchersTest, TellErrorsByCodeAndMessage) {
   EXPECT_THAT(absl::OkStatus(), IsOk());
   EXPECT_THAT(absl::NotFoundError("no nic"), Not(IsOk()));
-  EXPECT_THAT(absl::NotFoundError("no nic"), StatusIs(absl::StatusCode::kNotFound, HasSubstr("nic")));
+  EXPECT_THAT(absl::NotFoundError("no nic"),
+              StatusIs(absl::StatusCode::kNotFound, HasSubstr("nic")));
   EXPECT_THAT(absl::NotFoundError("no nic"), Not(StatusIs(absl::StatusCode::kInternal)));
   EXPECT_THAT(absl::NotFoundError("no nic"),
               Not(StatusIs(absl::StatusCode::kNotFound, HasSubstr("page"))));

@@ -1,6 +1,7 @@
 #include "testing/mocks/mock_fabric.h"
 
-// Here, and not in the header: a mock's constructor and destructor are what makes it slow to compile.
+// Here, and not in the header: a mock's constructor and destructor are what makes it slow to
+// compile.
 namespace fabric {
 
 MockMemoryRegion::MockMemoryRegion() = default;
@@ -9,6 +10,8 @@ MockCompletionQueue::MockCompletionQueue() = default;
 MockCompletionQueue::~MockCompletionQueue() = default;
 MockAddressVector::MockAddressVector() = default;
 MockAddressVector::~MockAddressVector() = default;
+MockCounter::MockCounter() = default;
+MockCounter::~MockCounter() = default;
 MockEndpoint::MockEndpoint() = default;
 MockEndpoint::~MockEndpoint() = default;
 MockDomain::MockDomain() = default;

@@ -1,5 +1,5 @@
-// GoogleMock doubles of the contract, one class per interface, no logic: expectations say what each call returns.
-// For a fabric that works, use the simulator instead (see testing/README.md).
+// GoogleMock doubles of the contract, one class per interface, no logic: expectations say what each
+// call returns. For a fabric that works, use the simulator instead (see testing/README.md).
 
 #ifndef TESTING_MOCKS_MOCK_FABRIC_H_
 #define TESTING_MOCKS_MOCK_FABRIC_H_
@@ -55,6 +55,19 @@ class MockAddressVector : public AddressVector {
   MOCK_METHOD(void*, QueryPower, (const PowerId&), (override));
 };
 
+class MockCounter : public Counter {
+ public:
+  MockCounter();
+  ~MockCounter() override;
+
+  MOCK_METHOD(std::uint64_t, Read, (), (override));
+  MOCK_METHOD(std::uint64_t, ReadErrors, (), (override));
+  MOCK_METHOD(absl::Status, Set, (std::uint64_t), (override));
+  MOCK_METHOD(absl::Status, Add, (std::uint64_t), (override));
+  MOCK_METHOD(absl::Status, Close, (), (override));
+  MOCK_METHOD(void*, QueryPower, (const PowerId&), (override));
+};
+
 class MockEndpoint : public Endpoint {
  public:
   MockEndpoint();
@@ -69,6 +82,7 @@ class MockEndpoint : public Endpoint {
   MOCK_METHOD(PostResult, Recv, (std::span<const RecvRequest>), (override));
   MOCK_METHOD(PostResult, Write, (std::span<const WriteRequest>), (override));
   MOCK_METHOD(PostResult, Read, (std::span<const ReadRequest>), (override));
+  MOCK_METHOD(const Limits&, limits, (), (const, override));
   MOCK_METHOD(Address, address, (), (const, override));
   MOCK_METHOD(absl::Status, Close, (), (override));
   MOCK_METHOD(void*, QueryPower, (const PowerId&), (override));
@@ -85,6 +99,7 @@ class MockDomain : public Domain {
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<CompletionQueue>>, OpenCompletionQueue,
               (const CompletionQueueOptions&), (override));
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<AddressVector>>, OpenAddressVector, (), (override));
+  MOCK_METHOD(absl::StatusOr<std::unique_ptr<Counter>>, OpenCounter, (), (override));
   MOCK_METHOD(absl::StatusOr<std::unique_ptr<Endpoint>>, OpenEndpoint, (const EndpointOptions&),
               (override));
   MOCK_METHOD(absl::Status, Close, (), (override));

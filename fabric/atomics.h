@@ -1,0 +1,78 @@
+// Atomic operations on a peer's memory: a power of endpoints whose NIC has Capability::kAtomics.
+//
+// On EFA they are software: the target's CPU executes them while it reads its completion queue, one
+// after the other. They are atomic with respect to each other on that endpoint, and to nothing
+// else: not to writes, not to another NIC, not to the target's own threads or GPU (ofiwg/libfabric
+// prov/efa/docs/efa_rdm_protocol_v4.md).
+
+#ifndef FABRIC_ATOMICS_H_
+#define FABRIC_ATOMICS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <type_traits>
+
+#include "fabric/capability.h"
+#include "fabric/error.h"
+#include "fabric/memory.h"
+#include "fabric/operation.h"
+
+namespace fabric {
+
+enum class AtomicType : std::uint8_t { kInt32, kUint32, kInt64, kUint64, kFloat, kDouble };
+
+constexpr std::size_t SizeOf(AtomicType type) {
+  const bool four =
+      type == AtomicType::kInt32 || type == AtomicType::kUint32 || type == AtomicType::kFloat;
+  return four ? 4 : 8;
+}
+
+enum class AtomicOperation : std::uint8_t {
+  kMin,
+  kMax,
+  kSum,
+  kBitOr,  // integers only, as the two below
+  kBitAnd,
+  kBitXor,
+  kRead,         // fetching only: no operand
+  kWrite,        // replaces
+  kCompareSwap,  // replaces where the old value equals `compare`
+};
+
+// Applies `operation` to operand.length_bytes / SizeOf(type) consecutive values at `target`, which
+// is aligned to the type. The operand needs Access::kWrite here, the target Access::kRemoteWrite,
+// and Access::kRemoteRead where values are fetched. Operand, compare and result have one length;
+// `result` receives the values from before.
+struct AtomicRequest {
+  AtomicOperation operation = AtomicOperation::kSum;
+  AtomicType type = AtomicType::kUint64;
+  LocalBuffer operand;                 // empty for kRead
+  std::optional<LocalBuffer> compare;  // kCompareSwap only
+  std::optional<LocalBuffer>
+      result;  // fetches; always for kRead and kCompareSwap; needs Access::kRead
+  RemoteBuffer target;
+  Peer peer{};
+  std::optional<Context> context;
+};
+static_assert(std::is_trivially_destructible_v<AtomicRequest>);
+
+class Atomics {
+ public:
+  static constexpr PowerId kPower{"Atomics"};
+  virtual ~Atomics() = default;
+
+  // Completes with kind kAtomic. Errors of the post: as Endpoint's; kUnsupported: this operation on
+  // this type; kInvalidArgument: lengths that differ, are no multiple of the type, or a field that
+  // the operation wants is missing; kMessageTooLong: over MaxAtomicBytes. A bad remote key or range
+  // arrives as a failed completion (kRemoteAccess).
+  [[nodiscard]] virtual ErrorCode Atomic(const AtomicRequest& request) = 0;
+
+  // Most bytes of an operand; 0: this operation on this type is not supported.
+  virtual std::size_t MaxAtomicBytes(AtomicOperation operation, AtomicType type,
+                                     bool fetching) const = 0;
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_ATOMICS_H_

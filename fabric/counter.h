@@ -1,0 +1,51 @@
+// Completions counted instead of read.
+
+#ifndef FABRIC_COUNTER_H_
+#define FABRIC_COUNTER_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "fabric/capability.h"
+
+namespace fabric {
+
+// What it is: two numbers that the NIC, or its provider, raises: one per success, one per failure
+// (libfabric: fid_cntr). A counter tells how many and never which. It does not replace the
+// completion queue: on EFA the queue must be read all the same, or the send queue fills up and the
+// queue overruns. Ownership: belongs to whoever opened it; endpoints that were opened with it keep
+// it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
+// Destruction: closes.
+class Counter : public Capable {
+ public:
+  // Operations that ended well since the counter was opened or Set. Makes progress where the
+  // provider needs the program's help.
+  virtual std::uint64_t Read() = 0;
+  // Operations that failed. Their error entries stay in the completion queue.
+  virtual std::uint64_t ReadErrors() = 0;
+
+  // Both must not race with operations in flight.
+  virtual absl::Status Set(std::uint64_t value) = 0;
+  virtual absl::Status Add(std::uint64_t value) = 0;
+
+  // kBusy (FailedPrecondition): an open endpoint uses it. Closing twice is harmless.
+  virtual absl::Status Close() = 0;
+
+  // See CompletionQueue::Unwrap.
+  virtual Counter& Unwrap() { return *this; }
+};
+
+// Which counter an endpoint raises for which of its operations; null: none. One counter may serve
+// several.
+struct CounterBindings {
+  Counter* sends = nullptr;
+  Counter* receives = nullptr;
+  Counter* writes = nullptr;
+  Counter* reads = nullptr;
+  Counter* remote_writes = nullptr;  // peers' writes to our memory, with an immediate or without
+  Counter* remote_reads = nullptr;   // peers' reads of our memory
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_COUNTER_H_

@@ -1,0 +1,66 @@
+// Messages that choose their receive by a tag: a power of endpoints whose NIC has
+// Capability::kTaggedMessages.
+//
+//   auto* tagged = endpoint.capability<fabric::TaggedMessages>();
+//   if (tagged == nullptr) return ...;   // efa-direct: the device matches nothing
+
+#ifndef FABRIC_TAGGED_MESSAGES_H_
+#define FABRIC_TAGGED_MESSAGES_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "fabric/capability.h"
+#include "fabric/endpoint.h"
+#include "fabric/operation.h"
+
+namespace fabric {
+
+struct TaggedSendRequest {
+  LocalBuffer buffer;
+  Peer peer{};
+  std::uint64_t tag = 0;
+  std::optional<std::uint32_t> immediate;
+  std::optional<Context> context;
+  bool inject = false;  // as SendRequest::inject
+};
+
+// Takes a message whose tag equals `tag` in every bit that is not set in `ignore`.
+struct TaggedRecvRequest {
+  LocalBuffer buffer;
+  std::uint64_t tag = 0;
+  std::uint64_t ignore = 0;
+  Peer source = kNoPeer;  // as RecvRequest::source
+  std::optional<Context> context;
+};
+
+static_assert(std::is_trivially_destructible_v<TaggedSendRequest>);
+static_assert(std::is_trivially_destructible_v<TaggedRecvRequest>);
+
+// Completions are of kind kTaggedSend and kTaggedReceive; the latter carries the sender's tag.
+// Messages of one peer are matched in the order in which they were sent, each to the oldest posted
+// receive that fits; a message that fits none waits at the target as unexpected. Tagged and
+// untagged messages never match each other. A message longer than its receive fills it, and the
+// receive completes with kTruncated. Errors of a post: as Endpoint's.
+class TaggedMessages {
+ public:
+  static constexpr PowerId kPower{"TaggedMessages"};
+  virtual ~TaggedMessages() = default;
+
+  virtual PostResult SendTagged(std::span<const TaggedSendRequest> requests) = 0;
+  virtual PostResult RecvTagged(std::span<const TaggedRecvRequest> requests) = 0;
+
+  // One request.
+  [[nodiscard]] ErrorCode SendTagged(const TaggedSendRequest& request) {
+    return SendTagged({&request, 1}).error;
+  }
+  [[nodiscard]] ErrorCode RecvTagged(const TaggedRecvRequest& request) {
+    return RecvTagged({&request, 1}).error;
+  }
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_TAGGED_MESSAGES_H_
