@@ -87,6 +87,8 @@ class World final : public coro::Clock {
   }
   // Something happened that a program can see.
   void Wake() { woken_ = true; }
+  // Wakes whoever waits for the world at `time`: for drivers with timers of their own.
+  void WakeAt(coro::Time time) { Schedule(time, &alarm_, 0, 0, 0); }
   // Null when no machine has this GID.
   Nic* FindNic(const Gid& gid);
   OperationTable& operations() { return operations_; }
@@ -99,10 +101,20 @@ class World final : public coro::Clock {
   void Advance(coro::Time time);
   void Step();
 
+  class Alarm final : public Actor {
+   public:
+    explicit Alarm(World& world) : world_(world) {}
+    void OnEvent(const Event&) override { world_.Wake(); }
+
+   private:
+    World& world_;
+  };
+
   const std::uint64_t seed_;
   const Profile& profile_;
   coro::Time now_ = kStart;
   EventQueue events_;
+  Alarm alarm_{*this};
   OperationTable operations_;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::map<Gid, Nic*> nics_;
