@@ -105,12 +105,29 @@ def _search(ctx):
             return found
     return None
 
+def _tool(ctx):
+    """Returns (path, version) of the library's tool, or two empty strings.
+
+    With an override, only that installation's; otherwise also one on the PATH.
+    """
+    override = _override(ctx, ctx.attr.overrides)
+    prefixes = [override] if override else ctx.attr.prefixes
+    candidates = [ctx.path("%s/bin/%s" % (prefix, ctx.attr.tool)) for prefix in prefixes if prefix != "none"]
+    on_path = None if override else ctx.which(ctx.attr.tool)
+    for candidate in candidates + ([on_path] if on_path else []):
+        if candidate.exists:
+            result = ctx.execute([candidate, "--version"])
+            if result.return_code == 0:
+                return str(candidate), result.stdout.strip().split("\n")[-1]
+    return "", ""
+
 def _optional_library_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     found = _search(ctx)
     linkopts, include = found if found else ([], "")
-    ctx.file("BUILD", _library(ctx.name, linkopts, include, compatible = bool(found)))
-    ctx.file("config.bzl", "HAVE = %r\n" % bool(found))
+    ctx.file("BUILD", _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
+    tool, version = _tool(ctx) if found and ctx.attr.tool else ("", "")
+    ctx.file("config.bzl", "HAVE = %r\nTOOL = %r\nTOOL_VERSION = %r\n" % (bool(found), tool, version))
 
 _optional_library = repository_rule(
     implementation = _optional_library_impl,
@@ -122,16 +139,21 @@ _optional_library = repository_rule(
         "module": attr.string(doc = "pkg-config module."),
         "overrides": attr.string_list(doc = "Environment variables that name a prefix, or 'none' to do without."),
         "prefixes": attr.string_list(doc = "Prefixes searched before pkg-config."),
+        "tool": attr.string(doc = "Program in the installation's bin/ that builds need, if it is there."),
+        # The repository's own name is not it: Bazel 7 and later give a repository a longer one.
+        "target": attr.string(mandatory = True, doc = "Name of the library in its repository."),
     },
 )
 
 _CONFIG = """load("@libfabric//:config.bzl", _libfabric = "HAVE")
 load("@hwloc//:config.bzl", _hwloc = "HAVE")
-load("@cuda//:config.bzl", _cuda = "HAVE")
+load("@cuda//:config.bzl", _cuda = "HAVE", _nvcc = "TOOL", _nvcc_version = "TOOL_VERSION")
 
 HAVE_LIBFABRIC = _libfabric
 HAVE_HWLOC = _hwloc
 HAVE_CUDA = _cuda
+NVCC = _nvcc  # absolute path, or empty
+NVCC_VERSION = _nvcc_version
 """
 
 def _config_impl(ctx):
@@ -177,14 +199,24 @@ def optional_libraries():
         module = "libfabric",
         overrides = ["DRYDOCK_LIBFABRIC"],
         prefixes = ["/opt/amazon/efa"],
+        target = "libfabric",
     )
-    _optional_library(name = "hwloc", header = "hwloc.h", library = "hwloc", module = "hwloc", overrides = ["DRYDOCK_HWLOC"])
+    _optional_library(
+        name = "hwloc",
+        header = "hwloc.h",
+        library = "hwloc",
+        module = "hwloc",
+        overrides = ["DRYDOCK_HWLOC"],
+        target = "hwloc",
+    )
     _optional_library(
         name = "cuda",
         header = "cuda.h",
         library = "cudart_static",
         overrides = ["DRYDOCK_CUDA", "CUDA_HOME"],
         prefixes = ["/usr/local/cuda"],
+        target = "cuda",
+        tool = "nvcc",
     )
     _config(name = "drydock_system")
 

@@ -1,0 +1,186 @@
+#!/usr/bin/env bash
+# bazelw on machines of every kind: each test makes a small world of stand-ins (dpkg-query, apt-get, sudo, id,
+# uname, brew, bazel) that write down how they were called, and runs bazelw with nothing else on its PATH.
+# shellcheck disable=SC2016  # the stand-ins' bodies are for themselves to expand
+set -u
+# shellcheck source=bazel/shell_test.sh
+source bazel/shell_test.sh
+
+readonly BAZELW="$PWD/bazelw"
+readonly NEEDED=(g++ libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev nlohmann-json3-dev pkg-config)
+readonly RULES=(bazel-bootstrap bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-proto bazel-skylib)
+
+# A Debian with nothing of ours installed, and Bazel's package to be had; the user is root.
+new_world() {
+  make_world
+  mkdir "$WORLD/bin" "$WORLD/home"
+  : >"$WORLD/installed"
+  local name
+  for name in bash cat cksum cut dirname env grep head mkdir mktemp rm true; do
+    ln -s "$(type -P "$name")" "$WORLD/bin/$name"
+  done
+  tool bin/id 'echo "${WORLD_UID:-0}"'
+  tool bin/uname 'echo "${WORLD_SYSTEM:-Linux}"'
+  tool bin/bazel 'echo "bazel $*" >>"$WORLD/calls"'
+  tool bin/dpkg-query 'while read -r package; do
+    case " $* " in *" $package "*) echo "$package installed" ;; esac
+  done <"$WORLD/installed"'
+  tool bin/apt-get 'echo "apt-get $*" >>"$WORLD/calls"
+    while [ "${1:-}" != install ] && [ "${1:-}" != update ]; do shift; done
+    if [ "$1" = update ]; then exit 0; fi
+    for package; do
+      case "$package" in
+        -* | install) ;;
+        *) if grep -qxF "$package" "$WORLD/absent" 2>/dev/null; then echo "E: no such package $package"; exit 100; fi
+           echo "$package" >>"$WORLD/installed" ;;
+      esac
+    done'
+}
+
+install_all() { printf '%s\n' "${NEEDED[@]}" "${RULES[@]}" libfabric-dev libhwloc-dev >"$WORLD/installed"; }
+
+run() {  # [VARIABLE=VALUE...] -- ARGUMENT...: of bazelw
+  local variables=()
+  while [ "$1" != -- ]; do variables+=("$1"); shift; done
+  shift
+  run_script env -i WORLD="$WORLD" HOME="$WORLD/home" PATH="$WORLD/bin" "${variables[@]}" bash "$BAZELW" "$@"
+}
+
+fresh_machine_gets_everything_and_then_bazel() {
+  new_world
+  rm "$WORLD/bin/bazel"
+  tool bin/apt-get "$(sed 1d "$WORLD/bin/apt-get")
+    ln -sf \"\$WORLD/bin/fake-bazel\" \"\$WORLD/bin/bazel\""
+  tool bin/fake-bazel 'echo "bazel $*" >>"$WORLD/calls"'
+  ln -s "$(type -P ln)" "$WORLD/bin/ln"
+  run -- test //...
+  expect "it ends well" status_is 0
+  expect "what is needed comes in one go" called "install -y --no-install-recommends ${NEEDED[*]} ${RULES[*]}"
+  expect "libfabric is tried" called "install -y --no-install-recommends libfabric-dev"
+  expect "Bazel gets its arguments" called "bazel test //..."
+}
+
+complete_machine_installs_nothing() {
+  new_world
+  install_all
+  run -- build //coro:task
+  expect "it ends well" status_is 0
+  expect "nothing is installed" not called apt-get
+  expect "nothing is said" test -z "$SAID"
+  expect "Bazel runs" called "bazel build //coro:task"
+}
+
+dry_run_only_tells() {
+  new_world
+  echo g++ >"$WORLD/installed"
+  run -- --dry-run test //...
+  expect "it ends well" status_is 0
+  expect "it names what lacks" said "would install: libabsl-dev"
+  expect "and not what is there" not said "g++"
+  expect "and what is optional" said "if it can be had: libfabric-dev libhwloc-dev"
+  expect "nothing is called" test -z "$CALLS"
+}
+
+without_root_and_sudo_it_says_so() {
+  new_world
+  run WORLD_UID=1000 -- test //...
+  expect "the status is 2" status_is 2
+  expect "it says what to ask for" said "Ask for: apt-get install --no-install-recommends ${NEEDED[*]}"
+  expect "in one line" test "$(wc -l <<<"$SAID")" = 1
+  expect "nothing is called" test -z "$CALLS"
+}
+
+sudo_is_used_where_there_is_one() {
+  new_world
+  tool bin/sudo '[ "$1" = -n ] && shift; echo "sudo $*" >>"$WORLD/calls"; exec "$@"'
+  run WORLD_UID=1000 -- version
+  expect "it ends well" status_is 0
+  expect "apt-get runs as root" called "sudo env DEBIAN_FRONTEND=noninteractive apt-get"
+  expect "Bazel does not" not called "sudo bazel"
+}
+
+failing_installation_is_one_reason_and_one_line() {
+  new_world
+  echo libabsl-dev >"$WORLD/absent"
+  run -- test //...
+  expect "the status is 2" status_is 2
+  expect "apt's reason is passed on" said "E: no such package libabsl-dev"
+  expect "it names the packages" said "bazelw: installing failed: g++ libabsl-dev"
+  expect "Bazel does not run" not called "bazel "
+}
+
+optional_package_that_cannot_be_had_is_tried_once() {
+  new_world
+  install_all
+  sed -i /libfabric-dev/d "$WORLD/installed"
+  echo libfabric-dev >"$WORLD/absent"
+  run -- info
+  expect "it carries on" called "bazel info"
+  expect "it says so" said "carrying on without libfabric-dev"
+  run -- info
+  expect "it is not tried again" not called apt-get
+  expect "nothing is said" test -z "$SAID"
+  rm "$WORLD/absent"
+  run -- --install libfabric-dev
+  expect "it can be asked for" called "install -y --no-install-recommends libfabric-dev"
+}
+
+library_that_is_there_in_another_way_is_not_installed() {
+  new_world
+  install_all
+  sed -i /dev$/d "$WORLD/installed"
+  run DRYDOCK_LIBFABRIC=none DRYDOCK_HWLOC=/opt/hwloc -- --dry-run
+  expect "neither is wanted" said "if it can be had: nothing"
+}
+
+configurations_bring_their_compilers() {
+  new_world
+  install_all
+  run -- --dry-run test --config=clang //...
+  expect "clang for clang" said "would install: clang"
+  run -- --dry-run build --config=fuzz //x
+  expect "and the fuzzer's runtime" said "would install: clang libclang-rt-dev"
+  run -- --dry-run test --config=asan //...
+  expect "nothing for GCC's sanitizers" said "would install: nothing"
+}
+
+bazel_of_another_origin_needs_no_rule_sets() {
+  new_world
+  printf '%s\n' "${NEEDED[@]}" libfabric-dev libhwloc-dev >"$WORLD/installed"
+  run -- --dry-run
+  expect "they are not installed" said "would install: nothing"
+}
+
+tools_are_installed_by_name() {
+  new_world
+  run -- --install clang-format
+  expect "it ends well" status_is 0
+  expect "only that is installed" called "install -y --no-install-recommends clang-format"
+  expect "Bazel does not run" not called "bazel "
+  run -- --install
+  expect "a name is needed" status_is 2
+}
+
+machine_without_a_package_manager() {
+  new_world
+  rm "$WORLD/bin/apt-get" "$WORLD/bin/dpkg-query"
+  run -- test //...
+  expect "a Bazel that is there runs" called "bazel test //..."
+  rm "$WORLD/bin/bazel"
+  run -- test //...
+  expect "otherwise the status is 2" status_is 2
+  expect "and the list is told" said "Install by hand: Bazel, a C++20 compiler and ${NEEDED[*]}"
+}
+
+mac_uses_homebrew() {
+  new_world
+  rm "$WORLD/bin/apt-get" "$WORLD/bin/dpkg-query"
+  run WORLD_SYSTEM=Darwin -- test //...
+  expect "it says that Homebrew lacks" said "https://brew.sh"
+  tool bin/brew 'echo "brew $*" >>"$WORLD/calls"; [ "$1" = install ] || [ "$3" = hwloc ]'
+  run WORLD_SYSTEM=Darwin -- test //...
+  expect "what lacks is installed" called "brew install -q abseil bazelisk google-benchmark googletest libfabric"
+  expect "and then Bazel runs" called "bazel test //..."
+}
+
+run_tests

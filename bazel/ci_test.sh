@@ -1,0 +1,157 @@
+#!/usr/bin/env bash
+# .ci/run counts right: it runs here with stand-ins for bazelw, git and clang-format, which print what Bazel 4.2.3 and
+# the others really print, good and bad.
+# shellcheck disable=SC2016  # the stand-ins' bodies are for themselves to expand
+set -u
+# shellcheck source=bazel/shell_test.sh
+source bazel/shell_test.sh
+
+readonly CI="$PWD/.ci/run"
+
+new_world() {
+  make_world
+  mkdir "$WORLD/.ci" "$WORLD/bin"
+  cp -L "$CI" "$WORLD/.ci/run"
+  tool bazelw 'echo "$*" >>calls; exit 0'
+  tool bin/git 'echo a.cc; echo b.h'
+  tool bin/clang-format 'echo "$*" >>calls; exit 0'
+}
+
+bazel_prints() {  # STATUS: and the text on standard input, whatever it is asked
+  cat >"$WORLD/output"
+  tool bazelw 'echo "$*" >>calls; cat output; exit '"$1"
+}
+
+run() {  # STEP...
+  run_script env PATH="$WORLD/bin:$PATH" bash "$WORLD/.ci/run" "$@"
+}
+
+passing_tests_are_counted() {
+  new_world
+  bazel_prints 0 <<'END'
+INFO: Build completed successfully, 9 total actions
+//coro:task_test                                                         PASSED in 0.1s
+//coro:timer_queue_test                                         (cached) PASSED in 0.1s
+//fabric/libfabric:errno_mapping_test                                   SKIPPED
+
+Executed 1 out of 3 tests: 2 tests pass and 1 was skipped.
+END
+  run tests
+  expect "both" ends_with "2 passed, 0 failed"
+  expect "it ends well" status_is 0
+  expect "all targets are asked for" called "-- //..."
+}
+
+failing_tests_are_counted_and_named() {
+  new_world
+  bazel_prints 1 <<'END'
+FAIL: //a:bad_test (see a/test.log)
+TIMEOUT: //a:slow_test (Summary)
+//a:broken_test                                                 FAILED TO BUILD
+//a:good_test                                                            PASSED in 0.1s
+//a:slow_test                                                           TIMEOUT in 2.0s
+  a/slow_test/test.log
+//a:bad_test                                                             FAILED in 0.0s
+  a/bad_test/test.log
+//a:late_test                                                         NO STATUS
+
+Executed 3 out of 5 tests: 1 test passes, 1 fails to build, 2 fail locally and 1 was skipped.
+FAILED: Build did NOT complete successfully
+END
+  run asan
+  expect "one and four" ends_with "1 passed, 4 failed"
+  expect "it fails" status_is 1
+  expect "the name is told" said "failed: asan: //a:bad_test (FAILED)"
+  expect "and how" said "failed: asan: //a:broken_test (FAILED TO BUILD)"
+}
+
+library_that_does_not_compile_fails_though_all_tests_pass() {
+  new_world
+  bazel_prints 1 <<'END'
+//a:good_test                                                            PASSED in 0.1s
+
+Executed 1 out of 1 test: 1 test passes.
+All tests passed but there were other errors during the build.
+END
+  run clang
+  expect "one each" ends_with "1 passed, 1 failed"
+  expect "it fails" status_is 1
+}
+
+nothing_built_is_one_failure() {
+  new_world
+  echo "ERROR: no such package" | bazel_prints 1
+  run tests
+  expect "one" ends_with "0 passed, 1 failed"
+  echo "INFO: Build completed successfully" | bazel_prints 0
+  run tests
+  expect "no test is not a success" ends_with "0 passed, 1 failed"
+}
+
+results_that_are_not_understood_fail() {
+  new_world
+  bazel_prints 0 <<'END'
+//a:good_test                                                            PASSED in 0.1s
+//a:odd_test                                                            FINE in 0.1s
+Executed 2 out of 2 tests: 2 tests pass.
+END
+  run tests
+  expect "it says so" said "Bazel speaks of 2 tests"
+  expect "it fails" status_is 1
+}
+
+write_needs_its_last_line() {
+  new_world
+  printf 'seed 1\nData is correct\n' | bazel_prints 0
+  run write
+  expect "both pass" ends_with "2 passed, 0 failed"
+  expect "it is optimised" called "run --config=opt"
+  printf 'Data is wrong: 2 of 16 pages\n' | bazel_prints 1
+  run write
+  expect "both fail" ends_with "0 passed, 2 failed"
+  printf 'Data is correct\nSegmentation fault\n' | bazel_prints 0
+  run write
+  expect "the line must be the last" ends_with "1 passed, 1 failed"
+}
+
+format_looks_at_every_file() {
+  new_world
+  run format
+  expect "it passes" ends_with "1 passed, 0 failed"
+  expect "the tool is installed" called "--install clang-format"
+  expect "every file is looked at" called "--dry-run -Werror a.cc b.h"
+  tool bin/clang-format 'exit 1'
+  run format
+  expect "it fails" ends_with "0 passed, 1 failed"
+  tool bin/git ':'
+  run format
+  expect "no file is no success" ends_with "0 passed, 1 failed"
+}
+
+bare_takes_the_libraries_away_and_gives_them_back() {
+  new_world
+  tool bazelw 'echo "libfabric=${DRYDOCK_LIBFABRIC:-here} $1" >>calls
+    echo "//a:good_test PASSED in 1s"; echo "Executed 1 out of 1 test: 1 test passes."'
+  run bare tests
+  expect "the build and both runs pass" ends_with "3 passed, 0 failed"
+  expect "they are away" called $'libfabric=none build\nlibfabric=none test\n'
+  expect "and back" called "libfabric=here test"
+}
+
+steps_go_on_after_a_failure() {
+  new_world
+  echo "ERROR" | bazel_prints 1
+  run
+  expect "all steps are told" said "==== fuzz"
+  expect "tests bare(2) write(2) clang asan tsan fuzz" ends_with "1 passed, 9 failed"
+}
+
+unknown_step_is_refused() {
+  new_world
+  run tests lint
+  expect "the status is 2" status_is 2
+  expect "it is named" said "there is no step 'lint'"
+  expect "nothing runs" test -z "$CALLS"
+}
+
+run_tests
