@@ -1,12 +1,17 @@
-// The completion queue as the NIC sees it: a ring of finite depth that nobody protects.
+// A completion queue as the NIC sees it: a ring of 32-byte entries in host memory, of finite depth,
+// that nobody protects.
 
 #ifndef SIM_COMPLETION_RING_H_
 #define SIM_COMPLETION_RING_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/layout.h"
+#include "fabric/efa_queue/ring.h"
 #include "fabric/operation.h"
 
 namespace sim {
@@ -15,63 +20,107 @@ namespace sim {
 struct DeviceCompletion {
   std::uint16_t request_id = 0;  // as posted; undefined when unsolicited
   std::uint16_t queue_pair = 0;  // ours
-  std::uint8_t status = 0;       // EFA's completion status, 0 for success
+  std::uint8_t status = 0;       // EfaStatus
   fabric::OperationKind kind = fabric::OperationKind::kSend;
   bool has_immediate = false;
   bool unsolicited = false;  // a peer's write with immediate that consumed no receive
   std::uint32_t immediate = 0;
-  std::uint64_t length_bytes = 0;
+  // Of the sender, in receive completions.
+  std::uint16_t address_handle = fabric::efa_queue::kUnknownAddressHandle;
+  std::uint16_t source_queue_pair = 0;
+  std::uint32_t length_bytes = 0;
 };
 
-// Invariant: an entry that was pushed into a full ring is gone for good, as on the device:
-// FI_RM_ENABLED does not protect the queue on EFA (ofiwg/libfabric
-// prov/efa/docs/efa_fabric_comparison.md). It is counted.
+// The device writes, the driver reads; both count entries since the beginning. An entry that finds
+// the ring full is lost for good, as on the device: FI_RM_ENABLED does not protect the queue on EFA
+// (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md). It is counted.
 class CompletionRing {
  public:
-  // REQUIRES: depth > 0.
-  explicit CompletionRing(std::size_t depth) : entries_(depth) {}
+  // REQUIRES: depth is a power of two. `number` is the device's.
+  CompletionRing(std::uint16_t number, std::size_t depth)
+      : number_(number),
+        producer_(static_cast<std::uint32_t>(depth)),
+        consumer_(static_cast<std::uint32_t>(depth)),
+        entries_(depth * kEntryBytes / sizeof(std::uint64_t)) {}
 
-  std::size_t depth() const { return entries_.size(); }
-  std::size_t size() const { return size_; }
+  std::uint16_t number() const { return number_; }
+  std::size_t depth() const { return producer_.entries(); }
+  // The memory that the device writes, depth() entries of 32 bytes.
+  const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_.data()); }
 
-  // Entries lost so far.
+  // --- The device's side ---
+  // False when the entry was lost. Inlined: most fields are constants where it is called.
+  DD_HOT bool Push(const DeviceCompletion& completion);
   std::uint64_t lost() const { return lost_; }
+  // The driver asked for an event with the next entry (the arm bit of the queue's doorbell), and
+  // one was pushed: true once.
+  bool TakeEvent() { return std::exchange(event_, false); }
 
-  void Push(const DeviceCompletion& completion) {
-    if (size_ == entries_.size()) {
-      ++lost_;
-      return;
-    }
-    entries_[(first_ + size_) % entries_.size()] = completion;
-    ++size_;
+  // --- The driver's side ---
+  bool empty() const {
+    return !fabric::efa_queue::CompletionIsThere(Slot(consumer_.slot()), consumer_.phase());
   }
-
-  // Forgets the entries of a queue pair that is destroyed: its number, and its request ids, will
-  // mean others.
-  void Drop(std::uint16_t queue_pair) {
-    const std::size_t before = size_;
-    for (std::size_t i = 0; i < before; ++i) {
-      DeviceCompletion entry;
-      Pop(entry);
-      if (entry.queue_pair != queue_pair) Push(entry);
-    }
+  // The oldest entry, 32 bytes; null when there is none. Valid until Pop.
+  const void* Peek() const {
+    const void* slot = Slot(consumer_.slot());
+    return fabric::efa_queue::CompletionIsThere(slot, consumer_.phase()) ? slot : nullptr;
   }
-
-  // Takes the oldest entry; false when there is none.
-  bool Pop(DeviceCompletion& completion) {
-    if (size_ == 0) return false;
-    completion = entries_[first_];
-    first_ = (first_ + 1) % entries_.size();
-    --size_;
-    return true;
-  }
+  // The phase of the oldest entry.
+  unsigned phase() const { return consumer_.phase(); }
+  // REQUIRES: Peek() is not null.
+  void Pop() { consumer_.Pop(); }
+  // Asks for an event with the next entry.
+  void Arm() { armed_ = true; }
 
  private:
-  std::vector<DeviceCompletion> entries_;
-  std::size_t first_ = 0;
-  std::size_t size_ = 0;
+  static constexpr std::size_t kEntryBytes = 32;
+
+  void* Slot(std::uint32_t slot) { return entries_.data() + slot * (kEntryBytes / 8); }
+  const void* Slot(std::uint32_t slot) const { return entries_.data() + slot * (kEntryBytes / 8); }
+
+  const std::uint16_t number_;
+  fabric::efa_queue::CompletionProducer producer_;
+  fabric::efa_queue::CompletionConsumer consumer_;
+  std::vector<std::uint64_t> entries_;
   std::uint64_t lost_ = 0;
+  bool armed_ = false;
+  bool event_ = false;
 };
+
+DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
+  using fabric::OperationKind;
+  if (producer_.full(consumer_.consumed())) {
+    ++lost_;
+    return false;
+  }
+  fabric::efa_queue::Completion entry;
+  const bool write =
+      completion.kind == OperationKind::kWrite || completion.kind == OperationKind::kRemoteWrite;
+  const bool received =
+      completion.kind == OperationKind::kReceive || completion.kind == OperationKind::kRemoteWrite;
+  entry.request_id = completion.request_id;
+  entry.queue_pair = completion.queue_pair;
+  entry.status = static_cast<fabric::efa_queue::CompletionStatus>(completion.status);
+  entry.queue =
+      received ? fabric::efa_queue::QueueType::kReceive : fabric::efa_queue::QueueType::kSend;
+  entry.operation = write                                     ? fabric::efa_queue::Operation::kWrite
+                    : completion.kind == OperationKind::kRead ? fabric::efa_queue::Operation::kRead
+                                                              : fabric::efa_queue::Operation::kSend;
+  entry.has_immediate = completion.has_immediate;
+  entry.unsolicited = completion.unsolicited;
+  entry.address_handle = completion.address_handle;
+  entry.source_queue_pair = completion.source_queue_pair;
+  entry.immediate = completion.immediate;
+  entry.length = completion.length_bytes;
+  fabric::efa_queue::EncodeCompletion(entry, fabric::efa_queue::CqeSize::k32, producer_.phase(),
+                                      Slot(producer_.slot()));
+  producer_.Push();
+  if (armed_) {
+    armed_ = false;
+    event_ = true;
+  }
+  return true;
+}
 
 }  // namespace sim
 

@@ -32,6 +32,8 @@ struct Event {
 class Actor {
  public:
   virtual ~Actor() = default;
+  // Which one it is, the same in every run with the same seed.
+  virtual std::uint32_t index() const = 0;
   virtual void OnEvent(const Event& event) = 0;
 };
 

@@ -7,8 +7,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/memory.h"
+#include "sim/profile.h"
+#include "sim/random.h"
 
 namespace sim {
 
@@ -25,10 +28,14 @@ class MemoryTable {
     std::uint32_t remote;
   };
 
-  // `most` regions at the same time, at most 2^18.
-  explicit MemoryTable(std::uint64_t most) : most_(most), regions_(1) {}
+  // `keys` decides where the generations begin, so that the keys of two NICs, or of two ends of a
+  // mix-up, differ.
+  MemoryTable(const DeviceAttributes& device, const RandomStream& keys)
+      : device_(device), keys_(keys), regions_(1) {}
 
-  // kResourceExhausted: the table is full.
+  // kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
+  // pages: in one region, in one that peers may write, or in all together. kInvalidArgument: the
+  // range wraps around the address space.
   absl::StatusOr<Keys> Register(ProtectionDomain domain, std::byte* data, std::size_t length_bytes,
                                 fabric::Access access);
 
@@ -38,9 +45,21 @@ class MemoryTable {
   // True when [address, address + length) lies within the live region of this key and domain, with
   // these rights. Safe for any input: addresses and keys come from peers.
   bool AllowsLocal(ProtectionDomain domain, std::uint32_t local_key, std::uint64_t address,
-                   std::uint64_t length_bytes, fabric::Access wanted) const;
+                   std::uint64_t length_bytes, fabric::Access wanted) const {
+    const std::uint32_t slot = local_key & kSlotMask;
+    if (slot >= regions_.size()) return false;
+    const Region& region = regions_[slot];
+    return LocalKey(slot, region.local_generation) == local_key &&
+           region.Allows(domain, address, length_bytes, wanted);
+  }
   bool AllowsRemote(ProtectionDomain domain, std::uint32_t remote_key, std::uint64_t address,
-                    std::uint64_t length_bytes, fabric::Access wanted) const;
+                    std::uint64_t length_bytes, fabric::Access wanted) const {
+    const std::uint32_t slot = remote_key & kSlotMask;
+    if (slot >= regions_.size()) return false;
+    const Region& region = regions_[slot];
+    return RemoteKey(slot, region.remote_generation) == remote_key &&
+           region.Allows(domain, address, length_bytes, wanted);
+  }
 
   std::size_t live() const { return live_; }
 
@@ -48,17 +67,39 @@ class MemoryTable {
   struct Region {
     std::uint64_t address = 0;
     std::uint64_t length_bytes = 0;
-    std::uint32_t generation = 0;
+    std::uint32_t local_generation = 0;
+    std::uint32_t remote_generation = 0;
     ProtectionDomain domain = 0;
     fabric::Access access = fabric::Access::kNone;
     bool live = false;
+
+    bool Allows(ProtectionDomain asking, std::uint64_t begin, std::uint64_t length,
+                fabric::Access wanted) const {
+      const std::uint64_t offset =
+          begin - address;  // huge if begin comes before: no sum wraps around
+      return live && domain == asking && fabric::Allows(access, wanted) && offset <= length_bytes &&
+             length <= length_bytes - offset;
+    }
   };
 
-  const Region* Find(std::uint32_t slot) const;
-  static bool Allows(const Region* region, ProtectionDomain domain, std::uint64_t address,
-                     std::uint64_t length_bytes, fabric::Access wanted);
+  static constexpr unsigned kSlotBits = 18;
+  static constexpr std::uint32_t kSlotMask = (1u << kSlotBits) - 1;
+  static constexpr std::uint32_t kLocalGenerations = 1u << 6;
+  static constexpr std::uint32_t kRemoteGenerations = 1u << 14;
 
-  std::uint64_t most_;
+  static std::uint32_t LocalKey(std::uint32_t slot, std::uint32_t generation) {
+    return (generation % kLocalGenerations) << kSlotBits | slot;
+  }
+  static std::uint32_t RemoteKey(std::uint32_t slot, std::uint32_t generation) {
+    return (generation % kRemoteGenerations) << kSlotBits | slot;
+  }
+  std::uint64_t PagesOf(std::uint64_t address, std::uint64_t length_bytes) const;
+  absl::Status Check(std::uint64_t address, std::uint64_t length_bytes,
+                     fabric::Access access) const;
+
+  const DeviceAttributes& device_;
+  RandomStream keys_;
+  std::uint64_t pages_ = 0;  // of all live regions
   std::size_t live_ = 0;
   std::vector<Region> regions_;  // slot 0 is never used, so that a key of 0 is never valid
   std::vector<std::uint32_t> free_slots_;

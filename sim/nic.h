@@ -1,13 +1,16 @@
-// A simulated EFA device: it serves work requests, sends packets, and places what arrives.
+// A simulated EFA device: it fetches work requests, sends packets, and places what arrives.
 //
 // What it promises, and nothing more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
-//   1. Every accepted work request ends in exactly one completion, unless its queue pair is
-//   destroyed first.
-//   2. Work requests, and the packets of one, are placed in any order.
+//   1. Every work request ends in exactly one completion entry, unless its queue pair is destroyed
+//   first.
+//   2. Work requests, the packets of one, and the pieces of a packet are placed in any order.
 //   3. The immediate of a write appears only after every byte of that write was placed.
-//   4. Nothing is placed after the completion of its work request.
+//   4. The same packet may be placed twice before the completion; nothing is placed after it.
 //   5. Rights and bounds are checked when bytes are placed, packet by packet.
 //   6. A failure affects only its own work request.
+//
+// The functions are in five files: nic.cc (what the driver asks for), requester.cc (our own work
+// requests), responder.cc (what peers send us), placement.cc (how bytes reach memory), live.cc.
 
 #ifndef SIM_NIC_H_
 #define SIM_NIC_H_
@@ -16,79 +19,100 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <set>
 #include <span>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sim/address_handles.h"
+#include "sim/completion_ring.h"
+#include "sim/device_counters.h"
 #include "sim/efa_address.h"
+#include "sim/efa_status.h"
 #include "sim/event_queue.h"
 #include "sim/memory_table.h"
-#include "sim/operation_table.h"
+#include "sim/operation.h"
 #include "sim/profile.h"
 #include "sim/queue_pair.h"
 #include "sim/random.h"
+#include "sim/wire.h"
 
 namespace sim {
 
 class World;
 
-// EFA's completion statuses (ofiwg/libfabric prov/efa/src/efa_errno.h) that the device produces by
-// itself.
-enum class EfaStatus : std::uint8_t {
-  kOk = 0,
-  kLocalInvalidLkey = 5,
-  kLocalBadLength = 6,
-  kRemoteBadAddress = 7,
-  kRemoteBadQueuePair = 9,
-  kRemoteNotReady = 10,
-  kRemoteBadLength = 11,
-  kLocalUnresponsivePeer = 13,
-  kRemoteUnknownPeer = 14,
-  kLocalUnreachablePeer = 15,
-};
-
 // Not thread-safe: belongs to its world. Lives as long as the world.
 class Nic final : public Actor {
  public:
-  // `identity` is unique in the world and decides the GID.
-  Nic(World& world, std::uint64_t identity, const Profile& profile);
+  // `index` counts the NICs of the world; `identity` decides the GID.
+  Nic(World& world, std::uint32_t index, std::uint64_t identity, const Profile& profile);
 
+  std::uint32_t index() const override { return index_; }
   const Gid& gid() const { return gid_; }
+  const Profile& profile() const { return profile_; }
+  const DeviceCounters& counters() const { return counters_; }
 
+  // --- What can happen to a machine ---
   // A dead NIC sends and receives nothing: its peers see silence.
   bool alive() const { return alive_; }
   void Kill();
+  // What waits here for a receive, sent by `peer`, hears no more of us.
+  void Silence(const Nic& peer);
+  // The device restarts: its queue pairs are in error for good, their work is flushed, and peers
+  // that had work under way with it are told (status 8).
+  void Reset();
+  // A broken device: it answers every request with a number that means nothing (status 12 at its
+  // peers).
+  void set_answers_nonsense(bool nonsense) { answers_nonsense_ = nonsense; }
 
-  // --- Control path ---
-  ProtectionDomain AllocateDomain() { return next_domain_++; }
+  // --- Control path: the commands of a driver ---
+  // kResourceExhausted: the device has no protection domain left.
+  absl::StatusOr<ProtectionDomain> AllocateDomain();
+  void FreeDomain(ProtectionDomain domain);
   MemoryTable& memory() { return memory_; }
-
-  // Null when the device has no queue pair left.
-  QueuePair* CreateQueuePair(ProtectionDomain domain, std::shared_ptr<CompletionRing> send_ring,
-                             std::shared_ptr<CompletionRing> receive_ring);
+  // kResourceExhausted: as MemoryTable::Register, or an address handle too many.
+  absl::StatusOr<std::uint16_t> CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
+  // Work that uses the handle ends: what is under way with kFlushed, what was not fetched with
+  // kLocalInvalidAddressHandle.
+  void DestroyAddressHandle(std::uint16_t number);
+  // kResourceExhausted: the device has no completion queue left. `depth` is a power of two.
+  absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth);
+  // kResourceExhausted: the device has no queue pair left. In state RTS at once.
+  absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
 
-  // Address handles, counted per domain: remote access to a domain works only for peers that it has
-  // one for.
-  void CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
-  void DestroyAddressHandle(ProtectionDomain domain, const Gid& peer);
+  // --- Data path: what writing a doorbell means. `counter` is the running number of posted
+  // entries. ---
+  void RingSend(QueuePair& queue_pair, std::uint32_t counter);
+  void RingReceive(QueuePair& queue_pair, std::uint32_t counter);
 
-  // --- Data path: what ringing the doorbell means ---
-  void Send(const QueuePair& queue_pair, std::span<const SendWork> work);
-  void Receive(QueuePair& queue_pair, std::span<const ReceiveWork> work);
+  // Live mode: serves every work request that was rung for, until none is left or it waits for its
+  // peer.
+  void Progress();
 
   void OnEvent(const Event& event) override;
 
  private:
   enum EventKind : std::uint32_t {
-    kTransmit,  // the link is free
-    kArrive,    // a packet of a peer's operation is here; a: packet number, b: operation
-    kReadData,  // a packet of the answer to our read is here; a: packet number, b: operation
-    kAnswer,    // the operation of ours has ended; b: operation
-    kTimeOut,   // nobody answered; b: operation
-    kRnrRetry,  // a send tries again to find a receive; b: operation
+    kTransmit,   // the link is free
+    kArrive,     // a packet of a peer's operation is here; a: packet number and flags, b: operation
+    kReadData,   // a packet of the answer to our read is here; likewise
+    kPlaceRest,  // the other piece of a packet's bytes; likewise
+    kAnswer,     // the operation of ours has ended; b: operation
+    kTimeOut,    // nobody answered; b: operation
+    kLand,       // the other piece of a message; b: landing
+    kRnrRetry,   // a send tries again to find a receive; a: as kArrive, b: operation
   };
+  // In an event's `a`, beside the packet number: a second copy of a packet; the second piece
+  // belongs to read data.
+  static constexpr std::uint32_t kSecondCopy = 1u << 31;
+  static constexpr std::uint32_t kOfRead = 1u << 30;
+  static constexpr std::uint32_t kOfMessage = 1u << 29;
+  static constexpr std::uint32_t kPacketMask = kOfMessage - 1;
+
+  // Work requests that live mode serves together, in random order.
+  static constexpr std::uint32_t kLiveWindow = 16;
 
   // What the link has to carry: an operation's own packets, or a read's data back to its initiator.
   struct Job {
@@ -96,59 +120,125 @@ class Nic final : public Actor {
     bool response;
   };
 
-  // A range of an operation's bytes, the payload of one packet.
-  struct Range {
-    std::uint64_t offset;
-    std::uint64_t length;
-  };
   Range RangeOf(const Operation& operation, std::uint32_t packet) const;
+  QueuePair* FindQueuePair(std::uint16_t number) const {
+    return number < queue_pairs_.size() ? queue_pairs_[number].get() : nullptr;
+  }
+  QueuePair* FindQueuePair(std::uint16_t number, std::uint32_t qkey) const {
+    QueuePair* queue_pair = FindQueuePair(number);
+    return queue_pair != nullptr && queue_pair->qkey == qkey ? queue_pair : nullptr;
+  }
+  void Report(CompletionRing& ring, const DeviceCompletion& completion);
+  static void Count(QueuePair& queue_pair, CounterKind kind, bool failed) {
+    CounterCore* counter = queue_pair.counters[static_cast<std::size_t>(kind)].get();
+    if (counter != nullptr) ++(failed ? counter->errors : counter->value);
+  }
 
-  // Initiator: from the doorbell to the link.
-  Operation& StartOperation(const QueuePair& queue_pair, const SendWork& work);
-  EfaStatus CheckLocally(const Operation& operation) const;
+  // --- requester.cc ---
+  void FetchWork();
+  // Decodes a work request that was rung for; false when it was malformed and has ended.
+  bool FetchOne(QueuePair& queue_pair, std::uint32_t ahead, Operation& operation);
+  void Identify(const QueuePair& queue_pair, Operation& operation) const;
+  void Refuse(QueuePair& queue_pair, const Operation& operation, EfaStatus status);
+  EfaStatus CheckLocally(Operation& operation);
+  bool LocalIsValid(const Operation& operation, Range range) const;
+  void CountWork(const Operation& operation, bool failed);
   void Enqueue(Job job);
   void ScheduleTransmit();
   void Transmit();
-  // Sends one packet of a job; true when it was the last one.
   bool TransmitOne(Operation& operation, bool response);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, std::uint64_t bytes);
-  coro::Time OccupyLink(std::uint64_t bytes);
-
-  // Target: what a packet does when it is here.
-  void Arrive(Operation& operation, std::uint32_t packet);
-  void ArriveSend(Operation& operation, QueuePair& target);
-  void ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t packet);
-  void NoReceive(Operation& operation, QueuePair& target);
-  bool MayAccessRemotely(const Operation& operation, const QueuePair& target, Range range) const;
-
-  // Initiator: how an operation ends.
-  void ArriveReadData(Operation& operation, std::uint32_t packet);
-  void Finish(Operation& operation, EfaStatus status);
+  coro::Time OccupyLink(std::uint64_t bytes, coro::Duration extra);
+  coro::Duration QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const;
+  void ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy);
   void FinishLocally(Operation& operation, EfaStatus status);
   void Answer(Operation& operation);
+  void Complete(const Operation& operation);
   void StartTimeout(Operation& operation);
   void TimeOut(Operation& operation);
+  void HearFrom(const Nic& peer) {
+    if (heard_from_.size() <= peer.index()) heard_from_.resize(peer.index() + 1u);
+    heard_from_[peer.index()] = 1;
+  }
+  bool HasHeardFrom(const Operation& operation) const;
 
-  QueuePair* FindQueuePair(std::uint16_t number, std::uint32_t qkey);
-  bool SourceIsValid(const Operation& operation, Range range) const;
-  void Report(CompletionRing& ring, const DeviceCompletion& completion);
+  // --- live.cc ---
+  void ServeInAnyOrder(QueuePair& queue_pair, std::uint32_t count);
+  void Serve(QueuePair& queue_pair, std::uint32_t ahead);
+  Operation& Parked(Operation& operation);
+  bool WriteNow(QueuePair& queue_pair, std::uint32_t ahead);
+  QueuePair* FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey,
+                          bool has_immediate) const;
+  void PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length);
+  void Execute(Operation& operation);
+  void ArriveNow(Operation& operation);
+
+  // --- responder.cc: functions of the target ---
+  void Arrive(Operation& operation, std::uint32_t packet, bool second_copy);
+  EfaStatus CheckTarget(const Operation& operation, const QueuePair* target);
+  void ArriveSend(Operation& operation, QueuePair& target);
+  void ArriveDatagram(Operation& operation, QueuePair& target);
+  void ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t packet, bool second_copy);
+  void Written(Operation& operation, QueuePair& target);
+  void Announce(Operation& operation, QueuePair& target);
+  void NoReceive(Operation& arrived, QueuePair& target);
+  void RetryReceive(Operation& operation);
+  bool TakeReceive(QueuePair& target, ReceiveWork& receive);
+  void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
+  bool RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const;
+  bool ReceiveIsValid(const QueuePair& target, const ReceiveWork& receive) const;
+  DeviceCompletion FromPeer(const Operation& operation, const QueuePair& target) const;
+  // The target's answer goes back to the initiator.
+  void Finish(Operation& operation, EfaStatus status);
+
+  // --- placement.cc ---
+  // A message that has taken a receive, and of which the first bytes are still to come.
+  struct Landing {
+    std::uint16_t queue_pair = 0;
+    std::uint32_t qkey = 0;
+    ReceiveWork receive;
+    std::uint64_t prefix = 0;
+    OperationId operation;
+    DeviceCompletion completion;
+    std::vector<std::byte> rest;
+  };
+  bool DrawSplit(const Operation& operation, std::uint32_t flags, coro::Duration& later) const;
+  Range FirstOf(const Operation& operation, Range range, bool of_read) const;
+  // Decides whether a packet is placed in two steps; narrows `range` to the first one.
+  bool Split(Operation& operation, Range& range, std::uint32_t flags);
+  void PlaceRest(Operation& operation, std::uint32_t flags);
+  void Deliver(Operation& operation, QueuePair& target, const ReceiveWork& receive,
+               std::uint64_t prefix);
+  static void PlaceMessage(const Operation& operation, const Landing& landing, Range range);
+  void Land(std::uint64_t number);
+  void Landed(const Landing& landing, Operation& operation);
+  void Received(QueuePair& target, const Landing& landing);
 
   World& world_;
   const Profile& profile_;
+  const std::uint32_t index_;
   Gid gid_{};
   bool alive_ = true;
+  bool answers_nonsense_ = false;
   RandomStream qkeys_;
   RandomStream engine_;
+  DeviceCounters counters_;
 
-  ProtectionDomain next_domain_ = 1;
+  std::vector<bool> domains_;  // index = number; true: allocated
   MemoryTable memory_;
-  std::map<std::pair<ProtectionDomain, Gid>, int> address_handles_;
+  AddressHandles address_handles_;
+  std::vector<std::weak_ptr<CompletionRing>> completion_rings_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;  // index = number
-  std::set<Gid> heard_from_;                             // peers that sent us something, ever
+  std::vector<std::uint8_t> heard_from_;  // index of a peer's NIC: it sent us something, ever
 
-  std::vector<Job> jobs_;  // in order of arrival; the engine serves the first few at random
+  std::vector<QueuePair*> unfetched_;  // queue pairs with work that was rung for and not fetched
+  std::vector<Job> jobs_;       // in order of arrival; the engine serves the first few at random
+  std::uint32_t requests_ = 0;  // jobs of our own
+  std::map<std::uint64_t, Landing> landings_;
+  std::uint64_t next_landing_ = 0;
   bool transmit_scheduled_ = false;
-  std::uint64_t link_free_ps_ = 0;  // picoseconds since the start of time
+  std::uint64_t link_free_ps_ = 0;     // picoseconds since the start of time
+  std::uint64_t ingress_free_ps_ = 0;  // the same for what peers send us
 };
 
 }  // namespace sim

@@ -20,6 +20,9 @@ enum class Subsystem : std::uint32_t {
   kEngine = 2,       // which work request a NIC serves next
   kWire = 3,         // delays of packets
   kDriver = 4,       // choices of the host driver
+  kPath = 5,         // the constant delay of a path between two NICs
+  kKeys = 7,         // where the generations of memory keys begin
+  kPlacement = 6,    // the order in which the bytes of a packet reach memory
 };
 
 // Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of

@@ -1,52 +1,84 @@
 #include "sim/sim_endpoint.h"
 
+#include <algorithm>
+#include <cstring>
 #include <utility>
 
+#include "sim/efa_status.h"
+
 namespace sim {
+namespace {
+
+namespace efa = fabric::efa_queue;
 
 using fabric::ErrorCode;
+using fabric::LocalBuffer;
 using fabric::OperationKind;
 using fabric::PostResult;
 
-RequestSlots::RequestSlots(std::size_t depth) : contexts_(depth) {
-  for (std::size_t i = depth; i > 0; --i) free_.push_back(static_cast<std::uint16_t>(i - 1));
+efa::BufferDescriptor ToDescriptor(const LocalBuffer& buffer) {
+  return {.length = static_cast<std::uint32_t>(buffer.length_bytes),
+          .lkey = static_cast<std::uint32_t>(buffer.local_key),
+          .address = reinterpret_cast<std::uint64_t>(buffer.data)};
 }
 
-std::uint16_t RequestSlots::Take(std::optional<fabric::Context> context) {
-  const std::uint16_t slot = free_.back();
-  free_.pop_back();
-  contexts_[slot] = context;
-  return slot;
+// Whether a work request can name the buffer at all; rights and bounds are the device's to check.
+ErrorCode CheckSegment(const LocalBuffer& buffer) {
+  if (buffer.length_bytes > UINT32_MAX) return ErrorCode::kMessageTooLong;
+  return buffer.local_key <= efa::kLocalKeyMask ? ErrorCode::kOk : ErrorCode::kLocalAccess;
 }
 
-std::optional<fabric::Context> RequestSlots::Release(std::uint16_t request_id) {
-  free_.push_back(request_id);
-  return contexts_[request_id];
+// The segments of a request, as the device takes them; fills `segments` and `count`.
+template <std::size_t kMost>
+ErrorCode Collect(const LocalBuffer& first, fabric::MoreSegments more, std::size_t most,
+                  bool unregistered, efa::BufferDescriptor (&segments)[kMost],
+                  std::uint8_t& count) {
+  if (1 + more.size() > std::min(most, kMost)) return ErrorCode::kInvalidArgument;
+  for (std::size_t i = 0; i <= more.size(); ++i) {
+    LocalBuffer buffer = i == 0 ? first : more[i - 1];
+    if (unregistered) buffer.local_key = 0;
+    if (const ErrorCode error = CheckSegment(buffer); error != ErrorCode::kOk) return error;
+    segments[i] = ToDescriptor(buffer);
+  }
+  count = static_cast<std::uint8_t>(1 + more.size());
+  return ErrorCode::kOk;
 }
+
+// A key that does not fit the device's 32 bits opens nothing: key 0 never does.
+std::uint32_t RemoteKey(std::uint64_t key) {
+  return key > UINT32_MAX ? 0 : static_cast<std::uint32_t>(key);
+}
+
+}  // namespace
 
 SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
                          std::shared_ptr<QueueCore> receive_queue,
-                         std::shared_ptr<VectorCore> peers, QueuePair& queue_pair)
+                         std::shared_ptr<VectorCore> peers, QueuePair& queue_pair,
+                         const fabric::Limits& limits)
     : send_queue_(std::move(send_queue)),
       receive_queue_(std::move(receive_queue)),
       peers_(std::move(peers)),
-      domain_(peers_->domain),
+      domain_(peers_->domain()),
       queue_pair_(&queue_pair),
+      limits_(limits),
+      datagram_(queue_pair.type == QueuePairType::kUd),
+      remote_access_(!datagram_ && limits.max_rma_bytes > 0),
       address_(EfaAddress{domain_->nic.gid(), queue_pair.number, queue_pair.qkey}.Encode()),
-      limits_(domain_->info.limits),
-      sends_(domain_->info.limits.send_queue_depth),
-      receives_(domain_->info.limits.receive_queue_depth) {
+      send_producer_(queue_pair.send.entries(), queue_pair.send.max_batch()),
+      receive_producer_(queue_pair.receive.descriptors(), queue_pair.receive.descriptors()),
+      sends_(limits_.send_queue_depth),
+      receives_(limits_.receive_queue_depth) {
   for (QueueCore* queue : {send_queue_.get(), receive_queue_.get()}) {
     if (queue->endpoints.size() <= queue_pair.number)
-      queue->endpoints.resize(queue_pair.number + 1);
+      queue->endpoints.resize(queue_pair.number + 1u);
     queue->endpoints[queue_pair.number] = this;
   }
 }
 
 absl::Status SimEndpoint::Close() {
   if (queue_pair_ == nullptr) return absl::OkStatus();
-  send_queue_->endpoints[queue_pair_->number] = nullptr;
-  receive_queue_->endpoints[queue_pair_->number] = nullptr;
+  send_queue_->Forget(queue_pair_->number);
+  if (receive_queue_ != send_queue_) receive_queue_->Forget(queue_pair_->number);
   domain_->nic.DestroyQueuePair(*queue_pair_);
   queue_pair_ = nullptr;
   send_queue_.reset();
@@ -56,88 +88,215 @@ absl::Status SimEndpoint::Close() {
   return absl::OkStatus();
 }
 
-ErrorCode SimEndpoint::Prepare(fabric::Peer peer, std::optional<fabric::Context> context,
-                               SendWork& work) {
-  const EfaAddress* destination = peers_->Find(peer);
-  if (destination == nullptr) return ErrorCode::kUnknownPeer;
-  if (sends_.full()) return ErrorCode::kAgain;
-  work.destination = *destination;
-  work.request_id = sends_.Take(context);
+void* SimEndpoint::QueryPower(const fabric::PowerId& power) {
+  return &power == &QueueAccess::kPower && queue_pair_ != nullptr ? static_cast<QueueAccess*>(this)
+                                                                  : nullptr;
+}
+
+std::uint16_t SimEndpoint::AddressHandleOf(fabric::Peer peer) {
+  const VectorCore::Entry* entry = peers_->Find(peer);
+  return entry == nullptr ? AddressHandles::kUnknown : entry->handle;
+}
+
+// ---- Posting ----
+
+ErrorCode SimEndpoint::Address(fabric::Peer peer, efa::SendWork& work) const {
+  const VectorCore::Entry* entry = peers_->Find(peer);
+  if (entry == nullptr) return ErrorCode::kUnknownPeer;
+  work.address_handle = entry->handle;
+  work.destination_queue_pair = entry->address.queue_pair;
+  work.qkey = entry->address.qkey;
   return ErrorCode::kOk;
 }
 
-template <typename Request, typename Convert>
-PostResult SimEndpoint::PostWork(std::span<const Request> requests, Convert convert) {
-  PostResult result;
-  if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
-  batch_.clear();
-  for (const Request& request : requests) {
-    SendWork work = convert(request);
-    result.error = Prepare(request.peer, request.context, work);
-    if (result.error != ErrorCode::kOk) break;
-    batch_.push_back(work);
+void SimEndpoint::Inline(std::span<const efa::BufferDescriptor> segments, efa::SendWork& work) {
+  work.is_inline = true;
+  work.segment_count = 0;
+  work.inline_bytes = 0;
+  work.inline_data = reinterpret_cast<const std::uint8_t*>(segments[0].address);
+  if (segments.size() > 1) work.inline_data = gathered_.data();
+  for (const efa::BufferDescriptor& segment : segments) {
+    if (segments.size() > 1 && segment.length > 0) {
+      std::memcpy(gathered_.data() + work.inline_bytes, PointerTo(segment.address), segment.length);
+    }
+    work.inline_bytes = static_cast<std::uint16_t>(work.inline_bytes + segment.length);
   }
-  result.accepted = batch_.size();
-  const Profile& profile = domain_->world.profile();
-  if (!batch_.empty()) domain_->nic.Send(*queue_pair_, batch_);
-  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * batch_.size());
+}
+
+ErrorCode SimEndpoint::FillSend(const fabric::SendRequest& request, efa::SendWork& work) {
+  if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
+  ErrorCode error = Collect(request.buffer, request.more, limits_.send_segments, request.inject,
+                            work.segments, work.segment_count);
+  if (error != ErrorCode::kOk) return error;
+  if (datagram_) {  // the prefix is the provider's own
+    if (work.segments[0].length < kDatagramPrefixBytes) return ErrorCode::kInvalidArgument;
+    work.segments[0].length -= static_cast<std::uint32_t>(kDatagramPrefixBytes);
+    work.segments[0].address += kDatagramPrefixBytes;
+  }
+  std::uint64_t bytes = 0;
+  for (std::uint8_t i = 0; i < work.segment_count; ++i) bytes += work.segments[i].length;
+  if (request.inject && bytes > limits_.inject_bytes) return ErrorCode::kMessageTooLong;
+  if (request.immediate.has_value()) {
+    work.has_immediate = true;
+    work.immediate = *request.immediate;
+  }
+  // Small messages travel inside their work request, asked for or not.
+  if (bytes <= limits_.inject_bytes) Inline({work.segments, work.segment_count}, work);
+  return ErrorCode::kOk;
+}
+
+ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request, efa::SendWork& work) const {
+  if (!remote_access_) return ErrorCode::kUnsupported;
+  if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
+  const LocalBuffer& source = request.source;
+  if (source.length_bytes > UINT32_MAX) return ErrorCode::kMessageTooLong;
+  work.operation = efa::Operation::kWrite;
+  work.remote = {.length = static_cast<std::uint32_t>(source.length_bytes),
+                 .rkey = RemoteKey(request.target.key),
+                 .address = request.target.address};
+  if (request.immediate.has_value()) {
+    work.has_immediate = true;
+    work.immediate = *request.immediate;
+  }
+  if (request.inject) {
+    // Only wide work requests carry the bytes of a write, not even none of them.
+    const bool fits = source.length_bytes <= limits_.inject_rma_bytes;
+    if (limits_.inject_rma_bytes == 0 || !fits) return ErrorCode::kMessageTooLong;
+    work.is_inline = true;
+    work.inline_bytes = static_cast<std::uint16_t>(source.length_bytes);
+    work.inline_data = reinterpret_cast<const std::uint8_t*>(source.data);
+    return ErrorCode::kOk;
+  }
+  work.segment_count = 1;
+  work.segments[0] = ToDescriptor(source);
+  return CheckSegment(source);
+}
+
+ErrorCode SimEndpoint::FillRead(const fabric::ReadRequest& request, efa::SendWork& work) const {
+  if (!remote_access_) return ErrorCode::kUnsupported;
+  if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
+  const LocalBuffer& target = request.target;
+  work.operation = efa::Operation::kRead;
+  work.remote = {.length = static_cast<std::uint32_t>(target.length_bytes),
+                 .rkey = RemoteKey(request.source.key),
+                 .address = request.source.address};
+  work.segment_count = 1;
+  work.segments[0] = ToDescriptor(target);
+  return CheckSegment(target);
+}
+
+template <typename Request, typename Fill>
+PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
+  if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
+  PostResult result;
+  SendQueue& ring = queue_pair_->send;
+  efa::SendWork& work = work_;
+  for (const Request& request : requests) {
+    work.operation = efa::Operation::kSend;
+    work.has_immediate = work.is_inline = false;
+    result.error = fill(request, work);
+    if (result.error == ErrorCode::kOk && (sends_.full() || send_producer_.full())) {
+      result.error = ErrorCode::kAgain;
+    }
+    if (result.error != ErrorCode::kOk) break;
+    if (send_producer_.room() == 0) RingSend();  // a batch is all that the device takes at once
+    work.request_id = sends_.Take(request.context, kind);
+    efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
+    send_producer_.Post();
+    ++result.accepted;
+  }
+  if (send_producer_.unannounced() > 0) RingSend();
+  domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
   return result;
 }
 
+void SimEndpoint::RingSend() {
+  domain_->world.Charge(domain_->nic.profile().doorbell_cost);
+  domain_->nic.RingSend(*queue_pair_, send_producer_.Ring());
+}
+
 PostResult SimEndpoint::Send(std::span<const fabric::SendRequest> requests) {
-  return PostWork(requests, [](const fabric::SendRequest& request) {
-    return SendWork{
-        .kind = OperationKind::kSend, .local = request.buffer, .immediate = request.immediate};
+  return PostWork(requests, OperationKind::kSend, [this](const auto& request, efa::SendWork& work) {
+    return FillSend(request, work);
   });
 }
 
 PostResult SimEndpoint::Write(std::span<const fabric::WriteRequest> requests) {
-  return PostWork(requests, [](const fabric::WriteRequest& request) {
-    return SendWork{.kind = OperationKind::kWrite,
-                    .local = request.source,
-                    .remote = request.target,
-                    .immediate = request.immediate};
-  });
+  return PostWork(
+      requests, OperationKind::kWrite,
+      [this](const auto& request, efa::SendWork& work) { return FillWrite(request, work); });
 }
 
 PostResult SimEndpoint::Read(std::span<const fabric::ReadRequest> requests) {
-  return PostWork(requests, [](const fabric::ReadRequest& request) {
-    return SendWork{
-        .kind = OperationKind::kRead, .local = request.target, .remote = request.source};
+  return PostWork(requests, OperationKind::kRead, [this](const auto& request, efa::SendWork& work) {
+    return FillRead(request, work);
   });
+}
+
+ErrorCode SimEndpoint::FillReceive(const fabric::RecvRequest& request,
+                                   efa::ReceiveWork& work) const {
+  if (request.source != fabric::kNoPeer || request.multi) return ErrorCode::kUnsupported;
+  if (datagram_ && request.buffer.length_bytes < kDatagramPrefixBytes)
+    return ErrorCode::kInvalidArgument;
+  return Collect(request.buffer, request.more, limits_.receive_segments, false, work.segments,
+                 work.segment_count);
 }
 
 PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
-  receive_batch_.clear();
-  ErrorCode error = ErrorCode::kOk;
+  PostResult result;
+  ReceiveQueue& ring = queue_pair_->receive;
   for (const fabric::RecvRequest& request : requests) {
-    if (receives_.full()) {
-      error = ErrorCode::kAgain;
-      break;
-    }
-    receive_batch_.push_back({receives_.Take(request.context), request.buffer});
+    efa::ReceiveWork work;
+    result.error = FillReceive(request, work);
+    const bool full = receives_.full() || receive_producer_.free() < work.segment_count;
+    if (result.error == ErrorCode::kOk && full) result.error = ErrorCode::kAgain;
+    if (result.error != ErrorCode::kOk) break;
+    work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
+    efa::EncodeReceive(work, ring.memory(), ring.descriptors(), receive_producer_.posted());
+    receive_producer_.Post(work.segment_count);
+    ++result.accepted;
   }
-  const Profile& profile = domain_->world.profile();
-  if (!receive_batch_.empty()) domain_->nic.Receive(*queue_pair_, receive_batch_);
-  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * receive_batch_.size());
-  return {receive_batch_.size(), error};
+  const Profile& profile = domain_->nic.profile();
+  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * result.accepted);
+  if (receive_producer_.unannounced() > 0)
+    domain_->nic.RingReceive(*queue_pair_, receive_producer_.Ring());
+  return result;
 }
 
-bool SimEndpoint::Translate(const DeviceCompletion& entry, fabric::Completion& completion) {
-  const bool of_receive =
-      entry.kind == OperationKind::kReceive || entry.kind == OperationKind::kRemoteWrite;
-  completion = {};
-  if (!entry.unsolicited) {
-    completion.context = (of_receive ? receives_ : sends_).Release(entry.request_id);
+// ---- Completions ----
+
+bool SimEndpoint::Translate(const void* cqe, unsigned phase, fabric::Completion& completion) {
+  efa::Completion entry;
+  if (efa::DecodeCompletion(cqe, efa::CqeSize::k32, phase, entry) != efa::Malformed::kNone) {
+    return false;
   }
-  const bool unsignalled = !entry.unsolicited && !completion.context.has_value();
-  if (unsignalled && entry.status == 0) return false;
-  completion.kind = entry.kind;
-  completion.error = fabric::FromEfaStatus(entry.status);
-  completion.provider_error = entry.status;
+  const bool received = entry.queue == efa::QueueType::kReceive;
+  const bool write = entry.operation == efa::Operation::kWrite;
+  const RequestSlots::Request* request = nullptr;
+  if (!entry.unsolicited) {
+    request = (received ? receives_ : sends_).Release(static_cast<std::uint16_t>(entry.request_id));
+    // A send entry is one slot, whoever wrote it.
+    if (!received) send_producer_.Complete();
+    if (received && request != nullptr) receive_producer_.Complete(request->descriptors);
+  }
+  const bool signalled = request != nullptr && request->context.has_value();
+  const bool ok = entry.status == efa::CompletionStatus::kOk;
+  if (!signalled && ok && !entry.unsolicited) return false;
+  completion = {};
+  if (signalled) completion.context = request->context;
+  // The entry alone does not tell a read from a send: neither rdma-core nor libfabric looks
+  // (efa_io_defs.h).
+  completion.kind = received    ? (write ? OperationKind::kRemoteWrite : OperationKind::kReceive)
+                    : signalled ? request->kind
+                    : write     ? OperationKind::kWrite
+                                : OperationKind::kSend;
+  completion.error = fabric::FromEfaStatus(static_cast<std::uint8_t>(entry.status));
+  completion.provider_error = static_cast<std::int32_t>(entry.status);
+  if (!received) return true;
   if (entry.has_immediate) completion.immediate = entry.immediate;
-  completion.length_bytes = entry.length_bytes;
+  completion.length_bytes = entry.length;
+  completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);
   return true;
 }
 

@@ -1,47 +1,38 @@
-// The driver of one queue pair: it turns the contract's requests into the NIC's work, and what the
-// NIC reports back into completions.
+// The driver of one queue pair: it turns the contract's requests into work requests in the rings,
+// and what the NIC reports back into completions.
 
 #ifndef SIM_SIM_ENDPOINT_H_
 #define SIM_SIM_ENDPOINT_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <span>
-#include <vector>
 
 #include "absl/status/status.h"
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/ring.h"
+#include "fabric/efa_queue/wqe.h"
 #include "fabric/endpoint.h"
-#include "sim/completion_ring.h"
+#include "sim/driver_core.h"
+#include "sim/queue_access.h"
 #include "sim/queue_pair.h"
-#include "sim/sim_domain.h"
+#include "sim/request_slots.h"
 
 namespace sim {
 
-// The requests that one queue holds: request ids on one side, the program's contexts on the other.
-// A slot is free again only when the completion of its request was read from the completion queue,
-// as on EFA.
-class RequestSlots {
- public:
-  explicit RequestSlots(std::size_t depth);
-
-  bool full() const { return free_.empty(); }
-  // REQUIRES: not full.
-  std::uint16_t Take(std::optional<fabric::Context> context);
-  // Frees the slot and returns its context.
-  std::optional<fabric::Context> Release(std::uint16_t request_id);
-
- private:
-  std::vector<std::optional<fabric::Context>> contexts_;
-  std::vector<std::uint16_t> free_;
-};
-
-class SimEndpoint final : public fabric::Endpoint {
+class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
  public:
   SimEndpoint(std::shared_ptr<QueueCore> send_queue, std::shared_ptr<QueueCore> receive_queue,
-              std::shared_ptr<VectorCore> peers, QueuePair& queue_pair);
+              std::shared_ptr<VectorCore> peers, QueuePair& queue_pair,
+              const fabric::Limits& limits);
   ~SimEndpoint() override { Close().IgnoreError(); }
+
+  using fabric::Endpoint::Read;
+  using fabric::Endpoint::Recv;
+  using fabric::Endpoint::Send;
+  using fabric::Endpoint::Write;
 
   fabric::PostResult Send(std::span<const fabric::SendRequest> requests) override;
   fabric::PostResult Recv(std::span<const fabric::RecvRequest> requests) override;
@@ -50,30 +41,54 @@ class SimEndpoint final : public fabric::Endpoint {
   const fabric::Limits& limits() const override { return limits_; }
   fabric::Address address() const override { return address_; }
   absl::Status Close() override;
+  void* QueryPower(const fabric::PowerId& power) override;
 
-  // Translates an entry of this endpoint; false when there is nothing to tell the program.
-  bool Translate(const DeviceCompletion& entry, fabric::Completion& completion);
+  // Translates an entry of this endpoint in a lap with this phase; false when there is nothing to
+  // tell the program.
+  bool Translate(const void* cqe, unsigned phase, fabric::Completion& completion);
 
  private:
-  // Fills the common part of a work request and takes a slot; kOk, or why not.
-  fabric::ErrorCode Prepare(fabric::Peer peer, std::optional<fabric::Context> context,
-                            SendWork& work);
+  // Posts each request as `fill(request, work)` describes it, ringing once, or as often as the
+  // device wants.
+  template <typename Request, typename Fill>
+  fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
+                              Fill fill);
+  void RingSend();
 
-  // Posts each request as `convert` describes it, with one doorbell.
-  template <typename Request, typename Convert>
-  fabric::PostResult PostWork(std::span<const Request> requests, Convert convert);
+  // The destination; kOk or kUnknownPeer.
+  fabric::ErrorCode Address(fabric::Peer peer, fabric::efa_queue::SendWork& work) const;
+  fabric::ErrorCode FillSend(const fabric::SendRequest& request, fabric::efa_queue::SendWork& work);
+  fabric::ErrorCode FillWrite(const fabric::WriteRequest& request,
+                              fabric::efa_queue::SendWork& work) const;
+  fabric::ErrorCode FillRead(const fabric::ReadRequest& request,
+                             fabric::efa_queue::SendWork& work) const;
+  fabric::ErrorCode FillReceive(const fabric::RecvRequest& request,
+                                fabric::efa_queue::ReceiveWork& work) const;
+  // Puts a message's bytes into the work request itself.
+  void Inline(std::span<const fabric::efa_queue::BufferDescriptor> segments,
+              fabric::efa_queue::SendWork& work);
+
+  // --- QueueAccess ---
+  Nic& nic() override { return domain_->nic; }
+  QueuePair& queue_pair() override { return *queue_pair_; }
+  fabric::efa_queue::Producer& send_producer() override { return send_producer_; }
+  std::uint16_t AddressHandleOf(fabric::Peer peer) override;
 
   std::shared_ptr<QueueCore> send_queue_;
   std::shared_ptr<QueueCore> receive_queue_;
   std::shared_ptr<VectorCore> peers_;
   std::shared_ptr<DomainCore> domain_;
   QueuePair* queue_pair_;  // null after Close
-  fabric::Address address_;
-  fabric::Limits limits_;
+  const fabric::Limits limits_;
+  const bool datagram_;
+  const bool remote_access_;
+  const fabric::Address address_;
+  fabric::efa_queue::Producer send_producer_;
+  fabric::efa_queue::Producer receive_producer_;  // counts descriptors
   RequestSlots sends_;
   RequestSlots receives_;
-  std::vector<SendWork> batch_;  // work of the post under way
-  std::vector<ReceiveWork> receive_batch_;
+  fabric::efa_queue::SendWork work_;  // of the post under way: filling a used one is faster
+  std::array<std::uint8_t, kMostInlineBytes> gathered_{};  // an inline message of several segments
 };
 
 }  // namespace sim

@@ -13,7 +13,40 @@ namespace {
 
 using fabric::Capability;
 
-fabric::NicInfo InfoOf(const Profile& profile, const NicProfile& nic) {
+// As libfabric's provider works them out from the device's attributes (ofiwg/libfabric
+// prov/efa/src/efa_prov_info.c).
+fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
+  fabric::CapabilitySet set{
+      Capability::kMessages,
+      Capability::kImmediateData,
+      Capability::kRemoteErrors,
+      Capability::kClosedPeerErrors,
+      Capability::kSourceTruncation,
+      Capability::kMutualInsertion,
+      Capability::kInject,
+      Capability::kSourceAddress,
+      Capability::kSolicitedImmediate,
+      Capability::kCounters,
+      Capability::kDatagram,
+      Capability::kReadProtection,
+      Capability::kSilentWriteProtection,
+      Capability::kRevocation,
+      Capability::kFailureIsolation,
+      Capability::kCloseInFlight,
+      Capability::kLongTruncation,
+      Capability::kErrorCounts,
+  };
+  if (profile.limits.max_rma_bytes > 0) {  // both or neither
+    set.Add(Capability::kRemoteWrite);
+    set.Add(Capability::kRemoteRead);
+    set.Add(Capability::kRemoteWriteLength);
+  }
+  if (profile.device.unsolicited_write_recv) set.Add(Capability::kUnsolicitedImmediate);
+  if (profile.device.rnr_retry) set.Add(Capability::kReceiverNotReadyRetry);
+  return set;
+}
+
+fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProfile& nic) {
   fabric::NicInfo info;
   info.name = nic.name;
   info.domain = nic.name + "-rdm";
@@ -26,19 +59,11 @@ fabric::NicInfo InfoOf(const Profile& profile, const NicProfile& nic) {
   info.link_gbps = profile.link_gbps;
   info.link_state = fabric::LinkState::kUp;
   info.limits = profile.limits;
-  info.capabilities = {
-      Capability::kMessages,
-      Capability::kRemoteWrite,
-      Capability::kRemoteRead,
-      Capability::kImmediateData,
-      Capability::kUnsolicitedImmediate,
-      Capability::kRemoteErrors,
-      Capability::kClosedPeerErrors,
-      Capability::kRemoteWriteLength,
-      Capability::kSourceTruncation,
-      Capability::kMutualInsertion,
-      Capability::kVirtualTime,
-  };
+  const fabric::Limits datagrams = DatagramLimits(profile);
+  info.limits.datagram_bytes = datagrams.datagram_bytes;
+  info.limits.datagram_prefix_bytes = datagrams.datagram_prefix_bytes;
+  info.capabilities = CapabilitiesOf(profile);
+  if (!world.live()) info.capabilities.Add(Capability::kVirtualTime);
   return info;
 }
 
@@ -47,10 +72,10 @@ class SimFabric final : public fabric::Fabric {
   SimFabric(World& world, Node& node)
       : world_(world),
         node_(node),
-        description_(
-            absl::StrCat("simulated EFA (efa-direct, profile ", world.profile().name, ")")) {
-    for (const NicProfile& nic : world.profile().nics)
-      nics_.push_back(InfoOf(world.profile(), nic));
+        description_(absl::StrCat("simulated EFA (efa-direct, profile ", node.profile().name,
+                                  world.live() ? ", live)" : ")")) {
+    for (const NicProfile& nic : node.profile().nics)
+      nics_.push_back(InfoOf(world, node.profile(), nic));
   }
 
   std::string_view description() const override { return description_; }
@@ -61,7 +86,7 @@ class SimFabric final : public fabric::Fabric {
       return absl::InvalidArgumentError(
           absl::StrCat("open domain: NIC ", nic, " does not exist, there are ", nics_.size()));
     }
-    return std::make_unique<SimDomain>(world_, node_.nic(nic), nics_[nic]);
+    return SimDomain::Open(world_, node_.nic(nic), nics_[nic]);
   }
 
  private:

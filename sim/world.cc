@@ -4,27 +4,75 @@
 #include <utility>
 
 #include "coro/check.h"
+#include "sim/random.h"
 
 namespace sim {
 
-Node& World::AddNode(std::string name) {
+World::World(std::uint64_t seed, const Profile& profile, TimeMode mode)
+    : seed_(seed),
+      profile_(profile),
+      live_(mode == TimeMode::kLive),
+      start_(live_ ? steady_.Now() : kStart),
+      now_(start_),
+      wire_(seed, profile) {}
+
+Node& World::AddNode(std::string name, const Profile& profile) {
   std::vector<std::unique_ptr<Nic>> nics;
-  for (std::size_t i = 0; i < profile_.nics.size(); ++i) {
+  for (std::size_t i = 0; i < profile.nics.size(); ++i) {
     const std::uint64_t identity = nodes_.size() << 16 | i;
-    nics.push_back(std::make_unique<Nic>(*this, identity, profile_));
-    DD_CHECK(nics_.emplace(nics.back()->gid(), nics.back().get()).second, "two NICs drew one GID");
+    const auto index = static_cast<std::uint32_t>(nics_.size());
+    nics.push_back(std::make_unique<Nic>(*this, index, identity, profile));
+    nics_.push_back(nics.back().get());
+    DD_CHECK(by_gid_.emplace(nics.back()->gid(), nics.back().get()).second,
+             "two NICs drew one GID");
   }
-  nodes_.push_back(std::make_unique<Node>(std::move(name), std::move(nics)));
+  nodes_.push_back(std::make_unique<Node>(std::move(name), profile, std::move(nics)));
   return *nodes_.back();
 }
 
+void World::Block(Node& from, Node& to) {
+  for (std::size_t i = 0; i < from.nic_count(); ++i) {
+    for (std::size_t j = 0; j < to.nic_count(); ++j) {
+      wire_.Block(from.nic(i), to.nic(j));
+      to.nic(j).Silence(from.nic(i));
+      from.nic(i).Silence(to.nic(j));
+    }
+  }
+}
+
+void World::Unblock(Node& from, Node& to) {
+  for (std::size_t i = 0; i < from.nic_count(); ++i) {
+    for (std::size_t j = 0; j < to.nic_count(); ++j) wire_.Unblock(from.nic(i), to.nic(j));
+  }
+}
+
 bool World::WaitUntil(coro::Time deadline) {
+  if (live_) {
+    Progress();
+    if (std::exchange(woken_, false)) return true;
+    const coro::Time next = events_.empty() ? coro::kNever : events_.top().time;
+    return steady_.WaitUntil(std::min(deadline, next));
+  }
   // A poll that found nothing may itself have taken the time in which something happened elsewhere.
   while (!woken_ && !events_.empty() && events_.top().time <= deadline) Step();
   if (std::exchange(woken_, false)) return true;
   if (deadline == coro::kNever) return false;
   now_ = std::max(now_, deadline);
   return true;
+}
+
+void World::ServeBusy() {
+  // What they do may make others busy.
+  while (!busy_.empty()) {
+    Nic* nic = busy_.back();
+    busy_.pop_back();
+    nic->Progress();
+  }
+}
+
+void World::RunDueEvents() {
+  const coro::Time now = steady_.Now();
+  while (!events_.empty() && events_.top().time <= now) Step();
 }
 
 bool World::RunUntil(const std::function<bool()>& done, coro::Duration duration) {
@@ -42,8 +90,8 @@ bool World::RunUntil(const std::function<bool()>& done, coro::Duration duration)
 void World::RunFor(coro::Duration duration) { Advance(coro::After(now_, duration)); }
 
 Nic* World::FindNic(const Gid& gid) {
-  const auto found = nics_.find(gid);
-  return found == nics_.end() ? nullptr : found->second;
+  const auto found = by_gid_.find(gid);
+  return found == by_gid_.end() ? nullptr : found->second;
 }
 
 void World::Advance(coro::Time time) {
@@ -55,6 +103,9 @@ void World::Step() {
   const Event event = events_.Pop();
   now_ = std::max(now_, event.time);
   ++event_count_;
+  const auto time = static_cast<std::uint64_t>((event.time - start_).count());
+  digest_ = Combine(digest_ ^ time, std::uint64_t{event.actor->index()} << 32 ^ event.kind ^
+                                        event.b << 8 ^ event.a);
   event.actor->OnEvent(event);
 }
 

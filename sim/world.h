@@ -1,10 +1,15 @@
 // The simulated world: its clock, what will happen in it, and the machines that are in it.
 //
-// One thread, discrete events, virtual nanoseconds. Time passes in two ways only: a program that
-// has nothing to do waits (WaitUntil, called by its event loop) and the world runs on to the next
-// thing that happens; and the program's own work on the NIC costs time (Charge, called by the
-// backend for each post and poll). Everything random is drawn from the seed: the same seed and the
-// same program give the same events at the same times.
+// Two ways to drive it. In virtual time (the default; tests) there is one thread, discrete events
+// and virtual nanoseconds. Time passes in two ways only: a program that has nothing to do waits
+// (WaitUntil, called by its event loop) and the world runs on to the next thing that happens; and
+// the program's own work on the NIC costs time (Charge, called by the backend for each post and
+// poll). Everything random is drawn from the seed: the same seed and the same program give the same
+// events at the same times.
+//
+// In live mode the clock is the machine's, devices work while the program polls, and packets take
+// no time: for throughput. Bounds, rights, limits and errors are the same; packets and work
+// requests are still placed in any order. A live run is not deterministic.
 
 #ifndef SIM_WORLD_H_
 #define SIM_WORLD_H_
@@ -18,34 +23,19 @@
 #include <vector>
 
 #include "coro/clock.h"
+#include "coro/steady_clock.h"
 #include "coro/time.h"
 #include "sim/efa_address.h"
 #include "sim/event_queue.h"
 #include "sim/nic.h"
+#include "sim/node.h"
 #include "sim/operation_table.h"
 #include "sim/profile.h"
+#include "sim/wire.h"
 
 namespace sim {
 
-// One machine, with the NICs of its profile.
-class Node {
- public:
-  Node(std::string name, std::vector<std::unique_ptr<Nic>> nics)
-      : name_(std::move(name)), nics_(std::move(nics)) {}
-
-  const std::string& name() const { return name_; }
-  std::size_t nic_count() const { return nics_.size(); }
-  Nic& nic(std::size_t index) { return *nics_[index]; }
-
-  // The machine dies: its NICs fall silent, for good. Its program may go on calling, to no effect.
-  void Kill() {
-    for (const auto& nic : nics_) nic->Kill();
-  }
-
- private:
-  std::string name_;
-  std::vector<std::unique_ptr<Nic>> nics_;
-};
+enum class TimeMode : std::uint8_t { kVirtual, kLive };
 
 // Not thread-safe. Outlives every fabric that was opened on it.
 class World final : public coro::Clock {
@@ -54,33 +44,50 @@ class World final : public coro::Clock {
   static constexpr coro::Time kStart = coro::Time(std::chrono::seconds(1));
 
   // `profile` outlives the world.
-  World(std::uint64_t seed, const Profile& profile) : seed_(seed), profile_(profile) {}
+  World(std::uint64_t seed, const Profile& profile, TimeMode mode = TimeMode::kVirtual);
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
   std::uint64_t seed() const { return seed_; }
   const Profile& profile() const { return profile_; }
+  bool live() const { return live_; }
 
-  // Adds a machine. The world owns it.
-  Node& AddNode(std::string name);
+  // Adds a machine of the world's profile, or of another one, which outlives the world. The world
+  // owns it.
+  Node& AddNode(std::string name) { return AddNode(std::move(name), profile_); }
+  Node& AddNode(std::string name, const Profile& profile);
+
+  // Nothing passes from one machine to the other from now on, as when a security group lacks a
+  // rule; Unblock ends it.
+  void Block(Node& from, Node& to);
+  void Unblock(Node& from, Node& to);
 
   // --- coro::Clock ---
-  coro::Time Now() const override { return now_; }
+  coro::Time Now() const override { return live_ ? steady_.Now() : now_; }
   // Runs what happens, until something happened that a program can see, or `deadline`.
   bool WaitUntil(coro::Time deadline) override;
-  bool IsVirtual() const override { return true; }
+  bool IsVirtual() const override { return !live_; }
 
-  // Virtual time since the start.
-  coro::Duration Elapsed() const { return now_ - kStart; }
+  // Time since the start.
+  coro::Duration Elapsed() const { return Now() - start_; }
 
   // Runs for `duration`, or until `done` holds after some event; returns whether it holds. For
-  // tests without a loop.
+  // tests without a loop, in virtual time.
   bool RunUntil(const std::function<bool()>& done, coro::Duration duration);
   void RunFor(coro::Duration duration);
 
   // --- For the backend and the actors ---
-  // The program computes for `cost`.
-  void Charge(coro::Duration cost) { Advance(now_ + cost); }
+  // The program computes for `cost`; in live mode it does so by itself.
+  void Charge(coro::Duration cost, std::size_t times = 1) {
+    if (!live_) Advance(now_ + cost * static_cast<std::int64_t>(times));
+  }
+  // Live mode: every device does what it can do now. Called by polls.
+  void Progress() {
+    if (!busy_.empty()) ServeBusy();
+    if (!events_.empty()) RunDueEvents();
+  }
+  // Live mode: this device has work. REQUIRES: it has not been added since it was served.
+  void AddBusy(Nic& nic) { busy_.push_back(&nic); }
   void Schedule(coro::Time time, Actor* actor, std::uint32_t kind, std::uint32_t a,
                 std::uint64_t b) {
     events_.Push(time, actor, kind, a, b);
@@ -91,19 +98,26 @@ class World final : public coro::Clock {
   void WakeAt(coro::Time time) { Schedule(time, &alarm_, 0, 0, 0); }
   // Null when no machine has this GID.
   Nic* FindNic(const Gid& gid);
+  Nic& nic(std::uint32_t index) { return *nics_[index]; }
   OperationTable& operations() { return operations_; }
+  Wire& wire() { return wire_; }
 
   // Events that have happened.
   std::uint64_t event_count() const { return event_count_; }
+  // A hash of all of them, in order, with their times: equal for equal runs.
+  std::uint64_t digest() const { return digest_; }
 
  private:
   // Runs everything up to `time`, and sets the clock to it.
   void Advance(coro::Time time);
   void Step();
+  void ServeBusy();
+  void RunDueEvents();
 
   class Alarm final : public Actor {
    public:
     explicit Alarm(World& world) : world_(world) {}
+    std::uint32_t index() const override { return UINT32_MAX; }
     void OnEvent(const Event&) override { world_.Wake(); }
 
    private:
@@ -112,13 +126,20 @@ class World final : public coro::Clock {
 
   const std::uint64_t seed_;
   const Profile& profile_;
-  coro::Time now_ = kStart;
+  const bool live_;
+  coro::SteadyClock steady_;
+  const coro::Time start_;
+  coro::Time now_;
   EventQueue events_;
   Alarm alarm_{*this};
+  Wire wire_;
   OperationTable operations_;
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::map<Gid, Nic*> nics_;
+  std::vector<Nic*> nics_;  // index = Nic::index()
+  std::map<Gid, Nic*> by_gid_;
+  std::vector<Nic*> busy_;  // live mode: devices with work to do
   std::uint64_t event_count_ = 0;
+  std::uint64_t digest_ = 0;
   bool woken_ = false;
 };
 

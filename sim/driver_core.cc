@@ -1,0 +1,81 @@
+#include "sim/driver_core.h"
+
+#include <algorithm>
+
+#include "coro/status_macros.h"
+#include "sim/sim_endpoint.h"
+
+namespace sim {
+
+bool QueueCore::Next(fabric::Completion& completion) {
+  if (!kept.empty()) {
+    completion = kept.front().completion;
+    kept.pop_front();
+    return true;
+  }
+  while (const void* entry = ring->Peek()) {
+    const std::uint16_t queue_pair = fabric::efa_queue::QueuePairOf(entry);
+    SimEndpoint* endpoint = queue_pair < endpoints.size() ? endpoints[queue_pair] : nullptr;
+    const bool told = endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion);
+    ring->Pop();
+    if (told) return true;
+  }
+  return false;
+}
+
+void QueueCore::Forget(std::uint16_t queue_pair) {
+  endpoints[queue_pair] = nullptr;
+  std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
+  while (const void* entry = ring->Peek()) {
+    const std::uint16_t owner = fabric::efa_queue::QueuePairOf(entry);
+    SimEndpoint* endpoint = owner < endpoints.size() ? endpoints[owner] : nullptr;
+    fabric::Completion completion;
+    if (endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion))
+      kept.push_back({owner, completion});
+    ring->Pop();
+  }
+}
+
+VectorCore::~VectorCore() {
+  for (const Entry& entry : entries_) {
+    if (entry.live) domain_->nic.DestroyAddressHandle(entry.handle);
+  }
+}
+
+fabric::Peer VectorCore::FindSource(std::uint16_t handle, std::uint16_t queue_pair) const {
+  if (handle >= sources_.size()) return fabric::kNoPeer;
+  const std::vector<Source>& sources = sources_[handle];
+  const auto found = std::find_if(sources.rbegin(), sources.rend(), [&](const Source& source) {
+    return source.queue_pair == queue_pair;
+  });
+  return found == sources.rend() ? fabric::kNoPeer : found->peer;
+}
+
+absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
+  ASSIGN_OR_RETURN(const std::uint16_t handle,
+                   domain_->nic.CreateAddressHandle(domain_->domain, address.gid));
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  Entry& entry = entries_[slot];
+  entry = {.address = address, .handle = handle, .generation = entry.generation + 1, .live = true};
+  const auto peer = static_cast<fabric::Peer>(std::uint64_t{entry.generation} << 32 | slot);
+  if (sources_.size() <= handle) sources_.resize(handle + 1u);
+  sources_[handle].push_back({address.queue_pair, peer});
+  return peer;
+}
+
+void VectorCore::Remove(fabric::Peer peer) {
+  const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(peer));
+  Entry& entry = entries_[slot];
+  std::erase_if(sources_[entry.handle],
+                [peer](const Source& source) { return source.peer == peer; });
+  domain_->nic.DestroyAddressHandle(entry.handle);
+  entry.live = false;
+  free_slots_.push_back(slot);
+}
+
+}  // namespace sim

@@ -1,0 +1,371 @@
+// The NIC as initiator: from the doorbell to the completion of our own work requests.
+
+#include <algorithm>
+
+#include "sim/nic.h"
+#include "sim/world.h"
+
+namespace sim {
+namespace {
+
+using fabric::Access;
+using fabric::OperationKind;
+
+// What a request that carries no data occupies on the link, beside the header.
+constexpr std::uint64_t kNoPayload = 0;
+
+// From the fetch to a completion that the peer had no part in.
+constexpr coro::Duration kLocalAnswerDelay{500};
+
+Access LocalRight(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kWrite:
+      return Access::kWrite;
+    case OperationKind::kRead:
+      return Access::kRead;
+    default:
+      return Access::kSend;
+  }
+}
+
+CounterKind CounterOf(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kWrite:
+      return CounterKind::kWrites;
+    case OperationKind::kRead:
+      return CounterKind::kReads;
+    default:
+      return CounterKind::kSends;
+  }
+}
+
+std::uint64_t PicosecondsPerByte(double gbps) { return static_cast<std::uint64_t>(8000.0 / gbps); }
+
+}  // namespace
+
+// ---- Fetching ----
+
+void Nic::RingSend(QueuePair& queue_pair, std::uint32_t counter) {
+  const fabric::efa_queue::DoorbellFault fault = queue_pair.send.Ring(counter);
+  if (fault != fabric::efa_queue::DoorbellFault::kNone) {
+    ++counters_.doorbell_faults;
+    queue_pair.last_doorbell_fault = fault;
+    return;
+  }
+  if (queue_pair.waits_for_fetch) return;
+  queue_pair.waits_for_fetch = true;
+  unfetched_.push_back(&queue_pair);
+  if (world_.live()) {
+    if (unfetched_.size() == 1) world_.AddBusy(*this);  // served when somebody polls
+    return;
+  }
+  FetchWork();
+  ScheduleTransmit();
+}
+
+// Takes work in turn from every queue pair that has some, as much as the engine serves at a time.
+void Nic::FetchWork() {
+  while (requests_ < profile_.engine_window && !unfetched_.empty() && alive_) {
+    QueuePair& queue_pair = *unfetched_.front();
+    unfetched_.erase(unfetched_.begin());
+    Operation& operation = world_.operations().Start();
+    const bool fetched = FetchOne(queue_pair, 0, operation);
+    queue_pair.send.Advance(1);
+    if (!fetched) {
+      world_.operations().End(operation);
+    } else if (const EfaStatus status = CheckLocally(operation); status != EfaStatus::kOk) {
+      FinishLocally(operation, status);
+    } else {
+      ++requests_;
+      Enqueue({operation.id, false});
+    }
+    queue_pair.waits_for_fetch = queue_pair.send.unfetched() > 0;
+    if (queue_pair.waits_for_fetch) unfetched_.push_back(&queue_pair);
+  }
+}
+
+bool Nic::FetchOne(QueuePair& queue_pair, std::uint32_t ahead, Operation& operation) {
+  const FetchResult result = queue_pair.send.Fetch(ahead, operation);
+  if (queue_pair.state != QueuePairState::kReadyToSend) {
+    Refuse(queue_pair, operation, EfaStatus::kFlushed);
+    return false;
+  }
+  if (result != FetchResult::kOk) {
+    ++counters_.malformed_work;
+    Refuse(queue_pair, operation,
+           result == FetchResult::kUnknownOperation ? EfaStatus::kLocalUnsupportedOperation
+                                                    : EfaStatus::kLocalQueuePairInternal);
+    return false;
+  }
+  Identify(queue_pair, operation);
+  return true;
+}
+
+void Nic::Identify(const QueuePair& queue_pair, Operation& operation) const {
+  operation.initiator = const_cast<Nic*>(this);
+  operation.domain = queue_pair.domain;
+  operation.queue_pair = queue_pair.number;
+  operation.qkey = queue_pair.qkey;
+  operation.datagram = queue_pair.type == QueuePairType::kUd;
+  const std::uint64_t mtu = profile_.device.mtu;
+  const bool one_packet = operation.kind == OperationKind::kSend || operation.length <= mtu;
+  operation.packets =
+      one_packet ? 1 : static_cast<std::uint32_t>((operation.length + mtu - 1) / mtu);
+  operation.copies = operation.packets;
+}
+
+// A work request that never becomes an operation still has its completion. Of a malformed one
+// nobody knows the kind.
+void Nic::Refuse(QueuePair& queue_pair, const Operation& operation, EfaStatus status) {
+  CountWork(operation, true);
+  Count(queue_pair, CounterOf(operation.kind), true);
+  Report(*queue_pair.send_ring, {.request_id = operation.request_id,
+                                 .queue_pair = queue_pair.number,
+                                 .status = static_cast<std::uint8_t>(status),
+                                 .kind = operation.kind});
+}
+
+EfaStatus Nic::CheckLocally(Operation& operation) {
+  const DeviceAttributes& device = profile_.device;
+  const bool send = operation.kind == OperationKind::kSend;
+  const bool supported =
+      send || (!operation.datagram &&
+               (operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read));
+  if (!supported) return EfaStatus::kLocalUnsupportedOperation;
+  const AddressHandles::Handle* handle =
+      address_handles_.Find(operation.address_handle, operation.domain);
+  if (handle == nullptr) return EfaStatus::kLocalInvalidAddressHandle;
+  operation.peer = handle->peer != nullptr ? handle->peer : world_.FindNic(handle->gid);
+  if (operation.length > (send ? device.mtu : device.max_rdma_size))
+    return EfaStatus::kLocalBadLength;
+  return LocalIsValid(operation, {0, operation.length}) ? EfaStatus::kOk
+                                                        : EfaStatus::kLocalInvalidLkey;
+}
+
+bool Nic::LocalIsValid(const Operation& operation, Range range) const {
+  if (operation.is_inline || operation.length == 0) return true;
+  const Access right = LocalRight(operation.kind);
+  if (operation.segment_count == 1) {  // nearly always
+    const Segment& segment = operation.segments[0];
+    return memory_.AllowsLocal(operation.domain, segment.lkey, segment.address + range.offset,
+                               range.length, right);
+  }
+  bool valid = true;
+  operation.Walk(range, [&](const Segment& piece) {
+    valid = valid &&
+            memory_.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right);
+  });
+  return valid;
+}
+
+// ---- From the engine to the link ----
+
+void Nic::Enqueue(Job job) {
+  jobs_.push_back(job);
+  ScheduleTransmit();
+}
+
+void Nic::ScheduleTransmit() {
+  if (transmit_scheduled_ || jobs_.empty() || !alive_) return;
+  transmit_scheduled_ = true;
+  const coro::Time link_free{
+      coro::Duration(static_cast<std::int64_t>((link_free_ps_ + 999) / 1000))};
+  world_.Schedule(std::max(world_.Now(), link_free), this, kTransmit, 0, 0);
+}
+
+// Sends one packet of one of the first few jobs, drawn at random.
+void Nic::Transmit() {
+  transmit_scheduled_ = false;
+  while (!jobs_.empty() && alive_) {
+    const std::uint64_t window = std::min<std::uint64_t>(jobs_.size(), profile_.engine_window);
+    const auto job = jobs_.begin() + static_cast<std::ptrdiff_t>(engine_.NextBelow(window));
+    Operation* operation = world_.operations().Find(job->operation);
+    const bool gone = operation == nullptr || operation->ended;
+    const bool response = job->response;
+    if (gone || TransmitOne(*operation, response)) {
+      jobs_.erase(job);
+      if (!response) --requests_;
+    }
+    if (!gone) break;
+  }
+  FetchWork();
+  ScheduleTransmit();
+}
+
+// True when it was the last packet of the job.
+bool Nic::TransmitOne(Operation& operation, bool response) {
+  if (operation.kind == OperationKind::kRead && !response) {  // a read's request carries no data
+    SendPacket(operation, 0, false, kNoPayload);
+    return true;
+  }
+  const std::uint32_t packet = operation.next_packet++;
+  SendPacket(operation, packet, response, RangeOf(operation, packet).length);
+  return operation.next_packet == operation.packets;
+}
+
+void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
+                     std::uint64_t bytes) {
+  const bool first = packet == 0 && !response;
+  const coro::Time sent = OccupyLink(bytes, first ? profile_.issue_cost : coro::Duration::zero());
+  Nic* receiver = response ? operation.initiator : operation.peer;
+  Flight flight;
+  if (receiver != nullptr) {
+    flight = world_.wire().Send(*this, *receiver, operation.sequence,
+                                response ? PacketKind::kResponse : PacketKind::kRequest, packet);
+  }
+  const bool lost = !flight.arrives || (operation.datagram && flight.retransmissions > 0);
+  if (lost) {
+    if (operation.datagram)
+      return FinishLocally(operation, EfaStatus::kOk);  // nobody promised anything
+    return operation.initiator->StartTimeout(operation);
+  }
+  counters_.retrans_pkts += flight.retransmissions;
+  counters_.retrans_bytes += flight.retransmissions * bytes;
+  counters_.retrans_timeout_events += flight.retransmissions;
+  const coro::Time arrival = sent + profile_.dma_latency + flight.delay +
+                             QueueAt(*receiver, sent + profile_.one_way.fixed, bytes);
+  const EventKind kind = response ? kReadData : kArrive;
+  world_.Schedule(arrival, receiver, kind, packet, operation.id.Pack());
+  const bool may_repeat = operation.kind == OperationKind::kWrite || response;
+  if (flight.twice && may_repeat && bytes > 0) {
+    ++operation.copies;
+    world_.Schedule(arrival + flight.second_delay, receiver, kind, packet | kSecondCopy,
+                    operation.id.Pack());
+  }
+}
+
+// The time at which the last bit has left. `extra`: what the engine needs before the first one.
+coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Duration extra) {
+  const std::uint64_t on_link = bytes + profile_.header_bytes;
+  const auto now_ps = static_cast<std::uint64_t>(world_.Now().time_since_epoch().count()) * 1000;
+  std::uint64_t rate = PicosecondsPerByte(profile_.link_gbps);
+  if (profile_.dma_gbps > 0) rate = std::max(rate, PicosecondsPerByte(profile_.dma_gbps));
+  link_free_ps_ = std::max(link_free_ps_, now_ps) + on_link * rate +
+                  static_cast<std::uint64_t>(extra.count()) * 1000;
+  ++counters_.tx_pkts;
+  counters_.tx_bytes += on_link;
+  return coro::Time(coro::Duration(static_cast<std::int64_t>(link_free_ps_ / 1000)));
+}
+
+// How long a packet waits because others are on the receiver's link: several senders share it.
+coro::Duration Nic::QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const {
+  const std::uint64_t on_link = bytes + profile_.header_bytes;
+  const std::uint64_t takes = on_link * PicosecondsPerByte(receiver.profile_.link_gbps);
+  const auto reaches_ps = static_cast<std::uint64_t>(sent.time_since_epoch().count()) * 1000;
+  // The sender's own link has spaced the packets already: an idle receiver adds nothing.
+  const std::uint64_t begins =
+      std::max(receiver.ingress_free_ps_, reaches_ps - std::min(reaches_ps, takes));
+  receiver.ingress_free_ps_ = begins + takes;
+  ++receiver.counters_.rx_pkts;
+  receiver.counters_.rx_bytes += on_link;
+  const std::uint64_t done = receiver.ingress_free_ps_;
+  return coro::Duration(
+      static_cast<std::int64_t>(done > reaches_ps ? (done - reaches_ps) / 1000 : 0));
+}
+
+Range Nic::RangeOf(const Operation& operation, std::uint32_t packet) const {
+  if (operation.kind == OperationKind::kSend) return {0, operation.length};
+  const std::uint64_t mtu = operation.initiator->profile_.device.mtu;
+  const std::uint64_t offset = std::uint64_t{packet} * mtu;
+  return {offset, std::min<std::uint64_t>(mtu, operation.length - offset)};
+}
+
+// ---- How an operation ends ----
+
+void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy) {
+  Range range = RangeOf(operation, packet);
+  if (!LocalIsValid(operation, range))
+    return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
+  // The bytes are those that the target has now; it may have closed the region, or itself, since it
+  // sent them.
+  QueuePair* target =
+      operation.peer->FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return FinishLocally(operation, EfaStatus::kRemoteBadQueuePair);
+  if (!operation.peer->RemoteIsValid(operation, *target, range)) {
+    return FinishLocally(operation, EfaStatus::kRemoteBadAddress);
+  }
+  if (second_copy) ++counters_.placed_twice;
+  const bool rest_comes =
+      Split(operation, range, packet | kOfRead | (second_copy ? kSecondCopy : 0));
+  operation.CopyIn(range, PointerTo(operation.remote_address + range.offset));
+  if (rest_comes) return;
+  ++operation.placed;
+  if (operation.all_placed()) FinishLocally(operation, EfaStatus::kOk);
+}
+
+void Nic::FinishLocally(Operation& operation, EfaStatus status) {
+  if (operation.answered) return;
+  operation.ended = true;
+  operation.answered = true;
+  operation.status = static_cast<std::uint8_t>(status);
+  if (world_.live()) return operation.initiator->Answer(operation);
+  world_.Schedule(world_.Now() + kLocalAnswerDelay, operation.initiator, kAnswer, 0,
+                  operation.id.Pack());
+}
+
+void Nic::Answer(Operation& operation) {
+  if (!IsKnown(operation.status))
+    operation.status = static_cast<std::uint8_t>(EfaStatus::kRemoteBadStatus);
+  const bool answer = !operation.datagram && IsAnswer(static_cast<EfaStatus>(operation.status));
+  if (answer && operation.peer != nullptr) {
+    HearFrom(*operation.peer);
+  }
+  Complete(operation);
+  if (operation.in_table()) world_.operations().End(operation);
+}
+
+void Nic::Complete(const Operation& operation) {
+  QueuePair* queue_pair = FindQueuePair(operation.queue_pair, operation.qkey);
+  if (queue_pair == nullptr || !alive_) return;
+  const bool failed = operation.status != 0;
+  CountWork(operation, failed);
+  Count(*queue_pair, CounterOf(operation.kind), failed);
+  Report(*queue_pair->send_ring, {.request_id = operation.request_id,
+                                  .queue_pair = operation.queue_pair,
+                                  .status = operation.status,
+                                  .kind = operation.kind});
+}
+
+void Nic::CountWork(const Operation& operation, bool failed) {
+  switch (operation.kind) {
+    case OperationKind::kWrite:
+      ++counters_.rdma_write_wrs;
+      if (failed) ++counters_.rdma_write_wr_err;
+      if (!failed) counters_.rdma_write_bytes += operation.length;
+      break;
+    case OperationKind::kRead:
+      ++counters_.rdma_read_wrs;
+      if (failed) ++counters_.rdma_read_wr_err;
+      if (!failed) counters_.rdma_read_bytes += operation.length;
+      break;
+    default:
+      ++counters_.send_wrs;
+      if (!failed) counters_.send_bytes += operation.length;
+  }
+}
+
+// ---- Silence ----
+
+bool Nic::HasHeardFrom(const Operation& operation) const {
+  return operation.peer != nullptr && operation.peer->index() < heard_from_.size() &&
+         heard_from_[operation.peer->index()];
+}
+
+void Nic::StartTimeout(Operation& silent) {
+  if (silent.timing_out) return;
+  Operation& operation = Parked(silent);
+  operation.timing_out = true;
+  const bool heard = HasHeardFrom(operation);
+  const coro::Duration patience =
+      heard ? profile_.unresponsive_timeout : profile_.unreachable_timeout;
+  world_.Schedule(world_.Now() + patience, this, kTimeOut, 0, operation.id.Pack());
+}
+
+void Nic::TimeOut(Operation& operation) {
+  if (operation.answered) return;
+  ++counters_.unresponsive_remote_events;
+  FinishLocally(operation, HasHeardFrom(operation) ? EfaStatus::kLocalUnresponsivePeer
+                                                   : EfaStatus::kLocalUnreachablePeer);
+}
+
+}  // namespace sim

@@ -1,0 +1,243 @@
+// The NIC as target: what the packets of its peers do.
+
+#include <algorithm>
+#include <cstring>
+
+#include "sim/nic.h"
+#include "sim/world.h"
+
+namespace sim {
+namespace {
+
+using fabric::Access;
+using fabric::OperationKind;
+
+// A number that no device sends as its answer.
+constexpr std::uint8_t kNonsense = 0xee;
+
+}  // namespace
+
+void Nic::Arrive(Operation& operation, std::uint32_t packet, bool second_copy) {
+  if (packet == 0 && !second_copy) {
+    HearFrom(*operation.initiator);
+  }
+  QueuePair* target = FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
+  if (operation.datagram) {
+    if (target != nullptr && target->type == QueuePairType::kUd)
+      return ArriveDatagram(operation, *target);
+    ++counters_.rx_drops;
+    return FinishLocally(operation, EfaStatus::kOk);
+  }
+  const EfaStatus status = CheckTarget(operation, target);
+  if (status != EfaStatus::kOk) return Finish(operation, status);
+  switch (operation.kind) {
+    case OperationKind::kWrite:
+      return ArriveWrite(operation, *target, packet, second_copy);
+    case OperationKind::kRead:
+      if (!RemoteIsValid(operation, *target, {0, operation.length})) {
+        return Finish(operation, EfaStatus::kRemoteBadAddress);
+      }
+      if (answers_nonsense_) return Finish(operation, EfaStatus::kOk);
+      counters_.rdma_read_resp_bytes += operation.length;
+      Count(*target, CounterKind::kRemoteReads, false);
+      return Enqueue({operation.id, true});
+    default:
+      return ArriveSend(operation, *target);
+  }
+}
+
+EfaStatus Nic::CheckTarget(const Operation& operation, const QueuePair* target) {
+  if (target == nullptr || target->type != QueuePairType::kSrd) {
+    if (FindQueuePair(operation.destination_queue_pair) != nullptr) ++counters_.qkey_viol;
+    return EfaStatus::kRemoteBadQueuePair;
+  }
+  if (target->state != QueuePairState::kReadyToSend) return EfaStatus::kRemoteBadQueuePair;
+  if (operation.kind == OperationKind::kSend) return EfaStatus::kOk;
+  const DeviceAttributes& device = profile_.device;
+  if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
+    return EfaStatus::kRemoteFeatureMismatch;
+  }
+  const bool known = address_handles_.NumberOf(target->domain, operation.initiator->index()) !=
+                     AddressHandles::kUnknown;
+  return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
+}
+
+// ---- Messages ----
+
+void Nic::ArriveSend(Operation& operation, QueuePair& target) {
+  ReceiveWork receive;
+  if (!target.receive.Peek(receive)) return NoReceive(operation, target);
+  if (!receive.malformed && operation.length > receive.length) {
+    return Finish(operation, EfaStatus::kRemoteBadLength);
+  }
+  if (!operation.initiator->LocalIsValid(operation, {0, operation.length})) {
+    return Finish(operation, EfaStatus::kLocalInvalidLkey);
+  }
+  target.receive.Consume(receive);
+  Deliver(operation, target, receive, 0);
+}
+
+void Nic::ArriveDatagram(Operation& operation, QueuePair& target) {
+  ReceiveWork receive;
+  const std::uint64_t prefix = kDatagramPrefixBytes;
+  const bool posted = target.receive.Peek(receive);
+  if (!posted || (!receive.malformed && operation.length + prefix > receive.length)) {
+    ++counters_.rx_drops;
+    return FinishLocally(operation, EfaStatus::kOk);
+  }
+  if (!operation.initiator->LocalIsValid(operation, {0, operation.length})) {
+    return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
+  }
+  target.receive.Consume(receive);
+  Deliver(operation, target, receive, prefix);
+}
+
+void Nic::NoReceive(Operation& arrived, QueuePair& target) {
+  ++counters_.rx_drops;
+  Operation& operation = Parked(arrived);
+  if (!world_.wire().Passes(*this, *operation.initiator)) {
+    return operation.initiator->StartTimeout(operation);  // nobody hears that we are not ready
+  }
+  const std::uint32_t retries =
+      operation.initiator->FindQueuePair(operation.queue_pair)->rnr_retries;
+  if (retries == kRetryForEver) {
+    target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle
+  } else if (operation.rnr_attempts++ < retries) {
+    world_.Schedule(world_.Now() + profile_.rnr_delay, this, kRnrRetry, 0, operation.id.Pack());
+  } else {
+    Finish(operation, EfaStatus::kRemoteNotReady);
+  }
+}
+
+void Nic::RingReceive(QueuePair& queue_pair, std::uint32_t counter) {
+  const fabric::efa_queue::DoorbellFault fault = queue_pair.receive.Ring(counter);
+  if (fault != fabric::efa_queue::DoorbellFault::kNone) {
+    ++counters_.doorbell_faults;
+    queue_pair.last_doorbell_fault = fault;
+    return;
+  }
+  // All that wait try again, each by itself; whoever finds no receive left waits again.
+  for (const OperationId id : std::exchange(queue_pair.waiting, {})) {
+    world_.Schedule(world_.Now() + profile_.rnr_delay, this, kRnrRetry, 0, id.Pack());
+  }
+}
+
+// A retry is a packet of the initiator's: it needs a way to here.
+void Nic::RetryReceive(Operation& operation) {
+  Nic& initiator = *operation.initiator;
+  if (!initiator.alive()) return;
+  if (!world_.wire().Passes(initiator, *this)) return initiator.StartTimeout(operation);
+  if (operation.kind != OperationKind::kWrite) return Arrive(operation, 0, false);
+  QueuePair* target = FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return Finish(operation, EfaStatus::kRemoteBadQueuePair);
+  Announce(operation, *target);
+}
+
+bool Nic::ReceiveIsValid(const QueuePair& target, const ReceiveWork& receive) const {
+  if (receive.malformed) return false;
+  for (std::uint8_t i = 0; i < receive.segment_count; ++i) {
+    const Segment& segment = receive.segments[i];
+    if (segment.length > 0 && !memory_.AllowsLocal(target.domain, segment.lkey, segment.address,
+                                                   segment.length, Access::kReceive)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+DeviceCompletion Nic::FromPeer(const Operation& operation, const QueuePair& target) const {
+  return {.queue_pair = target.number,
+          .has_immediate = operation.has_immediate,
+          .immediate = operation.immediate,
+          .address_handle = address_handles_.NumberOf(target.domain, operation.initiator->index()),
+          .source_queue_pair = operation.queue_pair,
+          .length_bytes = static_cast<std::uint32_t>(operation.length)};
+}
+
+// ---- Writes ----
+
+void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t packet,
+                      bool second_copy) {
+  Range range = RangeOf(operation, packet);
+  if (!RemoteIsValid(operation, target, range))
+    return Finish(operation, EfaStatus::kRemoteBadAddress);
+  if (!operation.initiator->LocalIsValid(operation, range)) {
+    return Finish(operation, EfaStatus::kLocalInvalidLkey);
+  }
+  if (second_copy) ++counters_.placed_twice;
+  const bool rest_comes = Split(operation, range, packet | (second_copy ? kSecondCopy : 0));
+  operation.CopyOut(range, PointerTo(operation.remote_address + range.offset));
+  if (rest_comes) return;
+  ++operation.placed;
+  if (operation.all_placed()) Written(operation, target);
+}
+
+void Nic::Written(Operation& operation, QueuePair& target) {
+  counters_.rdma_write_recv_bytes += operation.length;
+  Count(target, CounterKind::kRemoteWrites, false);
+  Announce(operation, target);
+}
+
+// Every byte is where it belongs: only now may the immediate be seen.
+void Nic::Announce(Operation& operation, QueuePair& target) {
+  if (operation.has_immediate) {
+    DeviceCompletion completion = FromPeer(operation, target);
+    completion.kind = OperationKind::kRemoteWrite;
+    completion.unsolicited = target.unsolicited_immediates;
+    if (!completion.unsolicited) {
+      ReceiveWork receive;
+      if (!TakeReceive(target, receive)) return NoReceive(operation, target);
+      completion.request_id = receive.request_id;
+    }
+    Report(*target.receive_ring, completion);
+  }
+  Finish(operation, EfaStatus::kOk);
+}
+
+// Takes the oldest receive that is one; those that are malformed fail, each with a completion of
+// its own.
+bool Nic::TakeReceive(QueuePair& target, ReceiveWork& receive) {
+  while (target.receive.Peek(receive)) {
+    target.receive.Consume(receive);
+    if (!receive.malformed) return true;
+    RefuseReceive(target, receive, EfaStatus::kLocalInvalidLkey);
+  }
+  return false;
+}
+
+void Nic::RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status) {
+  Count(target, CounterKind::kReceives, true);
+  Report(*target.receive_ring, {.request_id = receive.request_id,
+                                .queue_pair = target.number,
+                                .status = static_cast<std::uint8_t>(status),
+                                .kind = OperationKind::kReceive});
+}
+
+bool Nic::RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const {
+  const Access wanted =
+      operation.kind == OperationKind::kRead ? Access::kRemoteRead : Access::kRemoteWrite;
+  return memory_.AllowsRemote(target.domain, operation.remote_key,
+                              operation.remote_address + range.offset, range.length, wanted);
+}
+
+// ---- Answering ----
+
+void Nic::Finish(Operation& operation, EfaStatus status) {
+  if (operation.answered) return;
+  operation.ended = true;
+  operation.status = answers_nonsense_ ? kNonsense : static_cast<std::uint8_t>(status);
+  Nic& initiator = *operation.initiator;
+  if (world_.live()) {
+    if (!world_.wire().Passes(*this, initiator)) return initiator.StartTimeout(operation);
+    operation.answered = true;
+    return initiator.Answer(operation);
+  }
+  const Flight flight =
+      world_.wire().Send(*this, initiator, operation.sequence, PacketKind::kAnswer, 0);
+  if (!flight.arrives) return initiator.StartTimeout(operation);
+  operation.answered = true;
+  world_.Schedule(world_.Now() + profile_.ack_delay + flight.delay, &initiator, kAnswer, 0,
+                  operation.id.Pack());
+}
+
+}  // namespace sim
