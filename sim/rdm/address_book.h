@@ -1,0 +1,95 @@
+// The peers of one address vector: those that the program inserted, and those that the protocol
+// inserted because they sent us something.
+
+#ifndef SIM_RDM_ADDRESS_BOOK_H_
+#define SIM_RDM_ADDRESS_BOOK_H_
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/address.h"
+#include "fabric/address_vector.h"
+
+namespace sim::rdm {
+
+// The sender's mark in every packet: the qkey of its address, which is drawn at random when an
+// endpoint is opened. It tells two endpoints apart that had the same queue pair number one after
+// the other. REQUIRES: an EFA address.
+std::uint32_t ConnidOf(const fabric::Address& address);
+
+// True when both have one GID and one queue pair number. REQUIRES: EFA addresses.
+bool SameQueuePair(const fabric::Address& a, const fabric::Address& b);
+
+// One address, whoever inserted it and however often. The device below knows it once.
+struct AddressEntry {
+  std::uint64_t number = 0;  // of this entry, in order of creation
+  fabric::Address address;
+  fabric::Peer device_peer{};
+  std::vector<fabric::Peer> handles;  // the program's, oldest first; empty: an implicit entry
+
+  // How completions name it.
+  fabric::Peer handle() const { return handles.empty() ? fabric::kNoPeer : handles.front(); }
+};
+
+// Not thread-safe. Entries live as long as somebody holds them or the program has a handle. A peer
+// that the program removed while an endpoint talks to it becomes an implicit one: its conversation
+// goes on, and its name is gone.
+class AddressBook {
+ public:
+  explicit AddressBook(std::unique_ptr<fabric::AddressVector> device)
+      : device_(std::move(device)) {}
+
+  // What the address vector does for the program.
+  absl::StatusOr<fabric::Peer> Insert(const fabric::Address& address);
+  absl::Status Remove(fabric::Peer peer);
+  absl::StatusOr<fabric::Address> Lookup(fabric::Peer peer) const;
+
+  // The entry of the program's handle; null when there is none.
+  std::shared_ptr<AddressEntry> Find(fabric::Peer peer) const;
+  // The entry that the device calls so; null when there is none.
+  std::shared_ptr<AddressEntry> FindDevicePeer(fabric::Peer device_peer) const;
+  // The entry of an address; null when there is none. REQUIRES: an EFA address.
+  std::shared_ptr<AddressEntry> FindAddress(const fabric::Address& address) const;
+  // The entry of the endpoint that has, or had, the same queue pair and this connid; null when
+  // there is none.
+  std::shared_ptr<AddressEntry> FindConnid(const AddressEntry& same_queue_pair,
+                                           std::uint32_t connid) const;
+  // The entry of an address, made if need be. kInvalidArgument: no EFA address. Other errors are
+  // the device's.
+  absl::StatusOr<std::shared_ptr<AddressEntry>> Use(const fabric::Address& address);
+
+  // Drops implicit entries that nobody holds.
+  void Collect();
+
+  fabric::AddressVector& device() { return *device_; }
+
+ private:
+  // GID, queue pair number and qkey: what the fabric looks at.
+  using Key = std::array<std::uint8_t, 22>;
+  static Key KeyOf(const fabric::Address& address);
+
+  struct Handle {
+    std::shared_ptr<AddressEntry> entry;  // null: free
+    fabric::Address address;              // byte for byte as it was inserted
+    std::uint32_t generation = 0;
+  };
+  const Handle* FindHandle(fabric::Peer peer) const;
+  // Drops the entry if nobody but the book holds it.
+  void DropIfUnused(const Key& key);
+
+  std::unique_ptr<fabric::AddressVector> device_;
+  std::map<Key, std::shared_ptr<AddressEntry>> entries_;
+  std::map<fabric::Peer, Key> by_device_peer_;
+  std::vector<Handle> handles_;
+  std::vector<std::uint32_t> free_handles_;
+  std::uint64_t next_number_ = 1;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_ADDRESS_BOOK_H_

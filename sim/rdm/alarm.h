@@ -1,0 +1,25 @@
+// The time, and a way to be woken at some: all that the protocol needs of the world.
+
+#ifndef SIM_RDM_ALARM_H_
+#define SIM_RDM_ALARM_H_
+
+#include "coro/time.h"
+
+namespace sim::rdm {
+
+// Ownership: shared by everything that is opened on one fabric. Threads: the fabric's. Blocking:
+// never.
+class Alarm {
+ public:
+  virtual ~Alarm() = default;
+
+  virtual coro::Time Now() const = 0;
+
+  // Makes an idle program read its completion queues at `time`, or soon after: progress is made
+  // there only.
+  virtual void WakeAt(coro::Time time) = 0;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_ALARM_H_

@@ -1,0 +1,24 @@
+// A peer's write into our memory, done by us: its NIC or ours cannot.
+
+#ifndef SIM_RDM_INBOUND_WRITE_H_
+#define SIM_RDM_INBOUND_WRITE_H_
+
+#include "sim/rdm/inbound_stream.h"
+
+namespace sim::rdm {
+
+class InboundWrite final : public InboundStream {
+ public:
+  // `target` is the memory that the request names, with the right for it.
+  InboundWrite(const Services& services, Peer& peer, const Packet& request,
+               const fabric::LocalBuffer& target);
+
+  void Report() override;
+
+ private:
+  const PacketHeader header_;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_INBOUND_WRITE_H_

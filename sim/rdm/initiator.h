@@ -1,0 +1,88 @@
+// What our program asks of peers: messages, writes, reads and atomics.
+
+#ifndef SIM_RDM_INITIATOR_H_
+#define SIM_RDM_INITIATOR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fabric/atomics.h"
+#include "fabric/operation.h"
+#include "sim/rdm/operation_table.h"
+#include "sim/rdm/outbound_stream.h"
+#include "sim/rdm/peer_table.h"
+#include "sim/rdm/scatter_list.h"
+#include "sim/rdm/services.h"
+
+namespace sim::rdm {
+
+// A send of either kind.
+struct MessageRequest {
+  ScatterList source;
+  fabric::Peer peer{};
+  bool tagged = false;
+  std::uint64_t tag = 0;
+  std::optional<std::uint32_t> immediate;
+  std::optional<fabric::Context> context;
+  bool inject = false;
+};
+
+// The owner of a packet that only asks for a handshake.
+inline constexpr OperationId kHandshakeTrigger = UINT64_MAX;
+
+// Chooses the protocol. Not thread-safe. All that it is given outlives it.
+class Initiator {
+ public:
+  Initiator(const Services& services, OperationTable& operations, PeerTable& peers,
+            std::size_t inject_bytes)
+      : services_(services), operations_(operations), peers_(peers), inject_bytes_(inject_bytes) {}
+
+  // One request of the contract: as fabric::Endpoint says.
+  fabric::ErrorCode Send(const MessageRequest& request);
+  fabric::ErrorCode Write(const fabric::WriteRequest& request);
+  fabric::ErrorCode Read(const fabric::ReadRequest& request);
+  fabric::ErrorCode Atomic(const fabric::AtomicRequest& request);
+
+  // The peer has shaken hands: what has waited for it begins.
+  void OnHandshake(Peer& peer);
+  // The peer will not shake hands: what has waited for it fails.
+  void OnPeerGone(Peer& peer, const Outcome& outcome);
+  // Asks again for handshakes where no packet was free.
+  void AskAgain();
+
+ private:
+  // kAgain where the peer, or we, have too much to do.
+  fabric::ErrorCode Admit(const Peer& peer) const;
+  // True when the peer can read our memory.
+  bool PeerReads(const Peer& peer) const {
+    return (services_.features & peer.features & kFeatureDeviceRead) != 0;
+  }
+  std::size_t PacketsFor(std::uint64_t length) const {
+    return static_cast<std::size_t>((length + services_.payload_bytes - 1) /
+                                    services_.payload_bytes);
+  }
+  // How a message goes that is not read.
+  PacketKind PushedKind(const MessageRequest& request) const;
+  // Starts a stream of the kind `exposed`, or, where the source cannot be exposed, `other`.
+  void StartReadable(Peer& peer, Outbound& outbound, PacketKind exposed, PacketKind other);
+
+  // Takes a request that must wait for the peer's handshake.
+  fabric::ErrorCode Wait(Peer& peer, const WaitingAccess& access);
+  void AskForHandshake(Peer& peer);
+  bool DeviceWrites(const Peer& peer, const fabric::WriteRequest& request) const;
+  void StartWrite(Peer& peer, const fabric::WriteRequest& request);
+  void StartRead(Peer& peer, const fabric::ReadRequest& request);
+
+  const Services& services_;
+  OperationTable& operations_;
+  PeerTable& peers_;
+  const std::size_t inject_bytes_;
+  std::size_t waiting_ = 0;     // accesses that wait for handshakes
+  std::vector<Peer*> unasked_;  // peers that could not be asked yet
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_INITIATOR_H_

@@ -1,0 +1,63 @@
+// Keeps the device supplied with receives.
+
+#ifndef SIM_RDM_PACKET_RECEIVER_H_
+#define SIM_RDM_PACKET_RECEIVER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fabric/endpoint.h"
+#include "sim/rdm/device_context.h"
+#include "sim/rdm/packet_pool.h"
+
+namespace sim::rdm {
+
+// Every packet of the pool is either posted, or at a caller's between bytes() and GiveBack. Not
+// thread-safe. The device outlives it.
+class PacketReceiver {
+ public:
+  // `refill`: posts again when so many are missing.
+  PacketReceiver(PacketPool pool, fabric::Endpoint& device, std::size_t refill)
+      : pool_(std::move(pool)),
+        device_(device),
+        refill_(std::clamp<std::size_t>(refill, 1, std::max<std::size_t>(1, pool_.packets() / 2))) {
+    for (std::size_t i = 0; i < pool_.packets(); ++i) {
+      missing_.push_back(static_cast<std::uint32_t>(i));
+    }
+    Refill();
+  }
+
+  // What a receive has brought. REQUIRES: `length_bytes` is what its completion says.
+  std::span<const std::byte> bytes(std::uint32_t index, std::uint64_t length_bytes) {
+    const std::span<std::byte> all = pool_.bytes(index);
+    return all.first(std::min<std::size_t>(all.size(), static_cast<std::size_t>(length_bytes)));
+  }
+  void GiveBack(std::uint32_t index) { missing_.push_back(index); }
+
+  void Refill() {
+    if (missing_.size() < refill_) return;
+    batch_.clear();
+    for (const std::uint32_t index : missing_) {
+      batch_.push_back({.buffer = pool_.buffer(index, pool_.packet_bytes()),
+                        .context = MakeContext(DeviceRequest::kPacketReceive, index)});
+    }
+    const fabric::PostResult result = device_.Recv(batch_);
+    missing_.erase(missing_.begin(),
+                   missing_.begin() + static_cast<std::ptrdiff_t>(result.accepted));
+  }
+
+ private:
+  PacketPool pool_;
+  fabric::Endpoint& device_;
+  const std::size_t refill_;
+  std::vector<std::uint32_t> missing_;
+  std::vector<fabric::RecvRequest> batch_;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_PACKET_RECEIVER_H_

@@ -1,0 +1,62 @@
+// What one endpoint knows about one peer.
+
+#ifndef SIM_RDM_PEER_H_
+#define SIM_RDM_PEER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "fabric/operation.h"
+#include "sim/rdm/address_book.h"
+#include "sim/rdm/backoff.h"
+#include "sim/rdm/packet.h"
+#include "sim/rdm/reorder_window.h"
+#include "sim/rdm/settings.h"
+
+namespace sim::rdm {
+
+// An answer for which no packet was free.
+struct Answer {
+  PacketHeader header;
+  std::vector<std::byte> payload;
+  OperationId owner = kNoOperation;
+};
+
+// A write or read that must know first what the peer can do.
+using WaitingAccess = std::variant<fabric::WriteRequest, fabric::ReadRequest>;
+
+// Plain data, one part for each mechanism that works on it. Lives as long as its endpoint.
+struct Peer {
+  Peer(std::shared_ptr<AddressEntry> address, const Settings& settings, std::uint64_t seed)
+      : entry(std::move(address)), window(settings.reorder_window), backoff(settings, seed) {}
+
+  const std::shared_ptr<AddressEntry> entry;
+
+  // --- Order ---
+  std::uint32_t next_message = 0;               // number of our next message or atomic to it
+  ReorderWindow window;                         // of its messages and atomics to us
+  std::map<std::uint32_t, OperationId> medium;  // its messages of several packets that have begun
+
+  // --- Handshake ---
+  bool handshake_sent = false;
+  bool handshake_received = false;
+  bool handshake_asked = false;  // we have sent something only to be answered
+  std::uint64_t features = 0;    // of the peer; 0 before its handshake
+  std::deque<WaitingAccess> waiting;
+
+  // --- Packets to it (packet_sender.h) ---
+  Backoff backoff;
+  std::deque<std::uint32_t> parked;  // packets that wait for the end of the back-off
+  std::deque<Answer> answers;
+  std::size_t answers_in_flight = 0;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_PEER_H_

@@ -1,0 +1,58 @@
+// The peers of one endpoint.
+
+#ifndef SIM_RDM_PEER_TABLE_H_
+#define SIM_RDM_PEER_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "fabric/address.h"
+#include "sim/rdm/address_book.h"
+#include "sim/rdm/peer.h"
+#include "sim/rdm/settings.h"
+
+namespace sim::rdm {
+
+// Peers are made when they are first spoken to or heard of, and stay as long as the endpoint. Not
+// thread-safe. The book and the settings outlive it.
+class PeerTable {
+ public:
+  PeerTable(std::shared_ptr<AddressBook> book, const Settings& settings, fabric::Address own)
+      : book_(std::move(book)), settings_(settings), own_(own) {}
+  ~PeerTable() {
+    peers_.clear();
+    book_->Collect();
+  }
+
+  AddressBook& book() { return *book_; }
+
+  // The peer that the program calls so; null when it calls nobody so.
+  Peer* Find(fabric::Peer handle) {
+    std::shared_ptr<AddressEntry> entry = book_->Find(handle);
+    return entry == nullptr ? nullptr : &Of(std::move(entry));
+  }
+
+  Peer& Of(std::shared_ptr<AddressEntry> entry) {
+    const std::uint64_t number = entry->number;
+    auto found = peers_.find(number);
+    if (found == peers_.end()) {
+      const std::uint64_t seed =
+          static_cast<std::uint64_t>(ConnidOf(own_)) << 32 | ConnidOf(entry->address);
+      found =
+          peers_.emplace(number, std::make_unique<Peer>(std::move(entry), settings_, seed)).first;
+    }
+    return *found->second;
+  }
+
+ private:
+  std::shared_ptr<AddressBook> book_;
+  const Settings& settings_;
+  const fabric::Address own_;
+  std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;  // by the number of their address
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_PEER_TABLE_H_

@@ -1,0 +1,139 @@
+// The objects that a program opens: each is thin, and shares its core with what was opened from it.
+
+#ifndef SIM_RDM_RDM_DOMAIN_H_
+#define SIM_RDM_RDM_DOMAIN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/domain.h"
+#include "sim/rdm/address_book.h"
+#include "sim/rdm/alarm.h"
+#include "sim/rdm/completion_sink.h"
+#include "sim/rdm/memory_registry.h"
+#include "sim/rdm/settings.h"
+
+namespace sim::rdm {
+
+struct DomainCore {
+  DomainCore(std::shared_ptr<Alarm> clock, const Settings& knobs,
+             std::unique_ptr<fabric::Domain> below, fabric::NicInfo nic)
+      : alarm(std::move(clock)),
+        settings(knobs),
+        device(std::move(below)),
+        info(std::move(nic)),
+        memory(*device, info.limits.max_memory_regions) {}
+
+  const std::shared_ptr<Alarm> alarm;
+  const Settings settings;
+  const std::unique_ptr<fabric::Domain> device;
+  const fabric::NicInfo info;
+  MemoryRegistry memory;
+  std::uint64_t completion_queues = 0;  // open ones
+  std::uint64_t next_endpoint = 0;
+};
+
+struct QueueCore {
+  QueueCore(std::shared_ptr<DomainCore> parent, std::size_t entries)
+      : domain(std::move(parent)), depth(entries) {
+    ++domain->completion_queues;
+  }
+  ~QueueCore() { --domain->completion_queues; }
+
+  const std::shared_ptr<DomainCore> domain;
+  const std::size_t depth;
+  CompletionSink sink;
+};
+
+struct VectorCore {
+  VectorCore(std::shared_ptr<DomainCore> parent, std::unique_ptr<fabric::AddressVector> device)
+      : domain(std::move(parent)), book(std::move(device)) {}
+
+  const std::shared_ptr<DomainCore> domain;
+  AddressBook book;
+};
+
+class RdmMemoryRegion final : public fabric::MemoryRegion {
+ public:
+  RdmMemoryRegion(std::shared_ptr<DomainCore> domain, MemoryRegistry::Region* region);
+  ~RdmMemoryRegion() override { Close().IgnoreError(); }
+
+  std::byte* data() const override { return data_; }
+  std::size_t length_bytes() const override { return length_bytes_; }
+  fabric::Access access() const override { return access_; }
+  std::uint64_t local_key() const override { return local_key_; }
+  fabric::RemoteBuffer remote() const override { return remote_; }
+  absl::Status Close() override;
+
+ private:
+  std::shared_ptr<DomainCore> domain_;
+  MemoryRegistry::Region* region_;
+  std::byte* const data_;
+  const std::size_t length_bytes_;
+  const fabric::Access access_;
+  const std::uint64_t local_key_;
+  const fabric::RemoteBuffer remote_;
+};
+
+class RdmCompletionQueue final : public fabric::CompletionQueue {
+ public:
+  explicit RdmCompletionQueue(std::shared_ptr<QueueCore> core)
+      : core_(std::move(core)), depth_(core_->depth) {}
+
+  // Makes progress on every endpoint of this queue, whichever of their queues it is.
+  fabric::ReadResult Read(std::span<fabric::Completion> entries) override;
+  std::string ErrorText(const fabric::Completion& completion) override;
+  std::size_t depth() const override { return depth_; }
+  absl::Status Close() override;
+
+  const std::shared_ptr<QueueCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<QueueCore> core_;
+  const std::size_t depth_;
+};
+
+class RdmAddressVector final : public fabric::AddressVector {
+ public:
+  explicit RdmAddressVector(std::shared_ptr<VectorCore> core) : core_(std::move(core)) {}
+
+  absl::StatusOr<fabric::Peer> Insert(const fabric::Address& address) override;
+  absl::Status Remove(fabric::Peer peer) override;
+  absl::StatusOr<fabric::Address> Lookup(fabric::Peer peer) const override;
+  absl::Status Close() override;
+
+  const std::shared_ptr<VectorCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<VectorCore> core_;
+};
+
+class RdmDomain final : public fabric::Domain {
+ public:
+  explicit RdmDomain(std::shared_ptr<DomainCore> core)
+      : info_(core->info), core_(std::move(core)) {}
+
+  const fabric::NicInfo& nic() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RegisterMemory(
+      const fabric::MemoryRequest& request) override;
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> OpenCompletionQueue(
+      const fabric::CompletionQueueOptions& options) override;
+  absl::StatusOr<std::unique_ptr<fabric::AddressVector>> OpenAddressVector() override;
+  absl::StatusOr<std::unique_ptr<fabric::Counter>> OpenCounter() override;
+  absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenEndpoint(
+      const fabric::EndpointOptions& options) override;
+  absl::Status Close() override;
+
+ private:
+  const fabric::NicInfo info_;
+  std::shared_ptr<DomainCore> core_;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_RDM_DOMAIN_H_

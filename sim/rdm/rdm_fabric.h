@@ -1,0 +1,27 @@
+// The `efa` fabric: what libfabric's EFA provider makes of the device in software. Tags, order,
+// messages of any length, atomics, and patience with receivers that are not ready.
+//
+// It is a backend on top of a backend: it sees nothing of the fabric below but the contract.
+
+#ifndef SIM_RDM_RDM_FABRIC_H_
+#define SIM_RDM_RDM_FABRIC_H_
+
+#include <memory>
+
+#include "fabric/fabric.h"
+#include "sim/rdm/alarm.h"
+#include "sim/rdm/settings.h"
+
+namespace sim::rdm {
+
+// Offers every NIC of `device` that can carry messages. The settings are copied.
+std::unique_ptr<fabric::Fabric> OpenRdmFabric(std::unique_ptr<fabric::Fabric> device,
+                                              std::shared_ptr<Alarm> alarm,
+                                              const Settings& settings = {});
+
+// What such a NIC says of itself, given the NIC below.
+fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settings = {});
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_RDM_FABRIC_H_

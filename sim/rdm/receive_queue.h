@@ -1,0 +1,92 @@
+// Matching: which message goes into which posted receive.
+
+#ifndef SIM_RDM_RECEIVE_QUEUE_H_
+#define SIM_RDM_RECEIVE_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <optional>
+
+#include "fabric/operation.h"
+#include "sim/rdm/address_book.h"
+#include "sim/rdm/packet.h"
+#include "sim/rdm/scatter_list.h"
+
+namespace sim::rdm {
+
+// A buffer that takes several messages, shared by those that it has taken.
+struct MultiBuffer {
+  std::uint64_t used_bytes = 0;
+  std::size_t arriving = 0;  // messages that it has taken and that are not complete
+  bool exhausted = false;    // takes no more
+};
+
+// A receive of the program; of a multi receive, also the part that one message got.
+struct PostedReceive {
+  ScatterList buffer;
+  std::optional<fabric::Context> context;
+  bool tagged = false;
+  std::uint64_t tag = 0;
+  std::uint64_t ignore = 0;              // bits of the tag that may differ
+  std::shared_ptr<AddressEntry> source;  // null: from anybody
+  std::shared_ptr<MultiBuffer> multi;    // null: takes one message
+  std::byte* data = nullptr;             // of a part of a multi receive: where it begins
+
+  bool Fits(const AddressEntry& from, bool is_tagged, std::uint64_t message_tag) const {
+    return tagged == is_tagged && (source == nullptr || source.get() == &from) &&
+           (!tagged || ((message_tag ^ tag) & ~ignore) == 0);
+  }
+};
+
+// A message that came before its receive.
+struct UnexpectedMessage {
+  OperationId operation = kNoOperation;
+  std::shared_ptr<AddressEntry> from;
+  bool tagged = false;
+  std::uint64_t tag = 0;
+  std::uint64_t length_bytes = 0;
+};
+
+// Oldest first, on both sides: a message goes into the oldest receive that fits, a receive takes
+// the oldest message that fits. Tagged and untagged never match. Not thread-safe.
+class ReceiveQueue {
+ public:
+  // Takes `depth` receives. A multi receive ends when less than `multi_least` bytes are left.
+  ReceiveQueue(std::size_t depth, std::uint64_t multi_least)
+      : depth_(depth), multi_least_(multi_least) {}
+
+  bool full() const { return posted_.size() >= depth_; }
+
+  // Posts a receive. REQUIRES: not full(); TakeUnexpected found nothing for it.
+  void Post(PostedReceive receive) { posted_.push_back(std::move(receive)); }
+
+  // The receive, or the part of one, that takes this message; empty when none fits.
+  std::optional<PostedReceive> Match(const AddressEntry& from, bool tagged, std::uint64_t tag,
+                                     std::uint64_t length_bytes);
+
+  // The oldest waiting message that fits; empty when none does.
+  std::optional<UnexpectedMessage> TakeUnexpected(const PostedReceive& receive);
+  void AddUnexpected(UnexpectedMessage message) { unexpected_.push_back(std::move(message)); }
+
+  // The part of `receive` for a message of this length: all of it, or the next bytes of a multi
+  // receive.
+  PostedReceive TakePart(const PostedReceive& receive, std::uint64_t length_bytes) const;
+
+  // Takes back the oldest receive with this context.
+  std::optional<PostedReceive> Cancel(fabric::Context context);
+
+  std::size_t posted() const { return posted_.size(); }
+  std::size_t unexpected() const { return unexpected_.size(); }
+
+ private:
+  const std::size_t depth_;
+  const std::uint64_t multi_least_;
+  std::list<PostedReceive> posted_;
+  std::list<UnexpectedMessage> unexpected_;
+};
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_RECEIVE_QUEUE_H_

@@ -1,0 +1,70 @@
+#include "sim/rdm/reorder_window.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sim::rdm {
+namespace {
+
+using Turn = ReorderWindow::Turn;
+
+using Packets = std::vector<HeldPacket>;
+
+HeldPacket Marked(int mark) { return {static_cast<std::byte>(mark)}; }
+
+TEST(ReorderWindowTest, TellsEarlyFromPast) {
+  ReorderWindow window(16, 5);
+  EXPECT_EQ(window.TurnOf(5), Turn::kDue);
+  EXPECT_EQ(window.TurnOf(6), Turn::kEarly);
+  EXPECT_EQ(window.TurnOf(4), Turn::kPast);
+  EXPECT_EQ(window.TurnOf(5u + 0x7fffffffu), Turn::kEarly);
+  EXPECT_EQ(window.TurnOf(5u + 0x80000000u), Turn::kPast);
+}
+
+TEST(ReorderWindowTest, ReturnsPacketsInTheirTurn) {
+  ReorderWindow window(16);
+  window.Hold(2, Marked(2));
+  window.Hold(1, Marked(1));
+  window.Hold(4, Marked(4));
+  EXPECT_EQ(window.Next(), Packets{Marked(1)});
+  EXPECT_EQ(window.Next(), Packets{Marked(2)});
+  EXPECT_TRUE(window.Next().empty());
+  EXPECT_EQ(window.due(), 3u);
+  EXPECT_EQ(window.Next(), Packets{Marked(4)});
+}
+
+TEST(ReorderWindowTest, PacketsOfOneMessageStayTogether) {
+  ReorderWindow window(16);
+  window.Hold(1, Marked(10));
+  window.Hold(1, Marked(11));
+  EXPECT_EQ(window.Next(), (Packets{Marked(10), Marked(11)}));
+}
+
+TEST(ReorderWindowTest, NumbersWrapAround) {
+  ReorderWindow window(16, UINT32_MAX);
+  EXPECT_EQ(window.TurnOf(UINT32_MAX), Turn::kDue);
+  EXPECT_EQ(window.TurnOf(0), Turn::kEarly);
+  EXPECT_EQ(window.TurnOf(UINT32_MAX - 1), Turn::kPast);
+  window.Hold(0, Marked(0));
+  EXPECT_EQ(window.Next(), Packets{Marked(0)});
+  EXPECT_EQ(window.TurnOf(UINT32_MAX), Turn::kPast);
+  EXPECT_EQ(window.TurnOf(1), Turn::kEarly);
+}
+
+// What is beyond the window is kept all the same, and counted.
+TEST(ReorderWindowTest, OverflowIsCountedAndKept) {
+  ReorderWindow window(4);
+  window.Hold(3, Marked(3));
+  EXPECT_EQ(window.overflowed(), 0u);
+  window.Hold(4, Marked(4));
+  window.Hold(1000000, Marked(9));
+  EXPECT_EQ(window.overflowed(), 2u);
+  for (int i = 0; i < 2; ++i) EXPECT_TRUE(window.Next().empty());
+  EXPECT_EQ(window.Next(), Packets{Marked(3)});
+  EXPECT_EQ(window.Next(), Packets{Marked(4)});
+}
+
+}  // namespace
+}  // namespace sim::rdm

@@ -1,0 +1,28 @@
+// The `efa` fabric on a machine of the simulated world.
+//
+//   sim::World world(/*seed=*/1, profile);
+//   auto fabric = sim::rdm::OpenSimRdmFabric(world, world.AddNode("a"));
+
+#ifndef SIM_RDM_SIM_RDM_FABRIC_H_
+#define SIM_RDM_SIM_RDM_FABRIC_H_
+
+#include <memory>
+
+#include "fabric/fabric.h"
+#include "sim/rdm/alarm.h"
+#include "sim/rdm/settings.h"
+#include "sim/world.h"
+
+namespace sim::rdm {
+
+// Opens sim::OpenSimFabric(world, node) as the device below. World and node outlive the fabric and
+// everything opened from it.
+std::unique_ptr<fabric::Fabric> OpenSimRdmFabric(World& world, Node& node,
+                                                 const Settings& settings = {});
+
+// The world's time, for a fabric that is opened over something else.
+std::shared_ptr<Alarm> AlarmOf(World& world);
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_SIM_RDM_FABRIC_H_
