@@ -44,6 +44,16 @@ enum class Capability : std::uint8_t {
   kAtomics,                // the power Atomics
   kCounters,               // completion counters
   kDatagram,               // unreliable datagram endpoints
+  kReadProtection,         // a read is held to the key and the range of a region
+  kReadRights,  // a region without Access::kRemoteRead is closed to reads though it may be sent
+                // from (EFA and rxm read from the source of a long message)
+  kSilentWriteProtection,  // a write without immediate is held to key, range and right
+  kRevocation,             // closing a region ends writes that have begun to arrive in it
+  kFailureIsolation,       // a request that fails leaves others to the same peer alone
+  kCloseInFlight,          // an endpoint can be closed while its requests are under way
+  kLongTruncation,         // long messages that do not fit their receive are cut as short ones are
+  kUnexpectedWildcard,     // a tagged receive that ignores bits finds messages that came before it
+  kErrorCounts,            // counters tell failures, too
   kVirtualTime,            // time passes only in the simulator
 };
 
@@ -71,11 +81,11 @@ class CapabilitySet {
   friend constexpr bool operator==(CapabilitySet, CapabilitySet) = default;
 
  private:
-  static constexpr std::uint32_t Bit(Capability capability) {
-    return std::uint32_t{1} << static_cast<unsigned>(capability);
+  static constexpr std::uint64_t Bit(Capability capability) {
+    return std::uint64_t{1} << static_cast<unsigned>(capability);
   }
 
-  std::uint32_t bits_ = 0;
+  std::uint64_t bits_ = 0;
 };
 
 // Identifies a power. Compared by address: each power declares one as `static constexpr PowerId

@@ -24,6 +24,10 @@ struct CompletionQueueOptions {
   // Opens with the power BlockingWait. Costs an event per completion; without it, a queue is only
   // polled.
   bool blocking_wait = false;
+  // Completions of received messages name their sender (Completion::source), at the price of a
+  // look-up each. Needs Capability::kSourceAddress: kUnimplemented without. False: a backend to
+  // which it costs nothing may tell all the same.
+  bool source_addresses = false;
 };
 
 // What one Read did.

@@ -1,7 +1,7 @@
 // Work requests and completions: the plain values of the data path.
 //
 // All are trivially destructible. Not for speed: GCC 12 destroys aggregate temporaries of a
-// co_await expression twice, and these are exactly what one writes there (docs/errors.md).
+// co_await expression twice, and these are exactly what one writes there (docs/coroutine-traps.md).
 
 #ifndef FABRIC_OPERATION_H_
 #define FABRIC_OPERATION_H_

@@ -43,7 +43,7 @@ absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_byte
                                          Access access = Access::kAll);
 
 // A piece of a buffer, and a share in it. (A class with a constructor, not an aggregate: see
-// docs/errors.md.)
+// docs/coroutine-traps.md.)
 class BufferSlice {
  public:
   // Empty: for receives and sends of nothing.

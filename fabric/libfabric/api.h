@@ -36,11 +36,16 @@ class Api {
   virtual int OpenDomain(fid_fabric* fabric, fi_info* info, fid_domain** domain) = 0;
   virtual int OpenCompletionQueue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue) = 0;
   virtual int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) = 0;
+  virtual int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) = 0;
   virtual int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) = 0;
   virtual int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes, std::uint64_t flags,
                              fid_mr** region) = 0;
 
   virtual int Bind(fid_ep* endpoint, fid* object, std::uint64_t flags) = 0;
+  // fi_setopt and fi_getopt of options that are a size_t. -FI_ENOPROTOOPT: the provider does not
+  // know the option, -FI_ENOSYS: the device lacks it.
+  virtual int SetOption(fid_ep* endpoint, int option, std::size_t value) = 0;
+  virtual int GetOption(fid_ep* endpoint, int option, std::size_t* value) = 0;
   virtual int Enable(fid_ep* endpoint) = 0;
   // fi_getname: `length` is the room on entry and the need on return (-FI_ETOOSMALL when it was too
   // little).

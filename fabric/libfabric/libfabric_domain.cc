@@ -1,18 +1,16 @@
 #include "fabric/libfabric/libfabric_domain.h"
 
-#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
-#include <sys/socket.h>
+#include <rdma/fi_ext.h>
 #include <sys/uio.h>
 
-#include <algorithm>
-#include <array>
-#include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
+#include "fabric/libfabric/endpoint_opening.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/libfabric_endpoint.h"
 #include "fabric/shared_core.h"
@@ -42,7 +40,8 @@ std::uint64_t AccessFlags(Access access) {
 absl::StatusOr<Handle<fid_cq>> OpenQueue(DomainCore& core, std::size_t depth, bool blocking) {
   fi_cq_attr attributes{};
   attributes.size = depth;
-  attributes.format = FI_CQ_FORMAT_DATA;
+  const bool tags = core.nic.described.capabilities.Has(Capability::kTaggedMessages);
+  attributes.format = tags ? FI_CQ_FORMAT_TAGGED : FI_CQ_FORMAT_DATA;  // see ReadAs
   attributes.wait_obj = blocking ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* queue = nullptr;
   const int result = core.api.OpenCompletionQueue(core.domain.get(), &attributes, &queue);
@@ -52,33 +51,36 @@ absl::StatusOr<Handle<fid_cq>> OpenQueue(DomainCore& core, std::size_t depth, bo
   return Handle<fid_cq>(core.api, queue);
 }
 
-// Providers trust what they are given here, and this comes from a peer: only addresses of the
-// provider's own kind pass.
-absl::Status CheckAddress(const Address& address, const fi_info& info) {
-  const auto bytes = address.bytes();
-  if (info.addr_format == FI_ADDR_STR) {
-    if (bytes.size() < 2 || bytes.back() != 0 ||
-        std::find(bytes.begin(), bytes.end() - 1, 0) != bytes.end() - 1) {
-      return absl::InvalidArgumentError("address is not a name of this provider");
-    }
-    return absl::OkStatus();
+absl::StatusOr<Handle<fid_cntr>> OpenCount(DomainCore& core) {
+  fi_cntr_attr attributes{};
+  attributes.events = FI_CNTR_EVENTS_COMP;
+  attributes.wait_obj = FI_WAIT_NONE;
+  fid_cntr* counter = nullptr;
+  const int result = core.api.OpenCounter(core.domain.get(), &attributes, &counter);
+  if (result != 0) {
+    return ControlError(result, On("open counter", core.nic.described) + ": fi_cntr_open");
   }
-  if (bytes.size() != info.src_addrlen) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address has ", bytes.size(), " bytes (", 2 * bytes.size(),
-                     " digits): this provider's have ", info.src_addrlen));
+  return Handle<fid_cntr>(core.api, counter);
+}
+
+// Whether the retries of a send without a receive can be chosen: an endpoint that is never enabled
+// is asked.
+bool RetriesCanBeChosen(DomainCore& core) {
+  constexpr std::size_t kForEver = 7;
+  fid_ep* endpoint = nullptr;
+  if (core.api.OpenEndpoint(core.domain.get(), core.nic.info, &endpoint) != 0) return false;
+  const Handle<fid_ep> handle(core.api, endpoint);
+  return core.api.SetOption(endpoint, FI_OPT_EFA_RNR_RETRY, kForEver) == 0;
+}
+
+// What no attribute tells: one tries.
+void AddTried(DomainCore& core, CapabilitySet& capabilities) {
+  if (OpenQueue(core, 1, /*blocking=*/true).ok()) capabilities.Add(Capability::kBlockingWait);
+  if (OpenCount(core).ok()) capabilities.Add(Capability::kCounters);
+  const bool reliable = core.nic.ask.endpoint_type == FI_EP_RDM;
+  if (core.is_efa && reliable && RetriesCanBeChosen(core)) {
+    capabilities.Add(Capability::kReceiverNotReadyRetry);
   }
-  sa_family_t family = 0;
-  std::memcpy(&family, bytes.data(), sizeof family);
-  if ((info.addr_format == FI_SOCKADDR_IN && family != AF_INET) ||
-      (info.addr_format == FI_SOCKADDR_IN6 && family != AF_INET6)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("address is of family ", family, ", not an IP address of this provider"));
-  }
-  if (std::all_of(bytes.begin(), bytes.begin() + 16, [](std::uint8_t byte) { return byte == 0; })) {
-    return absl::InvalidArgumentError("address is all zeros");
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace
@@ -109,50 +111,12 @@ absl::Status LibfabricMemoryRegion::Close() {
   return result == 0 ? absl::OkStatus() : ControlError(result, "close memory region: fi_close");
 }
 
-// ---- Address vectors ----
-
-absl::StatusOr<Peer> LibfabricAddressVector::Insert(const Address& address) {
-  if (core_ == nullptr) return ClosedError("address vector");
-  RETURN_IF_ERROR(CheckAddress(address, *core_->domain->nic.info));
-  fi_addr_t number = FI_ADDR_UNSPEC;
-  const int result =
-      core_->domain->api.InsertAddress(core_->vector.get(), address.bytes().data(), &number);
-  if (result != 1 || number > UINT32_MAX) {
-    return ControlError(result < 0 ? result : -FI_EINVAL, "insert peer: fi_av_insert");
-  }
-  if (core_->generations.size() <= number) {
-    core_->generations.resize(number + 1);
-    core_->addresses.resize(number + 1);
-  }
-  // The library may give one number to one address that is inserted twice: the peer stays the same.
-  if (core_->generations[number] == 0) core_->generations[number] = ++core_->last_generation;
-  core_->addresses[number] = address;
-  return static_cast<Peer>(std::uint64_t{core_->generations[number]} << 32 | number);
-}
-
-absl::Status LibfabricAddressVector::Remove(Peer peer) {
-  if (core_ == nullptr) return ClosedError("address vector");
-  const fi_addr_t number = core_->Find(peer);
-  if (number == FI_ADDR_UNSPEC) return absl::NotFoundError("remove peer: no such peer");
-  core_->generations[number] = 0;
-  const int result = core_->domain->api.RemoveAddress(core_->vector.get(), number);
-  return result == 0 ? absl::OkStatus() : ControlError(result, "remove peer: fi_av_remove");
-}
-
-absl::StatusOr<Address> LibfabricAddressVector::Lookup(Peer peer) const {
-  if (core_ == nullptr) return ClosedError("address vector");
-  const fi_addr_t number = core_->Find(peer);
-  if (number == FI_ADDR_UNSPEC) return absl::NotFoundError("look up peer: no such peer");
-  return core_->addresses[number];
-}
-
-absl::Status LibfabricAddressVector::Close() { return CloseShared(core_, "address vector"); }
-
 // ---- Domain ----
 
 absl::StatusOr<std::unique_ptr<Domain>> LibfabricDomain::Open(Api& api, const NicChoice& nic) {
   auto core = std::make_shared<DomainCore>(api, nic);
   core->is_efa = IsEfa(*nic.info);
+  core->immediates_name_receives = nic.described.capabilities.Has(Capability::kSolicitedImmediate);
   fid_fabric* fabric = nullptr;
   if (const int result = api.OpenFabric(nic.info->fabric_attr, &fabric); result != 0) {
     return ControlError(result, On("open fabric", nic.described) + ": fi_fabric");
@@ -164,8 +128,7 @@ absl::StatusOr<std::unique_ptr<Domain>> LibfabricDomain::Open(Api& api, const Ni
   }
   core->domain = Handle<fid_domain>(api, domain);
   NicInfo info = nic.described;
-  // Whether a queue can block is not in any attribute: one tries.
-  if (OpenQueue(*core, 1, /*blocking=*/true).ok()) info.capabilities.Add(Capability::kBlockingWait);
+  AddTried(*core, info.capabilities);
   return std::make_unique<LibfabricDomain>(std::move(core), std::move(info));
 }
 
@@ -174,6 +137,11 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> LibfabricDomain::RegisterMemory(
   if (core_ == nullptr) return ClosedError("domain");
   if (request.data == nullptr || request.length_bytes == 0) {
     return absl::InvalidArgumentError("register memory: the range is empty");
+  }
+  if (request.length_bytes >
+      std::numeric_limits<std::uintptr_t>::max() - reinterpret_cast<std::uintptr_t>(request.data)) {
+    return absl::InvalidArgumentError(absl::StrCat("register memory: ", request.length_bytes,
+                                                   " B reach past the end of the address space"));
   }
   if (request.kind != MemoryKind::kSystem || request.dmabuf.has_value()) {
     return absl::UnimplementedError("register memory: this backend takes host memory only");
@@ -204,6 +172,10 @@ absl::StatusOr<std::unique_ptr<CompletionQueue>> LibfabricDomain::OpenCompletion
     return absl::InvalidArgumentError(
         absl::StrCat("open completion queue: depth ", options.depth, " is over ", kMostEntries));
   }
+  if (options.source_addresses && !info_.capabilities.Has(Capability::kSourceAddress)) {
+    return absl::UnimplementedError(
+        On("open completion queue: source_addresses: no senders are told", info_));
+  }
   const std::size_t depth =
       options.depth != 0 ? options.depth : info_.limits.completion_queue_depth;
   ASSIGN_OR_RETURN(Handle<fid_cq> queue, OpenQueue(*core_, depth, options.blocking_wait));
@@ -216,7 +188,8 @@ absl::StatusOr<std::unique_ptr<CompletionQueue>> LibfabricDomain::OpenCompletion
     descriptor = number;
   }
   return std::make_unique<LibfabricCompletionQueue>(
-      std::make_shared<QueueCore>(core_, std::move(queue), depth), descriptor);
+      std::make_shared<QueueCore>(core_, std::move(queue), depth, options.source_addresses),
+      descriptor);
 }
 
 absl::StatusOr<std::unique_ptr<AddressVector>> LibfabricDomain::OpenAddressVector() {
@@ -232,25 +205,23 @@ absl::StatusOr<std::unique_ptr<AddressVector>> LibfabricDomain::OpenAddressVecto
       std::make_shared<VectorCore>(core_, Handle<fid_av>(core_->api, vector)));
 }
 
+absl::StatusOr<std::unique_ptr<Counter>> LibfabricDomain::OpenCounter() {
+  if (core_ == nullptr) return ClosedError("domain");
+  if (!info_.capabilities.Has(Capability::kCounters)) {
+    return absl::UnimplementedError(On("open counter: there are none", info_));
+  }
+  ASSIGN_OR_RETURN(Handle<fid_cntr> counter, OpenCount(*core_));
+  return std::make_unique<LibfabricCounter>(
+      std::make_shared<CounterCore>(CounterCore{core_, std::move(counter)}));
+}
+
 absl::StatusOr<std::unique_ptr<Endpoint>> LibfabricDomain::OpenEndpoint(
     const EndpointOptions& options) {
   if (core_ == nullptr) return ClosedError("domain");
-  if (options.send_queue == nullptr || options.receive_queue == nullptr ||
-      options.address_vector == nullptr) {
-    return absl::InvalidArgumentError(
-        "open endpoint: needs a send queue, a receive queue and an address vector");
-  }
-  const auto* send = dynamic_cast<LibfabricCompletionQueue*>(&options.send_queue->Unwrap());
-  const auto* receive = dynamic_cast<LibfabricCompletionQueue*>(&options.receive_queue->Unwrap());
-  const auto* peers = dynamic_cast<LibfabricAddressVector*>(&options.address_vector->Unwrap());
-  const auto ours = [this](const auto* object) {
-    return object != nullptr && object->core() != nullptr && object->core()->domain == core_;
-  };
-  if (!ours(send) || !ours(receive) || !ours(peers)) {
-    return absl::InvalidArgumentError(
-        "open endpoint: its queues and address vector must be open and of the same domain");
-  }
-  return LibfabricEndpoint::Open(info_.limits, send->core(), receive->core(), peers->core());
+  ASSIGN_OR_RETURN(EndpointParts parts, CheckParts(core_, options));
+  ASSIGN_OR_RETURN(OpenedEndpoint opened,
+                   OpenAndEnable(*core_, info_.capabilities, options, parts));
+  return std::make_unique<LibfabricEndpoint>(std::move(parts), std::move(opened));
 }
 
 absl::Status LibfabricDomain::Close() { return CloseShared(core_, "domain"); }

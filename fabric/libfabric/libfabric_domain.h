@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/counter.h"
 #include "fabric/domain.h"
 #include "fabric/libfabric/api.h"
 #include "fabric/libfabric/handle.h"
@@ -30,18 +31,26 @@ struct DomainCore {
   Api& api;
   NicChoice nic;
   bool is_efa = false;
+  // Endpoints can be opened whose receives take immediates: whether an immediate of a write took
+  // one is then told by its entry, which elsewhere is not to be trusted.
+  bool immediates_name_receives = false;
   Handle<fid_fabric> fabric;
   Handle<fid_domain> domain;
   std::atomic<std::uint64_t> next_key{1};  // where the program chooses keys
 };
 
 struct QueueCore {
-  QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries)
-      : domain(std::move(owner)), queue(std::move(handle)), depth(entries) {}
+  QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries,
+            bool with_sources)
+      : domain(std::move(owner)),
+        queue(std::move(handle)),
+        depth(entries),
+        tells_source(with_sources) {}
 
   std::shared_ptr<DomainCore> domain;
   Handle<fid_cq> queue;
   std::size_t depth;
+  bool tells_source;
   // Keeps the slots of an endpoint that was closed with requests under way: the library may still
   // report them.
   void Adopt(std::unique_ptr<RequestSlots> slots);
@@ -61,8 +70,15 @@ struct VectorCore {
   fi_addr_t Find(Peer peer) const {
     const auto packed = static_cast<std::uint64_t>(peer);
     const auto number = static_cast<std::uint32_t>(packed);
-    const bool known = number < generations.size() && generations[number] == packed >> 32;
+    const std::uint64_t generation = packed >> 32;
+    const bool known =
+        generation != 0 && number < generations.size() && generations[number] == generation;
     return known ? number : FI_ADDR_UNSPEC;
+  }
+  // kNoPeer when the number is of nobody who is in use.
+  Peer PeerOf(fi_addr_t number) const {
+    if (number >= generations.size() || generations[number] == 0) return kNoPeer;
+    return static_cast<Peer>(std::uint64_t{generations[number]} << 32 | number);
   }
 
   std::shared_ptr<DomainCore> domain;
@@ -70,6 +86,11 @@ struct VectorCore {
   std::vector<std::uint32_t> generations;  // index = fi_addr_t; 0: not in use
   std::vector<Address> addresses;
   std::uint32_t last_generation = 0;
+};
+
+struct CounterCore {
+  std::shared_ptr<DomainCore> domain;
+  Handle<fid_cntr> counter;
 };
 
 class LibfabricMemoryRegion final : public MemoryRegion {
@@ -109,6 +130,8 @@ class LibfabricCompletionQueue final : public CompletionQueue, private BlockingW
 
  private:
   void Wait(coro::Time deadline) override;
+  template <typename Entry>
+  ReadResult ReadAs(std::span<Completion> entries);
   // Takes the error entry at the head of the queue.
   ReadResult ReadError(Completion& completion);
 
@@ -132,6 +155,22 @@ class LibfabricAddressVector final : public AddressVector {
   std::shared_ptr<VectorCore> core_;
 };
 
+class LibfabricCounter final : public Counter {
+ public:
+  explicit LibfabricCounter(std::shared_ptr<CounterCore> core) : core_(std::move(core)) {}
+
+  std::uint64_t Read() override;
+  std::uint64_t ReadErrors() override;
+  absl::Status Set(std::uint64_t value) override;
+  absl::Status Add(std::uint64_t value) override;
+  absl::Status Close() override;
+
+  const std::shared_ptr<CounterCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<CounterCore> core_;
+};
+
 class LibfabricDomain final : public Domain {
  public:
   static absl::StatusOr<std::unique_ptr<Domain>> Open(Api& api, const NicChoice& nic);
@@ -145,9 +184,7 @@ class LibfabricDomain final : public Domain {
   absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
       const CompletionQueueOptions& options) override;
   absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() override;
-  absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() override {
-    return absl::UnimplementedError("open counter: this backend has none");
-  }
+  absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() override;
   absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override;
   absl::Status Close() override;
 

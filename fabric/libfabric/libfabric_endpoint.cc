@@ -1,195 +1,300 @@
 #include "fabric/libfabric/libfabric_endpoint.h"
 
-#include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
+#include <rdma/fi_tagged.h>
 #include <sys/uio.h>
 
 #include <array>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
 #include "fabric/libfabric/errno_mapping.h"
+#include "fabric/libfabric/nic_description.h"
 
 namespace fabric::libfabric {
 namespace {
 
 void* Descriptor(const LocalBuffer& buffer) { return reinterpret_cast<void*>(buffer.local_key); }
 
-// Requests are checked first, so that a request that is refused does not leave the ones before it
-// unrung: the last request that will be posted is known before the first one is.
-template <typename Request, typename Check>
-PostResult CheckedPrefix(std::span<const Request> requests, Check check) {
-  for (std::size_t i = 0; i < requests.size(); ++i) {
-    const ErrorCode error = check(requests[i]);
-    if (error != ErrorCode::kOk) return {i, error};
+// The segments of a request in the library's form. Lives on the stack of a post; what is not used
+// is not even cleared. REQUIRES: 1 + more.size() <= kMostSegments.
+struct Segments {
+  Segments(const LocalBuffer& first, MoreSegments more) {
+    Add(first);
+    for (const LocalBuffer& buffer : more) Add(buffer);
   }
-  return {requests.size(), ErrorCode::kOk};
+
+  void Add(const LocalBuffer& buffer) {
+    ranges[count] = {buffer.data, buffer.length_bytes};
+    descriptors[count++] = Descriptor(buffer);
+  }
+
+  std::array<iovec, kMostSegments> ranges;
+  std::array<void*, kMostSegments> descriptors;
+  std::size_t count = 0;
+};
+
+std::size_t TotalBytes(const LocalBuffer& first, MoreSegments more) {
+  std::size_t total = first.length_bytes;
+  for (const LocalBuffer& buffer : more) total += buffer.length_bytes;
+  return total;
 }
 
-// Posts the first `checked.accepted` requests with one doorbell (FI_MORE); `post(request, more)`
-// posts one.
-template <typename Request, typename Post>
-PostResult PostPrefix(std::span<const Request> requests, PostResult checked, Post post) {
-  for (std::size_t i = 0; i < checked.accepted; ++i) {
-    const ErrorCode error = post(requests[i], i + 1 < checked.accepted);
-    if (error != ErrorCode::kOk)
-      return {i, error};  // a provider that refuses a post rings for those before it
-  }
-  return checked;
+// No region is like that, and shm's target would crash over it (libfabric 1.17).
+bool WrapsAround(const RemoteBuffer& place, std::size_t length_bytes) {
+  return place.address > UINT64_MAX - length_bytes;
 }
 
-absl::StatusOr<Address> NameOf(Api& api, fid_ep* endpoint) {
-  std::array<std::uint8_t, Address::kMaxBytes> bytes;
-  std::size_t length = bytes.size();
-  if (const int result = api.GetName(&endpoint->fid, bytes.data(), &length); result != 0) {
-    return ControlError(result, "open endpoint: fi_getname");
-  }
-  return Address::FromBytes({bytes.data(), length});
-}
-
-absl::Status BindAndEnable(Api& api, fid_ep* endpoint, QueueCore& send_queue,
-                           QueueCore& receive_queue, VectorCore& peers) {
-  const bool one_queue = &send_queue == &receive_queue;
-  fid* const send = &send_queue.queue.get()->fid;
-  fid* const receive = &receive_queue.queue.get()->fid;
-  int result = api.Bind(endpoint, send, one_queue ? FI_TRANSMIT | FI_RECV : FI_TRANSMIT);
-  if (result == 0 && !one_queue) result = api.Bind(endpoint, receive, FI_RECV);
-  if (result != 0) return ControlError(result, "open endpoint: fi_ep_bind(cq)");
-  result = api.Bind(endpoint, &peers.vector.get()->fid, 0);
-  if (result != 0) return ControlError(result, "open endpoint: fi_ep_bind(av)");
-  result = api.Enable(endpoint);
-  return result == 0 ? absl::OkStatus() : ControlError(result, "open endpoint: fi_enable");
+template <typename Request>
+std::uint64_t FlagsOf(const Request& request) {
+  std::uint64_t flags = 0;
+  if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
+  if (request.inject) flags |= FI_INJECT;
+  return flags;
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Endpoint>> LibfabricEndpoint::Open(
-    const Limits& limits, std::shared_ptr<QueueCore> send_queue,
-    std::shared_ptr<QueueCore> receive_queue, std::shared_ptr<VectorCore> peers) {
-  DomainCore& domain = *peers->domain;
-  fid_ep* endpoint = nullptr;
-  const int result = domain.api.OpenEndpoint(domain.domain.get(), domain.nic.info, &endpoint);
-  if (result != 0) return ControlError(result, "open endpoint: fi_endpoint");
-  Handle<fid_ep> handle(domain.api, endpoint);
-  RETURN_IF_ERROR(BindAndEnable(domain.api, endpoint, *send_queue, *receive_queue, *peers));
-  ASSIGN_OR_RETURN(const Address address, NameOf(domain.api, endpoint));
-  return std::unique_ptr<Endpoint>(new LibfabricEndpoint(limits, std::move(send_queue),
-                                                         std::move(receive_queue), std::move(peers),
-                                                         std::move(handle), address));
+LibfabricEndpoint::LibfabricEndpoint(EndpointParts parts, OpenedEndpoint opened)
+    : parts_(std::move(parts)),
+      sends_(std::make_unique<RequestSlots>(opened.limits.send_queue_depth, parts_.peers.get())),
+      receives_(
+          std::make_unique<RequestSlots>(opened.limits.receive_queue_depth, parts_.peers.get())),
+      endpoint_(std::move(opened.handle)),
+      peers_(parts_.peers.get()),
+      capabilities_(opened.capabilities),
+      limits_(opened.limits),
+      address_(opened.address) {
+  if (capabilities_.Has(Capability::kAtomics)) {
+    atomic_limits_ = std::make_unique<AtomicLimits>(endpoint_.get());
+  }
 }
-
-LibfabricEndpoint::LibfabricEndpoint(const Limits& limits, std::shared_ptr<QueueCore> send_queue,
-                                     std::shared_ptr<QueueCore> receive_queue,
-                                     std::shared_ptr<VectorCore> peers, Handle<fid_ep> endpoint,
-                                     const Address& address)
-    : send_queue_(std::move(send_queue)),
-      receive_queue_(std::move(receive_queue)),
-      peers_(std::move(peers)),
-      sends_(std::make_unique<RequestSlots>(limits.send_queue_depth)),
-      receives_(std::make_unique<RequestSlots>(limits.receive_queue_depth)),
-      endpoint_(std::move(endpoint)),
-      limits_(limits),
-      address_(address) {}
 
 absl::Status LibfabricEndpoint::Close() {
   if (!endpoint_) return absl::OkStatus();
   const int result = endpoint_.Close();
-  send_queue_->Adopt(std::move(sends_));
-  receive_queue_->Adopt(std::move(receives_));
-  send_queue_.reset();
-  receive_queue_.reset();
-  peers_.reset();
+  parts_.send_queue->Adopt(std::move(sends_));
+  parts_.receive_queue->Adopt(std::move(receives_));
+  parts_ = EndpointParts();
+  peers_ = nullptr;
   return result == 0 ? absl::OkStatus() : ControlError(result, "close endpoint: fi_close");
 }
 
-ErrorCode LibfabricEndpoint::Check(Peer peer, std::size_t length_bytes,
-                                   std::uint64_t most_bytes) const {
-  if (peers_->Find(peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
+void* LibfabricEndpoint::QueryPower(const PowerId& power) {
+  const auto has = [this](Capability capability) { return capabilities_.Has(capability); };
+  if (&power == &TaggedMessages::kPower && has(Capability::kTaggedMessages)) {
+    return static_cast<TaggedMessages*>(this);
+  }
+  if (&power == &Cancel::kPower && has(Capability::kCancel)) return static_cast<Cancel*>(this);
+  if (&power == &Atomics::kPower && has(Capability::kAtomics)) return static_cast<Atomics*>(this);
+  return nullptr;
+}
+
+// ---- What is refused before the provider sees it ----
+
+ErrorCode LibfabricEndpoint::CheckInject(std::size_t length_bytes, std::size_t most_bytes) const {
+  if (!capabilities_.Has(Capability::kInject)) return ErrorCode::kUnsupported;
   return length_bytes <= most_bytes ? ErrorCode::kOk : ErrorCode::kMessageTooLong;
 }
 
-template <typename Post>
-ErrorCode LibfabricEndpoint::PostOne(RequestSlots& slots, std::optional<Context> context,
-                                     OperationKind kind, bool more, Post post) {
-  RequestSlot* slot = slots.Take(context, kind);
-  if (slot == nullptr) return ErrorCode::kAgain;
-  const ssize_t result = post(static_cast<void*>(&slot->provider_memory), more ? FI_MORE : 0);
-  if (result == 0) return ErrorCode::kOk;
-  slots.Release(*slot);
-  return FromErrno(static_cast<int>(result));
+ErrorCode LibfabricEndpoint::CheckSource(Peer source) const {
+  if (source == kNoPeer) return ErrorCode::kOk;
+  if (!capabilities_.Has(Capability::kDirectedReceive)) return ErrorCode::kUnsupported;
+  return peers_->Find(source) == FI_ADDR_UNSPEC ? ErrorCode::kUnknownPeer : ErrorCode::kOk;
+}
+
+ErrorCode LibfabricEndpoint::Check(const SendRequest& request) const {
+  if (peers_->Find(request.peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
+  if (1 + request.more.size() > limits_.send_segments) return ErrorCode::kInvalidArgument;
+  // The first segment must hold all of a datagram's prefix.
+  const std::size_t prefix = limits_.datagram_prefix_bytes;
+  if (request.buffer.length_bytes < prefix) return ErrorCode::kInvalidArgument;
+  const std::size_t length = TotalBytes(request.buffer, request.more);
+  if (length > limits_.max_message_bytes) return ErrorCode::kMessageTooLong;
+  return request.inject ? CheckInject(length - prefix, limits_.inject_bytes) : ErrorCode::kOk;
+}
+
+ErrorCode LibfabricEndpoint::Check(const RecvRequest& request) const {
+  if (1 + request.more.size() > limits_.receive_segments) return ErrorCode::kInvalidArgument;
+  if (request.buffer.length_bytes < limits_.datagram_prefix_bytes) {
+    return ErrorCode::kInvalidArgument;
+  }
+  if (request.multi && !capabilities_.Has(Capability::kMultiReceive)) {
+    return ErrorCode::kUnsupported;
+  }
+  return CheckSource(request.source);
+}
+
+ErrorCode LibfabricEndpoint::Check(const WriteRequest& request) const {
+  if (limits_.max_rma_bytes == 0) return ErrorCode::kUnsupported;
+  if (peers_->Find(request.peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
+  const std::size_t length = request.source.length_bytes;
+  if (length > limits_.max_rma_bytes) return ErrorCode::kMessageTooLong;
+  if (WrapsAround(request.target, length)) return ErrorCode::kRemoteAccess;
+  return request.inject ? CheckInject(length, limits_.inject_rma_bytes) : ErrorCode::kOk;
+}
+
+ErrorCode LibfabricEndpoint::Check(const ReadRequest& request) const {
+  if (limits_.max_rma_bytes == 0) return ErrorCode::kUnsupported;
+  if (peers_->Find(request.peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
+  const std::size_t length = request.target.length_bytes;
+  if (length > limits_.max_rma_bytes) return ErrorCode::kMessageTooLong;
+  return WrapsAround(request.source, length) ? ErrorCode::kRemoteAccess : ErrorCode::kOk;
+}
+
+ErrorCode LibfabricEndpoint::Check(const TaggedSendRequest& request) const {
+  if (peers_->Find(request.peer) == FI_ADDR_UNSPEC) return ErrorCode::kUnknownPeer;
+  const std::size_t length = request.buffer.length_bytes;
+  if (length > limits_.max_message_bytes) return ErrorCode::kMessageTooLong;
+  return request.inject ? CheckInject(length, limits_.inject_bytes) : ErrorCode::kOk;
+}
+
+ErrorCode LibfabricEndpoint::Check(const TaggedRecvRequest& request) const {
+  return CheckSource(request.source);
+}
+
+// ---- Posting ----
+
+ssize_t LibfabricEndpoint::PostOne(const SendRequest& request, void* slot, std::uint64_t flags) {
+  Segments segments(request.buffer, request.more);
+  const fi_msg message{.msg_iov = segments.ranges.data(),
+                       .desc = segments.descriptors.data(),
+                       .iov_count = segments.count,
+                       .addr = peers_->Find(request.peer),
+                       .context = slot,
+                       .data = request.immediate.value_or(0)};
+  return fi_sendmsg(endpoint_.get(), &message, flags | FlagsOf(request));
+}
+
+ssize_t LibfabricEndpoint::PostOne(const RecvRequest& request, void* slot, std::uint64_t flags) {
+  Segments segments(request.buffer, request.more);
+  const fi_msg message{.msg_iov = segments.ranges.data(),
+                       .desc = segments.descriptors.data(),
+                       .iov_count = segments.count,
+                       .addr = peers_->Find(request.source),
+                       .context = slot};
+  RequestSlot::FromContext(slot)->multi = request.multi;
+  return fi_recvmsg(endpoint_.get(), &message, request.multi ? flags | FI_MULTI_RECV : flags);
+}
+
+ssize_t LibfabricEndpoint::PostOne(const WriteRequest& request, void* slot, std::uint64_t flags) {
+  const iovec range{request.source.data, request.source.length_bytes};
+  void* descriptor = Descriptor(request.source);
+  const fi_rma_iov target{request.target.address, request.source.length_bytes, request.target.key};
+  const fi_msg_rma message{.msg_iov = &range,
+                           .desc = &descriptor,
+                           .iov_count = 1,
+                           .addr = peers_->Find(request.peer),
+                           .rma_iov = &target,
+                           .rma_iov_count = 1,
+                           .context = slot,
+                           .data = request.immediate.value_or(0)};
+  return fi_writemsg(endpoint_.get(), &message, flags | FlagsOf(request));
+}
+
+ssize_t LibfabricEndpoint::PostOne(const ReadRequest& request, void* slot, std::uint64_t flags) {
+  const iovec range{request.target.data, request.target.length_bytes};
+  void* descriptor = Descriptor(request.target);
+  const fi_rma_iov source{request.source.address, request.target.length_bytes, request.source.key};
+  const fi_msg_rma message{.msg_iov = &range,
+                           .desc = &descriptor,
+                           .iov_count = 1,
+                           .addr = peers_->Find(request.peer),
+                           .rma_iov = &source,
+                           .rma_iov_count = 1,
+                           .context = slot};
+  return fi_readmsg(endpoint_.get(), &message, flags);
+}
+
+ssize_t LibfabricEndpoint::PostOne(const TaggedSendRequest& request, void* slot,
+                                   std::uint64_t flags) {
+  const iovec range{request.buffer.data, request.buffer.length_bytes};
+  void* descriptor = Descriptor(request.buffer);
+  const fi_msg_tagged message{.msg_iov = &range,
+                              .desc = &descriptor,
+                              .iov_count = 1,
+                              .addr = peers_->Find(request.peer),
+                              .tag = request.tag,
+                              .context = slot,
+                              .data = request.immediate.value_or(0)};
+  return fi_tsendmsg(endpoint_.get(), &message, flags | FlagsOf(request));
+}
+
+ssize_t LibfabricEndpoint::PostOne(const TaggedRecvRequest& request, void* slot,
+                                   std::uint64_t flags) {
+  const iovec range{request.buffer.data, request.buffer.length_bytes};
+  void* descriptor = Descriptor(request.buffer);
+  const fi_msg_tagged message{.msg_iov = &range,
+                              .desc = &descriptor,
+                              .iov_count = 1,
+                              .addr = peers_->Find(request.source),
+                              .tag = request.tag,
+                              .ignore = request.ignore,
+                              .context = slot};
+  return fi_trecvmsg(endpoint_.get(), &message, flags);
+}
+
+// A batch that ends early must not leave its requests waiting for a doorbell: the last one that
+// will be posted is known before the first one is. (A provider that refuses a post by itself rings
+// for those before it.)
+template <typename Request>
+PostResult LibfabricEndpoint::PostAll(std::span<const Request> requests, RequestSlots* slots,
+                                      OperationKind kind) {
+  if (!endpoint_) return {0, ErrorCode::kClosed};
+  PostResult result{requests.size(), ErrorCode::kOk};
+  for (std::size_t i = 0; i < result.accepted; ++i) {
+    const ErrorCode error = Check(requests[i]);
+    if (error != ErrorCode::kOk) result = {i, error};
+  }
+  if (slots->available() < result.accepted) result = {slots->available(), ErrorCode::kAgain};
+  for (std::size_t i = 0; i < result.accepted; ++i) {
+    RequestSlot& slot = slots->Take(requests[i].context, kind);
+    const std::uint64_t flags = i + 1 < result.accepted ? FI_MORE : 0;
+    const ssize_t answer = PostOne(requests[i], &slot.provider_memory, flags);
+    if (answer != 0) {
+      slots->Release(slot);
+      return {i, FromErrno(static_cast<int>(answer))};
+    }
+  }
+  return result;
 }
 
 PostResult LibfabricEndpoint::Send(std::span<const SendRequest> requests) {
-  if (!endpoint_) return {0, ErrorCode::kClosed};
-  const PostResult checked = CheckedPrefix(requests, [this](const SendRequest& request) {
-    return Check(request.peer, request.buffer.length_bytes, limits_.max_message_bytes);
-  });
-  return PostPrefix(requests, checked, [this](const SendRequest& request, bool more) {
-    return PostOne(*sends_, request.context, OperationKind::kSend, more,
-                   [&](void* slot, std::uint64_t flags) {
-                     iovec range{request.buffer.data, request.buffer.length_bytes};
-                     void* descriptor = Descriptor(request.buffer);
-                     fi_msg message{&range, &descriptor,
-                                    1,      peers_->Find(request.peer),
-                                    slot,   request.immediate.value_or(0)};
-                     if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
-                     return fi_sendmsg(endpoint_.get(), &message, flags);
-                   });
-  });
+  return PostAll(requests, sends_.get(), OperationKind::kSend);
 }
 
 PostResult LibfabricEndpoint::Recv(std::span<const RecvRequest> requests) {
-  if (!endpoint_) return {0, ErrorCode::kClosed};
-  const PostResult all{requests.size(), ErrorCode::kOk};
-  return PostPrefix(requests, all, [this](const RecvRequest& request, bool more) {
-    return PostOne(*receives_, request.context, OperationKind::kReceive, more,
-                   [&](void* slot, std::uint64_t flags) {
-                     iovec range{request.buffer.data, request.buffer.length_bytes};
-                     void* descriptor = Descriptor(request.buffer);
-                     fi_msg message{&range, &descriptor, 1, FI_ADDR_UNSPEC, slot, 0};
-                     return fi_recvmsg(endpoint_.get(), &message, flags);
-                   });
-  });
+  return PostAll(requests, receives_.get(), OperationKind::kReceive);
 }
 
 PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
-  if (!endpoint_) return {0, ErrorCode::kClosed};
-  const PostResult checked = CheckedPrefix(requests, [this](const WriteRequest& request) {
-    return Check(request.peer, request.source.length_bytes, limits_.max_rma_bytes);
-  });
-  return PostPrefix(requests, checked, [this](const WriteRequest& request, bool more) {
-    return PostOne(*sends_, request.context, OperationKind::kWrite, more,
-                   [&](void* slot, std::uint64_t flags) {
-                     iovec range{request.source.data, request.source.length_bytes};
-                     void* descriptor = Descriptor(request.source);
-                     fi_rma_iov target{request.target.address, request.source.length_bytes,
-                                       request.target.key};
-                     fi_msg_rma message{&range,  &descriptor, 1,    peers_->Find(request.peer),
-                                        &target, 1,           slot, request.immediate.value_or(0)};
-                     if (request.immediate.has_value()) flags |= FI_REMOTE_CQ_DATA;
-                     return fi_writemsg(endpoint_.get(), &message, flags);
-                   });
-  });
+  return PostAll(requests, sends_.get(), OperationKind::kWrite);
 }
 
 PostResult LibfabricEndpoint::Read(std::span<const ReadRequest> requests) {
-  if (!endpoint_) return {0, ErrorCode::kClosed};
-  const PostResult checked = CheckedPrefix(requests, [this](const ReadRequest& request) {
-    return Check(request.peer, request.target.length_bytes, limits_.max_rma_bytes);
-  });
-  return PostPrefix(requests, checked, [this](const ReadRequest& request, bool more) {
-    return PostOne(*sends_, request.context, OperationKind::kRead, more,
-                   [&](void* slot, std::uint64_t flags) {
-                     iovec range{request.target.data, request.target.length_bytes};
-                     void* descriptor = Descriptor(request.target);
-                     fi_rma_iov source{request.source.address, request.target.length_bytes,
-                                       request.source.key};
-                     fi_msg_rma message{&range,  &descriptor, 1,    peers_->Find(request.peer),
-                                        &source, 1,           slot, 0};
-                     return fi_readmsg(endpoint_.get(), &message, flags);
-                   });
-  });
+  return PostAll(requests, sends_.get(), OperationKind::kRead);
+}
+
+PostResult LibfabricEndpoint::SendTagged(std::span<const TaggedSendRequest> requests) {
+  return PostAll(requests, sends_.get(), OperationKind::kTaggedSend);
+}
+
+PostResult LibfabricEndpoint::RecvTagged(std::span<const TaggedRecvRequest> requests) {
+  return PostAll(requests, receives_.get(), OperationKind::kTaggedReceive);
+}
+
+ErrorCode LibfabricEndpoint::Atomic(const AtomicRequest& request) {
+  return PostAll(std::span(&request, 1), sends_.get(), OperationKind::kAtomic).error;
+}
+
+ErrorCode LibfabricEndpoint::CancelReceive(Context context) {
+  if (!endpoint_) return ErrorCode::kClosed;
+  RequestSlot* slot = receives_->Find(context);
+  if (slot == nullptr) return ErrorCode::kInvalidArgument;
+  const ssize_t result = fi_cancel(&endpoint_.get()->fid, &slot->provider_memory);
+  // A receive that the provider does not find has its message already.
+  if (result >= 0 || result == -FI_ENOENT) return ErrorCode::kOk;
+  return FromErrno(static_cast<int>(result));
 }
 
 }  // namespace fabric::libfabric

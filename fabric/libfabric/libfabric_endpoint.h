@@ -4,27 +4,30 @@
 #ifndef FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 #define FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <span>
-#include <utility>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "fabric/atomics.h"
+#include "fabric/cancel.h"
 #include "fabric/endpoint.h"
+#include "fabric/libfabric/atomic_limits.h"
+#include "fabric/libfabric/endpoint_opening.h"
 #include "fabric/libfabric/libfabric_domain.h"
 #include "fabric/libfabric/request_slots.h"
+#include "fabric/tagged_messages.h"
 
 namespace fabric::libfabric {
 
-class LibfabricEndpoint final : public Endpoint {
+class LibfabricEndpoint final : public Endpoint,
+                                private TaggedMessages,
+                                private Cancel,
+                                private Atomics {
  public:
-  // Opens, binds and enables. On failure everything that was opened is closed again.
-  static absl::StatusOr<std::unique_ptr<Endpoint>> Open(const Limits& limits,
-                                                        std::shared_ptr<QueueCore> send_queue,
-                                                        std::shared_ptr<QueueCore> receive_queue,
-                                                        std::shared_ptr<VectorCore> peers);
-
+  LibfabricEndpoint(EndpointParts parts, OpenedEndpoint opened);
   ~LibfabricEndpoint() override { Close().IgnoreError(); }
 
   PostResult Send(std::span<const SendRequest> requests) override;
@@ -34,29 +37,50 @@ class LibfabricEndpoint final : public Endpoint {
   const Limits& limits() const override { return limits_; }
   Address address() const override { return address_; }
   absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override;
 
  private:
-  LibfabricEndpoint(const Limits& limits, std::shared_ptr<QueueCore> send_queue,
-                    std::shared_ptr<QueueCore> receive_queue, std::shared_ptr<VectorCore> peers,
-                    Handle<fid_ep> endpoint, const Address& address);
+  PostResult SendTagged(std::span<const TaggedSendRequest> requests) override;
+  PostResult RecvTagged(std::span<const TaggedRecvRequest> requests) override;
+  ErrorCode CancelReceive(Context context) override;
+  ErrorCode Atomic(const AtomicRequest& request) override;
+  std::size_t MaxAtomicBytes(AtomicOperation operation, AtomicType type,
+                             bool fetching) const override;
 
   // Whether a request may be posted at all; kOk, or why not.
-  ErrorCode Check(Peer peer, std::size_t length_bytes, std::uint64_t most_bytes) const;
+  ErrorCode Check(const SendRequest& request) const;
+  ErrorCode Check(const RecvRequest& request) const;
+  ErrorCode Check(const WriteRequest& request) const;
+  ErrorCode Check(const ReadRequest& request) const;
+  ErrorCode Check(const TaggedSendRequest& request) const;
+  ErrorCode Check(const TaggedRecvRequest& request) const;
+  ErrorCode Check(const AtomicRequest& request) const;
+  ErrorCode CheckInject(std::size_t length_bytes, std::size_t most_bytes) const;
+  ErrorCode CheckSource(Peer source) const;
 
-  // Posts one request through `post(slot, more)`, which calls the provider.
-  template <typename Post>
-  ErrorCode PostOne(RequestSlots& slots, std::optional<Context> context, OperationKind kind,
-                    bool more, Post post);
+  // One request, which was checked, to the provider. `flags`: FI_MORE, or none.
+  ssize_t PostOne(const SendRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const RecvRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const WriteRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const ReadRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const TaggedSendRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const TaggedRecvRequest& request, void* slot, std::uint64_t flags);
+  ssize_t PostOne(const AtomicRequest& request, void* slot, std::uint64_t flags);
+
+  // All requests that pass their check, with one doorbell.
+  template <typename Request>
+  PostResult PostAll(std::span<const Request> requests, RequestSlots* slots, OperationKind kind);
 
   // Declared in the order in which they must go: the endpoint closes first.
-  std::shared_ptr<QueueCore> send_queue_;
-  std::shared_ptr<QueueCore> receive_queue_;
-  std::shared_ptr<VectorCore> peers_;
+  EndpointParts parts_;
   std::unique_ptr<RequestSlots> sends_;
   std::unique_ptr<RequestSlots> receives_;
   Handle<fid_ep> endpoint_;
+  const VectorCore* peers_;  // of parts_
+  const CapabilitySet capabilities_;
   const Limits limits_;
   const Address address_;
+  std::unique_ptr<AtomicLimits> atomic_limits_;  // null without atomics
 };
 
 }  // namespace fabric::libfabric

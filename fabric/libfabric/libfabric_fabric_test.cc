@@ -155,7 +155,7 @@ TEST_F(LibfabricFabricTest, OneQueueIsBoundForBothDirections) {
   FakeLibfabric fake;
   Opened opened;
   ASSERT_THAT(Open(fake, opened), IsOk());
-  EXPECT_THAT(fake.bind_flags, ElementsAre(static_cast<int>(FI_TRANSMIT | FI_RECV), 0));
+  EXPECT_THAT(fake.bind_flags, ElementsAre(std::uint64_t{FI_TRANSMIT | FI_RECV}, std::uint64_t{0}));
 }
 
 TEST_F(LibfabricFabricTest, MemoryModesAreHonouredAsReturned) {
@@ -270,7 +270,7 @@ TEST_F(LibfabricFabricTest, SuccessesBeforeAFailureComeFirst) {
 }
 
 TEST_F(LibfabricFabricTest, UnsolicitedEntriesHaveNoContext) {
-  FakeLibfabric fake;
+  FakeLibfabric fake({FakeNic{.optional_rx_cq_data = false}});
   Opened opened;
   ASSERT_THAT(Open(fake, opened), IsOk());
   // Whatever a provider leaves in the context of an unsolicited entry, it is not ours.

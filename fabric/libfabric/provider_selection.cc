@@ -3,18 +3,16 @@
 #include <rdma/fi_errno.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
-#include <memory>
-#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "fabric/libfabric/errno_mapping.h"
+#include "fabric/libfabric/nic_description.h"
 
 namespace fabric::libfabric {
 namespace {
@@ -32,120 +30,149 @@ InfoList Own(Api& api, fi_info* info) {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// What we ask for: messages and remote memory access over reliable datagrams, with every memory
-// mode that we can honour.
-HintsPointer MakeHints(absl::string_view provider, std::uint64_t extra_mode) {
+// What every NIC must have.
+Ask BasicAsk(absl::string_view provider) {
+  Ask ask;
+  const bool datagram = absl::ConsumeSuffix(&provider, "-dgram");
+  ask.provider = std::string(provider == "efa-direct" ? "efa" : provider);
+  if (ask.provider == "efa") ask.fabric_name = std::string(provider);
+  ask.endpoint_type = datagram ? FI_EP_DGRAM : FI_EP_RDM;
+  ask.capabilities = datagram ? FI_MSG : FI_MSG | FI_RMA;
+  ask.mode = FI_CONTEXT | FI_CONTEXT2;
+  // Not for reliable endpoints: the efa fabric would then want its prefix there, too.
+  if (datagram) ask.mode |= FI_MSG_PREFIX;
+  return ask;
+}
+
+HintsPointer MakeHints(const Ask& ask) {
   HintsPointer hints(fi_allocinfo(), &fi_freeinfo);
-  const bool direct = provider == "efa-direct";
-  const std::string name(direct ? "efa" : provider);
-  hints->fabric_attr->prov_name = strdup(name.c_str());
-  if (direct || provider == "efa") hints->fabric_attr->name = strdup(std::string(provider).c_str());
-  hints->caps = FI_MSG | FI_RMA;
-  hints->mode = FI_CONTEXT | FI_CONTEXT2 | extra_mode;
-  hints->ep_attr->type = FI_EP_RDM;
+  hints->fabric_attr->prov_name = strdup(ask.provider.c_str());
+  if (!ask.fabric_name.empty()) hints->fabric_attr->name = strdup(ask.fabric_name.c_str());
+  hints->caps = ask.capabilities;
+  hints->mode = ask.mode;
+  hints->ep_attr->type = ask.endpoint_type;
+  hints->tx_attr->msg_order = hints->rx_attr->msg_order = ask.order;
+  hints->tx_attr->inject_size = ask.inject_bytes;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
-  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
-  hints->domain_attr->threading = FI_THREAD_SAFE;
+  // EFA's datagrams are neither thread-safe nor protected against overruns.
+  const bool reliable = ask.endpoint_type == FI_EP_RDM;
+  hints->domain_attr->threading = reliable ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
+  if (reliable) hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   return hints;
 }
 
 // The list of what fits; null when nothing does.
-absl::StatusOr<InfoList> Query(Api& api, absl::string_view provider) {
-  // A device without unsolicited write receive is offered only to those who promise a receive for
-  // each immediate.
-  for (const std::uint64_t extra_mode : {std::uint64_t{0}, std::uint64_t{FI_RX_CQ_DATA}}) {
-    const HintsPointer hints = MakeHints(provider, extra_mode);
-    fi_info* info = nullptr;
-    const int result = api.GetInfo(ApiVersion(api), hints.get(), &info);
-    if (result == 0) return Own(api, info);
-    if (result != -FI_ENODATA) {
-      return ControlError(result,
-                          absl::StrCat("list NICs of provider '", provider, "': fi_getinfo"));
-    }
-  }
-  return InfoList();
+absl::StatusOr<InfoList> Query(Api& api, const Ask& ask) {
+  const HintsPointer hints = MakeHints(ask);
+  fi_info* info = nullptr;
+  const int result = api.GetInfo(ApiVersion(api), hints.get(), &info);
+  if (result == 0) return Own(api, info);
+  if (result == -FI_ENODATA) return InfoList();
+  return ControlError(result,
+                      absl::StrCat("list NICs of provider '", ask.provider, "': fi_getinfo"));
 }
 
-// Entries that stand for the same interface have the same provider, fabric kind and domain name.
+// Entries that stand for the same interface have the same provider and domain name.
 bool SameInterface(const fi_info& a, const fi_info& b) {
   return Text(a.domain_attr->name) == Text(b.domain_attr->name) &&
          Text(a.fabric_attr->prov_name) == Text(b.fabric_attr->prov_name);
 }
 
+bool Offers(const InfoList& list, const fi_info& interface) {
+  for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
+    if (SameInterface(*info, interface)) return true;
+  }
+  return false;
+}
+
+struct Offer {
+  Ask ask;
+  InfoList list;
+};
+
+// Takes `ask` instead of `offer` where it loses no NIC. A provider that refuses, in whatever words,
+// does not offer it.
+bool Improve(Api& api, const Ask& ask, Offer& offer) {
+  absl::StatusOr<InfoList> list = Query(api, ask);
+  if (!list.ok()) return false;
+  for (const fi_info* info = offer.list.get(); info != nullptr; info = info->next) {
+    if (!Offers(*list, *info)) return false;
+  }
+  offer = {ask, *std::move(list)};
+  return true;
+}
+
+// What a NIC need not have. The order of messages is asked for because the efa fabric gives up what
+// nobody wants.
+void AskForMore(Api& api, Offer& offer) {
+  constexpr std::uint64_t kCapabilities[] = {FI_TAGGED, FI_MULTI_RECV, FI_DIRECTED_RECV, FI_SOURCE,
+                                             FI_ATOMIC};
+  if (offer.ask.endpoint_type == FI_EP_DGRAM) {
+    Ask source = offer.ask;
+    source.capabilities |= FI_SOURCE;
+    Improve(api, source, offer);
+    return;
+  }
+  Ask all = offer.ask;
+  all.order = FI_ORDER_SAS;
+  for (const std::uint64_t capability : kCapabilities) all.capabilities |= capability;
+  if (Improve(api, all, offer)) return;
+  Ask ordered = offer.ask;
+  ordered.order = FI_ORDER_SAS;
+  Improve(api, ordered, offer);
+  for (const std::uint64_t capability : kCapabilities) {
+    Ask more = offer.ask;
+    more.capabilities |= capability;
+    Improve(api, more, offer);
+  }
+}
+
+// Null list: there is nothing.
+absl::StatusOr<Offer> BestOffer(Api& api, absl::string_view provider) {
+  Offer offer{.ask = BasicAsk(provider)};
+  absl::StatusOr<InfoList> list = Query(api, offer.ask);
+  if (list.ok() && *list == nullptr) {
+    // A device without unsolicited write receive is offered only to those who promise a receive for
+    // each immediate.
+    offer.ask.mode |= FI_RX_CQ_DATA;
+    list = Query(api, offer.ask);
+  }
+  if (!list.ok()) return list.status();
+  offer.list = *std::move(list);
+  if (offer.list != nullptr) AskForMore(api, offer);
+  return offer;
+}
+
 bool IsIpv6(const fi_info& info) { return info.addr_format == FI_SOCKADDR_IN6; }
 
-void DescribeNic(const fid_nic& nic, NicInfo& described) {
-  if (nic.device_attr != nullptr) {
-    const fi_device_attr& device = *nic.device_attr;
-    if (device.name != nullptr) described.name = device.name;
-    if (device.vendor_id != nullptr && device.device_id != nullptr) {
-      described.vendor_device_id =
-          absl::StrFormat("%04x:%04x", std::strtoul(device.vendor_id, nullptr, 16),
-                          std::strtoul(device.device_id, nullptr, 16));
+std::vector<NicChoice> OnePerInterface(const Offer& offer) {
+  std::vector<NicChoice> choices;
+  for (fi_info* info = offer.list.get(); info != nullptr; info = info->next) {
+    const auto same = std::find_if(choices.begin(), choices.end(), [&](const NicChoice& choice) {
+      return SameInterface(*choice.info, *info);
+    });
+    if (same == choices.end()) {
+      choices.push_back({info, offer.list, Describe(*info), offer.ask});
+    } else if (IsIpv6(*same->info) && !IsIpv6(*info)) {
+      *same = {info, offer.list, Describe(*info), offer.ask};
     }
   }
-  if (nic.bus_attr != nullptr && nic.bus_attr->bus_type == FI_BUS_PCI) {
-    const fi_pci_attr& pci = nic.bus_attr->attr.pci;
-    described.pci_address = absl::StrFormat("%04x:%02x:%02x.%x", pci.domain_id, pci.bus_id,
-                                            pci.device_id, pci.function_id);
-  }
-  if (nic.link_attr != nullptr) {
-    const fi_link_attr& link = *nic.link_attr;
-    described.link_gbps = static_cast<double>(link.speed) / 1e9;
-    described.link_state = link.state == FI_LINK_UP     ? LinkState::kUp
-                           : link.state == FI_LINK_DOWN ? LinkState::kDown
-                                                        : LinkState::kUnknown;
-    described.limits.mtu_bytes = link.mtu;
-  }
+  return choices;
 }
 
-Limits LimitsOf(const fi_info& info) {
-  Limits limits;
-  limits.address_bytes = info.addr_format == FI_ADDR_STR ? 0 : info.src_addrlen;
-  limits.send_queue_depth = info.tx_attr->size;
-  limits.receive_queue_depth = info.rx_attr->size;
-  limits.completion_queue_depth = info.tx_attr->size + info.rx_attr->size;
-  limits.max_message_bytes = info.ep_attr->max_msg_size;
-  limits.max_rma_bytes = info.ep_attr->max_msg_size;
-  limits.inject_bytes = info.tx_attr->inject_size;
-  limits.send_segments = info.tx_attr->iov_limit;
-  limits.receive_segments = info.rx_attr->iov_limit;
-  limits.rma_segments = info.tx_attr->rma_iov_limit;
-  limits.key_bytes = info.domain_attr->mr_key_size;
-  limits.immediate_bytes = info.domain_attr->cq_data_size;
-  limits.max_endpoints = info.domain_attr->ep_cnt;
-  limits.max_completion_queues = info.domain_attr->cq_cnt;
-  limits.max_memory_regions = info.domain_attr->mr_cnt;
-  return limits;
-}
-
-// What the attributes say, and, where they are silent, what was observed of a provider
-// (docs/architecture.md).
-CapabilitySet CapabilitiesOf(const fi_info& info) {
-  CapabilitySet set{Capability::kMessages, Capability::kRemoteWrite, Capability::kRemoteRead};
-  if (info.domain_attr->cq_data_size >= 4) set.Add(Capability::kImmediateData);
-  if (((info.mode | info.rx_attr->mode) & FI_RX_CQ_DATA) == 0) {
-    set.Add(Capability::kUnsolicitedImmediate);
+// Whether receives can be made to take immediates is told only to those who ask for it.
+void FindSolicitedImmediates(Api& api, const Offer& offer, std::vector<NicChoice>& choices) {
+  Ask ask = offer.ask;
+  ask.mode |= FI_RX_CQ_DATA;
+  const absl::StatusOr<InfoList> list = ask.mode == offer.ask.mode ? offer.list : Query(api, ask);
+  if (!list.ok()) return;
+  for (const fi_info* info = list->get(); info != nullptr; info = info->next) {
+    for (NicChoice& choice : choices) {
+      if (SameInterface(*choice.info, *info) && ReceivesTakeImmediates(*info)) {
+        choice.described.capabilities.Add(Capability::kSolicitedImmediate);
+      }
+    }
   }
-  const bool direct = Text(info.fabric_attr->name) == "efa-direct";
-  if (!direct) set.Add(Capability::kLongMessages);
-  if ((info.tx_attr->msg_order & info.rx_attr->msg_order & FI_ORDER_SAS) != 0) {
-    set.Add(Capability::kSendOrder);
-  }
-  if ((info.tx_attr->msg_order & info.rx_attr->msg_order & FI_ORDER_WAW) != 0) {
-    set.Add(Capability::kWriteOrder);
-  }
-  if (IsEfa(info)) {
-    set.Add(Capability::kRemoteErrors);
-    set.Add(Capability::kClosedPeerErrors);
-    set.Add(Capability::kRemoteWriteLength);
-  }
-  if (direct) {
-    set.Add(Capability::kSourceTruncation);
-    set.Add(Capability::kMutualInsertion);
-  }
-  if (Text(info.fabric_attr->prov_name) == "shm") set.Add(Capability::kRemoteWriteLength);
-  return set;
 }
 
 }  // namespace
@@ -154,17 +181,8 @@ bool IsEfa(const fi_info& info) {
   return absl::StartsWith(Text(info.fabric_attr->prov_name), "efa");
 }
 
-NicInfo Describe(const fi_info& info) {
-  NicInfo described;
-  described.domain = Text(info.domain_attr->name);
-  described.name = described.domain;
-  described.provider = Text(info.fabric_attr->prov_name);
-  described.fabric = Text(info.fabric_attr->name);
-  described.address_format = fi_tostr(&info.addr_format, FI_TYPE_ADDR_FORMAT);
-  described.limits = LimitsOf(info);
-  described.capabilities = CapabilitiesOf(info);
-  if (info.nic != nullptr) DescribeNic(*info.nic, described);
-  return described;
+bool ReceivesTakeImmediates(const fi_info& info) {
+  return ((info.mode | info.rx_attr->mode) & FI_RX_CQ_DATA) != 0;
 }
 
 std::vector<std::string> ProviderNames(Api& api) {
@@ -180,26 +198,42 @@ std::vector<std::string> ProviderNames(Api& api) {
 }
 
 absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider) {
-  const absl::StatusOr<InfoList> list = Query(api, provider);
+  const absl::StatusOr<Offer> offer = BestOffer(api, provider);
+  if (!offer.ok()) return offer.status();
+  std::vector<NicChoice> choices = OnePerInterface(*offer);
+  if (choices.empty()) {
+    const bool datagram = offer->ask.endpoint_type == FI_EP_DGRAM;
+    return absl::NotFoundError(
+        absl::StrCat("no NIC of provider '", provider, "' with ",
+                     datagram ? "datagram endpoints" : "messages and remote memory access",
+                     "; libfabric ", FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()),
+                     " offers here: ", absl::StrJoin(ProviderNames(api), ", ")));
+  }
+  if (offer->ask.endpoint_type == FI_EP_RDM) FindSolicitedImmediates(api, *offer, choices);
+  return choices;
+}
+
+absl::StatusOr<NicChoice> SelectVariant(Api& api, const NicChoice& nic, std::size_t inject_bytes,
+                                        bool receives_take_immediates) {
+  Ask ask = nic.ask;
+  ask.inject_bytes = inject_bytes;
+  if (receives_take_immediates) ask.mode |= FI_RX_CQ_DATA;
+  const absl::StatusOr<InfoList> list = Query(api, ask);
   if (!list.ok()) return list.status();
-  std::vector<NicChoice> choices;
   for (fi_info* info = list->get(); info != nullptr; info = info->next) {
-    const auto same = std::find_if(choices.begin(), choices.end(), [&](const NicChoice& choice) {
-      return SameInterface(*choice.info, *info);
-    });
-    if (same == choices.end()) {
-      choices.push_back({info, *list, Describe(*info)});
-    } else if (IsIpv6(*same->info) && !IsIpv6(*info)) {
-      *same = {info, *list, Describe(*info)};
+    if (SameInterface(*info, *nic.info) && info->addr_format == nic.info->addr_format &&
+        info->tx_attr->inject_size >= inject_bytes &&
+        (!receives_take_immediates || ReceivesTakeImmediates(*info))) {
+      return NicChoice{info, *list, Describe(*info), ask};
     }
   }
-  if (choices.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "no NIC of provider '", provider, "' with messages and remote memory access; libfabric ",
-        FI_MAJOR(api.Version()), ".", FI_MINOR(api.Version()),
-        " offers here: ", absl::StrJoin(ProviderNames(api), ", ")));
+  const std::string& name = nic.described.name;
+  if (receives_take_immediates && inject_bytes == 0) {
+    return absl::UnimplementedError(
+        absl::StrCat("receives_take_immediates: ", name, " has only unsolicited immediates"));
   }
-  return choices;
+  return absl::UnimplementedError(absl::StrCat("inject_bytes ", inject_bytes, ": ", name,
+                                               " offers ", nic.described.limits.inject_bytes));
 }
 
 }  // namespace fabric::libfabric

@@ -26,6 +26,9 @@ class LinkedApi final : public Api {
   int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) override {
     return fi_av_open(domain, attributes, vector, nullptr);
   }
+  int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) override {
+    return fi_cntr_open(domain, attributes, counter, nullptr);
+  }
   int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) override {
     return fi_endpoint(domain, info, endpoint, nullptr);
   }
@@ -36,6 +39,13 @@ class LinkedApi final : public Api {
 
   int Bind(fid_ep* endpoint, fid* object, std::uint64_t flags) override {
     return fi_ep_bind(endpoint, object, flags);
+  }
+  int SetOption(fid_ep* endpoint, int option, std::size_t value) override {
+    return fi_setopt(&endpoint->fid, FI_OPT_ENDPOINT, option, &value, sizeof value);
+  }
+  int GetOption(fid_ep* endpoint, int option, std::size_t* value) override {
+    std::size_t length = sizeof *value;
+    return fi_getopt(&endpoint->fid, FI_OPT_ENDPOINT, option, value, &length);
   }
   int Enable(fid_ep* endpoint) override { return fi_enable(endpoint); }
   int GetName(fid* endpoint, void* address, std::size_t* length) override {

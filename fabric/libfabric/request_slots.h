@@ -15,6 +15,7 @@
 namespace fabric::libfabric {
 
 class RequestSlots;
+struct VectorCore;
 
 // One request. Its address is the op_context that the library sees: the provider writes into
 // `provider_memory` until the completion was read.
@@ -22,6 +23,8 @@ struct RequestSlot {
   fi_context2 provider_memory;
   std::optional<Context> context;
   OperationKind kind;
+  bool in_use;
+  bool multi;  // a receive that takes several messages: one completion does not end it
   RequestSlot* next_free;
   RequestSlots* owner;
 
@@ -30,10 +33,12 @@ struct RequestSlot {
   }
 };
 
-// As many slots as a queue has entries: none free is the contract's kAgain. Not thread-safe.
+// As many slots as a queue has entries: none available is the contract's kAgain. Not thread-safe.
 class RequestSlots {
  public:
-  explicit RequestSlots(std::size_t depth) : slots_(std::make_unique<RequestSlot[]>(depth)) {
+  // `peers`: the address vector of the endpoint. Looked at until set_closed.
+  RequestSlots(std::size_t depth, const VectorCore* peers)
+      : slots_(std::make_unique<RequestSlot[]>(depth)), depth_(depth), peers_(peers) {
     for (std::size_t i = depth; i > 0; --i) {
       slots_[i - 1].owner = this;
       Push(slots_[i - 1]);
@@ -41,18 +46,23 @@ class RequestSlots {
   }
 
   std::size_t in_use() const { return in_use_; }
+  std::size_t available() const { return depth_ - in_use_; }
+
+  // Null after set_closed.
+  const VectorCore* peers() const { return peers_; }
 
   // The endpoint is closed: what its requests came to interests nobody any more.
-  bool closed() const { return closed_; }
-  void set_closed() { closed_ = true; }
+  bool closed() const { return peers_ == nullptr; }
+  void set_closed() { peers_ = nullptr; }
 
-  // Null when all are in use.
-  RequestSlot* Take(std::optional<Context> context, OperationKind kind) {
-    RequestSlot* slot = free_;
-    if (slot == nullptr) return nullptr;
-    free_ = slot->next_free;
-    slot->context = context;
-    slot->kind = kind;
+  // REQUIRES: one is available.
+  RequestSlot& Take(std::optional<Context> context, OperationKind kind) {
+    RequestSlot& slot = *free_;
+    free_ = slot.next_free;
+    slot.context = context;
+    slot.kind = kind;
+    slot.in_use = true;
+    slot.multi = false;
     ++in_use_;
     return slot;
   }
@@ -62,16 +72,26 @@ class RequestSlots {
     --in_use_;
   }
 
+  // A request under way with this context; null when there is none. Looks at every slot.
+  RequestSlot* Find(Context context) {
+    for (std::size_t i = 0; i < depth_; ++i) {
+      if (slots_[i].in_use && slots_[i].context == context) return &slots_[i];
+    }
+    return nullptr;
+  }
+
  private:
   void Push(RequestSlot& slot) {
+    slot.in_use = false;
     slot.next_free = free_;
     free_ = &slot;
   }
 
   std::unique_ptr<RequestSlot[]> slots_;
+  std::size_t depth_;
   RequestSlot* free_ = nullptr;
   std::size_t in_use_ = 0;
-  bool closed_ = false;
+  const VectorCore* peers_;
 };
 
 }  // namespace fabric::libfabric

@@ -61,16 +61,22 @@ TEST_F(AddressContract, LengthIsTheOneThatTheLimitsTell) {
 TEST_F(AddressContract, LookupReturnsWhatWasInserted) {
   ASSERT_OK_AND_ASSIGN(const Address found, initiator_.peers->Lookup(initiator_.peer));
   EXPECT_EQ(found.ToHex(), target_.endpoint->address().ToHex());
-  // Byte for byte, also where the fabric does not look.
+}
+
+// Of every byte that names an endpoint: those behind an EFA address mean something inside one
+// process only (ofiwg/libfabric prov/efa/src/efa.h), and may come back as they like.
+TEST_F(AddressContract, LookupReturnsEveryByteOfTheName) {
   const auto good = target_.endpoint->address().bytes();
+  const bool efa = initiator_.domain->nic().address_format == "FI_ADDR_EFA";
+  const std::size_t named = efa ? 24 : good.size();
   std::vector<std::uint8_t> bytes(good.begin(), good.end());
-  bytes[bytes.size() - 2] = 'x';
-  ASSERT_OK_AND_ASSIGN(const Address odd, Address::FromBytes(bytes));
-  const absl::StatusOr<Peer> peer = initiator_.peers->Insert(odd);
-  if (peer.ok()) {
-    ASSERT_OK_AND_ASSIGN(const Address same, initiator_.peers->Lookup(*peer));
-    EXPECT_EQ(same.ToHex(), odd.ToHex());
-  }
+  bytes[efa ? 20 : 2] ^= 1;  // EFA: the qkey; a socket: the port; a name: a letter
+  ASSERT_OK_AND_ASSIGN(const Address other, Address::FromBytes(bytes));
+  ASSERT_OK_AND_ASSIGN(const Peer peer, initiator_.peers->Insert(other));
+  ASSERT_OK_AND_ASSIGN(const Address found, initiator_.peers->Lookup(peer));
+  ASSERT_EQ(found.size(), good.size());
+  EXPECT_EQ(found.ToHex().substr(0, 2 * named), other.ToHex().substr(0, 2 * named));
+  EXPECT_NE(found.ToHex(), target_.endpoint->address().ToHex());
 }
 
 TEST_F(AddressContract, AddressInsertedTwiceWorksUnderBoth) {

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coro/time.h"
 #include "fabric/fabric.h"
@@ -40,6 +41,11 @@ class Backend {
   // What the backend's NICs must say of themselves: a capability that appears or vanishes is a
   // change of contract.
   virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
+
+  // The behaviours that do not apply because a capability is lacking: "Suite.Test", or "Suite.*"
+  // where that holds for all of a suite. Compared with what really does not apply
+  // (applicability_contract.cc), so that nothing stops being tested unnoticed.
+  virtual std::vector<std::string> NotApplicable() const = 0;
 };
 
 // Defined by each backend's test.

@@ -11,12 +11,7 @@ using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
 
-ContractTest::ContractTest() : backend_(MakeBackend()) {
-  Open(backend_->initiator(), initiator_);
-  Open(backend_->target(), target_);
-  initiator_.peer = initiator_.peers->Insert(target_.endpoint->address()).value();
-  target_.peer = target_.peers->Insert(initiator_.endpoint->address()).value();
-}
+ContractTest::ContractTest() : backend_(MakeBackend()) {}
 
 ContractTest::~ContractTest() {
   if (HasFailure()) std::cerr << "backend: " << backend_->Description() << "\n";
@@ -25,15 +20,31 @@ ContractTest::~ContractTest() {
   Close(third_);
 }
 
-void ContractTest::Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth) {
+void ContractTest::SetUp() {
+  const std::string lacking = LackingOf(CurrentTest(), backend_->ExpectedCapabilities());
+  if (!lacking.empty()) {
+    GTEST_SKIP() << "does not apply to " << backend_->Description() << ", which lacks " << lacking;
+  }
+  Open(backend_->initiator(), initiator_);
+  Open(backend_->target(), target_);
+  initiator_.peer = initiator_.peers->Insert(target_.endpoint->address()).value();
+  target_.peer = target_.peers->Insert(initiator_.endpoint->address()).value();
+  Prepare();
+}
+
+fabric::EndpointOptions ContractTest::PartsOf(const Side& side) {
+  return {.send_queue = side.queue.get(),
+          .receive_queue = side.queue.get(),
+          .address_vector = side.peers.get()};
+}
+
+fabric::EndpointOptions ContractTest::Options(Side& side) { return PartsOf(side); }
+
+void ContractTest::Open(fabric::Fabric& fabric, Side& side) {
   side.domain = fabric.OpenDomain(0).value();
-  side.queue = side.domain->OpenCompletionQueue({.depth = queue_depth}).value();
+  side.queue = side.domain->OpenCompletionQueue(QueueOptions()).value();
   side.peers = side.domain->OpenAddressVector().value();
-  side.endpoint = side.domain
-                      ->OpenEndpoint({.send_queue = side.queue.get(),
-                                      .receive_queue = side.queue.get(),
-                                      .address_vector = side.peers.get()})
-                      .value();
+  side.endpoint = OpenAnother(side);
   side.memory.assign(kMemoryBytes, std::byte{0});
   side.region =
       side.domain->RegisterMemory({.data = side.memory.data(), .length_bytes = kMemoryBytes})
@@ -55,11 +66,7 @@ fabric::Peer ContractTest::OpenThird() {
 }
 
 std::unique_ptr<fabric::Endpoint> ContractTest::OpenAnother(Side& side) {
-  return side.domain
-      ->OpenEndpoint({.send_queue = side.queue.get(),
-                      .receive_queue = side.queue.get(),
-                      .address_vector = side.peers.get()})
-      .value();
+  return side.domain->OpenEndpoint(Options(side)).value();
 }
 
 std::unique_ptr<fabric::MemoryRegion> ContractTest::Register(Side& side, std::size_t offset,

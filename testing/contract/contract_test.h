@@ -15,6 +15,7 @@
 #include "fabric/fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "testing/contract/applicability.h"
 #include "testing/contract/backend.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -42,6 +43,8 @@ struct Side {
   }
 };
 
+// A fixture opens both sides before each test, unless the backend lacks what the behaviour needs
+// (applicability.h): then it says so, and the body does not run.
 class ContractTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kMemoryBytes = 1 << 20;
@@ -51,15 +54,24 @@ class ContractTest : public ::testing::Test {
   ContractTest();
   ~ContractTest() override;
 
-  // Opens a side on a fabric, with a queue of `queue_depth` entries (0: the default).
-  static void Open(fabric::Fabric& fabric, Side& side, std::size_t queue_depth = 0);
+  void SetUp() final;
+  // For fixtures: runs when both sides are open and know each other.
+  virtual void Prepare() {}
+  // For fixtures: what the queues and endpoints of all sides are opened with, beside their parts.
+  virtual fabric::CompletionQueueOptions QueueOptions() { return {}; }
+  virtual fabric::EndpointOptions Options(Side& side);
+
+  // Opens a side on a fabric.
+  void Open(fabric::Fabric& fabric, Side& side);
   // Closes everything of a side, in order.
   static void Close(Side& side);
   // Opens one more side beside the target, with a domain of its own; it knows the initiator, as its
   // `peer`. Returns how the initiator names it.
   fabric::Peer OpenThird();
   // Another endpoint of a side's domain, on the same queue and address vector.
-  static std::unique_ptr<fabric::Endpoint> OpenAnother(Side& side);
+  std::unique_ptr<fabric::Endpoint> OpenAnother(Side& side);
+  // The parts of a side's endpoint, for tests that add options of their own.
+  static fabric::EndpointOptions PartsOf(const Side& side);
   // A region over a part of a side's memory.
   static std::unique_ptr<fabric::MemoryRegion> Register(Side& side, std::size_t offset,
                                                         std::size_t length, fabric::Access access);
@@ -109,7 +121,8 @@ class ContractTest : public ::testing::Test {
   // The target posts a receive into its own memory.
   fabric::ErrorCode Recv(std::size_t offset, std::size_t length, std::uint64_t context);
 
-  // Reads every side's queue once.
+  // Reads a side's queue once; every side's.
+  static void ReadQueue(Side& side);
   void Pump();
   // Pumps until `done`, at most the backend's patience; returns whether it is done.
   bool PumpUntil(const std::function<bool()>& done);
@@ -145,7 +158,6 @@ class ContractTest : public ::testing::Test {
   fabric::Completion TakeMatching(Side& side,
                                   const std::function<bool(const fabric::Completion&)>& matches,
                                   const char* what);
-  static void ReadQueue(Side& side);
 };
 
 }  // namespace contract

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "coro/steady_clock.h"
 #include "fabric/libfabric/libfabric_fabric.h"
@@ -44,13 +45,42 @@ class LibfabricBackend final : public Backend {
   }
 
   fabric::CapabilitySet ExpectedCapabilities() const override {
-    fabric::CapabilitySet set{
-        Capability::kMessages,      Capability::kRemoteWrite,          Capability::kRemoteRead,
-        Capability::kImmediateData, Capability::kUnsolicitedImmediate, Capability::kLongMessages,
-        Capability::kSendOrder,     Capability::kBlockingWait};
-    if (Provider() == "tcp") set.Add(Capability::kWriteOrder);
-    if (Provider() == "shm") set.Add(Capability::kRemoteWriteLength);
+    fabric::CapabilitySet set{Capability::kMessages,
+                              Capability::kRemoteWrite,
+                              Capability::kRemoteRead,
+                              Capability::kImmediateData,
+                              Capability::kUnsolicitedImmediate,
+                              Capability::kLongMessages,
+                              Capability::kSendOrder,
+                              Capability::kInject,
+                              Capability::kTaggedMessages,
+                              Capability::kDirectedReceive,
+                              Capability::kMultiReceive,
+                              Capability::kCancel,
+                              Capability::kAtomics,
+                              Capability::kCounters};
+    using enum Capability;
+    const auto own = Provider() == "tcp"
+                         ? std::vector{kBlockingWait,  kReadProtection, kSilentWriteProtection,
+                                       kCloseInFlight, kLongTruncation, kUnexpectedWildcard,
+                                       kErrorCounts,   kSourceAddress}
+                         : std::vector{kRemoteWriteLength, kRevocation};
+    for (const Capability capability : own) set.Add(capability);
     return set;
+  }
+
+  std::vector<std::string> NotApplicable() const override {
+    std::vector<std::string> names = {"DatagramContract.*",
+                                      "MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
+                                      "RetryContract.*", "SolicitedContract.*"};
+    if (Provider() == "shm") {
+      names.insert(names.end(),
+                   {"ClosingContract.LongMessageMayBeUnderWay",
+                    "DirectedContract.StrangerMeetsNoDirectedReceive",
+                    "MessageLimitContract.LongMessageIsCutAsAShortOneIs", "SourceContract.*",
+                    "TaggedContract.LongMessageIsCut", "WaitContract.*"});
+    }
+    return names;
   }
 
  private:

@@ -23,7 +23,7 @@ class LocalMemoryContract : public ContractTest {
   static constexpr std::uint64_t kFaulty = 1;
   static constexpr std::size_t kLength = 2000;
 
-  void SetUp() override { Fill(Bytes(initiator_, 0, 3 * kLength), 7); }
+  void Prepare() override { Fill(Bytes(initiator_, 0, 3 * kLength), 7); }
 
   // `buffer` is not usable as the source of a write.
   void ExpectWriteFault(LocalBuffer buffer) {

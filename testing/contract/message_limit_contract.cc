@@ -41,6 +41,20 @@ TEST_F(MessageLimitContract, OverlongMessageIsToldToOneSide) {
   }
 }
 
+// Longer than what providers send at once: the target takes such a message in pieces, or fetches
+// it.
+const Needs kLong("MessageLimitContract.LongMessageIsCutAsAShortOneIs",
+                  {Capability::kLongMessages, Capability::kLongTruncation});
+TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
+  for (const std::size_t length : {5000u, 70000u, 500000u}) {
+    EXPECT_EQ(SendOverlong(length, 3000).error, ErrorCode::kTruncated) << length;
+    PumpQuietly();
+    EXPECT_TRUE(Untouched(Bytes(target_, 0, 100))) << length;
+    EXPECT_TRUE(Untouched(Bytes(target_, 3100, kMemoryBytes - 3100))) << length;
+    initiator_.completions.clear();
+  }
+}
+
 TEST_F(MessageLimitContract, NoBytePastTheReceiveChanges) {
   for (const std::size_t room : {1u, 40u, 1000u}) {
     SendOverlong(kMessageBytes, room);

@@ -76,6 +76,25 @@ TEST_F(PeerContract, RemovingOnePeerLeavesTheOthers) {
   EXPECT_EQ(TakeRemoteWrite(target_).immediate, 4u);
 }
 
+// An address that leads nowhere must not lend its name to the next one.
+TEST_F(PeerContract, NobodyIsNotMistakenForALaterPeer) {
+  ASSERT_OK_AND_ASSIGN(const Peer nobody, initiator_.peers->Insert(backend_->NobodysAddress()));
+  const Peer third = OpenThird();
+  EXPECT_NE(nobody, third);
+  fabric::SendRequest request = SendOf(0, 8, Context{1});
+  request.peer = nobody;
+  const fabric::RecvRequest receive{.buffer = third_.Local(0, 8), .context = Context{2}};
+  ASSERT_EQ(Post([&] { return third_.endpoint->Recv(receive); }), ErrorCode::kOk);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    const ErrorCode posted = initiator_.endpoint->Send(request);
+    EXPECT_TRUE(posted == ErrorCode::kOk || posted == ErrorCode::kAgain ||
+                posted == ErrorCode::kUnknownPeer);
+    Pump();
+  }
+  PumpQuietly();
+  EXPECT_TRUE(third_.completions.empty());
+}
+
 TEST_F(PeerContract, PeersOfTwoVectorsAreNotShared) {
   ASSERT_OK_AND_ASSIGN(auto vector, initiator_.domain->OpenAddressVector());
   EXPECT_THAT(vector->Lookup(initiator_.peer), StatusIs(absl::StatusCode::kNotFound));

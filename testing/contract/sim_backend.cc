@@ -4,6 +4,7 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -35,17 +36,44 @@ class SimBackend final : public Backend {
   }
   std::string Description() const override { return absl::StrCat("sim, seed ", world_.seed()); }
   fabric::CapabilitySet ExpectedCapabilities() const override {
-    return {Capability::kMessages,
-            Capability::kRemoteWrite,
-            Capability::kRemoteRead,
-            Capability::kImmediateData,
-            Capability::kUnsolicitedImmediate,
-            Capability::kRemoteErrors,
-            Capability::kClosedPeerErrors,
-            Capability::kRemoteWriteLength,
-            Capability::kSourceTruncation,
-            Capability::kMutualInsertion,
-            Capability::kVirtualTime};
+    using enum Capability;
+    return {kMessages,
+            kRemoteWrite,
+            kRemoteRead,
+            kImmediateData,
+            kUnsolicitedImmediate,
+            kRemoteErrors,
+            kClosedPeerErrors,
+            kRemoteWriteLength,
+            kSourceTruncation,
+            kMutualInsertion,
+            kInject,
+            kSourceAddress,
+            kReceiverNotReadyRetry,
+            kSolicitedImmediate,
+            kCounters,
+            kDatagram,
+            kReadProtection,
+            kSilentWriteProtection,
+            kRevocation,
+            kFailureIsolation,
+            kCloseInFlight,
+            kLongTruncation,
+            kErrorCounts,
+            kVirtualTime};
+  }
+  // What the device cannot do, and the efa fabric adds.
+  std::vector<std::string> NotApplicable() const override {
+    return {"AtomicsContract.*",
+            "CancelContract.*",
+            "ClosingContract.LongMessageMayBeUnderWay",
+            "DirectedContract.*",
+            "InjectContract.TaggedMessageCanBeInjected",
+            "MessageLimitContract.LongMessageIsCutAsAShortOneIs",
+            "MultiReceiveContract.*",
+            "SourceContract.TaggedReceiveNamesItsSender",
+            "TaggedContract.*",
+            "WaitContract.*"};
   }
 
  private:

@@ -23,10 +23,13 @@ class MockApi : public Api {
   MOCK_METHOD(int, OpenDomain, (fid_fabric*, fi_info*, fid_domain**), (override));
   MOCK_METHOD(int, OpenCompletionQueue, (fid_domain*, fi_cq_attr*, fid_cq**), (override));
   MOCK_METHOD(int, OpenAddressVector, (fid_domain*, fi_av_attr*, fid_av**), (override));
+  MOCK_METHOD(int, OpenCounter, (fid_domain*, fi_cntr_attr*, fid_cntr**), (override));
   MOCK_METHOD(int, OpenEndpoint, (fid_domain*, fi_info*, fid_ep**), (override));
   MOCK_METHOD(int, RegisterMemory, (fid_domain*, const fi_mr_attr*, std::uint64_t, fid_mr**),
               (override));
   MOCK_METHOD(int, Bind, (fid_ep*, fid*, std::uint64_t), (override));
+  MOCK_METHOD(int, SetOption, (fid_ep*, int, std::size_t), (override));
+  MOCK_METHOD(int, GetOption, (fid_ep*, int, std::size_t*), (override));
   MOCK_METHOD(int, Enable, (fid_ep*), (override));
   MOCK_METHOD(int, GetName, (fid*, void*, std::size_t*), (override));
   MOCK_METHOD(int, InsertAddress, (fid_av*, const void*, fi_addr_t*), (override));

@@ -1,0 +1,44 @@
+// How much an endpoint's atomic operations take, asked once when it is opened.
+
+#ifndef FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
+#define FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
+
+#include <rdma/fi_atomic.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "fabric/atomics.h"
+
+namespace fabric::libfabric {
+
+fi_op ToLibfabric(AtomicOperation operation);
+fi_datatype ToLibfabric(AtomicType type);
+
+class AtomicLimits {
+ public:
+  // `endpoint` is enabled and has FI_ATOMIC.
+  explicit AtomicLimits(fid_ep* endpoint);
+
+  // As Atomics::MaxAtomicBytes.
+  std::size_t Most(AtomicOperation operation, AtomicType type, bool fetching) const {
+    return most_[Index(operation, type, fetching)];
+  }
+
+ private:
+  static constexpr std::size_t kOperations =
+      static_cast<std::size_t>(AtomicOperation::kCompareSwap) + 1;
+  static constexpr std::size_t kTypes = static_cast<std::size_t>(AtomicType::kDouble) + 1;
+
+  static std::size_t Index(AtomicOperation operation, AtomicType type, bool fetching) {
+    return (static_cast<std::size_t>(operation) * kTypes + static_cast<std::size_t>(type)) * 2 +
+           (fetching ? 1 : 0);
+  }
+
+  std::array<std::size_t, kOperations * kTypes * 2> most_{};
+};
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_

@@ -1,0 +1,102 @@
+#include <rdma/fi_errno.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "fabric/libfabric/errno_mapping.h"
+#include "fabric/libfabric/libfabric_domain.h"
+#include "fabric/shared_core.h"
+
+namespace fabric::libfabric {
+namespace {
+
+// Providers trust what they are given here, and this comes from a peer: only addresses of the
+// provider's own kind pass.
+absl::Status CheckAddress(const Address& address, const fi_info& info) {
+  const auto bytes = address.bytes();
+  if (info.addr_format == FI_ADDR_STR) {
+    if (bytes.size() < 2 || bytes.back() != 0 ||
+        std::find(bytes.begin(), bytes.end() - 1, 0) != bytes.end() - 1) {
+      return absl::InvalidArgumentError("address is not a name of this provider");
+    }
+    return absl::OkStatus();
+  }
+  if (bytes.size() != info.src_addrlen) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address has ", bytes.size(), " bytes (", 2 * bytes.size(),
+                     " digits): this provider's have ", info.src_addrlen));
+  }
+  sa_family_t family = 0;
+  std::memcpy(&family, bytes.data(), sizeof family);
+  if ((info.addr_format == FI_SOCKADDR_IN && family != AF_INET) ||
+      (info.addr_format == FI_SOCKADDR_IN6 && family != AF_INET6)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("address is of family ", family, ", not an IP address of this provider"));
+  }
+  const auto name = bytes.first(std::min<std::size_t>(bytes.size(), 16));  // EFA: the GID
+  if (std::all_of(name.begin(), name.end(), [](std::uint8_t byte) { return byte == 0; })) {
+    return absl::InvalidArgumentError("address is all zeros");
+  }
+  return absl::OkStatus();
+}
+
+// The bytes that the provider is given. The end of an EFA address means something inside one
+// process only (a pointer, in ofiwg/libfabric prov/efa/src/efa.h), and is nobody else's to set.
+std::array<std::uint8_t, Address::kMaxBytes> ForProvider(const Address& address,
+                                                         const fi_info& info) {
+  constexpr std::size_t kEfaNameBytes = 24;
+  std::array<std::uint8_t, Address::kMaxBytes> bytes{};
+  const std::size_t length = info.addr_format == FI_ADDR_EFA ? kEfaNameBytes : address.size();
+  std::copy_n(address.bytes().begin(), length, bytes.begin());
+  return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<Peer> LibfabricAddressVector::Insert(const Address& address) {
+  if (core_ == nullptr) return ClosedError("address vector");
+  RETURN_IF_ERROR(CheckAddress(address, *core_->domain->nic.info));
+  const auto bytes = ForProvider(address, *core_->domain->nic.info);
+  fi_addr_t number = FI_ADDR_UNSPEC;
+  const int result = core_->domain->api.InsertAddress(core_->vector.get(), bytes.data(), &number);
+  if (result != 1 || number > UINT32_MAX) {
+    return ControlError(result < 0 ? result : -FI_EINVAL, "insert peer: fi_av_insert");
+  }
+  if (core_->generations.size() <= number) {
+    core_->generations.resize(number + 1);
+    core_->addresses.resize(number + 1);
+  }
+  // The library may give one number to one address that is inserted twice: the peer stays the same.
+  // shm gives the number of an address that it cannot reach to the next one: the peer before is
+  // gone, and must not be mistaken for this one.
+  if (core_->generations[number] == 0 || core_->addresses[number] != address) {
+    core_->generations[number] = ++core_->last_generation;
+  }
+  core_->addresses[number] = address;
+  return static_cast<Peer>(std::uint64_t{core_->generations[number]} << 32 | number);
+}
+
+absl::Status LibfabricAddressVector::Remove(Peer peer) {
+  if (core_ == nullptr) return ClosedError("address vector");
+  const fi_addr_t number = core_->Find(peer);
+  if (number == FI_ADDR_UNSPEC) return absl::NotFoundError("remove peer: no such peer");
+  core_->generations[number] = 0;
+  const int result = core_->domain->api.RemoveAddress(core_->vector.get(), number);
+  return result == 0 ? absl::OkStatus() : ControlError(result, "remove peer: fi_av_remove");
+}
+
+absl::StatusOr<Address> LibfabricAddressVector::Lookup(Peer peer) const {
+  if (core_ == nullptr) return ClosedError("address vector");
+  const fi_addr_t number = core_->Find(peer);
+  if (number == FI_ADDR_UNSPEC) return absl::NotFoundError("look up peer: no such peer");
+  return core_->addresses[number];
+}
+
+absl::Status LibfabricAddressVector::Close() { return CloseShared(core_, "address vector"); }
+
+}  // namespace fabric::libfabric

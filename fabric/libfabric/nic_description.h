@@ -1,0 +1,28 @@
+// What an fi_info says about its NIC, in the terms of the contract.
+
+#ifndef FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
+#define FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
+
+#include <cstddef>
+
+#include "fabric/libfabric/api.h"
+#include "fabric/limits.h"
+#include "fabric/nic_info.h"
+
+namespace fabric::libfabric {
+
+// Segments of one request that we pass on, where a provider would take more.
+inline constexpr std::size_t kMostSegments = 8;
+
+// Asked of every endpoint that can take several messages into one buffer (FI_OPT_MIN_MULTI_RECV).
+inline constexpr std::size_t kMultiReceiveBytes = 256;
+
+// What only trying tells (blocking queues, counters, retries) is not in its capabilities.
+NicInfo Describe(const fi_info& info);
+
+// Of an endpoint that is opened with this info.
+Limits LimitsOf(const fi_info& info);
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_

@@ -1,0 +1,36 @@
+// What the suite does not ask of this backend: nothing that is not listed.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/contract/applicability.h"
+#include "testing/contract/backend.h"
+
+namespace contract {
+namespace {
+
+using ::testing::ElementsAreArray;
+
+TEST(ApplicabilityContract, BehavioursThatDoNotApplyAreTheListedOnes) {
+  const auto backend = MakeBackend();
+  std::vector<std::string> listed = backend->NotApplicable();
+  std::sort(listed.begin(), listed.end());
+  EXPECT_THAT(NotApplicable(backend->ExpectedCapabilities()), ElementsAreArray(listed));
+}
+
+// A need of a behaviour that was renamed would silently need nothing.
+TEST(ApplicabilityContract, EveryNeedNamesABehaviour) {
+  std::vector<std::string> names = AllBehaviours();
+  for (const std::string& behaviour : AllBehaviours()) {
+    names.push_back(behaviour.substr(0, behaviour.find('.')));
+  }
+  for (const std::string& need : RegisteredNeeds()) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), need) > 0, true) << need;
+  }
+}
+
+}  // namespace
+}  // namespace contract
