@@ -1,5 +1,6 @@
 #include "apps/common/backend_choice.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/flags/flag.h"
@@ -9,35 +10,43 @@
 #include "coro/status_macros.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
+#include "fabric/libfabric/api.h"
 #include "fabric/libfabric/libfabric_fabric.h"
+#include "fabric/libfabric/provider_selection.h"
 #endif
 
-ABSL_FLAG(std::string, fabric, "auto",
-          "Where to run: sim (the simulated NIC, in this process), libfabric (a provider of the "
-          "installed library), or "
-          "auto: EFA where a NIC is there, else the simulator.");
 ABSL_FLAG(
-    std::string, provider, "",
-    "Provider of libfabric: efa-direct, efa, tcp, shm, or another that `fi_info -l` lists. Implies "
-    "--fabric=libfabric; empty means EFA.");
-ABSL_FLAG(std::string, profile, "small",
-          "Machine that the simulator plays: small (for tests) or p5.");
-ABSL_FLAG(
-    std::uint64_t, seed, 1,
-    "Everything random in a simulated run is drawn from this: the same seed gives the same run.");
+    std::string, fabric, "auto",
+    "Where to run: sim (the simulated NIC, in this process), libfabric (a provider of the "
+    "installed library), or auto: what --provider or --profile names, else EFA where a NIC is "
+    "there, else the simulator.");
+ABSL_FLAG(std::string, provider, "",
+          "Provider of libfabric: efa-direct, efa, tcp, shm, or another that `info --list` shows. "
+          "Empty means EFA.");
+ABSL_FLAG(std::string, profile, "",
+          "Machine that the simulator plays: one that `info --list` shows. Empty means small.");
+ABSL_FLAG(std::uint64_t, seed, 1,
+          "Everything random in a simulated run is drawn from this: the same seed gives the same "
+          "run.");
 ABSL_FLAG(std::string, nic, "", "Name of the NIC to use; empty means the first.");
 
 namespace apps {
 namespace {
 
+#ifndef DRYDOCK_HAVE_LIBFABRIC
+absl::Status NoLibfabric(absl::string_view what) {
+  return absl::UnimplementedError(
+      absl::StrCat(what,
+                   " needs libfabric, which was not found when this was built: install "
+                   "libfabric-dev (Debian) or the EFA installer and build again"));
+}
+#endif
+
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenProvider(const std::string& provider) {
 #ifdef DRYDOCK_HAVE_LIBFABRIC
   return fabric::libfabric::OpenLibfabric(provider);
 #else
-  return absl::UnimplementedError(
-      absl::StrCat("provider '", provider,
-                   "' needs libfabric, which was not found when this was built: install "
-                   "libfabric-dev (Debian) or the EFA installer and build again"));
+  return NoLibfabric(absl::StrCat("provider '", provider, "'"));
 #endif
 }
 
@@ -49,13 +58,39 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa() {
 }
 
 absl::StatusOr<BackendChoice> Simulator(const BackendOptions& options, std::string reason) {
-  absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(options.profile);
-  if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
   BackendChoice choice;
   choice.simulated = true;
-  choice.profile = *profile;
+  choice.profile = &sim::Profiles().front();
+  if (!options.profile.empty()) {
+    const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(options.profile);
+    if (!profile.ok()) return absl::InvalidArgumentError(profile.status().message());
+    choice.profile = *profile;
+  }
   choice.reason = std::move(reason);
   return choice;
+}
+
+// Refuses what cannot all be meant.
+absl::Status CheckOptions(const BackendOptions& options) {
+  if (options.fabric != "sim" && options.fabric != "libfabric" && options.fabric != "auto") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--fabric=", options.fabric, " does not exist: sim, libfabric or auto"));
+  }
+  if (options.fabric == "sim" && !options.provider.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--provider=", options.provider, " does not go with --fabric=sim"));
+  }
+  if (options.profile.empty()) return absl::OkStatus();
+  const std::string profile = absl::StrCat("--profile=", options.profile, " is the simulator's: ");
+  if (!options.provider.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(profile, "it does not go with --provider=", options.provider));
+  }
+  if (options.fabric == "libfabric") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(profile, "it does not go with --fabric=libfabric"));
+  }
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -69,17 +104,9 @@ BackendOptions BackendOptionsFromFlags() {
 }
 
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options) {
-  if (options.fabric == "sim") {
-    if (!options.provider.empty()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("--provider=", options.provider, " does not go with --fabric=sim"));
-    }
-    return Simulator(options, "");
-  }
-  if (options.fabric != "libfabric" && options.fabric != "auto") {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--fabric=", options.fabric, " does not exist: sim, libfabric or auto"));
-  }
+  RETURN_IF_ERROR(CheckOptions(options));
+  if (options.fabric == "sim") return Simulator(options, "");
+  if (!options.profile.empty()) return Simulator(options, "--profile names a simulated machine");
   BackendChoice choice;
   if (!options.provider.empty()) {
     ASSIGN_OR_RETURN(choice.fabric, OpenProvider(options.provider));
@@ -92,7 +119,32 @@ absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options) {
     return choice;
   }
   if (options.fabric == "libfabric") return efa.status();
-  return Simulator(options, "no EFA NIC here");
+  const bool built_without = efa.status().code() == absl::StatusCode::kUnimplemented;
+  return Simulator(options, built_without ? "built without libfabric" : "no EFA NIC here");
+}
+
+absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+  std::vector<ProviderOffer> offers;
+  const auto add = [&offers](const std::string& name) {
+    for (const ProviderOffer& offer : offers) {
+      if (offer.name == name) return;
+    }
+    ProviderOffer& offer = offers.emplace_back();
+    offer.name = name;
+    const absl::StatusOr<std::unique_ptr<fabric::Fabric>> fabric = OpenProvider(name);
+    if (!fabric.ok()) return;
+    offer.nics = (*fabric)->nics().size();
+    offer.layered = (*fabric)->nics().front().provider;
+  };
+  for (const std::string& name : fabric::libfabric::ProviderNames(fabric::libfabric::RealApi())) {
+    if (name == "efa") add("efa-direct");  // a fabric of that provider, and ours to choose by name
+    add(name.substr(0, name.find(';')));
+  }
+  return offers;
+#else
+  return NoLibfabric("the list of providers");
+#endif
 }
 
 absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name) {

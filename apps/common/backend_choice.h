@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
@@ -17,11 +18,11 @@ namespace apps {
 
 // The flags, as values.
 struct BackendOptions {
-  std::string fabric = "auto";    // sim, libfabric, auto
-  std::string provider;           // of libfabric; empty: EFA
-  std::string profile = "small";  // of the simulator
-  std::uint64_t seed = 1;
-  std::string nic;  // its name; empty: the first
+  std::string fabric = "auto";  // sim, libfabric, auto
+  std::string provider;         // of libfabric; empty: EFA
+  std::string profile;          // of the simulator; empty: its default
+  std::uint64_t seed = 1;       // of the simulator
+  std::string nic;              // its name; empty: the first
 };
 
 BackendOptions BackendOptionsFromFlags();
@@ -33,11 +34,21 @@ struct BackendChoice {
   std::string reason;                      // why, where the program chose by itself; one line
 };
 
-// Decides. `auto` takes a provider that is named, then EFA where a NIC is there, then the
-// simulator. Errors: kInvalidArgument for values that do not exist or do not go together, kNotFound
-// for a provider that offers no NIC, kUnimplemented where libfabric was not found when this program
-// was built.
+// Decides. `auto` takes what is named (a provider: libfabric, a profile: the simulator), then EFA
+// where a NIC is there, then the simulator. Errors: kInvalidArgument for values that do not exist
+// or do not go together, kNotFound for a provider that offers no NIC, kUnimplemented where
+// libfabric was not found when this program was built.
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options);
+
+// A provider of the installed libfabric, as --provider takes it.
+struct ProviderOffer {
+  std::string name;     // tcp
+  std::string layered;  // how the library makes up what is missing: tcp;ofi_rxm; empty: no NIC
+  std::size_t nics = 0;
+};
+
+// In the library's order. kUnimplemented where libfabric was not found when this program was built.
+absl::StatusOr<std::vector<ProviderOffer>> ListProviders();
 
 // Index of the NIC called `name` (empty: the first). kNotFound lists the names.
 absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name);

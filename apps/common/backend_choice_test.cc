@@ -1,5 +1,8 @@
 #include "apps/common/backend_choice.h"
 
+#include <set>
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/sim_fabric.h"
@@ -8,7 +11,10 @@
 namespace apps {
 namespace {
 
+using ::testing::AnyOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing_matchers::IsOkAndHolds;
 using ::testing_matchers::StatusIs;
 
@@ -21,11 +27,16 @@ TEST(BackendChoiceTest, SimulatorTakesItsProfile) {
   EXPECT_EQ(choice.reason, "");
 }
 
-// The machines that run this test have no EFA NIC.
-TEST(BackendChoiceTest, AutoFallsBackToTheSimulatorAndSaysSo) {
+// Whatever machine this test runs on, the choice is one that the reason explains.
+TEST(BackendChoiceTest, AutoSaysWhichWorldItChoseAndWhy) {
   ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend({}));
-  EXPECT_TRUE(choice.simulated);
-  EXPECT_EQ(choice.reason, "no EFA NIC here");
+  if (choice.simulated) {
+    EXPECT_EQ(choice.profile->name, "small");
+    EXPECT_THAT(choice.reason, AnyOf("no EFA NIC here", "built without libfabric"));
+  } else {
+    EXPECT_EQ(choice.reason, "an EFA NIC is here");
+    EXPECT_EQ(choice.fabric->nics().front().address_format, "FI_ADDR_EFA");
+  }
 }
 
 TEST(BackendChoiceTest, RefusesWhatDoesNotExistOrGoTogether) {
@@ -33,10 +44,36 @@ TEST(BackendChoiceTest, RefusesWhatDoesNotExistOrGoTogether) {
   EXPECT_THAT(ChooseBackend({.fabric = "sim", .provider = "tcp"}).status(),
               StatusIs(kInvalid, HasSubstr("--provider=tcp")));
   EXPECT_THAT(ChooseBackend({.fabric = "sim", .profile = "p9"}).status(),
-              StatusIs(kInvalid, AllOf(HasSubstr("p9"), HasSubstr("small, p5"))));
+              StatusIs(kInvalid, AllOf(HasSubstr("p9"), HasSubstr("small"), HasSubstr("p5"))));
+}
+
+TEST(BackendChoiceTest, NamedProfileImpliesTheSimulator) {
+  ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend({.profile = "p5"}));
+  EXPECT_TRUE(choice.simulated);
+  EXPECT_EQ(choice.profile->name, "p5");
+  EXPECT_EQ(choice.reason, "--profile names a simulated machine");
+}
+
+TEST(BackendChoiceTest, ProfilesDoNotGoWithLibfabric) {
+  EXPECT_THAT(ChooseBackend({.provider = "tcp", .profile = "p5"}).status(),
+              StatusIs(kInvalid, AllOf(HasSubstr("--profile=p5"), HasSubstr("--provider=tcp"))));
+  EXPECT_THAT(ChooseBackend({.fabric = "libfabric", .profile = "p5"}).status(),
+              StatusIs(kInvalid, HasSubstr("--fabric=libfabric")));
 }
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
+TEST(BackendChoiceTest, ProvidersAreListedOnceEachWithTheirNics) {
+  ASSERT_OK_AND_ASSIGN(const auto offers, ListProviders());
+  std::set<std::string> names;
+  for (const ProviderOffer& offer : offers) {
+    EXPECT_TRUE(names.insert(offer.name).second) << offer.name << " comes twice";
+    EXPECT_THAT(offer.name, Not(HasSubstr(";")));
+    EXPECT_EQ(offer.nics > 0, ChooseBackend({.provider = offer.name}).ok()) << offer.name;
+    EXPECT_EQ(offer.nics > 0, !offer.layered.empty()) << offer.name;
+  }
+  EXPECT_THAT(names, Contains("tcp"));
+}
+
 TEST(BackendChoiceTest, NamedProviderImpliesLibfabric) {
   ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend({.provider = "tcp"}));
   EXPECT_FALSE(choice.simulated);
@@ -47,6 +84,11 @@ TEST(BackendChoiceTest, NamedProviderImpliesLibfabric) {
               StatusIs(absl::StatusCode::kNotFound, HasSubstr("efa")));
 }
 #else
+TEST(BackendChoiceTest, ProvidersCannotBeListedWithoutLibfabric) {
+  EXPECT_THAT(ListProviders().status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("libfabric-dev")));
+}
+
 TEST(BackendChoiceTest, ProviderWithoutLibfabricSaysWhatToInstall) {
   EXPECT_THAT(ChooseBackend({.provider = "tcp"}).status(),
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("libfabric-dev")));

@@ -1,12 +1,14 @@
 #include "apps/common/command_line.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <utility>
 
 #include "absl/flags/commandlineflag.h"
 #include "absl/flags/reflection.h"
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -18,14 +20,23 @@ namespace apps {
 namespace {
 
 bool IsOurs(const absl::CommandLineFlag& flag) {
-  return absl::StrContains(flag.Filename(), "apps/");
+  return absl::StrContains(flag.Filename(), "apps/") ||
+         absl::StrContains(flag.Filename(), "testing/benchmarks/");
+}
+
+// What a value of this flag looks like; empty for a type that no program here uses.
+absl::string_view Expectation(const absl::CommandLineFlag& flag) {
+  if (flag.IsOfType<std::uint64_t>()) return ": it takes a whole number from 0 to 2^64-1";
+  if (flag.IsOfType<double>()) return ": it takes a number";
+  if (flag.IsOfType<bool>()) return ": it takes true or false";
+  return "";
 }
 
 absl::Status Set(absl::CommandLineFlag& flag, absl::string_view value) {
-  std::string error;
+  std::string error;  // Abseil's words repeat the flag and the value
   if (flag.ParseFrom(value, &error)) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", flag.Name(), "=", value, " is not a valid value", error.empty() ? "" : ": ", error));
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag.Name(), "=", value, " is not valid", Expectation(flag)));
 }
 
 absl::CommandLineFlag* Find(absl::string_view name) {
@@ -84,6 +95,11 @@ absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::strin
       break;
     }
     if (!absl::StartsWith(argument, "--")) {
+      const bool one_dash = absl::StartsWith(argument, "-") && argument.size() > 1;
+      if (one_dash && !absl::ascii_isdigit(static_cast<unsigned char>(argument[1]))) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("unknown flag ", argument, " (flags begin with two dashes)"));
+      }
       positional.push_back(argument);
       ++i;
       continue;

@@ -30,7 +30,7 @@ struct Usage {
 
 // Sets flags from `arguments` (without the program's name): --name=value, --name value, --flag,
 // --noflag; "--" ends the flags. Returns the positional arguments. kInvalidArgument: an unknown
-// flag or a value that its type refuses.
+// flag, a value that its type refuses, or one dash where two belong.
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments);
 
 // The text of --help: summary, synopsis, every flag that is defined under apps/ with its default,

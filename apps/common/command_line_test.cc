@@ -15,6 +15,7 @@ ABSL_FLAG(std::uint64_t, pages, 8,
           "fit one line of a terminal by any means.");
 ABSL_FLAG(std::string, target, "", "Who.");
 ABSL_FLAG(bool, loud, false, "Say more.");
+ABSL_FLAG(double, share, 0.5, "How much.");
 
 namespace apps {
 namespace {
@@ -45,6 +46,10 @@ TEST_F(CommandLineTest, TakesEveryFormOfAFlag) {
   EXPECT_EQ(absl::GetFlag(FLAGS_target), "");
 }
 
+TEST_F(CommandLineTest, OneDashAloneAndNegativeNumbersAreArguments) {
+  EXPECT_THAT(ParseFlags({"-", "-3"}), IsOkAndHolds(ElementsAre("-", "-3")));
+}
+
 TEST_F(CommandLineTest, TwoDashesEndTheFlags) {
   ASSERT_OK_AND_ASSIGN(const auto positional, ParseFlags({"--loud", "--", "--pages=3"}));
   EXPECT_THAT(positional, ElementsAre("--pages=3"));
@@ -54,10 +59,17 @@ TEST_F(CommandLineTest, TwoDashesEndTheFlags) {
 TEST_F(CommandLineTest, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(ParseFlags({"--pags=3"}), StatusIs(kInvalid, HasSubstr("unknown flag --pags")));
   EXPECT_THAT(ParseFlags({"--notarget"}), StatusIs(kInvalid, HasSubstr("unknown flag --notarget")));
-  EXPECT_THAT(ParseFlags({"--pages=many"}), StatusIs(kInvalid, HasSubstr("--pages=many")));
+  EXPECT_THAT(ParseFlags({"--pages=many"}),
+              StatusIs(kInvalid,
+                       "--pages=many is not valid: it takes a whole number from 0 to "
+                       "2^64-1"));
   EXPECT_THAT(ParseFlags({"--pages=-1"}), StatusIs(kInvalid, HasSubstr("--pages=-1")));
+  EXPECT_THAT(ParseFlags({"--pages=99999999999999999999"}),
+              StatusIs(kInvalid, HasSubstr("a whole number")));
+  EXPECT_THAT(ParseFlags({"--share=most"}), StatusIs(kInvalid, HasSubstr("it takes a number")));
+  EXPECT_THAT(ParseFlags({"-pages=3"}), StatusIs(kInvalid, HasSubstr("two dashes")));
   EXPECT_THAT(ParseFlags({"--pages"}), StatusIs(kInvalid, HasSubstr("needs a value")));
-  EXPECT_THAT(ParseFlags({"--loud=perhaps"}), StatusIs(kInvalid, HasSubstr("perhaps")));
+  EXPECT_THAT(ParseFlags({"--loud=perhaps"}), StatusIs(kInvalid, HasSubstr("true or false")));
   // Flags of the library are not ours.
   EXPECT_THAT(ParseFlags({"--flagfile=/etc/passwd"}),
               StatusIs(kInvalid, HasSubstr("unknown flag")));

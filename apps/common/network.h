@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -31,6 +32,10 @@ class Network {
   fabric::async::CompletionDispatcher& dispatcher() { return *dispatcher_; }
   fabric::async::AsyncEndpoint& endpoint() { return *endpoint_; }
 
+  // Another endpoint of the same NIC, with the same completion queue and peers. Dies before the
+  // network.
+  absl::StatusOr<std::unique_ptr<fabric::async::AsyncEndpoint>> OpenEndpoint();
+
   absl::StatusOr<fabric::async::BufferRef> Allocate(std::size_t length_bytes) {
     return fabric::async::AllocateBuffer(*domain_, length_bytes);
   }
@@ -43,6 +48,10 @@ class Network {
   std::unique_ptr<fabric::async::CompletionDispatcher> dispatcher_;
   std::unique_ptr<fabric::async::AsyncEndpoint> endpoint_;
 };
+
+// kUnimplemented, naming the NIC and what it lacks.
+absl::Status RequireCapabilities(const fabric::NicInfo& nic,
+                                 std::span<const fabric::Capability> needed);
 
 }  // namespace apps
 

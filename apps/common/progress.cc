@@ -2,10 +2,11 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "apps/common/units.h"
 
 namespace apps {
@@ -16,32 +17,44 @@ using namespace std::chrono_literals;
 constexpr coro::Duration kQuietTime = 1s;
 constexpr coro::Duration kRedraw = 100ms;
 constexpr std::uint64_t kBarWidth = 30;
+constexpr const char* kEraseLine = "\r\033[K";
 
 }  // namespace
 
-Progress::Progress(std::string what, std::uint64_t total, std::uint64_t bytes_each)
-    : what_(std::move(what)),
-      total_(total),
-      bytes_each_(bytes_each),
-      terminal_(isatty(STDERR_FILENO) == 1),
-      start_(clock_.Now()),
-      last_drawn_(start_) {}
+Progress::Progress(Work work, const coro::Clock& clock)
+    : Progress(std::move(work), clock, stderr, isatty(STDERR_FILENO) == 1) {}
 
-Progress::~Progress() {
-  if (drawn_) std::fputs("\r\033[K", stderr);
-}
+Progress::Progress(Work work, const coro::Clock& clock, std::FILE* out, bool terminal)
+    : work_(std::move(work)),
+      clock_(clock),
+      out_(out),
+      terminal_(terminal),
+      start_(clock.Now()),
+      last_drawn_(start_) {}
 
 void Progress::Update(std::uint64_t done) {
   if (!terminal_) return;
   const coro::Time now = clock_.Now();
   if (now - start_ < kQuietTime || now - last_drawn_ < kRedraw) return;
   last_drawn_ = now;
-  drawn_ = true;
-  const std::uint64_t filled = total_ == 0 ? 0 : kBarWidth * done / total_;
-  std::fprintf(stderr, "\r\033[K[%s%s] %llu of %llu %s, %s", std::string(filled, '#').c_str(),
-               std::string(kBarWidth - filled, '.').c_str(), static_cast<unsigned long long>(done),
-               static_cast<unsigned long long>(total_), what_.c_str(),
-               FormatRate(done * bytes_each_, now - start_).c_str());
+  visible_ = true;
+  done = std::min(done, work_.total);
+  const std::uint64_t filled = work_.total == 0 ? 0 : kBarWidth * done / work_.total;
+  std::string line =
+      absl::StrCat("[", std::string(filled, '#'), std::string(kBarWidth - filled, '.'), "] ", done,
+                   " of ", work_.total, " ", work_.what);
+  if (done * work_.bytes_each > 0) {
+    absl::StrAppend(&line, ", ", FormatRate(done * work_.bytes_each, now - start_));
+  }
+  std::fprintf(out_, "%s%s", kEraseLine, line.c_str());
+  std::fflush(out_);
+}
+
+void Progress::Hide() {
+  if (!visible_) return;
+  visible_ = false;
+  std::fputs(kEraseLine, out_);
+  std::fflush(out_);
 }
 
 }  // namespace apps

@@ -5,34 +5,49 @@
 #define APPS_COMMON_PROGRESS_H_
 
 #include <cstdint>
+#include <cstdio>
 #include <string>
 
-#include "coro/steady_clock.h"
+#include "coro/clock.h"
 #include "coro/time.h"
 
 namespace apps {
 
-// Writes to standard error, so that output that is read by a script stays clean. Time is real time,
-// also for a simulated run: it is a person who waits.
+// What is being done: "writes", 16 of them, 1 MiB each. With no bytes no rate is shown.
+struct Work {
+  std::string what;
+  std::uint64_t total = 0;
+  std::uint64_t bytes_each = 0;
+};
+
+// Not thread-safe. Draws on standard error, so that output that is read by a script stays clean.
 class Progress {
  public:
-  // `what` is done `total` times: "pages received".
-  Progress(std::string what, std::uint64_t total, std::uint64_t bytes_each);
+  // Draws only if standard error is a terminal. `clock` outlives this; a simulated run is given
+  // real time as well: it is a person who waits.
+  Progress(Work work, const coro::Clock& clock);
+
+  // Draws on `out`, a terminal or not. `out` outlives this.
+  Progress(Work work, const coro::Clock& clock, std::FILE* out, bool terminal);
+
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
-  ~Progress();  // clears the line
+  ~Progress() { Hide(); }
 
+  // Draws at most ten times a second, from one second after construction on.
   void Update(std::uint64_t done);
 
+  // Takes the line away, for other output; the next Update that is due draws it again.
+  void Hide();
+
  private:
-  const std::string what_;
-  const std::uint64_t total_;
-  const std::uint64_t bytes_each_;
+  const Work work_;
+  const coro::Clock& clock_;
+  std::FILE* const out_;
   const bool terminal_;
-  coro::SteadyClock clock_;
   const coro::Time start_;
   coro::Time last_drawn_;
-  bool drawn_ = false;
+  bool visible_ = false;
 };
 
 }  // namespace apps

@@ -31,10 +31,23 @@ TEST(UnitsTest, DurationsPickTheirUnit) {
   EXPECT_EQ(FormatDuration(999ns), "999 ns");
   EXPECT_EQ(FormatDuration(1350us), "1.35 ms");
   EXPECT_EQ(FormatDuration(2s), "2 s");
+  EXPECT_EQ(FormatDuration(12'340ns), "12.3 us");
+  EXPECT_EQ(FormatDuration(850ms), "850 ms");
+}
+
+// A value that rounds up to a thousand takes the next unit, and the largest unit has no end.
+TEST(UnitsTest, DurationsNeverUseExponents) {
+  EXPECT_EQ(FormatDuration(999'499ns), "999 us");
+  EXPECT_EQ(FormatDuration(999'900ns), "1 ms");
+  EXPECT_EQ(FormatDuration(9'996us), "10 ms");
+  EXPECT_EQ(FormatDuration(86400s), "86400 s");
 }
 
 TEST(UnitsTest, RatesAreDecimal) {
   EXPECT_EQ(FormatRate(12'500'000, 1ms), "12.5 GB/s (100 Gbit/s)");
+  EXPECT_EQ(FormatRate(389'000'000, 1ms), "389 GB/s (3112 Gbit/s)");
+  EXPECT_EQ(FormatRate(2, 25us), "80 kB/s (640 kbit/s)");
+  EXPECT_EQ(FormatRate(3, 2s), "1.5 B/s (12 bit/s)");
   EXPECT_EQ(FormatRate(1, 0ns), "");
 }
 

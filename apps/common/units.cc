@@ -1,11 +1,34 @@
 #include "apps/common/units.h"
 
 #include <array>
+#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace apps {
+namespace {
+
+// Three significant digits without trailing zeros: "12.3", "850", "0.5". Never scientific.
+std::string ThreeDigits(double value) {
+  const int decimals = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;
+  std::string text = absl::StrFormat("%.*f", decimals, value);
+  if (decimals > 0) {
+    text.erase(text.find_last_not_of('0') + 1);
+    if (text.back() == '.') text.pop_back();
+  }
+  return text;
+}
+
+// In the largest unit that leaves at least one before the point. `units` go up by a factor of 1000.
+template <std::size_t kCount>
+std::string Scaled(double value, const std::array<const char*, kCount>& units) {
+  std::size_t unit = 0;
+  for (; unit + 1 < kCount && value >= 999.5; ++unit) value /= 1000;
+  return absl::StrCat(ThreeDigits(value), " ", units[unit]);
+}
+
+}  // namespace
 
 std::string FormatBytes(std::uint64_t bytes) {
   constexpr std::array kUnits = {"B", "KiB", "MiB", "GiB", "TiB"};
@@ -21,17 +44,16 @@ std::string FormatBytes(std::uint64_t bytes) {
 }
 
 std::string FormatDuration(coro::Duration duration) {
-  const auto nanoseconds = static_cast<double>(duration.count());
-  if (nanoseconds < 1e3) return absl::StrCat(duration.count(), " ns");
-  if (nanoseconds < 1e6) return absl::StrFormat("%.3g us", nanoseconds / 1e3);
-  if (nanoseconds < 1e9) return absl::StrFormat("%.3g ms", nanoseconds / 1e6);
-  return absl::StrFormat("%.3g s", nanoseconds / 1e9);
+  constexpr std::array kUnits = {"ns", "us", "ms", "s"};
+  return Scaled(static_cast<double>(duration.count()), kUnits);
 }
 
 std::string FormatRate(std::uint64_t bytes, coro::Duration duration) {
   if (duration <= coro::Duration::zero()) return "";
-  const double gigabytes = static_cast<double>(bytes) / static_cast<double>(duration.count());
-  return absl::StrFormat("%.3g GB/s (%.3g Gbit/s)", gigabytes, 8 * gigabytes);
+  constexpr std::array kBytes = {"B/s", "kB/s", "MB/s", "GB/s"};
+  constexpr std::array kBits = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"};
+  const double rate = static_cast<double>(bytes) * 1e9 / static_cast<double>(duration.count());
+  return absl::StrCat(Scaled(rate, kBytes), " (", Scaled(8 * rate, kBits), ")");
 }
 
 }  // namespace apps

@@ -14,10 +14,10 @@ namespace apps {
 // "8 KiB", "1.5 MiB", "100 B": exact where it can be, otherwise one decimal.
 std::string FormatBytes(std::uint64_t bytes);
 
-// "850 ns", "12.3 us", "1.35 ms", "2.1 s".
+// "850 ns", "12.3 us", "1.35 ms", "2.1 s": three significant digits.
 std::string FormatDuration(coro::Duration duration);
 
-// "11.8 GB/s (94.4 Gbit/s)"; empty when no time passed.
+// "11.8 GB/s (94.4 Gbit/s)", "320 B/s (2.56 kbit/s)"; empty when no time passed.
 std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
 
 }  // namespace apps

@@ -1,14 +1,15 @@
 #include "apps/write/client.h"
 
 #include <algorithm>
-#include <utility>
 #include <variant>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "apps/common/units.h"
 #include "apps/write/random_data.h"
 #include "coro/scope.h"
+#include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/message_receiver.h"
@@ -24,6 +25,9 @@ using fabric::async::ImmediateCounter;
 // How long to wait for announcements before looking whether the server refused.
 constexpr coro::Duration kSlice = 50ms;
 
+// How often to report progress where there is none.
+constexpr coro::Duration kReportInterval = 100ms;
+
 }  // namespace
 
 absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
@@ -33,23 +37,24 @@ absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
   request.completion = options.completion;
   request.data_seed = options.data_seed;
   request.page_bytes = options.page_bytes;
-  if (options.page_bytes != 0) {
-    const std::uint64_t pages = options.region_bytes / options.page_bytes;
-    if (options.page_count > pages) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          options.page_count, " pages of ", options.page_bytes, " bytes do not fit the region of ",
-          FormatBytes(options.region_bytes), ", which has ", pages));
-    }
-    request.page_indices = ScatteredPages(options.page_count, pages, options.data_seed);
+  RETURN_IF_ERROR(CheckPageSize(options.page_bytes, options.region_bytes));
+  const std::uint64_t pages = options.region_bytes / options.page_bytes;
+  if (options.page_count > pages) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.page_count, " pages of ", FormatBytes(options.page_bytes),
+        " do not fit the region of ", FormatBytes(options.region_bytes), ", which has ", pages));
   }
+  request.page_indices = ScatteredPages(options.page_count, pages, options.data_seed);
   RETURN_IF_ERROR(CheckRequest(request, options.region_bytes));
   return request;
 }
 
-absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network,
-                                                     const ClientOptions& options) {
+absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network, const ClientOptions& options,
+                                                     const fabric::Address& server) {
   ASSIGN_OR_RETURN(RandomFillMessage request, MakeRequest(options));
-  std::unique_ptr<Client> client(new Client(network, options, std::move(request)));
+  RETURN_IF_ERROR(RequireCapabilities(network.nic(), kNeededCapabilities));
+  ASSIGN_OR_RETURN(const fabric::Peer peer, network.peers().Insert(server));
+  std::unique_ptr<Client> client(new Client(network, options, std::move(request), peer));
   for (BufferRef& region : client->regions_) {
     ASSIGN_OR_RETURN(region, network.Allocate(options.region_bytes));
   }
@@ -58,64 +63,70 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network,
   return client;
 }
 
-coro::Task<absl::StatusOr<TransferReport>> Client::Run(fabric::Address server) {
-  CO_ASSIGN_OR_RETURN(const fabric::Peer peer, network_.peers().Insert(server));
-  const coro::Time start = network_.loop().clock().Now();
-  const absl::Status exchanged = co_await Exchange(peer);
-  const coro::Time end = network_.loop().clock().Now();
-  network_.peers().Remove(peer).IgnoreError();
-  CO_RETURN_IF_ERROR(exchanged);
+Client::~Client() { network_.peers().Remove(server_).IgnoreError(); }
+
+coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
+  LogMemory();
+  requested_ = network_.loop().clock().Now();
+  CO_RETURN_IF_ERROR(co_await Exchange());
   TransferReport report;
   report.bytes = kRegionCount * request_.page_bytes * request_.page_indices.size();
-  report.elapsed = end - start;
+  report.elapsed = last_arrival_ - requested_;
   report.verification = Verify(request_, {regions_[0]->bytes(), regions_[1]->bytes()});
   co_return report;
 }
 
-coro::Task<absl::Status> Client::Exchange(fabric::Peer server) {
+coro::Task<absl::Status> Client::Exchange() {
   // Counting begins before the server is asked: an announcement that nobody counts is lost.
   ImmediateCounter announced(network_.dispatcher(), request_.remote_context);
-  coro::Scope listener;
-  listener.Spawn(ListenForRefusal());
+  coro::Scope background;
+  background.Spawn(ListenForRefusal());
+  background.Spawn(KeepReporting());
+  const ConnectMessage connect = MakeConnect();
+  CO_RETURN_IF_ERROR(co_await SendMessage(connect, "send CONNECT"));
+  requested_ = network_.loop().clock().Now();
+  CO_RETURN_IF_ERROR(co_await SendMessage(request_, "send REQUEST"));
+  co_return co_await AwaitWrites(announced);
+}
 
-  ConnectMessage connect{.session = options_.session, .address = network_.endpoint().address()};
+ConnectMessage Client::MakeConnect() const {
+  ConnectMessage connect;
+  connect.session = options_.session;
+  connect.address = network_.endpoint().address();
   for (std::size_t i = 0; i < kRegionCount; ++i) {
     connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
   }
-  CO_RETURN_IF_ERROR(co_await SendMessage(server, connect, "send CONNECT"));
-  CO_RETURN_IF_ERROR(co_await SendMessage(server, request_, "send REQUEST"));
+  return connect;
+}
 
-  const std::uint64_t writes = kRegionCount * request_.page_indices.size();
-  const std::uint64_t expected = request_.completion == CompletionMode::kCount ? writes : 1;
-  coro::Time last_arrival = network_.loop().Now();
-  std::uint64_t seen = 0;
-  while (announced.count() < expected) {
-    co_await announced.Reached(seen + 1, coro::After(network_.loop().Now(), kSlice));
+coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
+  last_arrival_ = network_.loop().clock().Now();
+  while (announced.count() < expected_) {
+    co_await announced.Reached(seen_ + 1, coro::After(network_.loop().Now(), kSlice));
     if (!refusal_.empty()) {
       co_return absl::FailedPreconditionError(absl::StrCat("the server refused: ", refusal_));
     }
-    const coro::Time now = network_.loop().Now();
-    if (announced.count() > seen) {
-      seen = announced.count();
-      last_arrival = now;
-      options_.progress(seen, expected);
-    } else if (now - last_arrival >= options_.silence_timeout) {
-      co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen, " of ",
-                                                         expected, " writes arrived, none for ",
+    const coro::Time now = network_.loop().clock().Now();
+    if (announced.count() > seen_) {
+      seen_ = announced.count();
+      last_arrival_ = now;
+      Report();
+    } else if (now - last_arrival_ >= options_.silence_timeout) {
+      co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen_, " of ",
+                                                         expected_, " writes arrived, none for ",
                                                          FormatDuration(options_.silence_timeout)));
     }
   }
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Client::SendMessage(fabric::Peer server, const Message& message,
-                                             std::string what) {
+coro::Task<absl::Status> Client::SendMessage(const Message& message, std::string what) {
   const std::vector<std::byte> bytes = Encode(message);
   std::copy(bytes.begin(), bytes.end(), message_->bytes().begin());
   fabric::async::OperationOptions options;
   options.deadline = coro::After(network_.loop().Now(), options_.silence_timeout);
   const BufferSlice slice(message_, 0, bytes.size());
-  const fabric::Completion sent = co_await network_.endpoint().Send(slice, server, options);
+  const fabric::Completion sent = co_await network_.endpoint().Send(slice, server_, options);
   if (sent.error == fabric::ErrorCode::kDeadlineExceeded) {
     co_return absl::DeadlineExceededError(absl::StrCat(what, ": the server did not take it within ",
                                                        FormatDuration(options_.silence_timeout)));
@@ -134,6 +145,27 @@ coro::Task<absl::Status> Client::ListenForRefusal() {
     refusal_ = refused->reason.empty() ? "no reason given" : refused->reason;
     co_return absl::OkStatus();
   }
+}
+
+coro::Task<absl::Status> Client::KeepReporting() {
+  for (;;) {
+    co_await coro::Sleep(kReportInterval);
+    Report();
+  }
+}
+
+void Client::LogMemory() const {
+  for (std::size_t i = 0; i < kRegionCount; ++i) {
+    const auto bytes = regions_[i]->bytes();
+    const fabric::RemoteBuffer remote = regions_[i]->region().remote();
+    options_.log(Severity::kDetail, "memory",
+                 absl::StrFormat("client's region %u: %u bytes at %p, remote address %#x, key %#x",
+                                 i, bytes.size(), bytes.data(), remote.address, remote.key));
+  }
+}
+
+void Client::Report() {
+  options_.progress({seen_, expected_, network_.loop().clock().Now() - requested_});
 }
 
 }  // namespace apps::write

@@ -9,16 +9,25 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/common/network.h"
+#include "apps/write/log.h"
 #include "apps/write/messages.h"
 #include "apps/write/verification.h"
 #include "coro/task.h"
 #include "coro/time.h"
 
 namespace apps::write {
+
+// How far a transfer is: announced writes, of those that will be announced.
+struct Arrival {
+  std::uint64_t arrived = 0;
+  std::uint64_t expected = 0;
+  coro::Duration since_request{};  // on the loop's clock
+};
 
 struct ClientOptions {
   std::size_t region_bytes = kRegionBytes;
@@ -30,9 +39,9 @@ struct ClientOptions {
   std::uint64_t session = 1;  // tells this client's messages from others'
   coro::Duration silence_timeout =
       std::chrono::seconds(10);  // without any write, after which the server is given up
-  // Called with the number of announced writes whenever it grew, and what is expected.
-  std::function<void(std::uint64_t arrived, std::uint64_t expected)> progress =
-      [](std::uint64_t, std::uint64_t) {};
+  // Called whenever writes arrived, and every 100 ms while nothing does.
+  std::function<void(const Arrival&)> progress = [](const Arrival&) {};
+  Log log = NoLog;
 };
 
 // The request that these options stand for. kInvalidArgument: they make no sense; see CheckRequest.
@@ -48,33 +57,54 @@ struct TransferReport {
 // Not thread-safe. Dies before its network, and after its Run.
 class Client {
  public:
-  // Allocates the two regions and the message buffer. Errors: those of registration, and of
-  // MakeRequest.
+  // Allocates the two regions and the message buffer, and inserts the server. Errors:
+  // kInvalidArgument when this is not an address of the fabric, or by MakeRequest; kUnimplemented
+  // when the NIC cannot be written to; those of registration.
   static absl::StatusOr<std::unique_ptr<Client>> Open(Network& network,
-                                                      const ClientOptions& options);
+                                                      const ClientOptions& options,
+                                                      const fabric::Address& server);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  ~Client();
 
-  // One transfer. kInvalidArgument: not an address of this fabric. kDeadlineExceeded, kUnavailable:
-  // the server is silent, or gone. kFailedPrecondition: it refused, with its words. Wrong data is a
-  // report, not an error.
-  coro::Task<absl::StatusOr<TransferReport>> Run(fabric::Address server);
+  const RandomFillMessage& request() const { return request_; }
+
+  // One transfer. Once. kDeadlineExceeded, kUnavailable: the server is silent, or gone.
+  // kFailedPrecondition: it refused, with its words. Wrong data is a report, not an error.
+  coro::Task<absl::StatusOr<TransferReport>> Run();
 
  private:
-  Client(Network& network, const ClientOptions& options, RandomFillMessage request)
-      : network_(network), options_(options), request_(std::move(request)) {}
+  Client(Network& network, const ClientOptions& options, RandomFillMessage request,
+         fabric::Peer server)
+      : network_(network),
+        options_(options),
+        request_(std::move(request)),
+        expected_(ExpectedAnnouncements(request_)),
+        server_(server) {}
 
-  coro::Task<absl::Status> Exchange(fabric::Peer server);
-  coro::Task<absl::Status> SendMessage(fabric::Peer server, const Message& message,
-                                       std::string what);
+  coro::Task<absl::Status> Exchange();
+  ConnectMessage MakeConnect() const;
+  void LogMemory() const;
+  coro::Task<absl::Status> AwaitWrites(fabric::async::ImmediateCounter& announced);
+  coro::Task<absl::Status> SendMessage(const Message& message, std::string what);
   // Keeps the server's refusal, should one come.
   coro::Task<absl::Status> ListenForRefusal();
+  // Reports progress for ever, also while there is none.
+  coro::Task<absl::Status> KeepReporting();
+  void Report();
 
   Network& network_;
   const ClientOptions options_;
   const RandomFillMessage request_;
+  const std::uint64_t expected_;  // announcements
+  const fabric::Peer server_;
   std::array<fabric::async::BufferRef, kRegionCount> regions_;
   fabric::async::BufferRef message_;
   fabric::async::BufferRef answer_;
   std::string refusal_;
+  std::uint64_t seen_ = 0;   // announcements
+  coro::Time requested_{};   // when REQUEST was sent; before that, when the client began
+  coro::Time last_arrival_;  // of an announcement
 };
 
 }  // namespace apps::write

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/units.h"
 #include "apps/common/wire.h"
+#include "coro/status_macros.h"
 
 namespace apps::write {
 namespace {
@@ -146,14 +147,27 @@ absl::StatusOr<Message> Decode(std::span<const std::byte> bytes) {
   return message;
 }
 
-absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes) {
-  const std::uint64_t page_bytes = request.page_bytes;
-  if (page_bytes == 0 || page_bytes > region_bytes || region_bytes % page_bytes != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("page size ", page_bytes,
-                                                   " does not divide the region of ", region_bytes,
-                                                   " bytes (", FormatBytes(region_bytes), ")"));
+const char* NameOf(CompletionMode mode) {
+  return mode == CompletionMode::kCount ? "count" : "last";
+}
+
+std::uint64_t ExpectedAnnouncements(const RandomFillMessage& request) {
+  return request.completion == CompletionMode::kCount ? kRegionCount * request.page_indices.size()
+                                                      : 1;
+}
+
+absl::Status CheckPageSize(std::uint64_t page_bytes, std::uint64_t region_bytes) {
+  if (page_bytes != 0 && page_bytes <= region_bytes && region_bytes % page_bytes == 0) {
+    return absl::OkStatus();
   }
-  const std::uint64_t pages = region_bytes / page_bytes;
+  return absl::InvalidArgumentError(absl::StrCat("page size ", page_bytes,
+                                                 " does not divide the region of ", region_bytes,
+                                                 " bytes (", FormatBytes(region_bytes), ")"));
+}
+
+absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes) {
+  RETURN_IF_ERROR(CheckPageSize(request.page_bytes, region_bytes));
+  const std::uint64_t pages = region_bytes / request.page_bytes;
   if (request.page_indices.empty()) return absl::InvalidArgumentError("no pages are asked for");
   if (request.page_indices.size() > pages) {
     return absl::InvalidArgumentError(

@@ -23,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/address.h"
+#include "fabric/capability.h"
 #include "fabric/memory.h"
 
 namespace apps::write {
@@ -35,11 +36,19 @@ inline constexpr std::uint64_t kDefaultPageCount = 8;   // per region
 inline constexpr std::uint32_t kRemoteContext = 0x123;  // the immediate that announces writes
 inline constexpr std::uint64_t kDefaultDataSeed = 0xb584035fabe6ce9bull;
 
+// What both sides need of their NIC.
+inline constexpr std::array kNeededCapabilities = {fabric::Capability::kMessages,
+                                                   fabric::Capability::kRemoteWrite,
+                                                   fabric::Capability::kImmediateData};
+
 // Which writes carry the immediate.
 enum class CompletionMode : std::uint8_t {
   kCount = 0,  // all: the client counts them
   kLast = 1,   // only the last: the seed's protocol, which is wrong where writes are not ordered
 };
+
+// count, last: what --completion takes.
+const char* NameOf(CompletionMode mode);
 
 // A region of the client's memory, as the server may write to it.
 struct RemoteRegion {
@@ -64,6 +73,9 @@ struct RandomFillMessage {
   std::vector<std::uint32_t> page_indices;
 };
 
+// How many announcements a client that asked this waits for.
+std::uint64_t ExpectedAnnouncements(const RandomFillMessage& request);
+
 struct RefusedMessage {
   std::uint64_t session = 0;
   std::string reason;
@@ -76,6 +88,9 @@ std::vector<std::byte> Encode(const Message& message);
 
 // kInvalidArgument: truncated, corrupt, or not a message of this version. Safe for any bytes.
 absl::StatusOr<Message> Decode(std::span<const std::byte> bytes);
+
+// kInvalidArgument: the page size does not divide the region.
+absl::Status CheckPageSize(std::uint64_t page_bytes, std::uint64_t region_bytes);
 
 // Whether a request makes sense for regions of this size: pages divide the region, every index lies
 // within it and comes once, and the request fits a message. kInvalidArgument says what is wrong.

@@ -1,5 +1,7 @@
 #include "apps/write/server.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -10,7 +12,6 @@
 #include "apps/write/random_data.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
-#include "fabric/async/message_receiver.h"
 
 namespace apps::write {
 namespace {
@@ -24,18 +25,32 @@ constexpr std::size_t kMessageBuffers = 2;
 constexpr std::size_t kBacklog = 64;
 constexpr std::size_t kMostSessions = 1024;
 
-const char* NameOf(CompletionMode mode) {
-  return mode == CompletionMode::kCount ? "count" : "last";
+std::string Name(std::uint64_t session) { return absl::StrFormat("session %x", session); }
+
+// Whether the k-th page of a region announces itself to the client.
+bool Announces(const RandomFillMessage& request, std::size_t region, std::size_t k) {
+  const bool last = region + 1 == kRegionCount && k + 1 == request.page_indices.size();
+  return last || request.completion == CompletionMode::kCount;
+}
+
+std::string DescribeImmediate(const std::optional<std::uint32_t>& immediate) {
+  return immediate.has_value() ? absl::StrFormat("%#x", *immediate) : "none";
+}
+
+std::string DescribeRequest(const RandomFillMessage& request) {
+  return absl::StrFormat(
+      "%s: %u pages of %s per region, data seed %#x, remote context %#x, completion %s",
+      Name(request.session), request.page_indices.size(), FormatBytes(request.page_bytes),
+      request.data_seed, request.remote_context, NameOf(request.completion));
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Open(Network& network,
                                                      const ServerOptions& options) {
+  RETURN_IF_ERROR(RequireCapabilities(network.nic(), kNeededCapabilities));
   std::unique_ptr<Server> server(new Server(network, options));
-  for (BufferRef& data : server->data_) {
-    ASSIGN_OR_RETURN(data, network.Allocate(options.region_bytes));
-  }
+  RETURN_IF_ERROR(server->writers_.Prepare());
   ASSIGN_OR_RETURN(server->messages_, network.Allocate(kMessageBuffers * kMessageBytes));
   return server;
 }
@@ -43,155 +58,205 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Open(Network& network,
 coro::Task<absl::Status> Server::Run() {
   fabric::async::MessageReceiver receiver(network_.endpoint(), messages_, kMessageBuffers,
                                           kMessageBytes, kBacklog);
-  while (options_.clients == 0 || served_ < options_.clients) {
-    CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next());
-    const absl::Status handled = co_await Handle(message.bytes);
-    if (!handled.ok()) options_.log(absl::StrCat("refused   ", handled.message()), true);
+  coro::Scope work;
+  std::optional<coro::Scope> listener(std::in_place);
+  listener->Spawn(Listen(receiver, work));
+  while (failure_.ok() && (options_.clients == 0 || served_ < options_.clients)) {
+    co_await changed_.Wait();
+  }
+  listener.reset();
+  CO_RETURN_IF_ERROR(failure_);
+  co_return co_await work.Join();
+}
+
+coro::Task<absl::Status> Server::Listen(fabric::async::MessageReceiver& receiver,
+                                        coro::Scope& work) {
+  for (;;) {
+    const absl::StatusOr<fabric::async::Message> message = co_await receiver.Next();
+    if (!message.ok()) {
+      failure_ = message.status();
+      changed_.NotifyAll();
+      co_return absl::OkStatus();
+    }
+    const absl::Status handled = Handle(message->bytes, work);
+    if (!handled.ok()) options_.log(Severity::kProblem, "", handled.message());
+  }
+}
+
+absl::Status Server::Handle(std::span<const std::byte> bytes, coro::Scope& work) {
+  const absl::StatusOr<Message> message = Decode(bytes);
+  if (!message.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("ignored a ", message.status().message()));
+  }
+  if (const auto* connect = std::get_if<ConnectMessage>(&*message)) {
+    return HandleConnect(*connect, work);
+  }
+  if (const auto* request = std::get_if<RandomFillMessage>(&*message)) {
+    return HandleRequest(*request, work);
+  }
+  return absl::InvalidArgumentError("ignored a REFUSED: a server is not refused");
+}
+
+absl::Status Server::HandleConnect(const ConnectMessage& message, coro::Scope& work) {
+  ForgetOldSessions();
+  const std::string who = absl::StrCat("refused CONNECT of ", Name(message.session), ": ");
+  if (sessions_.count(message.session) > 0) {
+    return absl::InvalidArgumentError(absl::StrCat(who, "it is connected"));
+  }
+  if (sessions_.size() >= kMostSessions) {
+    return absl::ResourceExhaustedError(absl::StrCat(who, "too many sessions"));
+  }
+  const absl::StatusOr<fabric::Peer> peer = AddPeer(message.address);
+  if (!peer.ok()) {
+    return absl::Status(peer.status().code(), absl::StrCat(who, peer.status().message()));
+  }
+  const Session session{message.session, *peer, message.regions, network_.loop().Now()};
+  for (const RemoteRegion& region : message.regions) {
+    if (region.length_bytes > 0 && region.length_bytes <= options_.region_bytes) continue;
+    std::string reason = absl::StrCat("region of ", region.length_bytes, " bytes, this server has ",
+                                      options_.region_bytes);
+    const std::string line = absl::StrCat(who, reason);
+    work.Spawn(Refuse(session, std::move(reason)));
+    return absl::InvalidArgumentError(line);
+  }
+  sessions_[message.session] = session;
+  options_.log(Severity::kEvent, "CONNECT",
+               absl::StrFormat("%s: %u regions of %s", Name(message.session), kRegionCount,
+                               FormatBytes(message.regions[0].length_bytes)));
+  return absl::OkStatus();
+}
+
+absl::Status Server::HandleRequest(const RandomFillMessage& request, coro::Scope& work) {
+  const std::string who = absl::StrCat("refused REQUEST of ", Name(request.session), ": ");
+  const auto found = sessions_.find(request.session);
+  if (found == sessions_.end()) {
+    return absl::InvalidArgumentError(absl::StrCat(who, "it did not connect"));
+  }
+  const Session session = found->second;
+  sessions_.erase(found);
+  const std::uint64_t region_bytes =
+      std::min(session.regions[0].length_bytes, session.regions[1].length_bytes);
+  const absl::Status status = CheckRequest(request, region_bytes);
+  if (!status.ok()) {
+    work.Spawn(Refuse(session, std::string(status.message())));
+    return absl::InvalidArgumentError(absl::StrCat(who, status.message()));
+  }
+  options_.log(Severity::kEvent, "REQUEST", DescribeRequest(request));
+  work.Spawn(Serve(session, request));
+  return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage request) {
+  const coro::Time deadline = coro::After(network_.loop().Now(), options_.write_timeout);
+  absl::StatusOr<WriterPool::Lease> writer = co_await writers_.Borrow(deadline);
+  if (!writer.ok()) {
+    options_.log(
+        Severity::kProblem, "",
+        absl::StrCat("refused REQUEST of ", Name(session.id), ": ", writer.status().message()));
+    co_return co_await Refuse(session, std::string(writer.status().message()));
+  }
+  const absl::Status status = co_await Transfer(session, request, *writer);
+  RemovePeer(session.peer);
+  if (status.ok()) {
+    ++served_;
+    changed_.NotifyAll();
+  } else {
+    options_.log(Severity::kProblem, "",
+                 absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
   }
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Server::Handle(std::span<const std::byte> bytes) {
-  CO_ASSIGN_OR_RETURN(const Message message, Decode(bytes));
-  if (const auto* connect = std::get_if<ConnectMessage>(&message))
-    co_return HandleConnect(*connect);
-  if (const auto* request = std::get_if<RandomFillMessage>(&message)) {
-    co_return co_await HandleRequest(*request);
-  }
-  co_return absl::InvalidArgumentError("a server is not refused");
-}
-
-absl::Status Server::HandleConnect(const ConnectMessage& message) {
-  ForgetOldSessions();
-  if (sessions_.count(message.session) > 0) {
-    return absl::InvalidArgumentError("CONNECT of a session that exists");
-  }
-  if (sessions_.size() >= kMostSessions) {
-    return absl::ResourceExhaustedError("CONNECT: too many sessions");
-  }
-  for (const RemoteRegion& region : message.regions) {
-    if (region.length_bytes == 0 || region.length_bytes > options_.region_bytes) {
-      return absl::InvalidArgumentError(absl::StrCat("CONNECT: region of ", region.length_bytes,
-                                                     " bytes, this server has ",
-                                                     options_.region_bytes));
-    }
-  }
-  absl::StatusOr<fabric::Peer> peer = network_.peers().Insert(message.address);
-  if (!peer.ok()) {
-    return absl::Status(peer.status().code(), absl::StrCat("CONNECT: ", peer.status().message()));
-  }
-  sessions_[message.session] = {*peer, message.regions, network_.loop().Now()};
-  options_.log(absl::StrFormat("CONNECT   session %016x: %u regions of %s", message.session,
-                               kRegionCount, FormatBytes(message.regions[0].length_bytes)),
-               false);
-  return absl::OkStatus();
-}
-
-coro::Task<absl::Status> Server::HandleRequest(const RandomFillMessage& request) {
-  const auto found = sessions_.find(request.session);
-  if (found == sessions_.end()) {
-    co_return absl::InvalidArgumentError("REQUEST of a session that did not connect");
-  }
-  const Session session = found->second;
-  const std::uint64_t region_bytes =
-      std::min(session.regions[0].length_bytes, session.regions[1].length_bytes);
-  absl::Status status = CheckRequest(request, region_bytes);
-  if (status.ok()) {
-    status = co_await Transfer(session, request);
-  } else {
-    const absl::Status sent =
-        co_await Refuse(session, request.session, std::string(status.message()));
-    if (!sent.ok()) options_.log(sent.message(), true);
-  }
-  Forget(request.session);
-  CO_RETURN_IF_ERROR(ReplaceAbandonedBuffers());
-  if (status.ok()) ++served_;
-  co_return status;
-}
-
-coro::Task<absl::Status> Server::Transfer(const Session& session,
-                                          const RandomFillMessage& request) {
+coro::Task<absl::Status> Server::Transfer(const Session& session, const RandomFillMessage& request,
+                                          const WriterPool::Lease& writer) {
   const std::size_t pages = request.page_indices.size();
   const std::uint64_t region_total = request.page_bytes * pages;
-  options_.log(absl::StrFormat("REQUEST   seed %#x, %u pages of %s per region, remote context %#x, "
-                               "completion %s",
-                               request.data_seed, pages, FormatBytes(request.page_bytes),
-                               request.remote_context, NameOf(request.completion)),
-               false);
   for (std::size_t region = 0; region < kRegionCount; ++region) {
-    FillRandom(data_[region]->bytes().first(region_total), request.data_seed + region);
+    const std::span<std::byte> bytes = writer.region(region)->bytes().first(region_total);
+    options_.log(Severity::kDetail, "memory",
+                 absl::StrFormat("%s: random data of region %u: %u bytes at %p", Name(session.id),
+                                 region, bytes.size(), bytes.data()));
+    FillRandom(bytes, request.data_seed + region);
   }
   const coro::Time start = network_.loop().clock().Now();
   std::vector<coro::Task<absl::Status>> writes;
   for (std::size_t region = 0; region < kRegionCount; ++region) {
     for (std::size_t k = 0; k < pages; ++k) {
-      const bool last = region + 1 == kRegionCount && k + 1 == pages;
-      const bool announce = last || request.completion == CompletionMode::kCount;
-      writes.push_back(WritePage(session, request, region, k, announce));
+      writes.push_back(WritePage(session, request, writer, region, k));
     }
   }
   for (const absl::Status& status : co_await coro::WhenAll(std::move(writes))) {
     CO_RETURN_IF_ERROR(status);
   }
   const coro::Duration elapsed = network_.loop().clock().Now() - start;
-  options_.log(absl::StrFormat("wrote     %u pages, %s in %s, %s", kRegionCount * pages,
+  options_.log(Severity::kEvent, "wrote",
+               absl::StrFormat("%s: %u pages, %s in %s, %s", Name(session.id), kRegionCount * pages,
                                FormatBytes(kRegionCount * region_total), FormatDuration(elapsed),
-                               FormatRate(kRegionCount * region_total, elapsed)),
-               false);
+                               FormatRate(kRegionCount * region_total, elapsed)));
   co_return absl::OkStatus();
 }
 
 coro::Task<absl::Status> Server::WritePage(const Session& session, const RandomFillMessage& request,
-                                           std::size_t region, std::size_t k, bool announce) {
+                                           const WriterPool::Lease& writer, std::size_t region,
+                                           std::size_t k) {
   const std::uint64_t page = request.page_indices[k];
+  const std::uint64_t offset = page * request.page_bytes;
   fabric::RemoteBuffer target = session.regions[region].remote;
-  target.address += page * request.page_bytes;
+  target.address += offset;
   fabric::async::OperationOptions options;
   options.deadline = coro::After(network_.loop().Now(), options_.write_timeout);
-  if (announce) options.immediate = request.remote_context;
-  const BufferSlice source(data_[region], k * request.page_bytes, request.page_bytes);
+  if (Announces(request, region, k)) options.immediate = request.remote_context;
+  options_.log(
+      Severity::kDetail, "write",
+      absl::StrFormat("%s: page %u of region %u, bytes %u to %u of %u, immediate %s",
+                      Name(session.id), page, region, offset, offset + request.page_bytes,
+                      session.regions[region].length_bytes, DescribeImmediate(options.immediate)));
+  const BufferSlice source(writer.region(region), k * request.page_bytes, request.page_bytes);
   const fabric::Completion done =
-      co_await network_.endpoint().Write(source, target, session.peer, options);
+      co_await writer.endpoint().Write(source, target, session.peer, options);
   if (done.ok()) co_return absl::OkStatus();
   co_return network_.endpoint().ToStatus(
       done, absl::StrCat("write of page ", page, " of region ", region));
 }
 
-coro::Task<absl::Status> Server::Refuse(const Session& session, std::uint64_t id,
-                                        std::string reason) {
-  const std::vector<std::byte> bytes = Encode(RefusedMessage{id, std::move(reason)});
-  CO_ASSIGN_OR_RETURN(const BufferRef buffer, network_.Allocate(bytes.size()));
-  std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
-  fabric::async::OperationOptions options;
-  options.deadline = coro::After(network_.loop().Now(), options_.write_timeout);
-  const fabric::Completion sent =
-      co_await network_.endpoint().Send(BufferSlice(buffer), session.peer, options);
-  co_return network_.endpoint().ToStatus(sent, "send REFUSED");
-}
-
-// A write that was given up may still read its source: the next request gets other memory.
-absl::Status Server::ReplaceAbandonedBuffers() {
-  for (BufferRef& data : data_) {
-    if (data.use_count() == 1) continue;
-    ASSIGN_OR_RETURN(data, network_.Allocate(options_.region_bytes));
+coro::Task<absl::Status> Server::Refuse(Session session, std::string reason) {
+  const std::vector<std::byte> bytes = Encode(RefusedMessage{session.id, std::move(reason)});
+  const absl::StatusOr<BufferRef> buffer = network_.Allocate(bytes.size());
+  absl::Status sent = buffer.status();
+  if (buffer.ok()) {
+    std::copy(bytes.begin(), bytes.end(), (*buffer)->bytes().begin());
+    fabric::async::OperationOptions options;
+    options.deadline = coro::After(network_.loop().Now(), options_.write_timeout);
+    const BufferSlice message(*buffer);
+    const fabric::Completion done =
+        co_await network_.endpoint().Send(message, session.peer, options);
+    sent = network_.endpoint().ToStatus(done, absl::StrCat("send REFUSED to ", Name(session.id)));
   }
-  return absl::OkStatus();
+  if (!sent.ok()) options_.log(Severity::kProblem, "", sent.message());
+  RemovePeer(session.peer);
+  co_return absl::OkStatus();
 }
 
-void Server::Forget(std::uint64_t id) {
-  const auto found = sessions_.find(id);
-  if (found == sessions_.end()) return;
-  network_.peers().Remove(found->second.peer).IgnoreError();
-  sessions_.erase(found);
+// One address inserted twice may be one peer: it goes when its last user does.
+absl::StatusOr<fabric::Peer> Server::AddPeer(const fabric::Address& address) {
+  ASSIGN_OR_RETURN(const fabric::Peer peer, network_.peers().Insert(address));
+  ++peers_[peer];
+  return peer;
+}
+
+void Server::RemovePeer(fabric::Peer peer) {
+  if (--peers_[peer] > 0) return;
+  peers_.erase(peer);
+  network_.peers().Remove(peer).IgnoreError();
 }
 
 void Server::ForgetOldSessions() {
   const coro::Time now = network_.loop().Now();
-  std::vector<std::uint64_t> old;
-  for (const auto& [id, session] : sessions_) {
-    if (now - session.connected > options_.session_timeout) old.push_back(id);
+  for (auto session = sessions_.begin(); session != sessions_.end();) {
+    const bool old = now - session->second.connected > options_.session_timeout;
+    if (old) RemovePeer(session->second.peer);
+    session = old ? sessions_.erase(session) : std::next(session);
   }
-  for (const std::uint64_t id : old) Forget(id);
 }
 
 }  // namespace apps::write

@@ -6,73 +6,94 @@
 #include <array>
 #include <chrono>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "apps/common/network.h"
+#include "apps/write/log.h"
 #include "apps/write/messages.h"
+#include "apps/write/writer_pool.h"
+#include "coro/scope.h"
 #include "coro/task.h"
 #include "coro/time.h"
+#include "coro/wait_list.h"
+#include "fabric/async/message_receiver.h"
 
 namespace apps::write {
 
 struct ServerOptions {
   std::uint64_t clients = 0;  // how many transfers to serve before Run returns; 0: for ever
   std::size_t region_bytes = kRegionBytes;
+  std::size_t most_transfers = 8;  // at the same time, each with two regions of its own
   coro::Duration write_timeout =
-      std::chrono::seconds(10);  // of one write: the client is given up then
+      std::chrono::seconds(10);  // of the writes of a transfer: the client is given up then
   coro::Duration session_timeout = std::chrono::seconds(60);  // between CONNECT and REQUEST
-  // Gets one line for everything that happens; `bad` for what a person should look at.
-  std::function<void(absl::string_view line, bool bad)> log = [](absl::string_view, bool) {};
+  Log log = NoLog;
 };
 
-// Serves one request at a time; clients may connect meanwhile. Whatever a client sends or does not
-// send, and however it disappears, costs one line of the log: the server stays up for the next one.
+// Serves its clients side by side: one that is slow or dead costs the others nothing. Whatever a
+// client sends or does not send, and however it disappears, costs one line of the log and the
+// memory of its transfer while its writes last: the server stays up for the next one.
 // Not thread-safe. Dies before its network, and after its Run.
 class Server {
  public:
-  // Allocates the two data regions and the two message buffers. Errors: those of registration.
+  // Allocates the two data regions and the two message buffers. Errors: kUnimplemented when the NIC
+  // cannot write; those of registration.
   static absl::StatusOr<std::unique_ptr<Server>> Open(Network& network,
                                                       const ServerOptions& options);
 
-  // Returns after options.clients transfers, or when the endpoint fails.
+  // Returns after options.clients transfers, and those that run then, or when the endpoint fails.
+  // Once.
   coro::Task<absl::Status> Run();
 
  private:
   struct Session {
+    std::uint64_t id = 0;
     fabric::Peer peer{};
     std::array<RemoteRegion, kRegionCount> regions;
     coro::Time connected;
   };
 
-  Server(Network& network, const ServerOptions& options) : network_(network), options_(options) {}
+  Server(Network& network, const ServerOptions& options)
+      : network_(network),
+        options_(options),
+        writers_(network, options.region_bytes, options.most_transfers) {}
 
-  // Each handles one message; an error is for the log.
-  coro::Task<absl::Status> Handle(std::span<const std::byte> bytes);
-  absl::Status HandleConnect(const ConnectMessage& message);
-  coro::Task<absl::Status> HandleRequest(const RandomFillMessage& request);
+  // Takes messages for ever; what they ask for is done by tasks of `work`.
+  coro::Task<absl::Status> Listen(fabric::async::MessageReceiver& receiver, coro::Scope& work);
 
+  // An error is for the log.
+  absl::Status Handle(std::span<const std::byte> bytes, coro::Scope& work);
+  absl::Status HandleConnect(const ConnectMessage& message, coro::Scope& work);
+  absl::Status HandleRequest(const RandomFillMessage& request, coro::Scope& work);
+
+  // One client's transfer, from its request to its end. Its result is in the log, and counted.
+  coro::Task<absl::Status> Serve(Session session, RandomFillMessage request);
   // Writes every page; the first failure otherwise.
-  coro::Task<absl::Status> Transfer(const Session& session, const RandomFillMessage& request);
+  coro::Task<absl::Status> Transfer(const Session& session, const RandomFillMessage& request,
+                                    const WriterPool::Lease& writer);
   coro::Task<absl::Status> WritePage(const Session& session, const RandomFillMessage& request,
-                                     std::size_t region, std::size_t k, bool announce);
-  coro::Task<absl::Status> Refuse(const Session& session, std::uint64_t id, std::string reason);
+                                     const WriterPool::Lease& writer, std::size_t region,
+                                     std::size_t k);
+  // Tells the client why, and ends its session.
+  coro::Task<absl::Status> Refuse(Session session, std::string reason);
 
-  absl::Status ReplaceAbandonedBuffers();
-  void Forget(std::uint64_t id);
+  absl::StatusOr<fabric::Peer> AddPeer(const fabric::Address& address);
+  void RemovePeer(fabric::Peer peer);
   void ForgetOldSessions();
 
   Network& network_;
   const ServerOptions options_;
-  std::array<fabric::async::BufferRef, kRegionCount> data_;
+  WriterPool writers_;
   fabric::async::BufferRef messages_;
-  std::map<std::uint64_t, Session> sessions_;
+  std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
+  std::map<fabric::Peer, int> peers_;          // how many sessions and transfers use each
   std::uint64_t served_ = 0;
+  absl::Status failure_;    // of receiving
+  coro::WaitList changed_;  // served_ or failure_
 };
 
 }  // namespace apps::write

@@ -26,8 +26,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 
@@ -47,14 +49,20 @@ struct Machine {
 
 class ServerTest : public ::testing::Test {
  protected:
-  ServerTest() {
+  ServerTest() { OpenServer(SmallServer()); }
+
+  void OpenServer(ServerOptions options) {
+    options.log = [this](Severity severity, absl::string_view, absl::string_view text) {
+      if (severity == Severity::kProblem) complaints_.emplace_back(text);
+    };
+    server_ = Server::Open(*server_machine_.network, options).value();
+  }
+
+  static ServerOptions SmallServer() {
     ServerOptions options;
     options.region_bytes = kSmallRegion;
     options.write_timeout = 5s;
-    options.log = [this](absl::string_view line, bool bad) {
-      if (bad) complaints_.emplace_back(line);
-    };
-    server_ = Server::Open(*server_machine_.network, options).value();
+    return options;
   }
 
   static ClientOptions GoodOptions(std::uint64_t session) {
@@ -65,20 +73,28 @@ class ServerTest : public ::testing::Test {
     return options;
   }
 
-  // Runs a whole good transfer.
+  fabric::Address ServerAddress() { return server_machine_.network->endpoint().address(); }
+
+  // Runs a whole good transfer, on the good machine or another.
   coro::Task<void> ExpectServed(std::uint64_t session) {
-    auto client = Client::Open(*good_machine_.network, GoodOptions(session));
-    const absl::StatusOr<TransferReport> report =
-        co_await (*client)->Run(server_machine_.network->endpoint().address());
+    const absl::Status done = co_await ExpectServedAt(good_machine_, session);
+    EXPECT_THAT(done, IsOk());
+  }
+  coro::Task<absl::Status> ExpectServedAt(Machine& machine, std::uint64_t session) {
+    auto client = Client::Open(*machine.network, GoodOptions(session), ServerAddress());
+    const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report, IsOk());
     EXPECT_TRUE(report.ok() && report->verification.correct());
+    co_return report.status();
   }
 
-  // Sends raw bytes from the bad machine.
+  // Sends raw bytes from the bad machine, or another.
   coro::Task<absl::Status> SendRaw(std::vector<std::byte> bytes) {
-    Network& network = *bad_machine_.network;
-    const fabric::Peer peer =
-        network.peers().Insert(server_machine_.network->endpoint().address()).value();
+    return SendRawFrom(bad_machine_, std::move(bytes));
+  }
+  coro::Task<absl::Status> SendRawFrom(Machine& machine, std::vector<std::byte> bytes) {
+    Network& network = *machine.network;
+    const fabric::Peer peer = network.peers().Insert(ServerAddress()).value();
     fabric::async::BufferRef buffer = network.Allocate(bytes.size()).value();
     std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
     const fabric::Completion sent = co_await network.endpoint().Send(buffer, peer);
@@ -96,13 +112,30 @@ class ServerTest : public ::testing::Test {
     return Encode(request);
   }
 
-  ConnectMessage ConnectOf(std::uint64_t session) {
-    region_ = bad_machine_.network->Allocate(kSmallRegion).value();
-    ConnectMessage connect{.session = session,
-                           .address = bad_machine_.network->endpoint().address()};
+  ConnectMessage ConnectOf(std::uint64_t session) { return ConnectOf(session, bad_machine_); }
+  ConnectMessage ConnectOf(std::uint64_t session, Machine& machine) {
+    regions_.push_back(machine.network->Allocate(kSmallRegion).value());
+    ConnectMessage connect{.session = session, .address = machine.network->endpoint().address()};
     for (RemoteRegion& region : connect.regions)
-      region = {region_->region().remote(), kSmallRegion};
+      region = {regions_.back()->region().remote(), kSmallRegion};
     return connect;
+  }
+
+  // All pages of both regions.
+  static std::vector<std::byte> RequestOfEverything(std::uint64_t session) {
+    std::vector<std::uint32_t> pages(16);
+    std::iota(pages.begin(), pages.end(), 0u);
+    return RequestOf(session, kSmallRegion / 16, pages);
+  }
+
+  // A client that asks for everything and dies.
+  coro::Task<absl::Status> AskAndDie(Machine& machine, std::uint64_t session) {
+    const std::vector<std::byte> connect = Encode(ConnectOf(session, machine));
+    const std::vector<std::byte> request = RequestOfEverything(session);
+    CO_RETURN_IF_ERROR(co_await SendRawFrom(machine, connect));
+    CO_RETURN_IF_ERROR(co_await SendRawFrom(machine, request));
+    machine.node.Kill();
+    co_return absl::OkStatus();
   }
 
   // Runs `misbehave` against the server, then a good client.
@@ -124,7 +157,7 @@ class ServerTest : public ::testing::Test {
   Machine good_machine_{world_, loop_, "good"};
   Machine bad_machine_{world_, loop_, "bad"};
   std::vector<std::string> complaints_;
-  fabric::async::BufferRef region_;
+  std::vector<fabric::async::BufferRef> regions_;
   std::unique_ptr<Server> server_;
 };
 
@@ -154,7 +187,7 @@ TEST_F(ServerTest, CorruptMessagesCostOneLineEach) {
   EXPECT_THAT(complaints_, Contains(HasSubstr("CONNECT is truncated")));
   EXPECT_THAT(complaints_, Contains(HasSubstr("not one of ours")));
   EXPECT_THAT(complaints_, Contains(HasSubstr("a server is not refused")));
-  EXPECT_THAT(complaints_, Contains(HasSubstr("did not connect")));
+  EXPECT_THAT(complaints_, Contains(HasSubstr("it did not connect")));
 }
 
 TEST_F(ServerTest, ConnectThatCannotBeServedIsRefused) {
@@ -173,7 +206,7 @@ TEST_F(ServerTest, ConnectThatCannotBeServedIsRefused) {
   EXPECT_EQ(complaints_.size(), 3u);
   EXPECT_THAT(complaints_, Contains(HasSubstr("region of 1152921504606846976 bytes")));
   EXPECT_THAT(complaints_, Contains(HasSubstr("an EFA address has 32")));
-  EXPECT_THAT(complaints_, Contains(HasSubstr("session that exists")));
+  EXPECT_THAT(complaints_, Contains(HasSubstr("session 3: it is connected")));
 }
 
 // A request past the region never becomes a write, and the client is told.
@@ -201,11 +234,10 @@ TEST_F(ServerTest, RefusedClientReportsTheServersWords) {
     background.Spawn(server_->Run());
     ClientOptions options = GoodOptions(1);
     options.region_bytes = 2 * kSmallRegion;  // more than this server has
-    auto client = Client::Open(*good_machine_.network, options);
-    const absl::StatusOr<TransferReport> report =
-        co_await (*client)->Run(server_machine_.network->endpoint().address());
-    EXPECT_THAT(report,
-                StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("0 of 16 writes arrived")));
+    auto client = Client::Open(*good_machine_.network, options, ServerAddress());
+    const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
+    EXPECT_THAT(report, StatusIs(absl::StatusCode::kFailedPrecondition,
+                                 HasSubstr("the server refused: region of 2097152 bytes")));
   };
   EXPECT_THAT(loop_.Run(main()), IsOk());
   EXPECT_THAT(complaints_, Contains(HasSubstr("region of 2097152 bytes")));
@@ -228,20 +260,108 @@ TEST_F(ServerTest, BadRemoteKeyEndsOneTransfer) {
 }
 
 TEST_F(ServerTest, ClientThatDiesDuringTheTransferIsGivenUp) {
-  std::vector<std::uint32_t> pages(16);
-  std::iota(pages.begin(), pages.end(), 0u);
-  const std::vector<std::byte> request = RequestOf(1, 65536, pages);
-  auto misbehave = [&]() -> coro::Task<absl::Status> {
-    CO_RETURN_IF_ERROR(co_await SendRaw(Encode(ConnectOf(1))));
-    CO_RETURN_IF_ERROR(co_await SendRaw(request));
-    co_await coro::Sleep(20us);
-    bad_machine_.node.Kill();
+  auto misbehave = [this]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await AskAndDie(bad_machine_, 1));
     co_await coro::Sleep(10s);
     co_return absl::OkStatus();
   };
   Run(misbehave());
   EXPECT_EQ(complaints_.size(), 1u);
   EXPECT_THAT(complaints_, Contains(HasSubstr("the peer stopped answering")));
+}
+
+// The transfer to the dead client is still being tried when the next client is served.
+TEST_F(ServerTest, DeadClientDelaysNobody) {
+  auto misbehave = [this]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await AskAndDie(bad_machine_, 1));
+    co_await ExpectServed(2);
+    EXPECT_THAT(complaints_, IsEmpty());
+    co_await coro::Sleep(10s);
+    co_return absl::OkStatus();
+  };
+  Run(misbehave());
+  EXPECT_EQ(complaints_.size(), 1u);
+}
+
+// Dead clients hold as many transfers as the server serves at a time: the next one waits until they
+// are given up, and not longer.
+TEST_F(ServerTest, DeadClientsTakeABoundedPartOfTheServer) {
+  ServerOptions options = SmallServer();
+  options.most_transfers = 2;
+  OpenServer(options);
+  Machine another_bad_machine(world_, loop_, "another");
+  auto misbehave = [&]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await AskAndDie(bad_machine_, 1));
+    CO_RETURN_IF_ERROR(co_await AskAndDie(another_bad_machine, 2));
+    EXPECT_THAT(complaints_, IsEmpty());
+    co_await ExpectServed(3);
+    EXPECT_THAT(complaints_, Not(IsEmpty()));
+    co_await coro::Sleep(10s);
+    co_return absl::OkStatus();
+  };
+  Run(misbehave());
+  EXPECT_EQ(complaints_.size(), 2u) << ::testing::PrintToString(complaints_);
+}
+
+// More clients at a time than there is memory for: they wait for each other.
+TEST_F(ServerTest, ManyClientsAtOnceAreAllServed) {
+  ServerOptions options = SmallServer();
+  options.most_transfers = 2;
+  OpenServer(options);
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (int i = 0; i < 6; ++i) {
+    machines.push_back(std::make_unique<Machine>(world_, loop_, "client"));
+  }
+  auto crowd = [&]() -> coro::Task<absl::Status> {
+    coro::Scope clients;
+    for (std::size_t i = 0; i < machines.size(); ++i) {
+      clients.Spawn(ExpectServedAt(*machines[i], i + 1));
+    }
+    co_return co_await clients.Join();
+  };
+  Run(crowd());
+  EXPECT_THAT(complaints_, IsEmpty());
+}
+
+// Two sessions of one endpoint are one peer: the end of the first must not take it from the second.
+TEST_F(ServerTest, TwoSessionsOfOneClientDoNotDisturbEachOther) {
+  auto twice = [this]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await SendRawFrom(good_machine_, Encode(ConnectOf(1, good_machine_))));
+    co_await ExpectServed(2);
+    CO_RETURN_IF_ERROR(co_await SendRawFrom(good_machine_, RequestOfEverything(1)));
+    co_await coro::Sleep(10ms);
+    co_return absl::OkStatus();
+  };
+  Run(twice());
+  EXPECT_THAT(complaints_, IsEmpty());
+}
+
+TEST_F(ServerTest, SessionIsGoodForOneRequest) {
+  auto twice = [this]() -> coro::Task<absl::Status> {
+    CO_RETURN_IF_ERROR(co_await SendRaw(Encode(ConnectOf(1))));
+    CO_RETURN_IF_ERROR(co_await SendRaw(RequestOfEverything(1)));
+    CO_RETURN_IF_ERROR(co_await SendRaw(RequestOfEverything(1)));
+    co_await coro::Sleep(10ms);
+    co_return absl::OkStatus();
+  };
+  Run(twice());
+  EXPECT_THAT(complaints_, ElementsAre(HasSubstr("session 1: it did not connect")));
+}
+
+TEST_F(ServerTest, EndsAfterAsManyTransfersAsItWasTold) {
+  ServerOptions options = SmallServer();
+  options.clients = 3;
+  OpenServer(options);
+  auto main = [this]() -> coro::Task<absl::Status> {
+    coro::Scope background;
+    background.Spawn(server_->Run());
+    for (std::uint64_t session = 1; session <= 3; ++session) {
+      EXPECT_EQ(background.running(), 1u);
+      co_await ExpectServed(session);
+    }
+    co_return co_await background.Join();
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
 }
 
 TEST_F(ServerTest, ClientThatConnectsAndVanishesIsForgotten) {
@@ -261,10 +381,9 @@ TEST_F(ServerTest, SilentServerIsGivenUpByItsClient) {
   auto main = [this]() -> coro::Task<void> {
     ClientOptions options = GoodOptions(1);
     options.silence_timeout = 3s;
-    auto client = Client::Open(*good_machine_.network, options);
+    auto client = Client::Open(*good_machine_.network, options, ServerAddress());
     const coro::Time start = loop_.Now();
-    const absl::StatusOr<TransferReport> report =
-        co_await (*client)->Run(server_machine_.network->endpoint().address());
+    const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("send CONNECT")));
     EXPECT_LT(loop_.Now() - start, 4s);
   };
@@ -274,9 +393,8 @@ TEST_F(ServerTest, SilentServerIsGivenUpByItsClient) {
 TEST_F(ServerTest, DeadServerIsReportedAsUnreachable) {
   auto main = [this]() -> coro::Task<void> {
     server_machine_.node.Kill();
-    auto client = Client::Open(*good_machine_.network, GoodOptions(1));
-    const absl::StatusOr<TransferReport> report =
-        co_await (*client)->Run(server_machine_.network->endpoint().address());
+    auto client = Client::Open(*good_machine_.network, GoodOptions(1), ServerAddress());
+    const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report,
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the peer never answered")));
   };

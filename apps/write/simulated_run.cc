@@ -15,11 +15,10 @@ namespace {
 
 // The server serves in the background: it finishes its one transfer, or goes with the scope if the
 // client failed.
-coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client,
-                                                fabric::Address address) {
+coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) {
   coro::Scope background;
   background.Spawn(server.Run());
-  CO_ASSIGN_OR_RETURN(TransferReport report, co_await client.Run(address));
+  CO_ASSIGN_OR_RETURN(TransferReport report, co_await client.Run());
   if (report.verification.correct()) {
     CO_RETURN_IF_ERROR(co_await background.Join());
   }
@@ -39,12 +38,12 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   ServerOptions once = options.server;
   once.clients = 1;
   ASSIGN_OR_RETURN(const auto server, Server::Open(*server_network, once));
-  ASSIGN_OR_RETURN(const auto client, Client::Open(*client_network, options.client));
   const fabric::Address address = server_network->endpoint().address();
-  options.opened(*client_fabric, client_network->nic(), address);
+  ASSIGN_OR_RETURN(const auto client, Client::Open(*client_network, options.client, address));
+  options.opened(*client_fabric, client_network->nic(), address, client->request());
 
   SimulatedRun run;
-  ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client, address)));
+  ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client)));
   run.simulated = world.Elapsed();
   return run;
 }

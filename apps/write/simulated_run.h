@@ -5,6 +5,8 @@
 #define APPS_WRITE_SIMULATED_RUN_H_
 
 #include <cstdint>
+#include <functional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "apps/write/client.h"
@@ -21,8 +23,8 @@ struct SimulatedRunOptions {
   ServerOptions server;
   // Called once, before the transfer, when everything is open.
   std::function<void(const fabric::Fabric& fabric, const fabric::NicInfo& nic,
-                     const fabric::Address& server)>
-      opened = [](const auto&, const auto&, const auto&) {};
+                     const fabric::Address& server, const RandomFillMessage& request)>
+      opened = [](const auto&, const auto&, const auto&, const auto&) {};
 };
 
 struct SimulatedRun {

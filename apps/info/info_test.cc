@@ -1,0 +1,163 @@
+// The program, started as a user starts it.
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "sim/profile.h"
+#include "testing/harness/subprocess.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing_matchers::IsOk;
+using Json = nlohmann::json;
+
+harness::ProcessEnd Run(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("INFO"));
+  absl::StatusOr<harness::ProcessEnd> end = harness::Subprocess::Run(arguments);
+  EXPECT_THAT(end, IsOk());
+  return end.ok() ? *std::move(end) : harness::ProcessEnd();
+}
+
+std::string Output(const std::vector<std::string>& arguments) {
+  const harness::ProcessEnd end = Run(arguments);
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.err, IsEmpty());
+  return end.out;
+}
+
+// One clear line, and 2.
+std::string Refusal(const std::vector<std::string>& arguments) {
+  const harness::ProcessEnd end = Run(arguments);
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.out, IsEmpty());
+  EXPECT_TRUE(absl::StartsWith(end.err, "info: ")) << end.err;
+  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
+  return end.err;
+}
+
+TEST(InfoTest, WithoutFlagsSaysWhichWorldAndWhy) {
+  EXPECT_THAT(Output({}), AllOf(HasSubstr("fabric "), HasSubstr("because "), HasSubstr("\nLimits "),
+                                HasSubstr("\nCapabilities ")));
+}
+
+TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
+  for (const sim::Profile& profile : sim::Profiles()) {
+    const std::string flag = "--profile=" + profile.name;
+    const std::string text = Output({flag});
+    const Json json = Json::parse(Output({flag, "--json"}));
+    const std::string fi_info = Output({flag, "--verbose"});
+    EXPECT_THAT(text, HasSubstr(profile.description));
+    EXPECT_EQ(json["profile"], profile.name);
+    EXPECT_EQ(json["simulated"], true);
+    ASSERT_EQ(json["nics"].size(), profile.nics.size());
+    for (std::size_t i = 0; i < profile.nics.size(); ++i) {
+      const sim::NicProfile& nic = profile.nics[i];
+      EXPECT_THAT(text, HasSubstr(nic.name));
+      EXPECT_EQ(json["nics"][i]["name"], nic.name);
+      EXPECT_EQ(json["nics"][i]["pci_address"], nic.pci_address);
+      EXPECT_THAT(fi_info, AllOf(HasSubstr("name: " + nic.name + "-rdm\n"),
+                                 HasSubstr("name: " + nic.name + "-dgrm\n")));
+    }
+  }
+}
+
+// Lines of abcdabcd987/libfabric-efa-demo data/fi_info.yaml.
+TEST(InfoTest, P5AsItWasRecorded) {
+  const std::string text = Output({"--profile=p5", "--format=fi_info", "--nic=rdmap201s0"});
+  for (const char* line :
+       {"        inject_size: 4096\n        size: 4096\n        iov_limit: 4\n        "
+        "rma_iov_limit: 1\n",
+        "        size: 8192\n        iov_limit: 4\n",
+        "        max_msg_size: 18446744073709551615\n", "        name: rdmap201s0-rdm\n",
+        "        mr_cnt: 262144\n", "        cq_cnt: 512\n        ep_cnt: 256\n",
+        "        mr_key_size: 4\n        cq_data_size: 4\n", "                bus_id: 201\n",
+        "            speed: 100000000000\n            state: FI_LINK_UP\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+  EXPECT_THAT(text, Not(HasSubstr("rdmap79s0")));
+}
+
+// Of one NIC, every limit. efa-direct is not in that recording: these follow the formulas of
+// ofiwg/libfabric prov/efa/src/efa_prov_info.c and efa_cq.c.
+TEST(InfoTest, LimitsOfOneNicOfP5) {
+  const Json json = Json::parse(Output({"--profile=p5", "--nic=rdmap80s0", "--format=json"}));
+  ASSERT_EQ(json["nics"].size(), 1u);
+  EXPECT_EQ(json["nics"][0]["name"], "rdmap80s0");
+  EXPECT_EQ(json["nics"][0]["link_gbps"], 100.0);
+  EXPECT_EQ(json["nics"][0]["limits"], Json::parse(R"({
+      "address_bytes": 32, "send_queue_depth": 4096, "receive_queue_depth": 8192,
+      "completion_queue_depth": 16384, "max_message_bytes": 8928, "max_rma_bytes": 1073741824,
+      "inject_bytes": 32, "inject_rma_bytes": 0, "multi_receive_bytes": 0,
+      "datagram_bytes": 8968, "datagram_prefix_bytes": 40, "send_segments": 2,
+      "receive_segments": 3, "rma_segments": 1, "mtu_bytes": 8928, "key_bytes": 4,
+      "immediate_bytes": 4, "max_endpoints": 256, "max_completion_queues": 512,
+      "max_memory_regions": 262144})"));
+}
+
+TEST(InfoTest, ListNamesTheProfiles) {
+  EXPECT_THAT(Output({"--list"}), AllOf(HasSubstr("p6-b300"), HasSubstr("--provider=NAME")));
+  EXPECT_EQ(Json::parse(Output({"--list", "--json"}))["profiles"].size(), sim::Profiles().size());
+}
+
+TEST(InfoTest, HelpTeaches) {
+  EXPECT_THAT(Output({"--help"}), AllOf(HasSubstr("--profile"), HasSubstr("--format"),
+                                        HasSubstr("Examples:"), HasSubstr("info --list")));
+}
+
+TEST(InfoTest, RefusesNamesThatDoNotExist) {
+  EXPECT_THAT(Refusal({"--profile=p9"}), AllOf(HasSubstr("p9"), HasSubstr("p6-b300")));
+  EXPECT_THAT(Refusal({"--profile=p4d", "--nic=eth9"}),
+              AllOf(HasSubstr("eth9"), HasSubstr("rdmap16s27")));
+  EXPECT_THAT(Refusal({"--provider=nope"}), HasSubstr("nope"));
+  EXPECT_THAT(Refusal({"--fabric=nope"}), HasSubstr("nope"));
+  EXPECT_THAT(Refusal({"--format=xml"}), AllOf(HasSubstr("xml"), HasSubstr("fi_info")));
+  EXPECT_THAT(Refusal({"--nope"}), HasSubstr("--nope"));
+  EXPECT_THAT(Refusal({"nope"}), HasSubstr("nope"));
+}
+
+TEST(InfoTest, RefusesWhatDoesNotGoTogether) {
+  EXPECT_THAT(Refusal({"--json", "--verbose"}), AllOf(HasSubstr("json"), HasSubstr("fi_info")));
+  EXPECT_THAT(Refusal({"--profile=p5", "--provider=tcp"}), HasSubstr("tcp"));
+  EXPECT_THAT(Refusal({"--list", "--profile=p5"}), HasSubstr("--list"));
+  EXPECT_THAT(Refusal({"--list", "--verbose"}), HasSubstr("--list"));
+}
+
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+TEST(InfoTest, RealProvidersInEveryFormat) {
+  for (const char* provider : {"tcp", "shm"}) {
+    const std::string flag = std::string("--provider=") + provider;
+    const std::string text = Output({flag});
+    EXPECT_THAT(text, AllOf(HasSubstr("libfabric"), HasSubstr("\nLimits ")));
+    EXPECT_THAT(text, Not(HasSubstr("profile")));
+    const Json json = Json::parse(Output({flag, "--json"}));
+    EXPECT_EQ(json["simulated"], false);
+    EXPECT_EQ(json["profile"], "");
+    ASSERT_FALSE(json["nics"].empty());
+    const std::string prov_name = json["nics"][0]["provider"];
+    EXPECT_THAT(prov_name, HasSubstr(provider));
+    EXPECT_THAT(Output({flag, "--verbose"}), HasSubstr("        prov_name: " + prov_name + "\n"));
+  }
+}
+
+TEST(InfoTest, ListNamesTheProviders) {
+  EXPECT_THAT(Output({"--list"}),
+              AllOf(ContainsRegex("\ntcp +[1-9]"), ContainsRegex("\nshm +[1-9]")));
+}
+#else
+TEST(InfoTest, WithoutLibfabricProvidersAreRefused) {
+  EXPECT_THAT(Refusal({"--provider=tcp"}), HasSubstr("libfabric-dev"));
+}
+#endif
+
+}  // namespace

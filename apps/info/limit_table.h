@@ -1,0 +1,31 @@
+// The fields of fabric::Limits as rows: name, unit and meaning of each, for tables and JSON.
+
+#ifndef APPS_INFO_LIMIT_TABLE_H_
+#define APPS_INFO_LIMIT_TABLE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "fabric/limits.h"
+
+namespace apps::info {
+
+struct LimitRow {
+  absl::string_view name;  // of the field
+  bool bytes;              // otherwise a count
+  absl::string_view zero;  // what zero means
+  absl::string_view meaning;
+  std::uint64_t (*value)(const fabric::Limits& limits);
+};
+
+// Every field, in the order of the struct. Static storage. Thread-safe.
+std::span<const LimitRow> LimitTable();
+
+// "8 KiB", "8928 B (8.7 KiB)", "4096", "no limit", or what zero means. Thread-safe.
+std::string FormatLimit(const LimitRow& row, const fabric::Limits& limits);
+
+}  // namespace apps::info
+
+#endif  // APPS_INFO_LIMIT_TABLE_H_

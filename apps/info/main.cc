@@ -1,0 +1,143 @@
+// The info program: see README.md in this folder.
+
+#include <iostream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/backend_choice.h"
+#include "apps/common/command_line.h"
+#include "apps/info/fi_info.h"
+#include "apps/info/report.h"
+#include "coro/status_macros.h"
+#include "fabric/fabric.h"
+#include "sim/sim_fabric.h"
+#include "sim/world.h"
+
+ABSL_FLAG(std::string, format, "",
+          "table (what empty means): for a person. json: one object with raw numbers. fi_info: the "
+          "text of libfabric's `fi_info -v`, as far as it is known here; of a simulated machine, "
+          "everything that the EFA provider lists on it.");
+ABSL_FLAG(bool, json, false, "Short for --format=json.");
+ABSL_FLAG(bool, verbose, false, "Short for --format=fi_info.");
+ABSL_FLAG(bool, list, false,
+          "Print the simulated machines that --profile takes, and the providers of the installed "
+          "libfabric that --provider takes.");
+
+namespace apps::info {
+namespace {
+
+const Usage kUsage = {
+    .name = "info",
+    .summary = "prints the NICs of a fabric, their limits and their capabilities.",
+    .synopsis =
+        "[--profile=NAME | --provider=NAME] [--nic=NAME] [--format=table|json|fi_info]\n"
+        "--list [--json]",
+    .examples =
+        "  info                              what programs here run on if nothing is said\n"
+        "  info --list                       what there is to choose from\n"
+        "  info --profile=p5                 a simulated p5.48xlarge\n"
+        "  info --profile=p5 --verbose       what fi_info -v prints there\n"
+        "  info --provider=tcp --json        a real provider, for a script",
+};
+
+// What was found, in the terms of both kinds of output.
+struct Findings {
+  Report report;
+  std::vector<FiInfo> fi_infos;
+};
+
+void KeepOnly(const std::string& nic, Findings& found) {
+  std::erase_if(found.report.nics, [&](const fabric::NicInfo& info) { return info.name != nic; });
+  std::erase_if(found.fi_infos, [&](const FiInfo& entry) { return entry.nic.name != nic; });
+}
+
+absl::StatusOr<Findings> Describe(const fabric::Fabric& fabric, const BackendOptions& options,
+                                  const BackendChoice& choice) {
+  RETURN_IF_ERROR(FindNic(fabric, options.nic).status());
+  const auto nics = fabric.nics();
+  Findings found;
+  found.report.fabric = std::string(fabric.description());
+  found.report.simulated = choice.simulated;
+  found.report.reason = choice.reason;
+  found.report.nics.assign(nics.begin(), nics.end());
+  if (choice.simulated) {
+    found.report.profile = choice.profile->name;
+    found.report.profile_description = choice.profile->description;
+    found.fi_infos = EfaProviderList(*choice.profile, nics);
+  } else {
+    found.fi_infos = RealProviderList(nics);
+  }
+  if (!options.nic.empty()) KeepOnly(options.nic, found);
+  return found;
+}
+
+absl::StatusOr<Findings> Find(const BackendOptions& options) {
+  ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(options));
+  if (!choice.simulated) return Describe(*choice.fabric, options, choice);
+  sim::World world(options.seed, *choice.profile);
+  const std::unique_ptr<fabric::Fabric> fabric = sim::OpenSimFabric(world, world.AddNode("here"));
+  return Describe(*fabric, options, choice);
+}
+
+// table, json or fi_info.
+absl::StatusOr<std::string> Format() {
+  std::vector<std::string> asked;
+  if (!absl::GetFlag(FLAGS_format).empty()) asked.push_back(absl::GetFlag(FLAGS_format));
+  if (absl::GetFlag(FLAGS_json)) asked.emplace_back("json");
+  if (absl::GetFlag(FLAGS_verbose)) asked.emplace_back("fi_info");
+  if (asked.empty()) return "table";
+  for (const std::string& format : asked) {
+    if (format != "table" && format != "json" && format != "fi_info") {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--format=", format, " does not exist: table, json or fi_info"));
+    }
+    if (format != asked.front()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("choose one format: ", asked.front(), " or ", format));
+    }
+  }
+  return asked.front();
+}
+
+absl::StatusOr<std::string> ListText(const BackendOptions& options, const std::string& format) {
+  if (!options.profile.empty() || !options.provider.empty() || !options.nic.empty() ||
+      options.fabric != "auto") {
+    return absl::InvalidArgumentError("--list shows all there is: leave out what chooses from it");
+  }
+  if (format == "fi_info") {
+    return absl::InvalidArgumentError("--list comes as a table or as JSON, not as fi_info");
+  }
+  return format == "json" ? FormatListJson(ListProviders()) : FormatList(ListProviders());
+}
+
+absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
+  }
+  ASSIGN_OR_RETURN(const std::string format, Format());
+  const BackendOptions options = BackendOptionsFromFlags();
+  if (absl::GetFlag(FLAGS_list)) return ListText(options, format);
+  ASSIGN_OR_RETURN(const Findings found, Find(options));
+  if (format == "json") return FormatJson(found.report);
+  if (format == "fi_info") return FormatFiInfo(found.fi_infos);
+  return FormatReport(found.report);
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::string> output = Output(positional);
+  if (!output.ok()) return ReportError(kUsage.name, output.status());
+  std::cout << *output << std::flush;
+  return std::cout.good() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+}  // namespace apps::info
+
+int main(int argc, char** argv) { return apps::info::Main(argc, argv); }

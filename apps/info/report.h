@@ -1,0 +1,39 @@
+// What this program found, as text for a person and as JSON. Pure functions: they open nothing.
+
+#ifndef APPS_INFO_REPORT_H_
+#define APPS_INFO_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/common/backend_choice.h"
+#include "fabric/nic_info.h"
+
+namespace apps::info {
+
+// The chosen fabric.
+struct Report {
+  std::string fabric;  // its description
+  bool simulated = false;
+  std::string profile;              // the simulated machine; empty: a real one
+  std::string profile_description;  // one line
+  std::string reason;               // why it was chosen; empty: it was asked for
+  std::vector<fabric::NicInfo> nics;
+};
+
+// A line for each NIC, then limits and capabilities, each distinct set of them once. Ends with a
+// line break, as all of these do.
+std::string FormatReport(const Report& report);
+
+// One object; README.md lists its keys. Numbers are raw; no limit is 2^64-1.
+std::string FormatJson(const Report& report);
+
+// What can be chosen from. `providers` may be an error: its message is shown instead.
+using Providers = absl::StatusOr<std::vector<ProviderOffer>>;
+std::string FormatList(const Providers& providers);
+std::string FormatListJson(const Providers& providers);
+
+}  // namespace apps::info
+
+#endif  // APPS_INFO_REPORT_H_

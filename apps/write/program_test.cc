@@ -1,0 +1,190 @@
+// The program as a person or a script meets it, on the simulator: what it prints, how it ends, and
+// what it refuses.
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "testing/harness/subprocess.h"
+
+namespace apps::write {
+namespace {
+
+using harness::ProcessEnd;
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+ProcessEnd RunWrite(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_WRITE"));
+  harness::SubprocessOptions options;
+  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
+  return harness::Subprocess::Run(arguments, options).value();
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+}
+
+// The text after a label; empty when no line has it.
+std::string After(const ProcessEnd& end, const std::string& label) {
+  for (const std::string& line : Lines(end.out)) {
+    if (absl::StartsWith(line, label + " ")) return line.substr(10);
+  }
+  return "";
+}
+
+TEST(WriteProgramTest, WithoutArgumentsTransfersAndVerifies) {
+  const ProcessEnd end = RunWrite({});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(end.LastLine(), "Data is correct");
+  EXPECT_EQ(end.err, "");
+  EXPECT_THAT(After(end, "fabric"), HasSubstr("profile small), NIC rdmap79s0, 100 Gbit/s (auto: "));
+  EXPECT_EQ(After(end, "seed"), "1 (--seed=1 repeats this run exactly)");
+  EXPECT_THAT(After(end, "server"), MatchesRegex("[0-9a-f]{64}"));
+  EXPECT_THAT(After(end, "simulated"), MatchesRegex("[0-9.]+ ms of virtual time"));
+  EXPECT_THAT(After(end, "wrote"), MatchesRegex(".*16 pages, 16 MiB in [0-9.]+ ms, "
+                                                "[0-9.]+ GB/s \\([0-9.]+ Gbit/s\\)"));
+  EXPECT_THAT(After(end, "received"), HasSubstr("GB/s"));
+  EXPECT_THAT(Lines(end.out), Contains(MatchesRegex("progress  100%: 16 of 16 writes after .*")));
+}
+
+// The seed program's configuration: 2 regions of 16 MiB, 8 pages of 1 MiB, remote context 0x123.
+TEST(WriteProgramTest, ClientTellsItsConfiguration) {
+  const ProcessEnd end = RunWrite({"--fabric=sim"});
+  EXPECT_EQ(After(end, "request"),
+            "8 pages of 1 MiB into each of 2 regions of 16 MiB, data seed 0xb584035fabe6ce9b, "
+            "remote context 0x123, completion count");
+  EXPECT_THAT(After(end, "pages"), MatchesRegex("([0-9]+, ){7}[0-9]+ \\(a region has 16\\)"));
+}
+
+TEST(WriteProgramTest, SameSeedPrintsTheSame) {
+  const ProcessEnd first = RunWrite({"--seed=5", "--completion=last"});
+  const ProcessEnd again = RunWrite({"--seed=5", "--completion=last"});
+  EXPECT_EQ(first.out, again.out);
+  EXPECT_EQ(first.exit_code, again.exit_code);
+  EXPECT_NE(RunWrite({"--seed=6", "--completion=last"}).out, first.out);
+}
+
+TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {
+  const ProcessEnd end = RunWrite(
+      {"--fabric=sim", "--verbose", "--page_size=8192", "--num_pages=2", "--completion=last"});
+  std::vector<std::string> writes;
+  for (const std::string& line : Lines(end.out)) {
+    if (absl::StartsWith(line, "write ")) writes.push_back(line);
+  }
+  ASSERT_EQ(writes.size(), 4u) << end;
+  EXPECT_THAT(writes[0], MatchesRegex("write     session 1: page [0-9]+ of region 0, bytes [0-9]+ "
+                                      "to [0-9]+ of 16777216, immediate none"));
+  EXPECT_THAT(writes[3], HasSubstr("region 1"));
+  EXPECT_THAT(writes[3], HasSubstr("immediate 0x123"));
+  EXPECT_THAT(Lines(end.out), Contains(HasSubstr("client's region 1: 16777216 bytes at 0x")));
+  EXPECT_THAT(RunWrite({"--fabric=sim"}).out, Not(HasSubstr("immediate none")));
+}
+
+TEST(WriteProgramTest, LongListsOfPagesAreCutShort) {
+  const ProcessEnd end = RunWrite({"--fabric=sim", "--page_size=4096", "--num_pages=2037"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(end.LastLine(), "Data is correct");
+  EXPECT_THAT(After(end, "pages"), HasSubstr(" and 2021 more (a region has 4096)"));
+}
+
+TEST(WriteProgramTest, JsonIsOneObjectAndNothingElse) {
+  const ProcessEnd end = RunWrite({"--json", "--seed=3"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(end.err, "");
+  const auto json = nlohmann::json::parse(end.out);
+  EXPECT_EQ(json["seed"], 3);
+  EXPECT_EQ(json["simulated"], true);
+  EXPECT_EQ(json["correct"], true);
+  EXPECT_EQ(json["pages"], 16);
+  EXPECT_EQ(json["bytes"], 16 << 20);
+  EXPECT_EQ(json["nic"], "rdmap79s0");
+  EXPECT_GT(json["nanoseconds"], 0);
+  EXPECT_EQ(json["wrong_pages"], nlohmann::json::parse("[[], []]"));
+}
+
+// Exit status 1, and how many pages are wrong and which. (Some seed shows it: simulated_run_test.)
+TEST(WriteProgramTest, WrongDataFails) {
+  for (int seed = 1; seed <= 100; ++seed) {
+    const std::string flag = "--seed=" + std::to_string(seed);
+    const ProcessEnd json_end = RunWrite({"--json", "--completion=last", flag});
+    if (json_end.exit_code == 0) continue;
+    EXPECT_EQ(json_end.exit_code, 1) << json_end;
+    const auto json = nlohmann::json::parse(json_end.out);
+    EXPECT_EQ(json["correct"], false);
+    const std::size_t wrong = json["wrong_pages"][0].size() + json["wrong_pages"][1].size();
+    EXPECT_GT(wrong, 0u);
+    const ProcessEnd end = RunWrite({"--completion=last", flag});
+    EXPECT_EQ(end.exit_code, 1) << end;
+    EXPECT_THAT(end.out, HasSubstr("\nData is wrong: " + std::to_string(wrong) + " of 16 pages\n"));
+    EXPECT_THAT(end.LastLine(), MatchesRegex("  region [01]: pages? [0-9, ]+"));
+    return;
+  }
+  FAIL() << "no seed shows wrong data";
+}
+
+TEST(WriteProgramTest, HelpTeaches) {
+  const ProcessEnd end = RunWrite({"--help"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.out, StartsWith("write: a server makes random data"));
+  for (const char* word : {"--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]", "--completion",
+                           "--verbose", "Exit status: 0 data correct, 1 data wrong"}) {
+    EXPECT_THAT(end.out, HasSubstr(word));
+  }
+}
+
+struct BadInput {
+  std::vector<std::string> arguments;
+  const char* complaint;
+};
+
+class BadInputTest : public ::testing::TestWithParam<BadInput> {};
+
+TEST_P(BadInputTest, IsRefusedWithOneLine) {
+  const ProcessEnd end = RunWrite(GetParam().arguments);
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("write: "))) << end;
+  EXPECT_THAT(end.err, HasSubstr(GetParam().complaint));
+  EXPECT_EQ(end.out, "");
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    WriteProgram, BadInputTest,
+    ::testing::Values(
+        BadInput{{"--timeout=0"}, "--timeout=0 is not between"},
+        BadInput{{"--timeout=nan"}, "--timeout=nan"}, BadInput{{"--timeout=-1"}, "--timeout=-1"},
+        BadInput{{"--timeout=1e9"}, "--timeout=1e+09"},
+        BadInput{{"--num_pages=0"}, "no pages are asked for"},
+        BadInput{{"--num_pages=17"}, "17 pages of 1 MiB do not fit the region of 16 MiB"},
+        BadInput{{"--num_pages=18446744073709551615"}, "do not fit"},
+        BadInput{{"--num_pages=18446744073709551616"}, "a whole number"},
+        BadInput{{"--num_pages=2038", "--page_size=4096"}, "at most 2037"},
+        BadInput{{"--page_size=0"}, "page size 0 does not divide"},
+        BadInput{{"--page_size=1000"}, "page size 1000 does not divide"},
+        BadInput{{"--page_size=18446744073709551615"}, "does not divide"},
+        BadInput{{"--page_size=33554432"}, "does not divide"},
+        BadInput{{"--seed=abc"}, "--seed=abc is not valid: it takes a whole number"},
+        BadInput{{"--seed=-1"}, "--seed=-1"}, BadInput{{"--seed="}, "--seed="},
+        BadInput{{"--completion=first"}, "count or last"}, BadInput{{"--profile=x"}, "small"},
+        BadInput{{"--nic=eth9"}, "rdmap79s0"},
+        BadInput{{"--fabric=verbs"}, "sim, libfabric or auto"},
+        BadInput{{"--fabric=sim", "--provider=tcp"}, "--provider=tcp"},
+        BadInput{{"--fabric=sim", "00112233"}, "takes no address"},
+        BadInput{{"00112233"}, "takes no address"}, BadInput{{"--provder=tcp"}, "unknown flag"},
+        BadInput{{"-provider=tcp"}, "two dashes"}, BadInput{{"xyz"}, "hexadecimal"},
+        BadInput{{"00", "1", "2", "3"}, "too many arguments: 3"},
+        BadInput{{"00", "big"}, "page size 'big' is not a whole number"},
+        BadInput{{"00", "4096", "-3"}, "number of pages '-3' is not a whole number"}));
+
+}  // namespace
+}  // namespace apps::write

@@ -1,0 +1,96 @@
+// README.md shows sessions. Here they are run again, so that they cannot go stale.
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/harness/subprocess.h"
+
+namespace apps::write {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+constexpr const char* kCommand = "$ ./bazelw run //apps/write";
+
+// A block of README.md that begins with a command line, and what it shows below.
+struct Session {
+  std::vector<std::string> arguments;
+  std::string output;
+};
+
+std::vector<Session> SessionsOfTheReadme() {
+  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
+  std::vector<Session> sessions;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    absl::string_view rest = line;
+    if (absl::ConsumePrefix(&rest, kCommand)) {
+      inside = true;
+      absl::ConsumePrefix(&rest, " --");
+      sessions.push_back({absl::StrSplit(rest, ' ', absl::SkipEmpty()), ""});
+    } else if (line == "```") {
+      inside = false;
+    } else if (inside) {
+      absl::StrAppend(&sessions.back().output, line, "\n");
+    }
+  }
+  return sessions;
+}
+
+harness::ProcessEnd RunWrite(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_WRITE"));
+  harness::SubprocessOptions options;
+  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
+  return harness::Subprocess::Run(arguments, options).value();
+}
+
+// Why the simulator was chosen depends on the machine and on what was built in.
+std::string WithoutReason(const std::string& text) {
+  const std::size_t start = text.find(" (auto: ");
+  if (start == std::string::npos) return text;
+  const std::size_t end = text.find(")\n", start);
+  return text.substr(0, start) + text.substr(end + 1);
+}
+
+// The smallest seed whose run with --completion=last shows wrong data, for a README that needs one.
+std::string FailingSeed() {
+  for (int seed = 1; seed <= 200; ++seed) {
+    const std::string flag = absl::StrCat("--seed=", seed);
+    if (RunWrite({"--json", "--completion=last", flag}).exit_code == 1) return flag;
+  }
+  return "none up to --seed=200";
+}
+
+TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
+  const std::vector<Session> sessions = SessionsOfTheReadme();
+  ASSERT_THAT(sessions, SizeIs(2));
+  for (const Session& session : sessions) {
+    const harness::ProcessEnd end = RunWrite(session.arguments);
+    EXPECT_EQ(end.err, "");
+    EXPECT_EQ(WithoutReason(end.out), WithoutReason(session.output))
+        << "README.md shows an old session. Paste this below its command line:\n\n"
+        << end.out;
+  }
+}
+
+TEST(ReadmeTest, TheFirstSessionIsRightAndTheSecondWrong) {
+  const std::vector<Session> sessions = SessionsOfTheReadme();
+  ASSERT_THAT(sessions, SizeIs(2));
+  EXPECT_EQ(RunWrite(sessions[0].arguments).exit_code, 0);
+  EXPECT_THAT(sessions[0].output, HasSubstr("\nData is correct\n"));
+  const harness::ProcessEnd wrong = RunWrite(sessions[1].arguments);
+  EXPECT_EQ(wrong.exit_code, 1) << "this seed shows no wrong data any more; the first that does: "
+                                << FailingSeed();
+  EXPECT_THAT(sessions[1].output, HasSubstr("\nData is wrong: "));
+}
+
+}  // namespace
+}  // namespace apps::write

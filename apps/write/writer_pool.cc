@@ -1,0 +1,100 @@
+#include "apps/write/writer_pool.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+
+namespace apps::write {
+namespace {
+
+using fabric::async::BufferRef;
+
+bool NeedsOwnEndpoints(const fabric::NicInfo& nic) { return nic.provider == "shm"; }
+
+// Whether an operation that was given up still has a share in it.
+bool InUse(const Writer& writer) {
+  return std::any_of(writer.regions.begin(), writer.regions.end(),
+                     [](const BufferRef& region) { return region.use_count() > 1; });
+}
+
+}  // namespace
+
+WriterPool::WriterPool(Network& network, std::size_t region_bytes, std::size_t most)
+    : network_(network),
+      region_bytes_(region_bytes),
+      most_(most),
+      own_endpoints_(NeedsOwnEndpoints(network.nic())) {}
+
+absl::Status WriterPool::Prepare() {
+  ASSIGN_OR_RETURN(Writer writer, Make());
+  idle_.push_back(std::move(writer));
+  return absl::OkStatus();
+}
+
+coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time deadline) {
+  for (;;) {
+    Reclaim();
+    if (!idle_.empty() || MakeRoom()) break;
+    bool in_time = false;
+    if (lent_ > 0) in_time = co_await returned_.Wait(deadline);
+    if (!in_time) {
+      co_return absl::ResourceExhaustedError(
+          absl::StrCat("the server is busy: it serves ", most_, " transfers at a time, and ",
+                       stuck_.size(), " of them are held by writes that do not end"));
+    }
+  }
+  if (idle_.empty()) {
+    CO_RETURN_IF_ERROR(Prepare());
+  }
+  if (own_endpoints_) {
+    CO_ASSIGN_OR_RETURN(idle_.back().own, network_.OpenEndpoint());
+  }
+  Writer writer = std::move(idle_.back());
+  idle_.pop_back();
+  ++lent_;
+  co_return Lease(*this, std::move(writer));
+}
+
+absl::StatusOr<Writer> WriterPool::Make() {
+  Writer writer;
+  for (BufferRef& region : writer.regions) {
+    ASSIGN_OR_RETURN(region, network_.Allocate(region_bytes_));
+  }
+  return writer;
+}
+
+void WriterPool::Return(Writer writer) {
+  --lent_;
+  if (InUse(writer)) {
+    stuck_.push_back(std::move(writer));
+  } else {
+    idle_.push_back(std::move(writer));
+  }
+  returned_.NotifyOne();
+}
+
+std::size_t WriterPool::CountStuck() {
+  Reclaim();
+  return stuck_.size();
+}
+
+void WriterPool::Reclaim() {
+  for (std::size_t i = 0; i < stuck_.size();) {
+    if (InUse(stuck_[i])) {
+      ++i;
+      continue;
+    }
+    idle_.push_back(std::move(stuck_[i]));
+    stuck_.erase(stuck_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+bool WriterPool::MakeRoom() {
+  if (lent_ + stuck_.size() < most_) return true;
+  if (!own_endpoints_ || stuck_.empty()) return false;
+  stuck_.erase(stuck_.begin());  // closes its endpoint, which ends its writes
+  return true;
+}
+
+}  // namespace apps::write
