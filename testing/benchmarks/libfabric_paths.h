@@ -1,0 +1,26 @@
+// One provider of libfabric as rows: by the library's own calls, and by our backend. Both open the
+// same interface with the same attributes, so that what differs is the layer.
+
+#ifndef TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
+#define TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "testing/benchmarks/write_path.h"
+
+namespace bench {
+
+// fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, nothing in between.
+// kNotFound: the provider offers no interface here.
+absl::StatusOr<std::unique_ptr<WritePath>> OpenRawLibfabricPath(const std::string& provider,
+                                                                const Buffers& buffers);
+
+// fabric/libfabric, by the contract.
+absl::StatusOr<std::unique_ptr<WritePath>> OpenLibfabricBackendPath(const std::string& provider,
+                                                                    const Buffers& buffers);
+
+}  // namespace bench
+
+#endif  // TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_

@@ -1,0 +1,123 @@
+#include "testing/benchmarks/report.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/common/text_table.h"
+#include "coro/check.h"
+
+namespace bench {
+namespace {
+
+const char* Name(Goal::State state) {
+  switch (state) {
+    case Goal::State::kMet:
+      return "pass";
+    case Goal::State::kMissed:
+      return "FAIL";
+    case Goal::State::kUnmeasured:
+      return "not measured";
+    case Goal::State::kSkipped:
+      return "skipped";
+  }
+  return "unknown";
+}
+
+Goal Judged(std::string name, std::optional<double> measured, const char* relation, double limit,
+            int decimals) {
+  Goal goal{.name = std::move(name), .limit = absl::StrFormat("%s %g", relation, limit)};
+  if (measured.has_value()) goal.measured = absl::StrFormat("%.*f", decimals, *measured);
+  return goal;
+}
+
+Goal::State StateOf(bool met) { return met ? Goal::State::kMet : Goal::State::kMissed; }
+
+}  // namespace
+
+Cell Text(std::string text) {
+  nlohmann::ordered_json value = text;
+  return {std::move(text), std::move(value)};
+}
+
+Cell Number(double value, int decimals) {
+  return {absl::StrFormat("%.*f", decimals, value), value};
+}
+
+Cell Count(std::uint64_t value) { return {absl::StrCat(value), value}; }
+
+Cell Nothing() { return {"-", nullptr}; }
+
+Goal AtLeast(std::string name, std::optional<double> measured, double limit, int decimals) {
+  Goal goal = Judged(std::move(name), measured, "at least", limit, decimals);
+  if (measured.has_value()) goal.state = StateOf(*measured >= limit);
+  return goal;
+}
+
+Goal AtMost(std::string name, std::optional<double> measured, double limit, int decimals) {
+  Goal goal = Judged(std::move(name), measured, "at most", limit, decimals);
+  if (measured.has_value()) goal.state = StateOf(*measured <= limit);
+  return goal;
+}
+
+std::string Verdict(const Goal& goal) { return Name(goal.state); }
+
+void Report::AddRow(std::vector<Cell> row) {
+  DD_CHECK(row.size() == columns_.size(), "a row that does not fit its table");
+  rows_.push_back(std::move(row));
+}
+
+std::string Report::ToText() const {
+  std::vector<std::vector<std::string>> cells = {columns_};
+  for (const auto& row : rows_) {
+    std::vector<std::string> texts;
+    for (const Cell& cell : row) texts.push_back(cell.text);
+    cells.push_back(std::move(texts));
+  }
+  std::string text = apps::FormatTable(cells);
+  std::size_t passed = 0;
+  std::string others;
+  for (const Goal& goal : goals_) {
+    if (goal.state == Goal::State::kMet) {
+      ++passed;
+      continue;
+    }
+    absl::StrAppend(&others, Name(goal.state), ": ", goal.name, ": ",
+                    goal.measured.empty() ? "" : absl::StrCat(goal.measured, ", "), "goal ",
+                    goal.limit, "\n");
+  }
+  if (!goals_.empty()) {
+    absl::StrAppend(&text, "\n", passed, " of ", goals_.size(), " goals pass\n", others);
+  }
+  if (!notes_.empty()) absl::StrAppend(&text, "\n");
+  for (const std::string& note : notes_) absl::StrAppend(&text, note, "\n");
+  return text;
+}
+
+std::string Report::ToJson() const {
+  nlohmann::ordered_json json;
+  json["benchmark"] = name_;
+  json["rows"] = nlohmann::ordered_json::array();
+  for (const auto& row : rows_) {
+    nlohmann::ordered_json object;
+    for (std::size_t i = 0; i < columns_.size(); ++i) object[columns_[i]] = row[i].value;
+    json["rows"].push_back(std::move(object));
+  }
+  json["goals"] = nlohmann::ordered_json::array();
+  for (const Goal& goal : goals_) {
+    json["goals"].push_back({{"name", goal.name},
+                             {"limit", goal.limit},
+                             {"measured", goal.measured},
+                             {"state", Name(goal.state)}});
+  }
+  json["notes"] = notes_;
+  return json.dump(2) + "\n";
+}
+
+bool Report::GoalsHold() const {
+  return std::all_of(goals_.begin(), goals_.end(), [](const Goal& goal) {
+    return goal.state == Goal::State::kMet || goal.state == Goal::State::kSkipped;
+  });
+}
+
+}  // namespace bench
