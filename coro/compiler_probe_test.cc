@@ -1,5 +1,6 @@
-// What GCC 12 does wrong with coroutines. Several rules of docs/errors.md exist only for that; this
-// test fails when the compiler changes, in either direction, so that the rules can follow.
+// What GCC 12 does wrong with coroutines. Several rules of docs/coroutine-traps.md exist only for
+// that; this test fails when the compiler changes, in either direction, so that the rules can
+// follow.
 
 #include <coroutine>
 #include <utility>

@@ -9,8 +9,8 @@
 // uses no native stack, in every build mode of every compiler (a child is started on its parent's
 // stack and returns to it; the parent is suspended only if the child is).
 //
-// GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/errors.md before
-// writing an awaiter.
+// GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/coroutine-traps.md
+// before writing an awaiter.
 
 #ifndef CORO_TASK_H_
 #define CORO_TASK_H_
@@ -45,7 +45,7 @@ class PromiseBase {
       DD_CHECK(
           static_cast<const PromiseBase*>(&self.promise()) == promise,
           "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
-          "while tests it (docs/errors.md)");
+          "while tests it (docs/coroutine-traps.md)");
     }
     void await_resume() const noexcept {}
   };

@@ -1,0 +1,205 @@
+// The pages keep what they promise: links lead to files, targets and pages that are named exist,
+// and MODULE.bazel gives every repository that a BUILD file asks for.
+//
+// Reads the source tree itself, not copies of it, so that a new page is looked at without being
+// listed anywhere. For that the test runs where the tree is, and always (see BUILD).
+
+#include <cctype>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <regex>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Where the source tree is: Bazel's link to the page at its root leads there.
+fs::path Root() { return fs::canonical("README.md").parent_path(); }
+
+std::string ReadFile(const fs::path& path) {
+  std::ifstream file(path);
+  EXPECT_TRUE(file.is_open()) << path;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+bool IsTextOfOurs(const fs::path& path) {
+  static const std::set<std::string> kNames = {"BUILD", "WORKSPACE", "bazelw", "run", ".bazelrc"};
+  static const std::set<std::string> kEndings = {".md", ".h", ".cc", ".cu", ".cuh", ".bzl", ".sh"};
+  return kNames.count(path.filename()) > 0 || kEndings.count(path.extension()) > 0;
+}
+
+// Every text file of the tree, relative to its root; what Bazel and Git keep beside them is left
+// out.
+std::vector<fs::path> TextFiles() {
+  std::vector<fs::path> files;
+  const fs::path root = Root();
+  fs::recursive_directory_iterator entries(root), end;
+  for (; entries != end; ++entries) {
+    const std::string name = entries->path().filename();
+    const bool skipped = name.starts_with("bazel-") || (name.starts_with(".") && name != ".ci");
+    if (entries->is_directory() && skipped) {
+      entries.disable_recursion_pending();
+    } else if (entries->is_regular_file() && IsTextOfOurs(entries->path())) {
+      files.push_back(fs::relative(entries->path(), root));
+    }
+  }
+  return files;
+}
+
+std::vector<fs::path> FilesNamed(const std::string& ending) {
+  std::vector<fs::path> files;
+  for (const fs::path& file : TextFiles()) {
+    if (file.string().ends_with(ending)) files.push_back(file);
+  }
+  EXPECT_THAT(files, Not(IsEmpty()));
+  return files;
+}
+
+// A page without its code: there, brackets mean other things.
+std::string Prose(const std::string& page) {
+  static const std::regex kCode("```[^]*?```|`[^`\n]*`");
+  return std::regex_replace(page, kCode, "");
+}
+
+// Calls `visit(match)` for every match of `pattern`.
+template <typename Visit>
+void ForEachMatch(const std::string& text, const std::regex& pattern, Visit visit) {
+  for (std::sregex_iterator match(text.begin(), text.end(), pattern), end; match != end; ++match) {
+    visit(*match);
+  }
+}
+
+// The links of a page to files of ours, relative to the root, with what stands behind "#".
+struct Link {
+  fs::path file;
+  std::string heading;
+};
+
+std::vector<Link> LinksOf(const fs::path& page) {
+  static const std::regex kLink("\\]\\(([^)#\\s]*)(?:#([^)\\s]*))?\\)");
+  static const std::regex kElsewhere("[a-z]+:.*");
+  std::vector<Link> links;
+  ForEachMatch(Prose(ReadFile(Root() / page)), kLink, [&](const std::smatch& match) {
+    const std::string target = match[1];
+    if (std::regex_match(target, kElsewhere)) return;
+    const fs::path file = target.empty() ? page : page.parent_path() / target;
+    links.push_back({file.lexically_normal(), match[2]});
+  });
+  return links;
+}
+
+// The names by which a page's headings can be linked to, as the usual viewers make them.
+std::set<std::string> HeadingsOf(const fs::path& page) {
+  static const std::regex kHeading("(?:^|\n)#+ ([^\n]*)");
+  std::set<std::string> names;
+  ForEachMatch(ReadFile(Root() / page), kHeading, [&](const std::smatch& match) {
+    std::string name;
+    for (const char c : match[1].str()) {
+      const auto letter = static_cast<unsigned char>(c);
+      if (std::isalnum(letter) != 0 || c == '-' || c == '_') {
+        name += static_cast<char>(std::tolower(letter));
+      }
+      if (c == ' ') name += '-';
+    }
+    names.insert(name);
+  });
+  return names;
+}
+
+TEST(DocsTest, EveryLinkLeadsSomewhere) {
+  for (const fs::path& page : FilesNamed(".md")) {
+    for (const Link& link : LinksOf(page)) {
+      EXPECT_TRUE(fs::exists(Root() / link.file)) << page << " links to " << link.file;
+      if (link.heading.empty() || !fs::exists(Root() / link.file)) continue;
+      EXPECT_EQ(HeadingsOf(link.file).count(link.heading), 1u)
+          << page << " links to the heading #" << link.heading << " of " << link.file;
+    }
+  }
+}
+
+TEST(DocsTest, EveryPageOfDocsIsLinkedFromAnother) {
+  std::set<fs::path> linked;
+  for (const fs::path& page : FilesNamed(".md")) {
+    for (const Link& link : LinksOf(page)) {
+      if (link.file != page) linked.insert(link.file);
+    }
+  }
+  for (const fs::path& page : FilesNamed(".md")) {
+    if (!page.string().starts_with("docs/")) continue;
+    EXPECT_EQ(linked.count(page), 1u) << "no page links to " << page;
+  }
+}
+
+// Whether a BUILD file has a target or a file of this name. Names that a loop makes count when
+// their ending is written there as `+ "_ending"`.
+bool HasTarget(const fs::path& package, const std::string& name) {
+  static const std::regex kLoopName("\\+ \"(\\w+)\"");
+  const std::string build = ReadFile(Root() / package / "BUILD");
+  bool found =
+      build.find('"' + name + '"') != std::string::npos || fs::exists(Root() / package / name);
+  ForEachMatch(build, kLoopName,
+               [&](const std::smatch& match) { found |= name.ends_with(match[1].str()); });
+  return found;
+}
+
+TEST(DocsTest, EveryTargetThatAPageNamesExists) {
+  // Not a URL, not another repository's. NAME and other words in capitals stand for any target.
+  static const std::regex kTarget(
+      "(?:^|[^:/\\w@])//((?:[a-z0-9_]+/?)*)(\\.\\.\\.)?(?::([a-z0-9_.]+))?");
+  int named = 0;
+  for (const fs::path& page : FilesNamed(".md")) {
+    ForEachMatch(ReadFile(Root() / page), kTarget, [&](const std::smatch& match) {
+      if (match[1].length() == 0 && !match[2].matched && !match[3].matched) return;
+      const fs::path package = fs::path(match[1].str() + "/").parent_path();
+      ++named;
+      if (match[2].matched) {
+        EXPECT_TRUE(fs::is_directory(Root() / package)) << page << " names " << match[0];
+        return;
+      }
+      ASSERT_TRUE(fs::exists(Root() / package / "BUILD")) << page << " names " << match[0];
+      if (match[3] == "all" || (!match[3].matched && match.suffix().str().starts_with(":"))) return;
+      const std::string name = match[3].matched ? match[3].str() : package.filename().string();
+      EXPECT_TRUE(HasTarget(package, name)) << page << " names " << match[0];
+    });
+  }
+  EXPECT_GT(named, 10);
+}
+
+TEST(DocsTest, EveryPageOfDocsThatATextNamesExists) {
+  static const std::regex kPage("(?:^|[^/\\w])(docs/(?:decisions/)?[\\w-]+\\.md)");
+  for (const fs::path& file : TextFiles()) {
+    ForEachMatch(ReadFile(Root() / file), kPage, [&](const std::smatch& match) {
+      EXPECT_TRUE(fs::exists(Root() / match[1].str())) << file << " names " << match[1];
+    });
+  }
+}
+
+TEST(DocsTest, ModuleFileGivesEveryRepositoryOfTheBuildFiles) {
+  static const std::regex kRepository("\"@(\\w+)");
+  std::set<std::string> asked;
+  for (const std::string ending : {"BUILD", ".bzl"}) {
+    for (const fs::path& file : FilesNamed(ending)) {
+      // These declare repositories for a Bazel that does not read MODULE.bazel.
+      if (file == "bazel/packaged.bzl" || file == "bazel/system.bzl") continue;
+      ForEachMatch(ReadFile(Root() / file), kRepository,
+                   [&](const std::smatch& match) { asked.insert(match[1]); });
+    }
+  }
+  asked.erase("bazel_tools");  // part of Bazel
+  const std::string module = ReadFile(Root() / "MODULE.bazel");
+  for (const std::string& name : asked) {
+    EXPECT_NE(module.find('"' + name + '"'), std::string::npos) << "MODULE.bazel lacks @" << name;
+  }
+  EXPECT_THAT(asked, SizeIs(::testing::Ge(6)));
+}
+
+}  // namespace

@@ -1,0 +1,48 @@
+// The program of README.md, which a reader can run: ./bazelw run //testing/readme:example
+
+#include <algorithm>
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "coro/task.h"
+#include "fabric/async/immediate_counter.h"
+#include "fabric/async/registered_buffer.h"
+#include "fabric/memory.h"
+#include "testing/harness/two_nodes.h"
+
+using fabric::RemoteBuffer;
+using fabric::async::BufferRef;
+using fabric::async::BufferSlice;
+using fabric::async::ImmediateCounter;
+using harness::TestNode;
+
+// README.md shows what follows, to the end of the file; readme_test compares them.
+
+// One write. EFA may land it before or after any other: its immediate vouches only for itself.
+coro::Task<absl::Status> WritePage(TestNode& node, BufferSlice page, RemoteBuffer to) {
+  const auto done = co_await node.endpoint->Write(page, to, node.peer, {.immediate = 7});
+  co_return node.endpoint->ToStatus(done, "write page");
+}
+
+// Copies `from` on one machine to `to` on the other, all pages at once.
+coro::Task<absl::Status> Copy(TestNode& writer, BufferRef from, TestNode& reader, BufferRef to) {
+  ImmediateCounter arrived(*reader.dispatcher, 7);
+  coro::Scope writes;
+  RemoteBuffer target = to->region().remote();
+  for (std::size_t at = 0; at < from->bytes().size(); at += 4096, target.address += 4096) {
+    writes.Spawn(WritePage(writer, BufferSlice(from, at, 4096), target));
+  }
+  CO_RETURN_IF_ERROR(co_await writes.Join());
+  co_await arrived.Reached(from->bytes().size() / 4096);
+  co_return absl::OkStatus();
+}
+
+int main() {
+  harness::TwoNodes nodes(/*seed=*/1);  // two simulated machines, one EFA NIC each, virtual time
+  const BufferRef from = nodes.a.Buffer(1 << 20), to = nodes.b.Buffer(1 << 20);
+  std::fill(from->bytes().begin(), from->bytes().end(), std::byte{42});
+  std::cout << nodes.loop.Run(Copy(nodes.a, from, nodes.b, to)) << "\n";
+  return std::equal(from->bytes().begin(), from->bytes().end(), to->bytes().begin()) ? 0 : 1;
+}
