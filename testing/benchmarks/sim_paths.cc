@@ -1,5 +1,8 @@
 #include "testing/benchmarks/sim_paths.h"
 
+#include <string>
+#include <utility>
+
 #include "sim/profile.h"
 #include "sim/sim_fabric.h"
 #include "sim/world.h"
@@ -7,14 +10,28 @@
 
 namespace bench {
 
-absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers) {
-  auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front());
-  ContractBackend backend{.name = "sim, virtual time",
+namespace {
+
+// In live mode time passes by itself, and polling is what drives the devices.
+absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, sim::TimeMode mode,
+                                                    const Buffers& buffers) {
+  auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front(), mode);
+  ContractBackend backend{.name = name,
                           .keeps_alive = world,
                           .initiator = sim::OpenSimFabric(*world, world->AddNode("initiator")),
                           .target = sim::OpenSimFabric(*world, world->AddNode("target")),
-                          .idle = world.get()};
+                          .idle = world->live() ? nullptr : world.get()};
   return ContractPath::Open(std::move(backend), buffers);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers) {
+  return OpenPath("sim, virtual time", sim::TimeMode::kVirtual, buffers);
+}
+
+absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers) {
+  return OpenPath("sim, live", sim::TimeMode::kLive, buffers);
 }
 
 }  // namespace bench

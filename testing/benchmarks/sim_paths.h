@@ -13,6 +13,9 @@ namespace bench {
 // Virtual time, default profile, everything that is checked by default is checked.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers);
 
+// Live mode, default profile, on the thread that polls.
+absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers);
+
 }  // namespace bench
 
 #endif  // TESTING_BENCHMARKS_SIM_PATHS_H_
