@@ -81,6 +81,7 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
+  // What was registered: byte 0, how many, and what they may be used for. The same after Close.
   virtual std::byte* data() const = 0;
   virtual std::size_t length_bytes() const = 0;
   virtual Access access() const = 0;

@@ -140,9 +140,10 @@ absl::Status AsyncEndpoint::ToStatus(const Completion& completion, absl::string_
   const absl::Status status = fabric::ToStatus(completion.error, what);
   if (status.ok() || completion.provider_error == 0) return status;
   const std::string words = dispatcher_.ErrorText(completion.provider_error);
-  return absl::Status(status.code(),
-                      absl::StrCat(status.message(), " (provider error ", completion.provider_error,
-                                   words.empty() ? "" : ": ", words, ")"));
+  // The backend's words have the number in them.
+  const std::string number = absl::StrCat("provider error ", completion.provider_error);
+  return absl::Status(status.code(), absl::StrCat(status.message(), " (",
+                                                  words.empty() ? number : words, ")"));
 }
 
 template class PostAwaiter<SendRequest>;

@@ -124,8 +124,8 @@ class AsyncEndpoint {
   PostAwaiter<ReadRequest> Read(const BufferSlice& target, RemoteBuffer source, Peer peer,
                                 const OperationOptions& options = {});
 
-  // OK, or what went wrong with the provider's number and words: "<what>: <meaning> (provider error
-  // 7: ...)".
+  // OK, or what went wrong with the provider's words and number: "<what>: <meaning> (<words>;
+  // provider error 7)".
   absl::Status ToStatus(const Completion& completion, absl::string_view what) const;
 
   // Closes the endpoint now.

@@ -22,6 +22,7 @@ class ImmediateCounter;
 // Told when completions were read: a queue that was full may have room.
 class RoomListener : public coro::ListNode {
  public:
+  // Called once per poll that read something; it may post, and leave the list.
   virtual void OnRoom() = 0;
 
  protected:

@@ -14,6 +14,7 @@ namespace fabric::async {
 // An operation that can be posted. Leaves the queue by itself when it dies.
 class PendingOperation : public coro::ListNode {
  public:
+  // Posts once: kOk, kAgain (nothing happened; it stays in the queue), or why it never will.
   virtual ErrorCode TryPost() = 0;
   // TryPost answered something else than kAgain: the operation is out of the queue.
   virtual void Posted(ErrorCode error) = 0;

@@ -6,6 +6,7 @@
 #include <array>
 #include <chrono>
 #include <cstdlib>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "coro/steady_clock.h"
@@ -38,7 +39,7 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
 // What successes and failures have in common: frees the slot and fills context and kind. False when
 // the program has closed the endpoint.
 bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& completion) {
-  completion = Completion();
+  std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
   completion.kind = KindOf(flags);
   if (slot == nullptr) return true;
   if (completion.kind != OperationKind::kRemoteWrite) completion.kind = slot->kind;
