@@ -21,7 +21,7 @@ using fabric::Completion;
 using fabric::ErrorCode;
 
 struct Outcome {
-  std::uint64_t digest = 0;  // of the world
+  sim::Digest digest;  // of the world
   std::uint64_t events = 0;
   std::uint64_t story = 0;   // what the programs saw, and when
   std::uint64_t memory = 0;  // at the end
@@ -162,8 +162,9 @@ Outcome RunOnce(std::uint64_t seed, const Variant& variant = {}) {
 }
 
 void PrintTo(const Outcome& outcome, std::ostream* os) {
-  *os << absl::StrFormat("{0x%016x, %d, 0x%016x, 0x%016x, %dns}", outcome.digest, outcome.events,
-                         outcome.story, outcome.memory, outcome.took.count());
+  *os << absl::StrFormat("{{0x%016x, 0x%016x}, %d, 0x%016x, 0x%016x, %dns}", outcome.digest.high,
+                         outcome.digest.low, outcome.events, outcome.story, outcome.memory,
+                         outcome.took.count());
 }
 
 TEST(DeterminismTest, SameSeedSameRun) {
@@ -175,7 +176,7 @@ TEST(DeterminismTest, OtherSeedOtherRun) {
   std::vector<std::uint64_t> stories;
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     const Outcome outcome = RunOnce(seed);
-    digests.push_back(outcome.digest);
+    digests.push_back(outcome.digest.high ^ outcome.digest.low);
     stories.push_back(outcome.story);
     EXPECT_GT(outcome.events, 1000u);
   }
@@ -190,10 +191,16 @@ TEST(DeterminismTest, OtherSeedOtherRun) {
 TEST(DeterminismTest, GoldenRuns) {
   Variant fixed;
   fixed.profile = Frozen();
-  EXPECT_EQ(RunOnce(1, fixed), (Outcome{0x6d544d40848833a4, 1195, 0x04e9f3484c8a32d6,
-                                        0xe8f41caad5e33051, 5000825681ns}));
-  EXPECT_EQ(RunOnce(2, fixed), (Outcome{0x88e6824b74ca1d70, 1128, 0xc203aef730cd2db9,
-                                        0x06dd8844e0ab4fc3, 5000644023ns}));
+  EXPECT_EQ(RunOnce(1, fixed), (Outcome{{0x737757d53c5b7f7a, 0xbdc60ef60a346165},
+                                        1195,
+                                        0xfe6db24e960ee9d0,
+                                        0xe8f41caad5e33051,
+                                        5000825681ns}));
+  EXPECT_EQ(RunOnce(2, fixed), (Outcome{{0x14f2c78a96017867, 0xdceb5603b2badd75},
+                                        1128,
+                                        0x7bfd23e344a6c32b,
+                                        0x06dd8844e0ab4fc3,
+                                        5000644023ns}));
 }
 
 // A machine that does nothing changes nothing that the others see.

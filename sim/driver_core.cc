@@ -7,43 +7,13 @@
 
 namespace sim {
 
-bool QueueCore::Next(fabric::Completion& completion) {
-  if (!kept.empty()) {
-    completion = kept.front().completion;
-    kept.pop_front();
-    return true;
-  }
-  while (const void* entry = ring->Peek()) {
-    const std::uint16_t queue_pair = fabric::efa_queue::QueuePairOf(entry);
-    SimEndpoint* endpoint = queue_pair < endpoints.size() ? endpoints[queue_pair] : nullptr;
-    const bool told = endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion);
-    ring->Pop();
-    if (told) return true;
-  }
-  return false;
-}
-
-void QueueCore::Forget(std::uint16_t queue_pair) {
-  endpoints[queue_pair] = nullptr;
-  std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
-  while (const void* entry = ring->Peek()) {
-    const std::uint16_t owner = fabric::efa_queue::QueuePairOf(entry);
-    SimEndpoint* endpoint = owner < endpoints.size() ? endpoints[owner] : nullptr;
-    fabric::Completion completion;
-    if (endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion))
-      kept.push_back({owner, completion});
-    ring->Pop();
-  }
-}
-
 VectorCore::~VectorCore() {
   for (const Entry& entry : entries_) {
     if (entry.live) domain_->nic.DestroyAddressHandle(entry.handle);
   }
 }
 
-fabric::Peer VectorCore::FindSource(std::uint16_t handle, std::uint16_t queue_pair) const {
-  if (handle >= sources_.size()) return fabric::kNoPeer;
+fabric::Peer VectorCore::SearchSource(std::uint16_t handle, std::uint16_t queue_pair) const {
   const std::vector<Source>& sources = sources_[handle];
   const auto found = std::find_if(sources.rbegin(), sources.rend(), [&](const Source& source) {
     return source.queue_pair == queue_pair;

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -38,8 +39,8 @@ struct QueueCore {
   QueueCore(std::shared_ptr<DomainCore> owner, std::shared_ptr<CompletionRing> entries)
       : domain(std::move(owner)), ring(std::move(entries)) {}
 
-  // Takes the next completion that a program is to see; false when there is none.
-  bool Next(fabric::Completion& completion);
+  // Takes the completions that a program is to see, as many as there are and fit; returns how many.
+  std::size_t Take(std::span<fabric::Completion> completions);
 
   // Before an endpoint goes: its completions in the ring are dropped, because its number and its
   // request ids will mean others; those of the other endpoints are kept.
@@ -52,7 +53,8 @@ struct QueueCore {
     std::uint16_t queue_pair;
     fabric::Completion completion;
   };
-  std::deque<Kept> kept;  // read from the ring ahead of time
+  std::deque<Kept> kept;    // read from the ring ahead of time
+  std::uint64_t reads = 0;  // how often a program has looked
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not
@@ -83,7 +85,11 @@ class VectorCore {
   }
 
   // The peer with this address handle and queue pair; kNoPeer when it is not in this vector.
-  fabric::Peer FindSource(std::uint16_t handle, std::uint16_t queue_pair) const;
+  fabric::Peer FindSource(std::uint16_t handle, std::uint16_t queue_pair) const {
+    if (handle >= sources_.size() || sources_[handle].empty()) return fabric::kNoPeer;
+    const Source& last = sources_[handle].back();
+    return last.queue_pair == queue_pair ? last.peer : SearchSource(handle, queue_pair);
+  }
 
   // kResourceExhausted: the device has no address handle left.
   absl::StatusOr<fabric::Peer> Insert(const EfaAddress& address);
@@ -96,6 +102,8 @@ class VectorCore {
     std::uint16_t queue_pair;
     fabric::Peer peer;
   };
+
+  fabric::Peer SearchSource(std::uint16_t handle, std::uint16_t queue_pair) const;
 
   std::shared_ptr<DomainCore> domain_;
   std::vector<Entry> entries_;

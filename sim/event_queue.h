@@ -9,17 +9,18 @@
 #include <vector>
 
 #include "coro/time.h"
+#include "sim/event_log.h"
 
 namespace sim {
 
 class Actor;
 
-// One thing that happens to one actor. The meaning of kind, a and b is the actor's own.
+// One thing that happens to one actor. The meaning of a and b is the actor's own.
 struct Event {
   coro::Time time;
   std::uint64_t sequence;  // among events of the same time, the one scheduled first happens first
   Actor* actor;
-  std::uint32_t kind;
+  EventKind kind;
   std::uint32_t a;
   std::uint64_t b;
 };
@@ -45,7 +46,7 @@ class EventQueue {
   std::size_t size() const { return heap_.size(); }
   const Event& top() const { return heap_.front(); }
 
-  void Push(coro::Time time, Actor* actor, std::uint32_t kind, std::uint32_t a, std::uint64_t b) {
+  void Push(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     heap_.push_back(Event{time, next_sequence_++, actor, kind, a, b});
     std::push_heap(heap_.begin(), heap_.end(), Later);
   }

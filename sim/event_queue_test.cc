@@ -22,7 +22,8 @@ coro::Time At(std::uint64_t nanoseconds) {
 TEST(EventQueueTest, EarliestFirst) {
   EventQueue queue;
   EXPECT_TRUE(queue.empty());
-  for (const std::uint64_t time : {5, 1, 4, 2, 3}) queue.Push(At(time), nullptr, 0, 0, time);
+  for (const std::uint64_t time : {5, 1, 4, 2, 3})
+    queue.Push(At(time), nullptr, EventKind::kAlarm, 0, time);
   EXPECT_EQ(queue.size(), 5u);
   for (std::uint64_t time = 1; time <= 5; ++time) {
     EXPECT_EQ(queue.top().time, At(time));
@@ -33,7 +34,7 @@ TEST(EventQueueTest, EarliestFirst) {
 
 TEST(EventQueueTest, EqualTimesInTheOrderOfPushing) {
   EventQueue queue;
-  for (std::uint64_t i = 0; i < 1000; ++i) queue.Push(At(i % 3), nullptr, 0, 0, i);
+  for (std::uint64_t i = 0; i < 1000; ++i) queue.Push(At(i % 3), nullptr, EventKind::kAlarm, 0, i);
   std::uint64_t last = 0;
   coro::Time time = At(0);
   for (int i = 0; i < 1000; ++i) {
@@ -47,10 +48,10 @@ TEST(EventQueueTest, EqualTimesInTheOrderOfPushing) {
 
 TEST(EventQueueTest, CarriesWhatWasPut) {
   EventQueue queue;
-  queue.Push(At(7), nullptr, 1, 2, 3);
+  queue.Push(At(7), nullptr, EventKind::kLand, 2, 3);
   const Event event = queue.Pop();
   EXPECT_EQ(event.time, At(7));
-  EXPECT_EQ(event.kind, 1u);
+  EXPECT_EQ(event.kind, EventKind::kLand);
   EXPECT_EQ(event.a, 2u);
   EXPECT_EQ(event.b, 3u);
 }
@@ -62,7 +63,7 @@ TEST(EventQueueTest, AgreesWithASortedMapWhenPushesAndPopsAlternate) {
   for (std::uint64_t i = 0; i < 20000; ++i) {
     if (model.empty() || random.NextBelow(5) < 3) {
       const coro::Time time = At(random.NextBelow(100));
-      queue.Push(time, nullptr, 0, 0, i);
+      queue.Push(time, nullptr, EventKind::kAlarm, 0, i);
       model.emplace(time, i);
     } else {
       EXPECT_EQ(queue.Pop().b, model.begin()->second);

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
+#include <utility>
 
 #include "sim/nic.h"
 #include "sim/world.h"
@@ -18,113 +20,153 @@ namespace efa = fabric::efa_queue;
 using fabric::Access;
 using fabric::OperationKind;
 
-void Nic::Progress() {
-  while (!unfetched_.empty() && alive_) {
-    QueuePair& queue_pair = *unfetched_.back();
-    const std::uint32_t count = std::min(queue_pair.send.unfetched(), kLiveWindow);
-    ServeInAnyOrder(queue_pair, count);
-    if (queue_pair.send.unfetched() > 0) continue;
-    queue_pair.waits_for_fetch = false;
-    unfetched_.pop_back();
-  }
-}
-
-void Nic::ServeInAnyOrder(QueuePair& queue_pair, std::uint32_t count) {
-  if (count == 1) {
-    Serve(queue_pair, 0);
-  } else {
-    std::array<std::uint8_t, kLiveWindow> order;
-    for (std::uint32_t i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
-    for (std::uint32_t left = count; left > 0; --left) {
-      const auto pick = static_cast<std::size_t>(engine_.NextBelow(left));
-      Serve(queue_pair, order[pick]);
-      order[pick] = order[left - 1];
-    }
-  }
-  queue_pair.send.Advance(count);
-}
-
-void Nic::Serve(QueuePair& queue_pair, std::uint32_t ahead) {
-  if (WriteNow(queue_pair, ahead)) return;
-  Operation operation;
-  if (FetchOne(queue_pair, ahead, operation)) Execute(operation);
-}
-
-// False when it is no write, or anything about it is unusual; nothing has happened then.
-bool Nic::WriteNow(QueuePair& queue_pair, std::uint32_t ahead) {
-  efa::SendWork work;
-  if (queue_pair.send.Decode(ahead, work) != efa::Malformed::kNone) return false;
-  if (work.operation != efa::Operation::kWrite || work.is_inline) return false;
-  if (queue_pair.type != QueuePairType::kSrd || queue_pair.state != QueuePairState::kReadyToSend ||
-      !profile_.device.rdma_write)
-    return false;
-  const AddressHandles::Handle* handle =
-      address_handles_.Find(work.address_handle, queue_pair.domain);
-  if (handle == nullptr || handle->peer == nullptr) return false;
-  Nic& peer = *handle->peer;
-  const efa::BufferDescriptor& source = work.segments[0];
-  QueuePair* target =
-      peer.FindWritable(*this, work.destination_queue_pair, work.qkey, work.has_immediate);
-  if (target == nullptr || source.length > profile_.device.max_rdma_size ||
-      !peer.memory_.AllowsRemote(target->domain, work.remote.rkey, work.remote.address,
-                                 source.length, Access::kRemoteWrite) ||
-      !memory_.AllowsLocal(queue_pair.domain, source.lkey, source.address, source.length,
-                           Access::kWrite)) {
-    return false;
-  }
-  peer.PlaceNow(work.remote.address, source.address, source.length);
-  peer.HearFrom(*this);
-  HearFrom(peer);
-  ++counters_.rdma_write_wrs;
-  counters_.rdma_write_bytes += source.length;
-  peer.counters_.rdma_write_recv_bytes += source.length;
-  Count(*target, CounterKind::kRemoteWrites, false);
-  Count(queue_pair, CounterKind::kWrites, false);
-  if (work.has_immediate) {
-    peer.Report(*target->receive_ring,
-                {.queue_pair = target->number,
-                 .kind = OperationKind::kRemoteWrite,
-                 .has_immediate = true,
-                 .unsolicited = true,
-                 .immediate = work.immediate,
-                 .address_handle = peer.address_handles_.NumberOf(target->domain, index_),
-                 .source_queue_pair = queue_pair.number,
-                 .length_bytes = source.length});
-  }
-  Report(*queue_pair.send_ring, {.request_id = static_cast<std::uint16_t>(work.request_id),
-                                 .queue_pair = queue_pair.number,
-                                 .kind = OperationKind::kWrite});
-  return true;
-}
-
-// The queue pair that takes this write from `initiator` without any ado; null when there is
-// something to look at.
-QueuePair* Nic::FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey,
-                             bool has_immediate) const {
-  if (answers_nonsense_ || !profile_.device.rdma_write) return nullptr;
-  if (!world_.wire().Passes(initiator, *this) || !world_.wire().Passes(*this, initiator))
-    return nullptr;
+// The queue pair that takes writes from `initiator` without any ado; null when there is something
+// to look at.
+QueuePair* Nic::FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const {
+  if (!alive_ || answers_nonsense_ || !profile_.device.rdma_write) return nullptr;
+  if (!world_.wire().Connects(initiator, *this)) return nullptr;
   QueuePair* target = FindQueuePair(number, qkey);
   if (target == nullptr || target->type != QueuePairType::kSrd) return nullptr;
-  if (target->state != QueuePairState::kReadyToSend) return nullptr;
-  if (has_immediate && !target->unsolicited_immediates) return nullptr;
-  const std::uint16_t handle = address_handles_.NumberOf(target->domain, initiator.index_);
-  return handle != AddressHandles::kUnknown ? target : nullptr;
+  return target->state == QueuePairState::kReadyToSend ? target : nullptr;
+}
+
+Route* Nic::FindRoute(QueuePair& queue_pair, std::uint16_t address_handle, std::uint16_t number,
+                      std::uint32_t qkey) {
+  if (queue_pair.type != QueuePairType::kSrd || !profile_.device.rdma_write ||
+      queue_pair.state != QueuePairState::kReadyToSend) {
+    return nullptr;
+  }
+  const AddressHandles::Handle* handle = address_handles_.Find(address_handle, queue_pair.domain);
+  if (handle == nullptr || handle->peer == nullptr) return nullptr;
+  Nic& peer = *handle->peer;
+  QueuePair* target = peer.FindWritable(*this, number, qkey);
+  if (target == nullptr) return nullptr;
+  const std::uint16_t source = peer.address_handles_.NumberOf(target->domain, index_);
+  if (source == AddressHandles::kUnknown) return nullptr;
+  queue_pair.route = {.changes = world_.changes(),
+                      .qkey = qkey,
+                      .queue_pair = number,
+                      .address_handle = address_handle,
+                      .peer = &peer,
+                      .target = target,
+                      .source_handle = source};
+  return &queue_pair.route;
+}
+
+// Where a write goes; null when there is something to look at.
+DD_HOT Route* Nic::RouteOf(QueuePair& queue_pair, const efa::SendWork& work) {
+  Route& route = queue_pair.route;
+  // One by one: a load of all three would wait for the stores that have just filled them.
+  const bool same = route.changes == world_.changes() && route.qkey == work.qkey &&
+                    route.queue_pair == work.destination_queue_pair &&
+                    route.address_handle == work.address_handle;
+  if (same) return &route;
+  return FindRoute(queue_pair, work.address_handle, work.destination_queue_pair, work.qkey);
 }
 
 // Packets in any order: from a random one on, and around.
-void Nic::PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length) {
+void Nic::PlacePackets(std::uint64_t target, std::uint64_t source, std::uint64_t length) {
   const std::uint64_t mtu = profile_.device.mtu;
-  if (length <= mtu) {
-    std::memmove(PointerTo(target), PointerTo(source), length);
-    return;
-  }
   const std::uint64_t packets = (length + mtu - 1) / mtu;
   const std::uint64_t first = engine_.NextBelow(packets);
   for (std::uint64_t i = 0; i < packets; ++i) {
     const std::uint64_t offset = (first + i) % packets * mtu;
     std::memmove(PointerTo(target + offset), PointerTo(source + offset),
                  std::min(mtu, length - offset));
+  }
+}
+
+DD_HOT void Nic::PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length) {
+  if (length > profile_.device.mtu) return PlacePackets(target, source, length);
+  std::memmove(PointerTo(target), PointerTo(source), length);
+}
+
+// As Report, in place: most of what a completion says is known where it is reported.
+DD_HOT void Nic::ReportNow(CompletionRing& ring, const DeviceCompletion& completion) {
+  if (!ring.Push(completion)) [[unlikely]] {
+    ReportLost(ring);
+  }
+  world_.Wake();
+}
+
+// False when it is no write, or anything about it is unusual; nothing has happened then.
+bool Nic::WriteNow(QueuePair& queue_pair, std::uint32_t ahead) {
+  efa::SendWork work;  // never handed on: it lives in registers
+  if (queue_pair.send.Decode(ahead, work) != efa::Malformed::kNone) return false;
+  if (work.operation != efa::Operation::kWrite || work.is_inline) return false;
+  Route* route = RouteOf(queue_pair, work);
+  if (route == nullptr) return false;
+  Nic& peer = *route->peer;
+  QueuePair& target = *route->target;
+  const efa::BufferDescriptor& source = work.segments[0];
+  if ((work.has_immediate && !target.unsolicited_immediates) ||
+      source.length > profile_.device.max_rdma_size ||
+      !peer.memory_.AllowsRemote(target.domain, work.remote.rkey, work.remote.address,
+                                 source.length, Access::kRemoteWrite) ||
+      !memory_.AllowsLocal(queue_pair.domain, source.lkey, source.address, source.length,
+                           Access::kWrite)) {
+    return false;
+  }
+  if (!std::exchange(route->used, true)) {
+    peer.HearFrom(*this);
+    HearFrom(peer);
+  }
+  peer.PlaceNow(work.remote.address, source.address, source.length);
+  ++counters_.rdma_write_wrs;
+  counters_.rdma_write_bytes += source.length;
+  peer.counters_.rdma_write_recv_bytes += source.length;
+  Count(target, CounterKind::kRemoteWrites, false);
+  Count(queue_pair, CounterKind::kWrites, false);
+  if (work.has_immediate) {
+    peer.ReportNow(*target.receive_ring, {.queue_pair = target.number,
+                                          .kind = OperationKind::kRemoteWrite,
+                                          .has_immediate = true,
+                                          .unsolicited = true,
+                                          .immediate = work.immediate,
+                                          .address_handle = route->source_handle,
+                                          .source_queue_pair = queue_pair.number,
+                                          .length_bytes = source.length});
+  }
+  ReportNow(*queue_pair.send_ring, {.request_id = static_cast<std::uint16_t>(work.request_id),
+                                    .queue_pair = queue_pair.number,
+                                    .kind = OperationKind::kWrite});
+  return true;
+}
+
+// ---- One after the other ----
+
+DD_HOT void Nic::Serve(QueuePair& queue_pair, std::uint32_t ahead) {
+  if (WriteNow(queue_pair, ahead)) return;
+  Operation operation;
+  if (FetchOne(queue_pair, ahead, operation)) Execute(operation);
+}
+
+void Nic::ServeInAnyOrder(QueuePair& queue_pair, std::uint32_t count) {
+  std::array<std::uint8_t, kLiveWindow> order;
+  for (std::uint32_t i = 0; i < count; ++i) order[i] = static_cast<std::uint8_t>(i);
+  // One draw for all of them, stretched by a linear congruence (Knuth's MMIX multiplier).
+  std::uint64_t word = engine_.Next();
+  for (std::uint32_t left = count; left > 0; --left) {
+    const auto pick = static_cast<std::size_t>(Below(word, left));
+    word = word * 6364136223846793005u + 1442695040888963407u;
+    Serve(queue_pair, order[pick]);
+    order[pick] = order[left - 1];
+  }
+}
+
+void Nic::Progress() {
+  while (!unfetched_.empty() && alive_) {
+    QueuePair& queue_pair = *unfetched_.back();
+    const std::uint32_t count = std::min(queue_pair.send.unfetched(), kLiveWindow);
+    if (count == 1) {
+      Serve(queue_pair, 0);
+    } else {
+      ServeInAnyOrder(queue_pair, count);
+    }
+    queue_pair.send.Advance(count);
+    if (queue_pair.send.unfetched() > 0) continue;
+    queue_pair.waits_for_fetch = false;
+    unfetched_.pop_back();
   }
 }
 

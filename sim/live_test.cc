@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -320,6 +321,48 @@ TEST_F(LiveTest, ResetAndNonsense) {
   ExpectStatus(4, 12);
 }
 
+// The device remembers where the last write of a queue went. Whatever that rests on may end between
+// two writes.
+TEST(LiveRouteTest, IsForgottenWhenWhatItRestsOnEnds) {
+  struct Case {
+    const char* what;
+    std::function<void(Lab& lab, Side& a, Side& b)> happens;
+    std::int32_t status;
+  };
+  const std::vector<Case> cases = {
+      {"nothing", [](Lab&, Side&, Side&) {}, 0},
+      {"the target's endpoint closes",
+       [](Lab&, Side&, Side& b) { EXPECT_TRUE(b.endpoint->Close().ok()); }, 9},
+      {"the target forgets us",
+       [](Lab&, Side& a, Side& b) { EXPECT_TRUE(b.peers->Remove(b.PeerOf(a)).ok()); }, 14},
+      {"the target's region closes",
+       [](Lab&, Side&, Side& b) { EXPECT_TRUE(b.region->Close().ok()); }, 7},
+      {"our region closes", [](Lab&, Side& a, Side&) { EXPECT_TRUE(a.region->Close().ok()); }, 5},
+      {"the target's device restarts", [](Lab&, Side&, Side& b) { b.node.Reset(); }, 9},
+      {"our device restarts", [](Lab&, Side& a, Side&) { a.node.Reset(); }, 1},
+      {"the target dies", [](Lab&, Side&, Side& b) { b.node.Kill(); }, 13},
+      {"the way there is blocked",
+       [](Lab& lab, Side& a, Side& b) { lab.world().Block(a.node, b.node); }, 13},
+      {"the way back is blocked",
+       [](Lab& lab, Side& a, Side& b) { lab.world().Block(b.node, a.node); }, 13},
+      {"the target breaks", [](Lab&, Side&, Side& b) { b.nic.set_answers_nonsense(true); }, 12},
+  };
+  for (const Case& one : cases) {
+    SCOPED_TRACE(one.what);
+    Lab lab(1, Quick(), sim::TimeMode::kLive);
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    lab.Introduce();
+    fabric::WriteRequest write = a.WriteTo(b, 0, 64, 1);
+    ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+    EXPECT_EQ(lab.Take(a, 1).provider_error, 0);
+    one.happens(lab, a, b);
+    write.context = ContextOf(2);
+    ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+    EXPECT_EQ(lab.Take(a, 2).provider_error, one.status);
+  }
+}
+
 TEST_F(LiveTest, ClosedEndpointEndsItsWorkInSilence) {
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);  // waits for a receive
   lab_.Watch(1ms);
@@ -341,6 +384,7 @@ TEST_F(LiveTest, OverrunLosesEntries) {
   EXPECT_EQ(small.nic.counters().completions_lost, 16u);
   lab_.Watch(1ms);
   EXPECT_EQ(small.completions.size(), 4u);
+  lab_.ExpectFinding(sim::Check::kCompletionQueueCapacity, 16);
 }
 
 }  // namespace

@@ -69,8 +69,8 @@ class MemoryTable {
     std::uint64_t length_bytes = 0;
     std::uint32_t local_generation = 0;
     std::uint32_t remote_generation = 0;
-    ProtectionDomain domain = 0;
     fabric::Access access = fabric::Access::kNone;
+    ProtectionDomain domain = 0;
     bool live = false;
 
     bool Allows(ProtectionDomain asking, std::uint64_t begin, std::uint64_t length,
@@ -81,6 +81,8 @@ class MemoryTable {
              length <= length_bytes - offset;
     }
   };
+
+  static_assert(sizeof(Region) <= 32);  // two of them share a cache line
 
   static constexpr unsigned kSlotBits = 18;
   static constexpr std::uint32_t kSlotMask = (1u << kSlotBits) - 1;

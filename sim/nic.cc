@@ -9,8 +9,10 @@
 
 namespace sim {
 
-Nic::Nic(World& world, std::uint32_t index, std::uint64_t identity, const Profile& profile)
+Nic::Nic(World& world, std::string name, std::uint32_t index, std::uint64_t identity,
+         const Profile& profile)
     : world_(world),
+      name_(std::move(name)),
       profile_(profile),
       index_(index),
       qkeys_(world.seed(), Subsystem::kNicIdentity, identity, 1),
@@ -26,8 +28,14 @@ Nic::Nic(World& world, std::uint32_t index, std::uint64_t identity, const Profil
 
 // ---- What can happen to a machine ----
 
+void Nic::set_answers_nonsense(bool nonsense) {
+  answers_nonsense_ = nonsense;
+  world_.NoteChange();
+}
+
 void Nic::Kill() {
   alive_ = false;
+  world_.NoteChange();
   for (const Job& job : jobs_) {
     Operation* operation = world_.operations().Find(job.operation);
     if (job.response && operation != nullptr) operation->initiator->StartTimeout(*operation);
@@ -53,6 +61,7 @@ void Nic::Silence(const Nic& peer) {
 }
 
 void Nic::Reset() {
+  world_.NoteChange();
   for (const auto& queue_pair : queue_pairs_) {
     if (queue_pair == nullptr) continue;
     queue_pair->state = QueuePairState::kError;
@@ -90,10 +99,12 @@ absl::StatusOr<ProtectionDomain> Nic::AllocateDomain() {
 void Nic::FreeDomain(ProtectionDomain domain) { domains_[domain] = false; }
 
 absl::StatusOr<std::uint16_t> Nic::CreateAddressHandle(ProtectionDomain domain, const Gid& peer) {
+  world_.NoteChange();
   return address_handles_.Create(domain, peer, world_.FindNic(peer));
 }
 
 void Nic::DestroyAddressHandle(std::uint16_t number) {
+  world_.NoteChange();
   if (!address_handles_.Destroy(number)) return;
   world_.operations().ForEach([&](Operation& operation) {
     const bool ours = operation.initiator == this && operation.address_handle == number;
@@ -140,6 +151,7 @@ absl::StatusOr<QueuePair*> Nic::CreateQueuePair(const QueuePairAttributes& attri
 }
 
 void Nic::DestroyQueuePair(QueuePair& queue_pair) {
+  world_.NoteChange();
   world_.operations().ForEach([&](Operation& operation) {
     const bool its = operation.initiator == this && operation.queue_pair == queue_pair.number &&
                      operation.qkey == queue_pair.qkey;
@@ -147,7 +159,7 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
   });
   // Whoever waits for a receive here finds out at its next attempt.
   for (const OperationId id : queue_pair.waiting) {
-    world_.Schedule(world_.Now() + profile_.rnr_delay, this, kRnrRetry, 0, id.Pack());
+    world_.Schedule(world_.Now() + profile_.rnr_delay, this, EventKind::kRnrRetry, 0, id.Pack());
   }
   std::erase(unfetched_, &queue_pair);
   queue_pairs_[queue_pair.number] = nullptr;
@@ -156,22 +168,22 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
 // ---- Events ----
 
 void Nic::OnEvent(const Event& event) {
-  if (event.kind == kTransmit) return Transmit();
-  if (event.kind == kLand) return Land(event.b);
+  if (event.kind == EventKind::kTransmit) return Transmit();
+  if (event.kind == EventKind::kLand) return Land(event.b);
   Operation* operation = world_.operations().Find(OperationId::Unpack(event.b));
   if (operation == nullptr) return;
-  if (event.kind == kAnswer) return Answer(*operation);
-  if (event.kind == kTimeOut) return TimeOut(*operation);
+  if (event.kind == EventKind::kAnswer) return Answer(*operation);
+  if (event.kind == EventKind::kTimeOut) return TimeOut(*operation);
   if (operation->ended) return;  // the rest of an operation that failed
   if (!alive_) return operation->initiator->StartTimeout(*operation);
   const std::uint32_t packet = event.a & kPacketMask;
   const bool second_copy = (event.a & kSecondCopy) != 0;
   switch (event.kind) {
-    case kReadData:
+    case EventKind::kReadData:
       return ArriveReadData(*operation, packet, second_copy);
-    case kPlaceRest:
+    case EventKind::kPlaceRest:
       return PlaceRest(*operation, event.a);
-    case kRnrRetry:
+    case EventKind::kRnrRetry:
       return RetryReceive(*operation);
     default:
       return Arrive(*operation, packet, second_copy);
@@ -179,8 +191,19 @@ void Nic::OnEvent(const Event& event) {
 }
 
 void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
-  if (!ring.Push(completion)) ++counters_.completions_lost;
+  world_.Log({.kind = EventKind::kComplete,
+              .branch = completion.status,
+              .actor = index_,
+              .packet = completion.immediate,
+              .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
+              .bytes = completion.length_bytes});
+  if (!ring.Push(completion)) ReportLost(ring);
   world_.Wake();
+}
+
+void Nic::ReportLost(const CompletionRing& ring) {
+  ++counters_.completions_lost;
+  world_.checks().CompletionLost(name_, ring.number(), ring.depth(), world_.Elapsed());
 }
 
 }  // namespace sim

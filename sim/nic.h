@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -45,8 +46,11 @@ class World;
 class Nic final : public Actor {
  public:
   // `index` counts the NICs of the world; `identity` decides the GID.
-  Nic(World& world, std::uint32_t index, std::uint64_t identity, const Profile& profile);
+  // `name` is for people: "server/rdmap79s0".
+  Nic(World& world, std::string name, std::uint32_t index, std::uint64_t identity,
+      const Profile& profile);
 
+  const std::string& name() const { return name_; }
   std::uint32_t index() const override { return index_; }
   const Gid& gid() const { return gid_; }
   const Profile& profile() const { return profile_; }
@@ -63,7 +67,7 @@ class Nic final : public Actor {
   void Reset();
   // A broken device: it answers every request with a number that means nothing (status 12 at its
   // peers).
-  void set_answers_nonsense(bool nonsense) { answers_nonsense_ = nonsense; }
+  void set_answers_nonsense(bool nonsense);
 
   // --- Control path: the commands of a driver ---
   // kResourceExhausted: the device has no protection domain left.
@@ -91,20 +95,11 @@ class Nic final : public Actor {
   // peer.
   void Progress();
 
+  // In events, `a` is a packet's number and flags, `b` the operation; of kLand, `b` is the landing.
   void OnEvent(const Event& event) override;
 
  private:
-  enum EventKind : std::uint32_t {
-    kTransmit,   // the link is free
-    kArrive,     // a packet of a peer's operation is here; a: packet number and flags, b: operation
-    kReadData,   // a packet of the answer to our read is here; likewise
-    kPlaceRest,  // the other piece of a packet's bytes; likewise
-    kAnswer,     // the operation of ours has ended; b: operation
-    kTimeOut,    // nobody answered; b: operation
-    kLand,       // the other piece of a message; b: landing
-    kRnrRetry,   // a send tries again to find a receive; a: as kArrive, b: operation
-  };
-  // In an event's `a`, beside the packet number: a second copy of a packet; the second piece
+  // Beside the packet number: a second copy of a packet; the second piece
   // belongs to read data.
   static constexpr std::uint32_t kSecondCopy = 1u << 31;
   static constexpr std::uint32_t kOfRead = 1u << 30;
@@ -129,6 +124,7 @@ class Nic final : public Actor {
     return queue_pair != nullptr && queue_pair->qkey == qkey ? queue_pair : nullptr;
   }
   void Report(CompletionRing& ring, const DeviceCompletion& completion);
+  void ReportLost(const CompletionRing& ring);
   static void Count(QueuePair& queue_pair, CounterKind kind, bool failed) {
     CounterCore* counter = queue_pair.counters[static_cast<std::size_t>(kind)].get();
     if (counter != nullptr) ++(failed ? counter->errors : counter->value);
@@ -148,7 +144,7 @@ class Nic final : public Actor {
   void Transmit();
   bool TransmitOne(Operation& operation, bool response);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, std::uint64_t bytes);
-  coro::Time OccupyLink(std::uint64_t bytes, coro::Duration extra);
+  coro::Time OccupyLink(std::uint64_t bytes, coro::Time ready);
   coro::Duration QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const;
   void ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy);
   void FinishLocally(Operation& operation, EfaStatus status);
@@ -167,9 +163,13 @@ class Nic final : public Actor {
   void Serve(QueuePair& queue_pair, std::uint32_t ahead);
   Operation& Parked(Operation& operation);
   bool WriteNow(QueuePair& queue_pair, std::uint32_t ahead);
-  QueuePair* FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey,
-                          bool has_immediate) const;
+  void ReportNow(CompletionRing& ring, const DeviceCompletion& completion);
+  Route* RouteOf(QueuePair& queue_pair, const fabric::efa_queue::SendWork& work);
+  Route* FindRoute(QueuePair& queue_pair, std::uint16_t address_handle, std::uint16_t number,
+                   std::uint32_t qkey);
+  QueuePair* FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const;
   void PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length);
+  void PlacePackets(std::uint64_t target, std::uint64_t source, std::uint64_t length);
   void Execute(Operation& operation);
   void ArriveNow(Operation& operation);
 
@@ -206,6 +206,8 @@ class Nic final : public Actor {
   Range FirstOf(const Operation& operation, Range range, bool of_read) const;
   // Decides whether a packet is placed in two steps; narrows `range` to the first one.
   bool Split(Operation& operation, Range& range, std::uint32_t flags);
+  // Bytes have reached memory; `rest_comes`: others of the same packet have not.
+  void LogPlaced(const Operation& operation, std::uint32_t packet, Range range, bool rest_comes);
   void PlaceRest(Operation& operation, std::uint32_t flags);
   void Deliver(Operation& operation, QueuePair& target, const ReceiveWork& receive,
                std::uint64_t prefix);
@@ -215,6 +217,7 @@ class Nic final : public Actor {
   void Received(QueuePair& target, const Landing& landing);
 
   World& world_;
+  const std::string name_;
   const Profile& profile_;
   const std::uint32_t index_;
   Gid gid_{};
@@ -237,6 +240,7 @@ class Nic final : public Actor {
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 0;
   bool transmit_scheduled_ = false;
+  coro::Time engine_free_{};           // to prepare another work request
   std::uint64_t link_free_ps_ = 0;     // picoseconds since the start of time
   std::uint64_t ingress_free_ps_ = 0;  // the same for what peers send us
 };

@@ -39,6 +39,16 @@ bool Nic::DrawSplit(const Operation& operation, std::uint32_t flags, coro::Durat
   return true;
 }
 
+void Nic::LogPlaced(const Operation& operation, std::uint32_t packet, Range range,
+                    bool rest_comes) {
+  world_.Log({.kind = EventKind::kPlace,
+              .branch = rest_comes,
+              .actor = index_,
+              .packet = packet,
+              .operation = operation.id.Pack(),
+              .bytes = range.length});
+}
+
 // ---- Writes, and the data of reads ----
 
 bool Nic::Split(Operation& operation, Range& range, std::uint32_t flags) {
@@ -46,7 +56,7 @@ bool Nic::Split(Operation& operation, Range& range, std::uint32_t flags) {
   const Range first = FirstOf(operation, range, (flags & kOfRead) != 0);
   if (first.length == 0 || !DrawSplit(operation, flags, later)) return false;
   range = {range.offset + first.length, range.length - first.length};
-  world_.Schedule(world_.Now() + later, this, kPlaceRest, flags, operation.id.Pack());
+  world_.Schedule(world_.Now() + later, this, EventKind::kPlaceRest, flags, operation.id.Pack());
   return true;
 }
 
@@ -71,6 +81,7 @@ void Nic::PlaceRest(Operation& operation, std::uint32_t flags) {
   } else {
     operation.CopyOut(range, remote);
   }
+  LogPlaced(operation, flags & kPacketMask, range, false);
   ++operation.placed;
   if (!operation.all_placed()) return;
   if (of_read) return FinishLocally(operation, EfaStatus::kOk);
@@ -101,12 +112,14 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
   coro::Duration later{};
   if (first.length == 0 || !DrawSplit(operation, kOfMessage, later)) {
     PlaceMessage(operation, landing, {0, operation.length});
+    LogPlaced(operation, 0, {0, operation.length}, false);
     return Landed(landing, operation);
   }
   PlaceMessage(operation, landing, {first.length, operation.length - first.length});
+  LogPlaced(operation, 0, {first.length, operation.length - first.length}, true);
   landing.rest.resize(first.length);
   operation.CopyOut(first, landing.rest.data());
-  world_.Schedule(world_.Now() + later, this, kLand, 0, next_landing_);
+  world_.Schedule(world_.Now() + later, this, EventKind::kLand, 0, next_landing_);
   landings_.emplace(next_landing_++, std::move(landing));
 }
 

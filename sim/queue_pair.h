@@ -24,6 +24,9 @@
 
 namespace sim {
 
+class Nic;
+struct QueuePair;
+
 // EFA retries for ever with this number (FI_OPT_EFA_RNR_RETRY).
 inline constexpr std::uint32_t kRetryForEver = 7;
 
@@ -154,6 +157,20 @@ struct QueuePairAttributes {
   CounterSet counters;
 };
 
+// Where the last write of live mode went, so that the next one to the same place is served without
+// looking everything up again. Good as long as World::changes() is what it was.
+struct Route {
+  std::uint64_t changes = 0;  // 0: there is none
+  // As the work request says it.
+  std::uint32_t qkey = 0;
+  std::uint16_t queue_pair = 0;
+  std::uint16_t address_handle = 0;
+  Nic* peer = nullptr;
+  QueuePair* target = nullptr;
+  std::uint16_t source_handle = 0;  // by which the target knows us
+  bool used = false;
+};
+
 // Lives in its NIC from creation to destruction. `number` may be used again by a later one; the
 // random qkey tells them apart.
 struct QueuePair {
@@ -178,6 +195,7 @@ struct QueuePair {
   const bool unsolicited_immediates;
   bool waits_for_fetch = false;
   fabric::efa_queue::DoorbellFault last_doorbell_fault = fabric::efa_queue::DoorbellFault::kNone;
+  Route route;
   SendQueue send;
   ReceiveQueue receive;
   const std::shared_ptr<CompletionRing> send_ring;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+#include "fabric/efa_queue/host_device.h"
 #include "fabric/operation.h"
 
 namespace sim {
@@ -20,7 +21,8 @@ namespace sim {
 class RequestSlots {
  public:
   struct Request {
-    std::optional<fabric::Context> context;
+    fabric::Context context{};  // meaningless when not signalled
+    bool signalled = false;
     fabric::OperationKind kind = fabric::OperationKind::kSend;
     std::uint16_t id = 0;
     std::uint8_t descriptors = 1;
@@ -39,11 +41,14 @@ class RequestSlots {
   bool full() const { return free_.empty(); }
 
   // The request id of a new request. REQUIRES: not full.
-  std::uint16_t Take(std::optional<fabric::Context> context, fabric::OperationKind kind,
+  std::uint16_t Take(const std::optional<fabric::Context>& context, fabric::OperationKind kind,
                      std::uint8_t descriptors = 1) {
     Request& request = requests_[free_.back()];
     free_.pop_back();
-    request.context = context;
+    // Not copied as a whole: a load of both its parts waits for the stores that have just filled
+    // them.
+    request.signalled = context.has_value();
+    if (request.signalled) request.context = *context;
     request.kind = kind;
     request.descriptors = descriptors;
     request.in_flight = true;
@@ -52,7 +57,7 @@ class RequestSlots {
 
   // Frees the request's slot and says what it was; null when no request in flight has this id:
   // somebody else wrote the work request. Valid until the next Take.
-  const Request* Release(std::uint16_t id) {
+  DD_HOT const Request* Release(std::uint16_t id) {
     const std::uint16_t slot = id & slot_mask_;
     if (slot >= requests_.size()) return nullptr;
     Request& request = requests_[slot];

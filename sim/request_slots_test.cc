@@ -21,6 +21,7 @@ TEST(RequestSlotsTest, GivesBackWhatWasPut) {
   const std::uint16_t id = slots.Take(Context{42}, OperationKind::kRead, 3);
   const RequestSlots::Request* request = slots.Release(id);
   ASSERT_NE(request, nullptr);
+  EXPECT_TRUE(request->signalled);
   EXPECT_EQ(request->context, Context{42});
   EXPECT_EQ(request->kind, OperationKind::kRead);
   EXPECT_EQ(request->descriptors, 3u);

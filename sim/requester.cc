@@ -70,10 +70,16 @@ void Nic::FetchWork() {
     unfetched_.erase(unfetched_.begin());
     Operation& operation = world_.operations().Start();
     const bool fetched = FetchOne(queue_pair, 0, operation);
+    const EfaStatus status = fetched ? CheckLocally(operation) : EfaStatus::kLocalQueuePairInternal;
+    world_.Log({.kind = EventKind::kFetch,
+                .branch = static_cast<std::uint8_t>(status),
+                .actor = index_,
+                .operation = operation.id.Pack(),
+                .bytes = operation.length});
     queue_pair.send.Advance(1);
     if (!fetched) {
       world_.operations().End(operation);
-    } else if (const EfaStatus status = CheckLocally(operation); status != EfaStatus::kOk) {
+    } else if (status != EfaStatus::kOk) {
       FinishLocally(operation, status);
     } else {
       ++requests_;
@@ -168,9 +174,11 @@ void Nic::Enqueue(Job job) {
 void Nic::ScheduleTransmit() {
   if (transmit_scheduled_ || jobs_.empty() || !alive_) return;
   transmit_scheduled_ = true;
+  // The engine prepares the next work request while the link still carries the last one.
   const coro::Time link_free{
       coro::Duration(static_cast<std::int64_t>((link_free_ps_ + 999) / 1000))};
-  world_.Schedule(std::max(world_.Now(), link_free), this, kTransmit, 0, 0);
+  const coro::Time next = std::max(engine_free_, link_free - profile_.issue_cost);
+  world_.Schedule(std::max(world_.Now(), next), this, EventKind::kTransmit, 0, 0);
 }
 
 // Sends one packet of one of the first few jobs, drawn at random.
@@ -206,13 +214,22 @@ bool Nic::TransmitOne(Operation& operation, bool response) {
 void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                      std::uint64_t bytes) {
   const bool first = packet == 0 && !response;
-  const coro::Time sent = OccupyLink(bytes, first ? profile_.issue_cost : coro::Duration::zero());
+  if (first) engine_free_ = world_.Now() + profile_.issue_cost;
+  const coro::Time sent = OccupyLink(bytes, first ? engine_free_ : world_.Now());
   Nic* receiver = response ? operation.initiator : operation.peer;
   Flight flight;
   if (receiver != nullptr) {
     flight = world_.wire().Send(*this, *receiver, operation.sequence,
                                 response ? PacketKind::kResponse : PacketKind::kRequest, packet);
   }
+  world_.Log({.kind = EventKind::kSend,
+              .branch = static_cast<std::uint8_t>((flight.arrives ? 1 : 0) |
+                                                  (flight.retransmissions > 0 ? 2 : 0) |
+                                                  (flight.twice ? 4 : 0)),
+              .actor = index_,
+              .packet = packet,
+              .operation = operation.id.Pack(),
+              .bytes = bytes});
   const bool lost = !flight.arrives || (operation.datagram && flight.retransmissions > 0);
   if (lost) {
     if (operation.datagram)
@@ -224,7 +241,7 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
   counters_.retrans_timeout_events += flight.retransmissions;
   const coro::Time arrival = sent + profile_.dma_latency + flight.delay +
                              QueueAt(*receiver, sent + profile_.one_way.fixed, bytes);
-  const EventKind kind = response ? kReadData : kArrive;
+  const EventKind kind = response ? EventKind::kReadData : EventKind::kArrive;
   world_.Schedule(arrival, receiver, kind, packet, operation.id.Pack());
   const bool may_repeat = operation.kind == OperationKind::kWrite || response;
   if (flight.twice && may_repeat && bytes > 0) {
@@ -234,14 +251,13 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
   }
 }
 
-// The time at which the last bit has left. `extra`: what the engine needs before the first one.
-coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Duration extra) {
+// The time at which the last bit has left, of a packet that is ready to leave at `ready`.
+coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Time ready) {
   const std::uint64_t on_link = bytes + profile_.header_bytes;
-  const auto now_ps = static_cast<std::uint64_t>(world_.Now().time_since_epoch().count()) * 1000;
+  const auto ready_ps = static_cast<std::uint64_t>(ready.time_since_epoch().count()) * 1000;
   std::uint64_t rate = PicosecondsPerByte(profile_.link_gbps);
   if (profile_.dma_gbps > 0) rate = std::max(rate, PicosecondsPerByte(profile_.dma_gbps));
-  link_free_ps_ = std::max(link_free_ps_, now_ps) + on_link * rate +
-                  static_cast<std::uint64_t>(extra.count()) * 1000;
+  link_free_ps_ = std::max(link_free_ps_, ready_ps) + on_link * rate;
   ++counters_.tx_pkts;
   counters_.tx_bytes += on_link;
   return coro::Time(coro::Duration(static_cast<std::int64_t>(link_free_ps_ / 1000)));
@@ -288,6 +304,7 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
   const bool rest_comes =
       Split(operation, range, packet | kOfRead | (second_copy ? kSecondCopy : 0));
   operation.CopyIn(range, PointerTo(operation.remote_address + range.offset));
+  LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;
   if (operation.all_placed()) FinishLocally(operation, EfaStatus::kOk);
@@ -299,7 +316,7 @@ void Nic::FinishLocally(Operation& operation, EfaStatus status) {
   operation.answered = true;
   operation.status = static_cast<std::uint8_t>(status);
   if (world_.live()) return operation.initiator->Answer(operation);
-  world_.Schedule(world_.Now() + kLocalAnswerDelay, operation.initiator, kAnswer, 0,
+  world_.Schedule(world_.Now() + kLocalAnswerDelay, operation.initiator, EventKind::kAnswer, 0,
                   operation.id.Pack());
 }
 
@@ -358,7 +375,7 @@ void Nic::StartTimeout(Operation& silent) {
   const bool heard = HasHeardFrom(operation);
   const coro::Duration patience =
       heard ? profile_.unresponsive_timeout : profile_.unreachable_timeout;
-  world_.Schedule(world_.Now() + patience, this, kTimeOut, 0, operation.id.Pack());
+  world_.Schedule(world_.Now() + patience, this, EventKind::kTimeOut, 0, operation.id.Pack());
 }
 
 void Nic::TimeOut(Operation& operation) {

@@ -395,6 +395,7 @@ TEST(CounterTest, CountsOnWhereTheQueueOverruns) {
   lab.world().RunFor(10ms);
   EXPECT_EQ(writes->Read(), 30u);
   EXPECT_EQ(a.nic.counters().completions_lost, 26u);
+  lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 26);
 }
 
 TEST(CounterTest, CanBeSetAndAddedTo) {

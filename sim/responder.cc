@@ -103,7 +103,8 @@ void Nic::NoReceive(Operation& arrived, QueuePair& target) {
   if (retries == kRetryForEver) {
     target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle
   } else if (operation.rnr_attempts++ < retries) {
-    world_.Schedule(world_.Now() + profile_.rnr_delay, this, kRnrRetry, 0, operation.id.Pack());
+    world_.Schedule(world_.Now() + profile_.rnr_delay, this, EventKind::kRnrRetry, 0,
+                    operation.id.Pack());
   } else {
     Finish(operation, EfaStatus::kRemoteNotReady);
   }
@@ -118,7 +119,7 @@ void Nic::RingReceive(QueuePair& queue_pair, std::uint32_t counter) {
   }
   // All that wait try again, each by itself; whoever finds no receive left waits again.
   for (const OperationId id : std::exchange(queue_pair.waiting, {})) {
-    world_.Schedule(world_.Now() + profile_.rnr_delay, this, kRnrRetry, 0, id.Pack());
+    world_.Schedule(world_.Now() + profile_.rnr_delay, this, EventKind::kRnrRetry, 0, id.Pack());
   }
 }
 
@@ -167,6 +168,7 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
   if (second_copy) ++counters_.placed_twice;
   const bool rest_comes = Split(operation, range, packet | (second_copy ? kSecondCopy : 0));
   operation.CopyOut(range, PointerTo(operation.remote_address + range.offset));
+  LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;
   if (operation.all_placed()) Written(operation, target);
@@ -236,8 +238,8 @@ void Nic::Finish(Operation& operation, EfaStatus status) {
       world_.wire().Send(*this, initiator, operation.sequence, PacketKind::kAnswer, 0);
   if (!flight.arrives) return initiator.StartTimeout(operation);
   operation.answered = true;
-  world_.Schedule(world_.Now() + profile_.ack_delay + flight.delay, &initiator, kAnswer, 0,
-                  operation.id.Pack());
+  world_.Schedule(world_.Now() + profile_.ack_delay + flight.delay, &initiator, EventKind::kAnswer,
+                  0, operation.id.Pack());
 }
 
 }  // namespace sim

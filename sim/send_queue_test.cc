@@ -168,6 +168,7 @@ TEST(OverrunTest, EntriesAreLostForEverAndTheirSlotsWithThem) {
   EXPECT_EQ(FillSendQueue(s, 1000), 16u);
   s.lab.Watch(60s);
   EXPECT_EQ(FillSendQueue(s, 2000), 16u);
+  s.lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, s.a.nic.counters().completions_lost);
 }
 
 TEST(OverrunTest, LosingEverySlotLeavesAnEndpointThatSaysAgainForEver) {
@@ -181,6 +182,7 @@ TEST(OverrunTest, LosingEverySlotLeavesAnEndpointThatSaysAgainForEver) {
   s.lab.Watch(60s);
   EXPECT_EQ(s.a.completions.size(), 1u);  // the immediate
   EXPECT_EQ(FillSendQueue(s, 1), 0u);
+  s.lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, s.a.nic.counters().completions_lost);
 }
 
 TEST(OverrunTest, UnsolicitedImmediatesOverrunASlowTarget) {
@@ -200,6 +202,7 @@ TEST(OverrunTest, UnsolicitedImmediatesOverrunASlowTarget) {
   lab.Watch();
   EXPECT_EQ(b.completions.size(), 8u);
   lab.ExpectWorks(a, b);
+  lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 12);
 }
 
 TEST(OverrunTest, LostReceiveCompletionsLeakReceiveSlots) {
@@ -220,6 +223,7 @@ TEST(OverrunTest, LostReceiveCompletionsLeakReceiveSlots) {
   std::size_t room = 0;
   while (b.endpoint->Recv(b.RecvAt(0, 64, 99)) == ErrorCode::kOk) ++room;
   EXPECT_EQ(room, 4u);
+  lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 6);
 }
 
 // ---- Doorbells ----

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "sim/efa_status.h"
@@ -100,7 +102,7 @@ std::uint16_t SimEndpoint::AddressHandleOf(fabric::Peer peer) {
 
 // ---- Posting ----
 
-ErrorCode SimEndpoint::Address(fabric::Peer peer, efa::SendWork& work) const {
+DD_HOT ErrorCode SimEndpoint::Address(fabric::Peer peer, efa::SendWork& work) const {
   const VectorCore::Entry* entry = peers_->Find(peer);
   if (entry == nullptr) return ErrorCode::kUnknownPeer;
   work.address_handle = entry->handle;
@@ -145,7 +147,8 @@ ErrorCode SimEndpoint::FillSend(const fabric::SendRequest& request, efa::SendWor
   return ErrorCode::kOk;
 }
 
-ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request, efa::SendWork& work) const {
+DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
+                                        efa::SendWork& work) const {
   if (!remote_access_) return ErrorCode::kUnsupported;
   if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
   const LocalBuffer& source = request.source;
@@ -190,13 +193,15 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
   PostResult result;
   SendQueue& ring = queue_pair_->send;
-  efa::SendWork& work = work_;
   for (const Request& request : requests) {
+    efa::SendWork made;
+    efa::SendWork& work = std::is_same_v<Request, fabric::SendRequest> ? work_ : made;
     work.operation = efa::Operation::kSend;
     work.has_immediate = work.is_inline = false;
     result.error = fill(request, work);
     if (result.error == ErrorCode::kOk && (sends_.full() || send_producer_.full())) {
       result.error = ErrorCode::kAgain;
+      NoteAgain();
     }
     if (result.error != ErrorCode::kOk) break;
     if (send_producer_.room() == 0) RingSend();  // a batch is all that the device takes at once
@@ -208,6 +213,17 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
   if (send_producer_.unannounced() > 0) RingSend();
   domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
   return result;
+}
+
+void SimEndpoint::NoteAgain() {
+  constexpr std::uint64_t kPatience = 1000;
+  if (send_queue_->reads != reads_at_again_) {
+    reads_at_again_ = send_queue_->reads;
+    agains_ = 0;
+  }
+  if (++agains_ % kPatience != 0) return;
+  domain_->world.checks().AgainWithoutReading(domain_->nic.name(), queue_pair_->number, kPatience,
+                                              domain_->world.Elapsed());
 }
 
 void SimEndpoint::RingSend() {
@@ -262,42 +278,6 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
   if (receive_producer_.unannounced() > 0)
     domain_->nic.RingReceive(*queue_pair_, receive_producer_.Ring());
   return result;
-}
-
-// ---- Completions ----
-
-bool SimEndpoint::Translate(const void* cqe, unsigned phase, fabric::Completion& completion) {
-  efa::Completion entry;
-  if (efa::DecodeCompletion(cqe, efa::CqeSize::k32, phase, entry) != efa::Malformed::kNone) {
-    return false;
-  }
-  const bool received = entry.queue == efa::QueueType::kReceive;
-  const bool write = entry.operation == efa::Operation::kWrite;
-  const RequestSlots::Request* request = nullptr;
-  if (!entry.unsolicited) {
-    request = (received ? receives_ : sends_).Release(static_cast<std::uint16_t>(entry.request_id));
-    // A send entry is one slot, whoever wrote it.
-    if (!received) send_producer_.Complete();
-    if (received && request != nullptr) receive_producer_.Complete(request->descriptors);
-  }
-  const bool signalled = request != nullptr && request->context.has_value();
-  const bool ok = entry.status == efa::CompletionStatus::kOk;
-  if (!signalled && ok && !entry.unsolicited) return false;
-  completion = {};
-  if (signalled) completion.context = request->context;
-  // The entry alone does not tell a read from a send: neither rdma-core nor libfabric looks
-  // (efa_io_defs.h).
-  completion.kind = received    ? (write ? OperationKind::kRemoteWrite : OperationKind::kReceive)
-                    : signalled ? request->kind
-                    : write     ? OperationKind::kWrite
-                                : OperationKind::kSend;
-  completion.error = fabric::FromEfaStatus(static_cast<std::uint8_t>(entry.status));
-  completion.provider_error = static_cast<std::int32_t>(entry.status);
-  if (!received) return true;
-  if (entry.has_immediate) completion.immediate = entry.immediate;
-  completion.length_bytes = entry.length;
-  completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);
-  return true;
 }
 
 }  // namespace sim

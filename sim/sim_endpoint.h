@@ -48,12 +48,19 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   bool Translate(const void* cqe, unsigned phase, fabric::Completion& completion);
 
  private:
+  // The two kinds of entries, as Translate.
+  bool Sent(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
+  bool Received(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
+  static void SayWhy(fabric::efa_queue::CompletionStatus status, fabric::Completion& completion);
+
   // Posts each request as `fill(request, work)` describes it, ringing once, or as often as the
   // device wants.
   template <typename Request, typename Fill>
   fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
                               Fill fill);
   void RingSend();
+  // The send queue was full: tells the checks of a program that only retries.
+  void NoteAgain();
 
   // The destination; kOk or kUnknownPeer.
   fabric::ErrorCode Address(fabric::Peer peer, fabric::efa_queue::SendWork& work) const;
@@ -85,6 +92,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   const fabric::Address address_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors
+  std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
+  std::uint64_t reads_at_again_ = 0;
   RequestSlots sends_;
   RequestSlots receives_;
   fabric::efa_queue::SendWork work_;  // of the post under way: filling a used one is faster

@@ -25,15 +25,23 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
   if (entries.empty())
     return {};  // as on efa-direct, where a read of no entries does not even poll
+  ++core_->reads;
   World& world = core_->domain->world;
   if (world.live()) {
     world.Progress();
-  } else {
-    world.Charge(core_->domain->nic.profile().poll_cost);
+    return {core_->Take(entries)};
   }
-  fabric::ReadResult result;
-  while (result.count < entries.size() && core_->Next(entries[result.count])) ++result.count;
+  world.Charge(core_->domain->nic.profile().poll_cost);
+  const fabric::ReadResult result{core_->Take(entries)};
+  if (result.count > 0) LogRead(result.count);
   return result;
+}
+
+void SimCompletionQueue::LogRead(std::size_t count) {
+  core_->domain->world.Log({.kind = EventKind::kRead,
+                            .actor = core_->domain->nic.index(),
+                            .operation = core_->ring->number(),
+                            .bytes = count});
 }
 
 std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) {

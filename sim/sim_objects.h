@@ -52,6 +52,8 @@ class SimCompletionQueue final : public fabric::CompletionQueue {
   const std::shared_ptr<QueueCore>& core() const { return core_; }
 
  private:
+  void LogRead(std::size_t count);
+
   std::shared_ptr<QueueCore> core_;
   std::size_t depth_;
 };

@@ -48,6 +48,11 @@ class Wire {
     return IsAlive(to) && (blocked_.empty() || !IsBlocked(from, to));
   }
 
+  // Whether no security group blocks either direction between two NICs.
+  bool Connects(const Nic& one, const Nic& other) const {
+    return blocked_.empty() || (!IsBlocked(one, other) && !IsBlocked(other, one));
+  }
+
   // A security group that lets nothing pass from one NIC to the other, from now on.
   void Block(const Nic& from, const Nic& to);
   void Unblock(const Nic& from, const Nic& to);

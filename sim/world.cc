@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "coro/check.h"
 #include "sim/random.h"
 
@@ -21,7 +22,8 @@ Node& World::AddNode(std::string name, const Profile& profile) {
   for (std::size_t i = 0; i < profile.nics.size(); ++i) {
     const std::uint64_t identity = nodes_.size() << 16 | i;
     const auto index = static_cast<std::uint32_t>(nics_.size());
-    nics.push_back(std::make_unique<Nic>(*this, index, identity, profile));
+    nics.push_back(std::make_unique<Nic>(*this, absl::StrCat(name, "/", profile.nics[i].name),
+                                         index, identity, profile));
     nics_.push_back(nics.back().get());
     DD_CHECK(by_gid_.emplace(nics.back()->gid(), nics.back().get()).second,
              "two NICs drew one GID");
@@ -31,6 +33,7 @@ Node& World::AddNode(std::string name, const Profile& profile) {
 }
 
 void World::Block(Node& from, Node& to) {
+  NoteChange();
   for (std::size_t i = 0; i < from.nic_count(); ++i) {
     for (std::size_t j = 0; j < to.nic_count(); ++j) {
       wire_.Block(from.nic(i), to.nic(j));
@@ -41,6 +44,7 @@ void World::Block(Node& from, Node& to) {
 }
 
 void World::Unblock(Node& from, Node& to) {
+  NoteChange();
   for (std::size_t i = 0; i < from.nic_count(); ++i) {
     for (std::size_t j = 0; j < to.nic_count(); ++j) wire_.Unblock(from.nic(i), to.nic(j));
   }
@@ -59,15 +63,6 @@ bool World::WaitUntil(coro::Time deadline) {
   if (deadline == coro::kNever) return false;
   now_ = std::max(now_, deadline);
   return true;
-}
-
-void World::ServeBusy() {
-  // What they do may make others busy.
-  while (!busy_.empty()) {
-    Nic* nic = busy_.back();
-    busy_.pop_back();
-    nic->Progress();
-  }
 }
 
 void World::RunDueEvents() {
@@ -103,9 +98,7 @@ void World::Step() {
   const Event event = events_.Pop();
   now_ = std::max(now_, event.time);
   ++event_count_;
-  const auto time = static_cast<std::uint64_t>((event.time - start_).count());
-  digest_ = Combine(digest_ ^ time, std::uint64_t{event.actor->index()} << 32 ^ event.kind ^
-                                        event.b << 8 ^ event.a);
+  Log({.kind = event.kind, .actor = event.actor->index(), .packet = event.a, .operation = event.b});
   event.actor->OnEvent(event);
 }
 

@@ -19,13 +19,16 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "coro/clock.h"
 #include "coro/steady_clock.h"
 #include "coro/time.h"
+#include "sim/checks/checks.h"
 #include "sim/efa_address.h"
+#include "sim/event_log.h"
 #include "sim/event_queue.h"
 #include "sim/nic.h"
 #include "sim/node.h"
@@ -83,41 +86,58 @@ class World final : public coro::Clock {
   }
   // Live mode: every device does what it can do now. Called by polls.
   void Progress() {
-    if (!busy_.empty()) ServeBusy();
+    while (!busy_.empty()) {  // what one does may make others busy
+      Nic* nic = busy_.back();
+      busy_.pop_back();
+      nic->Progress();
+    }
     if (!events_.empty()) RunDueEvents();
   }
   // Live mode: this device has work. REQUIRES: it has not been added since it was served.
   void AddBusy(Nic& nic) { busy_.push_back(&nic); }
-  void Schedule(coro::Time time, Actor* actor, std::uint32_t kind, std::uint32_t a,
-                std::uint64_t b) {
+  void Schedule(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     events_.Push(time, actor, kind, a, b);
   }
+  // Who can reach whom may be another than before: an address handle, a queue pair, a machine, a
+  // block came or went. Never 0.
+  void NoteChange() { ++changes_; }
+  std::uint64_t changes() const { return changes_; }
   // Something happened that a program can see.
   void Wake() { woken_ = true; }
   // Wakes whoever waits for the world at `time`: for drivers with timers of their own.
-  void WakeAt(coro::Time time) { Schedule(time, &alarm_, 0, 0, 0); }
+  void WakeAt(coro::Time time) { Schedule(time, &alarm_, EventKind::kAlarm, 0, 0); }
   // Null when no machine has this GID.
   Nic* FindNic(const Gid& gid);
   Nic& nic(std::uint32_t index) { return *nics_[index]; }
   OperationTable& operations() { return operations_; }
+  Checks& checks() { return checks_; }
   Wire& wire() { return wire_; }
+
+  // The rules that the program broke, in the order of the first time. Valid until the next event.
+  std::span<const Finding> findings() const { return checks_.findings(); }
 
   // Events that have happened.
   std::uint64_t event_count() const { return event_count_; }
-  // A hash of all of them, in order, with their times: equal for equal runs.
-  std::uint64_t digest() const { return digest_; }
+  // Everything that happened; empty in live mode, where no run is like another.
+  EventLog& log() { return log_; }
+  const Digest& digest() const { return log_.digest(); }
+  // Enters into the log what came of an event, or what the program did.
+  void Log(LoggedEvent event) {
+    if (live_) return;
+    event.time = now_ - start_;
+    log_.Append(event);
+  }
 
  private:
   // Runs everything up to `time`, and sets the clock to it.
   void Advance(coro::Time time);
   void Step();
-  void ServeBusy();
   void RunDueEvents();
 
   class Alarm final : public Actor {
    public:
     explicit Alarm(World& world) : world_(world) {}
-    std::uint32_t index() const override { return UINT32_MAX; }
+    std::uint32_t index() const override { return kNoActor; }
     void OnEvent(const Event&) override { world_.Wake(); }
 
    private:
@@ -134,12 +154,14 @@ class World final : public coro::Clock {
   Alarm alarm_{*this};
   Wire wire_;
   OperationTable operations_;
+  Checks checks_;
+  std::uint64_t changes_ = 1;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Nic*> nics_;  // index = Nic::index()
   std::map<Gid, Nic*> by_gid_;
   std::vector<Nic*> busy_;  // live mode: devices with work to do
   std::uint64_t event_count_ = 0;
-  std::uint64_t digest_ = 0;
+  EventLog log_;
   bool woken_ = false;
 };
 

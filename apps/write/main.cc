@@ -148,7 +148,11 @@ int Simulate(Console& console, const BackendOptions& backend, const BackendChoic
   console.EndProgress();
   if (!run.ok()) return Fail(run.status());
   console.Say("simulated", absl::StrCat(FormatDuration(run->simulated), " of virtual time"));
-  return console.Report(run->transfer, scene);
+  const int exit_code = console.Report(run->transfer, scene);
+  for (const std::string& finding : run->findings) {
+    std::cerr << kUsage.name << ": check failed: " << finding << "\n";
+  }
+  return run->findings.empty() ? exit_code : kExitFailed;
 }
 
 int Serve(Console& console, coro::EventLoop& loop, const BackendChoice& choice, std::size_t nic,

@@ -45,6 +45,7 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   SimulatedRun run;
   ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client)));
   run.simulated = world.Elapsed();
+  for (const sim::Finding& finding : world.findings()) run.findings.push_back(sim::ToText(finding));
   return run;
 }
 

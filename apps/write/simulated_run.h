@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "apps/write/client.h"
@@ -29,7 +30,8 @@ struct SimulatedRunOptions {
 
 struct SimulatedRun {
   TransferReport transfer;
-  coro::Duration simulated{};  // virtual time of the whole run
+  coro::Duration simulated{};         // virtual time of the whole run
+  std::vector<std::string> findings;  // rules of RDMA that the program broke, a line each
 };
 
 // Runs one transfer. Errors: those of Client::Run; kAborted when the world got stuck.

@@ -32,9 +32,8 @@ Profile P5Profile() {
   profile.dma_gbps = 126;
   // Chosen, with issue_cost, for what `fi_rma_bw` measured on one NIC with a window of 64 writes
   // (libfabric-efa-demo data/fi_rma_bw.txt): 1.25 us a write up to 2 KiB, 94.75 Gbit/s at 768 KiB.
-  // The overhead of a packet leaves the 97.4 of 100 Gbit/s of src/7_queue.cpp.
   profile.one_way = DelayModel{.fixed = 10us, .jitter = 6us, .tail_one_in = 64, .tail = 60us};
-  profile.header_bytes = 245;
+  profile.header_bytes = 330;
   return profile;
 }
 

@@ -123,6 +123,19 @@ Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode)
       profile_(WithLimits(std::move(profile))),
       world_(seed, profile_, mode) {}
 
+Lab::~Lab() {
+  for (const sim::Finding& finding : world_.findings()) ADD_FAILURE() << sim::ToText(finding);
+}
+
+void Lab::ExpectFinding(sim::Check check, std::uint64_t times) {
+  const std::vector<sim::Finding> findings = world_.checks().TakeFindings();
+  for (const sim::Finding& finding : findings) {
+    EXPECT_EQ(finding.check, check) << sim::ToText(finding);
+    EXPECT_EQ(finding.times, times) << sim::ToText(finding);
+  }
+  EXPECT_EQ(findings.size(), 1u);
+}
+
 Side& Lab::Add(const std::string& name, const SideOptions& options, const sim::Profile* profile) {
   return Open(world_.AddNode(name, profile == nullptr ? profile_ : *profile), options);
 }

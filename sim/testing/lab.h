@@ -27,6 +27,7 @@
 #include "coro/time.h"
 #include "fabric/fabric.h"
 #include "gtest/gtest.h"
+#include "sim/checks/finding.h"
 #include "sim/profile.h"
 #include "sim/queue_access.h"
 #include "sim/sim_fabric.h"
@@ -139,6 +140,8 @@ class Lab {
 
   explicit Lab(std::uint64_t seed, sim::Profile profile = Small(),
                sim::TimeMode mode = sim::TimeMode::kVirtual);
+  // Fails the test when the program broke a rule that no ExpectFinding took.
+  ~Lab();
 
   sim::World& world() { return world_; }
 
@@ -167,6 +170,8 @@ class Lab {
   // The machine of `side` works: a write and a message from `from` arrive, and what they carry is
   // right. Uses the last 4 KiB of both memories.
   void ExpectWorks(Side& from, Side& side);
+  // The program broke this rule, at one place, so many times; it has broken no other one.
+  void ExpectFinding(sim::Check check, std::uint64_t times);
   // Nothing more is in the queues than was taken.
   void ExpectNoMore(coro::Duration watch = std::chrono::milliseconds(5));
 

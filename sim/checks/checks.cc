@@ -1,0 +1,60 @@
+#include "sim/checks/checks.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace sim {
+
+std::string_view Name(Check check) {
+  switch (check) {
+    case Check::kCompletionQueueCapacity:
+      return "completion-queue-capacity";
+    case Check::kAgainWithoutReading:
+      return "again-without-reading";
+  }
+  return "unknown";
+}
+
+std::string ToText(const Finding& finding) {
+  return absl::StrCat(std::string(Name(finding.check)), ": ", finding.where, ": ", finding.what,
+                      " (", finding.times, finding.times == 1 ? " time" : " times",
+                      ", first after ", finding.first.count(), " ns)");
+}
+
+Finding* Checks::Again(Check check, const std::string& where, std::uint32_t queue) {
+  const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& finding) {
+    return finding.check == check && finding.where == where && finding.queue == queue;
+  });
+  if (known == findings_.end()) return nullptr;
+  ++known->times;
+  return &*known;
+}
+
+void Checks::CompletionLost(const std::string& where, std::uint32_t queue, std::size_t depth,
+                            coro::Duration now) {
+  if (Again(Check::kCompletionQueueCapacity, where, queue) != nullptr) return;
+  findings_.push_back(
+      {.check = Check::kCompletionQueueCapacity,
+       .first = now,
+       .where = where,
+       .queue = queue,
+       .what = absl::StrCat("completion queue ", queue, " of ", depth,
+                            " entries was full, and what completed then is lost: open it for "
+                            "everything that may be in flight, or read it in time")});
+}
+
+void Checks::AgainWithoutReading(const std::string& where, std::uint32_t queue_pair,
+                                 std::uint64_t times, coro::Duration now) {
+  if (Again(Check::kAgainWithoutReading, where, queue_pair) != nullptr) return;
+  findings_.push_back(
+      {.check = Check::kAgainWithoutReading,
+       .first = now,
+       .where = where,
+       .queue = queue_pair,
+       .what = absl::StrCat("queue pair ", queue_pair, " was full ", times,
+                            " times in a row, and nobody read its completion queue: reading is "
+                            "what makes room")});
+}
+
+}  // namespace sim

@@ -1,0 +1,45 @@
+// What the simulator holds against the program: a rule that it broke, where, and how often.
+
+#ifndef SIM_CHECKS_FINDING_H_
+#define SIM_CHECKS_FINDING_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "coro/time.h"
+
+namespace sim {
+
+// A rule that no program may break on EFA, whatever it is good for.
+enum class Check : std::uint8_t {
+  // A completion queue has room for everything that may complete before the program reads it. The
+  // device protects no queue: what finds it full is lost, and the slot of its request with it
+  // (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
+  kCompletionQueueCapacity,
+  // A post that answered kAgain is tried again after its completion queue was read: only reading
+  // frees the slots of a send queue (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c and issue 8825:
+  // a program that only retries waits for ever).
+  kAgainWithoutReading,
+};
+
+// As reports and scripts name it: "completion-queue-capacity".
+std::string_view Name(Check check);
+
+// One broken rule at one place. The same again counts.
+struct Finding {
+  Check check = Check::kCompletionQueueCapacity;
+  coro::Duration first{};   // since the world began
+  std::string where;        // "server/rdmap79s0"
+  std::uint32_t queue = 0;  // number of the completion queue or queue pair that the check is about
+  std::string what;         // the rest of the sentence, for a person
+  std::uint64_t times = 1;
+};
+
+// "completion-queue-capacity: server/rdmap79s0: completion queue 3 of 16 entries was full (12
+// times, first after 1200000 ns)". One line.
+std::string ToText(const Finding& finding);
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_FINDING_H_

@@ -1,0 +1,106 @@
+// From an entry that the device wrote to what a program reads: finds the endpoint and the request,
+// frees what they held, and fills in a completion. One file, so that it is one loop.
+
+#include <memory>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/error.h"
+#include "sim/driver_core.h"
+#include "sim/sim_endpoint.h"
+
+namespace sim {
+
+namespace efa = fabric::efa_queue;
+
+using fabric::OperationKind;
+
+// ---- One entry ----
+
+void SimEndpoint::SayWhy(efa::CompletionStatus status, fabric::Completion& completion) {
+  completion.error = fabric::FromEfaStatus(static_cast<std::uint8_t>(status));
+  completion.provider_error = static_cast<std::int32_t>(status);
+}
+
+DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& completion) {
+  const RequestSlots::Request* request =
+      sends_.Release(static_cast<std::uint16_t>(entry.request_id));
+  send_producer_.Complete();  // an entry is one slot, whoever wrote it
+  const bool signalled = request != nullptr && request->signalled;
+  const bool ok = entry.status == efa::CompletionStatus::kOk;
+  if (ok && !signalled) return false;
+  std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
+  if (signalled) completion.context = request->context;
+  // The entry alone does not tell a read from a send: neither rdma-core nor libfabric looks
+  // (efa_io_defs.h).
+  completion.kind = signalled                                   ? request->kind
+                    : entry.operation == efa::Operation::kWrite ? OperationKind::kWrite
+                                                                : OperationKind::kSend;
+  if (!ok) SayWhy(entry.status, completion);
+  return true;
+}
+
+DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completion& completion) {
+  const RequestSlots::Request* request = nullptr;
+  if (!entry.unsolicited) {
+    request = receives_.Release(static_cast<std::uint16_t>(entry.request_id));
+    if (request != nullptr) receive_producer_.Complete(request->descriptors);
+  }
+  const bool signalled = request != nullptr && request->signalled;
+  const bool ok = entry.status == efa::CompletionStatus::kOk;
+  if (ok && !signalled && !entry.unsolicited) return false;
+  std::construct_at(&completion);
+  if (signalled) completion.context = request->context;
+  completion.kind = entry.operation == efa::Operation::kWrite ? OperationKind::kRemoteWrite
+                                                              : OperationKind::kReceive;
+  if (entry.has_immediate) completion.immediate = entry.immediate;
+  completion.length_bytes = entry.length;
+  completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);
+  if (!ok) SayWhy(entry.status, completion);
+  return true;
+}
+
+DD_HOT bool SimEndpoint::Translate(const void* cqe, unsigned phase,
+                                   fabric::Completion& completion) {
+  efa::Completion entry;
+  if (efa::DecodeCompletion(cqe, efa::CqeSize::k32, phase, entry) != efa::Malformed::kNone) {
+    return false;
+  }
+  return entry.queue == efa::QueueType::kReceive ? Received(entry, completion)
+                                                 : Sent(entry, completion);
+}
+
+// ---- A queue ----
+
+std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
+  fabric::Completion* next = completions.data();
+  fabric::Completion* const end = next + completions.size();
+  for (; !kept.empty() && next != end; ++next) {
+    *next = kept.front().completion;
+    kept.pop_front();
+  }
+  CompletionRing& entries = *ring;
+  while (next != end) {
+    const void* entry = entries.Peek();
+    if (entry == nullptr) break;
+    const std::uint16_t queue_pair = fabric::efa_queue::QueuePairOf(entry);
+    SimEndpoint* endpoint = queue_pair < endpoints.size() ? endpoints[queue_pair] : nullptr;
+    if (endpoint != nullptr && endpoint->Translate(entry, entries.phase(), *next)) ++next;
+    entries.Pop();
+  }
+  return static_cast<std::size_t>(next - completions.data());
+}
+
+void QueueCore::Forget(std::uint16_t queue_pair) {
+  endpoints[queue_pair] = nullptr;
+  std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
+  while (const void* entry = ring->Peek()) {
+    const std::uint16_t owner = fabric::efa_queue::QueuePairOf(entry);
+    SimEndpoint* endpoint = owner < endpoints.size() ? endpoints[owner] : nullptr;
+    fabric::Completion completion;
+    if (endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion))
+      kept.push_back({owner, completion});
+    ring->Pop();
+  }
+}
+
+}  // namespace sim
