@@ -10,6 +10,7 @@
 
 #include <cstdint>
 
+#include "coro/keyed_random.h"
 #include "coro/time.h"
 
 namespace sim {
@@ -25,23 +26,9 @@ enum class Subsystem : std::uint32_t {
   kPlacement = 6,    // the order in which the bytes of a packet reach memory
 };
 
-// Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of
-// SplitMix64, Steele, Lea, Flood 2014).
-constexpr std::uint64_t Mix(std::uint64_t x) {
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-  return x ^ (x >> 31);
-}
-
-// Combines a key and one more word.
-constexpr std::uint64_t Combine(std::uint64_t key, std::uint64_t word) {
-  return Mix(key + 0x9e3779b97f4a7c15ull + Mix(word + 0x9e3779b97f4a7c15ull));
-}
-
-// A value from [0, bound). REQUIRES: bound > 0. The bias is below bound / 2^64.
-constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
-  return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * bound) >> 64);
-}
+using coro::Below;
+using coro::Combine;
+using coro::Mix;
 
 // A source of independent words. A value: copies continue independently from the same point.
 class RandomStream {
