@@ -1,0 +1,186 @@
+#include "fabric/faults/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+
+namespace fabric::faults {
+namespace {
+
+absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
+
+// What a rule draws for: part of the key, never renumbered.
+enum Purpose : std::uint64_t { kSchedule = 1, kFault = 2 };
+
+// A key of the run and of the rule's name (FNV-1a, then mixed).
+std::uint64_t KeyOf(std::uint64_t seed, const std::string& name) {
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  for (const char letter : name) {
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3ull;
+  }
+  return coro::Combine(coro::Mix(seed), hash);
+}
+
+std::uint64_t Word(std::uint64_t key, Purpose purpose, std::uint64_t number) {
+  return coro::Combine(coro::Combine(key, purpose), number);
+}
+
+template <typename T, typename Value>
+bool Holds(const std::vector<T>& list, const Value& value) {
+  return std::find(list.begin(), list.end(), value) != list.end();
+}
+
+// An empty list matches everything; a value that is not known matches nothing else.
+template <typename T>
+bool Matches(const std::vector<T>& list, const std::optional<T>& value) {
+  return list.empty() || (value.has_value() && Holds(list, *value));
+}
+
+bool MatchesFilters(const Selector& when, const EventView& view) {
+  if (when.window.has_value() && (view.time < when.window->from || view.time >= when.window->to)) {
+    return false;
+  }
+  if (when.direction != Direction::kAny && when.direction != view.direction) return false;
+  if (when.size.has_value() && (!view.size_bytes.has_value() || *view.size_bytes < when.size->min ||
+                                *view.size_bytes > when.size->max)) {
+    return false;
+  }
+  if (when.immediate.has_value() &&
+      (!view.immediate.has_value() ||
+       (*view.immediate & when.immediate->mask) != when.immediate->value)) {
+    return false;
+  }
+  return Matches(when.peers, view.peer) && Matches(when.queues, view.queue) &&
+         Matches(when.keys, view.key) && (when.nics.empty() || Holds(when.nics, view.nic));
+}
+
+// "rule 1 (storm), again_then_accepted, fired 0 times of 12 eligible events, expected at least 1"
+std::string Complaint(std::size_t index, const RuleReport& rule) {
+  std::string text = RuleLabel(index, rule.name);
+  absl::StrAppend(&text, ", ", View(Describe(rule.fault).name),
+                  rule.fired == 0 ? ", never fired: 0" : absl::StrCat(", fired ", rule.fired),
+                  " of ", rule.eligible, " eligible events, expected ");
+  if (rule.expected.max.has_value()) {
+    absl::StrAppend(&text, rule.expected.min, " to ", *rule.expected.max);
+  } else {
+    absl::StrAppend(&text, "at least ", rule.expected.min);
+  }
+  if (rule.shadowed > 0) {
+    absl::StrAppend(&text, " (on ", rule.shadowed, " more a rule before it acted)");
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<FaultEngine>> FaultEngine::Create(FaultPlan plan, std::uint64_t seed,
+                                                                 const Appliers& appliers) {
+  RETURN_IF_ERROR(Validate(plan));
+  for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+    const FaultInfo& info = Describe(plan.rules[i].fault);
+    const auto bit = static_cast<std::size_t>(info.fault);
+    if (appliers.device[bit] || appliers.decorator[bit]) continue;
+    return absl::UnimplementedError(
+        absl::StrCat(RuleLabel(i, plan.rules[i].name), ": ", View(info.name), " is applied ",
+                     info.decorator ? "by a layer" : "inside the simulated NIC",
+                     ", which this run does not have"));
+  }
+  return std::shared_ptr<FaultEngine>(new FaultEngine(std::move(plan), seed, appliers));
+}
+
+FaultEngine::FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& appliers)
+    : plan_(std::move(plan)) {
+  for (const FaultRule& rule : plan_.rules) {
+    const FaultInfo& info = Describe(rule.fault);
+    const bool device = appliers.device[static_cast<std::size_t>(rule.fault)];
+    const Layer layer = device ? Layer::kDevice : Layer::kDecorator;
+    OperationSet operations = rule.when.operations;
+    if (operations.empty()) operations = info.operations;
+    // What does not happen to operations happens whatever they are.
+    if (operations.empty()) operations = OperationSet::All();
+    const auto at = static_cast<std::size_t>(info.point);
+    listening_[static_cast<std::size_t>(layer)][at].Add(operations);
+    at_[static_cast<std::size_t>(layer)][at].push_back(rules_.size());
+    rules_.push_back({&rule, layer, operations, KeyOf(seed, rule.name), {}});
+  }
+}
+
+bool FaultEngine::Matches(const ArmedRule& armed, const EventView& view) {
+  if (view.operation.has_value() && !armed.operations.Has(*view.operation)) return false;
+  if (armed.rule->fault == Fault::kUnsignalledError && view.signalled) return false;
+  return MatchesFilters(armed.rule->when, view);
+}
+
+Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {
+  if (!Concerns(layer, point)) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Firing acting;
+  if (healed_) return acting;
+  for (const std::size_t index :
+       at_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)]) {
+    ArmedRule& armed = rules_[index];
+    if (!Matches(armed, view)) continue;
+    const std::uint64_t number = armed.schedule.eligible() + 1;
+    if (!armed.schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number))) continue;
+    if (acting) {
+      armed.schedule.Yield();
+    } else {
+      acting = {armed.rule, Word(armed.key, kFault, number)};
+    }
+  }
+  return acting;
+}
+
+Firing FaultEngine::Foresee(Layer layer, Point point, const EventView& view) const {
+  if (!Concerns(layer, point)) return {};
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (healed_) return {};
+  for (const std::size_t index :
+       at_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)]) {
+    const ArmedRule& armed = rules_[index];
+    if (!Matches(armed, view)) continue;
+    RuleSchedule schedule = armed.schedule;
+    const std::uint64_t number = schedule.eligible() + 1;
+    if (schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number))) {
+      return {armed.rule, Word(armed.key, kFault, number)};
+    }
+  }
+  return {};
+}
+
+void FaultEngine::Heal() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  healed_ = true;
+}
+
+std::vector<RuleReport> FaultEngine::Report() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<RuleReport> reports;
+  for (const ArmedRule& armed : rules_) {
+    reports.push_back({.name = armed.rule->name,
+                       .fault = armed.rule->fault,
+                       .layer = armed.layer,
+                       .eligible = armed.schedule.eligible(),
+                       .fired = armed.schedule.fired(),
+                       .shadowed = armed.schedule.shadowed(),
+                       .expected = armed.rule->expect_fired});
+  }
+  return reports;
+}
+
+absl::Status FaultEngine::Verify() const {
+  std::string complaints;
+  const std::vector<RuleReport> reports = Report();
+  for (std::size_t i = 0; i < reports.size(); ++i) {
+    const RuleReport& rule = reports[i];
+    const bool too_often = rule.expected.max.has_value() && rule.fired > *rule.expected.max;
+    if (rule.fired >= rule.expected.min && !too_often) continue;
+    absl::StrAppend(&complaints, complaints.empty() ? "" : "; ", Complaint(i, rule));
+  }
+  if (complaints.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(complaints);
+}
+
+}  // namespace fabric::faults

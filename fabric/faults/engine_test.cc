@@ -1,0 +1,432 @@
+// Which events a rule fires on, what it draws, and what it counts.
+
+#include "fabric/faults/engine.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::faults {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+constexpr Layer kLayer = Layer::kDecorator;
+
+std::shared_ptr<FaultEngine> Make(std::vector<FaultRule> rules, std::uint64_t seed = 1) {
+  return FaultEngine::Create({.mode = Legality::kIllegal, .rules = std::move(rules)}, seed,
+                             {.decorator = FaultsOf(kLayer)})
+      .value();
+}
+
+FaultRule WriteRule(std::string name = "") {
+  FaultRule rule = FaultRule::Of(Fault::kSendQueueFull, std::move(name));
+  rule.when.operations = {OperationKind::kWrite};
+  return rule;
+}
+
+EventView Write() {
+  EventView view;
+  view.nic = "nic0";
+  view.queue = 2;
+  view.peer = 3;
+  view.operation = OperationKind::kWrite;
+  view.key = 77;
+  view.size_bytes = 4096;
+  view.immediate = 0x123;
+  return view;
+}
+
+// The numbers, from 1, of those of `events` posts that some rule fires on.
+std::vector<int> Fires(FaultEngine& engine, int events, const EventView& view = Write()) {
+  std::vector<int> fired;
+  for (int i = 1; i <= events; ++i) {
+    if (engine.Decide(kLayer, Point::kPost, view)) fired.push_back(i);
+  }
+  return fired;
+}
+
+std::vector<int> FiresOf(const FaultRule& rule, int events) { return Fires(*Make({rule}), events); }
+
+// ---- Schedules ----
+
+TEST(ScheduleTest, WithoutOneEveryEligibleEventFires) {
+  EXPECT_THAT(FiresOf(WriteRule(), 3), ElementsAre(1, 2, 3));
+}
+
+TEST(ScheduleTest, Nth) {
+  FaultRule rule = WriteRule();
+  rule.when.nth = 3;
+  EXPECT_THAT(FiresOf(rule, 10), ElementsAre(3));
+}
+
+TEST(ScheduleTest, SkipAndEvery) {
+  FaultRule rule = WriteRule();
+  rule.when.skip = 4;
+  EXPECT_THAT(FiresOf(rule, 6), ElementsAre(5, 6));
+  rule.when.every = 3;
+  EXPECT_THAT(FiresOf(rule, 14), ElementsAre(7, 10, 13));
+}
+
+TEST(ScheduleTest, MaxIsWhereItEnds) {
+  FaultRule rule = WriteRule();
+  rule.when.max = 2;
+  EXPECT_THAT(FiresOf(rule, 10), ElementsAre(1, 2));
+}
+
+TEST(ScheduleTest, BurstsHaveALengthAndAGap) {
+  FaultRule rule = WriteRule();
+  rule.when.burst = Burst{.length = 3, .gap = 2};
+  EXPECT_THAT(FiresOf(rule, 12), ElementsAre(1, 2, 3, 6, 7, 8, 11, 12));
+  rule.when.nth = 5;
+  EXPECT_THAT(FiresOf(rule, 20), ElementsAre(5, 6, 7));
+}
+
+TEST(ScheduleTest, BurstEndsAtMax) {
+  FaultRule rule = WriteRule();
+  rule.when.burst = Burst{.length = 5};
+  rule.when.max = 7;
+  EXPECT_THAT(FiresOf(rule, 20), ElementsAre(1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST(ScheduleTest, StickyGoesOnForEver) {
+  FaultRule rule = WriteRule();
+  rule.when.nth = 4;
+  rule.when.sticky = true;
+  EXPECT_THAT(FiresOf(rule, 7), ElementsAre(4, 5, 6, 7));
+}
+
+TEST(ScheduleTest, ProbabilityIsOne) {
+  FaultRule rule = WriteRule();
+  rule.when.probability = 1.0;
+  EXPECT_THAT(FiresOf(rule, 1000), SizeIs(1000));
+}
+
+TEST(ScheduleTest, ProbabilityIsAbout) {
+  FaultRule rule = WriteRule();
+  rule.when.probability = 0.25;
+  // Seven standard deviations either way.
+  EXPECT_NEAR(static_cast<double>(FiresOf(rule, 10000).size()), 2500, 300);
+  rule.when.every = 10;  // of each tenth, a quarter
+  const std::vector<int> fired = FiresOf(rule, 10000);
+  EXPECT_NEAR(static_cast<double>(fired.size()), 250, 96);
+  for (const int event : fired) EXPECT_EQ(event % 10, 0);
+}
+
+// These must never change: recorded seeds would mean other runs.
+TEST(ScheduleTest, KnownDraws) {
+  FaultRule rule = WriteRule("known");
+  rule.when.probability = 0.2;
+  EXPECT_THAT(FiresOf(rule, 30), ElementsAre(5, 6, 7, 13, 16, 20, 21, 22, 24));
+}
+
+// ---- Filters ----
+
+struct FilterCase {
+  const char* name;
+  std::function<void(Selector&)> matching;
+  std::function<void(Selector&)> other;
+};
+
+class FilterTest : public ::testing::TestWithParam<FilterCase> {
+ protected:
+  static bool Fires(const std::function<void(Selector&)>& filter, const EventView& view) {
+    FaultRule rule = FaultRule::Of(Fault::kSendQueueFull);
+    filter(rule.when);
+    const auto engine = Make({rule});
+    const bool fires = static_cast<bool>(engine->Decide(kLayer, Point::kPost, view));
+    EXPECT_EQ(engine->Report()[0].eligible, fires ? 1u : 0u);
+    return fires;
+  }
+};
+
+TEST_P(FilterTest, MatchesWhatItSays) {
+  EventView view = Write();
+  view.time = 5ms;
+  EXPECT_TRUE(Fires(GetParam().matching, view));
+  EXPECT_FALSE(Fires(GetParam().other, view));
+}
+
+// What is not known matches no filter that asks for it.
+TEST_P(FilterTest, UnknownMatchesNothing) {
+  EventView unknown;
+  unknown.operation = OperationKind::kWrite;
+  const std::string name = GetParam().name;
+  if (name == "Window" || name == "Operation" || name == "Direction") return;  // always known
+  EXPECT_FALSE(Fires(GetParam().matching, unknown));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    All, FilterTest,
+    ::testing::Values(
+        FilterCase{"Window",
+                   [](Selector& s) {
+                     s.window = Window{4ms, 6ms};
+                   },
+                   [](Selector& s) {
+                     s.window = Window{5ms + 1ns, 6ms};
+                   }},
+        FilterCase{"WindowEnd",
+                   [](Selector& s) {
+                     s.window = Window{5ms, 5ms + 1ns};
+                   },
+                   [](Selector& s) {
+                     s.window = Window{0ms, 5ms};
+                   }},
+        FilterCase{"Peer",
+                   [](Selector& s) {
+                     s.peers = {1, 3};
+                   },
+                   [](Selector& s) {
+                     s.peers = {1, 2};
+                   }},
+        FilterCase{"Nic", [](Selector& s) { s.nics = {"nic0"}; },
+                   [](Selector& s) { s.nics = {"nic1"}; }},
+        FilterCase{"Queue", [](Selector& s) { s.queues = {2}; },
+                   [](Selector& s) { s.queues = {0}; }},
+        FilterCase{"Key", [](Selector& s) { s.keys = {77}; }, [](Selector& s) { s.keys = {7}; }},
+        FilterCase{"Operation",
+                   [](Selector& s) {
+                     s.operations = {OperationKind::kWrite, OperationKind::kRead};
+                   },
+                   [](Selector& s) { s.operations = {OperationKind::kSend}; }},
+        FilterCase{"Size",
+                   [](Selector& s) {
+                     s.size = SizeRange{4096, 4096};
+                   },
+                   [](Selector& s) {
+                     s.size = SizeRange{4097, 9000};
+                   }},
+        FilterCase{"SizeEnd",
+                   [](Selector& s) {
+                     s.size = SizeRange{0, 4096};
+                   },
+                   [](Selector& s) {
+                     s.size = SizeRange{0, 4095};
+                   }},
+        FilterCase{"Immediate",
+                   [](Selector& s) {
+                     s.immediate = ImmediateMatch{0xff0, 0x120};
+                   },
+                   [](Selector& s) {
+                     s.immediate = ImmediateMatch{0xff0, 0x130};
+                   }},
+        FilterCase{"Direction", [](Selector& s) { s.direction = Direction::kInitiator; },
+                   [](Selector& s) { s.direction = Direction::kTarget; }},
+        FilterCase{"AllTogether",
+                   [](Selector& s) {
+                     s.peers = {3};
+                     s.keys = {77};
+                     s.size = SizeRange{1, 5000};
+                   },
+                   [](Selector& s) {
+                     s.peers = {3};
+                     s.keys = {77};
+                     s.size = SizeRange{1, 5};
+                   }}),
+    [](const auto& row) { return std::string(row.param.name); });
+
+// A window's events are counted from 1, as every filter's.
+TEST(FilterAndScheduleTest, OnlyEligibleEventsAreCounted) {
+  FaultRule rule = FaultRule::Of(Fault::kSendQueueFull);
+  rule.when.peers = {1};
+  rule.when.nth = 2;
+  const auto engine = Make({rule});
+  std::vector<int> fired;
+  for (int i = 0; i < 12; ++i) {
+    EventView view = Write();
+    view.peer = static_cast<std::uint32_t>(i % 3);
+    if (engine->Decide(kLayer, Point::kPost, view)) fired.push_back(i);
+  }
+  EXPECT_THAT(fired, ElementsAre(4));
+  EXPECT_EQ(engine->Report()[0].eligible, 4u);
+}
+
+TEST(FilterAndScheduleTest, UnsignalledErrorAsksForNoContext) {
+  const auto engine = Make({FaultRule::Of(Fault::kUnsignalledError)});
+  EventView view = Write();
+  EXPECT_FALSE(engine->Decide(kLayer, Point::kOutcome, view));
+  view.signalled = false;
+  EXPECT_TRUE(engine->Decide(kLayer, Point::kOutcome, view));
+}
+
+// ---- Independence ----
+
+std::vector<int> FiresAmong(std::vector<FaultRule> rules, const std::string& name,
+                            std::uint64_t seed = 1) {
+  const auto engine = Make(std::move(rules), seed);
+  std::vector<int> fired;
+  for (int i = 1; i <= 200; ++i) {
+    const Firing firing = engine->Decide(kLayer, Point::kPost, Write());
+    if (firing && firing.rule->name == name) fired.push_back(i);
+  }
+  return fired;
+}
+
+TEST(IndependenceTest, OtherRulesChangeNothing) {
+  FaultRule rule = WriteRule("mine");
+  rule.when.probability = 0.1;
+  FaultRule never = WriteRule("never");
+  never.when.probability = 0.5;
+  never.when.peers = {99};
+  FaultRule elsewhere = FaultRule::Of(Fault::kRemoteAbort);
+  elsewhere.when.probability = 0.5;
+  const std::vector<int> alone = FiresAmong({rule}, "mine");
+  EXPECT_THAT(alone, Not(IsEmpty()));
+  EXPECT_EQ(FiresAmong({rule, never}, "mine"), alone);
+  EXPECT_EQ(FiresAmong({never, elsewhere, rule}, "mine"), alone);
+  FaultRule often = WriteRule("often");
+  often.when.probability = 0.5;
+  EXPECT_EQ(FiresAmong({rule, often}, "mine"), alone);  // it comes first
+}
+
+TEST(IndependenceTest, SeedAndNameAreTheKey) {
+  FaultRule rule = WriteRule("mine");
+  rule.when.probability = 0.1;
+  FaultRule renamed = rule;
+  renamed.name = "yours";
+  EXPECT_EQ(FiresAmong({rule}, "mine", 7), FiresAmong({rule}, "mine", 7));
+  EXPECT_NE(FiresAmong({rule}, "mine", 7), FiresAmong({rule}, "mine", 8));
+  EXPECT_NE(FiresAmong({rule}, "mine"), FiresAmong({renamed}, "yours"));
+}
+
+TEST(IndependenceTest, ForeseeingIsNoEvent) {
+  FaultRule rule = WriteRule("mine");
+  rule.when.probability = 0.3;
+  const auto engine = Make({rule}), other = Make({rule});
+  for (int i = 0; i < 100; ++i) {
+    const bool foreseen = static_cast<bool>(engine->Foresee(kLayer, Point::kPost, Write()));
+    EXPECT_EQ(foreseen, static_cast<bool>(engine->Foresee(kLayer, Point::kPost, Write())));
+    const Firing firing = engine->Decide(kLayer, Point::kPost, Write());
+    EXPECT_EQ(foreseen, static_cast<bool>(firing));
+    EXPECT_EQ(firing.word, other->Decide(kLayer, Point::kPost, Write()).word);
+  }
+}
+
+TEST(IndependenceTest, JitterIsWithinItsBounds) {
+  FaultRule rule = FaultRule::Of(Fault::kDelayedCompletion);
+  rule.parameters.delay = 10us;
+  rule.parameters.jitter = 5us;
+  const auto engine = Make({rule});
+  coro::Duration least = 1h, most{};
+  for (int i = 0; i < 1000; ++i) {
+    const coro::Duration delay = engine->Decide(kLayer, Point::kTiming, Write()).Delay();
+    least = std::min(least, delay);
+    most = std::max(most, delay);
+  }
+  EXPECT_GE(least, 10us);
+  EXPECT_LE(most, 15us);
+  EXPECT_GT(most - least, 4us);
+}
+
+// ---- Accounting ----
+
+TEST(VerifyTest, RuleThatNeverFiredIsAnErrorWithItsCounts) {
+  FaultRule rule = WriteRule("storm");
+  rule.when.nth = 50;
+  const auto engine = Make({rule});
+  Fires(*engine, 12);
+  EXPECT_THAT(engine->Verify(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "rule 1 (storm), send_queue_full, never fired: 0 of 12 eligible events, "
+                       "expected at least 1"));
+}
+
+TEST(VerifyTest, ExpectationsAreHeldTo) {
+  FaultRule rule = WriteRule("storm");
+  rule.expect_fired = {.min = 2, .max = 4};
+  const auto engine = Make({rule});
+  Fires(*engine, 1);
+  EXPECT_THAT(engine->Verify(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       HasSubstr("fired 1 of 1 eligible events, expected 2 to 4")));
+  Fires(*engine, 3);
+  EXPECT_THAT(engine->Verify(), IsOk());
+  Fires(*engine, 1);
+  EXPECT_THAT(engine->Verify(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("fired 5 of 5")));
+}
+
+TEST(VerifyTest, ZeroExpectedIsNoError) {
+  FaultRule rule = WriteRule();
+  rule.expect_fired = {.min = 0};
+  EXPECT_THAT(Make({rule})->Verify(), IsOk());
+}
+
+TEST(VerifyTest, RuleInAnothersShadowSaysSo) {
+  const auto engine = Make({WriteRule("first"), WriteRule("second")});
+  EXPECT_EQ(engine->Decide(kLayer, Point::kPost, Write()).rule->name, "first");
+  EXPECT_EQ(engine->Report()[1].eligible, 1u);
+  EXPECT_EQ(engine->Report()[1].shadowed, 1u);
+  EXPECT_THAT(
+      engine->Verify(),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               HasSubstr("rule 2 (second), send_queue_full, never fired: 0 of 1 eligible "
+                         "events, expected at least 1 (on 1 more a rule before it acted)")));
+}
+
+TEST(VerifyTest, HealedPlanFiresNoMore) {
+  const auto engine = Make({WriteRule()});
+  EXPECT_THAT(Fires(*engine, 2), SizeIs(2));
+  engine->Heal();
+  EXPECT_THAT(Fires(*engine, 2), IsEmpty());
+  EXPECT_EQ(engine->Report()[0].eligible, 2u);
+  EXPECT_THAT(engine->Verify(), IsOk());
+}
+
+// ---- Layers ----
+
+TEST(LayerTest, RuleThatNobodyAppliesIsRefused) {
+  FaultPlan plan;
+  plan.rules = {FaultRule::Of(Fault::kPacketLoss, "lossy")};
+  EXPECT_THAT(FaultEngine::Create(plan, 1, {.decorator = FaultsOf(Layer::kDecorator)}).status(),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       "rule 1 (lossy): packet_loss is applied inside the simulated NIC, which "
+                       "this run does not have"));
+}
+
+TEST(LayerTest, DeviceIsPreferred) {
+  const auto engine =
+      FaultEngine::Create(
+          {.mode = Legality::kAdversarial, .rules = {WriteRule()}}, 1,
+          {.device = FaultsOf(Layer::kDevice), .decorator = FaultsOf(Layer::kDecorator)})
+          .value();
+  EXPECT_FALSE(engine->Concerns(Layer::kDecorator, Point::kPost));
+  EXPECT_FALSE(engine->Decide(Layer::kDecorator, Point::kPost, Write()));
+  EXPECT_TRUE(engine->Decide(Layer::kDevice, Point::kPost, Write()));
+}
+
+TEST(LayerTest, WhatNoRuleConcernsNeedsNoQuestion) {
+  const auto engine = Make({WriteRule()});
+  EXPECT_TRUE(engine->Concerns(kLayer, Point::kPost, OperationKind::kWrite));
+  EXPECT_FALSE(engine->Concerns(kLayer, Point::kPost, OperationKind::kRead));
+  EXPECT_FALSE(engine->Concerns(kLayer, Point::kOutcome));
+}
+
+TEST(LayerTest, InvalidPlanIsRefused) {
+  FaultRule rule = WriteRule();
+  rule.when.every = 0;
+  EXPECT_THAT(FaultEngine::Create({.mode = Legality::kAdversarial, .rules = {rule}}, 1,
+                                  {.decorator = FaultsOf(kLayer)})
+                  .status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("when.every is 0")));
+}
+
+}  // namespace
+}  // namespace fabric::faults

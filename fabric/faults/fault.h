@@ -1,0 +1,158 @@
+// The catalogue of faults: everything that EFA, its driver or its network does to a program and a
+// laptop never does. docs/faults.md shows it to people; a test keeps the two equal.
+
+#ifndef FABRIC_FAULTS_FAULT_H_
+#define FABRIC_FAULTS_FAULT_H_
+
+#include <array>
+#include <bitset>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+#include "fabric/faults/event.h"
+#include "fabric/faults/parameters.h"
+
+namespace fabric::faults {
+
+// Append only: plans, and recordings of runs, name them.
+enum class Fault : std::uint8_t {
+  // P: post-time.
+  kSendQueueFull,
+  kReceiveQueueFull,
+  kAgainUntilPolled,
+  kAgainThenAccepted,
+  kPostRefused,
+  kPartialBatch,
+  kSendQueueDepth,
+  kReceiveQueueDepth,
+  kInjectLimit,
+  kOpenDomainFails,
+  kOpenAddressVectorFails,
+  kOpenCompletionQueueFails,
+  kOpenEndpointFails,
+  kOpenCounterFails,
+  kRegisterMemoryFails,
+  // C: completion status. The first 16 are the device's own, in the order of their numbers.
+  kFlushed,
+  kQueuePairInternal,
+  kUnsupportedOperation,
+  kInvalidAddressHandle,
+  kLocalKey,
+  kLocalLength,
+  kRemoteAddress,
+  kRemoteAbort,
+  kBadDestination,
+  kReceiverNotReady,
+  kRemoteLength,
+  kBadResponse,
+  kUnresponsive,
+  kUnknownPeer,
+  kUnreachable,
+  kFeatureMismatch,
+  kPeerAborted,
+  kUnsignalledError,
+  kRemoteWriteError,
+  kLostCompletion,
+  // D: placement and ordering.
+  kReorderedOperations,
+  kReorderedSegments,
+  kDuplicatePlacement,
+  kTornPlacement,
+  kLateSourceRead,
+  kMixedRead,
+  kStragglerWrite,
+  kLateDeviceVisibility,
+  kCorruptPlacement,
+  kLostPlacement,
+  // Q: completion queue.
+  kShortRead,
+  kEmptyRead,
+  kDelayedCompletion,
+  kHeldCompletion,
+  kSpuriousWake,
+  kCompletionQueueDepth,
+  kQueueOverrun,
+  kImmediateFlood,
+  // L: peer, link, control plane.
+  kSlowPeer,
+  kDroppedPeer,
+  kInsertPeerFails,
+  kLateIntroduction,
+  kLinkBlocked,
+  kLinkFlap,
+  kPacketLoss,
+  kSlowLink,
+  kNicDies,
+  kNicResets,
+  kNodePauses,
+  kRegionCloses,
+};
+inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRegionCloses) + 1;
+
+// Which faults somebody applies. Index = the enum's number.
+using FaultSet = std::bitset<kFaultCount>;
+
+// How far a fault is from what the hardware does. A plan's mode is the farthest that it may go.
+enum class Legality : std::uint8_t {
+  kStrict,       // what EFA does, on the operations that the catalogue names
+  kAdversarial,  // what the contract allows, though EFA does it rarely, or in other states only
+  kIllegal,      // what no correct fabric does: to see whether a check notices
+};
+std::string_view Name(Legality legality);  // strict, adversarial, illegal
+
+// Who can apply a fault.
+enum class Layer : std::uint8_t {
+  kDevice,     // the simulated NIC, from within
+  kDecorator,  // FaultyFabric, above any fabric
+};
+inline constexpr std::size_t kLayerCount = 2;
+
+struct ParameterDefault {
+  Parameter parameter;
+  std::int64_t value;
+};
+
+// One row of the catalogue.
+struct FaultInfo {
+  static constexpr std::size_t kMostParameters = 3;
+
+  Fault fault;
+  std::string_view id;    // P1, C7: letter of the group and number; never changes
+  std::string_view name;  // in a plan's text: snake_case
+  Legality legality;
+  bool device;  // which layers can apply it
+  bool decorator;
+  Point point;              // where it is decided
+  OperationSet operations;  // that it can happen to; empty: it does not happen to operations
+  std::array<std::optional<ParameterDefault>, kMostParameters> parameters;
+  std::string_view effect;  // what a program sees, one line
+};
+
+// All of them, in the order of the enum. Static storage.
+std::span<const FaultInfo> Catalogue();
+const FaultInfo& Describe(Fault fault);
+std::optional<Fault> FaultFromName(std::string_view name);
+
+// The faults that the catalogue gives to a layer.
+FaultSet FaultsOf(Layer layer);
+
+// Whether the fault takes this parameter.
+bool Takes(const FaultInfo& info, Parameter parameter);
+
+// The device's completion status that the faults kFlushed to kFeatureMismatch and kPeerAborted
+// stand for (kPeerAborted: 4127, the number of the `efa` fabric's protocol); absent for others.
+std::optional<std::int32_t> StatusOf(Fault fault);
+
+// What a failed completion with this status says: FromEfaStatus, and the protocol's own number.
+ErrorCode ErrorOfStatus(std::int32_t status);
+
+// An operation kind in a plan's text: fabric::Name in snake_case.
+std::string_view NameInPlan(OperationKind kind);
+std::optional<OperationKind> OperationFromName(std::string_view name);
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_FAULT_H_

@@ -1,0 +1,111 @@
+// An endpoint whose posts are refused, and whose operations fail, as the rules say.
+
+#ifndef FABRIC_FAULTS_FAULTY_ENDPOINT_H_
+#define FABRIC_FAULTS_FAULTY_ENDPOINT_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "fabric/faults/engine.h"
+#include "fabric/faults/peer_directory.h"
+#include "fabric/faults/queue_core.h"
+#include "fabric/faults/session.h"
+#include "fabric/forwarding.h"
+
+namespace fabric::faults {
+
+// Posts that are refused for a while: of the send queue or of the receive queue.
+class Refusal {
+ public:
+  void UntilPolledAfter(std::uint64_t polls) {
+    until_polled_ = true;
+    polls_ = polls;
+  }
+  void Attempts(std::int64_t attempts) { attempts_ = attempts; }
+
+  // Whether a post is refused now.
+  bool Refuses(std::uint64_t polls) {
+    if (until_polled_ && polls == polls_) return true;
+    if (attempts_ > 0) {
+      --attempts_;
+      pass_ = attempts_ == 0;
+      return true;
+    }
+    pass_ = pass_ || until_polled_;
+    until_polled_ = false;
+    return false;
+  }
+
+  // Whether this post is the one that the refusal was about: it goes through, whatever the rules
+  // say.
+  bool TakePass() {
+    const bool pass = pass_;
+    pass_ = false;
+    return pass;
+  }
+
+  bool active() const { return until_polled_ || attempts_ > 0 || pass_; }
+
+ private:
+  bool until_polled_ = false;
+  std::uint64_t polls_ = 0;
+  std::int64_t attempts_ = 0;
+  bool pass_ = false;
+};
+
+// Powers go through untouched: their posts are not faulted, and their completions only by kind.
+class FaultyEndpoint final : public ForwardingEndpoint {
+ public:
+  FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_ptr<Session> session,
+                 std::shared_ptr<QueueCore> send_queue, std::shared_ptr<QueueCore> receive_queue,
+                 std::shared_ptr<PeerDirectory> peers, std::string nic);
+  ~FaultyEndpoint() override;
+
+  using ForwardingEndpoint::Read;
+  using ForwardingEndpoint::Recv;
+  using ForwardingEndpoint::Send;
+  using ForwardingEndpoint::Write;
+  PostResult Send(std::span<const SendRequest> requests) override;
+  PostResult Recv(std::span<const RecvRequest> requests) override;
+  PostResult Write(std::span<const WriteRequest> requests) override;
+  PostResult Read(std::span<const ReadRequest> requests) override;
+  absl::Status Close() override;
+
+ private:
+  template <typename Request>
+  PostResult Post(std::span<const Request> requests);
+  template <typename Request>
+  ErrorCode PostOne(const Request& request);
+  template <typename Request>
+  ErrorCode PostTracked(const Request& request, const EventView& view);
+  // Fills what selectors can ask for. False when the request's peer is not in the address vector:
+  // that is the fabric's to refuse.
+  template <typename Request>
+  bool Look(const Request& request, EventView& view) const;
+
+  // The fabric's own.
+  PostResult Forward(std::span<const SendRequest> requests) { return wrapped().Send(requests); }
+  PostResult Forward(std::span<const RecvRequest> requests) { return wrapped().Recv(requests); }
+  PostResult Forward(std::span<const WriteRequest> requests) { return wrapped().Write(requests); }
+  PostResult Forward(std::span<const ReadRequest> requests) { return wrapped().Read(requests); }
+
+  // Begins to refuse, as the rule says; returns the answer of this post.
+  static ErrorCode Refuse(const Firing& firing, std::uint64_t polls, Refusal& refusal);
+
+  const std::shared_ptr<Session> session_;
+  const std::shared_ptr<QueueCore> send_queue_;
+  const std::shared_ptr<QueueCore> receive_queue_;
+  const std::shared_ptr<PeerDirectory> peers_;
+  const std::string nic_;
+  const std::uint32_t number_;
+  OperationSet concerned_;  // kinds that some rule may do something to
+  EndpointState state_;
+  Refusal sends_;
+  Refusal receives_;
+  bool closed_ = false;
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_FAULTY_ENDPOINT_H_

@@ -1,0 +1,59 @@
+#include "fabric/faults/faulty_objects.h"
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+
+namespace fabric::faults {
+
+absl::Status ErrorOf(const Firing& firing, absl::string_view what) {
+  return ToStatus(firing.parameters().error,
+                  absl::StrCat(what, " (made by the fault rule ", firing.rule->name, ")"));
+}
+
+// ---- Completion queues ----
+
+ReadResult FaultyCompletionQueue::Read(std::span<Completion> entries) {
+  return core_->Read(wrapped(), entries);
+}
+
+std::string FaultyCompletionQueue::ErrorText(const Completion& completion) {
+  std::string text = core_->ErrorText(completion);
+  return text.empty() ? wrapped().ErrorText(completion) : text;
+}
+
+void* FaultyCompletionQueue::QueryPower(const PowerId& power) {
+  if (&power == &QueueCore::kPower) return core_.get();
+  void* below = ForwardingCompletionQueue::QueryPower(power);
+  if (&power != &BlockingWait::kPower || below == nullptr) return below;
+  return static_cast<BlockingWait*>(this);
+}
+
+void FaultyCompletionQueue::Wait(coro::Time deadline) {
+  core_->Wait(*wrapped().capability<BlockingWait>(), deadline);
+}
+
+// ---- Address vectors ----
+
+absl::StatusOr<Peer> FaultyAddressVector::Insert(const Address& address) {
+  EventView view;
+  view.nic = nic_;
+  if (const Firing firing = session_->Decide(Point::kInsertPeer, view)) {
+    return ErrorOf(firing, "insert peer");
+  }
+  ASSIGN_OR_RETURN(const Peer peer, ForwardingAddressVector::Insert(address));
+  directory_->Add(peer);
+  return peer;
+}
+
+absl::Status FaultyAddressVector::Remove(Peer peer) {
+  RETURN_IF_ERROR(ForwardingAddressVector::Remove(peer));
+  directory_->Remove(peer);
+  return absl::OkStatus();
+}
+
+void* FaultyAddressVector::QueryPower(const PowerId& power) {
+  if (&power == &PeerDirectory::kPower) return directory_.get();
+  return ForwardingAddressVector::QueryPower(power);
+}
+
+}  // namespace fabric::faults

@@ -1,0 +1,55 @@
+// The queues and address vectors of a faulty domain.
+
+#ifndef FABRIC_FAULTS_FAULTY_OBJECTS_H_
+#define FABRIC_FAULTS_FAULTY_OBJECTS_H_
+
+#include <memory>
+#include <string>
+
+#include "fabric/faults/peer_directory.h"
+#include "fabric/faults/queue_core.h"
+#include "fabric/faults/session.h"
+#include "fabric/forwarding.h"
+
+namespace fabric::faults {
+
+// The error of something that a rule does not let happen; the message names the rule.
+absl::Status ErrorOf(const Firing& firing, absl::string_view what);
+
+class FaultyCompletionQueue final : public ForwardingCompletionQueue, private BlockingWait {
+ public:
+  FaultyCompletionQueue(std::unique_ptr<CompletionQueue> wrapped, std::shared_ptr<QueueCore> core)
+      : ForwardingCompletionQueue(std::move(wrapped)), core_(std::move(core)) {}
+
+  ReadResult Read(std::span<Completion> entries) override;
+  std::string ErrorText(const Completion& completion) override;
+  void* QueryPower(const PowerId& power) override;
+
+ private:
+  void Wait(coro::Time deadline) override;
+
+  const std::shared_ptr<QueueCore> core_;
+};
+
+class FaultyAddressVector final : public ForwardingAddressVector {
+ public:
+  FaultyAddressVector(std::unique_ptr<AddressVector> wrapped, std::shared_ptr<Session> session,
+                      std::string nic)
+      : ForwardingAddressVector(std::move(wrapped)),
+        session_(std::move(session)),
+        nic_(std::move(nic)),
+        directory_(std::make_shared<PeerDirectory>()) {}
+
+  absl::StatusOr<Peer> Insert(const Address& address) override;
+  absl::Status Remove(Peer peer) override;
+  void* QueryPower(const PowerId& power) override;
+
+ private:
+  const std::shared_ptr<Session> session_;
+  const std::string nic_;
+  const std::shared_ptr<PeerDirectory> directory_;
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_FAULTY_OBJECTS_H_

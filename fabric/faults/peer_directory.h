@@ -1,0 +1,59 @@
+// The peers of an address vector by number: how selectors name them.
+
+#ifndef FABRIC_FAULTS_PEER_DIRECTORY_H_
+#define FABRIC_FAULTS_PEER_DIRECTORY_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/container/flat_hash_map.h"
+#include "fabric/capability.h"
+#include "fabric/operation.h"
+
+namespace fabric::faults {
+
+// Not thread-safe: belongs to the thread of its address vector.
+class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
+ public:
+  // By which a domain finds the directory of a vector that it is given, through other wrappers.
+  static constexpr PowerId kPower{"fabric::faults::PeerDirectory"};
+
+  // An address that is inserted twice may be the same peer, and keeps its number.
+  void Add(Peer peer) {
+    const auto [entry, added] = peers_.try_emplace(static_cast<std::uint64_t>(peer));
+    if (added) entry->second.number = next_++;
+  }
+  void Remove(Peer peer) { peers_.erase(static_cast<std::uint64_t>(peer)); }
+
+  // Which peer it is, counted from 0 in the order of insertion; absent when it is not in the
+  // vector.
+  std::optional<std::uint32_t> NumberOf(Peer peer) const {
+    const auto found = peers_.find(static_cast<std::uint64_t>(peer));
+    if (found == peers_.end()) return std::nullopt;
+    return found->second.number;
+  }
+
+  // An operation to the peer ended well. EFA tells a peer that fell silent from one that never
+  // spoke.
+  void Answered(Peer peer) {
+    const auto found = peers_.find(static_cast<std::uint64_t>(peer));
+    if (found != peers_.end()) found->second.answered = true;
+  }
+  bool HasAnswered(Peer peer) const {
+    const auto found = peers_.find(static_cast<std::uint64_t>(peer));
+    return found != peers_.end() && found->second.answered;
+  }
+
+ private:
+  struct Entry {
+    std::uint32_t number = 0;
+    bool answered = false;
+  };
+  absl::flat_hash_map<std::uint64_t, Entry> peers_;  // never iterated
+  std::uint32_t next_ = 0;
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_PEER_DIRECTORY_H_

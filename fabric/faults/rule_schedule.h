@@ -1,0 +1,72 @@
+// Which of its eligible events a rule fires on: the second half of a selector.
+
+#ifndef FABRIC_FAULTS_RULE_SCHEDULE_H_
+#define FABRIC_FAULTS_RULE_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "coro/keyed_random.h"
+#include "fabric/faults/plan.h"
+
+namespace fabric::faults {
+
+// A value: a copy that is asked tells what the original would answer.
+class RuleSchedule {
+ public:
+  // The next eligible event; `word` is random, and belongs to this event. Returns whether the rule
+  // fires.
+  bool Next(const Selector& when, std::uint64_t word) {
+    ++eligible_;
+    if (!Picks(when, word) || (when.max.has_value() && fired_ >= *when.max)) return false;
+    ++fired_;
+    return true;
+  }
+
+  // Another rule acted on the event that this one has just fired on.
+  void Yield() {
+    --fired_;
+    ++shadowed_;
+  }
+
+  std::uint64_t eligible() const { return eligible_; }
+  std::uint64_t fired() const { return fired_; }
+  std::uint64_t shadowed() const { return shadowed_; }
+
+ private:
+  bool Picks(const Selector& when, std::uint64_t word) {
+    if (burst_left_ > 0) {
+      --burst_left_;
+      return true;
+    }
+    if (gap_left_ > 0) {
+      --gap_left_;
+      return false;
+    }
+    if (when.sticky && fired_ + shadowed_ > 0) return true;
+    if (!Begins(when, word)) return false;
+    if (when.burst.has_value()) {
+      burst_left_ = when.burst->length - 1;
+      gap_left_ = when.burst->gap;
+    }
+    return true;
+  }
+
+  bool Begins(const Selector& when, std::uint64_t word) const {
+    if (when.nth.has_value()) return eligible_ == *when.nth;
+    if (eligible_ <= when.skip) return false;
+    if (when.every.has_value() && (eligible_ - when.skip) % *when.every != 0) return false;
+    // 53 bits, as a double has: 1 is then certain, and every machine agrees.
+    return !when.probability.has_value() ||
+           static_cast<double>(word >> 11) * 0x1p-53 < *when.probability;
+  }
+
+  std::uint64_t eligible_ = 0;
+  std::uint64_t fired_ = 0;
+  std::uint64_t shadowed_ = 0;
+  std::uint64_t burst_left_ = 0;
+  std::uint64_t gap_left_ = 0;
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_RULE_SCHEDULE_H_

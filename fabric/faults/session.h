@@ -1,0 +1,65 @@
+// What all objects of a faulty fabric share: the engine, the clock, and the numbers that selectors
+// use.
+
+#ifndef FABRIC_FAULTS_SESSION_H_
+#define FABRIC_FAULTS_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include "coro/clock.h"
+#include "coro/time.h"
+#include "fabric/faults/engine.h"
+
+namespace fabric::faults {
+
+// Thread-safe as far as its clock is.
+class Session {
+ public:
+  Session(std::shared_ptr<FaultEngine> engine, const coro::Clock& clock,
+          std::function<void(coro::Time)> wake_at)
+      : engine_(std::move(engine)),
+        clock_(clock),
+        wake_at_(std::move(wake_at)),
+        start_(clock.Now()) {}
+
+  bool Concerns(Point point) const { return engine_->Concerns(kLayer, point); }
+  bool Concerns(Point point, OperationKind kind) const {
+    return engine_->Concerns(kLayer, point, kind);
+  }
+  Firing Decide(Point point, EventView view) {
+    view.time = Now() - start_;
+    return engine_->Decide(kLayer, point, view);
+  }
+  Firing Foresee(Point point, EventView view) const {
+    view.time = Now() - start_;
+    return engine_->Foresee(kLayer, point, view);
+  }
+
+  coro::Time Now() const { return clock_.Now(); }
+
+  // Something can be read at `time` that the wrapped fabric knows nothing of.
+  void WakeAt(coro::Time time) const {
+    if (wake_at_) wake_at_(time);
+  }
+
+  std::uint32_t NumberEndpoint() { return next_endpoint_++; }
+  std::uint32_t NumberQueue() { return next_queue_++; }
+
+ private:
+  static constexpr Layer kLayer = Layer::kDecorator;
+
+  const std::shared_ptr<FaultEngine> engine_;
+  const coro::Clock& clock_;
+  const std::function<void(coro::Time)> wake_at_;
+  const coro::Time start_;
+  std::atomic<std::uint32_t> next_endpoint_{0};
+  std::atomic<std::uint32_t> next_queue_{0};
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_SESSION_H_

@@ -1,0 +1,96 @@
+// Operations in flight whose completion a rule may change: what the program said of them, and what
+// was decided. The fabric below gets a token as their context.
+
+#ifndef FABRIC_FAULTS_TRACKED_OPERATIONS_H_
+#define FABRIC_FAULTS_TRACKED_OPERATIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "fabric/faults/engine.h"
+#include "fabric/operation.h"
+
+namespace fabric::faults {
+
+class PeerDirectory;
+
+// An endpoint, as its completion queue sees it.
+struct EndpointState {
+  PeerDirectory* peers = nullptr;
+  std::size_t unposted = 0;  // operations that were accepted and never given to the fabric below
+};
+
+// How an operation ends, as the rules have it.
+struct Fate {
+  Firing outcome;
+  Firing timing;
+};
+
+struct TrackedOperation {
+  EndpointState* endpoint = nullptr;
+  OperationKind kind = OperationKind::kSend;
+  Peer peer{};
+  std::optional<Context> context;  // the program's own
+  Fate fate;
+};
+
+// As many slots as there ever were operations in flight at once. Not thread-safe.
+class TrackedOperations {
+ public:
+  Context Add(const TrackedOperation& operation) {
+    if (free_.empty()) {
+      free_.push_back(static_cast<std::uint32_t>(slots_.size()));
+      slots_.emplace_back();
+    }
+    const std::uint32_t index = free_.back();
+    free_.pop_back();
+    Slot& slot = slots_[index];
+    slot.live = true;
+    slot.operation = operation;
+    return static_cast<Context>(static_cast<std::uint64_t>(slot.generation) << 32 | index);
+  }
+
+  // Null: the operation is gone, because its endpoint was closed.
+  TrackedOperation* Find(Context token) {
+    Slot* slot = SlotOf(token);
+    return slot == nullptr ? nullptr : &slot->operation;
+  }
+
+  // REQUIRES: Find(token) is not null.
+  void Remove(Context token) { Free(static_cast<std::uint32_t>(Raw(token))); }
+
+  void RemoveAllOf(const EndpointState* endpoint) {
+    for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+      if (slots_[index].live && slots_[index].operation.endpoint == endpoint) Free(index);
+    }
+  }
+
+ private:
+  struct Slot {
+    TrackedOperation operation;
+    std::uint32_t generation = 1;
+    bool live = false;
+  };
+
+  static std::uint64_t Raw(Context token) { return static_cast<std::uint64_t>(token); }
+  Slot* SlotOf(Context token) {
+    const auto index = static_cast<std::uint32_t>(Raw(token));
+    if (index >= slots_.size()) return nullptr;
+    Slot& slot = slots_[index];
+    return slot.live && slot.generation == Raw(token) >> 32 ? &slot : nullptr;
+  }
+  void Free(std::uint32_t index) {
+    slots_[index].live = false;
+    ++slots_[index].generation;
+    free_.push_back(index);
+  }
+
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> free_;
+};
+
+}  // namespace fabric::faults
+
+#endif  // FABRIC_FAULTS_TRACKED_OPERATIONS_H_
