@@ -7,14 +7,17 @@
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
+#include "apps/common/fault_flags.h"
 #include "apps/common/network.h"
 #include "apps/common/units.h"
 #include "apps/write/client.h"
@@ -24,6 +27,9 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "fabric/fabric.h"
+#include "sim/world.h"
 
 ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
@@ -59,6 +65,7 @@ const Usage kUsage = {
     "  write --provider=tcp                  a server on this machine's network; its address goes\n"
     "  write --provider=tcp 02009f4d...      to a client, here or on another machine\n"
     "  write --provider=shm                  the same between processes of one machine\n"
+    "  write --faults=plan.json              with what the plan lets go wrong (docs/faults.md)\n"
     "\nExit status: 0 data correct, 1 data wrong or transfer failed, 2 bad input."};
 
 // The positional arguments, and the flags that they stand for.
@@ -117,7 +124,7 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positio
 int Fail(const absl::Status& status) { return ReportError(kUsage.name, status); }
 
 int Simulate(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-             const Arguments& arguments) {
+             const Arguments& arguments, const FaultRun* faults) {
   if (arguments.server.has_value()) {
     return Fail(absl::InvalidArgumentError(
         "the simulator runs both sides in one process and takes no address; to reach another "
@@ -133,6 +140,12 @@ int Simulate(Console& console, const BackendOptions& backend, const BackendChoic
   options.client.log = options.server.log = console.log();
   options.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
   options.server.write_timeout = arguments.client.silence_timeout;
+  if (faults != nullptr) {
+    options.decorate = [faults](std::unique_ptr<fabric::Fabric> fabric, sim::World& world) {
+      return faults->Wrap(std::move(fabric), world,
+                          [&world](coro::Time time) { world.WakeAt(time); });
+    };
+  }
   options.opened = [&](const fabric::Fabric& fabric, const fabric::NicInfo& nic,
                        const fabric::Address& server, const RandomFillMessage& request) {
     scene.fabric = std::string(fabric.description());
@@ -211,18 +224,39 @@ int RunOnFabric(Console& console, const BackendOptions& backend, const BackendCh
                                       : Serve(console, loop, choice, *nic, arguments);
 }
 
+// What the plan's rules came to, and the exit status for it all: a run in which a rule never fired
+// has not shown what it was meant to.
+int ReportFaults(Console& console, const FaultRun& faults, int exit_code) {
+  if (exit_code == kExitBadInput) return exit_code;  // nothing ran
+  for (const absl::string_view line : absl::StrSplit(faults.Table(), '\n', absl::SkipEmpty())) {
+    console.Say("faults", line);
+  }
+  const absl::Status status = faults.Verify();
+  return status.ok() ? exit_code : Fail(status);
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
   const absl::StatusOr<Arguments> arguments = ParseArguments(positional);
   if (!arguments.ok()) return Fail(arguments.status());
   const BackendOptions backend = BackendOptionsFromFlags();
-  const absl::StatusOr<BackendChoice> choice = ChooseBackend(backend);
+  absl::StatusOr<BackendChoice> choice = ChooseBackend(backend);
   if (!choice.ok()) return Fail(choice.status());
+  const absl::StatusOr<std::unique_ptr<FaultRun>> faults = FaultRun::FromFlags(backend.seed);
+  if (!faults.ok()) return Fail(faults.status());
   coro::SteadyClock clock;
+  if (*faults != nullptr && !choice->simulated) {
+    absl::StatusOr<std::unique_ptr<fabric::Fabric>> wrapped =
+        (*faults)->Wrap(std::move(choice->fabric), clock);
+    if (!wrapped.ok()) return Fail(wrapped.status());
+    choice->fabric = *std::move(wrapped);
+  }
   Console console(std::cout, std::cerr, clock,
                   {.json = absl::GetFlag(FLAGS_json), .verbose = absl::GetFlag(FLAGS_verbose)});
-  return choice->simulated ? Simulate(console, backend, *choice, *arguments)
-                           : RunOnFabric(console, backend, *choice, *arguments);
+  const int exit_code = choice->simulated
+                            ? Simulate(console, backend, *choice, *arguments, faults->get())
+                            : RunOnFabric(console, backend, *choice, *arguments);
+  return *faults == nullptr ? exit_code : ReportFaults(console, **faults, exit_code);
 }
 
 }  // namespace

@@ -29,8 +29,10 @@ coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) 
 
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   sim::World world(options.seed, *options.profile);
-  const auto server_fabric = sim::OpenSimFabric(world, world.AddNode("server"));
-  const auto client_fabric = sim::OpenSimFabric(world, world.AddNode("client"));
+  ASSIGN_OR_RETURN(const auto server_fabric,
+                   options.decorate(sim::OpenSimFabric(world, world.AddNode("server")), world));
+  ASSIGN_OR_RETURN(const auto client_fabric,
+                   options.decorate(sim::OpenSimFabric(world, world.AddNode("client")), world));
   ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*server_fabric, options.nic));
   coro::EventLoop loop(world);
   ASSIGN_OR_RETURN(const auto server_network, Network::Open(loop, *server_fabric, nic));

@@ -6,13 +6,16 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "apps/write/client.h"
 #include "apps/write/server.h"
+#include "fabric/fabric.h"
 #include "sim/profile.h"
+#include "sim/world.h"
 
 namespace apps::write {
 
@@ -22,6 +25,10 @@ struct SimulatedRunOptions {
   std::string nic;
   ClientOptions client;
   ServerOptions server;
+  // What is put around the fabrics of both machines: faults, for one.
+  std::function<absl::StatusOr<std::unique_ptr<fabric::Fabric>>(std::unique_ptr<fabric::Fabric>,
+                                                                sim::World&)>
+      decorate = [](std::unique_ptr<fabric::Fabric> fabric, sim::World&) { return fabric; };
   // Called once, before the transfer, when everything is open.
   std::function<void(const fabric::Fabric& fabric, const fabric::NicInfo& nic,
                      const fabric::Address& server, const RandomFillMessage& request)>
