@@ -146,7 +146,7 @@ TEST(QueueFaultsTest, WhatNeverMatchesChangesNothing) {
   never.when.peers = {99};
   FaultRule never_read = FaultRule::Of(Fault::kShortRead);
   never_read.when.queues = {99};
-  std::vector<std::uint64_t> digests;
+  std::vector<sim::Digest> digests;
   for (const FaultPlan& plan : {PlanOf({}), PlanOf({never, never_read})}) {
     FaultyScene scene(plan, true, 5);
     for (std::uint64_t i = 0; i < 50; ++i) EXPECT_EQ(scene.Write(i), ErrorCode::kOk);
