@@ -68,6 +68,9 @@ class AddressBook {
 
   fabric::AddressVector& device() { return *device_; }
 
+  // AddressEntry::number of the entry that is made next.
+  std::uint64_t next_number() const { return next_number_; }
+
  private:
   // GID, queue pair number and qkey: what the fabric looks at.
   using Key = std::array<std::uint8_t, 22>;

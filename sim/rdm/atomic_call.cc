@@ -118,7 +118,8 @@ void AtomicCall::OnPeerGone(const Outcome& outcome) {
 bool AtomicCall::Done() const { return sent_ && (answered_ || !outcome_.ok()); }
 
 void AtomicCall::Report() {
-  services().reporter.Ended(fabric::OperationKind::kAtomic, request_.context, outcome_);
+  services().reporter.Ended(fabric::OperationKind::kAtomic, request_.context, outcome_,
+                            request_.result.has_value());
 }
 
 }  // namespace sim::rdm

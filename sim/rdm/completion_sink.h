@@ -21,6 +21,10 @@ class ProgressSource {
   virtual ~ProgressSource() = default;
   // Returns kOverrun once when the device's queue lost entries, else kOk.
   virtual fabric::ErrorCode MakeProgress() = 0;
+  // The queue is being read: what has ended makes room for new requests.
+  virtual void FreeSlots() = 0;
+  // True when it was closed, and has told its peers: it may go.
+  virtual bool HasLeft() const { return false; }
   // The device's words for a failure.
   virtual std::string DeviceErrorText(const fabric::Completion& completion) = 0;
 };

@@ -66,13 +66,110 @@ TEST_F(DepartureTest, OperationsThatWaitEndWithTheNextFailure) {
   ASSERT_EQ(bed_.Send(0, 2000000, kLong), ErrorCode::kOk);  // waits to be read
   ASSERT_EQ(bed_.Send(0, 500000, kRead), ErrorCode::kOk);   // waits to be cleared to send
   bed_.PumpFor(5ms);
-  bed_.b().endpoint.reset();
+  bed_.b().node->Kill();
   bed_.PumpFor(20ms);
   EXPECT_TRUE(bed_.a().completions.empty());
   ASSERT_EQ(bed_.Send(0, 10, kSend), ErrorCode::kOk);
   for (const std::uint64_t context : {kSend, kLong, kRead}) {
-    EXPECT_EQ(bed_.Take(bed_.a(), context).error, ErrorCode::kBadDestination);
+    EXPECT_EQ(bed_.Take(bed_.a(), context).error, ErrorCode::kPeerUnresponsive);
   }
+}
+
+// A receiver that closes tells the senders of long messages, whether they have met a receive or
+// not.
+TEST_F(DepartureTest, ClosedReceiverTellsTheSendersOfLongMessages) {
+  for (const bool posted : {false, true}) {
+    TestBedOptions options;
+    options.alteration.without = {fabric::Capability::kRemoteRead};
+    TestBed bed(options);
+    bed.Connect();
+    if (posted) {
+      ASSERT_EQ(bed.Recv(0, 4000000, 9), ErrorCode::kOk);
+    }
+    ASSERT_EQ(bed.Send(0, 3000000, 1), ErrorCode::kOk);
+    ASSERT_EQ(bed.Send(0, 500000, 2), ErrorCode::kOk);
+    bed.PumpFor(posted ? 60us : 5ms);
+    ASSERT_TRUE(bed.a().completions.empty());
+    bed.b().endpoint.reset();
+    for (const std::uint64_t context : {1u, 2u}) {
+      const Completion sent = bed.Take(bed.a(), context);
+      EXPECT_EQ(sent.error, ErrorCode::kPeerAborted);
+      EXPECT_EQ(sent.provider_error, 4127);
+    }
+    bed.PumpFor(5ms);
+    EXPECT_TRUE(bed.a().completions.empty());
+    EXPECT_TRUE(bed.b().completions.empty());
+    ASSERT_EQ(bed.Send(0, 10, 3), ErrorCode::kOk);  // now its queue pair has gone
+    EXPECT_EQ(bed.Take(bed.a(), 3).error, ErrorCode::kBadDestination);
+  }
+}
+
+// What is asked of an endpoint that is leaving is declined, and its objects can go meanwhile.
+TEST_F(DepartureTest, LeavingEndpointHoldsNobodyUp) {
+  bed_.Connect();
+  ASSERT_EQ(bed_.Send(0, 2000000, 1), ErrorCode::kOk);
+  bed_.PumpFor(5ms);
+  Machine& b = bed_.b();
+  b.endpoint.reset();
+  ASSERT_EQ(bed_.Send(0, 500000, 2), ErrorCode::kOk);
+  bed_.world().RunFor(1ms);  // a long message for one that has closed, and has not read since
+  const fabric::AtomicRequest atomic{.operand = bed_.a().Local(0, 8),
+                                     .target = b.Remote(0),
+                                     .peer = bed_.a().peers[1],
+                                     .context = Context{3}};
+  ASSERT_EQ(bed_.a().atomics().Atomic(atomic), ErrorCode::kOk);
+  EXPECT_TRUE(b.vector->Close().ok());
+  for (std::uint64_t context = 1; context <= 3; ++context) {
+    const Completion done = bed_.Take(bed_.a(), context);
+    EXPECT_TRUE(done.error == ErrorCode::kPeerAborted || done.error == ErrorCode::kBadDestination);
+  }
+  EXPECT_TRUE(Untouched(b.Bytes(0, 100)));
+  EXPECT_TRUE(b.region->Close().ok());
+  EXPECT_TRUE(b.queue->Close().ok());
+  b.region.reset();
+  b.queue.reset();
+  EXPECT_TRUE(b.domain->Close().ok());
+}
+
+// A peer that takes no packets does not keep the queue pair for ever, though the device never gives
+// up.
+TEST_F(DepartureTest, PeerThatTakesNoFarewellIsLeft) {
+  TestBedOptions options;
+  options.settings.receive_packets = 1;
+  options.settings.farewell = 10ms;
+  TestBed bed(options);
+  bed.ReplaceEndpoint(1, {.receiver_not_ready_retries = 7});
+  bed.Connect();
+  ASSERT_EQ(bed.Send(0, 2000000, 1), ErrorCode::kOk);
+  bed.PumpFor(5ms);
+  const fabric::SendRequest send{.buffer = bed.b().Local(0, 10), .peer = bed.b().peers[0]};
+  ASSERT_EQ(bed.b().endpoint->Send(send), ErrorCode::kOk);  // takes the only receive
+  bed.world().RunFor(1ms);
+  bed.b().endpoint.reset();
+  for (int i = 0; i < 20; ++i) {
+    bed.world().RunFor(1ms);
+    bed.b().Poll();
+  }
+  bed.PumpFor(5ms);
+  EXPECT_TRUE(bed.a().completions.empty());
+  ASSERT_EQ(bed.Send(0, 10, 2), ErrorCode::kOk);
+  EXPECT_EQ(bed.Take(bed.a(), 2).error, ErrorCode::kBadDestination);
+  EXPECT_EQ(bed.Take(bed.a(), 1).error, ErrorCode::kBadDestination);
+}
+
+TEST_F(DepartureTest, DomainMayGoBeforeThePeersWereTold) {
+  bed_.Connect();
+  ASSERT_EQ(bed_.Send(0, 2000000, 1), ErrorCode::kOk);
+  bed_.PumpFor(5ms);
+  Machine& b = bed_.b();
+  b.endpoint.reset();
+  b.region.reset();
+  b.vector.reset();
+  b.queue.reset();
+  EXPECT_TRUE(b.domain->Close().ok());
+  bed_.PumpFor(5ms);
+  ASSERT_EQ(bed_.Send(0, 10, 2), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 2).error, ErrorCode::kBadDestination);
 }
 
 TEST_F(DepartureTest, DeadPeerIsUnresponsive) {
@@ -135,10 +232,14 @@ TEST_F(DepartureTest, ReceiveOfAPushedMessageFailsToo) {
   Fill(bed.a().Bytes(0, 3000000), 5);
   ASSERT_EQ(bed.Recv(0, 3000000, 1), ErrorCode::kOk);
   ASSERT_EQ(bed.Send(0, 3000000, 2), ErrorCode::kOk);
-  ASSERT_TRUE(bed.PumpUntil([&] { return !Untouched(bed.b().Bytes(0, 3000000)); }));
+  ASSERT_TRUE(bed.PumpUntil([&] { return !Untouched(bed.b().Bytes(1000000, 100)); }));
   bed.a().endpoint.reset();
   const Completion received = bed.Take(bed.b(), 1);
-  EXPECT_EQ(received.error, ErrorCode::kBadDestination);  // when it cleared it to send more
+  EXPECT_EQ(received.error, ErrorCode::kPeerAborted);
+  EXPECT_EQ(received.provider_error, 4127);
+  // What was on its way when the sender closed is dropped.
+  bed.PumpFor(5ms);
+  EXPECT_TRUE(Untouched(bed.b().Bytes(2500000, 500000)));
 }
 
 // Closing the source of a message under way ends it here with an error, and there too.
@@ -244,6 +345,26 @@ TEST_F(DepartureTest, RemovedPeerEndsWhatItHasBegun) {
   EXPECT_EQ(bed_.Take(bed_.b(), 3).error, ErrorCode::kOk);
 }
 
+// A message that came before its sender was inserted: the device has no name for it, and it is the
+// sender's all the same.
+TEST_F(DepartureTest, MessageThatCameBeforeItsSenderWasInserted) {
+  for (const auto idle : {0us, 50us, 5000us}) {
+    TestBed bed;
+    if (idle > 0us) bed.PumpFor(idle);
+    ASSERT_TRUE(bed.b().vector->Remove(bed.b().peers[0]).ok());
+    bed.b().Poll();
+    Fill(bed.a().Bytes(0, 100), 5);
+    ASSERT_EQ(bed.Send(0, 100, 1), ErrorCode::kOk);
+    bed.world().RunFor(1ms);
+    bed.b().peers[0] = bed.b().vector->Insert(bed.a().endpoint->address()).value();
+    ASSERT_EQ(bed.Recv(0, 100, 2), ErrorCode::kOk);
+    const Completion received = bed.Take(bed.b(), 2);
+    EXPECT_EQ(received.error, ErrorCode::kOk);
+    EXPECT_EQ(received.source, bed.b().peers[0]);
+    EXPECT_TRUE(Holds(bed.b().Bytes(0, 100), 5));
+  }
+}
+
 // Who was never inserted can write to us all the same: the handshake makes us insert it.
 TEST_F(DepartureTest, StrangerIsInsertedByTheHandshake) {
   ASSERT_TRUE(bed_.b().vector->Remove(bed_.b().peers[0]).ok());
@@ -280,6 +401,71 @@ TEST_F(DepartureTest, ReopenedEndpointStartsAfresh) {
   ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);
   ASSERT_EQ(bed_.Send(0, 50, 2), ErrorCode::kOk);
   EXPECT_EQ(bed_.Take(bed_.b(), 1).source, bed_.b().peers[0]);
+}
+
+// Our own NIC restarts: nothing will ever come any more, and everything says so, once.
+TEST_F(DepartureTest, RestartOfTheOwnDeviceEndsEverything) {
+  bed_.Connect();
+  Machine& a = bed_.a();
+  ASSERT_EQ(bed_.Send(0, 2000000, 1), ErrorCode::kOk);  // waits to be read
+  ASSERT_EQ(bed_.Send(0, 500000, 2), ErrorCode::kOk);   // waits to be cleared to send
+  ASSERT_EQ(a.endpoint->Recv(fabric::RecvRequest{.buffer = a.Local(0, 100), .context = Context{3}}),
+            ErrorCode::kOk);
+  ASSERT_EQ(a.tagged().RecvTagged(
+                fabric::TaggedRecvRequest{.buffer = a.Local(0, 100), .context = Context{4}}),
+            ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Recv(fabric::RecvRequest{
+                .buffer = a.Local(0, 20000), .context = Context{5}, .multi = true}),
+            ErrorCode::kOk);
+  bed_.PumpFor(2ms);
+  ASSERT_TRUE(a.completions.empty());
+  a.node->Reset();
+  for (std::uint64_t context = 1; context <= 5; ++context) {
+    const Completion done = bed_.Take(a, context);
+    EXPECT_EQ(done.error, ErrorCode::kCanceled) << context;
+    EXPECT_EQ(done.provider_error, 1) << context;
+    EXPECT_EQ(done.buffer_released, context == 5);
+  }
+  // What is posted now fails as well.
+  ASSERT_EQ(bed_.Send(0, 10, 6), ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Recv(fabric::RecvRequest{.buffer = a.Local(0, 100), .context = Context{7}}),
+            ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(a, 6).error, ErrorCode::kCanceled);
+  EXPECT_EQ(bed_.Take(a, 7).error, ErrorCode::kCanceled);
+  bed_.PumpFor(5ms);
+  EXPECT_TRUE(a.completions.empty());
+}
+
+// A security group that lets nothing back: the peer has heard us, its handshake is lost. When the
+// rule is there, it shakes hands again.
+TEST_F(DepartureTest, LostHandshakeIsSentAgain) {
+  const fabric::WriteRequest write{.source = bed_.a().Local(0, 100),
+                                   .target = bed_.b().Remote(0),
+                                   .peer = bed_.a().peers[1],
+                                   .context = Context{1}};
+  bed_.world().Block(*bed_.b().node, *bed_.a().node);
+  ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kUnreachable);
+  bed_.PumpFor(3s);  // b hears that nobody has heard it
+  bed_.world().Unblock(*bed_.b().node, *bed_.a().node);
+  ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kOk);
+}
+
+// A message that failed leaves a gap in the numbers, because it may have arrived: what is sent to
+// this peer afterwards is taken there, and waits for it for ever.
+TEST_F(DepartureTest, MessagesAfterAFailedOneAreNotDelivered) {
+  bed_.Connect();
+  bed_.world().Block(*bed_.a().node, *bed_.b().node);
+  ASSERT_EQ(bed_.Send(0, 10, 1), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kPeerUnresponsive);
+  bed_.world().Unblock(*bed_.a().node, *bed_.b().node);
+  ASSERT_EQ(bed_.Recv(0, 10, 2), ErrorCode::kOk);
+  ASSERT_EQ(bed_.Send(0, 10, 3), ErrorCode::kOk);
+  EXPECT_EQ(bed_.Take(bed_.a(), 3).error, ErrorCode::kOk);
+  bed_.PumpFor(20ms);
+  EXPECT_TRUE(bed_.b().completions.empty());
+  EXPECT_EQ(bed_.b().statistics().early, 1u);
 }
 
 TEST_F(DepartureTest, EndpointMayCloseWithEverythingUnderWay) {

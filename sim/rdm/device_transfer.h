@@ -23,6 +23,7 @@ class DeviceTransfer final : public ServedOperation {
   bool OnPacket(const Packet&) override { return false; }
   void OnPacketSent(const Outcome&) override {}
   void OnTransferred(const Outcome& outcome) override;
+  bool TouchesMemory() const override { return in_flight_ > 0; }
   bool Done() const override;
   void Report() override;
 

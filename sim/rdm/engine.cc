@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -16,6 +17,13 @@ using fabric::ErrorCode;
 
 // Completions taken from the device at once (FI_EFA_EFA_CQ_READ_SIZE).
 constexpr std::size_t kReadBatch = 50;
+
+// A packet that came before its sender was inserted is reported without a name. It is on its way
+// from the device to its queue for less than this.
+constexpr coro::Duration kSettling = std::chrono::milliseconds(1);
+
+// Every work request of a queue pair that the device gave up ends like this.
+constexpr Outcome kFlushed{ErrorCode::kCanceled, 1};
 
 std::uint64_t FeaturesOf(const fabric::NicInfo& nic) {
   const auto feature = [&](Capability capability, std::uint64_t bit) {
@@ -44,14 +52,20 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
                                            .receive_queue = queue->get(),
                                            .address_vector = &options.book->device()};
   if (nic.capabilities.Has(Capability::kReceiverNotReadyRetry)) {
-    endpoint_options.receiver_not_ready_retries = options.settings.receiver_not_ready_retries;
+    endpoint_options.receiver_not_ready_retries =
+        options.retries.value_or(options.settings.receiver_not_ready_retries);
+  }
+  if (options.counters.remote_writes != nullptr) {
+    endpoint_options.counters.remote_writes = options.counters.remote_writes->device();
   }
   auto endpoint = options.device.OpenEndpoint(endpoint_options);
   if (!endpoint.ok()) return endpoint.status();
   const auto packet_bytes = static_cast<std::size_t>(limits.max_message_bytes);
+  const bool writes = nic.capabilities.Has(Capability::kRemoteWrite);
+  const Access injected = writes ? Access::kWrite : Access::kNone;
   auto send_pool = PacketPool::Open(options.device,
                                     OrElse(options.settings.send_packets, limits.send_queue_depth),
-                                    packet_bytes, Access::kSend | Access::kWrite);
+                                    packet_bytes, Access::kSend | injected);
   if (!send_pool.ok()) return send_pool.status();
   auto receive_pool = PacketPool::Open(
       options.device, OrElse(options.settings.receive_packets, limits.receive_queue_depth),
@@ -63,18 +77,19 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
 }
 
 Engine::Engine(const EngineOptions& options, Parts parts)
-    : sends_(options.sends),
-      receive_sink_(options.receives),
+    : alarm_(options.alarm),
+      sinks_{&options.sends, &options.receives},
       memory_(options.memory),
       owner_(options.owner),
       seen_removals_(options.memory.removals()),
       device_queue_(std::move(parts.queue)),
       peers_(options.book, options.settings, parts.endpoint->address()),
       device_(std::move(parts.endpoint)),
-      packets_(std::move(parts.send_pool), *device_, options.alarm, statistics_),
+      packets_(std::move(parts.send_pool), *device_, options.alarm, statistics_,
+               options.settings.answer_bytes),
       receiver_(std::move(parts.receive_pool), *device_, options.settings.refill),
-      reporter_(options.owner, sends_, receive_sink_, options.alarm,
-                options.limits.send_queue_depth),
+      reporter_(options.owner, options.sends, options.receives, options.alarm,
+                options.limits.send_queue_depth, options.counters),
       services_{.settings = options.settings,
                 .payload_bytes = options.device.nic().limits.max_message_bytes - kMaxHeaderBytes,
                 .max_rma_bytes = options.device.nic().limits.max_rma_bytes,
@@ -84,29 +99,77 @@ Engine::Engine(const EngineOptions& options, Parts parts)
                 .packets = packets_,
                 .reporter = reporter_,
                 .statistics = statistics_},
-      receives_(options.limits.receive_queue_depth, options.limits.multi_receive_bytes),
+      receives_(options.limits.receive_queue_depth, options.limits.multi_receive_bytes,
+                options.settings.unexpected_messages, options.settings.unexpected_bytes),
       target_(services_, operations_, receives_),
       initiator_(services_, operations_, peers_, options.limits.inject_bytes) {
-  sends_.AddSource(*this);
-  receive_sink_.AddSource(*this);
+  for (CompletionSink* sink : sinks_) sink->AddSource(*this);
+  reporter_.counters().ForEach([this](CounterCore& counter) { counter.AddSource(*this); });
 }
 
 Engine::~Engine() {
   device_->Close().IgnoreError();
-  for (CompletionSink* sink : {&sends_, &receive_sink_}) {
+  Detach();
+}
+
+void Engine::Detach() {
+  reporter_.Detach();
+  reporter_.counters().ForEach([this](CounterCore& counter) { counter.RemoveSource(*this); });
+  for (CompletionSink* sink : std::exchange(sinks_, {})) {
     sink->RemoveSource(*this);
     sink->Drop(owner_);
   }
 }
 
+bool Engine::Leave() {
+  Detach();
+  bool touches_memory = false;
+  std::vector<std::pair<Peer*, OperationId>> waiting;
+  operations_.Any([&](const Operation& operation) {
+    touches_memory = touches_memory || operation.TouchesMemory();
+    const OperationId waits = operation.ToTell();
+    if (waits != kNoOperation) waiting.emplace_back(&operation.peer(), waits);
+    return false;
+  });
+  // Nothing but the end of the queue pair stops what the device is doing.
+  if (touches_memory || device_lost_) return false;
+  leaving_ = true;
+  leaves_until_ = coro::After(alarm_.Now(), services_.settings.farewell);
+  operations_.Clear();
+  const std::uint64_t before = told_;
+  for (const auto& [peer, operation] : waiting) TellGone(*peer, operation);
+  peers_.ForEach([this](Peer& peer) {
+    peer.window.ForEach([&](const HeldPacket& packet) { Decline(peer, Decode(packet)->header); });
+  });
+  for (const Stalled& packet : stalled_) {
+    Decline(*packet.peer, Decode(receiver_.bytes(packet.index, packet.length_bytes))->header);
+  }
+  PollDevice();  // who has asked meanwhile is told as well
+  packets_.Flush();
+  return told_ != before;
+}
+
+void Engine::Decline(Peer& peer, const PacketHeader& request) {
+  if (request.reply != kNoOperation && AwaitsAnswer(request.kind)) TellGone(peer, request.reply);
+}
+
+void Engine::TellGone(Peer& peer, OperationId operation) {
+  ++told_;
+  packets_.SendAnswer(
+      peer, {.kind = PacketKind::kPeerError, .operation = operation, .tag = kErrorPeerAborted});
+}
+
 // ---- What the device reports ----
 
 ErrorCode Engine::MakeProgress() {
+  const bool had_device = !device_lost_;
   const ErrorCode error = PollDevice();
+  if (had_device && device_lost_) OnDeviceLost();
   while (const std::optional<SentPacket> refused = packets_.TakeRefused()) OnSent(*refused);
   if (std::exchange(seen_removals_, memory_.removals()) != memory_.removals()) {
     operations_.ForEach([](Operation& operation) { operation.OnMemoryRemoved(); });
   }
+  if (receives_.changes() != seen_changes_) RetryStalled();
   packets_.Tick();
   initiator_.AskAgain();
   operations_.RunBlocked();
@@ -124,7 +187,15 @@ ErrorCode Engine::PollDevice() {
     if (result.error != ErrorCode::kOk) error = result.error;
     for (std::size_t i = 0; i < result.count; ++i) OnCompletion(entries[i]);
   } while (result.count == entries.size());
+  OnQueueEmpty();
   return error;
+}
+
+void Engine::OnQueueEmpty() {
+  const coro::Time now = alarm_.Now();
+  if (now - staged_at_ < kSettling) return;
+  settled_ = std::exchange(staged_, peers_.book().next_number());
+  staged_at_ = now;
 }
 
 void Engine::OnCompletion(const fabric::Completion& completion) {
@@ -156,11 +227,42 @@ void Engine::OnRemoteWrite(const fabric::Completion& completion) {
 }
 
 void Engine::OnReceived(std::uint32_t index, const fabric::Completion& completion) {
+  Peer* waits = nullptr;
   if (completion.ok() && completion.kind == fabric::OperationKind::kReceive) {
-    OnPacket(receiver_.bytes(index, completion.length_bytes), completion.source);
+    waits = OnPacket(receiver_.bytes(index, completion.length_bytes), completion.source);
+  } else if (completion.error == ErrorCode::kCanceled) {
+    device_lost_ = true;
   }
-  receiver_.GiveBack(index);
+  if (waits != nullptr) {
+    ++statistics_.stalled;
+    stalled_.push_back({index, completion.length_bytes, waits});
+    receiver_.Keep();
+  } else {
+    receiver_.GiveBack(index);
+  }
   receiver_.Refill();
+}
+
+void Engine::RetryStalled() {
+  seen_changes_ = receives_.changes();
+  const std::vector<Stalled> waiting = std::exchange(stalled_, {});
+  for (const Stalled& packet : waiting) packet.peer->due_stalled = false;
+  target_.Resume();
+  for (const Stalled& packet : waiting) {
+    const std::span<const std::byte> bytes = receiver_.bytes(packet.index, packet.length_bytes);
+    if (target_.OnRequest(*packet.peer, *Decode(bytes), bytes)) {
+      receiver_.ReleaseKept(packet.index);
+    } else {
+      stalled_.push_back(packet);
+    }
+  }
+  receiver_.Refill();
+}
+
+void Engine::PostReceive(const PostedReceive& receive) {
+  target_.PostReceive(receive);
+  if (!stalled_.empty() || target_.stuck()) RetryStalled();
+  if (device_lost_) target_.EndReceives(kFlushed);
 }
 
 void Engine::OnSent(const SentPacket& sent) {
@@ -168,6 +270,8 @@ void Engine::OnSent(const SentPacket& sent) {
     owner->OnPacketSent(sent.outcome);
     operations_.Run(*owner);
   }
+  // The peer's next packet is answered again.
+  if (sent.owner == kHandshakeAnswer && !sent.outcome.ok()) sent.peer->handshake_sent = false;
   const bool gone = MeansPeerIsGone(sent.outcome.error) ||
                     (sent.owner == kHandshakeTrigger && !sent.outcome.ok());
   if (gone) OnPeerGone(*sent.peer, sent.outcome);
@@ -191,24 +295,33 @@ void Engine::OnPeerGone(Peer& peer, const Outcome& outcome) {
   });
 }
 
+void Engine::OnDeviceLost() {
+  peers_.ForEach([this](Peer& peer) { initiator_.OnPeerGone(peer, kFlushed); });
+  operations_.ForEach([](Operation& operation) { operation.OnPeerGone(kFlushed); });
+  target_.EndReceives(kFlushed);
+}
+
 // ---- What peers say ----
 
-void Engine::OnPacket(std::span<const std::byte> bytes, fabric::Peer device_source) {
+Peer* Engine::OnPacket(std::span<const std::byte> bytes, fabric::Peer device_source) {
   const std::optional<Packet> packet = Decode(bytes);
   if (!packet.has_value()) {
     ++statistics_.malformed;
-    return;
+    return nullptr;
   }
   Peer* peer = Identify(packet->header, device_source);
-  if (peer == nullptr) return;
+  if (peer == nullptr) return nullptr;
   ShakeHands(*peer);
   if (packet->header.kind == PacketKind::kHandshake) {
     OnHandshake(*peer, packet->header);
   } else if (IsAnswer(packet->header.kind)) {
     OnAnswer(*peer, *packet);
-  } else {
-    target_.OnRequest(*peer, *packet, bytes);
+  } else if (leaving_) {
+    Decline(*peer, packet->header);
+  } else if (!target_.OnRequest(*peer, *packet, bytes)) {
+    return peer;
   }
+  return nullptr;
 }
 
 Peer* Engine::Identify(const PacketHeader& header, fabric::Peer device_source) {
@@ -230,10 +343,13 @@ Peer* Engine::Identify(const PacketHeader& header, fabric::Peer device_source) {
     ++statistics_.wrong_connid;
     return nullptr;
   }
-  // Where the device names senders that we know, one that it does not name is none of them.
+  // Where the device names senders that we know, one that it does not name is none of them, unless
+  // its packet came before we knew it.
+  const auto known = book.FindAddress(*header.source);
   const bool impostor = named == nullptr && (services_.features & kFeatureNamesSource) != 0 &&
-                        book.FindAddress(*header.source) != nullptr;
-  auto entry = impostor ? absl::NotFoundError("") : book.Use(*header.source);
+                        known != nullptr && known->number < settled_;
+  const bool crowded = known == nullptr && peers_.strangers() >= services_.settings.strangers;
+  auto entry = impostor || crowded ? absl::NotFoundError("") : book.Use(*header.source);
   if (!entry.ok()) {
     ++statistics_.unknown_sender;
     return nullptr;
@@ -244,7 +360,8 @@ Peer* Engine::Identify(const PacketHeader& header, fabric::Peer device_source) {
 void Engine::ShakeHands(Peer& peer) {
   if (peer.handshake_sent) return;
   peer.handshake_sent = true;
-  packets_.SendAnswer(peer, {.kind = PacketKind::kHandshake, .tag = services_.features});
+  packets_.SendAnswer(peer, {.kind = PacketKind::kHandshake, .tag = services_.features}, {},
+                      kHandshakeAnswer);
 }
 
 void Engine::OnHandshake(Peer& peer, const PacketHeader& header) {
@@ -267,11 +384,7 @@ void Engine::OnAnswer(Peer& peer, const Packet& packet) {
   ++statistics_.strays;
   // Whoever asks us to send what we gave up must not wait for ever.
   const bool asks = header.kind == PacketKind::kCts || header.kind == PacketKind::kReadNack;
-  if (operation == nullptr && asks && header.reply != kNoOperation) {
-    packets_.SendAnswer(
-        peer,
-        {.kind = PacketKind::kPeerError, .operation = header.reply, .tag = kErrorPeerAborted});
-  }
+  if (operation == nullptr && asks && header.reply != kNoOperation) TellGone(peer, header.reply);
 }
 
 }  // namespace sim::rdm

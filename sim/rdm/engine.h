@@ -13,15 +13,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
+#include "coro/time.h"
 #include "fabric/domain.h"
 #include "fabric/limits.h"
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/alarm.h"
 #include "sim/rdm/completion_sink.h"
+#include "sim/rdm/counters.h"
 #include "sim/rdm/initiator.h"
 #include "sim/rdm/memory_registry.h"
 #include "sim/rdm/operation_table.h"
@@ -49,6 +53,9 @@ struct EngineOptions {
   const fabric::Limits& limits;  // of our own endpoint
   std::uint64_t owner = 0;       // our name in the sinks
   std::size_t queue_depth = 0;   // at least this for the device's queue
+  // How often the device retries; absent: as the settings say.
+  std::optional<std::uint32_t> retries;
+  Counters counters;
 };
 
 // Not thread-safe.
@@ -59,9 +66,16 @@ class Engine final : public ProgressSource {
   // Closes the device's endpoint, so that nothing lands any more, and forgets everything.
   ~Engine() override;
 
+  // The program closes the endpoint: it is told nothing any more, and its memory is left alone.
+  // True when peers wait for what ends here: they are told while this makes progress, until
+  // HasLeft. Otherwise there is nothing left to do.
+  [[nodiscard]] bool Leave();
+
   Initiator& initiator() { return initiator_; }
   Target& target() { return target_; }
-  ReceiveQueue& receives() { return receives_; }
+  const ReceiveQueue& receives() const { return receives_; }
+  // As Target::PostReceive; also for a message that had no room.
+  void PostReceive(const PostedReceive& receive);
   AddressBook& book() { return peers_.book(); }
   const Statistics& statistics() const { return statistics_; }
   fabric::Address address() const { return device_->address(); }
@@ -70,6 +84,10 @@ class Engine final : public ProgressSource {
   void Flush() { packets_.Flush(); }
 
   fabric::ErrorCode MakeProgress() override;
+  void FreeSlots() override { reporter_.FreeSlots(); }
+  bool HasLeft() const override {
+    return leaving_ && (packets_.idle() || alarm_.Now() >= leaves_until_);
+  }
   std::string DeviceErrorText(const fabric::Completion& completion) override {
     return device_queue_->ErrorText(completion);
   }
@@ -91,20 +109,52 @@ class Engine final : public ProgressSource {
   void OnSent(const SentPacket& sent);
   void OnTransferred(OperationId id, const fabric::Completion& completion);
 
-  void OnPacket(std::span<const std::byte> bytes, fabric::Peer device_source);
+  // The sender of a packet for which there is no room now; null: the packet was taken, or dropped.
+  Peer* OnPacket(std::span<const std::byte> bytes, fabric::Peer device_source);
+  // Leaves the program's queues and counters.
+  void Detach();
+  // A request of a peer that will not be served any more.
+  void Decline(Peer& peer, const PacketHeader& request);
+  // The peer's operation waits for one of ours that has gone.
+  void TellGone(Peer& peer, OperationId operation);
+  // Packets for which there was no room, once that may have changed.
+  void RetryStalled();
   // Who sent it; null when nobody says so credibly.
   Peer* Identify(const PacketHeader& header, fabric::Peer device_source);
   void OnAnswer(Peer& peer, const Packet& packet);
   void OnHandshake(Peer& peer, const PacketHeader& header);
   void ShakeHands(Peer& peer);
   void OnPeerGone(Peer& peer, const Outcome& outcome);
+  // Our own device has given up its queue pair: nothing will come any more.
+  void OnDeviceLost();
+  // The device's queue was found empty.
+  void OnQueueEmpty();
+
+  // A packet that keeps its receive until there is room for it.
+  struct Stalled {
+    std::uint32_t index;
+    std::uint64_t length_bytes;
+    Peer* peer;
+  };
 
   Statistics statistics_;
-  CompletionSink& sends_;
-  CompletionSink& receive_sink_;
+  Alarm& alarm_;
+  std::vector<CompletionSink*> sinks_;  // of the program, sends first; empty when it has left
   MemoryRegistry& memory_;
   const std::uint64_t owner_;
   std::uint64_t seen_removals_;
+  std::vector<Stalled> stalled_;  // in the order in which they came
+  std::uint64_t seen_changes_ = 0;
+  bool device_lost_ = false;
+  bool leaving_ = false;
+  coro::Time leaves_until_{};
+  std::uint64_t told_ = 0;  // operations of peers that were told that ours had gone
+  // The device names senders as it knew them when their packets came. Addresses with numbers below
+  // `settled_` were known before anything that is still in its queue; those below `staged_` since
+  // `staged_at_`.
+  std::uint64_t settled_ = 0;
+  std::uint64_t staged_ = 0;
+  coro::Time staged_at_{};
   std::unique_ptr<fabric::CompletionQueue> device_queue_;
   PeerTable peers_;
   std::unique_ptr<fabric::Endpoint> device_;

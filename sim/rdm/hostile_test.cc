@@ -8,9 +8,11 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "sim/efa_address.h"
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/packet.h"
 #include "sim/rdm/test_bed.h"
@@ -59,14 +61,26 @@ class Attacker {
     return header;
   }
   void Send(std::span<const std::byte> bytes) {
+    Post(bytes);
+    while (!sent_) Step();
+    sent_ = false;
+  }
+  // False when the victim's device does not take it in a while; then it is still on its way.
+  bool TrySend(const PacketHeader& header, std::span<const std::byte> payload) {
+    std::vector<std::byte> bytes(kMaxHeaderBytes + payload.size());
+    const std::size_t length = Encode(header, bytes);
+    std::memcpy(bytes.data() + length, payload.data(), payload.size());
+    Post(std::span(bytes).first(length + payload.size()));
+    for (int turn = 0; turn < 500 && !sent_; ++turn) Step();
+    return std::exchange(sent_, false);
+  }
+  void Post(std::span<const std::byte> bytes) {
     std::byte* place = memory_.data() + kReceives * kPacket;
     if (!bytes.empty()) std::memcpy(place, bytes.data(), bytes.size());
     const fabric::SendRequest request{.buffer = region_->Local(kReceives * kPacket, bytes.size()),
                                       .peer = victim_,
                                       .context = Context{kReceives}};
     ASSERT_EQ(endpoint_->Send(request), ErrorCode::kOk);
-    while (!sent_) Step();
-    sent_ = false;
   }
   void Send(const PacketHeader& header, std::span<const std::byte> payload = {}) {
     std::vector<std::byte> bytes(kMaxHeaderBytes + payload.size());
@@ -498,6 +512,157 @@ TEST_F(LiarTest, NumbersFarAhead) {
   EXPECT_EQ(bed_.b().statistics().overflowed, 3u);
   EXPECT_EQ(bed_.b().statistics().duplicates, 2u);
   ExpectGoodConversation(bed_, 4);
+}
+
+// Who knows an address, its qkey and all, is not its owner: the device tells.
+TEST_F(LiarTest, NobodySpeaksForAPeerThatTheDeviceKnows) {
+  bed_.PumpFor(5ms);
+  ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);
+  const std::vector<std::byte> payload(50, std::byte{0x66});
+  const fabric::Address victim = bed_.a().endpoint->address();
+  liar_.Send(PacketHeader{.kind = PacketKind::kEager,
+                          .connid = ConnidOf(victim),
+                          .message = 0,
+                          .length = 50,
+                          .source = victim},
+             payload);
+  bed_.PumpFor(1ms);
+  EXPECT_TRUE(bed_.b().completions.empty());
+  EXPECT_EQ(bed_.b().statistics().unknown_sender, 1u);
+}
+
+// --- Bounds ---
+
+// Messages that no receive fits fill their room, then the receives of the device, and no more.
+TEST(BoundTest, FloodOfMessagesEndsWithTheRoomForThem) {
+  TestBedOptions options;
+  options.settings.unexpected_messages = 10;
+  options.settings.receive_packets = 16;
+  TestBed bed(options);
+  Attacker flood(bed, bed.b().endpoint->address());
+  const std::vector<std::byte> payload(5000, std::byte{0x66});
+  std::uint32_t taken = 0;
+  while (flood.TrySend(flood.Signed({.kind = PacketKind::kEager, .message = taken, .length = 5000}),
+                       payload)) {
+    ASSERT_LE(++taken, 100u);
+  }
+  EXPECT_EQ(taken, 26u);
+  EXPECT_EQ(bed.b().statistics().unexpected, 10u);
+  EXPECT_EQ(bed.b().statistics().unexpected_bytes, 50000u);
+  for (std::uint64_t i = 0; i < 26; ++i) {  // the program takes them: there is room again
+    ASSERT_EQ(bed.Recv(0, 5000, i), ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.b(), i).length_bytes, 5000u);
+  }
+  ExpectGoodConversation(bed, 5);
+}
+
+TEST(BoundTest, PacketsThatAreNeverDueAreHeldToALimit) {
+  TestBedOptions options;
+  options.settings.early_bytes = 20000;
+  TestBed bed(options);
+  Attacker flood(bed, bed.b().endpoint->address());
+  const std::vector<std::byte> payload(50, std::byte{0x66});
+  for (std::uint32_t i = 1; i <= 300; ++i) {
+    // Many messages, and many packets of one.
+    const std::uint32_t number = i % 2 == 0 ? i : 1;
+    flood.Send(flood.Signed({.kind = PacketKind::kEager, .message = number, .length = 50}),
+               payload);
+  }
+  bed.PumpFor(1ms);
+  const Statistics& statistics = bed.b().statistics();
+  EXPECT_EQ(statistics.early + statistics.too_early, 300u);
+  EXPECT_LE(statistics.early, 20000u / 50);
+  EXPECT_GT(statistics.early, 50u);
+  EXPECT_GT(statistics.too_early, 150u);
+  ExpectGoodConversation(bed, 6);
+}
+
+TEST(BoundTest, WritesThatNeverGoOnAreHeldToALimit) {
+  TestBedOptions options;
+  options.settings.served_operations = 4;
+  TestBed bed(options);
+  Attacker lazy(bed, bed.b().endpoint->address());
+  for (std::uint64_t i = 1; i <= 10; ++i) {
+    lazy.Send(
+        lazy.Signed({.kind = i % 2 == 0 ? PacketKind::kLongCtsWrite : PacketKind::kLongCtsRead,
+                     .reply = i,
+                     .length = 100000,
+                     .offset = i % 2 == 0 ? 0u : 1u,
+                     .remote = bed.b().Remote(0)}));
+  }
+  bed.PumpFor(1ms);
+  EXPECT_EQ(bed.b().statistics().refused_requests, 6u);
+  int refused = 0;
+  while (lazy.Answer(PacketKind::kPeerError).has_value()) ++refused;
+  EXPECT_EQ(refused, 6);
+  ExpectGoodConversation(bed, 7);
+}
+
+// One that has ended makes room for the next.
+TEST(BoundTest, ServedOperationsAreCountedDown) {
+  TestBedOptions options;
+  options.settings.served_operations = 2;
+  options.alteration.without = {fabric::Capability::kRemoteWrite, fabric::Capability::kRemoteRead};
+  TestBed bed(options);
+  bed.Connect();
+  for (std::uint64_t i = 0; i < 20; ++i) {
+    const std::size_t length = i % 3 == 0 ? 100 : 50000;
+    const fabric::WriteRequest write{.source = bed.a().Local(0, length),
+                                     .target = bed.b().Remote(0),
+                                     .peer = bed.a().peers[1],
+                                     .context = Context{i}};
+    const fabric::ReadRequest read{.target = bed.a().Local(0, length),
+                                   .source = bed.b().Remote(0),
+                                   .peer = bed.a().peers[1],
+                                   .context = Context{i}};
+    ASSERT_EQ(bed.Post([&] {
+      return i % 2 == 0 ? bed.a().endpoint->Write(write) : bed.a().endpoint->Read(read);
+    }),
+              ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
+  }
+  EXPECT_EQ(bed.b().statistics().refused_requests, 0u);
+}
+
+// Values for a peer that takes no packets.
+TEST(BoundTest, AnswersThatWaitAreHeldToALimit) {
+  TestBedOptions options;
+  options.settings.answer_bytes = 20000;
+  TestBed bed(options);
+  Attacker silent(bed, bed.b().endpoint->address(), /*receives=*/false);
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    silent.Send(silent.Signed({.kind = PacketKind::kFetchAtomic,
+                               .message = i,
+                               .reply = i + 1,
+                               .length = 8000,
+                               .remote = bed.b().Remote(0),
+                               .atomic = fabric::AtomicOperation::kRead,
+                               .atomic_type = fabric::AtomicType::kUint64}));
+  }
+  bed.PumpFor(1ms);
+  EXPECT_EQ(bed.b().statistics().atomics, 40u);
+  // A quarter of the packets, and two values, less a handshake.
+  const std::size_t packets = bed.b().endpoint->limits().send_queue_depth / 4;
+  EXPECT_EQ(bed.b().statistics().unsent_answers, 40 - (packets + 2 - 1));
+  ExpectGoodConversation(bed, 9);
+}
+
+TEST(BoundTest, InventedSendersAreHeldToALimit) {
+  TestBedOptions options;
+  options.settings.strangers = 3;
+  TestBed bed(options);
+  bed.Connect();
+  Attacker crowd(bed, bed.b().endpoint->address());
+  for (std::uint16_t i = 0; i < 10; ++i) {
+    const fabric::Address invented =
+        EfaAddress{.gid = {0xfe, 0x80, 9}, .queue_pair = i, .qkey = 100u + i}.Encode();
+    crowd.Send(
+        PacketHeader{.kind = PacketKind::kEager, .connid = ConnidOf(invented), .source = invented});
+  }
+  bed.PumpFor(1ms);
+  EXPECT_EQ(bed.b().statistics().unexpected, 3u);
+  EXPECT_EQ(bed.b().statistics().unknown_sender, 7u);
+  ExpectGoodConversation(bed, 8);
 }
 
 }  // namespace

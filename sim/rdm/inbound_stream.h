@@ -29,6 +29,8 @@ class InboundStream : public ServedOperation {
   void OnPacketSent(const Outcome& outcome) override;
   void OnTransferred(const Outcome& outcome) override;
   void OnPeerGone(const Outcome& outcome) override;
+  OperationId ToTell() const override { return Arrived() ? kNoOperation : peer_operation_; }
+  bool TouchesMemory() const override { return reads_in_flight_ > 0; }
   bool Done() const override;
 
   // Bytes that came with a request. False when some of them had come before.

@@ -25,6 +25,8 @@ void InboundWrite::Report() {
     answer.tag = kErrorRemoteAddress;
   }
   services().packets.SendAnswer(peer(), answer);
+  --peer().served;
+  if (outcome().ok()) services().reporter.ServedWrite();
   if (!outcome().ok() || !header_.immediate.has_value()) return;
   services().reporter.RemotelyWritten({.kind = fabric::OperationKind::kRemoteWrite,
                                        .immediate = header_.immediate,

@@ -29,8 +29,9 @@ struct MessageRequest {
   bool inject = false;
 };
 
-// The owner of a packet that only asks for a handshake.
+// The owners of a packet that only asks for a handshake, and of a handshake: no operations.
 inline constexpr OperationId kHandshakeTrigger = UINT64_MAX;
+inline constexpr OperationId kHandshakeAnswer = UINT64_MAX - 1;
 
 // Chooses the protocol. Not thread-safe. All that it is given outlives it.
 class Initiator {

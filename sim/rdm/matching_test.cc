@@ -1,6 +1,7 @@
 // Which message goes into which receive: tags, senders, multi receives, and receives taken back.
 
 #include <cstdint>
+#include <iterator>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -240,6 +241,120 @@ TEST_P(MatchingTest, CanceledMultiReceiveWaitsForItsMessages) {
   EXPECT_TRUE(received.buffer_released);
   bed_.PumpFor(2ms);
   EXPECT_TRUE(bed_.b().completions.empty());
+}
+
+// Where there is no room for messages that no receive fits, their sender waits as for a receiver
+// that is not ready; nothing is lost, and the order stays.
+TEST_P(MatchingTest, MessagesWithoutReceivesPushBack) {
+  TestBedOptions options{.seed = GetParam()};
+  options.settings.unexpected_messages = 5;
+  options.settings.receive_packets = 16;
+  TestBed bed(options);
+  bed.Connect();
+  constexpr std::uint64_t kMessages = 50;
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    Fill(bed.a().Bytes(i * 100, 100), static_cast<std::uint32_t>(i));
+    ASSERT_EQ(bed.a().endpoint->Send(fabric::SendRequest{.buffer = bed.a().Local(i * 100, 100),
+                                                         .peer = bed.a().peers[1],
+                                                         .context = Context{i}}),
+              ErrorCode::kOk);
+    if (i == 5) bed.PumpFor(1ms);  // the first for which there is no room is due
+  }
+  bed.PumpFor(20ms);
+  EXPECT_EQ(bed.b().statistics().unexpected, 5u);
+  EXPECT_GT(bed.b().statistics().stalled, 0u);
+  EXPECT_LE(bed.b().statistics().stalled, 16u);
+  EXPECT_GT(bed.a().statistics().backoffs, 0u);
+  EXPECT_LT(bed.a().completions.size(), kMessages);
+  for (std::uint64_t i = 0; i < kMessages; ++i) {
+    ASSERT_EQ(bed.Recv(200000, 100, i), ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.b(), i).error, ErrorCode::kOk);
+    EXPECT_TRUE(Holds(bed.b().Bytes(200000, 100), static_cast<std::uint32_t>(i))) << i;
+  }
+  for (std::uint64_t i = 0; i < kMessages; ++i) EXPECT_TRUE(bed.Take(bed.a(), i).ok());
+  EXPECT_EQ(bed.b().statistics().unexpected, 0u);
+  EXPECT_EQ(bed.b().statistics().unexpected_bytes, 0u);
+}
+
+TEST_P(MatchingTest, UnexpectedBytesAreHeldToALimit) {
+  TestBedOptions options{.seed = GetParam()};
+  options.settings.unexpected_bytes = 20000;
+  TestBed bed(options);
+  bed.Connect();
+  for (std::uint64_t i = 0; i < 4; ++i) ASSERT_EQ(bed.Send(0, 8000, i), ErrorCode::kOk);
+  bed.PumpFor(5ms);
+  EXPECT_EQ(bed.b().statistics().unexpected, 2u);
+  EXPECT_EQ(bed.b().statistics().unexpected_bytes, 16000u);
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(bed.Recv(0, 8000, i), ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.b(), i).error, ErrorCode::kOk);
+  }
+  // One message is always taken, though it is longer than all the room: a medium one.
+  ASSERT_EQ(bed.Send(0, 60000, 9), ErrorCode::kOk);
+  ASSERT_EQ(bed.Send(0, 60000, 10), ErrorCode::kOk);
+  bed.PumpFor(5ms);
+  EXPECT_EQ(bed.b().statistics().unexpected, 1u);
+  for (std::uint64_t i = 9; i <= 10; ++i) {
+    ASSERT_EQ(bed.Recv(0, 60000, i), ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.b(), i).length_bytes, 60000u);
+  }
+}
+
+// Every length goes through a room for one: also messages whose packets came early, or whose first
+// one had no room and the others had.
+TEST_P(MatchingTest, EveryLengthGoesThroughLittleRoom) {
+  TestBedOptions options{.seed = GetParam()};
+  options.settings.unexpected_messages = 1;
+  TestBed bed(options);
+  bed.Connect();
+  constexpr std::size_t kLengths[] = {10, 30000, 8760, 60000, 300000, 0, 20000, 1500000};
+  Fill(bed.a().Bytes(0, 2000000), 1);
+  for (int round = 0; round < 5; ++round) {
+    for (std::uint64_t i = 0; i < std::size(kLengths); ++i) {
+      ASSERT_EQ(bed.Send(0, kLengths[i], i), ErrorCode::kOk);
+      if (round % 2 == 0) bed.PumpFor(200us);
+    }
+    for (std::uint64_t i = 0; i < std::size(kLengths); ++i) {
+      ASSERT_EQ(bed.Recv(4 << 20, kLengths[i], i), ErrorCode::kOk);
+      const Completion received = bed.Take(bed.b(), i);
+      EXPECT_EQ(received.error, ErrorCode::kOk) << i;
+      EXPECT_EQ(received.length_bytes, kLengths[i]);
+      EXPECT_TRUE(Holds(bed.b().Bytes(4 << 20, kLengths[i]), 1));
+      EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
+    }
+    bed.PumpFor(1ms);
+    EXPECT_EQ(bed.b().statistics().unexpected, 0u);
+  }
+}
+
+// A message that has no room to wait does not wait where its receive is there.
+TEST_P(MatchingTest, MessageWithoutRoomTakesTheReceiveThatFits) {
+  TestBedOptions options{.seed = GetParam()};
+  options.settings.unexpected_messages = 3;
+  TestBed bed(options);
+  bed.Connect();
+  const auto send = [&](std::uint64_t tag) {
+    return bed.a().tagged().SendTagged(fabric::TaggedSendRequest{
+        .buffer = bed.a().Local(0, 10), .peer = bed.a().peers[1], .tag = tag});
+  };
+  const auto receive = [&](std::uint64_t tag, std::uint64_t context) {
+    return bed.b().tagged().RecvTagged(fabric::TaggedRecvRequest{
+        .buffer = bed.b().Local(0, 10), .tag = tag, .context = Context{context}});
+  };
+  for (int i = 0; i < 3; ++i) ASSERT_EQ(send(1), ErrorCode::kOk);
+  for (const std::uint64_t tag : {2u, 1u, 3u}) ASSERT_EQ(send(tag), ErrorCode::kOk);
+  bed.PumpFor(5ms);
+  EXPECT_EQ(bed.b().statistics().unexpected, 3u);
+  ASSERT_EQ(receive(2, 2), ErrorCode::kOk);
+  EXPECT_EQ(bed.Take(bed.b(), 2).tag, 2u);
+  ASSERT_EQ(receive(3, 3), ErrorCode::kOk);  // behind one that has no room
+  bed.PumpFor(5ms);
+  EXPECT_TRUE(bed.b().completions.empty());
+  for (std::uint64_t i = 0; i < 4; ++i) {
+    ASSERT_EQ(receive(1, 10 + i), ErrorCode::kOk);
+    EXPECT_EQ(bed.Take(bed.b(), 10 + i).tag, 1u);
+  }
+  EXPECT_EQ(bed.Take(bed.b(), 3).tag, 3u);
 }
 
 // A receive that ends during its own post wakes a program that sleeps.

@@ -10,11 +10,26 @@
 namespace sim::rdm {
 namespace {
 
+using fabric::Access;
+using fabric::Capability;
+
 // True when [address, address + length) lies within [start, start + size); no sum can wrap around.
 bool Within(std::uint64_t address, std::uint64_t length, std::uint64_t start, std::uint64_t size) {
   if (address < start) return false;
   const std::uint64_t offset = address - start;
   return offset <= size && length <= size - offset;
+}
+
+// The rights that the device must know of. A device without remote memory access refuses to
+// register for it.
+Access ForDevice(Access access, const fabric::NicInfo& nic) {
+  auto rights = static_cast<std::uint32_t>(access);
+  const auto without = [&](Capability capability, Access right) {
+    if (!nic.capabilities.Has(capability)) rights &= ~static_cast<std::uint32_t>(right);
+  };
+  without(Capability::kRemoteWrite, Access::kWrite | Access::kRemoteWrite);
+  without(Capability::kRemoteRead, Access::kRead | Access::kRemoteRead);
+  return rights != 0 ? static_cast<Access>(rights) : Access::kReceive;
 }
 
 }  // namespace
@@ -24,10 +39,13 @@ absl::StatusOr<MemoryRegistry::Region*> MemoryRegistry::Add(const fabric::Memory
     return absl::ResourceExhaustedError(
         absl::StrCat("register memory: the domain has no region left of its ", most_));
   }
-  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> device = device_.RegisterMemory(request);
+  fabric::MemoryRequest for_device = request;
+  for_device.access = ForDevice(request.access, device_.nic());
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> device = device_.RegisterMemory(for_device);
   if (!device.ok()) return device.status();
   auto region = std::make_unique<Region>();
   region->device = *std::move(device);
+  region->access = request.access;
   Region* added = region.get();
   by_remote_key_[added->device->remote().key] = added;
   const std::uint64_t key = added->device->local_key();
@@ -57,7 +75,7 @@ MemoryRegistry::Region* MemoryRegistry::Find(const fabric::LocalBuffer& buffer) 
 bool MemoryRegistry::Allows(const fabric::LocalBuffer& buffer, fabric::Access access) const {
   if (buffer.length_bytes == 0) return true;
   const Region* region = Find(buffer);
-  return region != nullptr && fabric::Allows(region->device->access(), access);
+  return region != nullptr && fabric::Allows(region->access, access);
 }
 
 std::optional<fabric::LocalBuffer> MemoryRegistry::FindRemote(fabric::RemoteBuffer place,
@@ -67,7 +85,7 @@ std::optional<fabric::LocalBuffer> MemoryRegistry::FindRemote(fabric::RemoteBuff
   if (found == by_remote_key_.end()) return std::nullopt;
   const fabric::MemoryRegion& device = *found->second->device;
   const std::uint64_t start = device.remote().address;
-  if (!fabric::Allows(device.access(), access) ||
+  if (!fabric::Allows(found->second->access, access) ||
       !Within(place.address, length_bytes, start, device.length_bytes())) {
     return std::nullopt;
   }

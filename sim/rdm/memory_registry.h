@@ -20,12 +20,14 @@ namespace sim::rdm {
 // Not thread-safe: belongs to its domain.
 class MemoryRegistry {
  public:
-  // `most` regions at the same time. `device` outlives the registry.
+  // `most` regions at the same time. `device` outlives the registry. Rights that a device cannot
+  // give are software's business: packets are copied by the CPU.
   MemoryRegistry(fabric::Domain& device, std::uint64_t most) : device_(device), most_(most) {}
 
   // A registered region. Owned by the registry until Remove.
   struct Region {
     std::unique_ptr<fabric::MemoryRegion> device;
+    fabric::Access access;  // as the program asked: the device gets only what it can use
     // Registrations of parts of it that the software made for itself: they end with it.
     std::vector<std::weak_ptr<fabric::MemoryRegion>> borrowed;
   };

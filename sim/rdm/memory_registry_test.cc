@@ -37,6 +37,24 @@ class MemoryRegistryTest : public ::testing::Test {
   MemoryRegistry registry_{*domain_, 3};
 };
 
+// A device without remote memory access refuses to register for it: what the program asked for is
+// the software's to grant.
+TEST_F(MemoryRegistryTest, RightsThatTheDeviceLacksAreKeptBySoftware) {
+  World world(1, **FindProfile("p4d"));
+  const auto fabric = OpenSimFabric(world, world.AddNode("node"));
+  const auto domain = fabric->OpenDomain(0).value();
+  MemoryRegistry registry(*domain, 3);
+  const auto* all = registry.Add({.data = memory_.data(), .length_bytes = 100}).value();
+  EXPECT_TRUE(registry.Allows(all->device->Local(), Access::kAll));
+  EXPECT_TRUE(registry.FindRemote(all->device->remote(), 100, Access::kRemoteWrite).has_value());
+  const auto* written =
+      registry.Add({.data = memory_.data(), .length_bytes = 100, .access = Access::kRemoteWrite})
+          .value();
+  EXPECT_FALSE(registry.Allows(written->device->Local(), Access::kReceive));
+  EXPECT_TRUE(registry.FindRemote(written->device->remote(), 1, Access::kRemoteWrite).has_value());
+  EXPECT_FALSE(registry.FindRemote(written->device->remote(), 1, Access::kRemoteRead).has_value());
+}
+
 TEST_F(MemoryRegistryTest, AllowsWhatLiesWithin) {
   const auto* region = Add(1000, 500, Access::kSend | Access::kReceive);
   const LocalBuffer all = region->device->Local();

@@ -45,6 +45,12 @@ class Operation {
   // Some region was closed: maybe ours.
   virtual void OnMemoryRemoved() {}
 
+  // The peer's own operation that waits for this one, and must be told when this is given up;
+  // kNoOperation: nothing there waits.
+  virtual OperationId ToTell() const { return kNoOperation; }
+  // True when a work request of it is under way that touches the program's memory.
+  virtual bool TouchesMemory() const { return false; }
+
   // It has ended, and no work request of it is under way that touches the program's memory.
   virtual bool Done() const = 0;
   // Tells whoever must know. Called once, after Done.

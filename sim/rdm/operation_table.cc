@@ -78,6 +78,16 @@ void OperationTable::ForEach(const std::function<void(Operation&)>& visit) {
   }
 }
 
+void OperationTable::Clear() {
+  for (std::size_t number = 0; number < slots_.size(); ++number) {
+    if (slots_[number].operation == nullptr) continue;
+    slots_[number].operation.reset();
+    free_.push_back(static_cast<std::uint32_t>(number));
+  }
+  blocked_.clear();
+  live_ = 0;
+}
+
 bool OperationTable::Any(const std::function<bool(const Operation&)>& predicate) const {
   return std::any_of(slots_.begin(), slots_.end(), [&](const Slot& slot) {
     return slot.operation != nullptr && predicate(*slot.operation);

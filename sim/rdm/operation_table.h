@@ -41,6 +41,9 @@ class OperationTable {
   // True when `predicate` holds for some operation.
   bool Any(const std::function<bool(const Operation&)>& predicate) const;
 
+  // Forgets all of them: nobody is told.
+  void Clear();
+
   std::size_t size() const { return live_; }
 
  private:

@@ -58,6 +58,7 @@ class OutboundStream final : public ServedOperation {
   void OnPacketSent(const Outcome& outcome) override;
   void OnPeerGone(const Outcome& outcome) override;
   void OnMemoryRemoved() override;
+  OperationId ToTell() const override { return AllSent() ? kNoOperation : peer_operation_; }
   bool Done() const override;
   void Report() override;
 

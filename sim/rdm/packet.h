@@ -82,6 +82,10 @@ constexpr bool IsLongCts(PacketKind kind) {
 constexpr bool IsOrdered(PacketKind kind) { return IsMessage(kind) || IsAtomic(kind); }
 // The receiver reads the sender's memory.
 constexpr bool IsLongRead(PacketKind kind) { return kind >= PacketKind::kLongRead; }
+// The sender of this request waits for an answer: all but messages that come whole.
+constexpr bool AwaitsAnswer(PacketKind kind) {
+  return !IsMessage(kind) || IsLongCts(kind) || IsLongRead(kind);
+}
 constexpr bool IsAnswer(PacketKind kind) { return kind < PacketKind::kEager; }
 
 inline constexpr std::uint8_t kProtocolVersion = 4;

@@ -16,8 +16,8 @@
 
 namespace sim::rdm {
 
-// Every packet of the pool is either posted, or at a caller's between bytes() and GiveBack. Not
-// thread-safe. The device outlives it.
+// Every packet of the pool is either posted, or at a caller's between its completion and GiveBack.
+// Not thread-safe. The device outlives it.
 class PacketReceiver {
  public:
   // `refill`: posts again when so many are missing.
@@ -38,8 +38,16 @@ class PacketReceiver {
   }
   void GiveBack(std::uint32_t index) { missing_.push_back(index); }
 
+  // The caller keeps one for long: the device has a receive less until ReleaseKept.
+  void Keep() { ++kept_; }
+  void ReleaseKept(std::uint32_t index) {
+    --kept_;
+    GiveBack(index);
+  }
+
   void Refill() {
-    if (missing_.size() < refill_) return;
+    const std::size_t posted = pool_.packets() - kept_ - missing_.size();
+    if (missing_.empty() || (missing_.size() < refill_ && posted >= refill_)) return;
     batch_.clear();
     for (const std::uint32_t index : missing_) {
       batch_.push_back({.buffer = pool_.buffer(index, pool_.packet_bytes()),
@@ -54,6 +62,7 @@ class PacketReceiver {
   PacketPool pool_;
   fabric::Endpoint& device_;
   const std::size_t refill_;
+  std::size_t kept_ = 0;
   std::vector<std::uint32_t> missing_;
   std::vector<fabric::RecvRequest> batch_;
 };

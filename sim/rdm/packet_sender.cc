@@ -25,12 +25,13 @@ bool NeedsSource(const Peer& peer) {
 }  // namespace
 
 PacketSender::PacketSender(PacketPool pool, fabric::Endpoint& device, Alarm& alarm,
-                           Statistics& statistics)
+                           Statistics& statistics, std::uint64_t most_answer_bytes)
     : pool_(std::move(pool)),
       device_(device),
       alarm_(alarm),
       statistics_(statistics),
       own_address_(device.address()),
+      most_answer_bytes_(most_answer_bytes),
       slots_(pool_.packets()) {
   for (std::size_t i = pool_.packets(); i > 0; --i) {
     free_.push_back(static_cast<std::uint32_t>(i - 1));
@@ -81,11 +82,13 @@ void PacketSender::SendAnswer(Peer& peer, const PacketHeader& header,
   if (ready() && peer.answers.empty() && MaySend(peer, PacketUse::kAnswer)) {
     return SendNow(peer, header, payload, owner);
   }
-  if (peer.answers.size() >= kMostAnswers) {
+  if (peer.answers.size() >= kMostAnswers ||
+      payload.size() > most_answer_bytes_ - std::min(most_answer_bytes_, peer.answer_bytes)) {
     ++statistics_.unsent_answers;
     return;
   }
   if (peer.answers.empty()) answering_.push_back(&peer);
+  peer.answer_bytes += payload.size();
   peer.answers.push_back({header, {payload.begin(), payload.end()}, owner});
 }
 
@@ -103,6 +106,7 @@ void PacketSender::PumpAnswers() {
     while (!peer->answers.empty() && ready() && MaySend(*peer, PacketUse::kAnswer)) {
       const Answer answer = std::move(peer->answers.front());
       peer->answers.pop_front();
+      peer->answer_bytes -= answer.payload.size();
       SendNow(*peer, answer.header, answer.payload, answer.owner);
     }
     if (!peer->answers.empty()) answering_.push_back(peer);
@@ -131,6 +135,7 @@ void PacketSender::Flush() {
   while (CollectBatch() > 0) {
     const fabric::PostResult result = device_.Send(batch_);
     ready_.erase(ready_.begin(), ready_.begin() + static_cast<std::ptrdiff_t>(result.accepted));
+    in_device_ += result.accepted;
     if (result.error == fabric::ErrorCode::kOk) continue;
     if (result.error == fabric::ErrorCode::kAgain) return;
     const std::uint32_t index = ready_.front();
@@ -150,6 +155,7 @@ std::optional<SentPacket> PacketSender::TakeRefused() {
 
 std::optional<SentPacket> PacketSender::OnCompletion(std::uint32_t index,
                                                      const fabric::Completion& completion) {
+  --in_device_;
   const Slot& slot = slots_[index];
   if (completion.error == fabric::ErrorCode::kReceiverNotReady) {
     Refused(index);

@@ -48,7 +48,9 @@ struct SentPacket {
 // Not thread-safe. The device, the alarm, the statistics and the peers outlive it.
 class PacketSender {
  public:
-  PacketSender(PacketPool pool, fabric::Endpoint& device, Alarm& alarm, Statistics& statistics);
+  // Answers that wait for one peer take at most `most_answer_bytes`.
+  PacketSender(PacketPool pool, fabric::Endpoint& device, Alarm& alarm, Statistics& statistics,
+               std::uint64_t most_answer_bytes);
 
   // True when a packet is free. Answers that wait have been served first: see Tick.
   bool ready() const { return !free_.empty(); }
@@ -78,6 +80,10 @@ class PacketSender {
   // next.
   void SendAnswer(Peer& peer, const PacketHeader& header, std::span<const std::byte> payload = {},
                   OperationId owner = kNoOperation);
+
+  // True when nothing is on its way or ready to go. What waits for a peer that refuses does not
+  // count.
+  bool idle() const { return in_device_ == 0 && ready_.empty() && answering_.empty(); }
 
   // Hands to the device what is ready.
   void Flush();
@@ -113,9 +119,11 @@ class PacketSender {
   Alarm& alarm_;
   Statistics& statistics_;
   const fabric::Address own_address_;
+  const std::uint64_t most_answer_bytes_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> free_;
   std::deque<std::uint32_t> ready_;
+  std::size_t in_device_ = 0;       // packets that were handed over
   std::deque<SentPacket> refused_;  // by the device's post, not by the peer
   std::vector<Peer*> backing_off_;  // in the order in which they began
   std::deque<Peer*> answering_;     // peers with answers that wait

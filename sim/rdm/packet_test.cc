@@ -100,6 +100,18 @@ Bytes ExampleBytes(PacketKind kind) {
   return WithSegments(header, {{{0x1000, 7}, 60}, {{0x2000, 8}, 4}});
 }
 
+TEST(PacketTest, MessagesThatComeWholeAwaitNoAnswer) {
+  for (const PacketKind kind : {PacketKind::kEager, PacketKind::kEagerTagged, PacketKind::kMedium,
+                                PacketKind::kMediumTagged}) {
+    EXPECT_FALSE(AwaitsAnswer(kind));
+  }
+  for (const PacketKind kind :
+       {PacketKind::kLongCts, PacketKind::kLongReadTagged, PacketKind::kEagerWrite,
+        PacketKind::kShortRead, PacketKind::kCompareAtomic, PacketKind::kLongReadWrite}) {
+    EXPECT_TRUE(AwaitsAnswer(kind));
+  }
+}
+
 TEST(PacketTest, EveryKindRoundTrips) {
   for (const PacketKind kind : kAllKinds) {
     SCOPED_TRACE(static_cast<int>(kind));

@@ -34,7 +34,9 @@ using WaitingAccess = std::variant<fabric::WriteRequest, fabric::ReadRequest>;
 // Plain data, one part for each mechanism that works on it. Lives as long as its endpoint.
 struct Peer {
   Peer(std::shared_ptr<AddressEntry> address, const Settings& settings, std::uint64_t seed)
-      : entry(std::move(address)), window(settings.reorder_window), backoff(settings, seed) {}
+      : entry(std::move(address)),
+        window(settings.reorder_window, 0, settings.early_bytes),
+        backoff(settings, seed) {}
 
   const std::shared_ptr<AddressEntry> entry;
 
@@ -42,6 +44,10 @@ struct Peer {
   std::uint32_t next_message = 0;               // number of our next message or atomic to it
   ReorderWindow window;                         // of its messages and atomics to us
   std::map<std::uint32_t, OperationId> medium;  // its messages of several packets that have begun
+  bool due_stalled = false;                     // the message that is due waits for room
+
+  // --- What it asks of us ---
+  std::size_t served = 0;  // its emulated writes and reads that are under way
 
   // --- Handshake ---
   bool handshake_sent = false;
@@ -54,6 +60,7 @@ struct Peer {
   Backoff backoff;
   std::deque<std::uint32_t> parked;  // packets that wait for the end of the back-off
   std::deque<Answer> answers;
+  std::uint64_t answer_bytes = 0;  // of their payloads
   std::size_t answers_in_flight = 0;
 };
 

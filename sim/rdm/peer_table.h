@@ -3,7 +3,10 @@
 #ifndef SIM_RDM_PEER_TABLE_H_
 #define SIM_RDM_PEER_TABLE_H_
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <utility>
@@ -32,6 +35,18 @@ class PeerTable {
   Peer* Find(fabric::Peer handle) {
     std::shared_ptr<AddressEntry> entry = book_->Find(handle);
     return entry == nullptr ? nullptr : &Of(std::move(entry));
+  }
+
+  // Peers that the program does not know by name.
+  std::size_t strangers() const {
+    return static_cast<std::size_t>(
+        std::count_if(peers_.begin(), peers_.end(),
+                      [](const auto& item) { return item.second->entry->handles.empty(); }));
+  }
+
+  // Calls `visit` for every peer, in the order in which their addresses became known.
+  void ForEach(const std::function<void(Peer&)>& visit) {
+    for (const auto& [number, peer] : peers_) visit(*peer);
   }
 
   Peer& Of(std::shared_ptr<AddressEntry> entry) {

@@ -307,6 +307,34 @@ TEST_F(BackoffPolicyTest, EveryPacketIsTriedAgain) {
   }
 }
 
+// The device's own retries can be chosen: it hands a packet back after so many, and never after 7.
+TEST(RetriesTest, TheDeviceRetriesAsOftenAsAsked) {
+  std::vector<std::uint64_t> refused;
+  for (const std::uint32_t retries : {0u, 3u, 7u}) {
+    TestBedOptions options;
+    options.settings.receive_packets = 1;
+    TestBed bed(options);
+    bed.ReplaceEndpoint(0, {.receiver_not_ready_retries = retries});
+    for (std::uint64_t i = 0; i < 5; ++i) {
+      ASSERT_EQ(
+          bed.a().endpoint->Send(fabric::SendRequest{
+              .buffer = bed.a().Local(0, 10), .peer = bed.a().peers[1], .context = Context{i}}),
+          ErrorCode::kOk);
+    }
+    RunAlone(bed, bed.a(), 20ms);  // the peer takes one packet, and does not read its queue
+    EXPECT_EQ(bed.a().completions.size(), 1u);
+    refused.push_back(bed.a().statistics().refused_packets);
+    for (std::uint64_t i = 0; i < 5; ++i) {  // in the end all arrive, whoever retried
+      ASSERT_EQ(bed.Recv(0, 10, i), ErrorCode::kOk);
+      EXPECT_EQ(bed.Take(bed.b(), i).error, ErrorCode::kOk);
+      EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
+    }
+  }
+  EXPECT_GE(refused[0], refused[1]);
+  EXPECT_GT(refused[1], 0u);
+  EXPECT_EQ(refused[2], 0u);
+}
+
 // The same seed makes the same run, to the nanosecond.
 TEST(DeterminismTest, SameSeedSameRun) {
   const auto run = [](std::uint64_t seed) {

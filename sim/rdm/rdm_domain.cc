@@ -10,6 +10,7 @@
 
 namespace sim::rdm {
 
+using fabric::Capability;
 using fabric::ClosedError;
 using fabric::CloseShared;
 
@@ -17,6 +18,9 @@ namespace {
 
 // Entries that a device's queue can have: max_cqe of openucx/ucx contrib/ibmock, recorded from one.
 constexpr std::size_t kMostEntries = 32768;
+
+// The value of FI_OPT_EFA_RNR_RETRY that leaves all retries to the device.
+constexpr std::uint32_t kRetryForEver = 7;
 
 absl::Status CheckOptions(const fabric::EndpointOptions& options, const fabric::NicInfo& nic) {
   if (options.send_queue == nullptr || options.receive_queue == nullptr ||
@@ -31,16 +35,16 @@ absl::Status CheckOptions(const fabric::EndpointOptions& options, const fabric::
     return absl::UnimplementedError(
         "open endpoint: receives_take_immediates is for efa-direct only");
   }
-  const fabric::CounterBindings& counters = options.counters;
-  if (counters.sends != nullptr || counters.receives != nullptr || counters.writes != nullptr ||
-      counters.reads != nullptr || counters.remote_writes != nullptr ||
-      counters.remote_reads != nullptr) {
-    return absl::UnimplementedError("open endpoint: counters are not offered by this NIC");
-  }
   if (options.receiver_not_ready_retries.has_value()) {
-    return absl::UnimplementedError(
-        "open endpoint: receiver_not_ready_retries is for efa-direct only, here sends are retried "
-        "for ever");
+    if (!nic.capabilities.Has(Capability::kReceiverNotReadyRetry)) {
+      return absl::UnimplementedError(
+          "open endpoint: receiver_not_ready_retries cannot be set on this NIC");
+    }
+    if (*options.receiver_not_ready_retries > kRetryForEver) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("open endpoint: receiver_not_ready_retries is ",
+                       *options.receiver_not_ready_retries, ", at most 7 (for ever) is possible"));
+    }
   }
   if (options.inject_bytes > nic.limits.inject_bytes) {
     return absl::UnimplementedError(absl::StrCat("open endpoint: inject_bytes ",
@@ -48,6 +52,55 @@ absl::Status CheckOptions(const fabric::EndpointOptions& options, const fabric::
                                                  nic.limits.inject_bytes));
   }
   return absl::OkStatus();
+}
+
+// What peers do to our memory: software sees what it does itself, the device tells what it has
+// written. What it was read from, nobody tells apart: long messages are read, too.
+absl::Status CheckCounters(const fabric::CounterBindings& bindings,
+                           const fabric::CapabilitySet& device) {
+  if (bindings.remote_reads != nullptr && device.Has(Capability::kRemoteRead)) {
+    return absl::UnimplementedError(
+        "open endpoint: remote_reads cannot be counted: the NIC counts the reads of long messages "
+        "as well");
+  }
+  if (bindings.remote_writes != nullptr && device.Has(Capability::kRemoteWrite) &&
+      !device.Has(Capability::kCounters)) {
+    return absl::UnimplementedError(
+        "open endpoint: remote_writes cannot be counted: software does not see what the NIC does "
+        "by itself");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Counters> CountersOf(const fabric::CounterBindings& bindings,
+                                    const std::shared_ptr<DomainCore>& domain) {
+  const fabric::CapabilitySet& device = domain->device->nic().capabilities;
+  const absl::Status possible = CheckCounters(bindings, device);
+  if (!possible.ok()) return possible;
+  Counters counters;
+  const std::pair<fabric::Counter*, std::shared_ptr<CounterCore>*> rows[] = {
+      {bindings.sends, &counters.sends},
+      {bindings.receives, &counters.receives},
+      {bindings.writes, &counters.writes},
+      {bindings.reads, &counters.reads},
+      {bindings.remote_writes, &counters.remote_writes},
+      {bindings.remote_reads, &counters.remote_reads}};
+  for (const auto& [given, place] : rows) {
+    if (given == nullptr) continue;
+    const auto* counter = dynamic_cast<RdmCounter*>(&given->Unwrap());
+    if (counter == nullptr || counter->domain() != domain) {
+      return absl::InvalidArgumentError(
+          "open endpoint: its counters must be open and of the same domain");
+    }
+    *place = counter->core();
+  }
+  if (counters.remote_writes != nullptr && counters.remote_writes->device() == nullptr &&
+      device.Has(Capability::kRemoteWrite)) {
+    auto of_device = domain->device->OpenCounter();
+    if (!of_device.ok()) return of_device.status();
+    counters.remote_writes->set_device(*std::move(of_device));
+  }
+  return counters;
 }
 
 }  // namespace
@@ -59,7 +112,7 @@ RdmMemoryRegion::RdmMemoryRegion(std::shared_ptr<DomainCore> domain, MemoryRegis
       region_(region),
       data_(region->device->data()),
       length_bytes_(region->device->length_bytes()),
-      access_(region->device->access()),
+      access_(region->access),
       local_key_(region->device->local_key()),
       remote_(region->device->remote()) {}
 
@@ -92,7 +145,12 @@ fabric::ReadResult RdmCompletionQueue::Read(std::span<fabric::Completion> entrie
   for (ProgressSource* source : core_->sink.sources()) {
     const fabric::ErrorCode error = source->MakeProgress();
     if (error != fabric::ErrorCode::kOk) result.error = error;
+    source->FreeSlots();
   }
+  std::erase_if(core_->domain->leaving, [](const std::unique_ptr<ProgressSource>& source) {
+    static_cast<void>(source->MakeProgress());
+    return source->HasLeft();
+  });
   while (result.count < entries.size() && core_->sink.Pop(entries[result.count])) ++result.count;
   return result;
 }
@@ -135,17 +193,17 @@ absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> RdmDomain::OpenCompleti
 
 absl::StatusOr<fabric::Peer> RdmAddressVector::Insert(const fabric::Address& address) {
   if (core_ == nullptr) return ClosedError("address vector");
-  return core_->book.Insert(address);
+  return core_->book->Insert(address);
 }
 
 absl::Status RdmAddressVector::Remove(fabric::Peer peer) {
   if (core_ == nullptr) return ClosedError("address vector");
-  return core_->book.Remove(peer);
+  return core_->book->Remove(peer);
 }
 
 absl::StatusOr<fabric::Address> RdmAddressVector::Lookup(fabric::Peer peer) const {
   if (core_ == nullptr) return ClosedError("address vector");
-  return core_->book.Lookup(peer);
+  return core_->book->Lookup(peer);
 }
 
 absl::Status RdmAddressVector::Close() { return CloseShared(core_, "address vector"); }
@@ -158,12 +216,30 @@ absl::StatusOr<std::unique_ptr<fabric::AddressVector>> RdmDomain::OpenAddressVec
       std::make_shared<VectorCore>(core_, *std::move(device)));
 }
 
-// ---- Endpoints ----
+// ---- Counters ----
+
+absl::Status RdmCounter::Set(std::uint64_t value) {
+  return core_ == nullptr ? ClosedError("counter") : core_->Set(value);
+}
+
+absl::Status RdmCounter::Add(std::uint64_t value) {
+  if (core_ == nullptr) return ClosedError("counter");
+  core_->Add(value);
+  return absl::OkStatus();
+}
+
+absl::Status RdmCounter::Close() {
+  const absl::Status closed = CloseShared(core_, "counter");
+  if (closed.ok()) domain_.reset();
+  return closed;
+}
 
 absl::StatusOr<std::unique_ptr<fabric::Counter>> RdmDomain::OpenCounter() {
-  return absl::UnimplementedError(
-      "open counter: software does not see what the device does by itself");
+  if (core_ == nullptr) return ClosedError("domain");
+  return std::make_unique<RdmCounter>(core_);
 }
+
+// ---- Endpoints ----
 
 absl::StatusOr<std::unique_ptr<fabric::Endpoint>> RdmDomain::OpenEndpoint(
     const fabric::EndpointOptions& options) {
@@ -180,7 +256,10 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> RdmDomain::OpenEndpoint(
     return absl::InvalidArgumentError(
         "open endpoint: its queues and address vector must be open and of the same domain");
   }
-  return OpenRdmEndpoint(core_, send->core(), receive->core(), peers->core());
+  absl::StatusOr<Counters> counters = CountersOf(options.counters, core_);
+  if (!counters.ok()) return counters.status();
+  return OpenRdmEndpoint(core_, send->core(), receive->core(), peers->core(),
+                         options.receiver_not_ready_retries, *std::move(counters));
 }
 
 absl::Status RdmDomain::Close() { return CloseShared(core_, "domain"); }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,6 +16,7 @@
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/alarm.h"
 #include "sim/rdm/completion_sink.h"
+#include "sim/rdm/counters.h"
 #include "sim/rdm/memory_registry.h"
 #include "sim/rdm/settings.h"
 
@@ -36,6 +38,8 @@ struct DomainCore {
   MemoryRegistry memory;
   std::uint64_t completion_queues = 0;  // open ones
   std::uint64_t next_endpoint = 0;
+  // Closed endpoints that still tell their peers: while a queue of the domain is read.
+  std::vector<std::unique_ptr<ProgressSource>> leaving;
 };
 
 struct QueueCore {
@@ -52,10 +56,10 @@ struct QueueCore {
 
 struct VectorCore {
   VectorCore(std::shared_ptr<DomainCore> parent, std::unique_ptr<fabric::AddressVector> device)
-      : domain(std::move(parent)), book(std::move(device)) {}
+      : domain(std::move(parent)), book(std::make_shared<AddressBook>(std::move(device))) {}
 
   const std::shared_ptr<DomainCore> domain;
-  AddressBook book;
+  const std::shared_ptr<AddressBook> book;
 };
 
 class RdmMemoryRegion final : public fabric::MemoryRegion {
@@ -111,6 +115,27 @@ class RdmAddressVector final : public fabric::AddressVector {
 
  private:
   std::shared_ptr<VectorCore> core_;
+};
+
+// What the software has seen: reading it makes progress, as reading a queue does, and frees no
+// slots.
+class RdmCounter final : public fabric::Counter {
+ public:
+  explicit RdmCounter(std::shared_ptr<DomainCore> domain)
+      : domain_(std::move(domain)), core_(std::make_shared<CounterCore>()) {}
+
+  std::uint64_t Read() override { return core_ == nullptr ? 0 : core_->Read(); }
+  std::uint64_t ReadErrors() override { return core_ == nullptr ? 0 : core_->ReadErrors(); }
+  absl::Status Set(std::uint64_t value) override;
+  absl::Status Add(std::uint64_t value) override;
+  absl::Status Close() override;
+
+  const std::shared_ptr<DomainCore>& domain() const { return domain_; }
+  const std::shared_ptr<CounterCore>& core() const { return core_; }
+
+ private:
+  std::shared_ptr<DomainCore> domain_;
+  std::shared_ptr<CounterCore> core_;
 };
 
 class RdmDomain final : public fabric::Domain {

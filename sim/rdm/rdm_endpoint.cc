@@ -12,17 +12,20 @@ using fabric::PostResult;
 
 absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenRdmEndpoint(
     const std::shared_ptr<DomainCore>& domain, const std::shared_ptr<QueueCore>& send_queue,
-    const std::shared_ptr<QueueCore>& receive_queue, const std::shared_ptr<VectorCore>& peers) {
+    const std::shared_ptr<QueueCore>& receive_queue, const std::shared_ptr<VectorCore>& peers,
+    std::optional<std::uint32_t> retries, Counters counters) {
   auto engine = Engine::Open({.settings = domain->settings,
                               .alarm = *domain->alarm,
                               .device = *domain->device,
                               .memory = domain->memory,
                               .sends = send_queue->sink,
                               .receives = receive_queue->sink,
-                              .book = std::shared_ptr<AddressBook>(peers, &peers->book),
+                              .book = peers->book,
                               .limits = domain->info.limits,
                               .owner = domain->next_endpoint++,
-                              .queue_depth = std::max(send_queue->depth, receive_queue->depth)});
+                              .queue_depth = std::max(send_queue->depth, receive_queue->depth),
+                              .retries = retries,
+                              .counters = std::move(counters)});
   if (!engine.ok()) return engine.status();
   return std::make_unique<RdmEndpoint>(send_queue, receive_queue, peers, *std::move(engine));
 }
@@ -41,6 +44,7 @@ RdmEndpoint::RdmEndpoint(std::shared_ptr<QueueCore> send_queue,
 absl::Status RdmEndpoint::Close() {
   if (engine_ == nullptr) return absl::OkStatus();
   last_statistics_ = engine_->statistics();
+  if (engine_->Leave()) peers_->domain->leaving.push_back(std::move(engine_));
   engine_.reset();
   send_queue_.reset();
   receive_queue_.reset();
@@ -110,7 +114,7 @@ ErrorCode RdmEndpoint::PostReceive(fabric::Peer source, PostedReceive receive) {
     if (receive.source == nullptr) return ErrorCode::kUnknownPeer;
   }
   if (engine_->receives().full()) return ErrorCode::kAgain;
-  engine_->target().PostReceive(receive);
+  engine_->PostReceive(receive);
   return ErrorCode::kOk;
 }
 

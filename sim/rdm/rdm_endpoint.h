@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "absl/status/status.h"
@@ -14,6 +15,7 @@
 #include "fabric/cancel.h"
 #include "fabric/endpoint.h"
 #include "fabric/tagged_messages.h"
+#include "sim/rdm/counters.h"
 #include "sim/rdm/engine.h"
 #include "sim/rdm/rdm_domain.h"
 #include "sim/rdm/statistics.h"
@@ -72,7 +74,8 @@ class RdmEndpoint final : public fabric::Endpoint,
 // Errors are the device's.
 absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenRdmEndpoint(
     const std::shared_ptr<DomainCore>& domain, const std::shared_ptr<QueueCore>& send_queue,
-    const std::shared_ptr<QueueCore>& receive_queue, const std::shared_ptr<VectorCore>& peers);
+    const std::shared_ptr<QueueCore>& receive_queue, const std::shared_ptr<VectorCore>& peers,
+    std::optional<std::uint32_t> retries, Counters counters);
 
 }  // namespace sim::rdm
 

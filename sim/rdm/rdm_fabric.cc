@@ -18,9 +18,10 @@ using fabric::Capability;
 
 // Facts about the device that its users see as they are.
 constexpr Capability kOfTheDevice[] = {
-    Capability::kRemoteErrors,   Capability::kClosedPeerErrors, Capability::kRemoteWriteLength,
-    Capability::kReadProtection, Capability::kReadRights,       Capability::kSilentWriteProtection,
-    Capability::kRevocation,     Capability::kFailureIsolation, Capability::kCloseInFlight,
+    Capability::kRemoteErrors,   Capability::kClosedPeerErrors,
+    Capability::kReadProtection, Capability::kSilentWriteProtection,
+    Capability::kRevocation,     Capability::kFailureIsolation,
+    Capability::kCloseInFlight,  Capability::kReceiverNotReadyRetry,
     Capability::kVirtualTime};
 
 // Most bytes of an injected message (tx inject of fi_info on p5.48xlarge;
@@ -114,9 +115,20 @@ fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settin
                        Capability::kCancel,
                        Capability::kLongTruncation,
                        Capability::kUnexpectedWildcard,
-                       Capability::kAtomics};
+                       Capability::kAtomics,
+                       Capability::kCounters,
+                       Capability::kErrorCounts};
   for (const Capability capability : kOfTheDevice) {
     if (device.capabilities.Has(capability)) info.capabilities.Add(capability);
+  }
+  // What the NIC cannot do, software does: it tells the length of a write, and holds a read to the
+  // rights that the program gave. A NIC that can read may read what may be sent from.
+  if (!device.capabilities.Has(Capability::kRemoteRead)) {
+    info.capabilities.Add(Capability::kReadRights);
+  }
+  if (!device.capabilities.Has(Capability::kRemoteWrite) ||
+      device.capabilities.Has(Capability::kRemoteWriteLength)) {
+    info.capabilities.Add(Capability::kRemoteWriteLength);
   }
   return info;
 }

@@ -18,6 +18,11 @@ PostedReceive ReceiveQueue::TakePart(const PostedReceive& receive,
   return part;
 }
 
+bool ReceiveQueue::Fits(const AddressEntry& from, bool tagged, std::uint64_t tag) const {
+  return std::any_of(posted_.begin(), posted_.end(),
+                     [&](const PostedReceive& receive) { return receive.Fits(from, tagged, tag); });
+}
+
 std::optional<PostedReceive> ReceiveQueue::Match(const AddressEntry& from, bool tagged,
                                                  std::uint64_t tag, std::uint64_t length_bytes) {
   const auto found =
@@ -37,7 +42,16 @@ std::optional<UnexpectedMessage> ReceiveQueue::TakeUnexpected(const PostedReceiv
   if (found == unexpected_.end()) return std::nullopt;
   UnexpectedMessage message = std::move(*found);
   unexpected_.erase(found);
+  unexpected_bytes_ -= message.held_bytes;
+  ++changes_;
   return message;
+}
+
+std::optional<PostedReceive> ReceiveQueue::TakePosted() {
+  if (posted_.empty()) return std::nullopt;
+  PostedReceive receive = std::move(posted_.front());
+  posted_.pop_front();
+  return receive;
 }
 
 std::optional<PostedReceive> ReceiveQueue::Cancel(fabric::Context context) {

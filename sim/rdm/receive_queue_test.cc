@@ -57,6 +57,46 @@ TEST_F(ReceiveQueueTest, IsFullAtItsDepth) {
   EXPECT_FALSE(queue_.full());
 }
 
+TEST_F(ReceiveQueueTest, RoomForWaitingMessages) {
+  ReceiveQueue queue(4, 20, 2, 100);
+  const auto wait = [&](std::uint64_t bytes) {
+    queue.AddUnexpected({.operation = 1, .from = alice_, .held_bytes = bytes});
+  };
+  EXPECT_TRUE(queue.HasRoom(1000));  // the first, whatever it takes
+  wait(60);
+  EXPECT_TRUE(queue.HasRoom(40));
+  EXPECT_FALSE(queue.HasRoom(41));
+  EXPECT_FALSE(queue.HasRoom(UINT64_MAX));
+  wait(10);
+  EXPECT_FALSE(queue.HasRoom(0));  // two are enough
+  EXPECT_EQ(queue.unexpected_bytes(), 70u);
+  const std::uint64_t before = queue.changes();
+  ASSERT_TRUE(queue.TakeUnexpected(Receive(1)).has_value());
+  EXPECT_NE(queue.changes(), before);
+  EXPECT_EQ(queue.unexpected_bytes(), 10u);
+  EXPECT_TRUE(queue.HasRoom(90));
+  ASSERT_TRUE(queue.TakeUnexpected(Receive(1)).has_value());
+  wait(1000);
+  EXPECT_FALSE(queue.HasRoom(0));
+}
+
+TEST_F(ReceiveQueueTest, FitsTakesNothing) {
+  queue_.Post(Tagged(1, 7));
+  EXPECT_TRUE(queue_.Fits(*alice_, true, 7));
+  EXPECT_TRUE(queue_.Fits(*alice_, true, 7));
+  EXPECT_FALSE(queue_.Fits(*alice_, true, 8));
+  EXPECT_FALSE(queue_.Fits(*alice_, false, 7));
+  EXPECT_EQ(queue_.posted(), 1u);
+}
+
+TEST_F(ReceiveQueueTest, PostedReceivesAreTakenBackInOrder) {
+  queue_.Post(Receive(1));
+  queue_.Post(Tagged(2, 7));
+  EXPECT_EQ(ContextOf(queue_.TakePosted()), 1u);
+  EXPECT_EQ(ContextOf(queue_.TakePosted()), 2u);
+  EXPECT_FALSE(queue_.TakePosted().has_value());
+}
+
 TEST_F(ReceiveQueueTest, TaggedAndUntaggedNeverMatch) {
   queue_.Post(Tagged(1, 0));
   EXPECT_EQ(Match(*alice_), 0u);

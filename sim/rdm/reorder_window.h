@@ -20,8 +20,10 @@ using HeldPacket = std::vector<std::byte>;
 // only a count tells the difference (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_peer.c).
 class ReorderWindow {
  public:
-  explicit ReorderWindow(std::uint32_t window, std::uint32_t first = 0)
-      : window_(window), due_(first) {}
+  // Holds packets of `most_bytes` in all.
+  explicit ReorderWindow(std::uint32_t window, std::uint32_t first = 0,
+                         std::uint64_t most_bytes = UINT64_MAX)
+      : window_(window), most_bytes_(most_bytes), due_(first) {}
 
   enum class Turn : std::uint8_t {
     kDue,    // handle it now, then call Next
@@ -34,19 +36,44 @@ class ReorderWindow {
     return ahead < kHalf ? Turn::kEarly : Turn::kPast;
   }
 
-  // REQUIRES: TurnOf(number) is kEarly.
-  void Hold(std::uint32_t number, HeldPacket packet) {
+  // False, and no effect, when there is no room. REQUIRES: TurnOf(number) is kEarly.
+  bool Hold(std::uint32_t number, HeldPacket packet) {
+    const std::uint64_t bytes = BytesOf(packet);
+    if (bytes > most_bytes_ - held_bytes_) return false;
+    held_bytes_ += bytes;
     if (number - due_ >= window_) ++overflowed_;
     held_[number].push_back(std::move(packet));
+    return true;
   }
 
   // The message that was due has been handled: returns the packets of the one that is due now.
   std::vector<HeldPacket> Next() {
-    const auto found = held_.find(++due_);
+    ++due_;
+    return TakeDue();
+  }
+
+  // Packets of the message that is due, if it was held.
+  std::vector<HeldPacket> TakeDue() {
+    const auto found = held_.find(due_);
     if (found == held_.end()) return {};
     std::vector<HeldPacket> packets = std::move(found->second);
     held_.erase(found);
+    for (const HeldPacket& packet : packets) held_bytes_ -= BytesOf(packet);
     return packets;
+  }
+
+  // They cannot be handled now.
+  void KeepDue(std::vector<HeldPacket> packets) {
+    for (const HeldPacket& packet : packets) held_bytes_ += BytesOf(packet);
+    held_[due_] = std::move(packets);
+  }
+
+  // Calls `visit` for every packet that is held.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& [number, packets] : held_) {
+      for (const HeldPacket& packet : packets) visit(packet);
+    }
   }
 
   std::uint32_t due() const { return due_; }
@@ -56,7 +83,12 @@ class ReorderWindow {
  private:
   static constexpr std::uint32_t kHalf = std::uint32_t{1} << 31;
 
+  // With what holding costs: the shortest packets are the most.
+  static std::uint64_t BytesOf(const HeldPacket& packet) { return packet.size() + 128; }
+
   std::uint32_t window_;
+  std::uint64_t most_bytes_;
+  std::uint64_t held_bytes_ = 0;
   std::uint32_t due_;
   std::uint64_t overflowed_ = 0;
   std::map<std::uint32_t, std::vector<HeldPacket>> held_;

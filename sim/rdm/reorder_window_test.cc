@@ -35,6 +35,29 @@ TEST(ReorderWindowTest, ReturnsPacketsInTheirTurn) {
   EXPECT_EQ(window.Next(), Packets{Marked(4)});
 }
 
+TEST(ReorderWindowTest, HoldsSoManyBytes) {
+  ReorderWindow window(16, 0, 1000);
+  EXPECT_TRUE(window.Hold(1, HeldPacket(300)));
+  EXPECT_TRUE(window.Hold(1, HeldPacket(300)));
+  EXPECT_FALSE(window.Hold(2, HeldPacket(300)));  // each costs more than its bytes
+  EXPECT_EQ(window.Next().size(), 2u);
+  EXPECT_TRUE(window.Hold(2, HeldPacket(300)));
+  EXPECT_FALSE(window.Hold(3, HeldPacket(10000)));
+  EXPECT_EQ(window.Next().size(), 1u);
+  EXPECT_TRUE(window.Next().empty());
+}
+
+TEST(ReorderWindowTest, DueMessageCanBeKept) {
+  ReorderWindow window(16, 0, 1000);
+  window.Hold(1, HeldPacket(700));
+  window.KeepDue(window.Next());
+  EXPECT_EQ(window.TurnOf(1), Turn::kDue);
+  EXPECT_FALSE(window.Hold(2, HeldPacket(700)));
+  EXPECT_EQ(window.TakeDue(), Packets{HeldPacket(700)});
+  EXPECT_TRUE(window.TakeDue().empty());
+  EXPECT_TRUE(window.Hold(2, HeldPacket(700)));
+}
+
 TEST(ReorderWindowTest, PacketsOfOneMessageStayTogether) {
   ReorderWindow window(16);
   window.Hold(1, Marked(10));

@@ -35,6 +35,26 @@ struct Settings {
   // Those further ahead are kept as well, and counted.
   std::uint32_t reorder_window = 16384;
 
+  // --- What peers can make one endpoint hold. At the provider none of this has a limit. ---
+  // Messages that no receive fits, and their bytes. Packets of further ones keep their receives, so
+  // that in the end the device has none left and peers are refused as not ready. One message is
+  // always taken, however long.
+  std::size_t unexpected_messages = 16384;
+  std::uint64_t unexpected_bytes = 64 << 20;
+  // Bytes of one peer's packets that came before their turn. An honest peer is never so far ahead;
+  // what is too much is dropped, and its messages end there.
+  std::uint64_t early_bytes = 16 << 20;
+  // Values that one peer's fetching atomics wait for while it takes no packets. What is too much is
+  // not sent: no honest peer has so many atomics under way.
+  std::uint64_t answer_bytes = 64 << 20;
+  // Emulated writes and reads of one peer that are under way. Further ones are refused.
+  std::size_t served_operations = 16384;
+  // Peers that the program did not insert. Packets of further ones are dropped.
+  std::size_t strangers = 1024;
+
+  // A closed endpoint tries for so long to tell the peers of its long messages.
+  coro::Duration farewell = std::chrono::seconds(1);
+
   // Receives are posted again when so many are missing (FI_EFA_INTERNAL_RX_REFILL_THRESHOLD).
   std::size_t refill = 8;
 

@@ -18,6 +18,13 @@ struct Statistics {
   std::uint64_t unknown_sender = 0;  // that do not say who sent them, or somebody who cannot be
   std::uint64_t duplicates = 0;      // messages, or bytes of one, that came before
   std::uint64_t strays = 0;          // for operations that do not exist, or that do not want them
+  std::uint64_t too_early = 0;       // of messages for which the window has no room
+  // --- Requests that were refused, because the peer has too many under way ---
+  std::uint64_t refused_requests = 0;
+  // --- Messages that no receive fits ---
+  std::uint64_t unexpected = 0;        // that are waiting now
+  std::uint64_t unexpected_bytes = 0;  // of these
+  std::uint64_t stalled = 0;           // packets that had to wait for room
   // --- Answers that were not sent, because the peer lets too many wait ---
   std::uint64_t unsent_answers = 0;
   // --- Order ---

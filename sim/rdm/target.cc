@@ -15,37 +15,83 @@ namespace sim::rdm {
 using fabric::Access;
 using fabric::ErrorCode;
 
-void Target::OnRequest(Peer& peer, const Packet& packet, std::span<const std::byte> bytes) {
+namespace {
+
+// What a message takes while it waits for its receive: a medium one all that it says, because its
+// other packets may come when there is no room.
+std::uint64_t HeldBytes(const Packet& packet) {
+  if (IsMedium(packet.header.kind)) return packet.header.length;
+  return IsLongRead(packet.header.kind) ? 0 : packet.payload.size();
+}
+
+}  // namespace
+
+bool Target::OnRequest(Peer& peer, const Packet& packet, std::span<const std::byte> bytes) {
   const PacketKind kind = packet.header.kind;
-  if (IsOrdered(kind)) {
-    OnOrdered(peer, packet, bytes);
-  } else if (kind == PacketKind::kShortRead || kind == PacketKind::kLongCtsRead) {
+  if (IsOrdered(kind)) return OnOrdered(peer, packet, bytes);
+  if (kind == PacketKind::kShortRead || kind == PacketKind::kLongCtsRead) {
     OnRead(peer, packet);
   } else {
     OnWrite(peer, packet);
   }
+  return true;
 }
 
-void Target::OnOrdered(Peer& peer, const Packet& packet, std::span<const std::byte> bytes) {
+bool Target::OnOrdered(Peer& peer, const Packet& packet, std::span<const std::byte> bytes) {
   ReorderWindow& window = peer.window;
-  switch (window.TurnOf(packet.header.message)) {
-    case ReorderWindow::Turn::kPast:
-      return Continue(peer, packet);
-    case ReorderWindow::Turn::kEarly: {
-      const std::uint64_t before = window.overflowed();
-      window.Hold(packet.header.message, HeldPacket(bytes.begin(), bytes.end()));
-      services_.statistics.overflowed += window.overflowed() - before;
-      ++services_.statistics.early;
-      return;
-    }
-    case ReorderWindow::Turn::kDue:
-      break;
+  const ReorderWindow::Turn turn = window.TurnOf(packet.header.message);
+  if (turn == ReorderWindow::Turn::kPast) {
+    Continue(peer, packet);
+    return true;
+  }
+  if (peer.due_stalled) return false;  // its turn comes after one that has no room
+  if (turn == ReorderWindow::Turn::kEarly) {
+    HoldEarly(peer, packet, bytes);
+    return true;
+  }
+  if (!HasRoom(peer, packet)) {
+    peer.due_stalled = true;
+    return false;
   }
   Handle(peer, packet);
-  for (auto held = window.Next(); !held.empty(); held = window.Next()) {
+  HandleHeld(peer, window.Next());
+  return true;
+}
+
+void Target::HandleHeld(Peer& peer, std::vector<HeldPacket> held) {
+  for (; !held.empty(); held = peer.window.Next()) {
+    if (!HasRoom(peer, *Decode(held.front()))) {
+      peer.window.KeepDue(std::move(held));
+      peer.due_stalled = true;
+      stuck_.push_back(&peer);
+      return;
+    }
     Handle(peer, *Decode(held.front()));
     for (std::size_t i = 1; i < held.size(); ++i) Continue(peer, *Decode(held[i]));
   }
+}
+
+void Target::Resume() {
+  for (Peer* peer : std::exchange(stuck_, {})) {
+    peer->due_stalled = false;
+    HandleHeld(*peer, peer->window.TakeDue());
+  }
+}
+
+void Target::HoldEarly(Peer& peer, const Packet& packet, std::span<const std::byte> bytes) {
+  ReorderWindow& window = peer.window;
+  const std::uint64_t before = window.overflowed();
+  if (window.Hold(packet.header.message, HeldPacket(bytes.begin(), bytes.end()))) {
+    ++services_.statistics.early;
+  } else {
+    ++services_.statistics.too_early;
+  }
+  services_.statistics.overflowed += window.overflowed() - before;
+}
+
+bool Target::HasRoom(const Peer& peer, const Packet& packet) const {
+  if (IsAtomic(packet.header.kind) || receives_.HasRoom(HeldBytes(packet))) return true;
+  return receives_.Fits(*peer.entry, IsTagged(packet.header.kind), packet.header.tag);
 }
 
 void Target::Handle(Peer& peer, const Packet& packet) {
@@ -100,17 +146,40 @@ void Target::OnMessage(Peer& peer, const Packet& packet) {
   if (matched) message->Match(*std::move(receive));
   const OperationId id = operations_.Start(std::move(message));
   if (IsMedium(header.kind) && operations_.Find(id) != nullptr) peer.medium[header.message] = id;
-  if (!matched) receives_.AddUnexpected({id, peer.entry, tagged, header.tag, header.length});
+  if (matched) return;
+  receives_.AddUnexpected({id, peer.entry, tagged, header.tag, header.length, HeldBytes(packet)});
+  CountUnexpected();
+}
+
+void Target::CountUnexpected() {
+  services_.statistics.unexpected = receives_.unexpected();
+  services_.statistics.unexpected_bytes = receives_.unexpected_bytes();
 }
 
 void Target::PostReceive(const PostedReceive& receive) {
   while (std::optional<UnexpectedMessage> waiting = receives_.TakeUnexpected(receive)) {
+    CountUnexpected();
     auto& message = static_cast<InboundMessage&>(*operations_.Find(waiting->operation));
     message.Match(receives_.TakePart(receive, waiting->length_bytes));
     operations_.Run(message);
     if (receive.multi == nullptr || receive.multi->exhausted) return;
   }
   receives_.Post(receive);
+}
+
+void Target::EndReceives(const Outcome& outcome) {
+  while (const std::optional<PostedReceive> receive = receives_.TakePosted()) {
+    if (receive->multi != nullptr) {
+      receive->multi->exhausted = true;
+      if (receive->multi->arriving > 0) continue;  // the last of these gives it back
+    }
+    services_.reporter.Received({.context = receive->context,
+                                 .kind = receive->tagged ? fabric::OperationKind::kTaggedReceive
+                                                         : fabric::OperationKind::kReceive,
+                                 .error = outcome.error,
+                                 .provider_error = outcome.provider_error,
+                                 .buffer_released = receive->multi != nullptr});
+  }
 }
 
 ErrorCode Target::CancelReceive(fabric::Context context) {
@@ -158,6 +227,21 @@ void Target::OnAtomic(Peer& peer, const Packet& packet) {
     before.clear();
   }
   services_.packets.SendAnswer(peer, answer, before);
+  if (fetches) {
+    services_.reporter.ServedRead();
+  } else {
+    services_.reporter.ServedWrite();
+  }
+}
+
+bool Target::AdmitServed(Peer& peer, const Packet& packet) {
+  if (peer.served < services_.settings.served_operations) {
+    ++peer.served;
+    return true;
+  }
+  ++services_.statistics.refused_requests;
+  Refuse(peer, packet);
+  return false;
 }
 
 void Target::OnWrite(Peer& peer, const Packet& packet) {
@@ -167,6 +251,7 @@ void Target::OnWrite(Peer& peer, const Packet& packet) {
   const auto target =
       services_.memory.FindRemote(*header.remote, header.length, Access::kRemoteWrite);
   if (!target.has_value()) return Refuse(peer, packet);
+  if (!AdmitServed(peer, packet)) return;
   operations_.Start(std::make_unique<InboundWrite>(services_, peer, packet, *target));
 }
 
@@ -176,6 +261,7 @@ void Target::OnRead(Peer& peer, const Packet& packet) {
   const auto source =
       services_.memory.FindRemote(*header.remote, header.length, Access::kRemoteRead);
   if (!source.has_value()) return Refuse(peer, packet);
+  if (!AdmitServed(peer, packet)) return;
   const bool is_short = header.kind == PacketKind::kShortRead;
   const Outbound response{.header = {.kind = PacketKind::kReadResponse,
                                      .operation = header.reply,

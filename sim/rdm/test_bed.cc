@@ -24,7 +24,9 @@ void Machine::Poll() {
 }
 
 TestBed::TestBed(const TestBedOptions& options)
-    : world_(options.seed, **FindProfile("small")), options_(options), machines_(options.machines) {
+    : world_(options.seed, **FindProfile(options.profile)),
+      options_(options),
+      machines_(options.machines) {
   for (std::size_t number = 0; number < options.machines; ++number) Open(number);
   for (Machine& machine : machines_) {
     for (const Machine& other : machines_) {
@@ -53,13 +55,18 @@ void TestBed::Open(std::size_t number) {
   ReopenEndpoint(machine);
 }
 
-void TestBed::ReopenEndpoint(Machine& machine) {
+void TestBed::ReopenEndpoint(Machine& machine, fabric::EndpointOptions options) {
+  options.send_queue = options.receive_queue = machine.queue.get();
+  options.address_vector = machine.vector.get();
   machine.endpoint.reset();
-  machine.endpoint = machine.domain
-                         ->OpenEndpoint({.send_queue = machine.queue.get(),
-                                         .receive_queue = machine.queue.get(),
-                                         .address_vector = machine.vector.get()})
-                         .value();
+  machine.endpoint = machine.domain->OpenEndpoint(options).value();
+}
+
+void TestBed::ReplaceEndpoint(std::size_t number, const fabric::EndpointOptions& options) {
+  ReopenEndpoint(machines_[number], options);
+  for (Machine& machine : machines_) {
+    machine.peers[number] = machine.vector->Insert(machines_[number].endpoint->address()).value();
+  }
 }
 
 void TestBed::Pump() {

@@ -63,6 +63,7 @@ struct Machine {
 struct TestBedOptions {
   std::uint64_t seed = 1;
   std::size_t machines = 2;
+  const char* profile = "small";
   Settings settings;
   Alteration alteration;                // of every machine,
   std::vector<Alteration> alterations;  // but for those that have one of their own
@@ -81,7 +82,10 @@ class TestBed {
   Machine& b() { return machines_[1]; }
 
   // Opens another endpoint for a machine, on the same queue, vector and memory; the old one goes.
-  void ReopenEndpoint(Machine& machine);
+  // `options` beside these parts.
+  void ReopenEndpoint(Machine& machine, fabric::EndpointOptions options = {});
+  // The same, and every machine knows it by its old number.
+  void ReplaceEndpoint(std::size_t number, const fabric::EndpointOptions& options);
 
   // Reads every queue once; then, when nothing came, lets a little time pass.
   void Pump();

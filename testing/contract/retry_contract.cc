@@ -29,6 +29,9 @@ class RetryContract : public ContractTest {
   }
 };
 
+// Where software takes a message before the program has a receive for it, and tries again what the
+// NIC gave up, nobody sees the retries end. There the sender does not hear of truncation either.
+const Needs kFinite("RetryContract.FiniteRetriesEnd", {Capability::kSourceTruncation});
 TEST_F(RetryContract, FiniteRetriesEnd) {
   for (const std::uint32_t retries : {0u, 1u, 3u, 6u}) {
     Retrying(retries);
@@ -40,6 +43,7 @@ TEST_F(RetryContract, FiniteRetriesEnd) {
   EXPECT_TRUE(Untouched(target_.memory));
 }
 
+const Needs kFailed("RetryContract.FailedMessageDoesNotComeLater", {Capability::kSourceTruncation});
 TEST_F(RetryContract, FailedMessageDoesNotComeLater) {
   Retrying(0);
   Fill(Bytes(initiator_, 0, 100), 5);
@@ -63,6 +67,7 @@ TEST_F(RetryContract, ReceiveInTimeNeedsNoRetry) {
   }
 }
 
+const Needs kForEver("RetryContract.SevenMeansForEver", {Capability::kSourceTruncation});
 TEST_F(RetryContract, SevenMeansForEver) {
   Retrying(7);
   ASSERT_EQ(Send(0, 100, 1), ErrorCode::kOk);

@@ -55,6 +55,9 @@ class SimEfaBackend final : public Backend {
             Capability::kMultiReceive,
             Capability::kCancel,
             Capability::kAtomics,
+            Capability::kCounters,
+            Capability::kErrorCounts,
+            Capability::kReceiverNotReadyRetry,
             Capability::kReadProtection,
             Capability::kSilentWriteProtection,
             Capability::kRevocation,
@@ -65,7 +68,11 @@ class SimEfaBackend final : public Backend {
             Capability::kVirtualTime};
   }
   std::vector<std::string> NotApplicable() const override {
-    return {"CounterContract.*", "DatagramContract.*", "RetryContract.*", "SolicitedContract.*",
+    return {"DatagramContract.*",
+            "RetryContract.FailedMessageDoesNotComeLater",
+            "RetryContract.FiniteRetriesEnd",
+            "RetryContract.SevenMeansForEver",
+            "SolicitedContract.*",
             "WaitContract.*"};
   }
 

@@ -1,0 +1,128 @@
+// Counters: what software does is counted by software, what peers' NICs write by the device below.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/rdm/test_bed.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace sim::rdm {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::Capability;
+using fabric::Context;
+using fabric::ErrorCode;
+using ::testing::HasSubstr;
+using testing_matchers::StatusIs;
+
+class CounterTest : public ::testing::Test {
+ protected:
+  // b counts what peers do to its memory; `without`: what no device can do.
+  void Open(std::vector<Capability> without, bool reads) {
+    TestBedOptions options;
+    options.alteration.without = std::move(without);
+    written_.reset();  // before the world that it counts in
+    bed_ = std::make_unique<TestBed>(options);
+    written_ = bed_->b().domain->OpenCounter().value();
+    if (reads) read_ = bed_->b().domain->OpenCounter().value();
+    bed_->ReplaceEndpoint(
+        1, {.counters = {.remote_writes = written_.get(), .remote_reads = read_.get()}});
+  }
+  void Write(std::size_t length, std::optional<std::uint32_t> immediate) {
+    const fabric::WriteRequest request{.source = bed_->a().Local(0, length),
+                                       .target = bed_->b().Remote(0),
+                                       .peer = bed_->a().peers[1],
+                                       .immediate = immediate,
+                                       .context = Context{1}};
+    ASSERT_EQ(bed_->Post([&] { return bed_->a().endpoint->Write(request); }), ErrorCode::kOk);
+    EXPECT_TRUE(bed_->Take(bed_->a(), 1).ok());
+  }
+  void Read(std::size_t length) {
+    const fabric::ReadRequest request{.target = bed_->a().Local(0, length),
+                                      .source = bed_->b().Remote(0),
+                                      .peer = bed_->a().peers[1],
+                                      .context = Context{1}};
+    ASSERT_EQ(bed_->Post([&] { return bed_->a().endpoint->Read(request); }), ErrorCode::kOk);
+    EXPECT_TRUE(bed_->Take(bed_->a(), 1).ok());
+  }
+  void Atomic(bool fetches) {
+    fabric::AtomicRequest request{.operand = bed_->a().Local(0, 8),
+                                  .target = bed_->b().Remote(0),
+                                  .peer = bed_->a().peers[1],
+                                  .context = Context{1}};
+    if (fetches) request.result = bed_->a().Local(64, 8);
+    ASSERT_EQ(bed_->Post([&] { return bed_->a().atomics().Atomic(request); }), ErrorCode::kOk);
+    EXPECT_TRUE(bed_->Take(bed_->a(), 1).ok());
+  }
+
+  std::unique_ptr<TestBed> bed_;
+  std::unique_ptr<fabric::Counter> written_, read_;
+};
+
+TEST_F(CounterTest, WritesOfTheDeviceAndOfSoftwareCountOnce) {
+  for (const bool device : {true, false}) {
+    SCOPED_TRACE(device ? "device" : "software");
+    Open(device ? std::vector<Capability>{} : std::vector{Capability::kRemoteWrite}, false);
+    Write(100, std::nullopt);
+    Write(100, 5);
+    Write(100000, std::nullopt);
+    EXPECT_EQ(written_->Read(), 3u);
+    Atomic(/*fetches=*/false);
+    EXPECT_EQ(written_->Read(), 4u);
+    // Messages are no writes, however they travel.
+    ASSERT_EQ(bed_->Recv(0, 2000000, 2), ErrorCode::kOk);
+    ASSERT_EQ(bed_->Send(0, 2000000, 3), ErrorCode::kOk);
+    EXPECT_TRUE(bed_->Take(bed_->b(), 2).ok());
+    EXPECT_TRUE(bed_->Take(bed_->a(), 3).ok());
+    EXPECT_EQ(written_->Read(), 4u);
+    EXPECT_TRUE(written_->Set(100).ok());
+    Write(10, std::nullopt);
+    EXPECT_EQ(written_->Read(), 101u);
+  }
+}
+
+TEST_F(CounterTest, ReadsAreCountedWhereSoftwareDoesThemAll) {
+  Open({Capability::kRemoteWrite, Capability::kRemoteRead}, true);
+  Read(100);
+  Read(100000);
+  Atomic(/*fetches=*/true);
+  EXPECT_EQ(read_->Read(), 3u);
+  EXPECT_EQ(written_->Read(), 0u);
+}
+
+// A NIC cannot tell the reads of a long message from others.
+TEST_F(CounterTest, ReadsOfTheDeviceAreRefused) {
+  TestBed bed;
+  const auto counter = bed.b().domain->OpenCounter().value();
+  EXPECT_THAT(bed.b()
+                  .domain
+                  ->OpenEndpoint({.send_queue = bed.b().queue.get(),
+                                  .receive_queue = bed.b().queue.get(),
+                                  .address_vector = bed.b().vector.get(),
+                                  .counters = {.remote_reads = counter.get()}})
+                  .status(),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("remote_reads")));
+}
+
+// Our atomics are writes, or reads where they fetch.
+TEST_F(CounterTest, OwnAtomicsCountAsWritesAndReads) {
+  Open({}, false);
+  const auto writes = bed_->a().domain->OpenCounter().value();
+  const auto reads = bed_->a().domain->OpenCounter().value();
+  bed_->ReplaceEndpoint(0, {.counters = {.writes = writes.get(), .reads = reads.get()}});
+  Atomic(false);
+  Atomic(false);
+  Atomic(true);
+  EXPECT_EQ(writes->Read(), 2u);
+  EXPECT_EQ(reads->Read(), 1u);
+}
+
+}  // namespace
+}  // namespace sim::rdm

@@ -1,0 +1,82 @@
+// Completions counted: what stands behind fabric::Counter on this fabric.
+
+#ifndef SIM_RDM_COUNTERS_H_
+#define SIM_RDM_COUNTERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "fabric/counter.h"
+#include "sim/rdm/completion_sink.h"
+
+namespace sim::rdm {
+
+// Two numbers that the software raises as it finds out. What peers' NICs write by themselves only
+// the device sees: a counter of such writes has one of the device's beside its own. Not
+// thread-safe.
+class CounterCore {
+ public:
+  void Count(bool ok) { ++(ok ? value_ : errors_); }
+
+  // In all, after progress on the endpoints that raise it: the numbers move only then.
+  std::uint64_t Read() {
+    MakeProgress();
+    return value_ + (device_ != nullptr ? device_->Read() : 0);
+  }
+  std::uint64_t ReadErrors() {
+    MakeProgress();
+    return errors_ + (device_ != nullptr ? device_->ReadErrors() : 0);
+  }
+  absl::Status Set(std::uint64_t value) {
+    value_ = value;
+    return device_ != nullptr ? device_->Set(0) : absl::OkStatus();
+  }
+  void Add(std::uint64_t value) { value_ += value; }
+
+  // The device's part; null: there is none.
+  fabric::Counter* device() const { return device_.get(); }
+  void set_device(std::unique_ptr<fabric::Counter> device) { device_ = std::move(device); }
+
+  // An endpoint that raises it.
+  void AddSource(ProgressSource& source) {
+    RemoveSource(source);
+    sources_.push_back(&source);
+  }
+  void RemoveSource(ProgressSource& source) { std::erase(sources_, &source); }
+
+ private:
+  void MakeProgress() {
+    for (ProgressSource* source : sources_) source->MakeProgress();
+  }
+
+  std::uint64_t value_ = 0;
+  std::uint64_t errors_ = 0;
+  std::unique_ptr<fabric::Counter> device_;
+  std::vector<ProgressSource*> sources_;
+};
+
+// Those of one endpoint, as fabric::CounterBindings; null: nobody counts.
+struct Counters {
+  std::shared_ptr<CounterCore> sends, receives, writes, reads, remote_writes, remote_reads;
+
+  // Calls `visit` for each that is there; one that serves several kinds comes several times.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto* counter :
+         {&sends, &receives, &writes, &reads, &remote_writes, &remote_reads}) {
+      if (*counter != nullptr) visit(**counter);
+    }
+  }
+};
+
+// Raises a counter that may not be there.
+inline void Count(const std::shared_ptr<CounterCore>& counter, bool ok) {
+  if (counter != nullptr) counter->Count(ok);
+}
+
+}  // namespace sim::rdm
+
+#endif  // SIM_RDM_COUNTERS_H_
