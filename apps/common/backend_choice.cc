@@ -8,6 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "coro/status_macros.h"
+#include "sim/rdm/sim_rdm_fabric.h"
+#include "sim/sim_fabric.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
 #include "fabric/libfabric/api.h"
@@ -18,11 +20,14 @@
 ABSL_FLAG(
     std::string, fabric, "auto",
     "Where to run: sim (the simulated NIC, in this process), libfabric (a provider of the "
-    "installed library), or auto: what --provider or --profile names, else EFA where a NIC is "
+    "installed library), or auto: what --profile or --provider names, else EFA where a NIC is "
     "there, else the simulator.");
 ABSL_FLAG(std::string, provider, "",
-          "Provider of libfabric: efa-direct, efa, tcp, shm, or another that `info --list` shows. "
-          "Empty means EFA.");
+          "What drives the NIC. efa-direct: the EFA device as it is. efa: the EFA provider's "
+          "software protocol on top of it, with tags, long messages, atomics, and writes where the "
+          "device has none. Both exist for real and, with --profile or --fabric=sim, simulated. "
+          "tcp, shm and others that `info --list` shows: providers of libfabric. Empty means EFA, "
+          "efa-direct if it is there.");
 ABSL_FLAG(std::string, profile, "",
           "Machine that the simulator plays: one that `info --list` shows. Empty means small.");
 ABSL_FLAG(std::uint64_t, seed, 1,
@@ -57,9 +62,20 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa() {
   return direct.ok() ? std::move(direct) : OpenProvider("efa");
 }
 
+// Empty: efa-direct.
+absl::StatusOr<SimulatedFabric> FindSimulatedFabric(const std::string& name) {
+  if (name.empty()) return SimulatedFabric::kEfaDirect;
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    if (name == NameOf(fabric)) return fabric;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--provider=", name, " is not simulated: efa-direct and efa are"));
+}
+
 absl::StatusOr<BackendChoice> Simulator(const BackendOptions& options, std::string reason) {
   BackendChoice choice;
   choice.simulated = true;
+  ASSIGN_OR_RETURN(choice.simulated_fabric, FindSimulatedFabric(options.provider));
   choice.profile = &sim::Profiles().front();
   if (!options.profile.empty()) {
     const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(options.profile);
@@ -76,24 +92,33 @@ absl::Status CheckOptions(const BackendOptions& options) {
     return absl::InvalidArgumentError(
         absl::StrCat("--fabric=", options.fabric, " does not exist: sim, libfabric or auto"));
   }
-  if (options.fabric == "sim" && !options.provider.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--provider=", options.provider, " does not go with --fabric=sim"));
-  }
   if (options.profile.empty()) return absl::OkStatus();
   const std::string profile = absl::StrCat("--profile=", options.profile, " is the simulator's: ");
-  if (!options.provider.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(profile, "it does not go with --provider=", options.provider));
-  }
   if (options.fabric == "libfabric") {
     return absl::InvalidArgumentError(
         absl::StrCat(profile, "it does not go with --fabric=libfabric"));
   }
+  const absl::Status provider = FindSimulatedFabric(options.provider).status();
+  if (!provider.ok()) return absl::InvalidArgumentError(absl::StrCat(profile, provider.message()));
   return absl::OkStatus();
 }
 
 }  // namespace
+
+std::span<const SimulatedFabric> SimulatedFabrics() {
+  static constexpr SimulatedFabric kAll[] = {SimulatedFabric::kEfaDirect, SimulatedFabric::kEfa};
+  return kAll;
+}
+
+absl::string_view NameOf(SimulatedFabric fabric) {
+  return fabric == SimulatedFabric::kEfa ? "efa" : "efa-direct";
+}
+
+std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
+                                                    sim::Node& node) {
+  if (fabric == SimulatedFabric::kEfa) return sim::rdm::OpenSimRdmFabric(world, node);
+  return sim::OpenSimFabric(world, node);
+}
 
 BackendOptions BackendOptionsFromFlags() {
   return {.fabric = absl::GetFlag(FLAGS_fabric),

@@ -1,5 +1,8 @@
 // Which fabric a program runs on, as its flags say or as it finds out: --fabric, --provider,
 // --profile, --seed, --nic.
+//
+// --provider means the same in both worlds: `efa-direct` is the device as it is, `efa` the software
+// protocol on top of it, whether real or simulated. The simulator has these two and no others.
 
 #ifndef APPS_COMMON_BACKEND_CHOICE_H_
 #define APPS_COMMON_BACKEND_CHOICE_H_
@@ -7,19 +10,22 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "fabric/fabric.h"
 #include "sim/profile.h"
+#include "sim/world.h"
 
 namespace apps {
 
 // The flags, as values.
 struct BackendOptions {
   std::string fabric = "auto";  // sim, libfabric, auto
-  std::string provider;         // of libfabric; empty: EFA
+  std::string provider;         // empty: EFA, the device itself where there is a choice
   std::string profile;          // of the simulator; empty: its default
   std::uint64_t seed = 1;       // of the simulator
   std::string nic;              // its name; empty: the first
@@ -27,18 +33,31 @@ struct BackendOptions {
 
 BackendOptions BackendOptionsFromFlags();
 
+// The fabrics of a simulated machine, in the order in which libfabric's EFA provider lists them.
+enum class SimulatedFabric : std::uint8_t { kEfaDirect, kEfa };
+
+// All of them. Static storage.
+std::span<const SimulatedFabric> SimulatedFabrics();
+// What --provider calls it: efa-direct, efa.
+absl::string_view NameOf(SimulatedFabric fabric);
+
 struct BackendChoice {
   bool simulated = false;
-  const sim::Profile* profile = nullptr;   // simulated
-  std::unique_ptr<fabric::Fabric> fabric;  // not simulated: open
-  std::string reason;                      // why, where the program chose by itself; one line
+  const sim::Profile* profile = nullptr;                           // simulated
+  SimulatedFabric simulated_fabric = SimulatedFabric::kEfaDirect;  // simulated
+  std::unique_ptr<fabric::Fabric> fabric;                          // not simulated: open
+  std::string reason;  // why, where the program chose by itself; one line
 };
 
-// Decides. `auto` takes what is named (a provider: libfabric, a profile: the simulator), then EFA
-// where a NIC is there, then the simulator. Errors: kInvalidArgument for values that do not exist
-// or do not go together, kNotFound for a provider that offers no NIC, kUnimplemented where
-// libfabric was not found when this program was built.
+// Decides. `auto` takes what is named (a profile: the simulator, otherwise a provider: libfabric),
+// then EFA where a NIC is there, then the simulator. Errors: kInvalidArgument for values that do
+// not exist or do not go together, kNotFound for a provider that offers no NIC, kUnimplemented
+// where libfabric was not found when this program was built.
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options);
+
+// A fabric on a machine of the simulated world. World and node outlive it.
+std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
+                                                    sim::Node& node);
 
 // A provider of the installed libfabric, as --provider takes it.
 struct ProviderOffer {

@@ -2,7 +2,11 @@
 
 #include <set>
 #include <string>
+#include <vector>
 
+#include "absl/strings/match.h"
+#include "apps/common/network.h"
+#include "fabric/fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/sim_fabric.h"
@@ -11,6 +15,7 @@
 namespace apps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
@@ -52,6 +57,59 @@ TEST(BackendChoiceTest, NamedProfileImpliesTheSimulator) {
   EXPECT_TRUE(choice.simulated);
   EXPECT_EQ(choice.profile->name, "p5");
   EXPECT_EQ(choice.reason, "--profile names a simulated machine");
+}
+
+// The names are libfabric's, and mean the same here.
+TEST(BackendChoiceTest, ProviderNamesTheSimulatedFabric) {
+  for (const BackendOptions& world :
+       {BackendOptions{.fabric = "sim"}, BackendOptions{.profile = "p4d"}}) {
+    for (const SimulatedFabric fabric : SimulatedFabrics()) {
+      BackendOptions options = world;
+      options.provider = std::string(NameOf(fabric));
+      ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend(options));
+      EXPECT_TRUE(choice.simulated);
+      EXPECT_EQ(choice.simulated_fabric, fabric);
+      sim::World simulated(1, *choice.profile);
+      const auto opened = OpenSimulatedFabric(fabric, simulated, simulated.AddNode("node"));
+      EXPECT_EQ(opened->nics().size(), choice.profile->nics.size());
+      EXPECT_EQ(opened->nics().front().fabric, options.provider);
+    }
+    ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend(world));
+    EXPECT_EQ(choice.simulated_fabric, SimulatedFabric::kEfaDirect);
+  }
+  for (const char* other : {"tcp", "EFA", "efa-", "efa-direct "}) {
+    EXPECT_THAT(ChooseBackend({.fabric = "sim", .provider = other}).status(),
+                StatusIs(kInvalid, AllOf(HasSubstr(other), HasSubstr("efa-direct and efa"))));
+  }
+}
+
+// What a NIC of efa-direct lacks and the software has: the refusal says which flag helps.
+TEST(BackendChoiceTest, RefusalNamesTheFabricThatHasIt) {
+  using fabric::Capability;
+  sim::World world(1, **sim::FindProfile("p4d"));
+  sim::Node& node = world.AddNode("node");
+  const auto direct = OpenSimulatedFabric(SimulatedFabric::kEfaDirect, world, node);
+  const auto efa = OpenSimulatedFabric(SimulatedFabric::kEfa, world, node);
+  const fabric::NicInfo& nic = direct->nics().front();
+  std::vector<Capability> in_software;
+  for (const fabric::CapabilityInfo& row : fabric::CapabilityTable()) {
+    const Capability needed[] = {row.capability};
+    const absl::Status status = RequireCapabilities(nic, needed);
+    if (absl::StrContains(status.message(), "--provider=efa has")) {
+      in_software.push_back(row.capability);
+    }
+  }
+  EXPECT_THAT(in_software, Contains(Capability::kRemoteWrite));
+  for (const Capability capability : in_software) {
+    EXPECT_TRUE(efa->nics().front().capabilities.Has(capability));
+    EXPECT_FALSE(nic.capabilities.Has(capability));
+    const Capability needed[] = {capability};
+    EXPECT_TRUE(RequireCapabilities(efa->nics().front(), needed).ok());
+  }
+  const Capability both[] = {Capability::kRemoteWrite, Capability::kWriteOrder};
+  EXPECT_THAT(RequireCapabilities(nic, both),
+              StatusIs(absl::StatusCode::kUnimplemented,
+                       AllOf(HasSubstr("remote_write"), Not(HasSubstr("--provider")))));
 }
 
 TEST(BackendChoiceTest, ProfilesDoNotGoWithLibfabric) {

@@ -1,6 +1,7 @@
 #include "apps/common/network.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 #include <utility>
 
@@ -9,6 +10,19 @@
 #include "coro/status_macros.h"
 
 namespace apps {
+namespace {
+
+using fabric::Capability;
+
+// What the EFA provider makes in software of a device that lacks it: its fabric `efa` has these
+// where `efa-direct` has not (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
+constexpr Capability kInSoftware[] = {
+    Capability::kRemoteWrite,     Capability::kRemoteRead,   Capability::kUnsolicitedImmediate,
+    Capability::kLongMessages,    Capability::kSendOrder,    Capability::kTaggedMessages,
+    Capability::kDirectedReceive, Capability::kMultiReceive, Capability::kCancel,
+    Capability::kAtomics};
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<Network>> Network::Open(coro::EventLoop& loop,
                                                        fabric::Fabric& fabric, std::size_t nic) {
@@ -36,15 +50,19 @@ absl::StatusOr<std::unique_ptr<fabric::async::AsyncEndpoint>> Network::OpenEndpo
 absl::Status RequireCapabilities(const fabric::NicInfo& nic,
                                  std::span<const fabric::Capability> needed) {
   std::string lacking;
+  bool software_helps = nic.fabric == "efa-direct";
   for (const fabric::CapabilityInfo& row : fabric::CapabilityTable()) {
     const bool is_needed = std::find(needed.begin(), needed.end(), row.capability) != needed.end();
     if (!is_needed || nic.capabilities.Has(row.capability)) continue;
     absl::StrAppend(&lacking, lacking.empty() ? "" : ", ",
                     absl::string_view(row.name.data(), row.name.size()));
+    software_helps = software_helps && std::find(std::begin(kInSoftware), std::end(kInSoftware),
+                                                 row.capability) != std::end(kInSoftware);
   }
   if (lacking.empty()) return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat("NIC ", nic.name, " of ", nic.fabric, " lacks what this needs: ", lacking));
+      absl::StrCat("NIC ", nic.name, " of ", nic.fabric, " lacks what this needs: ", lacking,
+                   software_helps ? "; --provider=efa has it in software" : ""));
 }
 
 }  // namespace apps

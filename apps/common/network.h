@@ -49,7 +49,7 @@ class Network {
   std::unique_ptr<fabric::async::AsyncEndpoint> endpoint_;
 };
 
-// kUnimplemented, naming the NIC and what it lacks.
+// kUnimplemented, naming the NIC, what it lacks, and the flag that helps where one does.
 absl::Status RequireCapabilities(const fabric::NicInfo& nic,
                                  std::span<const fabric::Capability> needed);
 

@@ -1,5 +1,6 @@
 // The program, started as a user starts it.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -60,15 +61,48 @@ TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
     EXPECT_THAT(text, HasSubstr(profile.description));
     EXPECT_EQ(json["profile"], profile.name);
     EXPECT_EQ(json["simulated"], true);
-    ASSERT_EQ(json["nics"].size(), profile.nics.size());
-    for (std::size_t i = 0; i < profile.nics.size(); ++i) {
+    const std::size_t nics = profile.nics.size();
+    ASSERT_EQ(json["nics"].size(), 2 * nics);  // efa-direct, then efa
+    for (std::size_t i = 0; i < nics; ++i) {
       const sim::NicProfile& nic = profile.nics[i];
-      EXPECT_THAT(text, HasSubstr(nic.name));
-      EXPECT_EQ(json["nics"][i]["name"], nic.name);
-      EXPECT_EQ(json["nics"][i]["pci_address"], nic.pci_address);
+      EXPECT_THAT(text, ContainsRegex(nic.name + " .* efa-direct, efa +sim\n"));
+      for (const std::size_t place : {i, nics + i}) {
+        EXPECT_EQ(json["nics"][place]["name"], nic.name);
+        EXPECT_EQ(json["nics"][place]["pci_address"], nic.pci_address);
+        EXPECT_EQ(json["nics"][place]["fabric"], place == i ? "efa-direct" : "efa");
+      }
       EXPECT_THAT(fi_info, AllOf(HasSubstr("name: " + nic.name + "-rdm\n"),
                                  HasSubstr("name: " + nic.name + "-dgrm\n")));
     }
+  }
+}
+
+TEST(InfoTest, BothFabricsOfASimulatedMachine) {
+  const std::string text = Output({"--profile=p4d"});
+  EXPECT_THAT(text, AllOf(HasSubstr("fabric   simulated EFA (efa-direct, profile p4d)\n"),
+                          HasSubstr("or       --provider=efa\n"),
+                          HasSubstr("\nLimits on efa-direct (the same for all NICs)\n"),
+                          HasSubstr("\nLimits on efa (the same for all NICs)\n"),
+                          HasSubstr("\nCapabilities on efa (the same for all NICs)\n")));
+  EXPECT_EQ(Json::parse(Output({"--profile=p4d", "--json"}))["others"], Json({"efa"}));
+}
+
+// One fabric is what a program gets that is started with the same flags.
+TEST(InfoTest, ProviderChoosesOneFabric) {
+  for (const std::string fabric : {"efa-direct", "efa"}) {
+    const std::vector<std::string> flags = {"--profile=p4d", "--provider=" + fabric};
+    const std::string text = Output(flags);
+    EXPECT_THAT(text, AllOf(HasSubstr("\nLimits (the same for all NICs)\n"),
+                            Not(HasSubstr("or       --provider"))));
+    const Json json = Json::parse(Output({flags[0], flags[1], "--json"}));
+    ASSERT_EQ(json["nics"].size(), 4u);
+    EXPECT_EQ(json["others"], Json::array());
+    EXPECT_EQ(json["nics"][0]["fabric"], fabric);
+    EXPECT_EQ(json["nics"][0]["limits"]["max_rma_bytes"],
+              fabric == "efa" ? UINT64_MAX : std::uint64_t{0});
+    const std::string fi_info = Output({flags[0], flags[1], "--verbose"});
+    EXPECT_THAT(fi_info, HasSubstr("        name: " + fabric + "\n"));
+    EXPECT_THAT(fi_info, Not(HasSubstr(fabric == "efa" ? " name: efa-direct\n" : " name: efa\n")));
   }
 }
 
@@ -91,7 +125,8 @@ TEST(InfoTest, P5AsItWasRecorded) {
 // Of one NIC, every limit. efa-direct is not in that recording: these follow the formulas of
 // ofiwg/libfabric prov/efa/src/efa_prov_info.c and efa_cq.c.
 TEST(InfoTest, LimitsOfOneNicOfP5) {
-  const Json json = Json::parse(Output({"--profile=p5", "--nic=rdmap80s0", "--format=json"}));
+  const Json json = Json::parse(
+      Output({"--profile=p5", "--provider=efa-direct", "--nic=rdmap80s0", "--format=json"}));
   ASSERT_EQ(json["nics"].size(), 1u);
   EXPECT_EQ(json["nics"][0]["name"], "rdmap80s0");
   EXPECT_EQ(json["nics"][0]["link_gbps"], 100.0);
@@ -106,8 +141,12 @@ TEST(InfoTest, LimitsOfOneNicOfP5) {
 }
 
 TEST(InfoTest, ListNamesTheProfiles) {
-  EXPECT_THAT(Output({"--list"}), AllOf(HasSubstr("p6-b300"), HasSubstr("--provider=NAME")));
-  EXPECT_EQ(Json::parse(Output({"--list", "--json"}))["profiles"].size(), sim::Profiles().size());
+  EXPECT_THAT(Output({"--list"}), AllOf(HasSubstr("p6-b300"), HasSubstr("--provider=NAME"),
+                                        ContainsRegex("\nefa-direct +the EFA device"),
+                                        ContainsRegex("\nefa +the EFA provider")));
+  const Json json = Json::parse(Output({"--list", "--json"}));
+  EXPECT_EQ(json["profiles"].size(), sim::Profiles().size());
+  EXPECT_EQ(json["fabrics"][1]["name"], "efa");
 }
 
 TEST(InfoTest, HelpTeaches) {
@@ -121,6 +160,8 @@ TEST(InfoTest, RefusesNamesThatDoNotExist) {
               AllOf(HasSubstr("eth9"), HasSubstr("rdmap16s27")));
   EXPECT_THAT(Refusal({"--provider=nope"}), HasSubstr("nope"));
   EXPECT_THAT(Refusal({"--fabric=nope"}), HasSubstr("nope"));
+  EXPECT_THAT(Refusal({"--profile=p4d", "--provider=nope"}),
+              AllOf(HasSubstr("--provider=nope"), HasSubstr("efa-direct and efa")));
   EXPECT_THAT(Refusal({"--format=xml"}), AllOf(HasSubstr("xml"), HasSubstr("fi_info")));
   EXPECT_THAT(Refusal({"--nope"}), HasSubstr("--nope"));
   EXPECT_THAT(Refusal({"nope"}), HasSubstr("nope"));

@@ -15,7 +15,6 @@
 #include "apps/info/report.h"
 #include "coro/status_macros.h"
 #include "fabric/fabric.h"
-#include "sim/sim_fabric.h"
 #include "sim/world.h"
 
 ABSL_FLAG(std::string, format, "",
@@ -24,9 +23,10 @@ ABSL_FLAG(std::string, format, "",
           "everything that the EFA provider lists on it.");
 ABSL_FLAG(bool, json, false, "Short for --format=json.");
 ABSL_FLAG(bool, verbose, false, "Short for --format=fi_info.");
-ABSL_FLAG(bool, list, false,
-          "Print the simulated machines that --profile takes, and the providers of the installed "
-          "libfabric that --provider takes.");
+ABSL_FLAG(
+    bool, list, false,
+    "Print the simulated machines that --profile takes and their fabrics, and the providers of "
+    "the installed libfabric that --provider takes.");
 
 namespace apps::info {
 namespace {
@@ -35,12 +35,13 @@ const Usage kUsage = {
     .name = "info",
     .summary = "prints the NICs of a fabric, their limits and their capabilities.",
     .synopsis =
-        "[--profile=NAME | --provider=NAME] [--nic=NAME] [--format=table|json|fi_info]\n"
+        "[--profile=NAME] [--provider=NAME] [--nic=NAME] [--format=table|json|fi_info]\n"
         "--list [--json]",
     .examples =
         "  info                              what programs here run on if nothing is said\n"
         "  info --list                       what there is to choose from\n"
-        "  info --profile=p5                 a simulated p5.48xlarge\n"
+        "  info --profile=p5                 a simulated p5.48xlarge, on both of its fabrics\n"
+        "  info --profile=p5 --provider=efa  the same on one\n"
         "  info --profile=p5 --verbose       what fi_info -v prints there\n"
         "  info --provider=tcp --json        a real provider, for a script",
 };
@@ -56,32 +57,53 @@ void KeepOnly(const std::string& nic, Findings& found) {
   std::erase_if(found.fi_infos, [&](const FiInfo& entry) { return entry.nic.name != nic; });
 }
 
-absl::StatusOr<Findings> Describe(const fabric::Fabric& fabric, const BackendOptions& options,
-                                  const BackendChoice& choice) {
-  RETURN_IF_ERROR(FindNic(fabric, options.nic).status());
+void Add(const fabric::Fabric& fabric, Findings& found) {
   const auto nics = fabric.nics();
+  found.report.nics.insert(found.report.nics.end(), nics.begin(), nics.end());
+}
+
+// Without --provider a simulated machine shows both of its fabrics, as fi_getinfo does.
+absl::StatusOr<Findings> Simulated(const BackendOptions& options, const BackendChoice& choice) {
+  sim::World world(options.seed, *choice.profile);
+  sim::Node& node = world.AddNode("here");
   Findings found;
-  found.report.fabric = std::string(fabric.description());
-  found.report.simulated = choice.simulated;
-  found.report.reason = choice.reason;
-  found.report.nics.assign(nics.begin(), nics.end());
-  if (choice.simulated) {
-    found.report.profile = choice.profile->name;
-    found.report.profile_description = choice.profile->description;
-    found.fi_infos = EfaProviderList(*choice.profile, nics);
-  } else {
-    found.fi_infos = RealProviderList(nics);
+  const auto chosen = OpenSimulatedFabric(choice.simulated_fabric, world, node);
+  RETURN_IF_ERROR(FindNic(*chosen, options.nic).status());
+  found.report.fabric = std::string(chosen->description());
+  found.report.simulated = true;
+  found.report.profile = choice.profile->name;
+  found.report.profile_description = choice.profile->description;
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    const bool is_chosen = fabric == choice.simulated_fabric;
+    if (!is_chosen && !options.provider.empty()) continue;
+    Add(*OpenSimulatedFabric(fabric, world, node), found);
+    if (!is_chosen) found.report.others.emplace_back(NameOf(fabric));
   }
-  if (!options.nic.empty()) KeepOnly(options.nic, found);
+  const auto device = OpenSimulatedFabric(SimulatedFabric::kEfaDirect, world, node);
+  found.fi_infos = EfaProviderList(*choice.profile, device->nics());
+  if (!options.provider.empty()) {
+    std::erase_if(found.fi_infos,
+                  [&](const FiInfo& entry) { return entry.nic.fabric != options.provider; });
+  }
+  return found;
+}
+
+absl::StatusOr<Findings> Real(const BackendOptions& options, const BackendChoice& choice) {
+  RETURN_IF_ERROR(FindNic(*choice.fabric, options.nic).status());
+  Findings found;
+  found.report.fabric = std::string(choice.fabric->description());
+  Add(*choice.fabric, found);
+  found.fi_infos = RealProviderList(choice.fabric->nics());
   return found;
 }
 
 absl::StatusOr<Findings> Find(const BackendOptions& options) {
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(options));
-  if (!choice.simulated) return Describe(*choice.fabric, options, choice);
-  sim::World world(options.seed, *choice.profile);
-  const std::unique_ptr<fabric::Fabric> fabric = sim::OpenSimFabric(world, world.AddNode("here"));
-  return Describe(*fabric, options, choice);
+  ASSIGN_OR_RETURN(Findings found,
+                   choice.simulated ? Simulated(options, choice) : Real(options, choice));
+  found.report.reason = choice.reason;
+  if (!options.nic.empty()) KeepOnly(options.nic, found);
+  return found;
 }
 
 // table, json or fi_info.

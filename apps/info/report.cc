@@ -32,6 +32,12 @@ constexpr absl::string_view NameOf(fabric::LinkState state) {
   return "unknown";
 }
 
+constexpr absl::string_view MeaningOf(SimulatedFabric fabric) {
+  return fabric == SimulatedFabric::kEfa
+             ? "the EFA provider's software protocol on top of the device"
+             : "the EFA device as it is (the default)";
+}
+
 std::string OrDash(std::string text) { return text.empty() ? "-" : text; }
 
 std::string Line(absl::string_view label, absl::string_view text) {
@@ -52,13 +58,28 @@ std::string Wrapped(const std::vector<std::string>& names) {
   return text;
 }
 
+// One line for each NIC: those that differ in nothing but their fabric share one.
 std::string NicTable(const std::vector<fabric::NicInfo>& nics) {
+  constexpr std::size_t kFabric = 5;
   Rows rows = {{"NIC", "PCI address", "NUMA node", "Gbit/s", "state", "fabric", "provider"}};
   for (const fabric::NicInfo& nic : nics) {
-    rows.push_back({OrDash(nic.name), OrDash(nic.pci_address),
-                    nic.numa_node < 0 ? "-" : absl::StrCat(nic.numa_node),
-                    nic.link_gbps > 0 ? absl::StrCat(nic.link_gbps) : "-",
-                    std::string(NameOf(nic.link_state)), OrDash(nic.fabric), OrDash(nic.provider)});
+    std::vector<std::string> row = {OrDash(nic.name),
+                                    OrDash(nic.pci_address),
+                                    nic.numa_node < 0 ? "-" : absl::StrCat(nic.numa_node),
+                                    nic.link_gbps > 0 ? absl::StrCat(nic.link_gbps) : "-",
+                                    std::string(NameOf(nic.link_state)),
+                                    "",
+                                    OrDash(nic.provider)};
+    const auto same = std::find_if(rows.begin() + 1, rows.end(), [&](const auto& other) {
+      row[kFabric] = other[kFabric];
+      return row == other;
+    });
+    if (same != rows.end()) {
+      absl::StrAppend(&(*same)[kFabric], ", ", OrDash(nic.fabric));
+    } else {
+      row[kFabric] = OrDash(nic.fabric);
+      rows.push_back(std::move(row));
+    }
   }
   return FormatTable(rows);
 }
@@ -91,13 +112,25 @@ bool SameCapabilities(const fabric::NicInfo& a, const fabric::NicInfo& b) {
   return a.capabilities == b.capabilities;
 }
 
-// "Limits (the same for all NICs)", "Limits of rdmap79s0, rdmap80s0".
-std::string Heading(absl::string_view what, const Group& group, std::size_t nics) {
-  if (nics > 1 && group.size() == nics) {
+bool SameFabric(const fabric::NicInfo& a, const fabric::NicInfo& b) { return a.fabric == b.fabric; }
+
+// "Limits (the same for all NICs)", "Limits of rdmap79s0, rdmap80s0"; where there are several
+// fabrics also "Limits on efa (the same for all NICs)".
+std::string Heading(absl::string_view what, const Group& group,
+                    const std::vector<fabric::NicInfo>& nics) {
+  if (nics.size() > 1 && group.size() == nics.size()) {
     return absl::StrCat("\n", what, " (the same for all NICs)\n\n");
   }
+  const std::vector<Group> fabrics = GroupBy(nics, SameFabric);
+  for (const Group& fabric : fabrics) {
+    if (fabrics.size() == 1 || fabric.size() == 1 || fabric != group) continue;
+    return absl::StrCat("\n", what, " on ", fabric.front()->fabric, " (the same for all NICs)\n\n");
+  }
   std::vector<std::string> names;
-  for (const fabric::NicInfo* nic : group) names.push_back(nic->name);
+  for (const fabric::NicInfo* nic : group) {
+    names.push_back(nic->name);
+    if (fabrics.size() > 1) absl::StrAppend(&names.back(), " on ", nic->fabric);
+  }
   names.front() = absl::StrCat(what, " of ", names.front());
   return absl::StrCat("\n", Wrapped(names), "\n");
 }
@@ -168,14 +201,17 @@ std::string FormatReport(const Report& report) {
   if (!report.profile_description.empty()) {
     absl::StrAppend(&profile, " (", report.profile_description, ")");
   }
-  std::string text = absl::StrCat(Line("fabric", report.fabric), Line("because", report.reason),
-                                  Line("profile", profile), "\n", NicTable(report.nics));
+  std::string others = absl::StrJoin(report.others, ", --provider=");
+  if (!others.empty()) others.insert(0, "--provider=");
+  std::string text = absl::StrCat(Line("fabric", report.fabric), Line("or", others),
+                                  Line("because", report.reason), Line("profile", profile), "\n",
+                                  NicTable(report.nics));
   for (const Group& group : GroupBy(report.nics, SameLimits)) {
-    absl::StrAppend(&text, Heading("Limits", group, report.nics.size()),
+    absl::StrAppend(&text, Heading("Limits", group, report.nics),
                     LimitsText(group.front()->limits));
   }
   for (const Group& group : GroupBy(report.nics, SameCapabilities)) {
-    absl::StrAppend(&text, Heading("Capabilities", group, report.nics.size()),
+    absl::StrAppend(&text, Heading("Capabilities", group, report.nics),
                     CapabilitiesText(group.front()->capabilities));
   }
   return text;
@@ -184,6 +220,7 @@ std::string FormatReport(const Report& report) {
 std::string FormatJson(const Report& report) {
   Json json;
   json["fabric"] = report.fabric;
+  json["others"] = report.others;
   json["simulated"] = report.simulated;
   json["profile"] = report.profile;
   json["reason"] = report.reason;
@@ -198,9 +235,14 @@ std::string FormatList(const Providers& providers) {
     profiles.push_back(
         {profile.name, profile.description, OrDash(absl::StrJoin(profile.aliases, ", "))});
   }
+  Rows fabrics = {{"fabric", "what it is"}};
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    fabrics.push_back({std::string(NameOf(fabric)), std::string(MeaningOf(fabric))});
+  }
   std::string text =
       absl::StrCat("Simulated machines, for --profile=NAME\n\n", FormatTable(profiles),
-                   "\nReal providers, for --provider=NAME\n\n");
+                   "\nTheir fabrics, for --provider=NAME beside it\n\n", FormatTable(fabrics),
+                   "\nReal providers, for --provider=NAME alone\n\n");
   if (!providers.ok()) return absl::StrCat(text, std::string(providers.status().message()), "\n");
   Rows offers = {{"provider", "NICs", "opened as"}};
   for (const ProviderOffer& offer : *providers) {
@@ -217,6 +259,11 @@ std::string FormatListJson(const Providers& providers) {
                                 {"description", profile.description},
                                 {"aliases", profile.aliases},
                                 {"nics", profile.nics.size()}});
+  }
+  json["fabrics"] = Json::array();
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    json["fabrics"].push_back(
+        {{"name", std::string(NameOf(fabric))}, {"description", std::string(MeaningOf(fabric))}});
   }
   json["providers"] = Json::array();
   if (!providers.ok()) return Dump(json);

@@ -169,6 +169,29 @@ TEST(ReportTest, DifferentLimitsAndCapabilitiesNameTheirNics) {
                   HasSubstr("Capabilities of nic0\n"), HasSubstr("Capabilities of nic1, nic2\n")));
 }
 
+// A NIC that is there on two fabrics has one line; what differs names the fabric.
+TEST(ReportTest, SeveralFabricsOfTheSameNics) {
+  Report report = MadeUpReport();
+  report.others = {"efa"};
+  for (std::size_t i = 0; i < 2; ++i) {
+    fabric::NicInfo nic = report.nics[i];
+    nic.fabric = "efa";
+    nic.limits.max_rma_bytes = 7;
+    report.nics.push_back(nic);
+  }
+  const std::string text = FormatReport(report);
+  EXPECT_THAT(text, HasSubstr("or       --provider=efa\n"));
+  EXPECT_THAT(text, ContainsRegex("nic0 .*efa-direct, efa +efa\nnic1 .*efa-direct, efa +efa\n"));
+  EXPECT_EQ(Count(text, "0000:4f:00.0"), 2);
+  EXPECT_THAT(text, AllOf(HasSubstr("Limits on efa-direct (the same for all NICs)\n"),
+                          HasSubstr("Limits on efa (the same for all NICs)\n"),
+                          HasSubstr("Capabilities (the same for all NICs)\n")));
+  report.nics[3].limits.max_rma_bytes = 8;
+  EXPECT_THAT(FormatReport(report),
+              AllOf(HasSubstr("Limits of nic0 on efa\n"), HasSubstr("Limits of nic1 on efa\n")));
+  EXPECT_EQ(Json::parse(FormatJson(report))["others"], Json({"efa"}));
+}
+
 TEST(ReportTest, LongListsOfNamesAreBroken) {
   Report report;
   for (int i = 0; i < 40; ++i) report.nics.push_back(MadeUpNic("rdmap" + std::to_string(i)));
@@ -234,6 +257,8 @@ TEST(ListTest, HoldsEveryProfileAndProvider) {
     EXPECT_EQ(json["profiles"][i]["name"], profile.name);
     EXPECT_EQ(json["profiles"][i]["nics"], profile.nics.size());
   }
+  EXPECT_EQ(json["fabrics"].size(), 2u);
+  EXPECT_THAT(text, ContainsRegex("efa-direct +the EFA device as it is"));
   EXPECT_THAT(text, ContainsRegex("tcp +2 +tcp;ofi_rxm\n"));
   EXPECT_THAT(text, ContainsRegex("verbs +0 +-\n"));
   EXPECT_EQ(json["providers"], Json::parse(R"([

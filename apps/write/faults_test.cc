@@ -84,7 +84,7 @@ TEST(WriteFaultsTest, DroppedPeerIsOneCleanError) {
 TEST(WriteFaultsTest, WithdrawnKeyIsOneCleanError) {
   const ProcessEnd end = RunWrite("wrong_key.json");
   EXPECT_EQ(end.exit_code, 1) << end;
-  EXPECT_THAT(end.err, AllOf(HasSubstr("write of page "), HasSubstr("provider error 7")));
+  EXPECT_THAT(end.err, AllOf(HasSubstr("write of page "), HasSubstr("EFA status 7")));
   EXPECT_THAT(FaultLines(end), Contains(HasSubstr("remote_address")));
 }
 

@@ -56,11 +56,12 @@ const Usage kUsage = {
     "write",
     "a server makes random data and writes it into a client's memory; the client checks every "
     "byte.",
-    "[--seed=N] [--profile=NAME]                     both sides in one process, simulated\n"
+    "[--seed=N] [--profile=NAME [--provider=efa]]    both sides in one process, simulated\n"
     "--provider=NAME [--clients=N]                   a server: prints its address\n"
     "--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]   a client of the server at ADDRESS",
     "  write                                 ends with: Data is correct\n"
     "  write --seed=7 --profile=p5           another run, on the NICs of a p5.48xlarge\n"
+    "  write --profile=p4d --provider=efa    whose NICs cannot write: the software protocol can\n"
     "  write --completion=last --seed=1      trusts the last write, as one must not on EFA\n"
     "  write --provider=tcp                  a server on this machine's network; its address goes\n"
     "  write --provider=tcp 02009f4d...      to a client, here or on another machine\n"
@@ -135,6 +136,7 @@ int Simulate(Console& console, const BackendOptions& backend, const BackendChoic
   SimulatedRunOptions options;
   options.seed = backend.seed;
   options.profile = choice.profile;
+  options.fabric = choice.simulated_fabric;
   options.nic = backend.nic;
   options.client = arguments.client;
   options.client.log = options.server.log = console.log();

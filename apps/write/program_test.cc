@@ -113,6 +113,18 @@ TEST(WriteProgramTest, JsonIsOneObjectAndNothingElse) {
   EXPECT_EQ(json["wrong_pages"], nlohmann::json::parse("[[], []]"));
 }
 
+// The NICs of a p4d cannot write. The refusal names the flag that helps, and it does.
+TEST(WriteProgramTest, SoftwareWritesWhereTheNicCannot) {
+  const ProcessEnd refused = RunWrite({"--profile=p4d"});
+  EXPECT_EQ(refused.exit_code, 2) << refused;
+  EXPECT_THAT(Lines(refused.err), ElementsAre(StartsWith("write: NIC rdmap16s27 of efa-direct")));
+  EXPECT_THAT(refused.err, HasSubstr("remote_write; --provider=efa"));
+  const ProcessEnd end = RunWrite({"--profile=p4d", "--provider=efa"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(end.LastLine(), "Data is correct");
+  EXPECT_THAT(After(end, "fabric"), HasSubstr("efa over simulated EFA"));
+}
+
 // Exit status 1, and how many pages are wrong and which. (Some seed shows it: simulated_run_test.)
 TEST(WriteProgramTest, WrongDataFails) {
   for (int seed = 1; seed <= 100; ++seed) {
@@ -137,8 +149,9 @@ TEST(WriteProgramTest, HelpTeaches) {
   const ProcessEnd end = RunWrite({"--help"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.out, StartsWith("write: a server makes random data"));
-  for (const char* word : {"--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]", "--completion",
-                           "--verbose", "Exit status: 0 data correct, 1 data wrong"}) {
+  for (const char* word :
+       {"--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]", "--completion",
+        "--profile=p4d --provider=efa", "--verbose", "Exit status: 0 data correct, 1 data wrong"}) {
     EXPECT_THAT(end.out, HasSubstr(word));
   }
 }
@@ -178,7 +191,8 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"--completion=first"}, "count or last"}, BadInput{{"--profile=x"}, "small"},
         BadInput{{"--nic=eth9"}, "rdmap79s0"},
         BadInput{{"--fabric=verbs"}, "sim, libfabric or auto"},
-        BadInput{{"--fabric=sim", "--provider=tcp"}, "--provider=tcp"},
+        BadInput{{"--fabric=sim", "--provider=tcp"}, "--provider=tcp is not simulated"},
+        BadInput{{"--profile=p5", "--provider=verbs"}, "efa-direct and efa are"},
         BadInput{{"--fabric=sim", "00112233"}, "takes no address"},
         BadInput{{"00112233"}, "takes no address"}, BadInput{{"--provder=tcp"}, "unknown flag"},
         BadInput{{"-provider=tcp"}, "two dashes"}, BadInput{{"xyz"}, "hexadecimal"},

@@ -3,11 +3,9 @@
 #include <memory>
 #include <utility>
 
-#include "apps/common/backend_choice.h"
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
-#include "sim/sim_fabric.h"
 #include "sim/world.h"
 
 namespace apps::write {
@@ -29,10 +27,11 @@ coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) 
 
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   sim::World world(options.seed, *options.profile);
-  ASSIGN_OR_RETURN(const auto server_fabric,
-                   options.decorate(sim::OpenSimFabric(world, world.AddNode("server")), world));
-  ASSIGN_OR_RETURN(const auto client_fabric,
-                   options.decorate(sim::OpenSimFabric(world, world.AddNode("client")), world));
+  const auto open = [&](const char* name) {
+    return options.decorate(OpenSimulatedFabric(options.fabric, world, world.AddNode(name)), world);
+  };
+  ASSIGN_OR_RETURN(const auto server_fabric, open("server"));
+  ASSIGN_OR_RETURN(const auto client_fabric, open("client"));
   ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*server_fabric, options.nic));
   coro::EventLoop loop(world);
   ASSIGN_OR_RETURN(const auto server_network, Network::Open(loop, *server_fabric, nic));

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "apps/common/backend_choice.h"
 #include "apps/write/client.h"
 #include "apps/write/server.h"
 #include "fabric/fabric.h"
@@ -22,6 +23,7 @@ namespace apps::write {
 struct SimulatedRunOptions {
   std::uint64_t seed = 1;
   const sim::Profile* profile = nullptr;
+  SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
   std::string nic;
   ClientOptions client;
   ServerOptions server;

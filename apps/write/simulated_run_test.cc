@@ -16,6 +16,7 @@
 namespace apps::write {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
@@ -92,14 +93,36 @@ TEST(SimulatedRunTest, OneSeedIsOneRunAndSeedsDiffer) {
   EXPECT_NE(trace(5), trace(6));
 }
 
+// On both fabrics: `efa` writes in software where the NIC cannot, and `efa-direct` then says so.
 TEST(SimulatedRunTest, EveryProfileAndNicWorks) {
-  for (const sim::Profile& profile : sim::Profiles()) {
-    if (profile.limits.max_rma_bytes == 0) continue;  // p4d has no remote write
-    SimulatedRunOptions options = SmallOptions(1, CompletionMode::kCount);
-    options.profile = &profile;
-    options.nic = profile.nics.back().name;
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    for (const sim::Profile& profile : sim::Profiles()) {
+      SimulatedRunOptions options = SmallOptions(1, CompletionMode::kCount);
+      options.profile = &profile;
+      options.fabric = fabric;
+      options.nic = profile.nics.back().name;
+      const absl::StatusOr<SimulatedRun> run = RunSimulated(options);
+      if (fabric == SimulatedFabric::kEfaDirect && profile.limits.max_rma_bytes == 0) {
+        EXPECT_EQ(profile.name, "p4d");
+        EXPECT_THAT(run.status(), StatusIs(absl::StatusCode::kUnimplemented,
+                                           AllOf(HasSubstr(options.nic), HasSubstr("remote_write"),
+                                                 HasSubstr("--provider=efa has it"))));
+        continue;
+      }
+      ASSERT_THAT(run, IsOk()) << profile.name;
+      EXPECT_TRUE(run->transfer.verification.correct()) << profile.name;
+    }
+  }
+}
+
+// Writes in software are counted and checked like the device's, whatever the seed.
+TEST(SimulatedRunTest, WritesInSoftwareVerify) {
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    SimulatedRunOptions options = SmallOptions(seed, CompletionMode::kCount);
+    options.profile = *sim::FindProfile("p4d");
+    options.fabric = SimulatedFabric::kEfa;
     ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunSimulated(options));
-    EXPECT_TRUE(run.transfer.verification.correct()) << profile.name;
+    EXPECT_TRUE(run.transfer.verification.correct()) << "--seed=" << seed;
   }
 }
 

@@ -90,9 +90,10 @@ TEST_F(TwoProcessFaultsTest, DroppedClientIsReportedByBoth) {
   EXPECT_THAT(lines, ElementsAre(StartsWith("write: "))) << client;
   const std::string line = server_->WaitForLine("write: ").value();
   // Whether an earlier write had ended when this one was given up is the provider's to decide.
-  EXPECT_THAT(line, MatchesRegex("write: transfer of session .* failed: write of page .*the peer "
-                                 "(stopped answering|never answered).*provider error 1[35]: "
-                                 "dropped_peer.*silent client.*"));
+  EXPECT_THAT(line,
+              MatchesRegex("write: transfer of session .* failed: write of page .*the peer "
+                           "(stopped answering|never answered).*dropped_peer .EFA status 1[35]"
+                           ".*silent client.*"));
 }
 
 TEST_F(TwoProcessFaultsTest, ProgramThatCannotOpenItsQueueSaysSo) {
