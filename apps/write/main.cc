@@ -136,7 +136,7 @@ int Simulate(Console& console, const BackendOptions& backend, const BackendChoic
   SimulatedRunOptions options;
   options.seed = backend.seed;
   options.profile = choice.profile;
-  options.fabric = choice.simulated_fabric;
+  options.simulated_fabric = choice.simulated_fabric;
   options.nic = backend.nic;
   options.client = arguments.client;
   options.client.log = options.server.log = console.log();

@@ -28,7 +28,8 @@ coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) 
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   sim::World world(options.seed, *options.profile);
   const auto open = [&](const char* name) {
-    return options.decorate(OpenSimulatedFabric(options.fabric, world, world.AddNode(name)), world);
+    return options.decorate(
+        OpenSimulatedFabric(options.simulated_fabric, world, world.AddNode(name)), world);
   };
   ASSIGN_OR_RETURN(const auto server_fabric, open("server"));
   ASSIGN_OR_RETURN(const auto client_fabric, open("client"));

@@ -23,7 +23,7 @@ namespace apps::write {
 struct SimulatedRunOptions {
   std::uint64_t seed = 1;
   const sim::Profile* profile = nullptr;
-  SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
+  SimulatedFabric simulated_fabric = SimulatedFabric::kEfaDirect;
   std::string nic;
   ClientOptions client;
   ServerOptions server;

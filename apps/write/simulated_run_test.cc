@@ -99,7 +99,7 @@ TEST(SimulatedRunTest, EveryProfileAndNicWorks) {
     for (const sim::Profile& profile : sim::Profiles()) {
       SimulatedRunOptions options = SmallOptions(1, CompletionMode::kCount);
       options.profile = &profile;
-      options.fabric = fabric;
+      options.simulated_fabric = fabric;
       options.nic = profile.nics.back().name;
       const absl::StatusOr<SimulatedRun> run = RunSimulated(options);
       if (fabric == SimulatedFabric::kEfaDirect && profile.limits.max_rma_bytes == 0) {
@@ -120,7 +120,7 @@ TEST(SimulatedRunTest, WritesInSoftwareVerify) {
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     SimulatedRunOptions options = SmallOptions(seed, CompletionMode::kCount);
     options.profile = *sim::FindProfile("p4d");
-    options.fabric = SimulatedFabric::kEfa;
+    options.simulated_fabric = SimulatedFabric::kEfa;
     ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunSimulated(options));
     EXPECT_TRUE(run.transfer.verification.correct()) << "--seed=" << seed;
   }

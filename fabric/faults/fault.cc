@@ -135,7 +135,7 @@ constexpr std::array<FaultInfo, kFaultCount> kTable = {
         Failing(20 * kMicrosecond), "fails with status 18, kFeatureMismatch"),
     Row(kPeerAborted, "C17", "peer_aborted", kStrict, kBoth, Point::kOutcome, kOwn,
         FailingPlaced(20 * kMicrosecond, 100),
-        "fails with number 4127, kCanceled: the `efa` fabric's word for a region closed in use"),
+        "fails with number 4127, kPeerAborted: the `efa` fabric's word for a region closed in use"),
     Row(kUnsignalledError, "C18", "unsignalled_error", kStrict, kBoth, Point::kOutcome, kSendQueue,
         Of({Parameter::kStatus, 7}, {Parameter::kDelay, 20 * kMicrosecond}),
         "an operation without context fails with `status`: an error entry without context"),
@@ -286,7 +286,7 @@ std::optional<std::int32_t> StatusOf(Fault fault) {
 }
 
 ErrorCode ErrorOfStatus(std::int32_t status) {
-  if (status == 4127) return ErrorCode::kCanceled;
+  if (status == 4127) return ErrorCode::kPeerAborted;
   return status > UINT8_MAX ? ErrorCode::kOther : FromEfaStatus(static_cast<std::uint8_t>(status));
 }
 

@@ -13,6 +13,7 @@ namespace {
 constexpr int kEfaSoftwareErrors = 4096;
 constexpr int kEfaEstablishedPeerUnresponsive = 4124;
 constexpr int kEfaUnestablishedPeerUnresponsive = 4126;
+constexpr int kEfaPeerAborted = 4127;  // its errno is FI_ECANCELED, as if we had given it up
 
 }  // namespace
 
@@ -75,6 +76,7 @@ ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error) {
                  provider_error == kEfaUnestablishedPeerUnresponsive)) {
     return ErrorCode::kPeerUnresponsive;
   }
+  if (is_efa && provider_error == kEfaPeerAborted) return ErrorCode::kPeerAborted;
   const ErrorCode code = FromErrno(error);
   return code == ErrorCode::kOk ? ErrorCode::kOther : code;  // an error entry is never a success
 }

@@ -69,6 +69,8 @@ TEST(ErrnoMappingTest, EfaStatusTellsMoreThanItsErrno) {
   EXPECT_EQ(FromErrorEntry(true, FI_ENOTCONN, 9), ErrorCode::kBadDestination);
   EXPECT_EQ(FromErrorEntry(true, FI_ENOTCONN, 14), ErrorCode::kUnknownPeer);
   EXPECT_EQ(FromErrorEntry(true, FI_ECONNABORTED, 4124), ErrorCode::kPeerUnresponsive);
+  EXPECT_EQ(FromErrorEntry(true, FI_ECANCELED, 4127), ErrorCode::kPeerAborted);
+  EXPECT_EQ(FromErrorEntry(false, FI_ECANCELED, 4127), ErrorCode::kCanceled);
   EXPECT_EQ(FromErrorEntry(true, FI_ENOMEM, 4105),
             ErrorCode::kNoMemory);  // EFA's software: by errno
 }
