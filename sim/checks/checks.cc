@@ -22,39 +22,33 @@ std::string ToText(const Finding& finding) {
                       ", first after ", finding.first.count(), " ns)");
 }
 
-Finding* Checks::Again(Check check, const std::string& where, std::uint32_t queue) {
+bool Checks::Counts(Check check, const std::string& where, std::uint32_t queue) {
   const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& finding) {
     return finding.check == check && finding.where == where && finding.queue == queue;
   });
-  if (known == findings_.end()) return nullptr;
+  if (known == findings_.end()) return false;
   ++known->times;
-  return &*known;
+  return true;
 }
 
 void Checks::CompletionLost(const std::string& where, std::uint32_t queue, std::size_t depth,
                             coro::Duration now) {
-  if (Again(Check::kCompletionQueueCapacity, where, queue) != nullptr) return;
-  findings_.push_back(
-      {.check = Check::kCompletionQueueCapacity,
-       .first = now,
-       .where = where,
-       .queue = queue,
-       .what = absl::StrCat("completion queue ", queue, " of ", depth,
-                            " entries was full, and what completed then is lost: open it for "
-                            "everything that may be in flight, or read it in time")});
+  constexpr Check kCheck = Check::kCompletionQueueCapacity;
+  if (Counts(kCheck, where, queue)) return;
+  findings_.push_back({kCheck, now, where, queue,
+                       absl::StrCat("completion queue ", queue, " of ", depth,
+                                    " entries was full, and what completed then is lost: open it "
+                                    "for everything that may be in flight, or read it in time")});
 }
 
 void Checks::AgainWithoutReading(const std::string& where, std::uint32_t queue_pair,
                                  std::uint64_t times, coro::Duration now) {
-  if (Again(Check::kAgainWithoutReading, where, queue_pair) != nullptr) return;
-  findings_.push_back(
-      {.check = Check::kAgainWithoutReading,
-       .first = now,
-       .where = where,
-       .queue = queue_pair,
-       .what = absl::StrCat("queue pair ", queue_pair, " was full ", times,
-                            " times in a row, and nobody read its completion queue: reading is "
-                            "what makes room")});
+  constexpr Check kCheck = Check::kAgainWithoutReading;
+  if (Counts(kCheck, where, queue_pair)) return;
+  findings_.push_back({kCheck, now, where, queue_pair,
+                       absl::StrCat("queue pair ", queue_pair, " was full ", times,
+                                    " times in a row, and nobody read its completion queue: "
+                                    "reading is what makes room")});
 }
 
 }  // namespace sim

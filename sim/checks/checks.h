@@ -35,8 +35,8 @@ class Checks {
   std::vector<Finding> TakeFindings() { return std::exchange(findings_, {}); }
 
  private:
-  // The finding of this rule at this place, with one more count; null when it is the first.
-  Finding* Again(Check check, const std::string& where, std::uint32_t queue);
+  // Counts it where this rule was broken at this place before; false: this is the first time.
+  bool Counts(Check check, const std::string& where, std::uint32_t queue);
 
   std::vector<Finding> findings_;
 };
