@@ -1,7 +1,6 @@
 #include "fabric/async/completion_dispatcher.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "coro/check.h"
@@ -9,8 +8,6 @@
 
 namespace fabric::async {
 namespace {
-
-constexpr std::size_t kBatch = 32;
 
 // A peer cannot make us remember more than this.
 constexpr std::size_t kMostErrorTexts = 64;
@@ -35,12 +32,11 @@ std::string CompletionDispatcher::ErrorText(std::int32_t provider_error) const {
 }
 
 std::size_t CompletionDispatcher::Poll(std::size_t budget) {
-  std::array<Completion, kBatch> entries;
   std::size_t handled = 0;
   while (handled < budget) {
-    const std::size_t room = std::min(budget - handled, entries.size());
-    const ReadResult result = queue_->Read({entries.data(), room});
-    for (std::size_t i = 0; i < result.count; ++i) Dispatch(entries[i]);
+    const std::size_t room = std::min(budget - handled, entries_.size());
+    const ReadResult result = queue_->Read({entries_.data(), room});
+    for (std::size_t i = 0; i < result.count; ++i) Dispatch(entries_[i]);
     handled += result.count;
     if (result.error != ErrorCode::kOk) ++counters_.queue_errors;
     if (result.count < room) break;

@@ -3,6 +3,7 @@
 #ifndef FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
 #define FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -79,6 +80,9 @@ class CompletionDispatcher final : public coro::Selector {
   std::map<std::int32_t, std::string> error_texts_;
   coro::IntrusiveList<RoomListener> room_listeners_;
   DispatcherCounters counters_;
+  // Of the poll under way: filling old ones is faster than making new ones. As many as amortise a
+  // call.
+  std::array<Completion, 32> entries_;
 };
 
 }  // namespace fabric::async
