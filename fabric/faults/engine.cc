@@ -38,6 +38,34 @@ bool Matches(const std::vector<T>& list, const std::optional<T>& value) {
   return list.empty() || (value.has_value() && Holds(list, *value));
 }
 
+// A device is one of a machine: a rule may name both, or the device alone.
+bool IsNamed(const std::vector<std::string>& names, std::string_view nic) {
+  return Holds(names, nic) || Holds(names, nic.substr(nic.find('/') + 1));
+}
+
+// What a fault of Point::kCapacity makes smaller.
+std::optional<Capacity> CapacityOf(Fault fault) {
+  switch (fault) {
+    case Fault::kSendQueueDepth:
+      return Capacity::kSendQueue;
+    case Fault::kReceiveQueueDepth:
+      return Capacity::kReceiveQueue;
+    case Fault::kInjectLimit:
+      return Capacity::kInject;
+    case Fault::kCompletionQueueDepth:
+      return Capacity::kCompletionQueue;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Whether the fault can happen to what is known, whatever the selector says.
+bool Concerns(Fault fault, const EventView& view) {
+  if (fault == Fault::kUnsignalledError) return !view.signalled;
+  if (fault == Fault::kImmediateFlood) return view.immediate.has_value();
+  return !view.capacity.has_value() || view.capacity == CapacityOf(fault);
+}
+
 bool MatchesFilters(const Selector& when, const EventView& view) {
   if (when.window.has_value() && (view.time < when.window->from || view.time >= when.window->to)) {
     return false;
@@ -53,7 +81,7 @@ bool MatchesFilters(const Selector& when, const EventView& view) {
     return false;
   }
   return Matches(when.peers, view.peer) && Matches(when.queues, view.queue) &&
-         Matches(when.keys, view.key) && (when.nics.empty() || Holds(when.nics, view.nic));
+         Matches(when.keys, view.key) && (when.nics.empty() || IsNamed(when.nics, view.nic));
 }
 
 // "rule 1 (storm), again_then_accepted, fired 0 times of 12 eligible events, expected at least 1"
@@ -109,8 +137,7 @@ FaultEngine::FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& app
 
 bool FaultEngine::Matches(const ArmedRule& armed, const EventView& view) {
   if (view.operation.has_value() && !armed.operations.Has(*view.operation)) return false;
-  if (armed.rule->fault == Fault::kUnsignalledError && view.signalled) return false;
-  return MatchesFilters(armed.rule->when, view);
+  return faults::Concerns(armed.rule->fault, view) && MatchesFilters(armed.rule->when, view);
 }
 
 Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {

@@ -35,6 +35,12 @@ std::shared_ptr<FaultEngine> Make(std::vector<FaultRule> rules, std::uint64_t se
       .value();
 }
 
+std::shared_ptr<FaultEngine> MakeForDevice(std::vector<FaultRule> rules) {
+  return FaultEngine::Create({.mode = Legality::kIllegal, .rules = std::move(rules)}, 1,
+                             {.device = FaultsOf(Layer::kDevice)})
+      .value();
+}
+
 FaultRule WriteRule(std::string name = "") {
   FaultRule rule = FaultRule::Of(Fault::kSendQueueFull, std::move(name));
   rule.when.operations = {OperationKind::kWrite};
@@ -264,6 +270,48 @@ TEST(FilterAndScheduleTest, UnsignalledErrorAsksForNoContext) {
   EXPECT_FALSE(engine->Decide(kLayer, Point::kOutcome, view));
   view.signalled = false;
   EXPECT_TRUE(engine->Decide(kLayer, Point::kOutcome, view));
+}
+
+TEST(FilterAndScheduleTest, ImmediateFloodAsksForAnImmediate) {
+  const auto engine = MakeForDevice({FaultRule::Of(Fault::kImmediateFlood)});
+  EventView view = Write();
+  EXPECT_TRUE(engine->Decide(Layer::kDevice, Point::kPacket, view));
+  view.immediate.reset();
+  EXPECT_FALSE(engine->Decide(Layer::kDevice, Point::kPacket, view));
+  EXPECT_EQ(engine->Report()[0].eligible, 1u);
+}
+
+TEST(FilterAndScheduleTest, SizesAreEventsOfTheirOwnFaults) {
+  const std::vector<std::pair<Fault, Capacity>> pairs = {
+      {Fault::kSendQueueDepth, Capacity::kSendQueue},
+      {Fault::kReceiveQueueDepth, Capacity::kReceiveQueue},
+      {Fault::kInjectLimit, Capacity::kInject},
+      {Fault::kCompletionQueueDepth, Capacity::kCompletionQueue}};
+  for (const auto& [fault, own] : pairs) {
+    const auto engine = MakeForDevice({FaultRule::Of(fault)});
+    for (const auto& [other, capacity] : pairs) {
+      EventView view;
+      view.capacity = capacity;
+      EXPECT_EQ(static_cast<bool>(engine->Decide(Layer::kDevice, Point::kCapacity, view)),
+                capacity == own)
+          << Describe(fault).name << ", " << Describe(other).name;
+    }
+  }
+}
+
+TEST(FilterAndScheduleTest, DeviceIsNamedWithItsMachineOrAlone) {
+  EventView view = Write();
+  view.nic = "server/nic0";
+  for (const auto& [name, matches] :
+       std::vector<std::pair<std::string, bool>>{{"server/nic0", true},
+                                                 {"nic0", true},
+                                                 {"server", false},
+                                                 {"client/nic0", false},
+                                                 {"/nic0", false}}) {
+    FaultRule rule = WriteRule();
+    rule.when.nics = {name};
+    EXPECT_EQ(!Fires(*Make({rule}), 1, view).empty(), matches) << name;
+  }
 }
 
 // ---- Independence ----

@@ -74,11 +74,14 @@ enum class Direction : std::uint8_t {
   kTarget,     // whose memory or receive it goes to
 };
 
+// What gets its size at Point::kCapacity.
+enum class Capacity : std::uint8_t { kSendQueue, kReceiveQueue, kInject, kCompletionQueue };
+
 // What is known of an event. Absent: unknown, or without meaning at this point; a selector that
 // asks for it does not match. A value, made for one question.
 struct EventView {
   coro::Duration time{};  // since the run began
-  std::string_view nic;   // its name; empty: not of one NIC
+  std::string_view nic;   // its name, maybe "machine/name"; empty: not of one NIC
   // Number of the endpoint, in the order of opening; at kRead, kWait and kOpenCompletionQueue of
   // the completion queue.
   std::optional<std::uint32_t> queue;
@@ -89,7 +92,8 @@ struct EventView {
   std::optional<std::uint64_t> size_bytes;
   std::optional<std::uint32_t> immediate;
   Direction direction = Direction::kInitiator;
-  bool signalled = true;  // it has a context
+  bool signalled = true;             // it has a context
+  std::optional<Capacity> capacity;  // at kCapacity: of what
 };
 static_assert(std::is_trivially_destructible_v<EventView>);
 
