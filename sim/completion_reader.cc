@@ -52,7 +52,8 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   if (signalled) completion.context = request->context;
   completion.kind = entry.operation == efa::Operation::kWrite ? OperationKind::kRemoteWrite
                                                               : OperationKind::kReceive;
-  if (entry.has_immediate) completion.immediate = entry.immediate;
+  // Of a write that failed here there is no immediate to speak of.
+  if (entry.has_immediate && (ok || !entry.unsolicited)) completion.immediate = entry.immediate;
   completion.length_bytes = entry.length;
   completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);
   if (!ok) SayWhy(entry.status, completion);

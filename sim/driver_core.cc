@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coro/status_macros.h"
+#include "sim/faults/fault_model.h"
 #include "sim/sim_endpoint.h"
 
 namespace sim {
@@ -24,6 +25,9 @@ fabric::Peer VectorCore::SearchSource(std::uint16_t handle, std::uint16_t queue_
 absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   ASSIGN_OR_RETURN(const std::uint16_t handle,
                    domain_->nic.CreateAddressHandle(domain_->domain, address.gid));
+  if (FaultModel* faults = domain_->world.faults()) {
+    faults->Inserted(domain_->nic, domain_->domain, address);
+  }
   if (free_slots_.empty()) {
     free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
     entries_.emplace_back();

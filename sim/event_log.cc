@@ -35,6 +35,8 @@ std::string_view Name(EventKind kind) {
       return "complete";
     case EventKind::kRead:
       return "read";
+    case EventKind::kFault:
+      return "fault";
   }
   return "unknown";
 }

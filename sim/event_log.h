@@ -40,6 +40,8 @@ enum class EventKind : std::uint8_t {
                    // operation: queue pair << 16 | request id
   // --- What the program did ---
   kRead = 14,  // completions were read; operation: number of the queue; bytes: how many
+  // --- And what a fault plan does by a timer of its own (sim/faults) ---
+  kFault = 15,  // operation: number of the timer
 };
 
 // "place": one word. Static storage.

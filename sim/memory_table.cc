@@ -72,4 +72,12 @@ void MemoryTable::Deregister(std::uint32_t remote_key) {
   --live_;
 }
 
+void MemoryTable::Revoke(std::uint32_t remote_key) {
+  const std::uint32_t slot = remote_key & kSlotMask;
+  if (slot >= regions_.size()) return;
+  Region& region = regions_[slot];
+  if (RemoteKey(slot, region.remote_generation) == remote_key)
+    region.access = fabric::Access::kNone;
+}
+
 }  // namespace sim

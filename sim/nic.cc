@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/faults/fault_model.h"
 #include "sim/world.h"
 
 namespace sim {
@@ -15,6 +16,7 @@ Nic::Nic(World& world, std::string name, std::uint32_t index, std::uint64_t iden
       name_(std::move(name)),
       profile_(profile),
       index_(index),
+      machine_(static_cast<std::uint32_t>(identity >> 16)),
       qkeys_(world.seed(), Subsystem::kNicIdentity, identity, 1),
       engine_(world.seed(), Subsystem::kEngine, identity, 0),
       domains_(1, true),  // 0 is nobody's
@@ -144,6 +146,7 @@ absl::StatusOr<QueuePair*> Nic::CreateQueuePair(const QueuePairAttributes& attri
       static_cast<std::uint32_t>(MaxBatch(profile_, entry_bytes, attributes.send_entries)),
       profile_.device.max_wr_recv_sges);
   QueuePair& queue_pair = **slot;
+  queue_pair.ordinal = queue_pairs_made_++;
   queue_pair.number = static_cast<std::uint16_t>(slot - queue_pairs_.begin());
   queue_pair.qkey =
       static_cast<std::uint32_t>(qkeys_.Next()) & 0x7fffffffu;  // the top bit is privileged
@@ -155,7 +158,9 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
   world_.operations().ForEach([&](Operation& operation) {
     const bool its = operation.initiator == this && operation.queue_pair == queue_pair.number &&
                      operation.qkey == queue_pair.qkey;
-    if (its) world_.operations().End(operation);
+    if (!its) return;
+    if (operation.faulted) world_.faults()->Forget(operation);
+    world_.operations().End(operation);
   });
   // Whoever waits for a receive here finds out at its next attempt.
   for (const OperationId id : queue_pair.waiting) {
@@ -168,6 +173,9 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
 // ---- Events ----
 
 void Nic::OnEvent(const Event& event) {
+  if (world_.faults() != nullptr && world_.Now() < world_.faults()->PausedUntil(*this)) {
+    return world_.Schedule(world_.faults()->PausedUntil(*this), this, event.kind, event.a, event.b);
+  }
   if (event.kind == EventKind::kTransmit) return Transmit();
   if (event.kind == EventKind::kLand) return Land(event.b);
   Operation* operation = world_.operations().Find(OperationId::Unpack(event.b));
@@ -199,6 +207,7 @@ void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
               .bytes = completion.length_bytes});
   if (!ring.Push(completion)) ReportLost(ring);
   world_.Wake();
+  if (world_.faults() != nullptr) world_.faults()->Reported(*this, ring);
 }
 
 void Nic::ReportLost(const CompletionRing& ring) {

@@ -31,6 +31,7 @@
 #include "sim/efa_address.h"
 #include "sim/efa_status.h"
 #include "sim/event_queue.h"
+#include "sim/faults/fate.h"
 #include "sim/memory_table.h"
 #include "sim/operation.h"
 #include "sim/profile.h"
@@ -40,6 +41,7 @@
 
 namespace sim {
 
+class FaultModel;
 class World;
 
 // Not thread-safe: belongs to its world. Lives as long as the world.
@@ -52,6 +54,7 @@ class Nic final : public Actor {
 
   const std::string& name() const { return name_; }
   std::uint32_t index() const override { return index_; }
+  std::uint32_t machine() const { return machine_; }  // the how-manieth of the world, from 0
   const Gid& gid() const { return gid_; }
   const Profile& profile() const { return profile_; }
   const DeviceCounters& counters() const { return counters_; }
@@ -99,6 +102,8 @@ class Nic final : public Actor {
   void OnEvent(const Event& event) override;
 
  private:
+  friend class FaultModel;  // what a fault plan does to the device, it does from within
+
   // Beside the packet number: a second copy of a packet; the second piece
   // belongs to read data.
   static constexpr std::uint32_t kSecondCopy = 1u << 31;
@@ -139,12 +144,15 @@ class Nic final : public Actor {
   EfaStatus CheckLocally(Operation& operation);
   bool LocalIsValid(const Operation& operation, Range range) const;
   void CountWork(const Operation& operation, bool failed);
+  bool HeldBack(Operation& operation);
+  void Begin(const Operation& operation);
   void Enqueue(Job job);
   void ScheduleTransmit();
   void Transmit();
   bool TransmitOne(Operation& operation, bool response);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, std::uint64_t bytes);
   coro::Time OccupyLink(std::uint64_t bytes, coro::Time ready);
+  Flight Fly(Nic& receiver, Operation& operation, PacketKind kind, std::uint32_t packet);
   coro::Duration QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const;
   void ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy);
   void FinishLocally(Operation& operation, EfaStatus status);
@@ -181,6 +189,8 @@ class Nic final : public Actor {
   void ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t packet, bool second_copy);
   void Written(Operation& operation, QueuePair& target);
   void Announce(Operation& operation, QueuePair& target);
+  void ReportImmediate(const Operation& operation, const QueuePair& target,
+                       DeviceCompletion completion);
   void NoReceive(Operation& arrived, QueuePair& target);
   void RetryReceive(Operation& operation);
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
@@ -201,6 +211,7 @@ class Nic final : public Actor {
     OperationId operation;
     DeviceCompletion completion;
     std::vector<std::byte> rest;
+    Fate fate;
   };
   bool DrawSplit(const Operation& operation, std::uint32_t flags, coro::Duration& later) const;
   Range FirstOf(const Operation& operation, Range range, bool of_read) const;
@@ -209,6 +220,9 @@ class Nic final : public Actor {
   // Bytes have reached memory; `rest_comes`: others of the same packet have not.
   void LogPlaced(const Operation& operation, std::uint32_t packet, Range range, bool rest_comes);
   void PlaceRest(Operation& operation, std::uint32_t flags);
+  // False when the rights to it have ended, and the operation with them.
+  bool PlacePiece(Operation& operation, std::uint32_t flags, Range range);
+  void Placed(Operation& operation, std::uint32_t flags);
   void Deliver(Operation& operation, QueuePair& target, const ReceiveWork& receive,
                std::uint64_t prefix);
   static void PlaceMessage(const Operation& operation, const Landing& landing, Range range);
@@ -220,6 +234,7 @@ class Nic final : public Actor {
   const std::string name_;
   const Profile& profile_;
   const std::uint32_t index_;
+  const std::uint32_t machine_;
   Gid gid_{};
   bool alive_ = true;
   bool answers_nonsense_ = false;
@@ -232,6 +247,7 @@ class Nic final : public Actor {
   AddressHandles address_handles_;
   std::vector<std::weak_ptr<CompletionRing>> completion_rings_;
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;  // index = number
+  std::uint32_t queue_pairs_made_ = 0;
   std::vector<std::uint8_t> heard_from_;  // index of a peer's NIC: it sent us something, ever
 
   std::vector<QueuePair*> unfetched_;  // queue pairs with work that was rung for and not fetched

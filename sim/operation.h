@@ -103,6 +103,7 @@ struct Operation {
   bool ended = false;              // nothing more is placed
   bool answered = false;           // the completion is on its way
   bool timing_out = false;         // nobody answers
+  bool faulted = false;            // a fault plan has something in store for it (sim/faults)
 
   std::array<std::byte, kMostInlineBytes> inline_data;
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "sim/faults/fault_model.h"
 #include "sim/nic.h"
 #include "sim/world.h"
 
@@ -63,10 +64,18 @@ bool Nic::Split(Operation& operation, Range& range, std::uint32_t flags) {
 // Rights may have ended since the first step.
 void Nic::PlaceRest(Operation& operation, std::uint32_t flags) {
   const bool of_read = (flags & kOfRead) != 0;
-  const auto end = [&](EfaStatus status) {
-    return of_read ? FinishLocally(operation, status) : Finish(operation, status);
-  };
   const Range range = FirstOf(operation, RangeOf(operation, flags & kPacketMask), of_read);
+  if (!PlacePiece(operation, flags, range)) return;
+  LogPlaced(operation, flags & kPacketMask, range, false);
+  Placed(operation, flags);
+}
+
+bool Nic::PlacePiece(Operation& operation, std::uint32_t flags, Range range) {
+  const bool of_read = (flags & kOfRead) != 0;
+  const auto end = [&](EfaStatus status) {
+    of_read ? FinishLocally(operation, status) : Finish(operation, status);
+    return false;
+  };
   Nic& target_nic = of_read ? *operation.peer : *this;
   QueuePair* target =
       target_nic.FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
@@ -81,10 +90,16 @@ void Nic::PlaceRest(Operation& operation, std::uint32_t flags) {
   } else {
     operation.CopyOut(range, remote);
   }
-  LogPlaced(operation, flags & kPacketMask, range, false);
+  return true;
+}
+
+// All of a packet's bytes are where they belong.
+void Nic::Placed(Operation& operation, std::uint32_t flags) {
   ++operation.placed;
   if (!operation.all_placed()) return;
-  if (of_read) return FinishLocally(operation, EfaStatus::kOk);
+  if ((flags & kOfRead) != 0) return FinishLocally(operation, EfaStatus::kOk);
+  QueuePair* target = FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return Finish(operation, EfaStatus::kRemoteBadQueuePair);
   Written(operation, *target);
 }
 
@@ -107,6 +122,10 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
     RefuseReceive(target, receive, EfaStatus::kLocalInvalidLkey);
     if (operation.datagram) return FinishLocally(operation, EfaStatus::kOk);
     return Finish(operation, EfaStatus::kRemoteBadAddress);
+  }
+  if (FaultModel* faults = world_.faults()) {
+    if (faults->RefusesReceive(*this, target, operation, landing)) return;
+    if (operation.faulted && faults->PlaceMessage(*this, operation, landing)) return;
   }
   const Range first = FirstPiece({0, operation.length}, 0, profile_.device.send_in_order_128);
   coro::Duration later{};
@@ -173,7 +192,9 @@ void Nic::Received(QueuePair& target, const Landing& landing) {
   ++counters_.recv_wrs;
   if (!failed) counters_.recv_bytes += landing.completion.length_bytes - landing.prefix;
   Count(target, CounterKind::kReceives, failed);
-  Report(*target.receive_ring, landing.completion);
+  const bool withheld = landing.fate.any() && world_.faults()->WithholdsReceive(
+                                                  *this, target, landing.fate, landing.completion);
+  if (!withheld) Report(*target.receive_ring, landing.completion);
 }
 
 }  // namespace sim

@@ -188,6 +188,7 @@ struct QueuePair {
 
   std::uint16_t number = 0;
   std::uint32_t qkey = 0;
+  std::uint32_t ordinal = 0;  // the how-manieth of its NIC, from 0
   const QueuePairType type;
   QueuePairState state = QueuePairState::kReadyToSend;
   const ProtectionDomain domain;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/faults/fault_model.h"
 #include "sim/nic.h"
 #include "sim/world.h"
 
@@ -71,6 +72,9 @@ void Nic::FetchWork() {
     Operation& operation = world_.operations().Start();
     const bool fetched = FetchOne(queue_pair, 0, operation);
     const EfaStatus status = fetched ? CheckLocally(operation) : EfaStatus::kLocalQueuePairInternal;
+    if (fetched && world_.faults() != nullptr) {
+      world_.faults()->Take(*this, queue_pair, operation, status == EfaStatus::kOk);
+    }
     world_.Log({.kind = EventKind::kFetch,
                 .branch = static_cast<std::uint8_t>(status),
                 .actor = index_,
@@ -81,9 +85,8 @@ void Nic::FetchWork() {
       world_.operations().End(operation);
     } else if (status != EfaStatus::kOk) {
       FinishLocally(operation, status);
-    } else {
-      ++requests_;
-      Enqueue({operation.id, false});
+    } else if (!HeldBack(operation)) {
+      Begin(operation);
     }
     queue_pair.waits_for_fetch = queue_pair.send.unfetched() > 0;
     if (queue_pair.waits_for_fetch) unfetched_.push_back(&queue_pair);
@@ -166,6 +169,15 @@ bool Nic::LocalIsValid(const Operation& operation, Range range) const {
 
 // ---- From the engine to the link ----
 
+bool Nic::HeldBack(Operation& operation) {
+  return operation.faulted && world_.faults()->HoldsBack(*this, operation);
+}
+
+void Nic::Begin(const Operation& operation) {
+  ++requests_;
+  Enqueue({operation.id, false});
+}
+
 void Nic::Enqueue(Job job) {
   jobs_.push_back(job);
   ScheduleTransmit();
@@ -193,6 +205,7 @@ void Nic::Transmit() {
     if (gone || TransmitOne(*operation, response)) {
       jobs_.erase(job);
       if (!response) --requests_;
+      if (!gone && !response && world_.faults() != nullptr) world_.faults()->Served(*operation);
     }
     if (!gone) break;
   }
@@ -219,8 +232,8 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
   Nic* receiver = response ? operation.initiator : operation.peer;
   Flight flight;
   if (receiver != nullptr) {
-    flight = world_.wire().Send(*this, *receiver, operation.sequence,
-                                response ? PacketKind::kResponse : PacketKind::kRequest, packet);
+    flight =
+        Fly(*receiver, operation, response ? PacketKind::kResponse : PacketKind::kRequest, packet);
   }
   world_.Log({.kind = EventKind::kSend,
               .branch = static_cast<std::uint8_t>((flight.arrives ? 1 : 0) |
@@ -249,6 +262,13 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
     world_.Schedule(arrival + flight.second_delay, receiver, kind, packet | kSecondCopy,
                     operation.id.Pack());
   }
+}
+
+Flight Nic::Fly(Nic& receiver, Operation& operation, PacketKind kind, std::uint32_t packet) {
+  if (world_.faults() != nullptr) {
+    return world_.faults()->Fly(*this, receiver, operation, kind, packet);
+  }
+  return world_.wire().Send(*this, receiver, operation.sequence, kind, packet);
 }
 
 // The time at which the last bit has left, of a packet that is ready to leave at `ready`.
@@ -289,6 +309,7 @@ Range Nic::RangeOf(const Operation& operation, std::uint32_t packet) const {
 // ---- How an operation ends ----
 
 void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy) {
+  if (operation.faulted) world_.faults()->BeforePlacement(operation);
   Range range = RangeOf(operation, packet);
   if (!LocalIsValid(operation, range))
     return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
@@ -301,8 +322,9 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
     return FinishLocally(operation, EfaStatus::kRemoteBadAddress);
   }
   if (second_copy) ++counters_.placed_twice;
-  const bool rest_comes =
-      Split(operation, range, packet | kOfRead | (second_copy ? kSecondCopy : 0));
+  const std::uint32_t flags = packet | kOfRead | (second_copy ? kSecondCopy : 0);
+  if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
+  const bool rest_comes = Split(operation, range, flags);
   operation.CopyIn(range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
@@ -312,6 +334,7 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
 
 void Nic::FinishLocally(Operation& operation, EfaStatus status) {
   if (operation.answered) return;
+  if (status == EfaStatus::kOk && operation.faulted && world_.faults()->Ends(operation)) return;
   operation.ended = true;
   operation.answered = true;
   operation.status = static_cast<std::uint8_t>(status);
@@ -328,6 +351,7 @@ void Nic::Answer(Operation& operation) {
     HearFrom(*operation.peer);
   }
   Complete(operation);
+  if (operation.faulted) world_.faults()->Forget(operation);
   if (operation.in_table()) world_.operations().End(operation);
 }
 
@@ -337,10 +361,13 @@ void Nic::Complete(const Operation& operation) {
   const bool failed = operation.status != 0;
   CountWork(operation, failed);
   Count(*queue_pair, CounterOf(operation.kind), failed);
-  Report(*queue_pair->send_ring, {.request_id = operation.request_id,
-                                  .queue_pair = operation.queue_pair,
-                                  .status = operation.status,
-                                  .kind = operation.kind});
+  const DeviceCompletion completion{.request_id = operation.request_id,
+                                    .queue_pair = operation.queue_pair,
+                                    .status = operation.status,
+                                    .kind = operation.kind};
+  const bool withheld =
+      operation.faulted && world_.faults()->Withholds(*this, *queue_pair, operation, completion);
+  if (!withheld) Report(*queue_pair->send_ring, completion);
 }
 
 void Nic::CountWork(const Operation& operation, bool failed) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "sim/faults/fault_model.h"
 #include "sim/nic.h"
 #include "sim/world.h"
 
@@ -30,6 +31,7 @@ void Nic::Arrive(Operation& operation, std::uint32_t packet, bool second_copy) {
   }
   const EfaStatus status = CheckTarget(operation, target);
   if (status != EfaStatus::kOk) return Finish(operation, status);
+  if (operation.faulted && world_.faults()->Refuses(*this, *target, operation)) return;
   switch (operation.kind) {
     case OperationKind::kWrite:
       return ArriveWrite(operation, *target, packet, second_copy);
@@ -57,8 +59,11 @@ EfaStatus Nic::CheckTarget(const Operation& operation, const QueuePair* target) 
   if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
     return EfaStatus::kRemoteFeatureMismatch;
   }
-  const bool known = address_handles_.NumberOf(target->domain, operation.initiator->index()) !=
-                     AddressHandles::kUnknown;
+  const Nic& initiator = *operation.initiator;
+  const bool stranger =
+      world_.faults() != nullptr && world_.faults()->IsStranger(*this, target->domain, initiator);
+  const bool known = !stranger && address_handles_.NumberOf(target->domain, initiator.index()) !=
+                                      AddressHandles::kUnknown;
   return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
 }
 
@@ -127,7 +132,9 @@ void Nic::RingReceive(QueuePair& queue_pair, std::uint32_t counter) {
 void Nic::RetryReceive(Operation& operation) {
   Nic& initiator = *operation.initiator;
   if (!initiator.alive()) return;
-  if (!world_.wire().Passes(initiator, *this)) return initiator.StartTimeout(operation);
+  const bool passes = world_.wire().Passes(initiator, *this) &&
+                      (world_.faults() == nullptr || world_.faults()->LetsRetryPass(operation));
+  if (!passes) return initiator.StartTimeout(operation);
   if (operation.kind != OperationKind::kWrite) return Arrive(operation, 0, false);
   QueuePair* target = FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
   if (target == nullptr) return Finish(operation, EfaStatus::kRemoteBadQueuePair);
@@ -159,6 +166,7 @@ DeviceCompletion Nic::FromPeer(const Operation& operation, const QueuePair& targ
 
 void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t packet,
                       bool second_copy) {
+  if (operation.faulted) world_.faults()->BeforePlacement(operation);
   Range range = RangeOf(operation, packet);
   if (!RemoteIsValid(operation, target, range))
     return Finish(operation, EfaStatus::kRemoteBadAddress);
@@ -166,7 +174,9 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
     return Finish(operation, EfaStatus::kLocalInvalidLkey);
   }
   if (second_copy) ++counters_.placed_twice;
-  const bool rest_comes = Split(operation, range, packet | (second_copy ? kSecondCopy : 0));
+  const std::uint32_t flags = packet | (second_copy ? kSecondCopy : 0);
+  if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
+  const bool rest_comes = Split(operation, range, flags);
   operation.CopyOut(range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
@@ -175,6 +185,9 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
 }
 
 void Nic::Written(Operation& operation, QueuePair& target) {
+  if (operation.faulted && world_.faults()->IsCut(operation)) {
+    return Finish(operation, EfaStatus::kOk);  // which is a failure by then
+  }
   counters_.rdma_write_recv_bytes += operation.length;
   Count(target, CounterKind::kRemoteWrites, false);
   Announce(operation, target);
@@ -191,9 +204,21 @@ void Nic::Announce(Operation& operation, QueuePair& target) {
       if (!TakeReceive(target, receive)) return NoReceive(operation, target);
       completion.request_id = receive.request_id;
     }
-    Report(*target.receive_ring, completion);
+    ReportImmediate(operation, target, completion);
   }
   Finish(operation, EfaStatus::kOk);
+}
+
+void Nic::ReportImmediate(const Operation& operation, const QueuePair& target,
+                          DeviceCompletion completion) {
+  FaultModel* const faults = world_.faults();
+  const bool withheld =
+      faults != nullptr && faults->WithholdsImmediate(*this, target, operation, completion);
+  if (!withheld) Report(*target.receive_ring, completion);
+  if (!operation.faulted || !completion.unsolicited) return;
+  for (std::uint32_t i = 0; i < faults->FloodsOf(operation); ++i) {
+    Report(*target.receive_ring, completion);
+  }
 }
 
 // Takes the oldest receive that is one; those that are malformed fail, each with a completion of
@@ -226,6 +251,7 @@ bool Nic::RemoteIsValid(const Operation& operation, const QueuePair& target, Ran
 
 void Nic::Finish(Operation& operation, EfaStatus status) {
   if (operation.answered) return;
+  if (status == EfaStatus::kOk && operation.faulted && world_.faults()->Ends(operation)) return;
   operation.ended = true;
   operation.status = answers_nonsense_ ? kNonsense : static_cast<std::uint8_t>(status);
   Nic& initiator = *operation.initiator;
@@ -234,8 +260,7 @@ void Nic::Finish(Operation& operation, EfaStatus status) {
     operation.answered = true;
     return initiator.Answer(operation);
   }
-  const Flight flight =
-      world_.wire().Send(*this, initiator, operation.sequence, PacketKind::kAnswer, 0);
+  const Flight flight = Fly(initiator, operation, PacketKind::kAnswer, 0);
   if (!flight.arrives) return initiator.StartTimeout(operation);
   operation.answered = true;
   world_.Schedule(world_.Now() + profile_.ack_delay + flight.delay, &initiator, EventKind::kAnswer,

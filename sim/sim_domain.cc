@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/shared_core.h"
+#include "sim/faults/fault_model.h"
 #include "sim/profile.h"
 #include "sim/sim_endpoint.h"
 #include "sim/sim_objects.h"
@@ -117,7 +118,11 @@ absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> SimDomain::OpenCompleti
     return absl::InvalidArgumentError(
         absl::StrCat("open completion queue: depth ", asked, " is over the device's ", most));
   }
-  ASSIGN_OR_RETURN(auto ring, core_->nic.CreateCompletionRing(std::bit_ceil(asked)));
+  std::size_t entries = std::bit_ceil(asked);
+  if (FaultModel* faults = core_->world.faults()) {
+    entries = faults->CompletionQueueEntries(core_->nic, entries);
+  }
+  ASSIGN_OR_RETURN(auto ring, core_->nic.CreateCompletionRing(entries));
   return std::make_unique<SimCompletionQueue>(std::make_shared<QueueCore>(core_, std::move(ring)));
 }
 
@@ -151,7 +156,8 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
         "open endpoint: its queues and address vector must be open and of the same domain");
   }
   const Profile& profile = core_->nic.profile();
-  ASSIGN_OR_RETURN(const fabric::Limits limits, LimitsFor(options, profile));
+  ASSIGN_OR_RETURN(fabric::Limits limits, LimitsFor(options, profile));
+  if (FaultModel* faults = core_->world.faults()) faults->Shrink(core_->nic, limits);
   QueuePairAttributes attributes;
   ASSIGN_OR_RETURN(attributes.counters, CountersOf(options.counters, *core_));
   attributes.type =

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sim/efa_status.h"
+#include "sim/faults/fault_model.h"
 
 namespace sim {
 namespace {
@@ -192,6 +193,7 @@ template <typename Request, typename Fill>
 PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
   PostResult result;
+  FaultModel* const faults = domain_->world.faults();
   SendQueue& ring = queue_pair_->send;
   for (const Request& request : requests) {
     efa::SendWork made;
@@ -206,6 +208,9 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     if (result.error != ErrorCode::kOk) break;
     if (send_producer_.room() == 0) RingSend();  // a batch is all that the device takes at once
     work.request_id = sends_.Take(request.context, kind);
+    if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
+      faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
+    }
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
     ++result.accepted;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/faults/fault_model.h"
 #include "sim/random.h"
 
 namespace sim {
@@ -16,6 +17,14 @@ World::World(std::uint64_t seed, const Profile& profile, TimeMode mode)
       start_(live_ ? steady_.Now() : kStart),
       now_(start_),
       wire_(seed, profile) {}
+
+World::~World() = default;
+
+absl::Status World::UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine) {
+  if (live_) return absl::UnimplementedError("fault plan: devices apply none in live mode");
+  faults_ = std::make_unique<FaultModel>(*this, std::move(engine));
+  return absl::OkStatus();
+}
 
 Node& World::AddNode(std::string name, const Profile& profile) {
   std::vector<std::unique_ptr<Nic>> nics;

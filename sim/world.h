@@ -23,9 +23,11 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "coro/clock.h"
 #include "coro/steady_clock.h"
 #include "coro/time.h"
+#include "fabric/faults/engine.h"
 #include "sim/checks/checks.h"
 #include "sim/efa_address.h"
 #include "sim/event_log.h"
@@ -38,6 +40,8 @@
 
 namespace sim {
 
+class FaultModel;
+
 enum class TimeMode : std::uint8_t { kVirtual, kLive };
 
 // Not thread-safe. Outlives every fabric that was opened on it.
@@ -48,6 +52,7 @@ class World final : public coro::Clock {
 
   // `profile` outlives the world.
   World(std::uint64_t seed, const Profile& profile, TimeMode mode = TimeMode::kVirtual);
+  ~World() override;
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -64,6 +69,11 @@ class World final : public coro::Clock {
   // rule; Unblock ends it.
   void Block(Node& from, Node& to);
   void Unblock(Node& from, Node& to);
+
+  // From now on the devices apply the engine's rules for Layer::kDevice: those of DeviceFaults().
+  // The engine may be shared with a fabric::faults::FaultyFabric above. REQUIRES: no fabric was
+  // opened yet. kUnimplemented: in live mode nothing of a plan is applied.
+  absl::Status UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine);
 
   // --- coro::Clock ---
   coro::Time Now() const override { return live_ ? steady_.Now() : now_; }
@@ -112,6 +122,7 @@ class World final : public coro::Clock {
   OperationTable& operations() { return operations_; }
   Checks& checks() { return checks_; }
   Wire& wire() { return wire_; }
+  FaultModel* faults() { return faults_.get(); }  // null: no fault plan
 
   // The rules that the program broke, in the order of the first time. Valid until the next event.
   std::span<const Finding> findings() const { return checks_.findings(); }
@@ -163,6 +174,7 @@ class World final : public coro::Clock {
   std::uint64_t event_count_ = 0;
   EventLog log_;
   bool woken_ = false;
+  std::unique_ptr<FaultModel> faults_;
 };
 
 }  // namespace sim

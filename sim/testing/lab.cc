@@ -4,6 +4,7 @@
 #include <array>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "sim/random.h"
 
@@ -118,10 +119,15 @@ std::uint64_t Checksum(std::span<const std::byte> bytes) {
 
 // ---- The lab ----
 
-Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode)
+Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode,
+         std::shared_ptr<fabric::faults::FaultEngine> faults)
     : trace_(__FILE__, __LINE__, absl::StrCat("profile ", profile.name, ", seed ", seed)),
       profile_(WithLimits(std::move(profile))),
-      world_(seed, profile_, mode) {}
+      world_(seed, profile_, mode) {
+  if (faults == nullptr) return;
+  const absl::Status used = world_.UseFaultEngine(std::move(faults));
+  EXPECT_TRUE(used.ok()) << used;
+}
 
 Lab::~Lab() {
   for (const sim::Finding& finding : world_.findings()) ADD_FAILURE() << sim::ToText(finding);

@@ -26,6 +26,7 @@
 #include "absl/status/statusor.h"
 #include "coro/time.h"
 #include "fabric/fabric.h"
+#include "fabric/faults/engine.h"
 #include "gtest/gtest.h"
 #include "sim/checks/finding.h"
 #include "sim/profile.h"
@@ -138,8 +139,10 @@ class Lab {
   // How long to wait for what must happen: longer than every timeout of a profile.
   static constexpr coro::Duration kPatience = std::chrono::seconds(20);
 
+  // `faults`: what the devices are to apply of a fault plan; null: nothing goes wrong.
   explicit Lab(std::uint64_t seed, sim::Profile profile = Small(),
-               sim::TimeMode mode = sim::TimeMode::kVirtual);
+               sim::TimeMode mode = sim::TimeMode::kVirtual,
+               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr);
   // Fails the test when the program broke a rule that no ExpectFinding took.
   ~Lab();
 

@@ -1,0 +1,18 @@
+// Which faults of the catalogue (docs/faults.md) the simulated NIC applies from within.
+
+#ifndef SIM_FAULTS_DEVICE_FAULTS_H_
+#define SIM_FAULTS_DEVICE_FAULTS_H_
+
+#include "fabric/faults/fault.h"
+
+namespace sim {
+
+// What to give to fabric::faults::FaultEngine::Create as Appliers::device, of an engine that a
+// World is given. Of the catalogue's device faults it lacks those that no model of host memory can
+// show (late_device_visibility); of those that both layers could apply it has the ones for which
+// the device is nearer to the truth.
+fabric::faults::FaultSet DeviceFaults();
+
+}  // namespace sim
+
+#endif  // SIM_FAULTS_DEVICE_FAULTS_H_

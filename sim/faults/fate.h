@@ -1,0 +1,47 @@
+// What the rules of a fault plan have in store for one operation.
+
+#ifndef SIM_FAULTS_FATE_H_
+#define SIM_FAULTS_FATE_H_
+
+#include <cstdint>
+
+#include "fabric/faults/engine.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+// A value; refers to the engine.
+struct Fate {
+  fabric::faults::Firing outcome;
+  fabric::faults::Firing timing;
+  fabric::faults::Firing placement;
+  std::uint32_t arrivals = 0;  // packets that came to be placed
+  std::uint32_t floods = 0;    // how often the immediate is reported again
+  bool failing = false;        // its end is on its way
+
+  bool any() const { return outcome || timing || placement; }
+
+  // Whether the outcome is a failure of the operation: the only other one is that its completion is
+  // lost.
+  bool Fails() const {
+    return outcome && outcome.fault() != fabric::faults::Fault::kLostCompletion;
+  }
+  // REQUIRES: Fails().
+  EfaStatus Status() const {
+    const auto own = fabric::faults::StatusOf(outcome.fault());
+    return static_cast<EfaStatus>(own.has_value() ? *own : outcome.parameters().status);
+  }
+  // How much of `length` bytes reach memory before it fails. REQUIRES: Fails().
+  std::uint64_t Placed(std::uint64_t length) const {
+    const auto percent = static_cast<std::uint64_t>(outcome.parameters().placed_percent);
+    return length / 100 * percent + length % 100 * percent / 100;
+  }
+  // Whether all of it happens, and only the end is another one. REQUIRES: Fails().
+  bool RunsWhole() const { return outcome.parameters().placed_percent == 100; }
+  // Whether nothing of it happens. REQUIRES: Fails().
+  bool RunsNot() const { return outcome.parameters().placed_percent == 0; }
+};
+
+}  // namespace sim
+
+#endif  // SIM_FAULTS_FATE_H_

@@ -1,0 +1,118 @@
+// Fault plans in the simulator as a whole: what a plan does not change, and that a run is a
+// function of seed and plan.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coro/time.h"
+#include "fabric/error.h"
+#include "gtest/gtest.h"
+#include "sim/testing/fault_scene.h"
+
+namespace sim_testing {
+namespace {
+
+using fabric::ErrorCode;
+
+// Queues may be short here.
+void Expect(ErrorCode posted) {
+  EXPECT_TRUE(posted == ErrorCode::kOk || posted == ErrorCode::kAgain);
+}
+
+// A world's whole history under traffic of every kind.
+std::string Traffic(Lab& lab) {
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  for (std::uint64_t i = 1; i <= 6; ++i) {
+    const std::size_t at = i * 16384;
+    Fill(a.Bytes(at, 12000), i);
+    Expect(b.endpoint->Recv(b.RecvAt(at, 4096, 300 + i)));
+    fabric::WriteRequest write = a.WriteTo(b, at, 12000, i == 3 ? 0 : i);
+    write.immediate = static_cast<std::uint32_t>(i);
+    Expect(a.endpoint->Write(write));
+    Expect(a.endpoint->Read(a.ReadFrom(b, 8192, 4000, 100 + i)));
+    Expect(a.endpoint->Send(a.SendTo(b, at, 3000, 200 + i)));
+  }
+  lab.Watch();
+  return lab.world().digest().ToHex();
+}
+
+std::string DigestWith(std::vector<FaultRule> rules, std::uint64_t seed) {
+  Lab lab(seed, Small(), sim::TimeMode::kVirtual, EngineOf(std::move(rules), seed));
+  return Traffic(lab);
+}
+
+// One rule of each fault.
+std::vector<FaultRule> OneOfEach() {
+  std::vector<FaultRule> rules;
+  for (const fabric::faults::FaultInfo& info : fabric::faults::Catalogue()) {
+    if (sim::DeviceFaults()[static_cast<std::size_t>(info.fault)]) {
+      rules.push_back(Rule(info.fault));
+    }
+  }
+  return rules;
+}
+
+TEST(FaultPlanInTheDeviceTest, RulesThatNeverMatchChangeNothing) {
+  std::vector<FaultRule> rules = OneOfEach();
+  for (FaultRule& rule : rules) rule.when.nics = {"nobody"};
+  for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+    Lab without(seed);
+    const std::string digest = Traffic(without);
+    EXPECT_EQ(DigestWith({}, seed), digest) << "seed " << seed;
+    EXPECT_EQ(DigestWith(rules, seed), digest) << "seed " << seed;
+  }
+}
+
+TEST(FaultPlanInTheDeviceTest, RunIsAFunctionOfSeedAndPlan) {
+  for (FaultRule rule : OneOfEach()) {
+    rule.when.probability = 0.5;
+    EXPECT_EQ(DigestWith({rule}, 3), DigestWith({rule}, 3)) << rule.name;
+  }
+}
+
+// In the same traffic each fault finds something to happen to, and changes the world's history.
+TEST(FaultPlanInTheDeviceTest, EveryFaultStrikes) {
+  Lab without(3);
+  const std::string digest = Traffic(without);
+  for (FaultRule rule : OneOfEach()) {
+    rule.parameters.up = coro::Duration(1);
+    const std::shared_ptr<FaultEngine> engine = EngineOf({rule}, 3);
+    Lab lab(3, Small(), sim::TimeMode::kVirtual, engine);
+    // Queues that are a little shorter change nothing here.
+    const bool size =
+        fabric::faults::Describe(rule.fault).point == fabric::faults::Point::kCapacity;
+    const std::string changed = Traffic(lab);
+    EXPECT_TRUE(size || changed != digest) << rule.name;
+    EXPECT_GT(engine->Report()[0].fired, 0u) << rule.name;
+    EXPECT_EQ(engine->Report()[0].layer, fabric::faults::Layer::kDevice) << rule.name;
+  }
+}
+
+TEST(FaultPlanInTheDeviceTest, EveryFaultIsOneOfTheDeviceLayer) {
+  const fabric::faults::FaultSet layer = fabric::faults::FaultsOf(fabric::faults::Layer::kDevice);
+  EXPECT_EQ(sim::DeviceFaults() & ~layer, fabric::faults::FaultSet());
+  EXPECT_EQ(OneOfEach().size(), 46u);
+}
+
+// Of what only the device can do, all but what host memory cannot show.
+TEST(FaultPlanInTheDeviceTest, OnlyDeviceMemoryIsMissing) {
+  for (const fabric::faults::FaultInfo& info : fabric::faults::Catalogue()) {
+    if (info.decorator) continue;
+    const bool applied = sim::DeviceFaults()[static_cast<std::size_t>(info.fault)];
+    EXPECT_EQ(applied, info.fault != Fault::kLateDeviceVisibility) << info.name;
+  }
+}
+
+TEST(FaultPlanInTheDeviceTest, LiveModeIsRefused) {
+  Lab lab(1, Small(), sim::TimeMode::kLive);
+  EXPECT_EQ(lab.world().UseFaultEngine(EngineOf({}, 1)).code(), absl::StatusCode::kUnimplemented);
+  EXPECT_EQ(lab.world().faults(), nullptr);
+}
+
+}  // namespace
+}  // namespace sim_testing
