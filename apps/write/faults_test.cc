@@ -88,6 +88,34 @@ TEST(WriteFaultsTest, WithdrawnKeyIsOneCleanError) {
   EXPECT_THAT(FaultLines(end), Contains(HasSubstr("remote_address")));
 }
 
+// What the device does beneath the program, and what the decorator does above it, in one plan.
+TEST(WriteFaultsTest, RoughNetworkIsSurvived) {
+  for (int seed = 1; seed <= 10; ++seed) {
+    const ProcessEnd end = RunWrite("rough_network.json", {"--seed=" + std::to_string(seed)});
+    EXPECT_EQ(end.exit_code, 0) << end;
+    EXPECT_EQ(end.err, "");
+    EXPECT_THAT(Lines(end.out), Contains("Data is correct")) << end;
+    EXPECT_THAT(FaultLines(end), SizeIs(2 + 9)) << end;
+  }
+}
+
+// The program cannot see it: bytes are wrong, and only its verification tells.
+TEST(WriteFaultsTest, CorruptionIsNoticed) {
+  const std::string plan = WritePlan("corrupt.json", R"({"mode": "illegal", "rules": [
+      {"fault": "corrupt_placement", "legality": "illegal", "when": {"operation": "write", "nth": 5}}]})");
+  const ProcessEnd end = RunWrite(plan);
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, Not(HasSubstr("Data is correct")));
+}
+
+TEST(WriteFaultsTest, DyingNicIsOneCleanError) {
+  const ProcessEnd end = RunWrite("dying_nic.json");
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, Not(HasSubstr("Data is correct")));
+  EXPECT_THAT(end.err, Not(HasSubstr("never fired")));
+  EXPECT_THAT(FaultLines(end), Contains(HasSubstr("nic_dies")));
+}
+
 // Data that is right proves nothing if what was to go wrong did not.
 TEST(WriteFaultsTest, RuleThatNeverFiredFailsTheRun) {
   const std::string plan = WritePlan("never.json", R"({"rules": [
@@ -116,11 +144,11 @@ TEST(WriteFaultsTest, BadPlansAreRefusedBeforeAnythingRuns) {
       {WritePlan("json.json", "{"), "not JSON"},
       {WritePlan("key.json", R"({"rules": [{"name": "x", "fault": "flushed", "p": 1}]})"),
        "rule 1 (x): p is no key of a fault plan here"},
-      {WritePlan("device.json", R"({"rules": [{"fault": "packet_loss"}]})"),
-       "rule 1 (packet_loss): packet_loss is applied inside the simulated NIC"},
+      {WritePlan("device.json", R"({"rules": [{"fault": "late_device_visibility"}]})"),
+       "late_device_visibility is applied inside the simulated NIC, which this run does not have"},
       {WritePlan("share.json",
-                 R"({"rules": [{"fault": "bad_response", "parameters": {"placed_percent": 7}}]})"),
-       "rule 1 (bad_response): parameters.placed_percent is 7"}};
+                 R"({"rules": [{"fault": "peer_aborted", "parameters": {"placed_percent": 7}}]})"),
+       "rule 1 (peer_aborted): parameters.placed_percent is 7"}};
   for (const Case& bad : cases) {
     const ProcessEnd end = RunWrite(bad.plan);
     EXPECT_EQ(end.exit_code, 2) << end;

@@ -29,6 +29,8 @@
 #include "coro/steady_clock.h"
 #include "coro/time.h"
 #include "fabric/fabric.h"
+#include "fabric/faults/fault.h"
+#include "sim/faults/device_faults.h"
 #include "sim/world.h"
 
 ABSL_FLAG(std::string, completion, "count",
@@ -143,6 +145,7 @@ int Simulate(Console& console, const BackendOptions& backend, const BackendChoic
   options.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
   options.server.write_timeout = arguments.client.silence_timeout;
   if (faults != nullptr) {
+    options.faults = faults->engine();
     options.decorate = [faults](std::unique_ptr<fabric::Fabric> fabric, sim::World& world) {
       return faults->Wrap(std::move(fabric), world,
                           [&world](coro::Time time) { world.WakeAt(time); });
@@ -244,7 +247,8 @@ int Main(int argc, char** argv) {
   const BackendOptions backend = BackendOptionsFromFlags();
   absl::StatusOr<BackendChoice> choice = ChooseBackend(backend);
   if (!choice.ok()) return Fail(choice.status());
-  const absl::StatusOr<std::unique_ptr<FaultRun>> faults = FaultRun::FromFlags(backend.seed);
+  const absl::StatusOr<std::unique_ptr<FaultRun>> faults = FaultRun::FromFlags(
+      backend.seed, choice->simulated ? sim::DeviceFaults() : fabric::faults::FaultSet());
   if (!faults.ok()) return Fail(faults.status());
   coro::SteadyClock clock;
   if (*faults != nullptr && !choice->simulated) {

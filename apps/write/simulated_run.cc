@@ -27,6 +27,7 @@ coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) 
 
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   sim::World world(options.seed, *options.profile);
+  if (options.faults != nullptr) RETURN_IF_ERROR(world.UseFaultEngine(options.faults));
   const auto open = [&](const char* name) {
     return options.decorate(
         OpenSimulatedFabric(options.simulated_fabric, world, world.AddNode(name)), world);

@@ -15,6 +15,7 @@
 #include "apps/write/client.h"
 #include "apps/write/server.h"
 #include "fabric/fabric.h"
+#include "fabric/faults/engine.h"
 #include "sim/profile.h"
 #include "sim/world.h"
 
@@ -27,6 +28,8 @@ struct SimulatedRunOptions {
   std::string nic;
   ClientOptions client;
   ServerOptions server;
+  // What the devices themselves apply of a fault plan; null: nothing.
+  std::shared_ptr<fabric::faults::FaultEngine> faults;
   // What is put around the fabrics of both machines: faults, for one.
   std::function<absl::StatusOr<std::unique_ptr<fabric::Fabric>>(std::unique_ptr<fabric::Fabric>,
                                                                 sim::World&)>
