@@ -73,7 +73,7 @@ void Nic::FetchWork() {
     const bool fetched = FetchOne(queue_pair, 0, operation);
     const EfaStatus status = fetched ? CheckLocally(operation) : EfaStatus::kLocalQueuePairInternal;
     if (fetched && world_.faults() != nullptr) {
-      world_.faults()->Take(*this, queue_pair, operation, status == EfaStatus::kOk);
+      world_.faults()->Take(queue_pair, operation, status == EfaStatus::kOk);
     }
     world_.Log({.kind = EventKind::kFetch,
                 .branch = static_cast<std::uint8_t>(status),

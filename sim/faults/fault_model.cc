@@ -72,7 +72,7 @@ const Fate* FaultModel::Find(const Operation& operation) const {
 }
 
 void FaultModel::PostedWithoutContext(const QueuePair& queue_pair, std::uint16_t request) {
-  bare_.insert({queue_pair.qkey, request});
+  if (Concerns(Point::kOutcome)) bare_.insert({queue_pair.qkey, request});
 }
 
 // ---- Timers ----

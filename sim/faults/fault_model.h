@@ -61,7 +61,7 @@ class FaultModel final : public Actor {
 
   // --- The initiator ---
   // The NIC has taken a work request; `sound`: it passed the local checks.
-  void Take(const Nic& nic, const QueuePair& queue_pair, Operation& operation, bool sound);
+  void Take(const QueuePair& queue_pair, Operation& operation, bool sound);
   // Whether the operation is not to be served now: later, or not at all.
   bool HoldsBack(Nic& nic, Operation& operation);
   // The last packet of the operation's own has left.
@@ -74,7 +74,7 @@ class FaultModel final : public Actor {
   Flight Fly(Nic& from, Nic& to, Operation& operation, PacketKind kind, std::uint32_t packet);
   // Whether the link lets a packet of the operation's initiator pass that looks for a receive
   // again.
-  bool LetsRetryPass(Operation& operation);
+  bool LetsRetryPass(const Operation& operation);
   // Until when the NIC's machine does nothing; in the past: it works.
   coro::Time PausedUntil(const Nic& nic) const;
   // Whether the NIC's domain does not know the peer yet, although it has an address handle.
@@ -166,7 +166,7 @@ class FaultModel final : public Actor {
 
   // --- machine_faults.cc ---
   // Whether a packet gets through, and how much later it leaves.
-  bool LeavesMachine(Nic& from, Nic& to, Operation& operation, PacketKind kind, Flight& late);
+  bool LeavesMachine(Nic& from, const Operation& operation, PacketKind kind, Flight& late);
   void Travel(const Nic& from, Operation& operation, PacketKind kind, Flight& flight);
   static void WaitForLink(const Firing& flap, coro::Duration now, coro::Duration patience,
                           Flight& late);
@@ -175,6 +175,7 @@ class FaultModel final : public Actor {
   void Fail(Operation& operation, Fate& fate);
 
   // --- placement_faults.cc ---
+  std::vector<Step> PiecesOf(const Firing& placement, Range range, const Nic& nic) const;
   std::optional<std::vector<Step>> StepsOf(const Fate& fate, const Operation& operation,
                                            Range range, Nic& nic) const;
   void TakeStep(Nic& nic, OperationId id, std::uint32_t flags, Range range,

@@ -49,7 +49,7 @@ void FaultModel::WaitForLink(const Firing& flap, coro::Duration now, coro::Durat
   late.retransmissions = 1;
 }
 
-bool FaultModel::LeavesMachine(Nic& from, Nic& to, Operation& operation, PacketKind kind,
+bool FaultModel::LeavesMachine(Nic& from, const Operation& operation, PacketKind kind,
                                Flight& late) {
   late.arrives = true;
   if (!Concerns(Point::kMachine)) return true;
@@ -79,7 +79,6 @@ bool FaultModel::LeavesMachine(Nic& from, Nic& to, Operation& operation, PacketK
       late.delay = firing.Delay();
       paused_[from.machine()] = std::max(PausedUntil(from), coro::After(world_.Now(), late.delay));
   }
-  (void)to;
   return late.arrives;
 }
 
@@ -107,7 +106,7 @@ void FaultModel::Travel(const Nic& from, Operation& operation, PacketKind kind, 
 Flight FaultModel::Fly(Nic& from, Nic& to, Operation& operation, PacketKind kind,
                        std::uint32_t packet) {
   Flight late;
-  if (!LeavesMachine(from, to, operation, kind, late)) return {};
+  if (!LeavesMachine(from, operation, kind, late)) return {};
   Flight flight = world_.wire().Send(from, to, operation.sequence, kind, packet);
   if (!flight.arrives) return flight;
   Travel(from, operation, kind, flight);
@@ -120,10 +119,9 @@ Flight FaultModel::Fly(Nic& from, Nic& to, Operation& operation, PacketKind kind
   return flight;
 }
 
-bool FaultModel::LetsRetryPass(Operation& operation) {
+bool FaultModel::LetsRetryPass(const Operation& operation) {
   Flight late;
-  return LeavesMachine(*operation.initiator, *operation.peer, operation, PacketKind::kRequest,
-                       late);
+  return LeavesMachine(*operation.initiator, operation, PacketKind::kRequest, late);
 }
 
 }  // namespace sim

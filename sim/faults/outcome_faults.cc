@@ -16,9 +16,7 @@ constexpr coro::Duration kMostBehind{100'000};
 
 }  // namespace
 
-void FaultModel::Take(const Nic& nic, const QueuePair& queue_pair, Operation& operation,
-                      bool sound) {
-  (void)nic;
+void FaultModel::Take(const QueuePair& queue_pair, Operation& operation, bool sound) {
   const bool bare = bare_.erase({queue_pair.qkey, operation.request_id}) > 0;
   const bool outcome = sound && !operation.datagram && Concerns(Point::kOutcome, operation.kind);
   const bool placement = sound && !operation.datagram && operation.length > 0 &&

@@ -36,6 +36,26 @@ void CorruptBits(const Firing& firing, std::uint64_t length, Range range, Flip f
 
 // ---- When which bytes land ----
 
+// Every piece at a time of its own, or every second one later than the others.
+std::vector<FaultModel::Step> FaultModel::PiecesOf(const Firing& placement, Range range,
+                                                   const Nic& nic) const {
+  const bool shuffled = placement.fault() == Fault::kReorderedSegments;
+  std::vector<Step> steps;
+  const std::uint64_t piece =
+      std::max({std::uint64_t{1}, static_cast<std::uint64_t>(placement.parameters().bytes),
+                (range.length + kMostPieces - 1) / kMostPieces});
+  const auto spread = std::max<std::uint64_t>(
+      1000, static_cast<std::uint64_t>(nic.profile().split_placement_delay.count()));
+  for (std::uint64_t at = 0; at < range.length; at += piece) {
+    const std::uint64_t word = Combine(placement.word, range.offset + at);
+    coro::Duration later =
+        (at / piece + placement.word) % 2 == 0 ? coro::Duration() : placement.Delay();
+    if (shuffled) later = coro::Duration(static_cast<std::int64_t>(Below(word, spread + 1)));
+    steps.push_back({later, {range.offset + at, std::min(piece, range.length - at)}});
+  }
+  return steps;
+}
+
 std::optional<std::vector<FaultModel::Step>> FaultModel::StepsOf(const Fate& fate,
                                                                  const Operation& operation,
                                                                  Range range, Nic& nic) const {
@@ -58,23 +78,10 @@ std::optional<std::vector<FaultModel::Step>> FaultModel::StepsOf(const Fate& fat
     }
     return steps;
   }
-  const bool shuffled = fault == Fault::kReorderedSegments;
-  if (!shuffled && fault != Fault::kTornPlacement && fault != Fault::kMixedRead) {
-    return std::nullopt;
-  }
-  const std::uint64_t piece =
-      std::max({std::uint64_t{1}, static_cast<std::uint64_t>(parameters.bytes),
-                (range.length + kMostPieces - 1) / kMostPieces});
-  const auto spread = std::max<std::uint64_t>(
-      1000, static_cast<std::uint64_t>(nic.profile().split_placement_delay.count()));
-  for (std::uint64_t at = 0; at < range.length; at += piece) {
-    const std::uint64_t word = Combine(fate.placement.word, range.offset + at);
-    coro::Duration later =
-        (at / piece + fate.placement.word) % 2 == 0 ? coro::Duration() : fate.placement.Delay();
-    if (shuffled) later = coro::Duration(static_cast<std::int64_t>(Below(word, spread + 1)));
-    steps.push_back({later, {range.offset + at, std::min(piece, range.length - at)}});
-  }
-  return steps;
+  const bool in_pieces = fault == Fault::kReorderedSegments || fault == Fault::kTornPlacement ||
+                         fault == Fault::kMixedRead;
+  if (!in_pieces) return std::nullopt;
+  return PiecesOf(fate.placement, range, nic);
 }
 
 // ---- Writes, and the data of reads ----
