@@ -17,7 +17,6 @@ struct Fate {
   fabric::faults::Firing placement;
   std::uint32_t arrivals = 0;  // packets that came to be placed
   std::uint32_t floods = 0;    // how often the immediate is reported again
-  bool failing = false;        // its end is on its way
 
   bool any() const { return outcome || timing || placement; }
 

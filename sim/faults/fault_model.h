@@ -24,6 +24,7 @@
 #include <optional>
 #include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "coro/time.h"
@@ -172,7 +173,7 @@ class FaultModel final : public Actor {
                           Flight& late);
 
   // --- outcome_faults.cc ---
-  void Fail(Operation& operation, Fate& fate);
+  void Fail(Operation& operation, const Fate& fate);
 
   // --- placement_faults.cc ---
   std::vector<Step> PiecesOf(const Firing& placement, Range range, const Nic& nic) const;

@@ -85,10 +85,8 @@ void FaultModel::Served(const Operation& served) {
 }
 
 // The end that the rule wants, after its delay. Nothing more is placed from now on.
-void FaultModel::Fail(Operation& operation, Fate& fate) {
+void FaultModel::Fail(Operation& operation, const Fate& fate) {
   operation.ended = true;
-  if (fate.failing) return;
-  fate.failing = true;
   const OperationId id = operation.id;
   const EfaStatus status = fate.Status();
   After(fate.outcome.Delay(), [this, id, status] {
