@@ -219,6 +219,13 @@ int Fetch(Console& console, coro::EventLoop& loop, const BackendChoice& choice, 
   return console.Report(*report, scene);
 }
 
+// Under the simulated `efa` fabric a device's rules would strike the packets of its protocol, and
+// not the program's operations: there, all faults are put above it.
+fabric::faults::FaultSet AppliedByDevice(const BackendChoice& choice) {
+  const bool device = choice.simulated && choice.simulated_fabric == SimulatedFabric::kEfaDirect;
+  return device ? sim::DeviceFaults() : fabric::faults::FaultSet();
+}
+
 int RunOnFabric(Console& console, const BackendOptions& backend, const BackendChoice& choice,
                 const Arguments& arguments) {
   const absl::StatusOr<std::size_t> nic = FindNic(*choice.fabric, backend.nic);
@@ -247,8 +254,8 @@ int Main(int argc, char** argv) {
   const BackendOptions backend = BackendOptionsFromFlags();
   absl::StatusOr<BackendChoice> choice = ChooseBackend(backend);
   if (!choice.ok()) return Fail(choice.status());
-  const absl::StatusOr<std::unique_ptr<FaultRun>> faults = FaultRun::FromFlags(
-      backend.seed, choice->simulated ? sim::DeviceFaults() : fabric::faults::FaultSet());
+  const absl::StatusOr<std::unique_ptr<FaultRun>> faults =
+      FaultRun::FromFlags(backend.seed, AppliedByDevice(*choice));
   if (!faults.ok()) return Fail(faults.status());
   coro::SteadyClock clock;
   if (*faults != nullptr && !choice->simulated) {
