@@ -142,8 +142,8 @@ absl::Status AsyncEndpoint::ToStatus(const Completion& completion, absl::string_
   const std::string words = dispatcher_.ErrorText(completion.provider_error);
   // The backend's words have the number in them.
   const std::string number = absl::StrCat("provider error ", completion.provider_error);
-  return absl::Status(status.code(), absl::StrCat(status.message(), " (",
-                                                  words.empty() ? number : words, ")"));
+  return absl::Status(status.code(),
+                      absl::StrCat(status.message(), " (", words.empty() ? number : words, ")"));
 }
 
 template class PostAwaiter<SendRequest>;
