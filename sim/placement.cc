@@ -173,6 +173,10 @@ void Nic::Land(std::uint64_t number) {
       std::memcpy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
+    world_.Log({.kind = EventKind::kPlace,
+                .actor = index_,
+                .operation = landing.operation.Pack(),
+                .bytes = landing.rest.size()});
   }
   Received(*target, landing);
   if (operation == nullptr || operation->ended) return;

@@ -99,6 +99,18 @@ TEST(WriteFaultsTest, RoughNetworkIsSurvived) {
   }
 }
 
+// The last write lands and is announced, and its end is a failure all the same: the client has its
+// data, and nobody waits for another one.
+TEST(WriteFaultsTest, WriteThatLandedAndFailedEndsTheRun) {
+  const std::string plan = WritePlan("landed.json", R"({"rules": [
+      {"fault": "remote_abort", "parameters": {"placed_percent": 100},
+       "when": {"operation": "write", "nth": 16}}]})");
+  const ProcessEnd end = RunWrite(plan);
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(Lines(end.out), Contains("Data is correct")) << end;
+  EXPECT_THAT(end.err, HasSubstr("transfer of session 1 failed: write of page ")) << end;
+}
+
 // The program cannot see it: bytes are wrong, and only its verification tells.
 TEST(WriteFaultsTest, CorruptionIsNoticed) {
   const std::string plan = WritePlan("corrupt.json", R"({"mode": "illegal", "rules": [

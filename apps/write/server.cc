@@ -157,12 +157,13 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
   }
   const absl::Status status = co_await Transfer(session, request, *writer);
   RemovePeer(session.peer);
-  if (status.ok()) {
-    ++served_;
-    changed_.NotifyAll();
-  } else {
+  if (!status.ok()) {
     options_.log(Severity::kProblem, "",
                  absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
+  }
+  if (status.ok() || options_.count_failed) {
+    ++served_;
+    changed_.NotifyAll();
   }
   co_return absl::OkStatus();
 }

@@ -26,6 +26,9 @@ namespace apps::write {
 
 struct ServerOptions {
   std::uint64_t clients = 0;  // how many transfers to serve before Run returns; 0: for ever
+  // Whether a transfer that failed counts as one of them: its client may have got all of its data,
+  // and then no other one comes.
+  bool count_failed = false;
   std::size_t region_bytes = kRegionBytes;
   std::size_t most_transfers = 8;  // at the same time, each with two regions of its own
   coro::Duration write_timeout =

@@ -40,6 +40,7 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   ASSIGN_OR_RETURN(const auto client_network, Network::Open(loop, *client_fabric, nic));
   ServerOptions once = options.server;
   once.clients = 1;
+  once.count_failed = true;
   ASSIGN_OR_RETURN(const auto server, Server::Open(*server_network, once));
   const fabric::Address address = server_network->endpoint().address();
   ASSIGN_OR_RETURN(const auto client, Client::Open(*client_network, options.client, address));
