@@ -29,10 +29,14 @@ class Domain : public Capable {
   // The NIC, with the limits that were really granted.
   virtual const NicInfo& nic() const = 0;
 
+  // Makes memory of the caller's usable by this NIC, for what request.access names. It is pinned
+  // until the region is closed.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterMemory(
       const MemoryRequest& request) = 0;
+  // With at least options.depth entries (0: the backend's default). Endpoints may share it.
   virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
       const CompletionQueueOptions& options) = 0;
+  // Empty. Its peers mean something to this domain's endpoints that were opened with it.
   virtual absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() = 0;
   // kUnimplemented without Capability::kCounters.
   virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() = 0;

@@ -31,7 +31,8 @@ class Api {
   virtual int GetInfo(std::uint32_t version, const fi_info* hints, fi_info** info) = 0;
   virtual void FreeInfo(fi_info* info) = 0;
 
-  // Each opens an object that the caller closes with Close.
+  // Each opens an object, as the call of libfabric that it is named after, which the caller closes
+  // with Close. 0, or a negative errno and nothing was opened.
   virtual int OpenFabric(fi_fabric_attr* attributes, fid_fabric** fabric) = 0;
   virtual int OpenDomain(fid_fabric* fabric, fi_info* info, fid_domain** domain) = 0;
   virtual int OpenCompletionQueue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue) = 0;
@@ -41,11 +42,13 @@ class Api {
   virtual int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes, std::uint64_t flags,
                              fid_mr** region) = 0;
 
+  // fi_ep_bind: before Enable, with the flags of that call.
   virtual int Bind(fid_ep* endpoint, fid* object, std::uint64_t flags) = 0;
   // fi_setopt and fi_getopt of options that are a size_t. -FI_ENOPROTOOPT: the provider does not
   // know the option, -FI_ENOSYS: the device lacks it.
   virtual int SetOption(fid_ep* endpoint, int option, std::size_t value) = 0;
   virtual int GetOption(fid_ep* endpoint, int option, std::size_t* value) = 0;
+  // fi_enable: from now on peers may reach it.
   virtual int Enable(fid_ep* endpoint) = 0;
   // fi_getname: `length` is the room on entry and the need on return (-FI_ETOOSMALL when it was too
   // little).
