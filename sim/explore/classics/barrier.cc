@@ -1,0 +1,123 @@
+// The dissemination barrier (Hensgen, Finkel, Manber 1988) with writes that announce themselves: in
+// round r everybody tells the machine 2^r places on, and waits for the one 2^r places back.
+
+#include <array>
+#include <cstddef>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "coro/when_all.h"
+#include "fabric/async/immediate_counter.h"
+#include "sim/explore/classics/classics.h"
+#include "sim/explore/classics/program.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::async::BufferRef;
+using fabric::async::BufferSlice;
+using fabric::async::ImmediateCounter;
+
+constexpr std::size_t kMembers = 4;
+constexpr std::size_t kRounds = 2;  // 2^kRounds >= kMembers
+constexpr std::size_t kEpochs = 5;
+constexpr std::size_t kSteps = kEpochs * kRounds;
+constexpr std::size_t kFlagBytes = 8;
+
+// Each step has an immediate of its own: writes of different steps overtake each other.
+constexpr std::uint32_t ImmediateOf(std::size_t step) {
+  return 0x100 + static_cast<std::uint32_t>(step);
+}
+
+struct Member {
+  Machine* machine = nullptr;
+  BufferRef flags_out;  // one for each step: none is used twice
+  BufferRef flags_in;
+  std::array<std::unique_ptr<ImmediateCounter>, kSteps> told;
+};
+
+struct Meeting {
+  std::array<Member, kMembers> members;
+  std::array<std::size_t, kMembers> entered{};  // epochs that each has come to
+};
+
+coro::Task<absl::Status> Tell(Meeting& meeting, std::size_t from, std::size_t to,
+                              std::size_t step) {
+  Member& member = meeting.members[from];
+  const BufferSlice flag(member.flags_out, step * kFlagBytes, kFlagBytes);
+  fabric::RemoteBuffer target = meeting.members[to].flags_in->region().remote();
+  target.address += step * kFlagBytes;
+  fabric::async::OperationOptions options;
+  options.immediate = ImmediateOf(step);
+  options.deadline = GiveUpTime();
+  const fabric::Completion told = co_await member.machine->endpoint().Write(
+      flag, target, member.machine->peer(to), options);
+  co_return member.machine->endpoint().ToStatus(
+      told, absl::StrCat("machine ", from, " tells machine ", to, " in step ", step));
+}
+
+coro::Task<absl::Status> Enter(Meeting& meeting, std::size_t self, std::size_t epoch) {
+  meeting.entered[self] = epoch + 1;
+  for (std::size_t round = 0; round < kRounds; ++round) {
+    const std::size_t step = epoch * kRounds + round;
+    const std::size_t next = (self + (std::size_t{1} << round)) % kMembers;
+    CO_RETURN_IF_ERROR(co_await Tell(meeting, self, next, step));
+    const bool told = co_await meeting.members[self].told[step]->Reached(1, GiveUpTime());
+    if (!told) {
+      co_return absl::DeadlineExceededError(
+          absl::StrCat("machine ", self, " was told nothing in step ", step));
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Attend(Meeting& meeting, std::size_t self, Truth& truth) {
+  for (std::size_t epoch = 0; epoch < kEpochs; ++epoch) {
+    CO_RETURN_IF_ERROR(co_await Enter(meeting, self, epoch));
+    for (std::size_t other = 0; other < kMembers; ++other) {
+      if (meeting.entered[other] > epoch) continue;
+      truth.Wrong(absl::StrCat("machine ", self, " left meeting ", epoch, " before machine ", other,
+                               " had come"));
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Meet(Machines& machines, Truth& truth) {
+  Meeting meeting;
+  for (std::size_t i = 0; i < kMembers; ++i) {
+    Member& member = meeting.members[i];
+    member.machine = machines[i].get();
+    CO_ASSIGN_OR_RETURN(member.flags_out, machines[i]->Allocate(kSteps * kFlagBytes));
+    CO_ASSIGN_OR_RETURN(member.flags_in, machines[i]->Allocate(kSteps * kFlagBytes));
+    // Before anybody tells anything: what nobody counts is lost.
+    for (std::size_t step = 0; step < kSteps; ++step) {
+      member.told[step] =
+          std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), ImmediateOf(step));
+    }
+  }
+  std::vector<coro::Task<absl::Status>> tasks;
+  for (std::size_t i = 0; i < kMembers; ++i) tasks.push_back(Attend(meeting, i, truth));
+  const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(tasks));
+  co_return FirstError(ends);
+}
+
+class BarrierScenario final : public Scenario {
+ public:
+  std::string_view name() const override { return "barrier"; }
+  std::string_view description() const override {
+    return "four machines meet five times; none goes on before all have come";
+  }
+  Outcome Run(Trial& trial) const override { return RunProgram(trial, kMembers, &Meet); }
+};
+
+}  // namespace
+
+const Scenario& Barrier() {
+  static const BarrierScenario scenario;
+  return scenario;
+}
+
+}  // namespace sim::explore

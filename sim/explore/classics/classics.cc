@@ -1,0 +1,9 @@
+#include "sim/explore/classics/classics.h"
+
+namespace sim::explore {
+
+std::vector<const Scenario*> Classics() {
+  return {&PingPong(), &Barrier(), &CreditFlow(), &AllToAll()};
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,27 @@
+// Small programs that every network runs in some form, each right on EFA: whatever legal faults
+// they meet, they end with right data or with an error, and never wait for ever.
+
+#ifndef SIM_EXPLORE_CLASSICS_CLASSICS_H_
+#define SIM_EXPLORE_CLASSICS_CLASSICS_H_
+
+#include <vector>
+
+#include "sim/explore/scenario.h"
+
+namespace sim::explore {
+
+// Two machines send each other one message in turn, and check every byte.
+const Scenario& PingPong();
+// Four machines meet several times; none goes on before all have come.
+const Scenario& Barrier();
+// A producer writes into the few slots of a consumer, and reuses one only when it was told to.
+const Scenario& CreditFlow();
+// Four machines write a block to each other, all at once.
+const Scenario& AllToAll();
+
+// All of these.
+std::vector<const Scenario*> Classics();
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_CLASSICS_CLASSICS_H_

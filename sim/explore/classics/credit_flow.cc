@@ -1,0 +1,162 @@
+// A producer with credits. Message n goes to slot n modulo the number of slots; its immediate names
+// the slot, because only that is certain of a write that may overtake others. The consumer takes
+// messages in their order and gives one credit back for each.
+
+#include <array>
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "coro/wait_list.h"
+#include "coro/when_all.h"
+#include "fabric/async/immediate_counter.h"
+#include "sim/explore/classics/classics.h"
+#include "sim/explore/classics/program.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::async::BufferRef;
+using fabric::async::BufferSlice;
+using fabric::async::ImmediateCounter;
+
+constexpr std::size_t kSlots = 4;
+constexpr std::size_t kMessages = 16;
+constexpr std::size_t kBytes = 1024;
+constexpr std::size_t kCreditBytes = 8;
+constexpr std::uint32_t kCredit = 0x200;
+
+constexpr std::uint32_t ImmediateOf(std::size_t slot) {
+  return 0x100 + static_cast<std::uint32_t>(slot);
+}
+
+struct Producer {
+  Machine& machine;
+  fabric::Peer consumer;
+  BufferRef out;  // a slot for each of the consumer's
+  fabric::RemoteBuffer slots;
+  ImmediateCounter credits;
+  std::array<bool, kSlots> in_flight{};
+  absl::Status failure;
+  coro::WaitList changed;  // in_flight
+};
+
+struct Consumer {
+  Machine& machine;
+  fabric::Peer producer;
+  BufferRef slots;
+  BufferRef out;  // a credit's bytes: always the same
+  fabric::RemoteBuffer credit;
+  std::array<ImmediateCounter, kSlots> arrived;
+};
+
+coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
+  const std::size_t slot = number % kSlots;
+  const BufferSlice source(producer.out, slot * kBytes, kBytes);
+  fabric::RemoteBuffer target = producer.slots;
+  target.address += slot * kBytes;
+  fabric::async::OperationOptions options;
+  options.immediate = ImmediateOf(slot);
+  options.deadline = GiveUpTime();
+  const fabric::Completion written =
+      co_await producer.machine.endpoint().Write(source, target, producer.consumer, options);
+  const absl::Status status = producer.machine.endpoint().ToStatus(
+      written, absl::StrCat("write message ", number));
+  producer.in_flight[slot] = false;
+  if (producer.failure.ok()) producer.failure = status;
+  producer.changed.NotifyAll();
+  co_return status;
+}
+
+// Until the slot may be filled again: the consumer has taken what was in it, and the NIC does not
+// read the source any more. A credit does not say the second.
+coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
+  if (number >= kSlots) {
+    const bool credit = co_await producer.credits.Reached(number - kSlots + 1, GiveUpTime());
+    if (!producer.failure.ok()) co_return producer.failure;
+    if (!credit) {
+      co_return absl::DeadlineExceededError(absl::StrCat("no credit came for message ", number));
+    }
+  }
+  while (producer.in_flight[number % kSlots]) co_await producer.changed.Wait();
+  co_return producer.failure;
+}
+
+coro::Task<absl::Status> Produce(Producer& producer) {
+  coro::Scope writes;
+  for (std::size_t number = 0; number < kMessages; ++number) {
+    const absl::Status ready = co_await AwaitSlot(producer, number);
+    if (!ready.ok()) co_return ready;
+    const std::size_t slot = number % kSlots;
+    Fill(producer.out->bytes().subspan(slot * kBytes, kBytes), number);
+    producer.in_flight[slot] = true;
+    writes.Spawn(WriteMessage(producer, number));
+  }
+  co_return co_await writes.Join();
+}
+
+coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
+  for (std::size_t number = 0; number < kMessages; ++number) {
+    const std::size_t slot = number % kSlots;
+    const bool arrived =
+        co_await consumer.arrived[slot].Reached(number / kSlots + 1, GiveUpTime());
+    if (!arrived) {
+      co_return absl::DeadlineExceededError(absl::StrCat("message ", number, " did not come"));
+    }
+    if (!Holds(consumer.slots->bytes().subspan(slot * kBytes, kBytes), number)) {
+      truth.Wrong(absl::StrCat("slot ", slot, " does not hold message ", number));
+    }
+    fabric::async::OperationOptions options;
+    options.immediate = kCredit;
+    options.deadline = GiveUpTime();
+    const fabric::Completion given = co_await consumer.machine.endpoint().Write(
+        consumer.out, consumer.credit, consumer.producer, options);
+    CO_RETURN_IF_ERROR(consumer.machine.endpoint().ToStatus(
+        given, absl::StrCat("give the credit of message ", number)));
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Flow(Machines& machines, Truth& truth) {
+  Machine& a = *machines[0];
+  Machine& b = *machines[1];
+  CO_ASSIGN_OR_RETURN(const BufferRef a_out, a.Allocate(kSlots * kBytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef a_in, a.Allocate(kCreditBytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef b_in, b.Allocate(kSlots * kBytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef b_out, b.Allocate(kCreditBytes));
+  Producer producer{a, a.peer(1), a_out, b_in->region().remote(), {a.dispatcher(), kCredit}};
+  Consumer consumer{b,
+                    b.peer(0),
+                    b_in,
+                    b_out,
+                    a_in->region().remote(),
+                    {{{b.dispatcher(), ImmediateOf(0)},
+                      {b.dispatcher(), ImmediateOf(1)},
+                      {b.dispatcher(), ImmediateOf(2)},
+                      {b.dispatcher(), ImmediateOf(3)}}}};
+  std::vector<coro::Task<absl::Status>> tasks;
+  tasks.push_back(Consume(consumer, truth));
+  tasks.push_back(Produce(producer));
+  const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(tasks));
+  co_return FirstError(ends);
+}
+
+class CreditFlowScenario final : public Scenario {
+ public:
+  std::string_view name() const override { return "credit-flow"; }
+  std::string_view description() const override {
+    return "a producer reuses a consumer's four slots, as credits allow";
+  }
+  Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Flow); }
+};
+
+}  // namespace
+
+const Scenario& CreditFlow() {
+  static const CreditFlowScenario scenario;
+  return scenario;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,90 @@
+#include <cstddef>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "coro/when_all.h"
+#include "fabric/async/message_receiver.h"
+#include "sim/explore/classics/classics.h"
+#include "sim/explore/classics/program.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::async::BufferRef;
+
+constexpr std::uint64_t kRounds = 8;
+constexpr std::size_t kBytes = 512;
+
+struct Player {
+  Machine& machine;
+  fabric::Peer other;
+  BufferRef out;
+  BufferRef in;
+};
+
+// Messages are numbered; each side sends every second one.
+coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
+  Fill(player.out->bytes(), number);
+  fabric::async::OperationOptions options;
+  options.deadline = GiveUpTime();
+  const fabric::Completion sent =
+      co_await player.machine.endpoint().Send(player.out, player.other, options);
+  co_return player.machine.endpoint().ToStatus(sent, absl::StrCat("send message ", number));
+}
+
+coro::Task<absl::Status> TakeNumber(fabric::async::MessageReceiver& receiver, std::uint64_t number,
+                                    Truth& truth) {
+  CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next(GiveUpTime()));
+  if (message.bytes.size() != kBytes || !Holds(message.bytes, number)) {
+    truth.Wrong(absl::StrCat("message ", number, " has other bytes than were sent"));
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Play(Player& player, bool begins, Truth& truth) {
+  fabric::async::MessageReceiver receiver(player.machine.endpoint(), player.in, 2, kBytes, 2);
+  for (std::uint64_t number = 0; number < 2 * kRounds; ++number) {
+    const bool sends = (number % 2 == 0) == begins;
+    if (sends) {
+      CO_RETURN_IF_ERROR(co_await SendNumber(player, number));
+    } else {
+      CO_RETURN_IF_ERROR(co_await TakeNumber(receiver, number, truth));
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Match(Machines& machines, Truth& truth) {
+  Machine& a = *machines[0];
+  Machine& b = *machines[1];
+  CO_ASSIGN_OR_RETURN(BufferRef a_out, a.Allocate(kBytes));
+  CO_ASSIGN_OR_RETURN(BufferRef a_in, a.Allocate(2 * kBytes));
+  CO_ASSIGN_OR_RETURN(BufferRef b_out, b.Allocate(kBytes));
+  CO_ASSIGN_OR_RETURN(BufferRef b_in, b.Allocate(2 * kBytes));
+  Player first{a, a.peer(1), std::move(a_out), std::move(a_in)};
+  Player second{b, b.peer(0), std::move(b_out), std::move(b_in)};
+  std::vector<coro::Task<absl::Status>> sides;
+  sides.push_back(Play(second, false, truth));
+  sides.push_back(Play(first, true, truth));
+  const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(sides));
+  co_return FirstError(ends);
+}
+
+class PingPongScenario final : public Scenario {
+ public:
+  std::string_view name() const override { return "ping-pong"; }
+  std::string_view description() const override {
+    return "two machines send each other one message in turn";
+  }
+  Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Match); }
+};
+
+}  // namespace
+
+const Scenario& PingPong() {
+  static const PingPongScenario scenario;
+  return scenario;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,42 @@
+#include "sim/explore/classics/program.h"
+
+#include "coro/keyed_random.h"
+
+namespace sim::explore {
+namespace {
+
+std::byte ByteOf(std::uint64_t what, std::size_t index) {
+  return static_cast<std::byte>(coro::Combine(what, index / 8) >> (8 * (index % 8)));
+}
+
+}  // namespace
+
+Outcome RunProgram(Trial& trial, std::size_t count,
+                   coro::Task<absl::Status> (*program)(Machines& machines, Truth& truth)) {
+  coro::EventLoop loop(trial.clock());
+  absl::StatusOr<Machines> machines = Machine::OpenAll(trial, loop, count);
+  if (!machines.ok()) return Outcome::Of(machines.status());
+  Truth truth;
+  const absl::Status status = loop.Run(program(*machines, truth));
+  return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
+}
+
+absl::Status FirstError(const std::vector<absl::Status>& statuses) {
+  for (const absl::Status& status : statuses) {
+    if (!status.ok()) return status;
+  }
+  return absl::OkStatus();
+}
+
+void Fill(std::span<std::byte> bytes, std::uint64_t what) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ByteOf(what, i);
+}
+
+bool Holds(std::span<const std::byte> bytes, std::uint64_t what) {
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    if (bytes[i] != ByteOf(what, i)) return false;
+  }
+  return true;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,57 @@
+// What the classics share: machines, a truth to compare with, and patience.
+
+#ifndef SIM_EXPLORE_CLASSICS_PROGRAM_H_
+#define SIM_EXPLORE_CLASSICS_PROGRAM_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coro/event_loop.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "sim/explore/machine.h"
+#include "sim/explore/scenario.h"
+
+namespace sim::explore {
+
+using Machines = std::vector<std::unique_ptr<Machine>>;
+
+// What the programs must not be wrong about: kept beside them, where no fault reaches it.
+class Truth {
+ public:
+  // Data that a program was about to use is wrong.
+  void Wrong(std::string what) {
+    if (wrong_.empty()) wrong_ = std::move(what);
+  }
+  const std::string& wrong() const { return wrong_; }  // empty: nothing was
+
+ private:
+  std::string wrong_;
+};
+
+// Opens `count` machines and runs `program` on them. It keeps references to its arguments.
+Outcome RunProgram(Trial& trial, std::size_t count,
+                   coro::Task<absl::Status> (*program)(Machines& machines, Truth& truth));
+
+// The first error.
+absl::Status FirstError(const std::vector<absl::Status>& statuses);
+
+// Fills with bytes that belong to `what` and to nothing else; Holds: are these they?
+void Fill(std::span<std::byte> bytes, std::uint64_t what);
+bool Holds(std::span<const std::byte> bytes, std::uint64_t what);
+
+// When a program gives up a step that begins now: what it waits for was lost on the way, or the
+// other side has given up itself. REQUIRES: a running loop.
+inline coro::Time GiveUpTime() {
+  return coro::After(coro::EventLoop::Current().Now(), std::chrono::seconds(1));
+}
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_CLASSICS_PROGRAM_H_

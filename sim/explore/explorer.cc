@@ -1,0 +1,236 @@
+#include "sim/explore/explorer.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "fabric/faults/fault.h"
+#include "sim/explore/worker.h"
+
+namespace sim::explore {
+namespace {
+
+// A worker's share: long enough that starting it costs nothing, short enough that the last ones end
+// together.
+constexpr std::uint64_t kMostSeeds = 256;
+
+void Add(ExploreReport& report, const SeedResult& result) {
+  ++report.seeds;
+  report.events += result.events;
+  ++report.counts[static_cast<std::size_t>(result.verdict)];
+  const auto [first, added] = report.first.try_emplace(result.verdict, result);
+  if (!added && result.seed < first->second.seed) first->second = result;
+  for (const RuleCount& rule : result.rules) {
+    RuleTotal& total = report.rules[rule.name];
+    ++total.seeds;
+    total.fired_seeds += rule.fired > 0 ? 1 : 0;
+    total.eligible += rule.eligible;
+    total.fired += rule.fired;
+    total.most_fired = std::max(total.most_fired, rule.fired);
+  }
+  if (!IsFailure(result.verdict)) return;
+  report.failures.emplace(result.seed, result);
+  if (report.failures.size() > ExploreReport::kMostFailures) {
+    report.failures.erase(std::prev(report.failures.end()));
+  }
+}
+
+// The seeds that are still to be run, and who runs the others.
+class Exploration {
+ public:
+  Exploration(const Scenario& scenario, const ExploreOptions& options)
+      : scenario_(scenario), options_(options) {
+    const std::uint64_t share = options.seeds / (options.jobs * 4) + 1;
+    const std::uint64_t length = std::min(kMostSeeds, share);
+    for (std::uint64_t done = 0; done < options.seeds; done += length) {
+      const std::uint64_t first = options.first_seed + done;
+      const std::uint64_t count = std::min(length, options.seeds - done);
+      waiting_.push_back({{first, first + (count - 1)}, std::nullopt});
+    }
+  }
+
+  absl::StatusOr<ExploreReport> Run() {
+    while (!waiting_.empty() || !running_.empty()) {
+      RETURN_IF_ERROR(StartWorkers());
+      RETURN_IF_ERROR(WaitForWorkers());
+      ServeWorkers();
+      options_.progress(report_.seeds);
+    }
+    return std::move(report_);
+  }
+
+ private:
+  // `crashed`: how the range's one seed ended when it was run before.
+  struct Share {
+    SeedRange range;
+    std::optional<SeedResult> crashed;
+  };
+  struct Running {
+    Share share;
+    std::unique_ptr<Worker> worker;
+    coro::Time heard;  // when it last said something
+    bool readable = false;
+  };
+
+  bool IsTwice(std::uint64_t seed) const {
+    return options_.twice_every != 0 && seed % options_.twice_every == 0;
+  }
+
+  absl::Status StartWorkers() {
+    while (running_.size() < options_.jobs && !waiting_.empty()) {
+      Share share = std::move(waiting_.front());
+      waiting_.pop_front();
+      const auto run = [this](std::uint64_t seed) {
+        return RunSeedChecked(scenario_, seed, options_.plans, IsTwice(seed), options_.limit);
+      };
+      ASSIGN_OR_RETURN(auto worker, Worker::Start(share.range, run));
+      running_.push_back({std::move(share), std::move(worker), clock_.Now()});
+    }
+    return absl::OkStatus();
+  }
+
+  // Until one has said something, or the most silent one is due to be given up.
+  absl::Status WaitForWorkers() {
+    std::vector<pollfd> descriptors;
+    coro::Time due = coro::kNever;
+    for (const Running& running : running_) {
+      descriptors.push_back({running.worker->descriptor(), POLLIN, 0});
+      due = std::min(due, coro::After(running.heard, options_.patience));
+    }
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - clock_.Now());
+    const auto wait = std::clamp<std::int64_t>(left.count() + 1, 0, 1000);
+    if (poll(descriptors.data(), descriptors.size(), static_cast<int>(wait)) < 0) {
+      if (errno != EINTR) {
+        return absl::InternalError(absl::StrCat("wait for workers: ", std::strerror(errno)));
+      }
+      return absl::OkStatus();
+    }
+    for (std::size_t i = 0; i < running_.size(); ++i) {
+      running_[i].readable = descriptors[i].revents != 0;
+    }
+    return absl::OkStatus();
+  }
+
+  void ServeWorkers() {
+    for (std::size_t i = 0; i < running_.size();) {
+      if (Serve(running_[i])) {
+        ++i;
+      } else {
+        running_.erase(running_.begin() + static_cast<std::ptrdiff_t>(i));
+      }
+    }
+  }
+
+  // False: the worker is gone.
+  bool Serve(Running& running) {
+    Worker& worker = *running.worker;
+    if (!std::exchange(running.readable, false)) {
+      if (clock_.Now() - running.heard < options_.patience) return true;
+      worker.Kill();
+      worker.Reap();
+      GiveUp(worker, Verdict::kHang, "the program runs on without ever waiting");
+      return false;
+    }
+    running.heard = clock_.Now();
+    const auto ended = [&](const SeedResult& result) { Ended(running.share, result); };
+    if (worker.Read(ended)) return true;
+    const std::string how = worker.Reap();
+    if (!how.empty()) Crashed(running, how);
+    return false;
+  }
+
+  void Ended(const Share& share, const SeedResult& result) {
+    Add(report_, share.crashed.has_value() ? Nondeterministic(*share.crashed, result) : result);
+  }
+
+  // A seed that crashes is run again, like every seed that fails.
+  void Crashed(const Running& running, const std::string& how) {
+    const Worker& worker = *running.worker;
+    if (running.share.crashed.has_value()) {
+      const SeedResult& before = *running.share.crashed;
+      SeedResult now = before;
+      now.text = how;
+      Add(report_, now.text == before.text ? now : Nondeterministic(before, now));
+      return;
+    }
+    SeedResult result;
+    result.seed = worker.current().value_or(worker.range().first);
+    result.verdict = Verdict::kCrash;
+    result.text = how;
+    RunRest(worker, result.seed);
+    waiting_.push_front({{result.seed, result.seed}, result});
+  }
+
+  void GiveUp(const Worker& worker, Verdict verdict, std::string text) {
+    SeedResult result;
+    result.seed = worker.current().value_or(worker.range().first);
+    result.verdict = verdict;
+    result.text = std::move(text);
+    RunRest(worker, result.seed);
+    Add(report_, result);
+  }
+
+  // The seeds of a worker's range that come after this one.
+  void RunRest(const Worker& worker, std::uint64_t seed) {
+    if (seed < worker.range().last) {
+      waiting_.push_front({{seed + 1, worker.range().last}, std::nullopt});
+    }
+  }
+
+  const Scenario& scenario_;
+  const ExploreOptions& options_;
+  coro::SteadyClock clock_;
+  std::deque<Share> waiting_;
+  std::vector<Running> running_;
+  ExploreReport report_;
+};
+
+}  // namespace
+
+std::uint64_t ExploreReport::failed() const {
+  std::uint64_t failed = 0;
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (IsFailure(static_cast<Verdict>(i))) failed += counts[i];
+  }
+  return failed;
+}
+
+absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options) {
+  if (options.seeds == 0) return absl::InvalidArgumentError("no seeds: there is nothing to run");
+  if (options.jobs == 0 || options.jobs > 1024) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.jobs, " jobs: it takes from 1 to 1024 of them"));
+  }
+  if (options.seeds - 1 > UINT64_MAX - options.first_seed) {
+    return absl::InvalidArgumentError(absl::StrCat("there are no ", options.seeds, " seeds from ",
+                                                   options.first_seed, " on"));
+  }
+  return Exploration(scenario, options).Run();
+}
+
+absl::Status VerifyRules(const ExploreReport& report, const fabric::faults::FaultPlan& plan) {
+  for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+    const fabric::faults::FaultRule& rule = plan.rules[i];
+    const auto found = report.rules.find(rule.name);
+    const RuleTotal total = found == report.rules.end() ? RuleTotal() : found->second;
+    const bool often_enough = total.most_fired >= rule.expect_fired.min;
+    if (often_enough && total.most_fired <= rule.expect_fired.max.value_or(UINT64_MAX)) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        fabric::faults::RuleLabel(i, rule.name), " fired ", total.most_fired,
+        " times at most in one of ", report.seeds, " seeds, expected ",
+        often_enough ? "at most " : "at least ",
+        often_enough ? *rule.expect_fired.max : rule.expect_fired.min));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace sim::explore

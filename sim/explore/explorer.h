@@ -1,0 +1,88 @@
+// Many seeds of a scenario, in worker processes: what they came to.
+//
+// Processes, not threads: a seed that crashes or never ends costs its own process, and is a verdict
+// with a seed like every other; and what a program keeps in globals cannot lead from one seed to
+// another on a different core. They are forked, not started anew, so that a scenario needs no name
+// that a second program would understand, and a worker costs a millisecond.
+//
+//   seeds ──► ranges ──► worker ──pipe──► verdicts ──► report: the same for any number of jobs
+//                  └───► worker ──pipe──┘
+
+#ifndef SIM_EXPLORE_EXPLORER_H_
+#define SIM_EXPLORE_EXPLORER_H_
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/explore/plan_source.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+struct ExploreOptions {
+  std::uint64_t first_seed = 1;
+  std::uint64_t seeds = 1000;
+  std::uint64_t jobs = 1;  // worker processes at the same time
+  PlanSource plans = Swarm();
+  // Each so-manieth seed is run twice, and the runs compared event by event; 0: none. Failing seeds
+  // are always run again.
+  std::uint64_t twice_every = 50;
+  coro::Duration limit = kDefaultLimit;  // of virtual time, for one run
+  // Of real time, for one seed: against a program that never waits. Generous: only for failing.
+  coro::Duration patience = std::chrono::minutes(1);
+  // How many seeds have ended; called after some of them, with rising numbers.
+  std::function<void(std::uint64_t done)> progress = [](std::uint64_t) {};
+};
+
+// One rule by its name, over all seeds.
+struct RuleTotal {
+  std::uint64_t seeds = 0;        // whose plan has it
+  std::uint64_t fired_seeds = 0;  // in which it fired
+  std::uint64_t eligible = 0;
+  std::uint64_t fired = 0;
+  std::uint64_t most_fired = 0;  // in one seed
+
+  friend bool operator==(const RuleTotal&, const RuleTotal&) = default;
+};
+
+struct ExploreReport {
+  // The lowest failing seeds that are told in full.
+  static constexpr std::size_t kMostFailures = 10;
+
+  std::uint64_t seeds = 0;
+  std::uint64_t events = 0;
+  std::array<std::uint64_t, kVerdictCount> counts{};
+  std::map<Verdict, SeedResult> first;    // of each verdict that came up, its lowest seed
+  std::map<std::uint64_t, SeedResult> failures;  // by seed, the lowest ones
+  std::map<std::string, RuleTotal> rules;
+
+  std::uint64_t count(Verdict verdict) const {
+    return counts[static_cast<std::size_t>(verdict)];
+  }
+  std::uint64_t failed() const;
+
+  friend bool operator==(const ExploreReport&, const ExploreReport&) = default;
+};
+
+// Runs them all. Nothing of the report depends on the number of jobs or on time, unless a seed ran
+// out of patience. kInvalidArgument: no seeds, no jobs, or seeds beyond 2^64; kInternal: no process
+// to be had. REQUIRES: this process has one thread; every plan passes CheckPlan.
+absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options);
+
+// kFailedPrecondition, one line: a rule of `plan`, which all seeds ran under, fired in no seed as
+// often as it has to, or in some seed more often than it may.
+absl::Status VerifyRules(const ExploreReport& report, const fabric::faults::FaultPlan& plan);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_EXPLORER_H_

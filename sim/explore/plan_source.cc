@@ -1,0 +1,47 @@
+#include "sim/explore/plan_source.h"
+
+#include <memory>
+#include <utility>
+
+#include "coro/status_macros.h"
+#include "fabric/faults/fault.h"
+#include "fabric/faults/faulty_fabric.h"
+#include "sim/explore/swarm.h"
+#include "sim/profile.h"
+#include "sim/sim_fabric.h"
+#include "sim/world.h"
+
+namespace sim::explore {
+
+using fabric::faults::FaultEngine;
+using fabric::faults::FaultPlan;
+
+fabric::faults::Appliers AppliedFaults() {
+  fabric::faults::Appliers appliers;
+  appliers.decorator = FaultsOf(fabric::faults::Layer::kDecorator);
+  return appliers;
+}
+
+PlanSource NoFaults() {
+  return {"none", [](std::uint64_t) { return FaultPlan(); }};
+}
+
+PlanSource Swarm() {
+  return {"swarm", [](std::uint64_t seed) { return SwarmPlan(seed, AppliedFaults()); }};
+}
+
+PlanSource SamePlan(std::string name, FaultPlan plan) {
+  return {std::move(name), [plan = std::move(plan)](std::uint64_t) { return plan; }};
+}
+
+absl::Status CheckPlan(const FaultPlan& plan) {
+  ASSIGN_OR_RETURN(std::shared_ptr<FaultEngine> engine,
+                   FaultEngine::Create(plan, /*seed=*/1, AppliedFaults()));
+  // What a layer itself refuses shows when it is opened.
+  World world(/*seed=*/1, **FindProfile("small"));
+  return fabric::faults::OpenFaultyFabric(OpenSimFabric(world, world.AddNode("a")),
+                          {.engine = std::move(engine), .clock = &world})
+      .status();
+}
+
+}  // namespace sim::explore

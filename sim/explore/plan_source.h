@@ -1,0 +1,36 @@
+// Which fault plan each seed of an exploration runs under.
+
+#ifndef SIM_EXPLORE_PLAN_SOURCE_H_
+#define SIM_EXPLORE_PLAN_SOURCE_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "fabric/faults/engine.h"
+#include "fabric/faults/plan.h"
+
+namespace sim::explore {
+
+// The faults that a run of a scenario can have: what the simulated NIC applies from within, and
+// what the decorator applies above it.
+fabric::faults::Appliers AppliedFaults();
+
+// A value. The plan is a function of the seed alone.
+struct PlanSource {
+  std::string name;  // none, swarm, or the plan's: for messages and replay commands
+  std::function<fabric::faults::FaultPlan(std::uint64_t seed)> plan;
+};
+
+PlanSource NoFaults();
+PlanSource Swarm();
+// The same plan for every seed; what its rules draw still depends on the seed.
+PlanSource SamePlan(std::string name, fabric::faults::FaultPlan plan);
+
+// Whether a run can have this plan. kInvalidArgument, kUnimplemented: one line that names the rule.
+absl::Status CheckPlan(const fabric::faults::FaultPlan& plan);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_PLAN_SOURCE_H_

@@ -1,0 +1,61 @@
+// A world's time for a run that must end.
+
+#ifndef SIM_EXPLORE_RUN_CLOCK_H_
+#define SIM_EXPLORE_RUN_CLOCK_H_
+
+#include <algorithm>
+#include <cstdint>
+
+#include "coro/clock.h"
+#include "coro/time.h"
+#include "sim/world.h"
+
+namespace sim::explore {
+
+// The world's clock, which stops at a limit: a loop that would wait longer is told that nothing can
+// happen any more, ends, and the clock knows why. Not thread-safe. Dies before the world.
+class RunClock final : public coro::Clock {
+ public:
+  enum class Stop : std::uint8_t {
+    kNone,     // every wait came to an end
+    kNothing,  // a loop waited, and nothing was under way that could have woken it
+    kLimit,    // a loop waited beyond the limit
+  };
+
+  RunClock(World& world, coro::Duration limit)
+      : world_(world), limit_(coro::After(world.Now(), limit)) {}
+
+  coro::Time Now() const override { return world_.Now(); }
+  bool IsVirtual() const override { return true; }
+
+  bool WaitUntil(coro::Time deadline) override {
+    since_ = world_.Elapsed();
+    if (world_.Now() >= limit_) return StopFor(Stop::kLimit);
+    const bool may_go_on = world_.WaitUntil(std::min(deadline, limit_));
+    if (deadline != coro::kNever || limit_ == coro::kNever) {
+      return may_go_on || StopFor(Stop::kNothing);
+    }
+    if (world_.Now() < limit_) return true;
+    // Nothing woke the loop up to the limit: is there anything at all that still could?
+    return StopFor(world_.WaitUntil(coro::kNever) ? Stop::kLimit : Stop::kNothing);
+  }
+
+  Stop stop() const { return stop_; }
+  // When the wait began that did not end; since the world began.
+  coro::Duration since() const { return since_; }
+
+ private:
+  bool StopFor(Stop reason) {
+    stop_ = reason;
+    return false;
+  }
+
+  World& world_;
+  const coro::Time limit_;
+  Stop stop_ = Stop::kNone;
+  coro::Duration since_{};
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_RUN_CLOCK_H_

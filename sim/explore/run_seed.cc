@@ -1,0 +1,102 @@
+#include "sim/explore/run_seed.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "coro/check.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::faults::FaultEngine;
+using fabric::faults::RuleReport;
+
+std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {{"\n", " | "}}); }
+
+std::string Microseconds(coro::Duration time) { return absl::StrCat(time.count() / 1000, " us"); }
+
+// One word for the verdict, the rest for a person.
+std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome, bool fired) {
+  const RunClock& clock = trial.clock();
+  if (clock.stop() == RunClock::Stop::kNothing) {
+    return {Verdict::kHang, absl::StrCat("nothing is under way after ", Microseconds(clock.since()),
+                                         ", and the program still waits")};
+  }
+  if (clock.stop() == RunClock::Stop::kLimit) {
+    return {Verdict::kHang,
+            absl::StrCat("the program still waits after ", Microseconds(trial.world().Elapsed()),
+                         " of virtual time")};
+  }
+  if (outcome.wrong_data().has_value()) return {Verdict::kWrongData, *outcome.wrong_data()};
+  if (!trial.world().findings().empty()) {
+    return {Verdict::kFinding, ToText(trial.world().findings().front())};
+  }
+  if (outcome.status().ok()) return {Verdict::kCorrect, ""};
+  return {fired ? Verdict::kCleanError : Verdict::kUnexplainedError,
+          std::string(outcome.status().message())};
+}
+
+std::string Summary(const SeedResult& result) {
+  return absl::StrCat(std::string(Name(result.verdict)), ", ", result.events, " events, digest ",
+                      result.digest.ToHex());
+}
+
+bool SameRun(const SeedResult& a, const SeedResult& b) {
+  return a.verdict == b.verdict && a.digest == b.digest && a.events == b.events;
+}
+
+}  // namespace
+
+SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
+                   coro::Duration limit, RunTwice* watcher) {
+  const std::string_view profile = scenario.profile();
+  const auto found = FindProfile({profile.data(), profile.size()});
+  DD_CHECK(found.ok(), "the scenario's profile exists");
+  auto engine = FaultEngine::Create(plans.plan(seed), seed, AppliedFaults());
+  DD_CHECK(engine.ok(), "the seed's plan was checked");
+  Trial trial(seed, **found, *std::move(engine), limit);
+  if (watcher != nullptr) watcher->Watch(trial.world());
+  const Outcome outcome = scenario.Run(trial);
+
+  SeedResult result;
+  result.seed = seed;
+  bool fired = false;
+  for (const RuleReport& rule : trial.engine().Report()) {
+    fired |= rule.fired > 0;
+    result.rules.push_back({rule.name, rule.eligible, rule.fired});
+  }
+  auto [verdict, text] = Judge(trial, outcome, fired);
+  result.verdict = verdict;
+  result.text = OneLine(text);
+  result.digest = trial.world().digest();
+  result.events = trial.world().log().count();
+  return result;
+}
+
+SeedResult Nondeterministic(const SeedResult& first, const SeedResult& second) {
+  SeedResult result = first;
+  result.verdict = Verdict::kNondeterministic;
+  result.text = absl::StrCat("two runs differ: ", Summary(first), "; ", Summary(second));
+  return result;
+}
+
+SeedResult RunSeedChecked(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
+                          bool twice, coro::Duration limit) {
+  RunTwice watcher;
+  RunTwice* const watching = twice ? &watcher : nullptr;
+  SeedResult first = RunSeed(scenario, seed, plans, limit, watching);
+  if (!twice && !IsFailure(first.verdict)) return first;
+  const SeedResult second = RunSeed(scenario, seed, plans, limit, watching);
+  if (SameRun(first, second)) return first;
+  SeedResult result = Nondeterministic(first, second);
+  if (twice && watcher.difference().has_value()) {
+    absl::StrAppend(&result.text, "; ", OneLine(*watcher.difference()));
+  }
+  return result;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,190 @@
+// From a run to a verdict: every verdict that a run can have in its own process.
+
+#include "sim/explore/run_seed.h"
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "coro/event_loop.h"
+#include "coro/sleep.h"
+#include "coro/task.h"
+#include "coro/wait_list.h"
+#include "fabric/faults/plan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/explore/machine.h"
+#include "sim/explore/test_scenarios.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace sim::explore {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::faults::Fault;
+using fabric::faults::FaultPlan;
+using fabric::faults::FaultRule;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using ::testing::StartsWith;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+SeedResult RunOnce(const std::function<Outcome(Trial&)>& run,
+                   const PlanSource& plans = NoFaults()) {
+  return RunSeed(TestScenario(run), 7, plans, 10s);
+}
+
+// The program's own status, after it opened a machine.
+Outcome OpenMachine(Trial& trial) {
+  coro::EventLoop loop(trial.clock());
+  return Outcome::Of(Machine::Open(trial, loop, "a").status());
+}
+
+PlanSource OpeningFails() {
+  FaultPlan plan;
+  plan.rules.push_back(FaultRule::Of(Fault::kOpenEndpointFails, "no endpoint"));
+  return SamePlan("opening fails", plan);
+}
+
+coro::Task<absl::Status> WaitForNobody() {
+  coro::WaitList nobody;
+  co_await nobody.Wait();
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> SleepAMinute() {
+  co_await coro::Sleep(1min);
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> SleepForEver() {
+  for (;;) co_await coro::Sleep(1ms);
+}
+
+TEST(RunSeedTest, RightDataIsCorrect) {
+  const SeedResult result = RunOnce(&OpenMachine);
+  EXPECT_EQ(result.verdict, Verdict::kCorrect);
+  EXPECT_EQ(result.seed, 7u);
+  EXPECT_EQ(result.text, "");
+  EXPECT_THAT(result.rules, IsEmpty());
+}
+
+TEST(RunSeedTest, ErrorAfterAFaultIsClean) {
+  const SeedResult result = RunOnce(&OpenMachine, OpeningFails());
+  EXPECT_EQ(result.verdict, Verdict::kCleanError);
+  EXPECT_THAT(result.text, Not(IsEmpty()));
+  EXPECT_THAT(result.rules, ElementsAre(RuleCount{"no endpoint", 1, 1}));
+}
+
+TEST(RunSeedTest, ErrorWithoutAFaultIsAFailure) {
+  const auto run = [](Trial&) { return Outcome::Of(absl::InternalError("two\nlines")); };
+  const SeedResult result = RunOnce(run);
+  EXPECT_EQ(result.verdict, Verdict::kUnexplainedError);
+  EXPECT_EQ(result.text, "two | lines");
+  // A rule that exists and does not fire explains nothing.
+  EXPECT_EQ(RunOnce(run, OpeningFails()).verdict, Verdict::kUnexplainedError);
+}
+
+TEST(RunSeedTest, WrongDataIsAFailureEvenAfterAFault) {
+  const SeedResult result = RunOnce(
+      [](Trial& trial) {
+        EXPECT_THAT(OpenMachine(trial).status(), Not(IsOk()));
+        return Outcome::WrongData("page 3");
+      },
+      OpeningFails());
+  EXPECT_EQ(result.verdict, Verdict::kWrongData);
+  EXPECT_EQ(result.text, "page 3");
+}
+
+TEST(RunSeedTest, WaitingForNothingIsAHang) {
+  const SeedResult result = RunOnce([](Trial& trial) {
+    coro::EventLoop loop(trial.clock());
+    return Outcome::Of(loop.Run(WaitForNobody()));
+  });
+  EXPECT_EQ(result.verdict, Verdict::kHang);
+  EXPECT_THAT(result.text, StartsWith("nothing is under way"));
+}
+
+TEST(RunSeedTest, WaitingBeyondTheLimitIsAHang) {
+  for (auto* const task : {&SleepAMinute, &SleepForEver}) {
+    const SeedResult result = RunOnce([task](Trial& trial) {
+      coro::EventLoop loop(trial.clock());
+      return Outcome::Of(loop.Run(task()));
+    });
+    EXPECT_EQ(result.verdict, Verdict::kHang);
+    EXPECT_THAT(result.text, HasSubstr("still waits after 10000000 us of virtual time"));
+  }
+}
+
+// A machine whose world has something to do still counts as waiting for too long, not for nothing.
+TEST(RunSeedTest, WorldThatGoesOnWithoutTheProgramIsAHangAtTheLimit) {
+  const SeedResult result = RunOnce([](Trial& trial) {
+    coro::EventLoop loop(trial.clock());
+    trial.world().WakeAt(World::kStart + 20s);
+    return Outcome::Of(loop.Run(WaitForNobody()));
+  });
+  EXPECT_EQ(result.verdict, Verdict::kHang);
+  EXPECT_THAT(result.text, HasSubstr("of virtual time"));
+}
+
+TEST(RunSeedTest, BrokenRuleOfTheSimulatorIsAFinding) {
+  const SeedResult result = RunOnce([](Trial& trial) {
+    trial.world().checks().CompletionLost("a/nic", 3, 16, trial.world().Elapsed());
+    return Outcome::Of(absl::OkStatus());
+  });
+  EXPECT_EQ(result.verdict, Verdict::kFinding);
+  EXPECT_THAT(result.text, StartsWith("completion-queue-capacity: a/nic"));
+}
+
+TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {
+  int runs = 0;
+  const TestScenario scenario([&runs](Trial& trial) {
+    trial.world().WakeAt(World::kStart + std::chrono::microseconds(++runs));
+    trial.world().RunFor(1ms);
+    return Outcome::Of(absl::OkStatus());
+  });
+  const SeedResult result = RunSeedChecked(scenario, 7, NoFaults(), /*twice=*/true);
+  EXPECT_EQ(result.verdict, Verdict::kNondeterministic);
+  EXPECT_THAT(result.text, AllOf(StartsWith("two runs differ: correct, 1 events"),
+                                 HasSubstr("after 2000 ns")));
+  // Without a second run nobody can tell.
+  EXPECT_EQ(RunSeedChecked(scenario, 7, NoFaults(), false).verdict, Verdict::kCorrect);
+}
+
+TEST(RunSeedTest, FailureThatComesOnlyOnceIsNondeterministic) {
+  int runs = 0;
+  const TestScenario scenario([&runs](Trial&) {
+    return ++runs == 1 ? Outcome::WrongData("once") : Outcome::Of(absl::OkStatus());
+  });
+  const SeedResult result = RunSeedChecked(scenario, 7, NoFaults(), /*twice=*/false);
+  EXPECT_EQ(result.verdict, Verdict::kNondeterministic);
+  EXPECT_THAT(result.text, AllOf(HasSubstr("wrong-data"), HasSubstr("; correct")));
+  EXPECT_EQ(runs, 2);
+}
+
+TEST(RunSeedTest, RunsOfTheSameSeedAreEqual) {
+  const TestScenario scenario(&OpenMachine);
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    EXPECT_EQ(RunSeed(scenario, seed, Swarm()), RunSeed(scenario, seed, Swarm())) << seed;
+  }
+}
+
+TEST(PlanSourceTest, PlanThatNoRunCanHaveIsRefused) {
+  FaultPlan plan;
+  plan.mode = fabric::faults::Legality::kStrict;
+  plan.rules.push_back(FaultRule::Of(Fault::kSendQueueFull));  // adversarial
+  EXPECT_THAT(CheckPlan(plan),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("send_queue_full")));
+  plan.rules = {FaultRule::Of(Fault::kRemoteAbort)};
+  plan.rules[0].parameters.placed_percent = 50;
+  EXPECT_THAT(CheckPlan(plan), Not(IsOk()));
+  plan.rules[0].parameters.placed_percent = 100;
+  EXPECT_THAT(CheckPlan(plan), IsOk());
+}
+
+}  // namespace
+}  // namespace sim::explore

@@ -1,0 +1,56 @@
+// A program that can be explored: one whole run of it as a function of a trial.
+
+#ifndef SIM_EXPLORE_SCENARIO_H_
+#define SIM_EXPLORE_SCENARIO_H_
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "sim/explore/trial.h"
+
+namespace sim::explore {
+
+// How a run ended, by the program's own account and by what the scenario knows of the truth.
+class Outcome {
+ public:
+  // The program ended as this status says; with OK, its data is right.
+  static Outcome Of(absl::Status status) { return Outcome(std::move(status), std::nullopt); }
+  // The program took wrong data for right. `what`: one line.
+  static Outcome WrongData(std::string what) {
+    return Outcome(absl::OkStatus(), std::move(what));
+  }
+
+  const absl::Status& status() const { return status_; }
+  const std::optional<std::string>& wrong_data() const { return wrong_data_; }
+
+ private:
+  Outcome(absl::Status status, std::optional<std::string> wrong_data)
+      : status_(std::move(status)), wrong_data_(std::move(wrong_data)) {}
+
+  absl::Status status_;
+  std::optional<std::string> wrong_data_;
+};
+
+// Stateless: runs of different seeds know nothing of each other.
+class Scenario {
+ public:
+  virtual ~Scenario() = default;
+
+  // What --scenario takes: lower case, words joined by "-". Static storage.
+  virtual std::string_view name() const = 0;
+  // One line for a person. Static storage.
+  virtual std::string_view description() const = 0;
+  // The machines' profile, by name. Static storage.
+  virtual std::string_view profile() const { return "small"; }
+
+  // Runs the program once, in the trial's world and on the trial's clock. When it returns, nothing
+  // is left that uses the trial. A function of the trial's seed and faults.
+  virtual Outcome Run(Trial& trial) const = 0;
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_SCENARIO_H_

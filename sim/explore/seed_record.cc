@@ -1,0 +1,106 @@
+#include "sim/explore/seed_record.h"
+
+#include <cstring>
+
+#include "coro/check.h"
+
+namespace sim::explore {
+namespace {
+
+constexpr char kStarted = 'S';
+constexpr char kEnded = 'E';
+
+void Put(std::string& bytes, std::uint64_t number) {
+  bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
+}
+
+void Put(std::string& bytes, const std::string& text) {
+  Put(bytes, text.size());
+  bytes.append(text);
+}
+
+std::uint64_t TakeNumber(std::string_view& bytes) {
+  std::uint64_t number = 0;
+  DD_CHECK(bytes.size() >= sizeof(number), "a worker's frame is cut short");
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  bytes.remove_prefix(sizeof(number));
+  return number;
+}
+
+std::string TakeText(std::string_view& bytes) {
+  const std::uint64_t length = TakeNumber(bytes);
+  DD_CHECK(length <= bytes.size(), "a worker's frame is cut short");
+  std::string text(bytes.substr(0, length));
+  bytes.remove_prefix(length);
+  return text;
+}
+
+void AppendFrame(std::string& bytes, char kind, const std::string& body) {
+  Put(bytes, body.size());
+  bytes.push_back(kind);
+  bytes.append(body);
+}
+
+SeedResult TakeResult(std::string_view& body) {
+  SeedResult result;
+  result.seed = TakeNumber(body);
+  result.verdict = static_cast<Verdict>(TakeNumber(body));
+  result.text = TakeText(body);
+  result.digest.high = TakeNumber(body);
+  result.digest.low = TakeNumber(body);
+  result.events = TakeNumber(body);
+  result.rules.resize(TakeNumber(body));
+  for (RuleCount& rule : result.rules) {
+    rule.name = TakeText(body);
+    rule.eligible = TakeNumber(body);
+    rule.fired = TakeNumber(body);
+  }
+  return result;
+}
+
+}  // namespace
+
+void AppendStarted(std::string& bytes, std::uint64_t seed) {
+  std::string body;
+  Put(body, seed);
+  AppendFrame(bytes, kStarted, body);
+}
+
+void AppendEnded(std::string& bytes, const SeedResult& result) {
+  std::string body;
+  Put(body, result.seed);
+  Put(body, static_cast<std::uint64_t>(result.verdict));
+  Put(body, result.text);
+  Put(body, result.digest.high);
+  Put(body, result.digest.low);
+  Put(body, result.events);
+  Put(body, result.rules.size());
+  for (const RuleCount& rule : result.rules) {
+    Put(body, rule.name);
+    Put(body, rule.eligible);
+    Put(body, rule.fired);
+  }
+  AppendFrame(bytes, kEnded, body);
+}
+
+std::optional<SeedRecord> TakeRecord(std::string_view& bytes) {
+  constexpr std::size_t kHeader = sizeof(std::uint64_t) + 1;
+  if (bytes.size() < kHeader) return std::nullopt;
+  std::string_view rest = bytes;
+  const std::uint64_t length = TakeNumber(rest);
+  const char kind = rest.front();
+  rest.remove_prefix(1);
+  if (rest.size() < length) return std::nullopt;
+  std::string_view body = rest.substr(0, length);
+  bytes = rest.substr(length);
+  SeedRecord record;
+  record.started = kind == kStarted;
+  if (record.started) {
+    record.result.seed = TakeNumber(body);
+  } else {
+    record.result = TakeResult(body);
+  }
+  return record;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,30 @@
+// What a worker process tells the explorer, as bytes in a pipe: frames of a length, a kind and a
+// body. Both ends are the same program, so that numbers go as they are.
+
+#ifndef SIM_EXPLORE_SEED_RECORD_H_
+#define SIM_EXPLORE_SEED_RECORD_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+struct SeedRecord {
+  bool started = false;  // the seed begins; otherwise it has ended as `result` says
+  SeedResult result;     // when started: the seed alone
+};
+
+// Appends the frame of a record.
+void AppendStarted(std::string& bytes, std::uint64_t seed);
+void AppendEnded(std::string& bytes, const SeedResult& result);
+
+// Takes the first frame off `bytes`; absent while it is not whole.
+std::optional<SeedRecord> TakeRecord(std::string_view& bytes);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_SEED_RECORD_H_

@@ -1,0 +1,27 @@
+#include "sim/explore/trial.h"
+
+#include <utility>
+
+#include "fabric/faults/faulty_fabric.h"
+#include "sim/sim_fabric.h"
+
+namespace sim::explore {
+
+Trial::Trial(std::uint64_t seed, const Profile& profile,
+             std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit)
+    : engine_(std::move(engine)), world_(seed, profile), clock_(world_, limit) {}
+
+absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::OpenMachine(std::string name) {
+  return Decorate(OpenSimFabric(world_, world_.AddNode(std::move(name))));
+}
+
+absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
+    std::unique_ptr<fabric::Fabric> fabric) {
+  fabric::faults::FaultyFabricOptions options;
+  options.engine = engine_;
+  options.clock = &world_;
+  options.wake_at = [this](coro::Time time) { world_.WakeAt(time); };
+  return fabric::faults::OpenFaultyFabric(std::move(fabric), options);
+}
+
+}  // namespace sim::explore

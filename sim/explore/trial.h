@@ -1,0 +1,49 @@
+// One run of one seed: a fresh world, its time, and the seed's faults around every machine.
+
+#ifndef SIM_EXPLORE_TRIAL_H_
+#define SIM_EXPLORE_TRIAL_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coro/clock.h"
+#include "coro/time.h"
+#include "fabric/fabric.h"
+#include "fabric/faults/engine.h"
+#include "sim/explore/run_clock.h"
+#include "sim/profile.h"
+#include "sim/world.h"
+
+namespace sim::explore {
+
+// Not thread-safe. Outlives every fabric that was opened on it.
+class Trial {
+ public:
+  // `profile` outlives the trial. After `limit` of virtual time the run counts as hanging.
+  Trial(std::uint64_t seed, const Profile& profile,
+        std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit);
+  Trial(const Trial&) = delete;
+  Trial& operator=(const Trial&) = delete;
+
+  std::uint64_t seed() const { return world_.seed(); }
+  World& world() { return world_; }
+  // What a scenario's loop runs on: the world's time, up to the limit.
+  RunClock& clock() { return clock_; }
+  const fabric::faults::FaultEngine& engine() const { return *engine_; }
+
+  // The fabric of a new machine, with the seed's faults.
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenMachine(std::string name);
+  // The seed's faults around a fabric of this world.
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> Decorate(std::unique_ptr<fabric::Fabric> fabric);
+
+ private:
+  const std::shared_ptr<fabric::faults::FaultEngine> engine_;
+  World world_;
+  RunClock clock_;
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_TRIAL_H_

@@ -1,0 +1,31 @@
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+std::string_view Name(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kCorrect:
+      return "correct";
+    case Verdict::kCleanError:
+      return "clean-error";
+    case Verdict::kUnexplainedError:
+      return "unexplained-error";
+    case Verdict::kWrongData:
+      return "wrong-data";
+    case Verdict::kHang:
+      return "hang";
+    case Verdict::kFinding:
+      return "finding";
+    case Verdict::kNondeterministic:
+      return "nondeterministic";
+    case Verdict::kCrash:
+      return "crash";
+  }
+  return "unknown";
+}
+
+bool IsFailure(Verdict verdict) {
+  return verdict != Verdict::kCorrect && verdict != Verdict::kCleanError;
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,57 @@
+// What a run of one seed came to.
+
+#ifndef SIM_EXPLORE_VERDICT_H_
+#define SIM_EXPLORE_VERDICT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fabric/faults/engine.h"
+#include "sim/event_log.h"
+
+namespace sim::explore {
+
+enum class Verdict : std::uint8_t {
+  kCorrect,           // it ended, and its data is right
+  kCleanError,        // it ended with an error, after a rule fired
+  kUnexplainedError,  // it ended with an error, though no rule fired
+  kWrongData,         // it took data for right that is not
+  kHang,              // it waits for what cannot happen, or for longer than the limit
+  kFinding,           // it broke a rule of RDMA that the simulator checks
+  kNondeterministic,  // two runs of the seed differ
+  kCrash,             // its process died
+};
+inline constexpr std::size_t kVerdictCount = static_cast<std::size_t>(Verdict::kCrash) + 1;
+
+// "correct", "clean-error", ...: for tables and scripts. Static storage.
+std::string_view Name(Verdict verdict);
+
+// Whether a program with this verdict has a bug.
+bool IsFailure(Verdict verdict);
+
+// One rule of the seed's plan, after the run.
+struct RuleCount {
+  std::string name;
+  std::uint64_t eligible = 0;
+  std::uint64_t fired = 0;
+
+  friend bool operator==(const RuleCount&, const RuleCount&) = default;
+};
+
+struct SeedResult {
+  std::uint64_t seed = 0;
+  Verdict verdict = Verdict::kCorrect;
+  std::string text;  // what exactly, one line; empty when correct
+  Digest digest;     // of all that happened in the world; zero after a crash
+  std::uint64_t events = 0;
+  std::vector<RuleCount> rules;  // the plan's order; empty after a crash
+
+  friend bool operator==(const SeedResult&, const SeedResult&) = default;
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_VERDICT_H_

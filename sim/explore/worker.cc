@@ -1,0 +1,111 @@
+#include "sim/explore/worker.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace sim::explore {
+namespace {
+
+// All of it, or the end of the process: nobody listens any more.
+void WriteAll(int descriptor, std::string& bytes) {
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const ssize_t written = write(descriptor, rest.data(), rest.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) _exit(1);
+    rest.remove_prefix(static_cast<std::size_t>(written));
+  }
+  bytes.clear();
+}
+
+// The child. _exit: what the parent has buffered for its streams is the parent's to write.
+[[noreturn]] void RunRange(int descriptor, const SeedRange& range,
+                           const std::function<SeedResult(std::uint64_t seed)>& run) {
+  std::string bytes;
+  for (std::uint64_t seed = range.first;; ++seed) {
+    AppendStarted(bytes, seed);
+    WriteAll(descriptor, bytes);  // before the seed runs: it may be the last word
+    AppendEnded(bytes, run(seed));
+    if (seed == range.last) break;
+  }
+  WriteAll(descriptor, bytes);
+  _exit(0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(
+    const SeedRange& range, const std::function<SeedResult(std::uint64_t seed)>& run) {
+  std::array<int, 2> ends{};
+  if (pipe(ends.data()) != 0) {
+    return absl::InternalError(absl::StrCat("start a worker: pipe: ", std::strerror(errno)));
+  }
+  const pid_t pid = fork();
+  if (pid == 0) {
+    close(ends[0]);
+    RunRange(ends[1], range, run);
+  }
+  const int error = errno;
+  close(ends[1]);
+  if (pid < 0) {
+    close(ends[0]);
+    return absl::InternalError(absl::StrCat("start a worker: fork: ", std::strerror(error)));
+  }
+  return std::unique_ptr<Worker>(new Worker(pid, ends[0], range));
+}
+
+Worker::~Worker() {
+  if (!reaped_) {
+    Kill();
+    Reap();
+  }
+  close(descriptor_);
+}
+
+bool Worker::Read(const std::function<void(const SeedResult&)>& ended) {
+  std::array<char, 1 << 16> bytes;
+  ssize_t length = 0;
+  do {
+    length = read(descriptor_, bytes.data(), bytes.size());
+  } while (length < 0 && errno == EINTR);
+  if (length <= 0) return false;
+  buffer_.append(bytes.data(), static_cast<std::size_t>(length));
+  std::string_view rest = buffer_;
+  while (const std::optional<SeedRecord> record = TakeRecord(rest)) {
+    if (record->started) {
+      current_ = record->result.seed;
+      continue;
+    }
+    current_.reset();
+    next_ = record->result.seed + 1;
+    ended(record->result);
+  }
+  buffer_.erase(0, buffer_.size() - rest.size());
+  return true;
+}
+
+void Worker::Kill() { kill(pid_, SIGKILL); }
+
+std::string Worker::Reap() {
+  int status = 0;
+  while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  reaped_ = true;
+  if (WIFSIGNALED(status)) {
+    return absl::StrCat("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
+                        ")");
+  }
+  if (next_ == range_.last + 1) return "";
+  return absl::StrCat("ended its process with status ", WEXITSTATUS(status));
+}
+
+}  // namespace sim::explore

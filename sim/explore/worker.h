@@ -1,0 +1,68 @@
+// A child process that runs a range of seeds.
+
+#ifndef SIM_EXPLORE_WORKER_H_
+#define SIM_EXPLORE_WORKER_H_
+
+#include <sys/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "sim/explore/seed_record.h"
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+// Both ends included.
+struct SeedRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+};
+
+// Ownership: owns the process; destruction ends it and reaps it. Threads: the one that started it.
+class Worker {
+ public:
+  // Forks; the child runs `run` for each seed of the range, in order, and ends. kInternal: no
+  // process or no pipe. REQUIRES: this process has one thread.
+  static absl::StatusOr<std::unique_ptr<Worker>> Start(
+      const SeedRange& range, const std::function<SeedResult(std::uint64_t seed)>& run);
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+  ~Worker();
+
+  // Readable when there is something to read, or the child has ended.
+  int descriptor() const { return descriptor_; }
+  const SeedRange& range() const { return range_; }
+  // The seed that was begun and has not ended.
+  std::optional<std::uint64_t> current() const { return current_; }
+
+  // Reads what is there, and calls `ended` for each seed that has ended. False: the child said its
+  // last.
+  bool Read(const std::function<void(const SeedResult&)>& ended);
+
+  // Ends the child now.
+  void Kill();
+  // How the child ended: "ended by signal 11 (Segmentation fault)"; empty: by itself, having done
+  // all of its range. REQUIRES: Read returned false, or Kill was called; once.
+  std::string Reap();
+
+ private:
+  Worker(pid_t pid, int descriptor, const SeedRange& range)
+      : pid_(pid), descriptor_(descriptor), range_(range), next_(range.first) {}
+
+  const pid_t pid_;
+  const int descriptor_;
+  const SeedRange range_;
+  bool reaped_ = false;
+  std::string buffer_;
+  std::optional<std::uint64_t> current_;
+  std::uint64_t next_;  // the seed after the last one that has ended
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_WORKER_H_
