@@ -6,10 +6,7 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "coro/status_macros.h"
-#include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/sim_fabric.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
 #include "fabric/libfabric/api.h"
@@ -105,21 +102,6 @@ absl::Status CheckOptions(const BackendOptions& options) {
 
 }  // namespace
 
-std::span<const SimulatedFabric> SimulatedFabrics() {
-  static constexpr SimulatedFabric kAll[] = {SimulatedFabric::kEfaDirect, SimulatedFabric::kEfa};
-  return kAll;
-}
-
-absl::string_view NameOf(SimulatedFabric fabric) {
-  return fabric == SimulatedFabric::kEfa ? "efa" : "efa-direct";
-}
-
-std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
-                                                    sim::Node& node) {
-  if (fabric == SimulatedFabric::kEfa) return sim::rdm::OpenSimRdmFabric(world, node);
-  return sim::OpenSimFabric(world, node);
-}
-
 BackendOptions BackendOptionsFromFlags() {
   return {.fabric = absl::GetFlag(FLAGS_fabric),
           .provider = absl::GetFlag(FLAGS_provider),
@@ -170,18 +152,6 @@ absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
 #else
   return NoLibfabric("the list of providers");
 #endif
-}
-
-absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name) {
-  if (name.empty()) return 0;
-  const auto nics = fabric.nics();
-  for (std::size_t i = 0; i < nics.size(); ++i) {
-    if (nics[i].name == name) return i;
-  }
-  return absl::NotFoundError(absl::StrCat(
-      "no NIC '", name, "': there are ",
-      absl::StrJoin(nics, ", ",
-                    [](std::string* out, const fabric::NicInfo& nic) { out->append(nic.name); })));
 }
 
 }  // namespace apps

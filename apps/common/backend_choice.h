@@ -10,15 +10,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "apps/common/simulated_fabric.h"
 #include "fabric/fabric.h"
 #include "sim/profile.h"
-#include "sim/world.h"
 
 namespace apps {
 
@@ -32,14 +30,6 @@ struct BackendOptions {
 };
 
 BackendOptions BackendOptionsFromFlags();
-
-// The fabrics of a simulated machine, in the order in which libfabric's EFA provider lists them.
-enum class SimulatedFabric : std::uint8_t { kEfaDirect, kEfa };
-
-// All of them. Static storage.
-std::span<const SimulatedFabric> SimulatedFabrics();
-// What --provider calls it: efa-direct, efa.
-absl::string_view NameOf(SimulatedFabric fabric);
 
 struct BackendChoice {
   bool simulated = false;
@@ -55,10 +45,6 @@ struct BackendChoice {
 // where libfabric was not found when this program was built.
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options);
 
-// A fabric on a machine of the simulated world. World and node outlive it.
-std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
-                                                    sim::Node& node);
-
 // A provider of the installed libfabric, as --provider takes it.
 struct ProviderOffer {
   std::string name;     // tcp
@@ -68,9 +54,6 @@ struct ProviderOffer {
 
 // In the library's order. kUnimplemented where libfabric was not found when this program was built.
 absl::StatusOr<std::vector<ProviderOffer>> ListProviders();
-
-// Index of the NIC called `name` (empty: the first). kNotFound lists the names.
-absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name);
 
 }  // namespace apps
 

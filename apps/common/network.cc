@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "coro/status_macros.h"
 
@@ -63,6 +64,18 @@ absl::Status RequireCapabilities(const fabric::NicInfo& nic,
   return absl::UnimplementedError(
       absl::StrCat("NIC ", nic.name, " of ", nic.fabric, " lacks what this needs: ", lacking,
                    software_helps ? "; --provider=efa has it in software" : ""));
+}
+
+absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name) {
+  if (name.empty()) return 0;
+  const auto nics = fabric.nics();
+  for (std::size_t i = 0; i < nics.size(); ++i) {
+    if (nics[i].name == name) return i;
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "no NIC '", name, "': there are ",
+      absl::StrJoin(nics, ", ",
+                    [](std::string* out, const fabric::NicInfo& nic) { out->append(nic.name); })));
 }
 
 }  // namespace apps

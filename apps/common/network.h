@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -48,6 +49,9 @@ class Network {
   std::unique_ptr<fabric::async::CompletionDispatcher> dispatcher_;
   std::unique_ptr<fabric::async::AsyncEndpoint> endpoint_;
 };
+
+// Index of the NIC called `name` (empty: the first). kNotFound lists the names.
+absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name);
 
 // kUnimplemented, naming the NIC, what it lacks, and the flag that helps where one does.
 absl::Status RequireCapabilities(const fabric::NicInfo& nic,

@@ -45,6 +45,9 @@ void Progress::Update(std::uint64_t done) {
                    " of ", work_.total, " ", work_.what);
   if (done * work_.bytes_each > 0) {
     absl::StrAppend(&line, ", ", FormatRate(done * work_.bytes_each, now - start_));
+  } else if (work_.rate) {
+    absl::StrAppend(&line, ", ", done * 1000 / static_cast<std::uint64_t>((now - start_) / 1ms),
+                    " ", work_.what, "/s");
   }
   std::fprintf(out_, "%s%s", kEraseLine, line.c_str());
   std::fflush(out_);

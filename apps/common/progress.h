@@ -13,11 +13,13 @@
 
 namespace apps {
 
-// What is being done: "writes", 16 of them, 1 MiB each. With no bytes no rate is shown.
+// What is being done: "writes", 16 of them, 1 MiB each. The rate that is shown is of bytes; where a
+// piece has none, of pieces ("seeds/s") if that is asked for.
 struct Work {
   std::string what;
   std::uint64_t total = 0;
   std::uint64_t bytes_each = 0;
+  bool rate = false;
 };
 
 // Not thread-safe. Draws on standard error, so that output that is read by a script stays clean.

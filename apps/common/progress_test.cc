@@ -59,6 +59,13 @@ TEST_F(ProgressTest, WorkOfMoreThanASecondShowsHowFarItIs) {
                          "[#######.......................] 4 of 16 writes, 2 MB/s (16 Mbit/s)");
 }
 
+TEST_F(ProgressTest, PiecesWithoutBytesHaveARateOfTheirOwn) {
+  Progress progress({"seeds", 16, 0, /*rate=*/true}, clock_, stream_, /*terminal=*/true);
+  clock_.Advance(2s);
+  progress.Update(8);
+  EXPECT_THAT(Drawn(), EndsWith("] 8 of 16 seeds, 4 seeds/s"));
+}
+
 TEST_F(ProgressTest, RedrawsTenTimesASecondAtMost) {
   Progress progress({"writes", 16, 1}, clock_, stream_, /*terminal=*/true);
   clock_.Advance(1s);

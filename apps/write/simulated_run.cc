@@ -3,6 +3,7 @@
 #include <memory>
 #include <utility>
 
+#include "apps/common/network.h"
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
@@ -27,6 +28,11 @@ coro::Task<absl::StatusOr<TransferReport>> Main(Server& server, Client& client) 
 
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   sim::World world(options.seed, *options.profile);
+  return RunSimulatedIn(world, world, options);
+}
+
+absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& clock,
+                                            const SimulatedRunOptions& options) {
   if (options.faults != nullptr) RETURN_IF_ERROR(world.UseFaultEngine(options.faults));
   const auto open = [&](const char* name) {
     return options.decorate(
@@ -35,7 +41,7 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
   ASSIGN_OR_RETURN(const auto server_fabric, open("server"));
   ASSIGN_OR_RETURN(const auto client_fabric, open("client"));
   ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*server_fabric, options.nic));
-  coro::EventLoop loop(world);
+  coro::EventLoop loop(clock);
   ASSIGN_OR_RETURN(const auto server_network, Network::Open(loop, *server_fabric, nic));
   ASSIGN_OR_RETURN(const auto client_network, Network::Open(loop, *client_fabric, nic));
   ServerOptions once = options.server;

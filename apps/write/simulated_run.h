@@ -11,9 +11,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/common/backend_choice.h"
+#include "apps/common/simulated_fabric.h"
 #include "apps/write/client.h"
 #include "apps/write/server.h"
+#include "coro/clock.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
 #include "sim/profile.h"
@@ -48,6 +49,11 @@ struct SimulatedRun {
 
 // Runs one transfer. Errors: those of Client::Run; kAborted when the world got stuck.
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options);
+
+// The same in the caller's world, whose seed and profile count then. `clock` tells the world's time.
+// Both outlive the call; nothing is left in the world that uses memory of the run.
+absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& clock,
+                                            const SimulatedRunOptions& options);
 
 }  // namespace apps::write
 

@@ -126,6 +126,16 @@ void DrawSoftSchedule(FaultRule& rule, Dice& dice) {
   }
 }
 
+// A read that looks empty makes its program look again, at all of its queues: were that to make more
+// than one of them look empty, the program would do nothing else.
+void DrawEmptyReads(FaultRule& rule, Dice& dice) {
+  if (dice.OneIn(2)) {
+    rule.when.every = static_cast<std::uint64_t>(dice.Between(32, 100));
+  } else {
+    rule.when.probability = dice.Share(5, 8);
+  }
+}
+
 FaultRule DrawRule(const FaultInfo& info, Dice dice) {
   FaultRule rule = FaultRule::Of(info.fault);
   rule.expect_fired.min = 0;
@@ -135,6 +145,8 @@ FaultRule DrawRule(const FaultInfo& info, Dice dice) {
     rule.when.nth = static_cast<std::uint64_t>(dice.Between(1, 12));
   } else if (FamilyOf(info.fault) == Family::kCapacities) {
     if (dice.OneIn(2)) rule.when.nth = static_cast<std::uint64_t>(dice.Between(1, 4));
+  } else if (info.fault == Fault::kEmptyRead) {
+    DrawEmptyReads(rule, dice);
   } else if (IsHard(info)) {
     DrawHardSchedule(rule, dice);
   } else {

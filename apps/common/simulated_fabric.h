@@ -1,0 +1,31 @@
+// The fabrics of a simulated machine. `efa-direct` is the device as it is, `efa` the software
+// protocol on top of it; the simulator has these two and no others.
+
+#ifndef APPS_COMMON_SIMULATED_FABRIC_H_
+#define APPS_COMMON_SIMULATED_FABRIC_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+
+#include "absl/strings/string_view.h"
+#include "fabric/fabric.h"
+#include "sim/world.h"
+
+namespace apps {
+
+// In the order in which libfabric's EFA provider lists them.
+enum class SimulatedFabric : std::uint8_t { kEfaDirect, kEfa };
+
+// All of them. Static storage.
+std::span<const SimulatedFabric> SimulatedFabrics();
+// What --provider calls it: efa-direct, efa.
+absl::string_view NameOf(SimulatedFabric fabric);
+
+// A fabric on a machine of the simulated world. World and node outlive it.
+std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
+                                                    sim::Node& node);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_SIMULATED_FABRIC_H_

@@ -1,0 +1,191 @@
+// The explore program: see README.md in this folder.
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/declare.h"
+#include "absl/flags/flag.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "apps/common/command_line.h"
+#include "apps/common/fault_flags.h"
+#include "apps/common/progress.h"
+#include "apps/explore/report.h"
+#include "apps/explore/write_scenario.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "sim/explore/classics/classics.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/plan_source.h"
+
+ABSL_FLAG(std::string, scenario, "write", "What to run; --list names them all.");
+ABSL_FLAG(std::uint64_t, seeds, 1000, "How many seeds to run.");
+ABSL_FLAG(std::uint64_t, first_seed, 1, "The first of them; the others follow it.");
+ABSL_FLAG(std::string, seed, "",
+          "Run this seed alone, in this process, and print its plan and its verdict.");
+ABSL_FLAG(std::uint64_t, jobs, 0, "Worker processes; 0: as many as the machine has cores.");
+ABSL_FLAG(std::uint64_t, twice_every, 50,
+          "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
+          "fail are always run again.");
+ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
+ABSL_FLAG(bool, json, false,
+          "Print the result as one JSON value on standard output, and nothing else.");
+ABSL_DECLARE_FLAG(std::string, faults);
+
+namespace apps {
+namespace {
+
+using sim::explore::ExploreOptions;
+using sim::explore::ExploreReport;
+using sim::explore::PlanSource;
+using sim::explore::Scenario;
+using sim::explore::SeedResult;
+
+const Usage kUsage = {
+    "explore",
+    "runs a scenario with many seeds and whatever faults each seed brings, and says which seeds "
+    "fail.",
+    "[--scenario=NAME] [--seeds=N] [--faults=swarm|none|FILE]   many seeds; swarm is the default\n"
+    "--scenario=NAME [--faults=...] --seed=N                    one seed, in full\n"
+    "--list                                                     the scenarios",
+    "  explore                                       the write program, 1000 seeds of the swarm\n"
+    "  explore --scenario=write-last --seeds=100     finds a protocol that is wrong on EFA\n"
+    "  explore --scenario=write-last --seed=1        one of those seeds: its faults, its verdict\n"
+    "  explore --scenario=barrier --faults=none      no fault at all\n"
+    "  explore --faults=plan.json --json             the same plan for all seeds, for a script\n"
+    "\nVerdicts. Fine: correct; clean-error (it said so, and a fault had happened). Failures:\n"
+    "unexplained-error (no fault had happened), wrong-data, hang, finding (it broke a rule of\n"
+    "RDMA), nondeterministic (two runs of the seed differ), crash.\n"
+    "\nExit status: 0 all fine, 1 a seed failed or a rule of FILE never fired, 2 bad input."};
+
+struct Arguments {
+  const Scenario* scenario = nullptr;
+  Asked asked;
+  PlanSource plans;
+  std::optional<fabric::faults::FaultPlan> file;  // of --faults=FILE
+  std::optional<std::uint64_t> seed;
+  std::uint64_t jobs = 1;
+};
+
+std::vector<const Scenario*> Scenarios() {
+  std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
+  for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
+  return scenarios;
+}
+
+absl::StatusOr<const Scenario*> FindScenario(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Scenario* scenario : Scenarios()) {
+    if (scenario->name() == name) return scenario;
+    names.emplace_back(scenario->name());
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--scenario=", name, " does not exist: ", absl::StrJoin(names, ", ")));
+}
+
+absl::Status ChoosePlans(Arguments& arguments) {
+  const std::string faults = absl::GetFlag(FLAGS_faults);
+  arguments.asked.faults = faults.empty() ? "swarm" : faults;
+  if (arguments.asked.faults == "swarm") {
+    arguments.plans = sim::explore::Swarm();
+  } else if (arguments.asked.faults == "none") {
+    arguments.plans = sim::explore::NoFaults();
+  } else {
+    ASSIGN_OR_RETURN(const auto run, FaultRun::Load(faults, /*seed=*/1,
+                                                    sim::explore::AppliedFaults().device));
+    arguments.file = run->engine()->plan();
+    arguments.plans = sim::explore::SamePlan(faults, *arguments.file);
+    const absl::Status status = sim::explore::CheckPlan(*arguments.file);
+    if (!status.ok()) {
+      return absl::Status(status.code(), absl::StrCat("--faults=", faults, ": ", status.message()));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("'", positional[0], "' is no flag, and there is nothing else to give"));
+  }
+  Arguments arguments;
+  arguments.asked.scenario = absl::GetFlag(FLAGS_scenario);
+  ASSIGN_OR_RETURN(arguments.scenario, FindScenario(arguments.asked.scenario));
+  RETURN_IF_ERROR(ChoosePlans(arguments));
+  const std::string seed = absl::GetFlag(FLAGS_seed);
+  if (!seed.empty()) {
+    std::uint64_t number = 0;
+    if (!absl::SimpleAtoi(seed, &number)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--seed=", seed, ": it takes a whole number from 0 to 2^64-1"));
+    }
+    arguments.seed = number;
+  }
+  arguments.jobs = absl::GetFlag(FLAGS_jobs);
+  if (arguments.jobs == 0) arguments.jobs = std::max(1u, std::thread::hardware_concurrency());
+  return arguments;
+}
+
+int RunOneSeed(const Arguments& arguments) {
+  const std::uint64_t seed = *arguments.seed;
+  const SeedResult result =
+      sim::explore::RunSeedChecked(*arguments.scenario, seed, arguments.plans, /*twice=*/true);
+  const fabric::faults::FaultPlan plan = arguments.plans.plan(seed);
+  std::cout << (absl::GetFlag(FLAGS_json) ? SeedJson(arguments.asked, plan, result) + "\n"
+                                          : FormatSeed(arguments.asked, plan, result));
+  return IsFailure(result.verdict) ? kExitFailed : kExitOk;
+}
+
+int RunManySeeds(const Arguments& arguments) {
+  const bool as_json = absl::GetFlag(FLAGS_json);
+  coro::SteadyClock clock;
+  ExploreOptions options;
+  options.first_seed = absl::GetFlag(FLAGS_first_seed);
+  options.seeds = absl::GetFlag(FLAGS_seeds);
+  options.jobs = arguments.jobs;
+  options.plans = arguments.plans;
+  options.twice_every = absl::GetFlag(FLAGS_twice_every);
+  Work work;
+  work.what = "seeds";
+  work.total = options.seeds;
+  work.rate = true;
+  Progress progress(work, clock);
+  options.progress = [&](std::uint64_t done) { progress.Update(done); };
+  const coro::Time start = clock.Now();
+  const absl::StatusOr<ExploreReport> report = Explore(*arguments.scenario, options);
+  progress.Hide();
+  if (!report.ok()) return ReportError(kUsage.name, report.status());
+  const coro::Duration elapsed = clock.Now() - start;
+  std::cout << (as_json ? ReportJson(arguments.asked, *report, elapsed) + "\n"
+                        : FormatReport(arguments.asked, *report, elapsed));
+  if (report->failed() > 0) return kExitFailed;
+  if (!arguments.file.has_value()) return kExitOk;
+  const absl::Status fired = VerifyRules(*report, *arguments.file);
+  return fired.ok() ? kExitOk : ReportError(kUsage.name, fired);
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
+  if (!arguments.ok()) return ReportError(kUsage.name, arguments.status());
+  if (absl::GetFlag(FLAGS_list)) {
+    std::cout << (absl::GetFlag(FLAGS_json) ? ScenariosJson(Scenarios()) + "\n"
+                                            : FormatScenarios(Scenarios()));
+    return kExitOk;
+  }
+  return arguments->seed.has_value() ? RunOneSeed(*arguments) : RunManySeeds(*arguments);
+}
+
+}  // namespace
+}  // namespace apps
+
+int main(int argc, char** argv) { return apps::Main(argc, argv); }

@@ -1,0 +1,167 @@
+#include "apps/explore/report.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/common/text_table.h"
+#include "fabric/faults/plan_json.h"
+#include "nlohmann/json.hpp"
+
+namespace apps {
+namespace {
+
+using nlohmann::json;
+using sim::explore::ExploreReport;
+using sim::explore::kVerdictCount;
+using sim::explore::Scenario;
+using sim::explore::SeedResult;
+using sim::explore::Verdict;
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+double Seconds(coro::Duration elapsed) { return std::chrono::duration<double>(elapsed).count(); }
+
+double PerSecond(std::uint64_t count, coro::Duration elapsed) {
+  return static_cast<double>(count) / std::max(Seconds(elapsed), 1e-9);
+}
+
+std::string VerdictTable(const ExploreReport& report) {
+  Rows rows = {{"verdict", "seeds", "first seed"}};
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    const auto first = report.first.find(verdict);
+    if (first == report.first.end()) continue;
+    rows.push_back({Text(Name(verdict)), absl::StrCat(report.count(verdict)),
+                    absl::StrCat(first->second.seed)});
+  }
+  return FormatTable(rows);
+}
+
+std::string RuleTable(const ExploreReport& report) {
+  Rows rows = {{"rule", "seeds", "fired in", "eligible", "fired"}};
+  for (const auto& [name, total] : report.rules) {
+    rows.push_back({name, absl::StrCat(total.seeds), absl::StrCat(total.fired_seeds),
+                    absl::StrCat(total.eligible), absl::StrCat(total.fired)});
+  }
+  return FormatTable(rows);
+}
+
+json ToJson(const Asked& asked, const SeedResult& result) {
+  json object = {{"seed", result.seed},
+                 {"verdict", Text(Name(result.verdict))},
+                 {"text", result.text},
+                 {"digest", result.digest.ToHex()},
+                 {"events", result.events},
+                 {"replay", ReplayCommand(asked, result.seed)}};
+  return object;
+}
+
+// What a program says of a file's bytes may not be UTF-8.
+std::string Dump(const json& object) {
+  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
+  return absl::StrCat("./bazelw run //apps/explore -- --scenario=", asked.scenario,
+                      " --faults=", asked.faults, " --seed=", seed);
+}
+
+std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
+  std::string text = VerdictTable(report);
+  if (!report.rules.empty()) absl::StrAppend(&text, "\n", RuleTable(report));
+  for (const auto& [seed, result] : report.failures) {
+    absl::StrAppend(&text, "\nseed ", seed, ": ", Text(Name(result.verdict)), ": ", result.text,
+                    "\n  ", ReplayCommand(asked, seed), "\n");
+  }
+  if (report.failed() > report.failures.size()) {
+    absl::StrAppend(&text, "\n(and ", report.failed() - report.failures.size(),
+                    " more that failed)\n");
+  }
+  absl::StrAppendFormat(&text, "\n%u seeds in %.3g s, %.0f seeds/s, %u events: %u failed\n",
+                        report.seeds, Seconds(elapsed), PerSecond(report.seeds, elapsed),
+                        report.events, report.failed());
+  return text;
+}
+
+std::string ReportJson(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
+  json verdicts = json::object();
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    verdicts[Text(Name(verdict))] = report.count(verdict);
+  }
+  json rules = json::array();
+  for (const auto& [name, total] : report.rules) {
+    rules.push_back({{"name", name},
+                     {"seeds", total.seeds},
+                     {"fired_seeds", total.fired_seeds},
+                     {"eligible", total.eligible},
+                     {"fired", total.fired}});
+  }
+  json failures = json::array();
+  for (const auto& [seed, result] : report.failures) failures.push_back(ToJson(asked, result));
+  return Dump({{"scenario", asked.scenario},
+               {"faults", asked.faults},
+               {"seeds", report.seeds},
+               {"failed", report.failed()},
+               {"events", report.events},
+               {"seconds", Seconds(elapsed)},
+               {"verdicts", verdicts},
+               {"rules", rules},
+               {"failures", failures}});
+}
+
+std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan,
+                       const SeedResult& result) {
+  std::string text = absl::StrCat("scenario ", asked.scenario, ", seed ", result.seed, ", faults ",
+                                  asked.faults, "\n");
+  if (!plan.rules.empty()) {
+    absl::StrAppend(&text, "\n", fabric::faults::FormatFaultPlan(plan), "\n\n");
+    Rows rows = {{"rule", "eligible", "fired"}};
+    for (const auto& rule : result.rules) {
+      rows.push_back({rule.name, absl::StrCat(rule.eligible), absl::StrCat(rule.fired)});
+    }
+    absl::StrAppend(&text, FormatTable(rows));
+  }
+  absl::StrAppend(&text, "\n", result.events, " events, digest ", result.digest.ToHex(), "\n",
+                  Text(Name(result.verdict)), result.text.empty() ? "" : ": ", result.text, "\n");
+  return text;
+}
+
+std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
+                     const SeedResult& result) {
+  json object = ToJson(asked, result);
+  object["scenario"] = asked.scenario;
+  object["faults"] = asked.faults;
+  object["plan"] = json::parse(fabric::faults::FormatFaultPlan(plan));
+  object["rules"] = json::array();
+  for (const auto& rule : result.rules) {
+    object["rules"].push_back(
+        {{"name", rule.name}, {"eligible", rule.eligible}, {"fired", rule.fired}});
+  }
+  return Dump(object);
+}
+
+std::string FormatScenarios(const std::vector<const Scenario*>& scenarios) {
+  Rows rows = {{"scenario", "what it does"}};
+  for (const Scenario* scenario : scenarios) {
+    rows.push_back({Text(scenario->name()), Text(scenario->description())});
+  }
+  return FormatTable(rows);
+}
+
+std::string ScenariosJson(const std::vector<const Scenario*>& scenarios) {
+  json array = json::array();
+  for (const Scenario* scenario : scenarios) {
+    array.push_back(
+        {{"name", Text(scenario->name())}, {"description", Text(scenario->description())}});
+  }
+  return Dump(array);
+}
+
+}  // namespace apps

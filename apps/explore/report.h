@@ -1,0 +1,46 @@
+// What an exploration came to, for a person and for a script. Pure functions.
+
+#ifndef APPS_EXPLORE_REPORT_H_
+#define APPS_EXPLORE_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "coro/time.h"
+#include "fabric/faults/plan.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/verdict.h"
+
+namespace apps {
+
+// What was asked for: goes into headings and replay commands.
+struct Asked {
+  std::string scenario;
+  std::string faults;  // swarm, none, or a file
+};
+
+// The command that runs one seed again. One line.
+std::string ReplayCommand(const Asked& asked, std::uint64_t seed);
+
+// Tables of verdicts and rules, a paragraph for each of the first failures, and the speed.
+std::string FormatReport(const Asked& asked, const sim::explore::ExploreReport& report,
+                         coro::Duration elapsed);
+
+// The same as one JSON object, on one line.
+std::string ReportJson(const Asked& asked, const sim::explore::ExploreReport& report,
+                       coro::Duration elapsed);
+
+// One seed: its plan, its rules, its verdict.
+std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan,
+                       const sim::explore::SeedResult& result);
+std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
+                     const sim::explore::SeedResult& result);
+
+// The scenarios, a line each.
+std::string FormatScenarios(const std::vector<const sim::explore::Scenario*>& scenarios);
+std::string ScenariosJson(const std::vector<const sim::explore::Scenario*>& scenarios);
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_REPORT_H_

@@ -1,0 +1,18 @@
+// The write program as scenarios: server and client in one world, 16 pages of 4 KiB.
+
+#ifndef APPS_EXPLORE_WRITE_SCENARIO_H_
+#define APPS_EXPLORE_WRITE_SCENARIO_H_
+
+#include "sim/explore/scenario.h"
+
+namespace apps {
+
+// Every write announces itself, and the client counts: right on EFA.
+const sim::explore::Scenario& WriteScenario();
+
+// Only the last write does: wrong on EFA, and here to be found out.
+const sim::explore::Scenario& WriteLastScenario();
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_WRITE_SCENARIO_H_
