@@ -1,0 +1,146 @@
+// The program as a person or a script meets it: what it prints, how it ends, and what it refuses.
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "testing/harness/subprocess.h"
+
+namespace apps {
+namespace {
+
+using harness::ProcessEnd;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+ProcessEnd RunExplore(std::vector<std::string> arguments, bool terminal = false) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_EXPLORE"));
+  harness::SubprocessOptions options;
+  options.terminal = terminal;
+  return harness::Subprocess::Run(arguments, options).value();
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
+}
+
+std::string WritePlan(const std::string& name, const std::string& text) {
+  const std::string path = ::testing::TempDir() + name;
+  std::ofstream(path) << text;
+  return path;
+}
+
+TEST(ExploreProgramTest, SeedsThatAreFineEndWithZero) {
+  const ProcessEnd end = RunExplore({"--seeds=40", "--scenario=ping-pong", "--jobs=2"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(end.err, "");
+  EXPECT_THAT(Lines(end.out).front(), MatchesRegex("verdict +seeds +first seed"));
+  EXPECT_THAT(end.LastLine(), AllOf(StartsWith("40 seeds in "), HasSubstr(": 0 failed")));
+}
+
+TEST(ExploreProgramTest, FailureEndsWithOneAndItsReplayShowsTheSame) {
+  const ProcessEnd end =
+      RunExplore({"--scenario=write-last", "--seeds=50", "--first-seed=1", "--json"});
+  // Flags are spelled as they are declared.
+  EXPECT_EQ(end.exit_code, 2) << end;
+  const ProcessEnd found =
+      RunExplore({"--scenario=write-last", "--seeds=50", "--first_seed=1", "--json"});
+  ASSERT_EQ(found.exit_code, 1) << found;
+  const auto failure = nlohmann::json::parse(found.out)["failures"][0];
+  EXPECT_EQ(failure["verdict"], "wrong-data");
+  const std::string seed = std::to_string(failure["seed"].get<std::uint64_t>());
+  const ProcessEnd again =
+      RunExplore({"--scenario=write-last", "--faults=swarm", "--seed=" + seed, "--json"});
+  EXPECT_EQ(again.exit_code, 1) << again;
+  const auto replayed = nlohmann::json::parse(again.out);
+  for (const char* key : {"seed", "verdict", "text", "digest", "events"}) {
+    EXPECT_EQ(replayed[key], failure[key]) << key;
+  }
+}
+
+TEST(ExploreProgramTest, OneSeedPrintsItsPlanAndItsVerdict) {
+  const ProcessEnd end = RunExplore({"--scenario=barrier", "--seed=5"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.out, AllOf(StartsWith("scenario barrier, seed 5, faults swarm\n"),
+                             HasSubstr("\"about\": \"swarm of seed 5\""), HasSubstr("digest ")));
+  EXPECT_THAT(end.LastLine(), MatchesRegex("correct|clean-error: .*"));
+  const ProcessEnd none = RunExplore({"--scenario=barrier", "--seed=5", "--faults=none"});
+  EXPECT_EQ(none.LastLine(), "correct");
+  EXPECT_THAT(none.out, Not(HasSubstr("about")));
+}
+
+TEST(ExploreProgramTest, PlanOfAFileIsTheSameForAllSeeds) {
+  const std::string plan = WritePlan("refused.json", R"({"mode": "adversarial", "rules": [
+      {"name": "third", "fault": "post_refused", "when": {"operation": "write", "nth": 3}}]})");
+  const ProcessEnd end = RunExplore({"--faults=" + plan, "--seeds=20", "--json"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  const auto report = nlohmann::json::parse(end.out);
+  EXPECT_EQ(report["verdicts"]["clean-error"], 20);
+  EXPECT_EQ(report["rules"][0]["fired"], 20);
+}
+
+TEST(ExploreProgramTest, RuleOfAFileThatNeverFiredFails) {
+  const std::string plan = WritePlan("never.json", R"({"rules": [
+      {"name": "third peer", "fault": "unreachable", "when": {"peer": 2}}]})");
+  const ProcessEnd end = RunExplore({"--faults=" + plan, "--seeds=5"});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(Lines(end.err), ElementsAre(AllOf(StartsWith("explore: rule 1 (third peer) fired 0"),
+                                                HasSubstr("5 seeds"))));
+}
+
+TEST(ExploreProgramTest, ListNamesEveryScenario) {
+  const ProcessEnd end = RunExplore({"--list"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  for (const char* name :
+       {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all"}) {
+    EXPECT_THAT(end.out, HasSubstr(name));
+  }
+  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 6u);
+}
+
+TEST(ExploreProgramTest, HelpTeaches) {
+  const ProcessEnd end = RunExplore({"--help"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.out, AllOf(HasSubstr("--faults=swarm|none|FILE"), HasSubstr("clean-error"),
+                             HasSubstr("Exit status: 0 all fine")));
+}
+
+TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
+  struct Case {
+    std::vector<std::string> arguments;
+    const char* complaint;
+  };
+  const std::vector<Case> cases = {
+      {{"--scenario=nothing"}, "--scenario=nothing does not exist: write, write-last, ping-pong"},
+      {{"--seeds=0"}, "no seeds"},
+      {{"--seeds=many"}, "--seeds=many is not valid"},
+      {{"--seed=x"}, "--seed=x: it takes a whole number"},
+      {{"--jobs=2000"}, "2000 jobs"},
+      {{"--first_seed=18446744073709551615"}, "there are no 1000 seeds"},
+      {{"--faults=/nowhere.json"}, "--faults=/nowhere.json: no such file"},
+      {{"--faults=" + WritePlan("device.json", R"({"rules": [{"fault": "lost_placement"}]})")},
+       "rule 1 (lost_placement)"},
+      {{"--faults=" + WritePlan("share.json", R"({"rules": [
+          {"fault": "bad_response", "parameters": {"placed_percent": 7}}]})")},
+       "parameters.placed_percent is 7"},
+      {{"write"}, "'write' is no flag"},
+      {{"--first-seed=1"}, "unknown flag --first-seed"}};
+  for (const Case& bad : cases) {
+    const ProcessEnd end = RunExplore(bad.arguments);
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_EQ(end.out, "");
+    EXPECT_THAT(Lines(end.err), ElementsAre(AllOf(StartsWith("explore: "),
+                                                  HasSubstr(bad.complaint))));
+  }
+}
+
+}  // namespace
+}  // namespace apps

@@ -1,0 +1,79 @@
+// The write program under the swarm: right data or one clean error when the client counts, and found
+// out when it trusts the last write.
+
+#include "apps/explore/write_scenario.h"
+
+#include <string>
+
+#include "fabric/faults/plan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/run_seed.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps {
+namespace {
+
+using fabric::faults::Fault;
+using fabric::faults::FaultPlan;
+using fabric::faults::FaultRule;
+using sim::explore::Explore;
+using sim::explore::ExploreOptions;
+using sim::explore::ExploreReport;
+using sim::explore::SeedResult;
+using sim::explore::Verdict;
+using ::testing::Ge;
+using ::testing::HasSubstr;
+
+ExploreOptions Seeds(std::uint64_t seeds) {
+  ExploreOptions options;
+  options.seeds = seeds;
+  return options;
+}
+
+std::string FirstFailure(const ExploreReport& report) {
+  if (report.failures.empty()) return "none";
+  const SeedResult& first = report.failures.begin()->second;
+  return "seed " + std::to_string(first.seed) + ": " + std::string(Name(first.verdict)) + ": " +
+         first.text;
+}
+
+TEST(WriteScenarioTest, CountingSurvivesTheSwarm) {
+  ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(WriteScenario(), Seeds(500)));
+  EXPECT_EQ(report.failed(), 0u) << FirstFailure(report);
+  EXPECT_THAT(report.count(Verdict::kCorrect), Ge(100u));
+  EXPECT_THAT(report.count(Verdict::kCleanError), Ge(100u));
+}
+
+TEST(WriteScenarioTest, CountingIsRightOnAHealthyNetwork) {
+  ExploreOptions options = Seeds(50);
+  options.plans = sim::explore::NoFaults();
+  ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(WriteScenario(), options));
+  EXPECT_EQ(report.count(Verdict::kCorrect), 50u) << FirstFailure(report);
+}
+
+TEST(WriteScenarioTest, TrustInTheLastWriteIsFoundWrong) {
+  for (const auto& plans : {sim::explore::Swarm(), sim::explore::NoFaults()}) {
+    ExploreOptions options = Seeds(100);
+    options.plans = plans;
+    ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(WriteLastScenario(), options));
+    EXPECT_THAT(report.count(Verdict::kWrongData), Ge(1u)) << plans.name;
+    EXPECT_EQ(report.failed(), report.count(Verdict::kWrongData)) << FirstFailure(report);
+    EXPECT_THAT(report.failures.begin()->second.text, HasSubstr("page"));
+  }
+}
+
+// The server is told of a failure, the bytes have landed all the same, and no other client comes.
+TEST(WriteScenarioTest, ServerThatSawAFailureDoesNotKeepItsClientWaiting) {
+  FaultPlan plan;
+  plan.rules.push_back(FaultRule::Of(Fault::kRemoteAbort));
+  plan.rules[0].when.operations = {fabric::OperationKind::kWrite};
+  plan.rules[0].when.nth = 3;
+  const SeedResult result = RunSeed(WriteScenario(), 1, sim::explore::SamePlan("abort", plan));
+  EXPECT_EQ(result.verdict, Verdict::kCorrect) << result.text;
+  EXPECT_EQ(result.rules.at(0).fired, 1u);
+}
+
+}  // namespace
+}  // namespace apps
