@@ -12,6 +12,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "coro/status_macros.h"
@@ -39,8 +40,9 @@ absl::Status Set(absl::CommandLineFlag& flag, absl::string_view value) {
       absl::StrCat("--", flag.Name(), "=", value, " is not valid", Expectation(flag)));
 }
 
+// --first-seed and --first_seed are the same flag.
 absl::CommandLineFlag* Find(absl::string_view name) {
-  absl::CommandLineFlag* flag = absl::FindCommandLineFlag(name);
+  absl::CommandLineFlag* flag = absl::FindCommandLineFlag(absl::StrReplaceAll(name, {{"-", "_"}}));
   return flag != nullptr && IsOurs(*flag) ? flag : nullptr;
 }
 

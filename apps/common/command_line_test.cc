@@ -16,6 +16,7 @@ ABSL_FLAG(std::uint64_t, pages, 8,
 ABSL_FLAG(std::string, target, "", "Who.");
 ABSL_FLAG(bool, loud, false, "Say more.");
 ABSL_FLAG(double, share, 0.5, "How much.");
+ABSL_FLAG(std::string, two_words, "", "What.");
 
 namespace apps {
 namespace {
@@ -44,6 +45,13 @@ TEST_F(CommandLineTest, TakesEveryFormOfAFlag) {
   EXPECT_FALSE(absl::GetFlag(FLAGS_loud));
   ASSERT_TRUE(ParseFlags({"--target="}).ok());
   EXPECT_EQ(absl::GetFlag(FLAGS_target), "");
+}
+
+TEST_F(CommandLineTest, WordsAreJoinedByEitherSign) {
+  ASSERT_TRUE(ParseFlags({"--two-words=a"}).ok());
+  EXPECT_EQ(absl::GetFlag(FLAGS_two_words), "a");
+  ASSERT_TRUE(ParseFlags({"--two_words", "b-c"}).ok());
+  EXPECT_EQ(absl::GetFlag(FLAGS_two_words), "b-c");
 }
 
 TEST_F(CommandLineTest, OneDashAloneAndNegativeNumbersAreArguments) {

@@ -1,0 +1,74 @@
+// A test that runs a coroutine with many seeds, each in a simulated world of its own and with the
+// faults that the seed brings.
+//
+//   DD_SEED_TEST(AllToAll, SurvivesTheSwarm, {.seeds = 500}) {
+//     CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 4));
+//     ...
+//     if (!right) co_return harness::WrongData("block 3 of machine 1");
+//     co_return absl::OkStatus();
+//   }
+//
+// The body is a coroutine with an argument `trial` (sim/explore/trial.h), and runs on a loop of
+// that world. It passes when it returns OK, or an error after a fault has happened. It fails when
+// it returns WrongData, or an error though nothing had happened to it; when it hangs, breaks a rule
+// that the simulator checks, or is not a function of its seed; and when an EXPECT in it fails.
+//
+// The seeds are spread over several GoogleTest tests, AllToAll.SurvivesTheSwarm/0, /1, ...: Bazel's
+// `shard_count` spreads those over machines, and each seed is run by exactly one of them. A failure
+// names its seed and the command that runs it alone, by the environment variable DRYDOCK_SEED.
+
+#ifndef TESTING_HARNESS_SEED_TEST_H_
+#define TESTING_HARNESS_SEED_TEST_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "gtest/gtest.h"
+#include "sim/explore/plan_source.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/trial.h"
+
+namespace harness {
+
+struct SeedTestOptions {
+  std::uint64_t seeds = 100;
+  std::uint64_t first_seed = 1;
+  // sim::explore::Swarm(), NoFaults(), or SamePlan("name", plan).
+  sim::explore::PlanSource faults = sim::explore::Swarm();
+  const char* profile = "small";  // of the machines
+  coro::Duration limit = sim::explore::kDefaultLimit;  // of virtual time, for one seed
+};
+
+using SeedTestBody = std::function<coro::Task<absl::Status>(sim::explore::Trial& trial)>;
+
+// What a body returns when it was about to use data that is wrong. `what`: one line.
+absl::Status WrongData(std::string_view what);
+
+// Runs the body with the seeds from `first` to `last`, both included, up to the first that fails.
+// The message of a failure names the seed, says what happened, and how to run it alone. `test`:
+// Suite.Name. REQUIRES: the options' profile exists, and its plans pass CheckPlan.
+::testing::AssertionResult SurvivesSeeds(const std::string& test, const SeedTestOptions& options,
+                                         const SeedTestBody& body, std::uint64_t first,
+                                         std::uint64_t last);
+
+// Registers the tests of DD_SEED_TEST. Before main.
+bool RegisterSeedTest(const char* suite, const char* name, const char* file, int line,
+                      const SeedTestOptions& options, const SeedTestBody& body);
+
+// The options are those of SeedTestOptions, in braces. A suite has only such tests, or none.
+#define DD_SEED_TEST(suite, name, ...)                                                             \
+  static ::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(::sim::explore::Trial& trial);   \
+  [[maybe_unused]] static const bool dd_registered_##suite##_##name = ::harness::RegisterSeedTest( \
+      #suite, #name, __FILE__, __LINE__, ::harness::SeedTestOptions __VA_ARGS__,                   \
+      &DdSeedTest_##suite##_##name);                                                               \
+  static ::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(                                 \
+      [[maybe_unused]] ::sim::explore::Trial& trial)
+
+}  // namespace harness
+
+#endif  // TESTING_HARNESS_SEED_TEST_H_

@@ -1,0 +1,40 @@
+// A program of seed tests, which seed_test_test.cc runs in several ways. It prints each seed.
+
+#include <iostream>
+
+#include "absl/status/status.h"
+#include "coro/sleep.h"
+#include "coro/status_macros.h"
+#include "coro/wait_list.h"
+#include "testing/harness/seed_test.h"
+
+namespace {
+
+DD_SEED_TEST(Sweep, IsFine, {.seeds = 130, .first_seed = 1000}) {
+  std::cout << "ran " << trial.seed() << "\n";
+  co_return absl::OkStatus();
+}
+
+DD_SEED_TEST(Broken, WrongData, {.seeds = 100, .faults = sim::explore::NoFaults()}) {
+  co_await coro::Yield();
+  if (trial.seed() == 42 || trial.seed() == 44) co_return harness::WrongData("page 3");
+  co_return absl::OkStatus();
+}
+
+DD_SEED_TEST(Broken, Hang, {.seeds = 30}) {
+  coro::WaitList nobody;
+  if (trial.seed() == 30) co_await nobody.Wait();
+  co_return absl::OkStatus();
+}
+
+DD_SEED_TEST(Broken, Error, {.seeds = 10, .faults = sim::explore::NoFaults()}) {
+  if (trial.seed() == 7) co_return absl::InternalError("for no reason");
+  co_return absl::OkStatus();
+}
+
+DD_SEED_TEST(Broken, Expectation, {.seeds = 10}) {
+  EXPECT_LT(trial.seed(), 9u);
+  co_return absl::OkStatus();
+}
+
+}  // namespace
