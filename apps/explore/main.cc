@@ -33,9 +33,10 @@ ABSL_FLAG(std::uint64_t, first_seed, 1, "The first of them; the others follow it
 ABSL_FLAG(std::string, seed, "",
           "Run this seed alone, in this process, and print its plan and its verdict.");
 ABSL_FLAG(std::uint64_t, jobs, 0, "Worker processes; 0: as many as the machine has cores.");
-ABSL_FLAG(std::uint64_t, twice_every, 50,
-          "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
-          "fail are always run again.");
+ABSL_FLAG(
+    std::uint64_t, twice_every, 50,
+    "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
+    "fail are always run again.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_FLAG(bool, json, false,
           "Print the result as one JSON value on standard output, and nothing else.");
@@ -100,8 +101,8 @@ absl::Status ChoosePlans(Arguments& arguments) {
   } else if (arguments.asked.faults == "none") {
     arguments.plans = sim::explore::NoFaults();
   } else {
-    ASSIGN_OR_RETURN(const auto run, FaultRun::Load(faults, /*seed=*/1,
-                                                    sim::explore::AppliedFaults().device));
+    ASSIGN_OR_RETURN(const auto run,
+                     FaultRun::Load(faults, /*seed=*/1, sim::explore::AppliedFaults().device));
     arguments.file = run->engine()->plan();
     arguments.plans = sim::explore::SamePlan(faults, *arguments.file);
     const absl::Status status = sim::explore::CheckPlan(*arguments.file);

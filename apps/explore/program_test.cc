@@ -132,8 +132,8 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
     const ProcessEnd end = RunExplore(bad.arguments);
     EXPECT_EQ(end.exit_code, 2) << end;
     EXPECT_EQ(end.out, "");
-    EXPECT_THAT(Lines(end.err), ElementsAre(AllOf(StartsWith("explore: "),
-                                                  HasSubstr(bad.complaint))));
+    EXPECT_THAT(Lines(end.err),
+                ElementsAre(AllOf(StartsWith("explore: "), HasSubstr(bad.complaint))));
   }
 }
 

@@ -51,12 +51,9 @@ std::string RuleTable(const ExploreReport& report) {
 }
 
 json ToJson(const Asked& asked, const SeedResult& result) {
-  json object = {{"seed", result.seed},
-                 {"verdict", Text(Name(result.verdict))},
-                 {"text", result.text},
-                 {"digest", result.digest.ToHex()},
-                 {"events", result.events},
-                 {"replay", ReplayCommand(asked, result.seed)}};
+  json object = {{"seed", result.seed},     {"verdict", Text(Name(result.verdict))},
+                 {"text", result.text},     {"digest", result.digest.ToHex()},
+                 {"events", result.events}, {"replay", ReplayCommand(asked, result.seed)}};
   return object;
 }
 

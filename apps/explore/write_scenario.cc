@@ -67,9 +67,9 @@ const sim::explore::Scenario& WriteScenario() {
 }
 
 const sim::explore::Scenario& WriteLastScenario() {
-  static const Scenario scenario(
-      "write-last", "the same, but the client trusts the last write: wrong on EFA",
-      CompletionMode::kLast);
+  static const Scenario scenario("write-last",
+                                 "the same, but the client trusts the last write: wrong on EFA",
+                                 CompletionMode::kLast);
   return scenario;
 }
 

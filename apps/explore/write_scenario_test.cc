@@ -1,5 +1,5 @@
-// The write program under the swarm: right data or one clean error when the client counts, and found
-// out when it trusts the last write.
+// The write program under the swarm: right data or one clean error when the client counts, and
+// found out when it trusts the last write.
 
 #include "apps/explore/write_scenario.h"
 

@@ -50,8 +50,8 @@ struct SimulatedRun {
 // Runs one transfer. Errors: those of Client::Run; kAborted when the world got stuck.
 absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options);
 
-// The same in the caller's world, whose seed and profile count then. `clock` tells the world's time.
-// Both outlive the call; nothing is left in the world that uses memory of the run.
+// The same in the caller's world, whose seed and profile count then. `clock` tells the world's
+// time. Both outlive the call; nothing is left in the world that uses memory of the run.
 absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& clock,
                                             const SimulatedRunOptions& options);
 

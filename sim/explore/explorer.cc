@@ -211,8 +211,8 @@ absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOpt
         absl::StrCat(options.jobs, " jobs: it takes from 1 to 1024 of them"));
   }
   if (options.seeds - 1 > UINT64_MAX - options.first_seed) {
-    return absl::InvalidArgumentError(absl::StrCat("there are no ", options.seeds, " seeds from ",
-                                                   options.first_seed, " on"));
+    return absl::InvalidArgumentError(
+        absl::StrCat("there are no ", options.seeds, " seeds from ", options.first_seed, " on"));
   }
   return Exploration(scenario, options).Run();
 }
@@ -224,11 +224,11 @@ absl::Status VerifyRules(const ExploreReport& report, const fabric::faults::Faul
     const RuleTotal total = found == report.rules.end() ? RuleTotal() : found->second;
     const bool often_enough = total.most_fired >= rule.expect_fired.min;
     if (often_enough && total.most_fired <= rule.expect_fired.max.value_or(UINT64_MAX)) continue;
-    return absl::FailedPreconditionError(absl::StrCat(
-        fabric::faults::RuleLabel(i, rule.name), " fired ", total.most_fired,
-        " times at most in one of ", report.seeds, " seeds, expected ",
-        often_enough ? "at most " : "at least ",
-        often_enough ? *rule.expect_fired.max : rule.expect_fired.min));
+    return absl::FailedPreconditionError(
+        absl::StrCat(fabric::faults::RuleLabel(i, rule.name), " fired ", total.most_fired,
+                     " times at most in one of ", report.seeds, " seeds, expected ",
+                     often_enough ? "at most " : "at least ",
+                     often_enough ? *rule.expect_fired.max : rule.expect_fired.min));
   }
   return absl::OkStatus();
 }

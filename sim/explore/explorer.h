@@ -62,13 +62,11 @@ struct ExploreReport {
   std::uint64_t seeds = 0;
   std::uint64_t events = 0;
   std::array<std::uint64_t, kVerdictCount> counts{};
-  std::map<Verdict, SeedResult> first;    // of each verdict that came up, its lowest seed
+  std::map<Verdict, SeedResult> first;           // of each verdict that came up, its lowest seed
   std::map<std::uint64_t, SeedResult> failures;  // by seed, the lowest ones
   std::map<std::string, RuleTotal> rules;
 
-  std::uint64_t count(Verdict verdict) const {
-    return counts[static_cast<std::size_t>(verdict)];
-  }
+  std::uint64_t count(Verdict verdict) const { return counts[static_cast<std::size_t>(verdict)]; }
   std::uint64_t failed() const;
 
   friend bool operator==(const ExploreReport&, const ExploreReport&) = default;

@@ -42,8 +42,7 @@ using ::testing_matchers::StatusIs;
 class SharedCounter {
  public:
   SharedCounter() {
-    void* memory =
-        mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     EXPECT_NE(memory, MAP_FAILED);
     count_ = new (memory) std::atomic<int>(0);
   }
@@ -110,11 +109,10 @@ TEST(ExplorerTest, CrashIsAVerdictWithItsSeedAndTheOtherSeedsGoOn) {
   EXPECT_EQ(report.seeds, 40u);
   EXPECT_EQ(report.count(Verdict::kCorrect), 37u);
   EXPECT_EQ(report.count(Verdict::kCrash), 3u);
-  EXPECT_THAT(
-      report.failures,
-      ElementsAre(Pair(17, Field(&SeedResult::text, HasSubstr("ended by signal 9 ("))),
-                  Pair(18, Field(&SeedResult::text, "ended its process with status 3")),
-                  Pair(40, Field(&SeedResult::text, HasSubstr("ended by signal 9 (")))));
+  EXPECT_THAT(report.failures,
+              ElementsAre(Pair(17, Field(&SeedResult::text, HasSubstr("ended by signal 9 ("))),
+                          Pair(18, Field(&SeedResult::text, "ended its process with status 3")),
+                          Pair(40, Field(&SeedResult::text, HasSubstr("ended by signal 9 (")))));
 }
 
 TEST(ExplorerTest, CrashThatComesOnlyOnceIsNondeterministic) {
@@ -146,15 +144,16 @@ TEST(ExplorerTest, SeedThatNeverWaitsIsAHangAndTheOtherSeedsGoOn) {
 TEST(ExplorerTest, NondeterministicSeedIsReported) {
   SharedCounter runs;
   const TestScenario scenario([&](Trial& trial) {
-    if (trial.seed() == 20) trial.world().WakeAt(World::kStart + std::chrono::microseconds(runs.Next()));
+    if (trial.seed() == 20)
+      trial.world().WakeAt(World::kStart + std::chrono::microseconds(runs.Next()));
     trial.world().RunFor(1ms);
     return Fine(trial);
   });
   ExploreOptions options = Options(30);
   options.twice_every = 10;
   ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
-  EXPECT_THAT(report.failures, ElementsAre(Pair(20, Field(&SeedResult::verdict,
-                                                          Verdict::kNondeterministic))));
+  EXPECT_THAT(report.failures,
+              ElementsAre(Pair(20, Field(&SeedResult::verdict, Verdict::kNondeterministic))));
 }
 
 // Every third seed is wrong, under rules that fire now and then.

@@ -40,7 +40,7 @@ absl::Status CheckPlan(const FaultPlan& plan) {
   // What a layer itself refuses shows when it is opened.
   World world(/*seed=*/1, **FindProfile("small"));
   return fabric::faults::OpenFaultyFabric(OpenSimFabric(world, world.AddNode("a")),
-                          {.engine = std::move(engine), .clock = &world})
+                                          {.engine = std::move(engine), .clock = &world})
       .status();
 }
 

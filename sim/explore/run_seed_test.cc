@@ -149,8 +149,8 @@ TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {
   });
   const SeedResult result = RunSeedChecked(scenario, 7, NoFaults(), /*twice=*/true);
   EXPECT_EQ(result.verdict, Verdict::kNondeterministic);
-  EXPECT_THAT(result.text, AllOf(StartsWith("two runs differ: correct, 1 events"),
-                                 HasSubstr("after 2000 ns")));
+  EXPECT_THAT(result.text,
+              AllOf(StartsWith("two runs differ: correct, 1 events"), HasSubstr("after 2000 ns")));
   // Without a second run nobody can tell.
   EXPECT_EQ(RunSeedChecked(scenario, 7, NoFaults(), false).verdict, Verdict::kCorrect);
 }

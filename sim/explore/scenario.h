@@ -19,9 +19,7 @@ class Outcome {
   // The program ended as this status says; with OK, its data is right.
   static Outcome Of(absl::Status status) { return Outcome(std::move(status), std::nullopt); }
   // The program took wrong data for right. `what`: one line.
-  static Outcome WrongData(std::string what) {
-    return Outcome(absl::OkStatus(), std::move(what));
-  }
+  static Outcome WrongData(std::string what) { return Outcome(absl::OkStatus(), std::move(what)); }
 
   const absl::Status& status() const { return status_; }
   const std::optional<std::string>& wrong_data() const { return wrong_data_; }

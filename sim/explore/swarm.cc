@@ -77,8 +77,8 @@ void DrawParameters(const FaultInfo& info, FaultRule& rule, Dice& dice) {
     std::int64_t low, high;
   };
   constexpr Range kRanges[] = {
-      {Parameter::kAttempts, 1, 32}, {Parameter::kAccept, 0, 4},  {Parameter::kEntries, 1, 8},
-      {Parameter::kBehind, 1, 16},   {Parameter::kCopies, 1, 4},  {Parameter::kFactor, 2, 50},
+      {Parameter::kAttempts, 1, 32}, {Parameter::kAccept, 0, 4}, {Parameter::kEntries, 1, 8},
+      {Parameter::kBehind, 1, 16},   {Parameter::kCopies, 1, 4}, {Parameter::kFactor, 2, 50},
       {Parameter::kStatus, 1, 15},
   };
   DrawDurations(info, rule, dice);
@@ -126,8 +126,8 @@ void DrawSoftSchedule(FaultRule& rule, Dice& dice) {
   }
 }
 
-// A read that looks empty makes its program look again, at all of its queues: were that to make more
-// than one of them look empty, the program would do nothing else.
+// A read that looks empty makes its program look again, at all of its queues: were that to make
+// more than one of them look empty, the program would do nothing else.
 void DrawEmptyReads(FaultRule& rule, Dice& dice) {
   if (dice.OneIn(2)) {
     rule.when.every = static_cast<std::uint64_t>(dice.Between(32, 100));
@@ -226,8 +226,8 @@ FaultPlan SwarmPlan(std::uint64_t seed, const Appliers& appliers) {
     if (members.empty() || dice.OneIn(2)) continue;
     // One to three of them: what is on should be told apart in what it does.
     for (std::int64_t left = dice.Between(1, 3); left > 0 && !members.empty(); --left) {
-      const auto pick = members.begin() +
-                        dice.Between(0, static_cast<std::int64_t>(members.size()) - 1);
+      const auto pick =
+          members.begin() + dice.Between(0, static_cast<std::int64_t>(members.size()) - 1);
       plan.rules.push_back(DrawRule(**pick, Dice(seed, SubjectOf((*pick)->fault))));
       members.erase(pick);
     }

@@ -68,8 +68,8 @@ TEST(SwarmTest, FamiliesThatNobodyAppliesAreAbsent) {
   const auto seeds = SeedsWith(DecoratorOnly());
   EXPECT_EQ(seeds.count(Family::kPlacement), 0u);
   EXPECT_EQ(seeds.count(Family::kCapacities), 0u);
-  for (const Family family : {Family::kPosts, Family::kOpening, Family::kStatus,
-                              Family::kCompletions, Family::kPeers}) {
+  for (const Family family :
+       {Family::kPosts, Family::kOpening, Family::kStatus, Family::kCompletions, Family::kPeers}) {
     EXPECT_THAT(kSeeds - seeds.at(family), AllOf(Ge(kSeeds * 40 / 100), Le(kSeeds * 60 / 100)))
         << Name(family);
   }

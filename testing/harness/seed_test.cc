@@ -54,7 +54,8 @@ class BodyScenario final : public sim::explore::Scenario {
 // As a person can paste it; the test's own program where Bazel does not run it.
 std::string ReplayCommand(const std::string& test, std::uint64_t seed) {
   const char* target = std::getenv("TEST_TARGET");
-  if (target == nullptr) return absl::StrCat("DRYDOCK_SEED=", seed, " --gtest_filter='", test, "*'");
+  if (target == nullptr)
+    return absl::StrCat("DRYDOCK_SEED=", seed, " --gtest_filter='", test, "*'");
   return absl::StrCat("./bazelw test ", target, " --test_env=DRYDOCK_SEED=", seed,
                       " --test_filter='", test, "*'");
 }

@@ -40,7 +40,7 @@ struct SeedTestOptions {
   std::uint64_t first_seed = 1;
   // sim::explore::Swarm(), NoFaults(), or SamePlan("name", plan).
   sim::explore::PlanSource faults = sim::explore::Swarm();
-  const char* profile = "small";  // of the machines
+  const char* profile = "small";                       // of the machines
   coro::Duration limit = sim::explore::kDefaultLimit;  // of virtual time, for one seed
 };
 

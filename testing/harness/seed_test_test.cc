@@ -21,7 +21,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-ProcessEnd RunTests(const std::string& filter, std::map<std::string, std::string> environment = {}) {
+ProcessEnd RunTests(const std::string& filter,
+                    std::map<std::string, std::string> environment = {}) {
   SubprocessOptions options;
   options.environment = std::move(environment);
   options.environment["TEST_TARGET"] = "//some:test";
@@ -62,9 +63,8 @@ TEST(SeedTestTest, ShardsCoverEverySeedExactlyOnce) {
     std::vector<std::uint64_t> seeds;
     for (int shard = 0; shard < shards; ++shard) {
       // As Bazel's test-setup.sh has it for a target with shard_count.
-      const ProcessEnd end =
-          RunTests("Sweep.*", {{"GTEST_TOTAL_SHARDS", std::to_string(shards)},
-                               {"GTEST_SHARD_INDEX", std::to_string(shard)}});
+      const ProcessEnd end = RunTests("Sweep.*", {{"GTEST_TOTAL_SHARDS", std::to_string(shards)},
+                                                  {"GTEST_SHARD_INDEX", std::to_string(shard)}});
       EXPECT_EQ(end.exit_code, 0) << end;
       const std::vector<std::uint64_t> run = SeedsRun(end);
       EXPECT_LT(run.size(), AllSeeds().size());
@@ -87,8 +87,9 @@ TEST(SeedTestTest, FailureNamesItsSeedAndTheCommandThatRunsItAlone) {
 }
 
 TEST(SeedTestTest, HangErrorAndExpectationAreFailures) {
-  EXPECT_THAT(RunTests("Broken.Hang/*").out,
-              HasSubstr("Broken.Hang fails with seed 30 (faults swarm): hang: nothing is under way"));
+  EXPECT_THAT(
+      RunTests("Broken.Hang/*").out,
+      HasSubstr("Broken.Hang fails with seed 30 (faults swarm): hang: nothing is under way"));
   EXPECT_THAT(RunTests("Broken.Error/*").out,
               HasSubstr("fails with seed 7 (faults none): unexplained-error: for no reason"));
   EXPECT_THAT(RunTests("Broken.Expectation/*").out,

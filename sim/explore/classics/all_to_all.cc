@@ -29,9 +29,7 @@ struct Member {
 };
 using Members = std::array<Member, kMembers>;
 
-constexpr std::uint64_t ContentOf(std::size_t from, std::size_t to) {
-  return from * kMembers + to;
-}
+constexpr std::uint64_t ContentOf(std::size_t from, std::size_t to) { return from * kMembers + to; }
 
 coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::size_t to) {
   Member& member = members[from];
@@ -41,8 +39,8 @@ coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::siz
   fabric::async::OperationOptions options;
   options.immediate = kBlock;
   options.deadline = GiveUpTime();
-  const fabric::Completion written = co_await member.machine->endpoint().Write(
-      block, target, member.machine->peer(to), options);
+  const fabric::Completion written =
+      co_await member.machine->endpoint().Write(block, target, member.machine->peer(to), options);
   co_return member.machine->endpoint().ToStatus(
       written, absl::StrCat("machine ", from, " writes to machine ", to));
 }
@@ -51,9 +49,8 @@ coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth
   Member& member = members[self];
   const bool all = co_await member.arrived->Reached(kMembers - 1, GiveUpTime());
   if (!all) {
-    co_return absl::DeadlineExceededError(
-        absl::StrCat(member.arrived->count(), " of ", kMembers - 1, " blocks came to machine ",
-                     self));
+    co_return absl::DeadlineExceededError(absl::StrCat(
+        member.arrived->count(), " of ", kMembers - 1, " blocks came to machine ", self));
   }
   for (std::size_t from = 0; from < kMembers; ++from) {
     if (from == self) continue;

@@ -52,8 +52,8 @@ coro::Task<absl::Status> Tell(Meeting& meeting, std::size_t from, std::size_t to
   fabric::async::OperationOptions options;
   options.immediate = ImmediateOf(step);
   options.deadline = GiveUpTime();
-  const fabric::Completion told = co_await member.machine->endpoint().Write(
-      flag, target, member.machine->peer(to), options);
+  const fabric::Completion told =
+      co_await member.machine->endpoint().Write(flag, target, member.machine->peer(to), options);
   co_return member.machine->endpoint().ToStatus(
       told, absl::StrCat("machine ", from, " tells machine ", to, " in step ", step));
 }

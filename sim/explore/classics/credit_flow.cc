@@ -62,8 +62,8 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
   options.deadline = GiveUpTime();
   const fabric::Completion written =
       co_await producer.machine.endpoint().Write(source, target, producer.consumer, options);
-  const absl::Status status = producer.machine.endpoint().ToStatus(
-      written, absl::StrCat("write message ", number));
+  const absl::Status status =
+      producer.machine.endpoint().ToStatus(written, absl::StrCat("write message ", number));
   producer.in_flight[slot] = false;
   if (producer.failure.ok()) producer.failure = status;
   producer.changed.NotifyAll();
@@ -100,8 +100,7 @@ coro::Task<absl::Status> Produce(Producer& producer) {
 coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
   for (std::size_t number = 0; number < kMessages; ++number) {
     const std::size_t slot = number % kSlots;
-    const bool arrived =
-        co_await consumer.arrived[slot].Reached(number / kSlots + 1, GiveUpTime());
+    const bool arrived = co_await consumer.arrived[slot].Reached(number / kSlots + 1, GiveUpTime());
     if (!arrived) {
       co_return absl::DeadlineExceededError(absl::StrCat("message ", number, " did not come"));
     }
