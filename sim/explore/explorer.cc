@@ -13,7 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
-#include "fabric/faults/fault.h"
+#include "fabric/faults/plan.h"
 #include "sim/explore/worker.h"
 
 namespace sim::explore {
@@ -163,7 +163,7 @@ class Exploration {
       return;
     }
     SeedResult result;
-    result.seed = worker.current().value_or(worker.range().first);
+    result.seed = worker.seed();
     result.verdict = Verdict::kCrash;
     result.text = how;
     RunRest(worker, result.seed);
@@ -172,7 +172,7 @@ class Exploration {
 
   void GiveUp(const Worker& worker, Verdict verdict, std::string text) {
     SeedResult result;
-    result.seed = worker.current().value_or(worker.range().first);
+    result.seed = worker.seed();
     result.verdict = verdict;
     result.text = std::move(text);
     RunRest(worker, result.seed);

@@ -7,6 +7,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
@@ -81,12 +82,9 @@ bool Worker::Read(const std::function<void(const SeedResult&)>& ended) {
   buffer_.append(bytes.data(), static_cast<std::size_t>(length));
   std::string_view rest = buffer_;
   while (const std::optional<SeedRecord> record = TakeRecord(rest)) {
-    if (record->started) {
-      current_ = record->result.seed;
-      continue;
-    }
-    current_.reset();
-    next_ = record->result.seed + 1;
+    seed_ = record->result.seed;
+    if (record->started) continue;
+    ++seed_;
     ended(record->result);
   }
   buffer_.erase(0, buffer_.size() - rest.size());
@@ -100,11 +98,11 @@ std::string Worker::Reap() {
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   reaped_ = true;
+  if (seed_ == range_.last + 1) return "";
   if (WIFSIGNALED(status)) {
     return absl::StrCat("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");
   }
-  if (next_ == range_.last + 1) return "";
   return absl::StrCat("ended its process with status ", WEXITSTATUS(status));
 }
 

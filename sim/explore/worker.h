@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -37,8 +36,8 @@ class Worker {
   // Readable when there is something to read, or the child has ended.
   int descriptor() const { return descriptor_; }
   const SeedRange& range() const { return range_; }
-  // The seed that was begun and has not ended.
-  std::optional<std::uint64_t> current() const { return current_; }
+  // The seed that runs, or that comes next; after the range's last one the number that follows it.
+  std::uint64_t seed() const { return seed_; }
 
   // Reads what is there, and calls `ended` for each seed that has ended. False: the child said its
   // last.
@@ -46,21 +45,20 @@ class Worker {
 
   // Ends the child now.
   void Kill();
-  // How the child ended: "ended by signal 11 (Segmentation fault)"; empty: by itself, having done
-  // all of its range. REQUIRES: Read returned false, or Kill was called; once.
+  // How the child ended: "ended by signal 11 (Segmentation fault)"; empty: having done all of its
+  // range. REQUIRES: Read returned false, or Kill was called; once.
   std::string Reap();
 
  private:
   Worker(pid_t pid, int descriptor, const SeedRange& range)
-      : pid_(pid), descriptor_(descriptor), range_(range), next_(range.first) {}
+      : pid_(pid), descriptor_(descriptor), range_(range), seed_(range.first) {}
 
   const pid_t pid_;
   const int descriptor_;
   const SeedRange range_;
   bool reaped_ = false;
   std::string buffer_;
-  std::optional<std::uint64_t> current_;
-  std::uint64_t next_;  // the seed after the last one that has ended
+  std::uint64_t seed_;
 };
 
 }  // namespace sim::explore
