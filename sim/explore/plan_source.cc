@@ -7,6 +7,7 @@
 #include "fabric/faults/fault.h"
 #include "fabric/faults/faulty_fabric.h"
 #include "sim/explore/swarm.h"
+#include "sim/faults/device_faults.h"
 #include "sim/profile.h"
 #include "sim/sim_fabric.h"
 #include "sim/world.h"
@@ -17,9 +18,7 @@ using fabric::faults::FaultEngine;
 using fabric::faults::FaultPlan;
 
 fabric::faults::Appliers AppliedFaults() {
-  fabric::faults::Appliers appliers;
-  appliers.decorator = FaultsOf(fabric::faults::Layer::kDecorator);
-  return appliers;
+  return {.device = DeviceFaults(), .decorator = FaultsOf(fabric::faults::Layer::kDecorator)};
 }
 
 PlanSource NoFaults() {
@@ -39,6 +38,7 @@ absl::Status CheckPlan(const FaultPlan& plan) {
                    FaultEngine::Create(plan, /*seed=*/1, AppliedFaults()));
   // What a layer itself refuses shows when it is opened.
   World world(/*seed=*/1, **FindProfile("small"));
+  RETURN_IF_ERROR(world.UseFaultEngine(engine));
   return fabric::faults::OpenFaultyFabric(OpenSimFabric(world, world.AddNode("a")),
                                           {.engine = std::move(engine), .clock = &world})
       .status();

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "coro/check.h"
 #include "fabric/faults/faulty_fabric.h"
 #include "sim/sim_fabric.h"
 
@@ -9,7 +10,10 @@ namespace sim::explore {
 
 Trial::Trial(std::uint64_t seed, const Profile& profile,
              std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit)
-    : engine_(std::move(engine)), world_(seed, profile), clock_(world_, limit) {}
+    : engine_(std::move(engine)), world_(seed, profile), clock_(world_, limit) {
+  const absl::Status armed = world_.UseFaultEngine(engine_);
+  DD_CHECK(armed.ok(), "virtual time has every fault");
+}
 
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::OpenMachine(std::string name) {
   return Decorate(OpenSimFabric(world_, world_.AddNode(std::move(name))));
