@@ -179,10 +179,10 @@ TEST(PlanSourceTest, PlanThatNoRunCanHaveIsRefused) {
   plan.rules.push_back(FaultRule::Of(Fault::kSendQueueFull));  // adversarial
   EXPECT_THAT(CheckPlan(plan),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("send_queue_full")));
-  plan.rules = {FaultRule::Of(Fault::kRemoteAbort)};
-  plan.rules[0].parameters.placed_percent = 50;
+  plan.mode = fabric::faults::Legality::kAdversarial;
+  plan.rules = {FaultRule::Of(Fault::kLateDeviceVisibility)};  // host memory is seen at once
   EXPECT_THAT(CheckPlan(plan), Not(IsOk()));
-  plan.rules[0].parameters.placed_percent = 100;
+  plan.rules = {FaultRule::Of(Fault::kRemoteAbort)};
   EXPECT_THAT(CheckPlan(plan), IsOk());
 }
 
