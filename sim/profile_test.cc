@@ -418,6 +418,7 @@ TEST(DerivationTest, BatchIsCountedInUnitsOf64Bytes) {
   EXPECT_EQ(MaxBatch(profile, 64, 4096), 11u);
   EXPECT_EQ(MaxBatch(profile, 128, 2048), 5u);
   EXPECT_EQ(MaxBatch(profile, 64, 8), 7u);  // never a whole queue
+  EXPECT_EQ(MaxBatch(profile, 64, 1), 1u);  // but for the shortest one
   profile.device.max_tx_batch = 0;
   EXPECT_EQ(MaxBatch(profile, 64, 4096), 4095u);
   profile.device.min_sq_depth = 0;

@@ -121,11 +121,13 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
       {{"--jobs=2000"}, "2000 jobs"},
       {{"--first-seed=18446744073709551615"}, "there are no 1000 seeds"},
       {{"--faults=/nowhere.json"}, "--faults=/nowhere.json: no such file"},
-      {{"--faults=" + WritePlan("device.json", R"({"rules": [{"fault": "lost_placement"}]})")},
-       "rule 1 (lost_placement)"},
+      {{"--faults=" +
+        WritePlan("nobody.json",
+                  R"({"mode": "illegal", "rules": [{"fault": "late_device_visibility"}]})")},
+       "rule 1 (late_device_visibility)"},
       {{"--faults=" + WritePlan("share.json", R"({"rules": [
-          {"fault": "bad_response", "parameters": {"placed_percent": 7}}]})")},
-       "parameters.placed_percent is 7"},
+          {"fault": "bad_response", "parameters": {"placed_percent": 107}}]})")},
+       "placed_percent is 107"},
       {{"write"}, "'write' is no flag"},
       {{"--seed-first=1"}, "unknown flag --seed-first"}};
   for (const Case& bad : cases) {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "fabric/efa_queue/ring.h"
 #include "sim/profile.h"
 
 namespace sim {
@@ -15,11 +16,9 @@ namespace {
 constexpr std::size_t kAddressBytes = 32;      // GID, queue pair number, qkey, and 10 unused
 constexpr std::size_t kSmallWorkRequest = 64;  // bytes
 constexpr std::size_t kWideWorkRequest = 128;  // bytes
-constexpr std::size_t kBatchUnit = 64;         // bytes, of max_tx_batch
 
 constexpr std::size_t kDirectCompletions = 12288;  // asked for by efa-direct and datagrams
 constexpr std::size_t kEfaCompletions = 8192;      // asked for by efa, at least
-constexpr std::size_t kUnlimitedBatch = 65535;     // the counter of a queue has 16 bits
 
 // The protocol of the fabric `efa`.
 constexpr std::size_t kLongestHeader = 168;        // of any of its packets
@@ -115,10 +114,9 @@ std::size_t MaxSendQueueDepth(const Profile& profile, std::size_t work_request_b
 
 std::size_t MaxBatch(const Profile& profile, std::size_t work_request_bytes, std::size_t entries) {
   const DeviceAttributes& device = profile.device;
-  const std::size_t batch = device.max_tx_batch == 0
-                                ? kUnlimitedBatch
-                                : device.max_tx_batch * kBatchUnit / work_request_bytes;
-  return device.min_sq_depth == 0 ? batch : std::min(batch, entries - 1);
+  return fabric::efa_queue::MaxBatch(device.max_tx_batch,
+                                     static_cast<std::uint32_t>(work_request_bytes),
+                                     static_cast<std::uint32_t>(entries), device.min_sq_depth);
 }
 
 std::size_t CompletionQueueDepth(const Profile& profile, std::size_t requested) {
