@@ -27,9 +27,29 @@ def dd_cc_library(**kwargs):
 def dd_cc_binary(**kwargs):
     native.cc_binary(**_with_warnings(kwargs))
 
-def dd_cc_test(size = "small", deps = [], **kwargs):
-    """A GoogleTest test; the main function comes with it."""
-    native.cc_test(size = size, deps = deps + ["@com_google_googletest//:gtest_main"], **_with_warnings(kwargs))
+def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **kwargs):
+    """A GoogleTest test; the main function comes with it.
+
+    With `cases_for`, a visibility, its tests are also a library, NAME_cases, for other tests to run."""
+    if cases_for:
+        dd_cc_library(
+            name = name + "_cases",
+            testonly = True,
+            srcs = srcs,
+            alwayslink = True,
+            features = FEATURES,
+            visibility = cases_for,
+            deps = deps + ["@com_google_googletest//:gtest"],
+        )
+        srcs = []
+        deps = [name + "_cases"]
+    native.cc_test(
+        name = name,
+        size = size,
+        srcs = srcs,
+        deps = deps + ["@com_google_googletest//:gtest_main"],
+        **_with_warnings(kwargs)
+    )
 
 def dd_cc_benchmark(deps = [], **kwargs):
     """A Google Benchmark binary, run by hand: `./bazelw run --config=opt //testing/benchmarks:NAME`."""

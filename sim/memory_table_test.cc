@@ -133,6 +133,18 @@ TEST_F(MemoryTableTest, KeyOfAClosedRegionDoesNotOpenTheNextOne) {
   EXPECT_EQ(table_.live(), 1u);
 }
 
+TEST_F(MemoryTableTest, RevokedRegionOpensNothingAndStaysThere) {
+  const MemoryTable::Keys keys = Register(4096, 64);
+  const MemoryTable::Keys other = Register(8192, 64);
+  table_.Revoke(keys.remote);
+  EXPECT_FALSE(Local(keys, 4096, 64));
+  EXPECT_FALSE(Remote(keys, 4096, 64));
+  EXPECT_TRUE(Remote(other, 8192, 64));
+  EXPECT_EQ(table_.live(), 2u);
+  table_.Deregister(keys.remote);  // its owner does not know
+  EXPECT_EQ(table_.live(), 1u);
+}
+
 TEST_F(MemoryTableTest, RegionsAreIndependent) {
   std::vector<MemoryTable::Keys> keys;
   for (std::uint64_t i = 0; i < 100; ++i) keys.push_back(Register(4096 * (i + 1), 4096));

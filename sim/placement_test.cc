@@ -269,6 +269,26 @@ TEST(OrderTest, EqualOperationsEndInAnyOrder) {
   }
 }
 
+// Also where every packet takes the same time on the wire.
+TEST(OrderTest, WorkRequestsLeaveInAnyOrder) {
+  sim::Profile profile = Small();
+  profile.one_way = {.fixed = 8us};
+  profile.path_spread = {};
+  profile.retransmit_one_in = profile.duplicate_one_in = profile.split_placement_one_in = 0;
+  std::uint64_t turned = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Scene s(profile, {}, seed);
+    std::vector<fabric::WriteRequest> four;
+    for (std::uint64_t i = 1; i <= 4; ++i) four.push_back(s.a.WriteTo(s.b, i * 8192, 4096, i));
+    ASSERT_EQ(s.a.endpoint->Write(four).accepted, 4u);
+    s.lab.Until([&] { return s.a.completions.size() == 4; });
+    bool in_order = true;
+    for (std::uint64_t i = 0; i < 4; ++i) in_order &= NumberOf(s.a.completions[i]) == i + 1;
+    turned += in_order ? 0 : 1;
+  }
+  EXPECT_GT(turned, kSeeds / 2);
+}
+
 TEST(OrderTest, ReceivesAreTakenInTheOrderOfPostingByMessagesInAnyOrder) {
   std::uint64_t turned = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
@@ -348,6 +368,31 @@ TEST(SplitTest, EndOfAPacketMayLandBeforeItsBeginning) {
     EXPECT_GT(split, kSeeds / 10) << length;
     EXPECT_LT(split, kSeeds / 2) << length;
   }
+}
+
+// A region that closes between the two pieces of a packet: the second one does not land.
+TEST(SplitTest, RightsAreLookedAtForEachPiece) {
+  constexpr std::size_t kLength = 8000;
+  std::uint64_t stopped = 0;
+  for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+    Scene s(Rough(), {}, seed);
+    auto region = s.b.Register(0, kLength, fabric::Access::kAll);
+    Fill(s.a.Bytes(0, kLength), 1);
+    fabric::WriteRequest write = s.a.WriteTo(s.b, 0, kLength, kBad);
+    write.target = region->remote();
+    ASSERT_EQ(s.a.endpoint->Write(write), ErrorCode::kOk);
+    const bool between = s.lab.world().RunUntil(
+        [&] {
+          return s.b.memory()[kLength - 1] != std::byte{0} && s.b.memory()[0] == std::byte{0};
+        },
+        1s);
+    if (!between) continue;
+    region.reset();
+    EXPECT_EQ(s.lab.Take(s.a, kBad).provider_error, 7);
+    EXPECT_EQ(s.b.memory()[0], std::byte{0}) << "seed " << seed;
+    ++stopped;
+  }
+  EXPECT_GT(stopped, kSeeds / 10);
 }
 
 // Where the device says so, aligned blocks of 128 bytes land in one piece (p5).

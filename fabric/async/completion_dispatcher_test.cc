@@ -1,0 +1,73 @@
+// Completions that belong to no operation of ours, from a queue that a test plays by hand.
+
+#include "fabric/async/completion_dispatcher.h"
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "coro/event_loop.h"
+#include "coro/virtual_clock.h"
+#include "fabric/async/immediate_counter.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/mocks/mock_fabric.h"
+
+namespace fabric::async {
+namespace {
+
+using ::testing::NiceMock;
+
+class StrayTest : public ::testing::Test {
+ protected:
+  StrayTest() {
+    auto queue = std::make_unique<NiceMock<MockCompletionQueue>>();
+    ON_CALL(*queue, Read).WillByDefault([this](std::span<Completion> entries) {
+      if (completions_.empty()) return ReadResult{0, ErrorCode::kOk};
+      entries[0] = completions_.back();
+      completions_.pop_back();
+      return ReadResult{1, ErrorCode::kOk};
+    });
+    dispatcher_ = std::make_unique<CompletionDispatcher>(loop_, std::move(queue));
+  }
+
+  // Somebody's write with an immediate ended here.
+  void Arrive(std::uint32_t immediate, ErrorCode error) {
+    Completion completion;
+    completion.kind = OperationKind::kRemoteWrite;
+    completion.immediate = immediate;
+    completion.error = error;
+    completions_.push_back(completion);
+    dispatcher_->Poll(1);
+  }
+
+  coro::VirtualClock clock_;
+  coro::EventLoop loop_{clock_};
+  std::vector<Completion> completions_;
+  std::unique_ptr<CompletionDispatcher> dispatcher_;
+};
+
+TEST_F(StrayTest, ImmediateIsCountedByItsCounterOnly) {
+  ImmediateCounter five(*dispatcher_, 5);
+  ImmediateCounter six(*dispatcher_, 6);
+  Arrive(5, ErrorCode::kOk);
+  EXPECT_EQ(five.count(), 1u);
+  EXPECT_EQ(six.count(), 0u);
+  EXPECT_EQ(dispatcher_->counters().unexpected_immediates, 0u);
+}
+
+TEST_F(StrayTest, ImmediateThatNobodyCountsIsUnexpected) {
+  Arrive(7, ErrorCode::kOk);
+  EXPECT_EQ(dispatcher_->counters().unexpected_immediates, 1u);
+}
+
+// Its bytes are not all here: nobody may take it for one that came.
+TEST_F(StrayTest, WriteThatFailedHereIsNotCounted) {
+  ImmediateCounter five(*dispatcher_, 5);
+  Arrive(5, ErrorCode::kRemoteAccess);
+  EXPECT_EQ(five.count(), 0u);
+  EXPECT_EQ(dispatcher_->counters().stray_errors, 1u);
+}
+
+}  // namespace
+}  // namespace fabric::async

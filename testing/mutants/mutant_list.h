@@ -1,0 +1,33 @@
+// The mutants: small mistakes, each in one place of the code, each with a name.
+
+#ifndef TESTING_MUTANTS_MUTANT_LIST_H_
+#define TESTING_MUTANTS_MUTANT_LIST_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace mutants {
+
+struct Mutant {
+  std::string name;  // lower case, words joined by "-"
+  std::string file;  // from the root of the repository
+  std::string says;  // what is wrong with it, for a person
+  std::string find;  // the right code: occurs once in the file
+  std::string
+      replace;  // the wrong code, for when `$` is true, and the right one for when it is not
+};
+
+// Reads a list: a JSON array of objects with these five strings. kInvalidArgument: it is not one,
+// or a name is there twice; kNotFound: there is no such file.
+absl::StatusOr<std::vector<Mutant>> LoadMutants(const std::string& path);
+
+// The text of `file` with all of its mutants in it, of which the environment chooses one
+// (active.h). kInvalidArgument: the code that a mutant replaces is not there, or not only once.
+absl::StatusOr<std::string> Mutate(const std::vector<Mutant>& mutants, const std::string& file,
+                                   std::string text);
+
+}  // namespace mutants
+
+#endif  // TESTING_MUTANTS_MUTANT_LIST_H_
