@@ -141,7 +141,9 @@ configurations_bring_their_compilers() {
   run -- --dry-run build --config=fuzz //x
   expect "and the fuzzer's runtime" said "would install: clang libclang-rt-dev"
   run -- --dry-run test --config=asan //...
-  expect "nothing for GCC's sanitizers" said "would install: nothing"
+  expect "and what sanitizers need" said "would install: clang libclang-rt-dev lld"
+  run -- --dry-run test --config=tsan //...
+  expect "nothing for GCC's" said "would install: nothing"
 }
 
 bazel_of_another_origin_needs_no_rule_sets() {

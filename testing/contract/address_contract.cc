@@ -66,7 +66,8 @@ TEST_F(AddressContract, LookupReturnsWhatWasInserted) {
 // Of every byte that names an endpoint: those behind an EFA address mean something inside one
 // process only (ofiwg/libfabric prov/efa/src/efa.h), and may come back as they like.
 TEST_F(AddressContract, LookupReturnsEveryByteOfTheName) {
-  const auto good = target_.endpoint->address().bytes();
+  const Address address = target_.endpoint->address();
+  const auto good = address.bytes();
   const bool efa = initiator_.domain->nic().address_format == "FI_ADDR_EFA";
   const std::size_t named = efa ? 24 : good.size();
   std::vector<std::uint8_t> bytes(good.begin(), good.end());
