@@ -143,7 +143,31 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests bare(2) write(2) asan tsan fuzz" ends_with "1 passed, 8 failed"
+  expect "tests bare(2) write(2) digest explore asan tsan fuzz" ends_with "1 passed, 10 failed"
+}
+
+explore_needs_all_to_pass_and_the_canary_to_fail() {
+  new_world
+  tool bazelw 'echo "$*" >>calls
+    case "$*" in
+      *--list*) echo "  \"name\": \"write\","; echo "  \"name\": \"write-last\"," ;;
+      *write-last*) echo "wrong-data     80           1"; exit 1 ;;
+      *) echo "correct     80           1" ;;
+    esac'
+  run explore
+  expect "both as they should" ends_with "2 passed, 0 failed"
+  expect "enough seeds" called "--scenario=write --seeds=2000"
+  tool bazelw 'case "$*" in
+      *--list*) echo "  \"name\": \"write\","; echo "  \"name\": \"write-last\"," ;;
+      *write-last*) echo "correct     80           1" ;;
+      *) echo "hang     1           7"; exit 1 ;;
+    esac'
+  run explore
+  expect "both not" ends_with "0 passed, 2 failed"
+  expect "the canary is told" said "write-last is wrong, and passed"
+  tool bazelw 'case "$*" in *write-last*) echo "no such thing"; exit 2 ;; *--list*) echo "\"name\": \"write-last\"" ;; esac'
+  run explore
+  expect "a canary that does not start has not failed as it should" ends_with "0 passed, 1 failed"
 }
 
 unknown_step_is_refused() {
