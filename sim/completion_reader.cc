@@ -25,6 +25,10 @@ DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& 
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
   send_producer_.Complete();  // an entry is one slot, whoever wrote it
+  if (watched_ != nullptr) {
+    domain_->world.checks().memory().Read(*watched_, false,
+                                          static_cast<std::uint16_t>(entry.request_id));
+  }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;
   if (ok && !signalled) return false;
@@ -44,6 +48,10 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   if (!entry.unsolicited) {
     request = receives_.Release(static_cast<std::uint16_t>(entry.request_id));
     if (request != nullptr) receive_producer_.Complete(request->descriptors);
+    if (watched_ != nullptr) {
+      domain_->world.checks().memory().Read(*watched_, true,
+                                            static_cast<std::uint16_t>(entry.request_id));
+    }
   }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;

@@ -35,7 +35,12 @@ absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   Entry& entry = entries_[slot];
-  entry = {.address = address, .handle = handle, .generation = entry.generation + 1, .live = true};
+  const Nic* const nic = domain_->world.FindNic(address.gid);
+  entry = {.address = address,
+           .handle = handle,
+           .nic = nic == nullptr ? MemoryChecks::kNobody : nic->index(),
+           .generation = entry.generation + 1,
+           .live = true};
   const auto peer = static_cast<fabric::Peer>(std::uint64_t{entry.generation} << 32 | slot);
   if (sources_.size() <= handle) sources_.resize(handle + 1u);
   sources_[handle].push_back({address.queue_pair, peer});

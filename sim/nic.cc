@@ -37,6 +37,7 @@ void Nic::set_answers_nonsense(bool nonsense) {
 
 void Nic::Kill() {
   alive_ = false;
+  world_.checks().memory().Died(index_);
   world_.NoteChange();
   for (const Job& job : jobs_) {
     Operation* operation = world_.operations().Find(job.operation);
@@ -69,7 +70,7 @@ void Nic::Reset() {
     queue_pair->state = QueuePairState::kError;
     ReceiveWork receive;
     while (queue_pair->receive.Peek(receive)) {
-      queue_pair->receive.Consume(receive);
+      Consume(*queue_pair, receive);
       RefuseReceive(*queue_pair, receive, EfaStatus::kFlushed);
     }
   }
@@ -205,7 +206,9 @@ void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
               .packet = completion.immediate,
               .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
               .bytes = completion.length_bytes});
-  if (!ring.Push(completion)) ReportLost(ring);
+  const bool kept = ring.Push(completion);
+  if (!kept) ReportLost(ring);
+  TellReported(completion, kept);
   world_.Wake();
   if (world_.faults() != nullptr) world_.faults()->Reported(*this, ring);
 }

@@ -9,8 +9,9 @@
 //   5. Rights and bounds are checked when bytes are placed, packet by packet.
 //   6. A failure affects only its own work request.
 //
-// The functions are in five files: nic.cc (what the driver asks for), requester.cc (our own work
-// requests), responder.cc (what peers send us), placement.cc (how bytes reach memory), live.cc.
+// The functions are in six files: nic.cc (what the driver asks for), requester.cc (our own work
+// requests), responder.cc (what peers send us), placement.cc (how bytes reach memory), live.cc,
+// watching.cc (what the checks are told).
 
 #ifndef SIM_NIC_H_
 #define SIM_NIC_H_
@@ -93,6 +94,11 @@ class Nic final : public Actor {
   // entries. ---
   void RingSend(QueuePair& queue_pair, std::uint32_t counter);
   void RingReceive(QueuePair& queue_pair, std::uint32_t counter);
+
+  // For the checks, when nothing should be amiss: every request of the queue pair, or of all of them,
+  // that the device still has is under way; the others ought to have completed.
+  void Audit(QueuePair& queue_pair);
+  void AuditAll();
 
   // Live mode: serves every work request that was rung for, until none is left or it waits for its
   // peer.
@@ -229,6 +235,22 @@ class Nic final : public Actor {
   void Land(std::uint64_t number);
   void Landed(const Landing& landing, Operation& operation);
   void Received(QueuePair& target, const Landing& landing);
+
+  // --- watching.cc: functions for the checks ---
+  // An entry was written; or not (`kept`), for a reason that is known.
+  void TellReported(const DeviceCompletion& completion, bool kept);
+  void TellEnded(const Operation& operation);
+  void Consume(QueuePair& queue_pair, const ReceiveWork& receive);
+  // Bytes of the operation's are about to be copied, between its initiator and `target`.
+  void TellPlacing(Operation& operation, const Nic& target_nic, const QueuePair& target,
+                   Range range, bool second_copy);
+  void TellPlacingMessage(const QueuePair& target, const ReceiveWork& receive, Range range);
+  void TellLands(const Operation& operation, const QueuePair& target, const ReceiveWork& receive,
+                 std::uint64_t prefix);
+  void TellRefusedHere(const Operation& operation) const;
+  void TellRefusedThere(const Operation& operation) const;
+  void TellRefusedReceive(const QueuePair& target, const Segment& segment) const;
+  void TellImmediate(const Operation& operation, const QueuePair& target);
 
   World& world_;
   const std::string name_;

@@ -17,6 +17,7 @@
 namespace sim {
 
 class Nic;
+struct WatchedRequest;
 
 // Slot and generation in the operation table: the id of an operation that has ended finds nothing.
 struct OperationId {
@@ -93,6 +94,9 @@ struct Operation {
   std::uint16_t destination_queue_pair = 0;
   std::uint32_t destination_qkey = 0;
   Nic* peer = nullptr;  // null: no machine has that address
+
+  std::uint64_t bytes_placed = 0;     // copies not counted, for the checks
+  WatchedRequest* watched = nullptr;  // what the checks know of it; null: nothing
 
   std::uint32_t packets = 1;       // that carry data, or the one packet of an empty operation
   std::uint32_t next_packet = 0;   // first that was not sent yet

@@ -84,6 +84,7 @@ bool Nic::PlacePiece(Operation& operation, std::uint32_t flags, Range range) {
     return end(EfaStatus::kRemoteBadAddress);
   if (!operation.initiator->LocalIsValid(operation, range))
     return end(EfaStatus::kLocalInvalidLkey);
+  TellPlacing(operation, target_nic, *target, range, (flags & kSecondCopy) != 0);
   std::byte* remote = PointerTo(operation.remote_address + range.offset);
   if (of_read) {
     operation.CopyIn(range, remote);
@@ -123,8 +124,12 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
     if (operation.datagram) return FinishLocally(operation, EfaStatus::kOk);
     return Finish(operation, EfaStatus::kRemoteBadAddress);
   }
-  if (FaultModel* faults = world_.faults()) {
-    if (faults->RefusesReceive(*this, target, operation, landing)) return;
+  FaultModel* const faults = world_.faults();
+  if (faults != nullptr && faults->RefusesReceive(*this, target, operation, landing)) return;
+  TellPlacing(operation, *this, target, {0, operation.length}, false);
+  TellPlacingMessage(target, receive, {prefix, operation.length});
+  TellLands(operation, target, receive, prefix);
+  if (faults != nullptr) {
     if (operation.faulted && faults->PlaceMessage(*this, operation, landing)) return;
   }
   const Range first = FirstPiece({0, operation.length}, 0, profile_.device.send_in_order_128);
@@ -168,6 +173,7 @@ void Nic::Land(std::uint64_t number) {
     landing.completion.status = static_cast<std::uint8_t>(EfaStatus::kLocalInvalidLkey);
     landing.completion.length_bytes = 0;
   } else {
+    TellPlacingMessage(*target, landing.receive, {landing.prefix, landing.rest.size()});
     const std::byte* source = landing.rest.data();
     landing.receive.Walk({landing.prefix, landing.rest.size()}, [&](const Segment& piece) {
       std::memcpy(PointerTo(piece.address), source, piece.length);
@@ -198,7 +204,8 @@ void Nic::Received(QueuePair& target, const Landing& landing) {
   Count(target, CounterKind::kReceives, failed);
   const bool withheld = landing.fate.any() && world_.faults()->WithholdsReceive(
                                                   *this, target, landing.fate, landing.completion);
-  if (!withheld) Report(*target.receive_ring, landing.completion);
+  if (withheld) return TellReported(landing.completion, false);
+  Report(*target.receive_ring, landing.completion);
 }
 
 }  // namespace sim

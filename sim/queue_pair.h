@@ -26,6 +26,7 @@ namespace sim {
 
 class Nic;
 struct QueuePair;
+struct WatchedQueue;
 
 // EFA retries for ever with this number (FI_OPT_EFA_RNR_RETRY).
 inline constexpr std::uint32_t kRetryForEver = 7;
@@ -202,6 +203,7 @@ struct QueuePair {
   const std::shared_ptr<CompletionRing> send_ring;
   const std::shared_ptr<CompletionRing> receive_ring;
   const CounterSet counters;
+  WatchedQueue* watched = nullptr;  // what the checks know of its requests; null: nothing
   std::deque<OperationId> waiting;  // peers' work that found no receive and retries for ever
 };
 

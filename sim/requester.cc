@@ -116,6 +116,9 @@ void Nic::Identify(const QueuePair& queue_pair, Operation& operation) const {
   operation.queue_pair = queue_pair.number;
   operation.qkey = queue_pair.qkey;
   operation.datagram = queue_pair.type == QueuePairType::kUd;
+  if (queue_pair.watched != nullptr) {
+    operation.watched = queue_pair.watched->FindSend(operation.request_id);
+  }
   const std::uint64_t mtu = profile_.device.mtu;
   const bool one_packet = operation.kind == OperationKind::kSend || operation.length <= mtu;
   operation.packets =
@@ -156,14 +159,19 @@ bool Nic::LocalIsValid(const Operation& operation, Range range) const {
   const Access right = LocalRight(operation.kind);
   if (operation.segment_count == 1) {  // nearly always
     const Segment& segment = operation.segments[0];
-    return memory_.AllowsLocal(operation.domain, segment.lkey, segment.address + range.offset,
-                               range.length, right);
+    if (memory_.AllowsLocal(operation.domain, segment.lkey, segment.address + range.offset,
+                            range.length, right)) {
+      return true;
+    }
+    TellRefusedHere(operation);
+    return false;
   }
   bool valid = true;
   operation.Walk(range, [&](const Segment& piece) {
     valid = valid &&
             memory_.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right);
   });
+  if (!valid) TellRefusedHere(operation);
   return valid;
 }
 
@@ -325,6 +333,7 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
   const std::uint32_t flags = packet | kOfRead | (second_copy ? kSecondCopy : 0);
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
+  TellPlacing(operation, *operation.peer, *target, range, second_copy);
   operation.CopyIn(range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
@@ -338,6 +347,7 @@ void Nic::FinishLocally(Operation& operation, EfaStatus status) {
   operation.ended = true;
   operation.answered = true;
   operation.status = static_cast<std::uint8_t>(status);
+  TellEnded(operation);
   if (world_.live()) return operation.initiator->Answer(operation);
   world_.Schedule(world_.Now() + kLocalAnswerDelay, operation.initiator, EventKind::kAnswer, 0,
                   operation.id.Pack());
@@ -367,7 +377,8 @@ void Nic::Complete(const Operation& operation) {
                                     .kind = operation.kind};
   const bool withheld =
       operation.faulted && world_.faults()->Withholds(*this, *queue_pair, operation, completion);
-  if (!withheld) Report(*queue_pair->send_ring, completion);
+  if (withheld) return TellReported(completion, false);
+  Report(*queue_pair->send_ring, completion);
 }
 
 void Nic::CountWork(const Operation& operation, bool failed) {
@@ -399,6 +410,7 @@ void Nic::StartTimeout(Operation& silent) {
   if (silent.timing_out) return;
   Operation& operation = Parked(silent);
   operation.timing_out = true;
+  if (operation.watched != nullptr) world_.checks().memory().Silent(*operation.watched);
   const bool heard = HasHeardFrom(operation);
   const coro::Duration patience =
       heard ? profile_.unresponsive_timeout : profile_.unreachable_timeout;

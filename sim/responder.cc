@@ -78,7 +78,7 @@ void Nic::ArriveSend(Operation& operation, QueuePair& target) {
   if (!operation.initiator->LocalIsValid(operation, {0, operation.length})) {
     return Finish(operation, EfaStatus::kLocalInvalidLkey);
   }
-  target.receive.Consume(receive);
+  Consume(target, receive);
   Deliver(operation, target, receive, 0);
 }
 
@@ -93,7 +93,7 @@ void Nic::ArriveDatagram(Operation& operation, QueuePair& target) {
   if (!operation.initiator->LocalIsValid(operation, {0, operation.length})) {
     return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
   }
-  target.receive.Consume(receive);
+  Consume(target, receive);
   Deliver(operation, target, receive, prefix);
 }
 
@@ -147,6 +147,7 @@ bool Nic::ReceiveIsValid(const QueuePair& target, const ReceiveWork& receive) co
     const Segment& segment = receive.segments[i];
     if (segment.length > 0 && !memory_.AllowsLocal(target.domain, segment.lkey, segment.address,
                                                    segment.length, Access::kReceive)) {
+      TellRefusedReceive(target, segment);
       return false;
     }
   }
@@ -177,6 +178,7 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
   const std::uint32_t flags = packet | (second_copy ? kSecondCopy : 0);
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
+  TellPlacing(operation, *this, target, range, second_copy);
   operation.CopyOut(range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
@@ -211,10 +213,15 @@ void Nic::Announce(Operation& operation, QueuePair& target) {
 
 void Nic::ReportImmediate(const Operation& operation, const QueuePair& target,
                           DeviceCompletion completion) {
+  TellImmediate(operation, target);
   FaultModel* const faults = world_.faults();
   const bool withheld =
       faults != nullptr && faults->WithholdsImmediate(*this, target, operation, completion);
-  if (!withheld) Report(*target.receive_ring, completion);
+  if (withheld) {
+    TellReported(completion, false);
+  } else {
+    Report(*target.receive_ring, completion);
+  }
   if (!operation.faulted || !completion.unsolicited) return;
   for (std::uint32_t i = 0; i < faults->FloodsOf(operation); ++i) {
     Report(*target.receive_ring, completion);
@@ -225,7 +232,7 @@ void Nic::ReportImmediate(const Operation& operation, const QueuePair& target,
 // its own.
 bool Nic::TakeReceive(QueuePair& target, ReceiveWork& receive) {
   while (target.receive.Peek(receive)) {
-    target.receive.Consume(receive);
+    Consume(target, receive);
     if (!receive.malformed) return true;
     RefuseReceive(target, receive, EfaStatus::kLocalInvalidLkey);
   }
@@ -243,8 +250,12 @@ void Nic::RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus
 bool Nic::RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const {
   const Access wanted =
       operation.kind == OperationKind::kRead ? Access::kRemoteRead : Access::kRemoteWrite;
-  return memory_.AllowsRemote(target.domain, operation.remote_key,
-                              operation.remote_address + range.offset, range.length, wanted);
+  if (memory_.AllowsRemote(target.domain, operation.remote_key,
+                           operation.remote_address + range.offset, range.length, wanted)) {
+    return true;
+  }
+  TellRefusedThere(operation);
+  return false;
 }
 
 // ---- Answering ----
@@ -254,6 +265,7 @@ void Nic::Finish(Operation& operation, EfaStatus status) {
   if (status == EfaStatus::kOk && operation.faulted && world_.faults()->Ends(operation)) return;
   operation.ended = true;
   operation.status = answers_nonsense_ ? kNonsense : static_cast<std::uint8_t>(status);
+  TellEnded(operation);
   Nic& initiator = *operation.initiator;
   if (world_.live()) {
     if (!world_.wire().Passes(*this, initiator)) return initiator.StartTimeout(operation);

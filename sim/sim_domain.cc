@@ -102,6 +102,11 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
   ASSIGN_OR_RETURN(
       const MemoryTable::Keys keys,
       core_->nic.memory().Register(core_->domain, request.data, request.length_bytes, access));
+  if (!core_->world.live()) {
+    core_->world.checks().memory().registrations().Register(
+        core_->nic.index(), core_->nic.name(), core_->domain, keys.local, keys.remote,
+        reinterpret_cast<std::uint64_t>(request.data), request.length_bytes, access);
+  }
   return std::make_unique<SimMemoryRegion>(core_, request, keys);
 }
 
@@ -177,6 +182,6 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
                                        limits);
 }
 
-absl::Status SimDomain::Close() { return CloseShared(core_, "domain"); }
+absl::Status SimDomain::Close() { return open_.Closing(CloseShared(core_, "domain")); }
 
 }  // namespace sim

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
+#include "sim/checks/leaks.h"
 #include "sim/driver_core.h"
 
 namespace sim {
@@ -19,7 +20,9 @@ class SimDomain final : public fabric::Domain {
                                                               const fabric::NicInfo& info);
 
   explicit SimDomain(std::shared_ptr<DomainCore> core)
-      : info_(core->info), core_(std::move(core)) {}
+      : info_(core->info),
+        core_(std::move(core)),
+        open_(core_->world.checks().memory().leaks(), OpenKind::kDomain, core_->nic.name()) {}
 
   const fabric::NicInfo& nic() const override { return info_; }
   absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RegisterMemory(
@@ -35,6 +38,7 @@ class SimDomain final : public fabric::Domain {
  private:
   const fabric::NicInfo info_;
   std::shared_ptr<DomainCore> core_;
+  OpenObject open_;
 };
 
 }  // namespace sim

@@ -64,6 +64,7 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       domain_(peers_->domain()),
       queue_pair_(&queue_pair),
       limits_(limits),
+      open_(domain_->world.checks().memory().leaks(), OpenKind::kEndpoint, domain_->nic.name()),
       datagram_(queue_pair.type == QueuePairType::kUd),
       remote_access_(!datagram_ && limits.max_rma_bytes > 0),
       address_(EfaAddress{domain_->nic.gid(), queue_pair.number, queue_pair.qkey}.Encode()),
@@ -76,13 +77,22 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       queue->endpoints.resize(queue_pair.number + 1u);
     queue->endpoints[queue_pair.number] = this;
   }
+  if (domain_->world.live()) return;
+  watched_ = domain_->world.checks().memory().Open(
+      domain_->nic.index(), domain_->nic.name(), queue_pair.number, domain_->domain,
+      limits_.send_queue_depth, limits_.receive_queue_depth);
+  queue_pair.watched = watched_;
 }
 
 absl::Status SimEndpoint::Close() {
   if (queue_pair_ == nullptr) return absl::OkStatus();
   send_queue_->Forget(queue_pair_->number);
   if (receive_queue_ != send_queue_) receive_queue_->Forget(queue_pair_->number);
+  domain_->nic.Audit(*queue_pair_);
   domain_->nic.DestroyQueuePair(*queue_pair_);
+  if (watched_ != nullptr) domain_->world.checks().memory().Close(watched_);
+  watched_ = nullptr;
+  open_.Closed();
   queue_pair_ = nullptr;
   send_queue_.reset();
   receive_queue_.reset();
@@ -92,8 +102,9 @@ absl::Status SimEndpoint::Close() {
 }
 
 void* SimEndpoint::QueryPower(const fabric::PowerId& power) {
-  return &power == &QueueAccess::kPower && queue_pair_ != nullptr ? static_cast<QueueAccess*>(this)
-                                                                  : nullptr;
+  if (&power != &QueueAccess::kPower || queue_pair_ == nullptr) return nullptr;
+  if (watched_ != nullptr) domain_->world.checks().memory().TakeOver(*watched_);
+  return static_cast<QueueAccess*>(this);
 }
 
 std::uint16_t SimEndpoint::AddressHandleOf(fabric::Peer peer) {
@@ -211,6 +222,7 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
+    if (watched_ != nullptr) Watch(work, kind, request.peer);
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
     ++result.accepted;
@@ -218,6 +230,10 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
   if (send_producer_.unannounced() > 0) RingSend();
   domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
   return result;
+}
+
+void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::Peer peer) {
+  domain_->world.checks().memory().PostedSend(*watched_, work, kind, peers_->Find(peer)->nic);
 }
 
 void SimEndpoint::NoteAgain() {
@@ -274,6 +290,9 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     if (result.error == ErrorCode::kOk && full) result.error = ErrorCode::kAgain;
     if (result.error != ErrorCode::kOk) break;
     work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
+    if (watched_ != nullptr) {
+      domain_->world.checks().memory().PostedReceive(*watched_, work.request_id);
+    }
     efa::EncodeReceive(work, ring.memory(), ring.descriptors(), receive_producer_.posted());
     receive_producer_.Post(work.segment_count);
     ++result.accepted;

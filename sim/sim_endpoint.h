@@ -15,6 +15,7 @@
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
 #include "fabric/endpoint.h"
+#include "sim/checks/memory_checks.h"
 #include "sim/driver_core.h"
 #include "sim/queue_access.h"
 #include "sim/queue_pair.h"
@@ -62,6 +63,10 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   // The send queue was full: tells the checks of a program that only retries.
   void NoteAgain();
 
+  // A request was accepted: tells the checks.
+  void Watch(const fabric::efa_queue::SendWork& work, fabric::OperationKind kind,
+             fabric::Peer peer);
+
   // The destination; kOk or kUnknownPeer.
   fabric::ErrorCode Address(fabric::Peer peer, fabric::efa_queue::SendWork& work) const;
   fabric::ErrorCode FillSend(const fabric::SendRequest& request, fabric::efa_queue::SendWork& work);
@@ -87,6 +92,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   std::shared_ptr<DomainCore> domain_;
   QueuePair* queue_pair_;  // null after Close
   const fabric::Limits limits_;
+  WatchedQueue* watched_ = nullptr;  // null: in live mode, and after Close
+  OpenObject open_;
   const bool datagram_;
   const bool remote_access_;
   const fabric::Address address_;

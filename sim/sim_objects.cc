@@ -15,6 +15,8 @@ using fabric::CloseShared;
 absl::Status SimMemoryRegion::Close() {
   if (domain_ == nullptr) return absl::OkStatus();
   domain_->nic.memory().Deregister(keys_.remote);
+  domain_->world.checks().memory().registrations().Deregister(domain_->nic.index(), keys_.remote);
+  open_.Closed();
   domain_.reset();
   return absl::OkStatus();
 }
@@ -49,7 +51,7 @@ std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) 
                       " (EFA status ", completion.provider_error, ")");
 }
 
-absl::Status SimCompletionQueue::Close() { return CloseShared(core_, "completion queue"); }
+absl::Status SimCompletionQueue::Close() { return open_.Closing(CloseShared(core_, "completion queue")); }
 
 // ---- Address vectors ----
 
@@ -73,7 +75,7 @@ absl::StatusOr<fabric::Address> SimAddressVector::Lookup(fabric::Peer peer) cons
   return entry->address.Encode();
 }
 
-absl::Status SimAddressVector::Close() { return CloseShared(core_, "address vector"); }
+absl::Status SimAddressVector::Close() { return open_.Closing(CloseShared(core_, "address vector")); }
 
 // ---- Counters ----
 
@@ -102,7 +104,7 @@ absl::Status SimCounter::Add(std::uint64_t value) {
 }
 
 absl::Status SimCounter::Close() {
-  RETURN_IF_ERROR(CloseShared(core_, "counter"));
+  RETURN_IF_ERROR(open_.Closing(CloseShared(core_, "counter")));
   domain_.reset();
   return absl::OkStatus();
 }

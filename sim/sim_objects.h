@@ -12,16 +12,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
+#include "sim/checks/memory_checks.h"
 #include "sim/driver_core.h"
 #include "sim/memory_table.h"
 
 namespace sim {
 
+inline Leaks& LeaksOf(DomainCore& domain) { return domain.world.checks().memory().leaks(); }
+
 class SimMemoryRegion final : public fabric::MemoryRegion {
  public:
   SimMemoryRegion(std::shared_ptr<DomainCore> domain, const fabric::MemoryRequest& request,
                   MemoryTable::Keys keys)
-      : domain_(std::move(domain)), request_(request), keys_(keys) {}
+      : domain_(std::move(domain)),
+        request_(request),
+        keys_(keys),
+        open_(LeaksOf(*domain_), OpenKind::kMemoryRegion, domain_->nic.name()) {}
   ~SimMemoryRegion() override { Close().IgnoreError(); }
 
   std::byte* data() const override { return request_.data; }
@@ -37,12 +43,15 @@ class SimMemoryRegion final : public fabric::MemoryRegion {
   std::shared_ptr<DomainCore> domain_;
   fabric::MemoryRequest request_;
   MemoryTable::Keys keys_;
+  OpenObject open_;
 };
 
 class SimCompletionQueue final : public fabric::CompletionQueue {
  public:
   explicit SimCompletionQueue(std::shared_ptr<QueueCore> core)
-      : core_(std::move(core)), depth_(core_->ring->depth()) {}
+      : core_(std::move(core)),
+        depth_(core_->ring->depth()),
+        open_(LeaksOf(*core_->domain), OpenKind::kCompletionQueue, core_->domain->nic.name()) {}
 
   fabric::ReadResult Read(std::span<fabric::Completion> entries) override;
   std::string ErrorText(const fabric::Completion& completion) override;
@@ -56,11 +65,14 @@ class SimCompletionQueue final : public fabric::CompletionQueue {
 
   std::shared_ptr<QueueCore> core_;
   std::size_t depth_;
+  OpenObject open_;
 };
 
 class SimAddressVector final : public fabric::AddressVector {
  public:
-  explicit SimAddressVector(std::shared_ptr<VectorCore> core) : core_(std::move(core)) {}
+  explicit SimAddressVector(std::shared_ptr<VectorCore> core)
+      : core_(std::move(core)),
+        open_(LeaksOf(*core_->domain()), OpenKind::kAddressVector, core_->domain()->nic.name()) {}
 
   absl::StatusOr<fabric::Peer> Insert(const fabric::Address& address) override;
   absl::Status Remove(fabric::Peer peer) override;
@@ -71,13 +83,16 @@ class SimAddressVector final : public fabric::AddressVector {
 
  private:
   std::shared_ptr<VectorCore> core_;
+  OpenObject open_;
 };
 
 // Counts in the device: nothing needs to be read for the number to be true.
 class SimCounter final : public fabric::Counter {
  public:
   explicit SimCounter(std::shared_ptr<DomainCore> domain)
-      : domain_(std::move(domain)), core_(std::make_shared<CounterCore>()) {}
+      : domain_(std::move(domain)),
+        core_(std::make_shared<CounterCore>()),
+        open_(LeaksOf(*domain_), OpenKind::kCounter, domain_->nic.name()) {}
 
   std::uint64_t Read() override;
   std::uint64_t ReadErrors() override;
@@ -91,6 +106,7 @@ class SimCounter final : public fabric::Counter {
  private:
   std::shared_ptr<DomainCore> domain_;
   std::shared_ptr<CounterCore> core_;
+  OpenObject open_;
 };
 
 }  // namespace sim

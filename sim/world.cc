@@ -16,7 +16,9 @@ World::World(std::uint64_t seed, const Profile& profile, TimeMode mode)
       live_(mode == TimeMode::kLive),
       start_(live_ ? steady_.Now() : kStart),
       now_(start_),
-      wire_(seed, profile) {}
+      wire_(seed, profile) {
+  checks_.memory().set_clock([this] { return Elapsed(); });
+}
 
 World::~World() = default;
 
@@ -57,6 +59,15 @@ void World::Unblock(Node& from, Node& to) {
   for (std::size_t i = 0; i < from.nic_count(); ++i) {
     for (std::size_t j = 0; j < to.nic_count(); ++j) wire_.Unblock(from.nic(i), to.nic(j));
   }
+}
+
+void World::CheckRequests() {
+  for (Nic* nic : nics_) nic->AuditAll();
+}
+
+void World::CheckEnd() {
+  CheckRequests();
+  checks_.memory().leaks().AtEnd();
 }
 
 bool World::WaitUntil(coro::Time deadline) {

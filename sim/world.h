@@ -127,6 +127,12 @@ class World final : public coro::Clock {
   // The rules that the program broke, in the order of the first time. Valid until the next event.
   std::span<const Finding> findings() const { return checks_.findings(); }
 
+  // For whoever runs a program, in virtual time: every request that should have completed by now
+  // did.
+  void CheckRequests();
+  // The program is over, and has closed what it opened; the requests of what it has not, too.
+  void CheckEnd();
+
   // Events that have happened.
   std::uint64_t event_count() const { return event_count_; }
   // Everything that happened; empty in live mode, where no run is like another.

@@ -55,6 +55,7 @@ absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& cloc
   SimulatedRun run;
   ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client)));
   run.simulated = world.Elapsed();
+  world.CheckRequests();
   for (const sim::Finding& finding : world.findings()) run.findings.push_back(sim::ToText(finding));
   return run;
 }

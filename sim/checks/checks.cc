@@ -12,6 +12,18 @@ std::string_view Name(Check check) {
       return "completion-queue-capacity";
     case Check::kAgainWithoutReading:
       return "again-without-reading";
+    case Check::kConservation:
+      return "conservation";
+    case Check::kBounds:
+      return "bounds";
+    case Check::kBufferRace:
+      return "buffer-race";
+    case Check::kImmediateVisibility:
+      return "immediate-visibility";
+    case Check::kUseAfterDeregister:
+      return "use-after-deregister";
+    case Check::kLeaks:
+      return "leaks";
   }
   return "unknown";
 }

@@ -13,6 +13,7 @@
 
 #include "coro/time.h"
 #include "sim/checks/finding.h"
+#include "sim/checks/memory_checks.h"
 
 namespace sim {
 
@@ -29,6 +30,9 @@ class Checks {
   void AgainWithoutReading(const std::string& where, std::uint32_t queue_pair, std::uint64_t times,
                            coro::Duration now);
 
+  // Those about requests and the memory that they name.
+  MemoryChecks& memory() { return memory_; }
+
   // In the order in which they were found. Valid until the next event of the world.
   std::span<const Finding> findings() const { return findings_; }
   // The same, and forgets them: for tests that break a rule on purpose.
@@ -39,6 +43,7 @@ class Checks {
   bool Counts(Check check, const std::string& where, std::uint32_t queue);
 
   std::vector<Finding> findings_;
+  MemoryChecks memory_{findings_};
 };
 
 }  // namespace sim

@@ -21,6 +21,24 @@ enum class Check : std::uint8_t {
   // frees the slots of a send queue (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c and issue 8825:
   // a program that only retries waits for ever).
   kAgainWithoutReading,
+  // A request that was accepted ends in exactly one completion (fi_cq(3); ofiwg/libfabric
+  // fabtests/prov/efa/src: completions are counted against posts). Holds the simulator to its word.
+  kConservation,
+  // Bytes are touched inside a live registration only, with its rights, of its domain and by its
+  // own key (fi_mr(3)). Holds the simulator to its word.
+  kBounds,
+  // What a request in flight carries is not changed, and what it writes nobody else writes, until
+  // its completion was read (fi_rma(3), fi_msg(3): the buffer belongs to the provider until then).
+  kBufferRace,
+  // A write's immediate is reported when all of its bytes are in memory (fi_cq(3), FI_REMOTE_CQ_DATA
+  // of fi_rma(3)). Holds the simulator to its word.
+  kImmediateVisibility,
+  // A registration is closed when every request that names it has ended, here and at the peers
+  // (ofiwg/libfabric fabtests/prov/efa/src, mr_abort: those that meet a closed one fail).
+  kUseAfterDeregister,
+  // What was opened is closed at the end of the program: the device's numbers, and the memory that
+  // it pins, are few.
+  kLeaks,
 };
 
 // As reports and scripts name it: "completion-queue-capacity".

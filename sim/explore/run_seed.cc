@@ -61,6 +61,7 @@ SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSourc
   Trial trial(seed, **found, *std::move(engine), limit);
   if (watcher != nullptr) watcher->Watch(trial.world());
   const Outcome outcome = scenario.Run(trial);
+  trial.world().CheckEnd();
 
   SeedResult result;
   result.seed = seed;

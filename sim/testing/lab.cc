@@ -130,6 +130,8 @@ Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode,
 }
 
 Lab::~Lab() {
+  sides_.clear();
+  world_.CheckEnd();
   for (const sim::Finding& finding : world_.findings()) ADD_FAILURE() << sim::ToText(finding);
 }
 

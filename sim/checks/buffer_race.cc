@@ -1,0 +1,169 @@
+#include "sim/checks/buffer_race.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace sim {
+namespace {
+
+using fabric::Access;
+using fabric::OperationKind;
+
+const std::byte* PointerAt(std::uint64_t address) {
+  return reinterpret_cast<const std::byte*>(address);
+}
+
+std::uint64_t Load(const std::byte* bytes) {
+  std::uint64_t word;
+  std::memcpy(&word, bytes, sizeof(word));
+  return word;
+}
+
+// Four lanes, so that a long source costs no more than reading it.
+std::uint64_t Hash(const std::byte* bytes, std::uint64_t length, std::uint64_t seed) {
+  constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
+  std::uint64_t a = seed + length;
+  std::uint64_t b = ~seed;
+  std::uint64_t c = seed ^ kOdd;
+  std::uint64_t d = seed - kOdd;
+  for (; length >= 32; bytes += 32, length -= 32) {
+    a = std::rotl((a ^ Load(bytes)) * kOdd, 29);
+    b = std::rotl((b ^ Load(bytes + 8)) * kOdd, 31);
+    c = std::rotl((c ^ Load(bytes + 16)) * kOdd, 33);
+    d = std::rotl((d ^ Load(bytes + 24)) * kOdd, 37);
+  }
+  for (; length >= 8; bytes += 8, length -= 8) a = std::rotl((a ^ Load(bytes)) * kOdd, 29);
+  std::uint64_t rest = 0;
+  if (length > 0) std::memcpy(&rest, bytes, length);
+  a = std::rotl((a ^ rest) * kOdd, 29);
+  return ((a * kOdd + b) * kOdd + c) * kOdd + d;
+}
+
+// A word that the device reads in one go: whatever a program changes it to, it arrives whole.
+bool IsWord(const WatchedRequest& request) {
+  const WatchedPiece& piece = request.local[0];
+  return request.pieces == 1 && std::has_single_bit(piece.length) && piece.length <= 8 &&
+         piece.address % piece.length == 0;
+}
+
+std::string NameOf(const WatchedRequest& request) {
+  return absl::StrCat("a ", std::string(fabric::Name(request.kind)), " of queue pair ",
+                      request.queue->number);
+}
+
+}  // namespace
+
+// ---- Sources ----
+
+bool BufferRace::SourceIsThere(const WatchedRequest& request) const {
+  for (std::uint8_t i = 0; i < request.pieces; ++i) {
+    const WatchedPiece& piece = request.local[i];
+    const bool there = piece.length == 0 ||
+                       registrations_.CoversLocal(request.queue->nic, request.queue->domain, piece,
+                                                  Access::kNone);
+    if (!there) return false;
+  }
+  return true;
+}
+
+std::uint64_t BufferRace::HashOfSource(const WatchedRequest& request) const {
+  std::uint64_t hash = 0;
+  for (std::uint8_t i = 0; i < request.pieces; ++i) {
+    hash = Hash(PointerAt(request.local[i].address), request.local[i].length, hash);
+  }
+  return hash;
+}
+
+void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) {
+  request.hashed = false;
+  if (request.length == 0) return;
+  if (request.kind == OperationKind::kRead) {
+    return Write(request, request.local[0], BytesOf(request));
+  }
+  if (inline_bytes != nullptr) {
+    request.hashed = true;
+    request.hash = Hash(inline_bytes, request.length, 0);
+  } else if (SourceIsThere(request)) {
+    request.hashed = true;
+    request.hash = HashOfSource(request);
+  }
+  if (request.kind == OperationKind::kWrite) {
+    Write(request, request.remote, inline_bytes != nullptr ? inline_bytes : BytesOf(request));
+  }
+}
+
+void BufferRace::Ended(WatchedRequest& request, bool well) {
+  writes_.Remove(request);
+  if (!well || !request.hashed || request.is_inline || IsWord(request)) return;
+  if (!SourceIsThere(request) || HashOfSource(request) == request.hash) return;
+  const WatchedQueue& queue = *request.queue;
+  log_.Add(Check::kBufferRace, queue.where, queue.number, [&] {
+    return absl::StrCat("the ", request.length, " bytes that ", NameOf(request),
+                        " was to carry were changed before the device had read them: they are the "
+                        "device's until the completion was read");
+  });
+}
+
+// ---- What is written ----
+
+// Where the bytes that it writes come from, while they are still there; null: nobody can tell.
+const std::byte* BufferRace::BytesOf(const WatchedRequest& request) const {
+  switch (request.kind) {
+    case OperationKind::kRead:
+      return registrations_.CoversRemote(request.peer, request.remote, Access::kNone)
+                 ? PointerAt(request.remote.address)
+                 : nullptr;
+    case OperationKind::kReceive:  // it has landed
+      return request.state == WatchedRequest::State::kReported ? PointerAt(request.target)
+                                                               : nullptr;
+    default:
+      return !request.is_inline && request.pieces == 1 && SourceIsThere(request)
+                 ? PointerAt(request.local[0].address)
+                 : nullptr;
+  }
+}
+
+bool BufferRace::WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
+                              const WatchedRequest& b) const {
+  if (a.hashed && b.hashed && a.target == b.target && a.target_length == b.target_length) {
+    return a.hash == b.hash;
+  }
+  const std::byte* b_bytes = BytesOf(b);
+  if (a_bytes == nullptr || b_bytes == nullptr) return true;  // in doubt, they do
+  const std::uint64_t begin = std::max(a.target, b.target);
+  const std::uint64_t end = std::min(a.target + a.target_length, b.target + b.target_length);
+  return std::memcmp(a_bytes + (begin - a.target), b_bytes + (begin - b.target), end - begin) == 0;
+}
+
+void BufferRace::Write(WatchedRequest& request, const WatchedPiece& target,
+                       const std::byte* bytes) {
+  const bool lands = request.kind == OperationKind::kWrite
+                         ? registrations_.CoversRemote(request.peer, target, Access::kRemoteWrite)
+                         : registrations_.CoversLocal(request.queue->nic, request.queue->domain,
+                                                      target, Access::kNone);
+  if (!lands) return;  // it will be refused
+  request.target = target.address;
+  request.target_length = target.length;
+  writes_.ForEachOverlapping(target.address, target.length, [&](const WatchedRequest& other) {
+    if (other.queue->dead || WriteTheSame(request, bytes, other)) return;
+    const WatchedQueue& queue = *request.queue;
+    log_.Add(Check::kBufferRace, queue.where, queue.number, [&] {
+      return absl::StrCat(NameOf(request), " and ", NameOf(other), " of ", other.queue->where,
+                          " are in flight at once and write different bytes to the same place: "
+                          "which of them stay is chance");
+    });
+  });
+  writes_.Insert(request, target.address, target.length);
+}
+
+void BufferRace::Lands(WatchedRequest& receive, const WatchedPiece& at, const std::byte* bytes) {
+  if (at.length == 0) return;
+  receive.hashed = false;
+  Write(receive, at, bytes);
+}
+
+}  // namespace sim

@@ -1,0 +1,55 @@
+// buffer-race: what a request in flight reads or writes is nobody else's to change.
+//
+//   its source       is the same at the post and at the device's last look at it
+//   what it writes   no other request in flight writes, unless both write the same there
+//
+// Two requests are in flight at once only where the second was posted before the device was done
+// with the first: nothing that a program can know orders such a pair. So no pair that is ordered by
+// a completion, by an immediate or by a message that came after it is ever taken for a race.
+
+#ifndef SIM_CHECKS_BUFFER_RACE_H_
+#define SIM_CHECKS_BUFFER_RACE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/checks/finding_log.h"
+#include "sim/checks/registrations.h"
+#include "sim/checks/watched_queue.h"
+#include "sim/checks/write_index.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to its world. Allocates nothing for a request.
+class BufferRace {
+ public:
+  BufferRace(FindingLog& log, const Registrations& registrations)
+      : log_(log), registrations_(registrations) {}
+
+  // The request is in flight from now on. `inline_bytes`: where its bytes are when they were copied;
+  // else null.
+  void Posted(WatchedRequest& request, const std::byte* inline_bytes);
+  // A message of `length` bytes lands at the beginning of a receive's first piece, `at`. `bytes`:
+  // the message, or null when it is not in one piece.
+  void Lands(WatchedRequest& receive, const WatchedPiece& at, const std::byte* bytes);
+  // The device touches the memory of a send, write or read no more. `well`: it did all it had to.
+  void Ended(WatchedRequest& request, bool well);
+  // The request is forgotten, with its endpoint or because its completion was read.
+  void Forget(WatchedRequest& request) { writes_.Remove(request); }
+
+ private:
+  bool SourceIsThere(const WatchedRequest& request) const;
+  std::uint64_t HashOfSource(const WatchedRequest& request) const;
+  const std::byte* BytesOf(const WatchedRequest& request) const;
+  bool WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
+                    const WatchedRequest& b) const;
+  void Write(WatchedRequest& request, const WatchedPiece& target, const std::byte* bytes);
+
+  FindingLog& log_;
+  const Registrations& registrations_;
+  WriteIndex writes_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_BUFFER_RACE_H_

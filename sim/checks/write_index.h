@@ -1,0 +1,113 @@
+// Which requests in flight write which bytes of the process's memory: found by address, without a
+// look at all the others.
+
+#ifndef SIM_CHECKS_WRITE_INDEX_H_
+#define SIM_CHECKS_WRITE_INDEX_H_
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "sim/checks/watched_queue.h"
+
+namespace sim {
+
+// A range is kept in the cell in which it begins, of a grid as coarse as the range is long: it
+// reaches into the next cell at most. The links are in the requests: nothing is allocated.
+class WriteIndex {
+ public:
+  // A look-up sees so many of those that begin in one cell, the latest first.
+  static constexpr int kMostInCell = 8;
+
+  WriteIndex() : cells_(kCells, nullptr) {}
+  WriteIndex(const WriteIndex&) = delete;
+  WriteIndex& operator=(const WriteIndex&) = delete;
+
+  // REQUIRES: length > 0; the request is not in the index.
+  void Insert(WatchedRequest& request, std::uint64_t address, std::uint64_t length) {
+    request.target = address;
+    request.target_length = length;
+    request.level = LevelOf(length);
+    Link(request, &WatchedRequest::cell, cells_[CellOf(request.level, address >> request.level)]);
+    Link(request, &WatchedRequest::peers_of_level, levels_[request.level]);
+    ++counts_[request.level];
+  }
+
+  // Nothing happens when it is not there.
+  void Remove(WatchedRequest& request) {
+    if (request.cell.before == nullptr) return;
+    Unlink(request, &WatchedRequest::cell);
+    Unlink(request, &WatchedRequest::peers_of_level);
+    --counts_[request.level];
+  }
+
+  // Calls visit(request) for those that write some of these bytes. REQUIRES: length > 0.
+  template <typename Visit>
+  void ForEachOverlapping(std::uint64_t address, std::uint64_t length, Visit visit) const {
+    for (std::uint8_t level = kFinest; level < kLevels; ++level) {
+      if (counts_[level] == 0) continue;
+      const std::uint64_t last = (address + length - 1) >> level;
+      std::uint64_t cell = address >> level;
+      if (cell > 0) --cell;
+      if (last - cell > counts_[level]) {
+        Scan(levels_[level], &WatchedRequest::peers_of_level, counts_[level], level, address,
+             length, visit);
+        continue;
+      }
+      for (; cell <= last; ++cell) {
+        Scan(cells_[CellOf(level, cell)], &WatchedRequest::cell, kMostInCell, level, address,
+             length, visit);
+      }
+    }
+  }
+
+ private:
+  static constexpr std::uint8_t kFinest = 6;
+  static constexpr std::uint8_t kLevels = 64;
+  static constexpr std::size_t kCells = 4096;  // a power of two
+
+  static std::uint8_t LevelOf(std::uint64_t length) {
+    const int bits = std::bit_width(length - 1);
+    return static_cast<std::uint8_t>(std::clamp<int>(bits, kFinest, kLevels - 1));
+  }
+  static std::size_t CellOf(std::uint8_t level, std::uint64_t cell) {
+    return (cell + std::uint64_t{level} * 0x9e3779b97f4a7c15u) % kCells;
+  }
+
+  static void Link(WatchedRequest& request, WatchedRequest::Link WatchedRequest::*link,
+                   WatchedRequest*& head) {
+    WatchedRequest::Link& own = request.*link;
+    own.next = head;
+    own.before = &head;
+    if (head != nullptr) (head->*link).before = &own.next;
+    head = &request;
+  }
+  static void Unlink(WatchedRequest& request, WatchedRequest::Link WatchedRequest::*link) {
+    WatchedRequest::Link& own = request.*link;
+    *own.before = own.next;
+    if (own.next != nullptr) (own.next->*link).before = own.before;
+    own = {};
+  }
+
+  template <typename Visit>
+  static void Scan(WatchedRequest* first, WatchedRequest::Link WatchedRequest::*link,
+                   std::uint64_t most, std::uint8_t level, std::uint64_t address,
+                   std::uint64_t length, Visit& visit) {
+    for (WatchedRequest* at = first; at != nullptr && most > 0; at = (at->*link).next, --most) {
+      const bool overlaps = at->level == level && at->target < address + length &&
+                            address < at->target + at->target_length;
+      if (overlaps) visit(*at);
+    }
+  }
+
+  std::vector<WatchedRequest*> cells_;
+  std::array<WatchedRequest*, kLevels> levels_{};
+  std::array<std::uint64_t, kLevels> counts_{};
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_WRITE_INDEX_H_
