@@ -317,6 +317,7 @@ TEST_F(DatagramTest, ClosedRegionIsNotReadAnyMore) {
   ASSERT_TRUE(region->Close().ok());
   EXPECT_EQ(lab_.Take(a_, 1).provider_error, 5);
   EXPECT_TRUE(IsZero(b_.Bytes(0, 4096)));
+  lab_.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
 }
 
 TEST_F(DatagramTest, SegmentsFollowThePrefix) {

@@ -348,6 +348,7 @@ TEST(CounterTest, AllSixKindsCountWhatEndsWellAndWhatFails) {
   ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
   ASSERT_EQ(a.endpoint->Read(read), ErrorCode::kOk);
   lab.world().RunFor(10ms);
+  lab.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
   const std::vector<std::uint64_t> own = {5, 0, 4, 3, 0, 0};
   const std::vector<std::uint64_t> own_errors = {1, 0, 1, 1, 0, 0};
   const std::vector<std::uint64_t> peers = {0, 5, 0, 0, 4, 3};

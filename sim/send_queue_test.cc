@@ -454,6 +454,7 @@ TEST(SelectiveCompletionTest, FailingReceiveWithoutAContextIsTold) {
   EXPECT_EQ(failed.provider_error, 5);
   EXPECT_EQ(failed.kind, OperationKind::kReceive);
   s.lab.Take(s.a, 1);
+  s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
 }
 
 }  // namespace

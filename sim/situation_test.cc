@@ -98,6 +98,7 @@ TEST(ReceiverNotReadyTest, ReceiveOfAWaiterThatGoesIsTheNextOnes) {
         break;
       case Going::kClosesTheRegion:
         ASSERT_TRUE(region->Close().ok());
+        s.lab.AllowFindings(sim::Check::kUseAfterDeregister);
         break;
       case Going::kDies:
         s.c.node.Kill();

@@ -308,6 +308,7 @@ TEST(StatusTest, LocalInvalidLkeyOfARegionThatIsClosed) {
   const auto next = s.a.Register(0, 4096, Access::kAll);  // in the same place of the device's table
   ASSERT_EQ(s.a.endpoint->Write(write), ErrorCode::kOk);
   s.ExpectOnlyFailure(5, ErrorCode::kLocalAccess);
+  s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
 }
 
 TEST(StatusTest, LocalInvalidLkeyOfARegionThatClosesInFlight) {
@@ -331,6 +332,7 @@ TEST(StatusTest, LocalInvalidLkeyOfARegionThatClosesInFlight) {
   EXPECT_TRUE(s.lab.Take(s.a, 8).ok());
   EXPECT_TRUE(s.lab.Take(s.b, 9).ok());
   s.ExpectTheOthersUnharmed();
+  s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 3);
 }
 
 TEST(StatusTest, LocalInvalidLkeyOfAReceive) {
@@ -353,6 +355,7 @@ TEST(StatusTest, LocalInvalidLkeyOfAReceive) {
   EXPECT_TRUE(s.lab.Take(s.b, 2).ok());
   EXPECT_TRUE(s.lab.Take(s.a, 3).ok());
   s.ExpectTheOthersUnharmed();
+  s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
 }
 
 // ---- 6: longer than the device takes ----

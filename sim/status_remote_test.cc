@@ -59,6 +59,7 @@ TEST_P(RemoteBadAddressTest, RemoteBadAddress) {
   EXPECT_TRUE(IsZero(s.b.memory())) << "something was written";
   EXPECT_TRUE(Holds(s.a.Bytes(0, 4096), 3)) << "something was read";
   s.ExpectTheOthersUnharmed();
+  if (GetParam().name == "Closed") s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 2);
 }
 
 fabric::RemoteBuffer Moved(fabric::RemoteBuffer buffer, std::int64_t address, std::uint64_t key) {
@@ -149,6 +150,7 @@ TEST(StatusTest, RemoteBadAddressOfARegionThatClosesInFlight) {
   s.lab.Watch();
   EXPECT_EQ(Checksum(s.b.memory()), then) << "something landed in a closed region";
   s.ExpectTheOthersUnharmed();
+  s.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 2);
 }
 
 // ---- 8: the peer's device restarts ----

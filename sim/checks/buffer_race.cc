@@ -50,6 +50,14 @@ bool IsWord(const WatchedRequest& request) {
          piece.address % piece.length == 0;
 }
 
+// A write to its own source: whatever comes of it, it is the device that changes it.
+bool WritesItself(const WatchedRequest& request) {
+  const WatchedPiece& from = request.local[0];
+  const WatchedPiece& to = request.remote;
+  return request.kind == OperationKind::kWrite && from.address < to.address + to.length &&
+         to.address < from.address + from.length;
+}
+
 std::string NameOf(const WatchedRequest& request) {
   return absl::StrCat("a ", std::string(fabric::Name(request.kind)), " of queue pair ",
                       request.queue->number);
@@ -87,7 +95,7 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
   if (inline_bytes != nullptr) {
     request.hashed = true;
     request.hash = Hash(inline_bytes, request.length, 0);
-  } else if (SourceIsThere(request)) {
+  } else if (!WritesItself(request) && SourceIsThere(request)) {
     request.hashed = true;
     request.hash = HashOfSource(request);
   }

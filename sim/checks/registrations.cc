@@ -27,6 +27,7 @@ void Registrations::Register(std::uint32_t nic, const std::string& where, std::u
   region.domain = domain;
   region.access = access;
   region.live = true;
+  region.number = next_number_++;
   // Generations come round: a number that means this one now is no old one any more.
   for (Closed& old : region.closed) {
     if (old.local_key == local_key || old.remote_key == remote_key) old.known = false;
@@ -38,15 +39,16 @@ void Registrations::Deregister(std::uint32_t nic, std::uint32_t remote_key) {
   Region& region = nics_[nic].regions[remote_key & kSlotMask];
   if (!region.live || region.remote_key != remote_key) return;
   region.live = false;
-  region.closed[region.closings++ % kRemembered] = {region.local_key, region.remote_key,
-                                                    region.address,   region.length,
-                                                    log_.Now(),       true};
+  region.closed[region.closings++ % kRemembered] = {
+      region.local_key, region.remote_key, region.address, region.length,
+      log_.Now(),       next_number_++,    true};
 }
 
 bool Registrations::IsRegisteredAgain(std::uint32_t nic, const Closed& old) const {
   for (const Region& region : nics_[nic].regions) {
     const std::uint64_t offset = old.address - region.address;
-    if (region.live && offset <= region.length && old.length <= region.length - offset) return true;
+    if (!region.live || region.number < old.number) continue;
+    if (offset <= region.length && old.length <= region.length - offset) return true;
   }
   return false;
 }

@@ -84,6 +84,7 @@ class Registrations {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
     coro::Duration when{};
+    std::uint64_t number = 0;  // of registrations and closings, in the order in which they came
     bool known = false;
   };
   struct Region {
@@ -94,6 +95,7 @@ class Registrations {
     std::uint16_t domain = 0;
     fabric::Access access = fabric::Access::kNone;
     bool live = false;
+    std::uint64_t number = 0;
     std::uint32_t closings = 0;
     std::array<Closed, kRemembered> closed{};
 
@@ -117,6 +119,7 @@ class Registrations {
   void OutOfBounds(const Toucher& who, std::uint32_t nic, const WatchedPiece& piece, bool remote);
 
   FindingLog& log_;
+  std::uint64_t next_number_ = 0;
   std::vector<Nic> nics_;  // index: the NIC's in the world
 };
 

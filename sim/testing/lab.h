@@ -175,6 +175,8 @@ class Lab {
   void ExpectWorks(Side& from, Side& side);
   // The program broke this rule, at one place, so many times; it has broken no other one.
   void ExpectFinding(sim::Check check, std::uint64_t times);
+  // The test breaks this rule, on purpose, as often as it likes.
+  void AllowFindings(sim::Check check) { allowed_.push_back(check); }
   // Nothing more is in the queues than was taken.
   void ExpectNoMore(coro::Duration watch = std::chrono::milliseconds(5));
 
@@ -185,6 +187,7 @@ class Lab {
   sim::Profile profile_;
   sim::World world_;
   std::vector<std::unique_ptr<Side>> sides_;
+  std::vector<sim::Check> allowed_;
 };
 
 }  // namespace sim_testing
