@@ -63,7 +63,7 @@ class VectorCore {
  public:
   struct Entry {
     EfaAddress address;
-    std::uint16_t handle = 0;  // the device's address handle
+    std::uint16_t handle = 0;                   // the device's address handle
     std::uint32_t nic = MemoryChecks::kNobody;  // index of the peer's, when it was there
     std::uint32_t generation = 0;
     bool live = false;

@@ -95,8 +95,8 @@ class Nic final : public Actor {
   void RingSend(QueuePair& queue_pair, std::uint32_t counter);
   void RingReceive(QueuePair& queue_pair, std::uint32_t counter);
 
-  // For the checks, when nothing should be amiss: every request of the queue pair, or of all of them,
-  // that the device still has is under way; the others ought to have completed.
+  // For the checks, when nothing should be amiss: every request of the queue pair, or of all of
+  // them, that the device still has is under way; the others ought to have completed.
   void Audit(QueuePair& queue_pair);
   void AuditAll();
 

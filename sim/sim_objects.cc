@@ -51,7 +51,9 @@ std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) 
                       " (EFA status ", completion.provider_error, ")");
 }
 
-absl::Status SimCompletionQueue::Close() { return open_.Closing(CloseShared(core_, "completion queue")); }
+absl::Status SimCompletionQueue::Close() {
+  return open_.Closing(CloseShared(core_, "completion queue"));
+}
 
 // ---- Address vectors ----
 
@@ -75,7 +77,9 @@ absl::StatusOr<fabric::Address> SimAddressVector::Lookup(fabric::Peer peer) cons
   return entry->address.Encode();
 }
 
-absl::Status SimAddressVector::Close() { return open_.Closing(CloseShared(core_, "address vector")); }
+absl::Status SimAddressVector::Close() {
+  return open_.Closing(CloseShared(core_, "address vector"));
+}
 
 // ---- Counters ----
 

@@ -150,8 +150,8 @@ void Nic::TellRefusedThere(const Operation& operation) const {
 }
 
 void Nic::TellRefusedReceive(const QueuePair& target, const Segment& segment) const {
-  world_.checks().memory().registrations().Refused(
-      {name_, target.number, OperationKind::kReceive}, index_, segment.lkey, false);
+  world_.checks().memory().registrations().Refused({name_, target.number, OperationKind::kReceive},
+                                                   index_, segment.lkey, false);
 }
 
 void Nic::TellImmediate(const Operation& operation, const QueuePair& target) {

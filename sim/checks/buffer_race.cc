@@ -70,9 +70,9 @@ std::string NameOf(const WatchedRequest& request) {
 bool BufferRace::SourceIsThere(const WatchedRequest& request) const {
   for (std::uint8_t i = 0; i < request.pieces; ++i) {
     const WatchedPiece& piece = request.local[i];
-    const bool there = piece.length == 0 ||
-                       registrations_.CoversLocal(request.queue->nic, request.queue->domain, piece,
-                                                  Access::kNone);
+    const bool there =
+        piece.length == 0 ||
+        registrations_.CoversLocal(request.queue->nic, request.queue->domain, piece, Access::kNone);
     if (!there) return false;
   }
   return true;

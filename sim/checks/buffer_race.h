@@ -26,8 +26,8 @@ class BufferRace {
   BufferRace(FindingLog& log, const Registrations& registrations)
       : log_(log), registrations_(registrations) {}
 
-  // The request is in flight from now on. `inline_bytes`: where its bytes are when they were copied;
-  // else null.
+  // The request is in flight from now on. `inline_bytes`: where its bytes are when they were
+  // copied; else null.
   void Posted(WatchedRequest& request, const std::byte* inline_bytes);
   // A message of `length` bytes lands at the beginning of a receive's first piece, `at`. `bytes`:
   // the message, or null when it is not in one piece.

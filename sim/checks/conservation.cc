@@ -25,8 +25,8 @@ void Conservation::Reported(WatchedQueue& queue, bool receive, std::uint16_t id)
     return;
   }
   log_.Add(Check::kConservation, queue.where, queue.number, [&] {
-    return absl::StrCat("the device reported a ", receive ? "receive" : "request", " of queue pair ",
-                        queue.number,
+    return absl::StrCat("the device reported a ", receive ? "receive" : "request",
+                        " of queue pair ", queue.number,
                         request == nullptr ? " that is not in flight" : " a second time");
   });
 }

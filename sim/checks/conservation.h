@@ -1,7 +1,8 @@
 // conservation: a request that was accepted ends in exactly one completion, and nothing else does.
 //
 // Holds the simulator to its word: no program can break it. A completion that a fault plan takes
-// away, that found its queue full (see completion-queue-capacity), or whose machine died is excused.
+// away, that found its queue full (see completion-queue-capacity), or whose machine died is
+// excused.
 
 #ifndef SIM_CHECKS_CONSERVATION_H_
 #define SIM_CHECKS_CONSERVATION_H_
@@ -20,7 +21,8 @@ class Conservation {
 
   // The driver put a request into this slot of its queue.
   void Posted(WatchedRequest& request, std::uint16_t id, fabric::OperationKind kind) {
-    if (request.in_flight()) [[unlikely]] SlotInUse(*request.queue, id);
+    if (request.in_flight()) [[unlikely]]
+      SlotInUse(*request.queue, id);
     request.id = id;
     request.kind = kind;
     request.state = WatchedRequest::State::kPosted;

@@ -30,7 +30,8 @@ enum class Check : std::uint8_t {
   // What a request in flight carries is not changed, and what it writes nobody else writes, until
   // its completion was read (fi_rma(3), fi_msg(3): the buffer belongs to the provider until then).
   kBufferRace,
-  // A write's immediate is reported when all of its bytes are in memory (fi_cq(3), FI_REMOTE_CQ_DATA
+  // A write's immediate is reported when all of its bytes are in memory (fi_cq(3),
+  // FI_REMOTE_CQ_DATA
   // of fi_rma(3)). Holds the simulator to its word.
   kImmediateVisibility,
   // A registration is closed when every request that names it has ended, here and at the peers

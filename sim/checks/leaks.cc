@@ -50,9 +50,9 @@ void Leaks::AtEnd() {
     }
     if (what.empty()) continue;
     log_.Add(Check::kLeaks, names_[where], 0, [&] {
-      return absl::StrCat("still open at the end: ", what,
-                          busy ? " (a Close answered that it was busy, and was not tried again)"
-                               : "");
+      return absl::StrCat(
+          "still open at the end: ", what,
+          busy ? " (a Close answered that it was busy, and was not tried again)" : "");
     });
   }
 }

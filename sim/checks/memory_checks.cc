@@ -55,8 +55,8 @@ void MemoryChecks::PostedSend(WatchedQueue& queue, const efa::SendWork& work, Op
     request.remote = {work.remote.address, request.length, work.remote.rkey};
     request.peer = peer;
   }
-  race_.Posted(request, work.is_inline ? reinterpret_cast<const std::byte*>(work.inline_data)
-                                       : nullptr);
+  race_.Posted(request,
+               work.is_inline ? reinterpret_cast<const std::byte*>(work.inline_data) : nullptr);
 }
 
 void MemoryChecks::Died(std::uint32_t nic) {

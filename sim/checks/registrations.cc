@@ -39,9 +39,13 @@ void Registrations::Deregister(std::uint32_t nic, std::uint32_t remote_key) {
   Region& region = nics_[nic].regions[remote_key & kSlotMask];
   if (!region.live || region.remote_key != remote_key) return;
   region.live = false;
-  region.closed[region.closings++ % kRemembered] = {
-      region.local_key, region.remote_key, region.address, region.length,
-      log_.Now(),       next_number_++,    true};
+  region.closed[region.closings++ % kRemembered] = {region.local_key,
+                                                    region.remote_key,
+                                                    region.address,
+                                                    region.length,
+                                                    log_.Now(),
+                                                    next_number_++,
+                                                    true};
 }
 
 bool Registrations::IsRegisteredAgain(std::uint32_t nic, const Closed& old) const {
@@ -75,7 +79,7 @@ void Registrations::OutOfBounds(const Toucher& who, std::uint32_t nic, const Wat
   const Region* region = Find(nic, piece.key);
   const std::uint32_t key =
       region == nullptr ? 0 : (remote ? region->remote_key : region->local_key);
-  const char* why = region == nullptr                  ? "the key was never given"
+  const char* why = region == nullptr                   ? "the key was never given"
                     : !region->live || key != piece.key ? "the key is of another registration"
                                                         : "the registration does not allow it";
   log_.Add(Check::kBounds, who.where, who.queue_pair, [&] {

@@ -175,8 +175,7 @@ void FaultModel::LandPiece(Nic& nic, std::uint64_t landing, Range range) {
   const Nic::Landing& message = found->second;
   const QueuePair* target = nic.FindQueuePair(message.queue_pair, message.qkey);
   if (target == nullptr || !nic.alive() || !nic.ReceiveIsValid(*target, message.receive)) return;
-  nic.TellPlacingMessage(*target, message.receive,
-                         {message.prefix + range.offset, range.length});
+  nic.TellPlacingMessage(*target, message.receive, {message.prefix + range.offset, range.length});
   const std::byte* source = message.rest.data() + range.offset;
   message.receive.Walk({message.prefix + range.offset, range.length}, [&](const Segment& piece) {
     std::memcpy(PointerTo(piece.address), source, piece.length);

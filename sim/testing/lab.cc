@@ -129,6 +129,13 @@ Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode,
   EXPECT_TRUE(used.ok()) << used;
 }
 
+std::vector<sim::Finding> Lab::End() {
+  world_.CheckRequests();
+  sides_.clear();
+  world_.CheckEnd();
+  return world_.checks().TakeFindings();
+}
+
 Lab::~Lab() {
   sides_.clear();
   world_.CheckEnd();

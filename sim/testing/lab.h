@@ -177,6 +177,8 @@ class Lab {
   void ExpectFinding(sim::Check check, std::uint64_t times);
   // The test breaks this rule, on purpose, as often as it likes.
   void AllowFindings(sim::Check check) { allowed_.push_back(check); }
+  // Closes every side, and takes what the program broke in its life. Sides are gone afterwards.
+  std::vector<sim::Finding> End();
   // Nothing more is in the queues than was taken.
   void ExpectNoMore(coro::Duration watch = std::chrono::milliseconds(5));
 
