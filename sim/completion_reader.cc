@@ -29,6 +29,10 @@ DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& 
     domain_->world.checks().memory().Read(*watched_, false,
                                           static_cast<std::uint16_t>(entry.request_id));
   }
+  if (watch_ != nullptr && request != nullptr) {
+    watch_->Ended(static_cast<std::uint16_t>(entry.request_id),
+                  static_cast<std::uint8_t>(entry.status));
+  }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;
   if (ok && !signalled) return false;
@@ -52,6 +56,7 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
       domain_->world.checks().memory().Read(*watched_, true,
                                             static_cast<std::uint16_t>(entry.request_id));
     }
+    if (request != nullptr && watch_ != nullptr) watch_->EndedReceive(entry.request_id);
   }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;

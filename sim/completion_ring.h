@@ -13,6 +13,7 @@
 #include "fabric/efa_queue/layout.h"
 #include "fabric/efa_queue/ring.h"
 #include "fabric/operation.h"
+#include "sim/checks/queue_service.h"
 
 namespace sim {
 
@@ -45,6 +46,8 @@ class CompletionRing {
 
   std::uint16_t number() const { return number_; }
   std::size_t depth() const { return producer_.entries(); }
+  // What the checks know of it (sim/checks/queue_service.h).
+  QueueService& service() { return service_; }
   // The memory that the device writes, depth() entries of 32 bytes.
   const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_.data()); }
 
@@ -83,6 +86,7 @@ class CompletionRing {
   fabric::efa_queue::CompletionConsumer consumer_;
   std::vector<std::uint64_t> entries_;
   std::uint64_t lost_ = 0;
+  QueueService service_;
   bool armed_ = false;
   bool event_ = false;
 };

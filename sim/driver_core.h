@@ -32,6 +32,7 @@ struct DomainCore {
   Nic& nic;
   const fabric::NicInfo info;
   const ProtectionDomain domain;
+  std::uint64_t reads = 0;  // how often a program has looked into a queue of this domain
 };
 
 // A completion ring, and the endpoints whose completions arrive in it.

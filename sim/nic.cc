@@ -84,6 +84,14 @@ void Nic::Reset() {
   });
 }
 
+PeerState Nic::StateFor(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const {
+  const QueuePair* queue_pair = FindQueuePair(number, qkey);
+  if (queue_pair == nullptr) return PeerState::kNoQueuePair;
+  const bool known =
+      address_handles_.NumberOf(queue_pair->domain, initiator.index()) != AddressHandles::kUnknown;
+  return known ? PeerState::kReachable : PeerState::kStranger;
+}
+
 // ---- Control path ----
 
 absl::StatusOr<ProtectionDomain> Nic::AllocateDomain() {
@@ -209,6 +217,9 @@ void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
   const bool kept = ring.Push(completion);
   if (!kept) ReportLost(ring);
   TellReported(completion, kept);
+  if (ring.service().Arrived(world_.Elapsed())) {
+    world_.checks().QueueNotServed(name_, ring.number(), world_.Elapsed());
+  }
   world_.Wake();
   if (world_.faults() != nullptr) world_.faults()->Reported(*this, ring);
 }

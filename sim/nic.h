@@ -27,6 +27,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "sim/address_handles.h"
+#include "sim/checks/peer_incarnation.h"
 #include "sim/completion_ring.h"
 #include "sim/device_counters.h"
 #include "sim/efa_address.h"
@@ -72,6 +73,9 @@ class Nic final : public Actor {
   // A broken device: it answers every request with a number that means nothing (status 12 at its
   // peers).
   void set_answers_nonsense(bool nonsense);
+
+  // What is true of the queue pair (`number`, `qkey`) here, for a queue pair of `initiator`.
+  PeerState StateFor(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const;
 
   // --- Control path: the commands of a driver ---
   // kResourceExhausted: the device has no protection domain left.

@@ -128,6 +128,7 @@ absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> SimDomain::OpenCompleti
     entries = faults->CompletionQueueEntries(core_->nic, entries);
   }
   ASSIGN_OR_RETURN(auto ring, core_->nic.CreateCompletionRing(entries));
+  if (!core_->world.live()) ring->service().Watch(&core_->reads);
   return std::make_unique<SimCompletionQueue>(std::make_shared<QueueCore>(core_, std::move(ring)));
 }
 

@@ -82,6 +82,21 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       domain_->nic.index(), domain_->nic.name(), queue_pair.number, domain_->domain,
       limits_.send_queue_depth, limits_.receive_queue_depth);
   queue_pair.watched = watched_;
+  watch_ = domain_->world.checks().Watch(
+      {.where = domain_->nic.name(),
+       .number = queue_pair.number,
+       .send_depth = limits_.send_queue_depth,
+       .receive_depth = limits_.receive_queue_depth,
+       .nic = &domain_->nic,
+       .queue_pair = &queue_pair,
+       .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
+}
+
+PeerState SimEndpoint::StateOf(fabric::Peer peer) const {
+  const VectorCore::Entry* entry = peers_->Find(peer);
+  const Nic* nic = entry == nullptr ? nullptr : domain_->world.FindNic(entry->address.gid);
+  if (nic == nullptr) return PeerState::kReachable;
+  return nic->StateFor(domain_->nic, entry->address.queue_pair, entry->address.qkey);
 }
 
 absl::Status SimEndpoint::Close() {
@@ -89,6 +104,7 @@ absl::Status SimEndpoint::Close() {
   send_queue_->Forget(queue_pair_->number);
   if (receive_queue_ != send_queue_) receive_queue_->Forget(queue_pair_->number);
   domain_->nic.Audit(*queue_pair_);
+  if (watch_ != nullptr) domain_->world.checks().Forget(std::exchange(watch_, nullptr));
   domain_->nic.DestroyQueuePair(*queue_pair_);
   if (watched_ != nullptr) domain_->world.checks().memory().Close(watched_);
   watched_ = nullptr;
@@ -215,10 +231,15 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     if (result.error == ErrorCode::kOk && (sends_.full() || send_producer_.full())) {
       result.error = ErrorCode::kAgain;
       NoteAgain();
+      if (watch_ != nullptr) watch_->Refused(Posted::Of(request));
     }
     if (result.error != ErrorCode::kOk) break;
     if (send_producer_.room() == 0) RingSend();  // a batch is all that the device takes at once
     work.request_id = sends_.Take(request.context, kind);
+    if (watch_ != nullptr) {
+      watch_->Accepted(static_cast<std::uint16_t>(work.request_id), Posted::Of(request),
+                       domain_->world.Elapsed());
+    }
     if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
@@ -242,7 +263,9 @@ void SimEndpoint::NoteAgain() {
     reads_at_again_ = send_queue_->reads;
     agains_ = 0;
   }
-  if (++agains_ % kPatience != 0) return;
+  ++agains_;
+  if (agains_ == Progress::kInVain && !domain_->world.live()) domain_->world.PollsInVain();
+  if (agains_ % kPatience != 0) return;
   domain_->world.checks().AgainWithoutReading(domain_->nic.name(), queue_pair_->number, kPatience,
                                               domain_->world.Elapsed());
 }
@@ -292,6 +315,9 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
     if (watched_ != nullptr) {
       domain_->world.checks().memory().PostedReceive(*watched_, work.request_id);
+    }
+    if (watch_ != nullptr) {
+      watch_->AcceptedReceive(work.request_id, Posted::Of(request), domain_->world.Elapsed());
     }
     efa::EncodeReceive(work, ring.memory(), ring.descriptors(), receive_producer_.posted());
     receive_producer_.Post(work.segment_count);

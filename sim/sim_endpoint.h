@@ -60,6 +60,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
                               Fill fill);
   void RingSend();
+  // What is true of a peer now.
+  PeerState StateOf(fabric::Peer peer) const;
   // The send queue was full: tells the checks of a program that only retries.
   void NoteAgain();
 
@@ -101,6 +103,7 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors
   std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
+  EndpointWatch* watch_ = nullptr;  // of the checks; null in live mode, and after Close
   RequestSlots sends_;
   RequestSlots receives_;
   fabric::efa_queue::SendWork work_;  // of the post under way: filling a used one is faster

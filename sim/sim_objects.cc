@@ -34,7 +34,10 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
     return {core_->Take(entries)};
   }
   world.Charge(core_->domain->nic.profile().poll_cost);
+  ++core_->domain->reads;
+  core_->ring->service().Read();
   const fabric::ReadResult result{core_->Take(entries)};
+  if (result.count == 0) world.FoundNothing();
   if (result.count > 0) LogRead(result.count);
   return result;
 }
@@ -89,6 +92,7 @@ std::uint64_t SimCounter::Read() {
     domain_->world.Progress();
   } else {
     domain_->world.Charge(domain_->nic.profile().poll_cost);
+    domain_->world.FoundNothing();
   }
   return core_->value;
 }

@@ -1,6 +1,7 @@
 #include "sim/world.h"
 
 #include <algorithm>
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -79,8 +80,12 @@ bool World::WaitUntil(coro::Time deadline) {
   }
   // A poll that found nothing may itself have taken the time in which something happened elsewhere.
   while (!woken_ && !events_.empty() && events_.top().time <= deadline) Step();
+  checks_.progress().Reset();
   if (std::exchange(woken_, false)) return true;
-  if (deadline == coro::kNever) return false;
+  if (deadline == coro::kNever) {
+    checks_.Stuck(now_ - start_);
+    return false;
+  }
   now_ = std::max(now_, deadline);
   return true;
 }
@@ -103,6 +108,12 @@ bool World::RunUntil(const std::function<bool()>& done, coro::Duration duration)
 }
 
 void World::RunFor(coro::Duration duration) { Advance(coro::After(now_, duration)); }
+
+void World::PollsInVain() {
+  const WaitGraph graph = DescribeWaits();
+  if (polling_in_vain_) return polling_in_vain_(graph);
+  std::cerr << "the program polls for ever, and nothing is under way; " << graph.ToText();
+}
 
 Nic* World::FindNic(const Gid& gid) {
   const auto found = by_gid_.find(gid);

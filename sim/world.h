@@ -21,6 +21,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -29,6 +30,7 @@
 #include "coro/time.h"
 #include "fabric/faults/engine.h"
 #include "sim/checks/checks.h"
+#include "sim/checks/wait_graph.h"
 #include "sim/efa_address.h"
 #include "sim/event_log.h"
 #include "sim/event_queue.h"
@@ -76,7 +78,10 @@ class World final : public coro::Clock {
   absl::Status UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine);
 
   // --- coro::Clock ---
-  coro::Time Now() const override { return live_ ? steady_.Now() : now_; }
+  coro::Time Now() const override {
+    asked_time_ = true;
+    return live_ ? steady_.Now() : now_;
+  }
   // Runs what happens, until something happened that a program can see, or `deadline`.
   bool WaitUntil(coro::Time deadline) override;
   bool IsVirtual() const override { return !live_; }
@@ -89,7 +94,30 @@ class World final : public coro::Clock {
   bool RunUntil(const std::function<bool()>& done, coro::Duration duration);
   void RunFor(coro::Duration duration);
 
+  // The same time, for what stands between a program and the backend: a look at this clock is not
+  // the program's.
+  const coro::Clock& backstage() const { return backstage_; }
+
+  // Who waits for whom, as far as posts and completions tell: empty in live mode.
+  WaitGraph DescribeWaits();
+  // The program polls, and nothing can ever come of it: called once, with the graph. Without a
+  // handler the graph goes to standard error. In both cases it is a finding.
+  void OnPollingInVain(std::function<void(const WaitGraph& graph)> handler) {
+    polling_in_vain_ = std::move(handler);
+  }
+
   // --- For the backend and the actors ---
+  // The program has looked into a queue or counter and found nothing: virtual time only.
+  void FoundNothing() {
+    if (!events_.empty() || std::exchange(asked_time_, false)) {
+      checks_.progress().Reset();
+    } else if (checks_.progress().InVain()) [[unlikely]] {
+      checks_.PollsInVain(now_ - start_, DescribeWaits().Summary());
+      PollsInVain();
+    }
+  }
+  // It will do so for ever, or post to a full queue, in which no time passes: tells the handler.
+  void PollsInVain();
   // The program computes for `cost`; in live mode it does so by itself.
   void Charge(coro::Duration cost, std::size_t times = 1) {
     if (!live_) Advance(now_ + cost * static_cast<std::int64_t>(times));
@@ -151,6 +179,17 @@ class World final : public coro::Clock {
   void Step();
   void RunDueEvents();
 
+  class Backstage final : public coro::Clock {
+   public:
+    explicit Backstage(World& world) : world_(world) {}
+    coro::Time Now() const override { return world_.live_ ? world_.steady_.Now() : world_.now_; }
+    bool WaitUntil(coro::Time deadline) override { return world_.WaitUntil(deadline); }
+    bool IsVirtual() const override { return world_.IsVirtual(); }
+
+   private:
+    World& world_;
+  };
+
   class Alarm final : public Actor {
    public:
     explicit Alarm(World& world) : world_(world) {}
@@ -169,9 +208,10 @@ class World final : public coro::Clock {
   coro::Time now_;
   EventQueue events_;
   Alarm alarm_{*this};
+  Backstage backstage_{*this};
   Wire wire_;
   OperationTable operations_;
-  Checks checks_;
+  Checks checks_{now_, kStart};
   std::uint64_t changes_ = 1;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Nic*> nics_;  // index = Nic::index()
@@ -180,6 +220,8 @@ class World final : public coro::Clock {
   std::uint64_t event_count_ = 0;
   EventLog log_;
   bool woken_ = false;
+  mutable bool asked_time_ = false;  // since it was last looked at
+  std::function<void(const WaitGraph& graph)> polling_in_vain_;
   std::unique_ptr<FaultModel> faults_;
 };
 

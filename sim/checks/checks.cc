@@ -1,6 +1,8 @@
 #include "sim/checks/checks.h"
 
 #include <algorithm>
+#include <chrono>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 
@@ -24,6 +26,22 @@ std::string_view Name(Check check) {
       return "use-after-deregister";
     case Check::kLeaks:
       return "leaks";
+    case Check::kRetryIdempotence:
+      return "retry-idempotence";
+    case Check::kContextOwnership:
+      return "context-ownership";
+    case Check::kAwaiterLifetime:
+      return "awaiter-lifetime";
+    case Check::kCompletionQueueService:
+      return "completion-queue-service";
+    case Check::kImmediateNamespace:
+      return "immediate-namespace";
+    case Check::kPeerIncarnation:
+      return "peer-incarnation";
+    case Check::kProgress:
+      return "progress";
+    case Check::kOrderIndependence:
+      return "order-independence";
   }
   return "unknown";
 }
@@ -61,6 +79,43 @@ void Checks::AgainWithoutReading(const std::string& where, std::uint32_t queue_p
                        absl::StrCat("queue pair ", queue_pair, " was full ", times,
                                     " times in a row, and nobody read its completion queue: "
                                     "reading is what makes room")});
+}
+
+void Checks::QueueNotServed(const std::string& where, std::uint32_t queue, coro::Duration now) {
+  Found(Check::kCompletionQueueService, where, queue, now, [&] {
+    return absl::StrCat("completion queue ", queue, " has had entries for more than ",
+                        QueueService::kPatience / std::chrono::seconds(1),
+                        " s that nobody read, while the program read other queues: its slots and "
+                        "its news wait there");
+  });
+}
+
+void Checks::PollsInVain(coro::Duration now, const std::string& summary) {
+  Found(Check::kProgress, "world", 0, now, [&] {
+    return absl::StrCat("the program has polled ", Progress::kInVain,
+                        " times in a row though nothing is under way: ", summary);
+  });
+}
+
+// ---- Endpoints ----
+
+EndpointWatch* Checks::Watch(WatchedEndpoint endpoint) {
+  endpoints_.push_back(std::make_unique<EndpointWatch>(*this, std::move(endpoint)));
+  return endpoints_.back().get();
+}
+
+void Checks::Forget(EndpointWatch* endpoint) {
+  std::erase_if(endpoints_, [endpoint](const auto& each) { return each.get() == endpoint; });
+}
+
+void Checks::Stuck(coro::Duration now) {
+  for (const auto& endpoint : endpoints_) endpoint->Stuck(now);
+}
+
+void Checks::OnOwnerGone(fabric::Context context) {
+  if (endpoints_.empty()) return;
+  const coro::Duration now = *clock_ - start_;
+  for (const auto& endpoint : endpoints_) endpoint->OwnerGone(context, now);
 }
 
 }  // namespace sim

@@ -40,6 +40,28 @@ enum class Check : std::uint8_t {
   // What was opened is closed at the end of the program: the device's numbers, and the memory that
   // it pins, are few.
   kLeaks,
+  // What was refused with kAgain is tried again, and what was accepted is not: nothing in the
+  // network tells a second post of the same operation from the first (fabric/endpoint.h).
+  kRetryIdempotence,
+  // A context names one operation at a time; on EFA the provider even keeps the operation's peer
+  // and flags in it (struct fi_context2; ofiwg/libfabric prov/efa/src/efa_context.h).
+  kContextOwnership,
+  // Whoever waits for a completion, a coroutine's awaiter above all, stays until it was read, or
+  // hands its context over (fabric/context_owner.h).
+  kAwaiterLifetime,
+  // A completion queue in use is read now and then: on EFA nothing else makes progress or frees a
+  // slot (ofiwg/libfabric man/fi_cq.3).
+  kCompletionQueueService,
+  // Opt-in: writes in flight that a receiver has to tell apart have different immediates
+  // (aws/aws-ofi-nccl 1a70558: sequence numbers that wrapped).
+  kImmediateNamespace,
+  // An address names one life of an endpoint, and both sides insert each other before the first
+  // read or write (ofiwg/libfabric prov/efa/src/efa_av.c, issue 11054).
+  kPeerIncarnation,
+  // A program that polls does so for something that can come.
+  kProgress,
+  // The result of a program does not depend on the order in which a network delivers.
+  kOrderIndependence,
 };
 
 // As reports and scripts name it: "completion-queue-capacity".

@@ -1,0 +1,73 @@
+// A context with an owner: for programs whose contexts are the addresses of what waits for the
+// completions, an awaiter in a coroutine's frame above all.
+//
+//   struct MyAwaiter { fabric::ContextOwner owner; ... request.context = owner.context(); ... };
+//
+// A Context is a plain number, and nobody can see what it stands for. Whoever makes one of an
+// address may say so in this way: an owner that dies while its operation is in flight is then
+// reported by backends that watch (the simulator, in virtual time). fabric/async does without: its
+// contexts are slots, which outlive every coroutine.
+
+#ifndef FABRIC_CONTEXT_OWNER_H_
+#define FABRIC_CONTEXT_OWNER_H_
+
+#include <cstdint>
+
+#include "fabric/operation.h"
+
+namespace fabric {
+
+// Told when an owner dies. Those of one thread form a list; each is in it from construction to
+// destruction.
+class ContextWatcher {
+ public:
+  ContextWatcher() : next_(first_), link_(&first_) {
+    if (next_ != nullptr) next_->link_ = &next_;
+    first_ = this;
+  }
+  ContextWatcher(const ContextWatcher&) = delete;
+  ContextWatcher& operator=(const ContextWatcher&) = delete;
+  virtual ~ContextWatcher() {
+    *link_ = next_;
+    if (next_ != nullptr) next_->link_ = link_;
+  }
+
+  // The owner of this context is being destroyed, and did not hand it over. Must not throw.
+  virtual void OnOwnerGone(Context context) = 0;
+
+ private:
+  friend class ContextOwner;
+
+  static inline thread_local ContextWatcher* first_ = nullptr;
+
+  ContextWatcher* next_;
+  ContextWatcher** link_;  // what points here
+};
+
+// Not movable: its address is the context. Costs nothing but a look at a thread's variable when it
+// dies. Threads: that of its backend.
+class ContextOwner {
+ public:
+  ContextOwner() = default;
+  ContextOwner(const ContextOwner&) = delete;
+  ContextOwner& operator=(const ContextOwner&) = delete;
+  ~ContextOwner() {
+    if (handed_over_) return;
+    for (ContextWatcher* watcher = ContextWatcher::first_; watcher != nullptr;
+         watcher = watcher->next_) {
+      watcher->OnOwnerGone(context());
+    }
+  }
+
+  Context context() const { return static_cast<Context>(reinterpret_cast<std::uint64_t>(this)); }
+
+  // Somebody else answers for the completion from now on, and looks nothing up at this address.
+  void HandOver() { handed_over_ = true; }
+
+ private:
+  bool handed_over_ = false;
+};
+
+}  // namespace fabric
+
+#endif  // FABRIC_CONTEXT_OWNER_H_

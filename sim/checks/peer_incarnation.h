@@ -1,0 +1,59 @@
+// An address names one life of an endpoint: who was told that it is over asks for the new one.
+
+#ifndef SIM_CHECKS_PEER_INCARNATION_H_
+#define SIM_CHECKS_PEER_INCARNATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "fabric/operation.h"
+#include "sim/checks/posted.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+// What is true of a peer now, whatever anybody was told.
+enum class PeerState : std::uint8_t {
+  kReachable,    // or nothing is known against it
+  kNoQueuePair,  // its NIC is there, and no queue pair of this number and key on it: for good
+  kStranger,     // it does not know us: it did not insert our address
+};
+
+// Of one endpoint. Does nothing before a peer has refused something.
+class PeerIncarnation {
+ public:
+  // How often a program may post to a peer after it had read that the peer is gone, or does not
+  // know it, with no success between. The first can never work again; the second may be a peer that
+  // is still starting, asked over and over.
+  static constexpr std::uint32_t kFutile = 16;
+  static constexpr std::uint32_t kFutileToStranger = 1000;
+
+  // The program read the completion of `posted`.
+  void Completed(const Posted& posted, std::uint8_t status) {
+    if (status != 0 || !notes_.empty()) [[unlikely]] {
+      Note(posted, status);
+    }
+  }
+
+  // A request to this peer was accepted: what was told of the peer often enough before; kReachable
+  // when nothing was.
+  PeerState Posted(const sim::Posted& posted) {
+    return notes_.empty() ? PeerState::kReachable : Count(posted.peer);
+  }
+
+ private:
+  struct PeerNote {
+    fabric::Peer peer{};
+    PeerState told = PeerState::kReachable;
+    std::uint32_t posts = 0;  // since
+  };
+
+  void Note(const sim::Posted& posted, std::uint8_t status);
+  PeerState Count(fabric::Peer peer);
+
+  std::vector<PeerNote> notes_;  // of peers that refused something; few
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_PEER_INCARNATION_H_

@@ -1,0 +1,30 @@
+// A program that polls does it for something that can come.
+
+#ifndef SIM_CHECKS_PROGRESS_H_
+#define SIM_CHECKS_PROGRESS_H_
+
+#include <cstdint>
+
+namespace sim {
+
+// Counts what a program does in vain while nothing is scheduled in its world: in one thread and in
+// virtual time, nothing can come of it ever. A program that looks at the time meanwhile may have a
+// deadline, and is left alone; so is one that waits for the world.
+class Progress {
+ public:
+  // In a row. A few milliseconds of a machine's time.
+  static constexpr std::uint64_t kInVain = 100'000;
+
+  // A poll found nothing, or a full queue was posted to, with nothing scheduled. True once, when it
+  // is time to say so.
+  bool InVain() { return ++in_vain_ == kInVain; }
+  // Something came, was scheduled, or may come.
+  void Reset() { in_vain_ = 0; }
+
+ private:
+  std::uint64_t in_vain_ = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_PROGRESS_H_

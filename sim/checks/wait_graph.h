@@ -1,0 +1,53 @@
+// Who waits for whom when nothing moves any more: what a person needs to see of a deadlock.
+
+#ifndef SIM_CHECKS_WAIT_GRAPH_H_
+#define SIM_CHECKS_WAIT_GRAPH_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace sim {
+
+// Nodes are endpoints, by name. An edge says what one waits for another to do.
+class WaitGraph {
+ public:
+  // `known` nodes keep their order.
+  std::size_t AddNode(std::string name);
+  // What a person should know of a node. One line.
+  void AddNote(std::size_t node, std::string line);
+  // `from` waits for `to`. `why`: "to post a receive".
+  void AddEdge(std::size_t from, std::size_t to, std::string why);
+
+  // Nodes that wait for each other, in order, the first one not repeated; empty when there are
+  // none. The same cycle for the same graph.
+  std::vector<std::size_t> Cycle() const;
+
+  // "a/nic queue pair 0: send of 64 bytes with context 7 finds no receive; ...; cycle: ...". One
+  // line, the first few nodes that have notes; "nobody has posted anything" when none has.
+  std::string Summary() const;
+
+  // All of it, indented, with a line for the cycle.
+  std::string ToText() const;
+
+ private:
+  struct Edge {
+    std::size_t to;
+    std::string why;
+  };
+  struct Node {
+    std::string name;
+    std::vector<std::string> notes;
+    std::vector<Edge> edges;
+  };
+
+  // Extends `path`, whose last node is `node`; true when it closes a cycle, which it then is.
+  bool Search(std::size_t node, std::vector<std::size_t>& path, std::vector<bool>& done) const;
+  std::string CycleText() const;
+
+  std::vector<Node> nodes_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_WAIT_GRAPH_H_
