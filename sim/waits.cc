@@ -64,8 +64,8 @@ class Description {
 
   void DescribeQueue(std::size_t node, const CompletionRing& ring) {
     if (!ring.empty()) {
-      graph_.AddNote(node, absl::StrCat("completion queue ", ring.number(),
-                                        " has entries that nobody reads"));
+      graph_.AddNote(
+          node, absl::StrCat("completion queue ", ring.number(), " has entries that nobody reads"));
     }
     if (ring.lost() > 0) {
       graph_.AddNote(node, absl::StrCat("completion queue ", ring.number(), " has lost ",
@@ -113,8 +113,7 @@ class Description {
     const Key key{watch.endpoint().nic, watch.endpoint().number};
     const auto first = by_request_.lower_bound({key, 0});
     const auto found = std::find_if(first, by_request_.end(), [&](const auto& each) {
-      return each.first.first != key ||
-             (each.first.second & watch.sends().slot_mask()) == slot;
+      return each.first.first != key || (each.first.second & watch.sends().slot_mask()) == slot;
     });
     return found == by_request_.end() || found->first.first != key ? nullptr : found->second;
   }
@@ -128,10 +127,8 @@ class Description {
                                            : "has ended, and nobody reads its completion";
     }
     if (operation->peer == nullptr) return "has no machine to go to";
-    const std::string target =
-        NameOf(operation->peer->name(), operation->destination_queue_pair);
-    const auto found =
-        node_of_.find(Key{operation->peer, operation->destination_queue_pair});
+    const std::string target = NameOf(operation->peer->name(), operation->destination_queue_pair);
+    const auto found = node_of_.find(Key{operation->peer, operation->destination_queue_pair});
     if (found != node_of_.end() && WaitsForReceive(*operation, found->second)) {
       graph_.AddEdge(node, found->second, "to post a receive");
       return absl::StrCat("finds no receive at ", target);
@@ -141,17 +138,16 @@ class Description {
 
   bool WaitsForReceive(const Operation& operation, std::size_t target) const {
     const auto& waiting = world_.checks().endpoints()[target]->endpoint().queue_pair->waiting;
-    return std::any_of(waiting.begin(), waiting.end(), [&](const OperationId id) {
-      return id.Pack() == operation.id.Pack();
-    });
+    return std::any_of(waiting.begin(), waiting.end(),
+                       [&](const OperationId id) { return id.Pack() == operation.id.Pack(); });
   }
 
   struct RequestLess {
     using Request = std::pair<Key, std::uint16_t>;
     bool operator()(const Request& a, const Request& b) const {
       const auto order = [](const Request& request) {
-        return std::make_pair(
-            std::make_pair(request.first.first->index(), request.first.second), request.second);
+        return std::make_pair(std::make_pair(request.first.first->index(), request.first.second),
+                              request.second);
       };
       return order(a) < order(b);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -138,11 +139,20 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
 
 int RunOneSeed(const Arguments& arguments) {
   const std::uint64_t seed = *arguments.seed;
+  const bool as_json = absl::GetFlag(FLAGS_json);
+  const fabric::faults::FaultPlan plan = arguments.plans.plan(seed);
+  const auto print = [&](const SeedResult& result) {
+    std::cout << (as_json ? SeedJson(arguments.asked, plan, result) + "\n"
+                          : FormatSeed(arguments.asked, plan, result))
+              << std::flush;
+  };
+  sim::explore::SetEndProcess([&](const SeedResult& result) {
+    print(result);
+    std::_Exit(kExitFailed);
+  });
   const SeedResult result =
       sim::explore::RunSeedChecked(*arguments.scenario, seed, arguments.plans, /*twice=*/true);
-  const fabric::faults::FaultPlan plan = arguments.plans.plan(seed);
-  std::cout << (absl::GetFlag(FLAGS_json) ? SeedJson(arguments.asked, plan, result) + "\n"
-                                          : FormatSeed(arguments.asked, plan, result));
+  print(result);
   return IsFailure(result.verdict) ? kExitFailed : kExitOk;
 }
 

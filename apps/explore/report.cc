@@ -127,6 +127,7 @@ std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan
   }
   absl::StrAppend(&text, "\n", result.events, " events, digest ", result.digest.ToHex(), "\n",
                   Text(Name(result.verdict)), result.text.empty() ? "" : ": ", result.text, "\n");
+  if (!result.waits.empty()) absl::StrAppend(&text, "\n", result.waits);
   return text;
 }
 
@@ -136,6 +137,7 @@ std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
   object["scenario"] = asked.scenario;
   object["faults"] = asked.faults;
   object["plan"] = json::parse(fabric::faults::FormatFaultPlan(plan));
+  object["waits"] = result.waits;
   object["rules"] = json::array();
   for (const auto& rule : result.rules) {
     object["rules"].push_back(

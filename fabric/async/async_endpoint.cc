@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coro/check.h"
 
 namespace fabric::async {
 
@@ -77,6 +78,7 @@ void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
 void OperationAwaiter::Resolve(const Completion& completion) { Finish(completion); }
 
 void OperationAwaiter::Finish(const Completion& completion) {
+  DD_CHECK(state_ != State::kDone, "an operation ends twice: its coroutine would be resumed twice");
   result_ = completion;
   state_ = State::kDone;
   PendingOperation::Unlink();

@@ -51,6 +51,13 @@ class Checks final : private fabric::ContextWatcher {
   // A loop waits, and nothing is under way that could wake it.
   void Stuck(coro::Duration now);
 
+  // Whether a context in flight names one operation, as fabric/endpoint.h has it, and may be used
+  // for another one only after its completion was read. On, unless a program says that its
+  // contexts are tags of what many operations have in common: then neither kContextOwnership nor a
+  // second post of an accepted operation is told from what such a program does all the time.
+  void set_contexts_are_names(bool names) { contexts_are_names_ = names; }
+  bool contexts_are_names() const { return contexts_are_names_; }
+
   // Off unless it is switched on here, before the first write: a program that counts immediates is
   // right to use one for several writes.
   void RequireDistinctImmediates() { immediates_.set_on(true); }
@@ -88,6 +95,7 @@ class Checks final : private fabric::ContextWatcher {
   std::vector<std::unique_ptr<EndpointWatch>> endpoints_;
   ImmediateNamespace immediates_;
   Progress progress_;
+  bool contexts_are_names_ = true;
 };
 
 }  // namespace sim

@@ -36,6 +36,7 @@ void EndpointWatch::AcceptedReceive(std::uint16_t id, const Posted& posted, coro
 }
 
 void EndpointWatch::SameContext(const Posted& posted, const Posted& other, coro::Duration now) {
+  if (!checks_.contexts_are_names()) return;
   if (RetryIdempotence::IsPostedTwice(posted, other)) {
     return checks_.Found(Check::kRetryIdempotence, endpoint_.where, endpoint_.number, now, [&] {
       return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", endpoint_.number,
@@ -77,8 +78,8 @@ void EndpointWatch::Stuck(coro::Duration now) {
 
 void EndpointWatch::OwnerGone(fabric::Context context, coro::Duration now) {
   for (const fabric::OperationKind kind :
-       {fabric::OperationKind::kSend, fabric::OperationKind::kReceive, fabric::OperationKind::kWrite,
-        fabric::OperationKind::kRead}) {
+       {fabric::OperationKind::kSend, fabric::OperationKind::kReceive,
+        fabric::OperationKind::kWrite, fabric::OperationKind::kRead}) {
     Posted like;
     like.kind = kind;
     like.context = context;

@@ -44,7 +44,7 @@ enum class Check : std::uint8_t {
   // network tells a second post of the same operation from the first (fabric/endpoint.h).
   kRetryIdempotence,
   // A context names one operation at a time; on EFA the provider even keeps the operation's peer
-  // and flags in it (struct fi_context2; ofiwg/libfabric prov/efa/src/efa_context.h).
+  // and flags in it (ofiwg/libfabric man/fi_getinfo.3, FI_CONTEXT2).
   kContextOwnership,
   // Whoever waits for a completion, a coroutine's awaiter above all, stays until it was read, or
   // hands its context over (fabric/context_owner.h).
@@ -56,7 +56,7 @@ enum class Check : std::uint8_t {
   // (aws/aws-ofi-nccl 1a70558: sequence numbers that wrapped).
   kImmediateNamespace,
   // An address names one life of an endpoint, and both sides insert each other before the first
-  // read or write (ofiwg/libfabric prov/efa/src/efa_av.c, issue 11054).
+  // read or write (ofiwg/libfabric issue 11054).
   kPeerIncarnation,
   // A program that polls does so for something that can come.
   kProgress,

@@ -13,9 +13,8 @@ void PeerIncarnation::Note(const sim::Posted& posted, std::uint8_t status) {
   } else if (status != 0) {
     return;
   }
-  const auto found = std::find_if(notes_.begin(), notes_.end(), [&](const PeerNote& note) {
-    return note.peer == posted.peer;
-  });
+  const auto found = std::find_if(notes_.begin(), notes_.end(),
+                                  [&](const PeerNote& note) { return note.peer == posted.peer; });
   if (told == PeerState::kReachable) {
     if (found != notes_.end()) notes_.erase(found);
   } else if (found == notes_.end()) {
@@ -28,8 +27,7 @@ void PeerIncarnation::Note(const sim::Posted& posted, std::uint8_t status) {
 PeerState PeerIncarnation::Count(fabric::Peer peer) {
   for (PeerNote& note : notes_) {
     if (note.peer != peer) continue;
-    const std::uint32_t most =
-        note.told == PeerState::kNoQueuePair ? kFutile : kFutileToStranger;
+    const std::uint32_t most = note.told == PeerState::kNoQueuePair ? kFutile : kFutileToStranger;
     if (++note.posts % most == 0) return note.told;
   }
   return PeerState::kReachable;

@@ -144,7 +144,11 @@ class Exploration {
     const auto ended = [&](const SeedResult& result) { Ended(running.share, result); };
     if (worker.Read(ended)) return true;
     const std::string how = worker.Reap();
-    if (!how.empty()) Crashed(running, how);
+    if (!how.empty()) {
+      Crashed(running, how);
+    } else {
+      RunRest(worker, worker.seed() - 1);
+    }
     return false;
   }
 

@@ -128,6 +128,28 @@ TEST(ExplorerTest, CrashThatComesOnlyOnceIsNondeterministic) {
               AllOf(HasSubstr("two runs differ: crash"), HasSubstr("; correct")));
 }
 
+// Told by the simulator, long before anybody's patience ends.
+TEST(ExplorerTest, SeedThatPollsForEverIsAHangAndTheOtherSeedsGoOn) {
+  const TestScenario scenario([](Trial& trial) {
+    const auto fabric = *trial.OpenMachine("a");
+    const auto domain = *fabric->OpenDomain(0);
+    const auto queue = *domain->OpenCompletionQueue({});
+    const bool for_ever = trial.seed() == 3 || trial.seed() == 20;
+    fabric::Completion completion;
+    while (for_ever && queue->Read({&completion, 1}).count == 0) {
+    }
+    return Fine(trial);
+  });
+  for (const std::uint64_t jobs : {1, 3}) {
+    ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, Options(20, jobs)));
+    EXPECT_EQ(report.seeds, 20u);
+    EXPECT_EQ(report.count(Verdict::kCorrect), 18u);
+    EXPECT_EQ(report.count(Verdict::kHang), 2u);
+    EXPECT_THAT(report.failures.at(3).text, HasSubstr("and the program polls for ever: nobody"));
+    EXPECT_THAT(report.failures.at(20).waits, HasSubstr("who waits for whom"));
+  }
+}
+
 TEST(ExplorerTest, SeedThatNeverWaitsIsAHangAndTheOtherSeedsGoOn) {
   const TestScenario scenario([](Trial& trial) {
     while (trial.seed() == 3) usleep(1000);
@@ -241,6 +263,7 @@ TEST(SeedRecordTest, ComesOutAsItWentInHoweverItIsCut) {
   result.digest = {1, 2};
   result.events = 3;
   result.rules = {{"a", 4, 5}, {"", 0, 0}};
+  result.waits = "two\nlines\n";
   std::string bytes;
   AppendStarted(bytes, 42);
   AppendEnded(bytes, result);

@@ -8,6 +8,7 @@
 
 #include "coro/clock.h"
 #include "coro/time.h"
+#include "sim/checks/wait_graph.h"
 #include "sim/world.h"
 
 namespace sim::explore {
@@ -43,10 +44,13 @@ class RunClock final : public coro::Clock {
   Stop stop() const { return stop_; }
   // When the wait began that did not end; since the world began.
   coro::Duration since() const { return since_; }
+  // Who waited for whom then; empty while nothing has stopped.
+  const WaitGraph& waits() const { return waits_; }
 
  private:
   bool StopFor(Stop reason) {
     stop_ = reason;
+    waits_ = world_.DescribeWaits();  // now: the program's objects will be gone soon
     return false;
   }
 
@@ -54,6 +58,7 @@ class RunClock final : public coro::Clock {
   const coro::Time limit_;
   Stop stop_ = Stop::kNone;
   coro::Duration since_{};
+  WaitGraph waits_;
 };
 
 }  // namespace sim::explore

@@ -1,6 +1,8 @@
 #include "sim/explore/run_seed.h"
 
 #include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -23,13 +25,14 @@ std::string Microseconds(coro::Duration time) { return absl::StrCat(time.count()
 std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome, bool fired) {
   const RunClock& clock = trial.clock();
   if (clock.stop() == RunClock::Stop::kNothing) {
-    return {Verdict::kHang, absl::StrCat("nothing is under way after ", Microseconds(clock.since()),
-                                         ", and the program still waits")};
+    return {Verdict::kHang,
+            absl::StrCat("nothing is under way after ", Microseconds(clock.since()),
+                         ", and the program still waits: ", clock.waits().Summary())};
   }
   if (clock.stop() == RunClock::Stop::kLimit) {
     return {Verdict::kHang,
             absl::StrCat("the program still waits after ", Microseconds(trial.world().Elapsed()),
-                         " of virtual time")};
+                         " of virtual time: ", clock.waits().Summary())};
   }
   if (outcome.wrong_data().has_value()) return {Verdict::kWrongData, *outcome.wrong_data()};
   if (!trial.world().findings().empty()) {
@@ -45,11 +48,36 @@ std::string Summary(const SeedResult& result) {
                       result.digest.ToHex());
 }
 
+EndProcess& EndOfProcess() {
+  static EndProcess end;
+  return end;
+}
+
+// The program will not return.
+[[noreturn]] void EndPolling(Trial& trial, const WaitGraph& waits) {
+  SeedResult result;
+  result.seed = trial.seed();
+  result.verdict = Verdict::kHang;
+  result.text =
+      OneLine(absl::StrCat("nothing is under way after ", Microseconds(trial.world().Elapsed()),
+                           ", and the program polls for ever: ", waits.Summary()));
+  result.waits = waits.ToText();
+  result.digest = trial.world().digest();
+  result.events = trial.world().log().count();
+  if (EndOfProcess()) EndOfProcess()(result);
+  std::cerr << "seed " << result.seed << ": " << std::string(Name(result.verdict)) << ": "
+            << result.text << "\n"
+            << result.waits;
+  std::_Exit(1);
+}
+
 bool SameRun(const SeedResult& a, const SeedResult& b) {
   return a.verdict == b.verdict && a.digest == b.digest && a.events == b.events;
 }
 
 }  // namespace
+
+EndProcess SetEndProcess(EndProcess end) { return std::exchange(EndOfProcess(), std::move(end)); }
 
 SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
                    coro::Duration limit, RunTwice* watcher) {
@@ -60,6 +88,7 @@ SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSourc
   DD_CHECK(engine.ok(), "the seed's plan was checked");
   Trial trial(seed, **found, *std::move(engine), limit);
   if (watcher != nullptr) watcher->Watch(trial.world());
+  trial.world().OnPollingInVain([&trial](const WaitGraph& waits) { EndPolling(trial, waits); });
   const Outcome outcome = scenario.Run(trial);
   trial.world().CheckEnd();
 
@@ -73,6 +102,7 @@ SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSourc
   auto [verdict, text] = Judge(trial, outcome, fired);
   result.verdict = verdict;
   result.text = OneLine(text);
+  if (result.verdict == Verdict::kHang) result.waits = trial.clock().waits().ToText();
   result.digest = trial.world().digest();
   result.events = trial.world().log().count();
   return result;

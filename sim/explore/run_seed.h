@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 
 #include "coro/time.h"
 #include "sim/explore/plan_source.h"
@@ -16,6 +17,12 @@ namespace sim::explore {
 
 // Of virtual time: far beyond every time-out of a sensible program.
 inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
+
+// What becomes of a seed whose program polls for ever though nothing is under way: nobody can make
+// such a program return, so its process ends here. Must not return. Empty, which is the default:
+// says on standard error what happened, and ends the process with status 1. Returns the one before.
+using EndProcess = std::function<void(const SeedResult& result)>;
+EndProcess SetEndProcess(EndProcess end);
 
 // Runs the seed once. `watcher`, where given, is told of everything that happens. REQUIRES: the
 // seed's plan passes CheckPlan, and the scenario's profile exists.

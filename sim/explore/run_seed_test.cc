@@ -3,6 +3,7 @@
 #include "sim/explore/run_seed.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <memory>
 #include <string>
 
@@ -107,6 +108,52 @@ TEST(RunSeedTest, WaitingForNothingIsAHang) {
   });
   EXPECT_EQ(result.verdict, Verdict::kHang);
   EXPECT_THAT(result.text, StartsWith("nothing is under way"));
+}
+
+coro::Task<absl::Status> SendToNobody(Machine& from, fabric::async::BufferRef message) {
+  const fabric::Completion sent = co_await from.endpoint().Send(message, from.peer(1));
+  co_return from.endpoint().ToStatus(sent, "send");
+}
+
+TEST(RunSeedTest, HangSaysWhoWaitsForWhom) {
+  const SeedResult result = RunOnce([](Trial& trial) {
+    coro::EventLoop loop(trial.clock());
+    const auto machines = *Machine::OpenAll(trial, loop, 2);
+    return Outcome::Of(loop.Run(SendToNobody(*machines[0], *machines[0]->Allocate(64))));
+  });
+  EXPECT_EQ(result.verdict, Verdict::kHang);
+  EXPECT_THAT(result.text, AllOf(StartsWith("nothing is under way"), HasSubstr("machine0/"),
+                                 HasSubstr("finds no receive at machine1/")));
+  EXPECT_THAT(result.waits, AllOf(StartsWith("who waits for whom:\n  machine0/"),
+                                  HasSubstr("    ==> waits for machine1/")));
+}
+
+// Reads its queue until something comes; nothing does.
+Outcome PollForEver(Trial& trial) {
+  const auto fabric = *trial.OpenMachine("a");
+  const auto domain = *fabric->OpenDomain(0);
+  const auto queue = *domain->OpenCompletionQueue({});
+  fabric::Completion completion;
+  while (queue->Read({&completion, 1}).count == 0) {
+  }
+  return Outcome::Of(absl::OkStatus());
+}
+
+TEST(RunSeedDeathTest, PollingForEverEndsTheProcessWithTheVerdict) {
+  EXPECT_EXIT(RunOnce(&PollForEver), ::testing::ExitedWithCode(1),
+              "seed 7: hang: nothing is under way after .* us, and the program polls for ever: "
+              "nobody has posted anything");
+}
+
+TEST(RunSeedDeathTest, WhoeverRunsTheSeedMaySayHowTheProcessEnds) {
+  EXPECT_EXIT(
+      {
+        SetEndProcess([](const SeedResult& result) {
+          std::_Exit(result.verdict == Verdict::kHang && result.seed == 7 ? 9 : 8);
+        });
+        RunOnce(&PollForEver);
+      },
+      ::testing::ExitedWithCode(9), "");
 }
 
 TEST(RunSeedTest, WaitingBeyondTheLimitIsAHang) {

@@ -55,6 +55,7 @@ SeedResult TakeResult(std::string_view& body) {
     rule.eligible = TakeNumber(body);
     rule.fired = TakeNumber(body);
   }
+  result.waits = TakeText(body);
   return result;
 }
 
@@ -80,6 +81,7 @@ void AppendEnded(std::string& bytes, const SeedResult& result) {
     Put(body, rule.eligible);
     Put(body, rule.fired);
   }
+  Put(body, result.waits);
   AppendFrame(bytes, kEnded, body);
 }
 

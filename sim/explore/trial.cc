@@ -23,7 +23,7 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
     std::unique_ptr<fabric::Fabric> fabric) {
   fabric::faults::FaultyFabricOptions options;
   options.engine = engine_;
-  options.clock = &world_;
+  options.clock = &world_.backstage();
   options.wake_at = [this](coro::Time time) { world_.WakeAt(time); };
   return fabric::faults::OpenFaultyFabric(std::move(fabric), options);
 }

@@ -12,9 +12,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "sim/explore/run_seed.h"
 
 namespace sim::explore {
 namespace {
+
+// How a child ends whose seed will not, after it has told its result.
+constexpr int kPolledForEver = 75;
 
 // All of it, or the end of the process: nobody listens any more.
 void WriteAll(int descriptor, std::string& bytes) {
@@ -32,6 +36,11 @@ void WriteAll(int descriptor, std::string& bytes) {
 [[noreturn]] void RunRange(int descriptor, const SeedRange& range,
                            const std::function<SeedResult(std::uint64_t seed)>& run) {
   std::string bytes;
+  SetEndProcess([&](const SeedResult& result) {
+    AppendEnded(bytes, result);
+    WriteAll(descriptor, bytes);
+    _exit(kPolledForEver);
+  });
   for (std::uint64_t seed = range.first;; ++seed) {
     AppendStarted(bytes, seed);
     WriteAll(descriptor, bytes);  // before the seed runs: it may be the last word
@@ -99,6 +108,7 @@ std::string Worker::Reap() {
   }
   reaped_ = true;
   if (seed_ == range_.last + 1) return "";
+  if (WIFEXITED(status) && WEXITSTATUS(status) == kPolledForEver) return "";
   if (WIFSIGNALED(status)) {
     return absl::StrCat("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");

@@ -46,7 +46,8 @@ class Worker {
   // Ends the child now.
   void Kill();
   // How the child ended: "ended by signal 11 (Segmentation fault)"; empty: having done all of its
-  // range. REQUIRES: Read returned false, or Kill was called; once.
+  // range, or all up to a seed that would never have ended, which it has told. REQUIRES: Read
+  // returned false, or Kill was called; once.
   std::string Reap();
 
  private:

@@ -124,6 +124,8 @@ Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode,
     : trace_(__FILE__, __LINE__, absl::StrCat("profile ", profile.name, ", seed ", seed)),
       profile_(WithLimits(std::move(profile))),
       world_(seed, profile_, mode) {
+  // These tests are about devices: many post one request over and over, with one context.
+  world_.checks().set_contexts_are_names(false);
   if (faults == nullptr) return;
   const absl::Status used = world_.UseFaultEngine(std::move(faults));
   EXPECT_TRUE(used.ok()) << used;
