@@ -183,7 +183,8 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
 
 void Nic::OnEvent(const Event& event) {
   if (world_.faults() != nullptr && world_.Now() < world_.faults()->PausedUntil(*this)) {
-    return world_.Schedule(world_.faults()->PausedUntil(*this), this, event.kind, event.a, event.b);
+    return world_.ScheduleAt(world_.faults()->PausedUntil(*this), this, event.kind, event.a,
+                             event.b);
   }
   if (event.kind == EventKind::kTransmit) return Transmit();
   if (event.kind == EventKind::kLand) return Land(event.b);

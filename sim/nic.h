@@ -39,6 +39,7 @@
 #include "sim/profile.h"
 #include "sim/queue_pair.h"
 #include "sim/random.h"
+#include "sim/scheduler.h"
 #include "sim/wire.h"
 
 namespace sim {
@@ -113,6 +114,7 @@ class Nic final : public Actor {
 
  private:
   friend class FaultModel;  // what a fault plan does to the device, it does from within
+  friend class World;       // for Describe and its like
 
   // Beside the packet number: a second copy of a packet; the second piece
   // belongs to read data.
@@ -210,6 +212,13 @@ class Nic final : public Actor {
   DeviceCompletion FromPeer(const Operation& operation, const QueuePair& target) const;
   // The target's answer goes back to the initiator.
   void Finish(Operation& operation, EfaStatus status);
+
+  // --- scheduling.cc ---
+  // What an event of this NIC means for a scheduler; the operation that it is about, null when that
+  // has ended; whether it would come to nothing.
+  Step Describe(const Operation& operation, EventKind kind, std::uint32_t packet) const;
+  const Operation* OperationOf(EventKind kind, std::uint64_t number) const;
+  bool IsPointless(const Event& event) const;
 
   // --- placement.cc ---
   // A message that has taken a receive, and of which the first bytes are still to come.

@@ -143,8 +143,9 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
   LogPlaced(operation, 0, {first.length, operation.length - first.length}, true);
   landing.rest.resize(first.length);
   operation.CopyOut(first, landing.rest.data());
-  world_.Schedule(world_.Now() + later, this, EventKind::kLand, 0, next_landing_);
-  landings_.emplace(next_landing_++, std::move(landing));
+  const std::uint64_t number = next_landing_++;
+  landings_.emplace(number, std::move(landing));
+  world_.Schedule(world_.Now() + later, this, EventKind::kLand, 0, number);
 }
 
 void Nic::PlaceMessage(const Operation& operation, const Landing& landing, Range range) {

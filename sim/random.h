@@ -24,6 +24,7 @@ enum class Subsystem : std::uint32_t {
   kPath = 5,         // the constant delay of a path between two NICs
   kKeys = 7,         // where the generations of memory keys begin
   kPlacement = 6,    // the order in which the bytes of a packet reach memory
+  kScheduler = 8,    // what a strategy picks (sim/explore/strategy)
 };
 
 using coro::Below;

@@ -79,7 +79,13 @@ bool World::WaitUntil(coro::Time deadline) {
     return steady_.WaitUntil(std::min(deadline, next));
   }
   // A poll that found nothing may itself have taken the time in which something happened elsewhere.
-  while (!woken_ && !events_.empty() && events_.top().time <= deadline) Step();
+  if (scheduling_ != nullptr) {
+    scheduling_->charges = 0;
+    while (!woken_ && StepScheduled(deadline)) {
+    }
+  } else {
+    while (!woken_ && !events_.empty() && events_.top().time <= deadline) RunNext();
+  }
   checks_.progress().Reset();
   if (std::exchange(woken_, false)) return true;
   if (deadline == coro::kNever) {
@@ -92,22 +98,25 @@ bool World::WaitUntil(coro::Time deadline) {
 
 void World::RunDueEvents() {
   const coro::Time now = steady_.Now();
-  while (!events_.empty() && events_.top().time <= now) Step();
+  while (!events_.empty() && events_.top().time <= now) RunNext();
 }
 
 bool World::RunUntil(const std::function<bool()>& done, coro::Duration duration) {
   const coro::Time deadline = coro::After(now_, duration);
   while (!done()) {
-    if (events_.empty() || events_.top().time > deadline) {
+    if (scheduling_ != nullptr && StepScheduled(deadline)) continue;
+    if (scheduling_ != nullptr || events_.empty() || events_.top().time > deadline) {
       now_ = std::max(now_, deadline);
       return false;
     }
-    Step();
+    RunNext();
   }
   return true;
 }
 
-void World::RunFor(coro::Duration duration) { Advance(coro::After(now_, duration)); }
+void World::RunFor(coro::Duration duration) {
+  RunUntil([] { return false; }, duration);
+}
 
 void World::PollsInVain() {
   const WaitGraph graph = DescribeWaits();
@@ -121,13 +130,23 @@ Nic* World::FindNic(const Gid& gid) {
 }
 
 void World::Advance(coro::Time time) {
-  while (!events_.empty() && events_.top().time <= time) Step();
+  if (scheduling_ != nullptr) [[unlikely]] {
+    return AdvanceScheduled(time);
+  }
+  while (!events_.empty() && events_.top().time <= time) RunNext();
   now_ = std::max(now_, time);
 }
 
-void World::Step() {
+void World::RunNext() {
   const Event event = events_.Pop();
   now_ = std::max(now_, event.time);
+  if (scheduling_ != nullptr && event.kind == EventKind::kTransmit) [[unlikely]] {
+    scheduling_->transmits -= scheduling_->transmits > 0 ? 1 : 0;
+  }
+  Happen(event);
+}
+
+void World::Happen(const Event& event) {
   ++event_count_;
   Log({.kind = event.kind, .actor = event.actor->index(), .packet = event.a, .operation = event.b});
   event.actor->OnEvent(event);

@@ -19,6 +19,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -38,6 +39,7 @@
 #include "sim/node.h"
 #include "sim/operation_table.h"
 #include "sim/profile.h"
+#include "sim/scheduler.h"
 #include "sim/wire.h"
 
 namespace sim {
@@ -77,6 +79,12 @@ class World final : public coro::Clock {
   // opened yet. kUnimplemented: in live mode nothing of a plan is applied.
   absl::Status UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine);
 
+  // From now on the scheduler decides what the network does next, and no time is drawn for it; see
+  // sim/scheduler.h. It outlives the world. REQUIRES: virtual time; nothing was opened yet.
+  void UseScheduler(Scheduler& scheduler);
+  // What is on the network and waits to be picked, also of what has ended meanwhile.
+  std::vector<Step> StepsUnderWay() const;
+
   // --- coro::Clock ---
   coro::Time Now() const override {
     asked_time_ = true;
@@ -109,7 +117,9 @@ class World final : public coro::Clock {
   // --- For the backend and the actors ---
   // The program has looked into a queue or counter and found nothing: virtual time only.
   void FoundNothing() {
-    if (!events_.empty() || std::exchange(asked_time_, false)) {
+    const bool under_way =
+        !events_.empty() || (scheduling_ != nullptr && !scheduling_->pool.empty());
+    if (under_way || std::exchange(asked_time_, false)) {
       checks_.progress().Reset();
     } else if (checks_.progress().InVain()) [[unlikely]] {
       checks_.PollsInVain(now_ - start_, DescribeWaits().Summary());
@@ -134,6 +144,13 @@ class World final : public coro::Clock {
   // Live mode: this device has work. REQUIRES: it has not been added since it was served.
   void AddBusy(Nic& nic) { busy_.push_back(&nic); }
   void Schedule(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
+    if (scheduling_ != nullptr && TakeIntoPool(actor, kind, a, b)) [[unlikely]] {
+      return;
+    }
+    events_.Push(time, actor, kind, a, b);
+  }
+  // The same for what happens at that time whoever schedules: a fault that delays something.
+  void ScheduleAt(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     events_.Push(time, actor, kind, a, b);
   }
   // Who can reach whom may be another than before: an address handle, a queue pair, a machine, a
@@ -176,7 +193,8 @@ class World final : public coro::Clock {
  private:
   // Runs everything up to `time`, and sets the clock to it.
   void Advance(coro::Time time);
-  void Step();
+  void RunNext();
+  void Happen(const Event& event);
   void RunDueEvents();
 
   class Backstage final : public coro::Clock {
@@ -189,6 +207,28 @@ class World final : public coro::Clock {
    private:
     World& world_;
   };
+
+  // --- scheduling.cc ---
+  // What a scheduler has before it.
+  struct Scheduling {
+    struct Entry {
+      Event event;
+      Step step;
+    };
+    explicit Scheduling(Scheduler& who) : scheduler(who) {}
+
+    Scheduler& scheduler;
+    std::vector<Entry> pool;
+    std::vector<Step> ready;  // for the scheduler's eyes
+    std::uint64_t next_sequence = 0;
+    std::uint32_t transmits = 0;  // events that put more into the pool
+    std::uint32_t charges = 0;    // since the program last waited
+  };
+  bool TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b);
+  bool StepScheduled(coro::Time deadline);
+  std::optional<std::size_t> PickStep();
+  void RunStep(const Step& picked);
+  void AdvanceScheduled(coro::Time time);
 
   class Alarm final : public Actor {
    public:
@@ -223,6 +263,7 @@ class World final : public coro::Clock {
   mutable bool asked_time_ = false;  // since it was last looked at
   std::function<void(const WaitGraph& graph)> polling_in_vain_;
   std::unique_ptr<FaultModel> faults_;
+  std::unique_ptr<Scheduling> scheduling_;  // null: times are drawn
 };
 
 }  // namespace sim

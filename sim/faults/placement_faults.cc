@@ -165,7 +165,7 @@ bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Nic::Landing& land
             [this, &nic, number, range = step.range] { LandPiece(nic, number, range); });
     }
   }
-  world_.Schedule(coro::After(world_.Now(), last), &nic, EventKind::kLand, 0, number);
+  world_.ScheduleAt(coro::After(world_.Now(), last), &nic, EventKind::kLand, 0, number);
   return true;
 }
 

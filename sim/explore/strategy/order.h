@@ -1,0 +1,42 @@
+// A schedule that somebody has written down: to see a run of an exhaustive search again.
+
+#ifndef SIM_EXPLORE_STRATEGY_ORDER_H_
+#define SIM_EXPLORE_STRATEGY_ORDER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/scheduler.h"
+
+namespace sim::explore {
+
+// Choice i is the index of the step that happens where there is more than one, for the how-manieth
+// time. After the last choice the first step happens. A choice that there is no more, because the
+// program has changed, is the last step.
+class OrderScheduler final : public Scheduler {
+ public:
+  OrderScheduler(std::vector<std::size_t> choices, Grain grain)
+      : choices_(std::move(choices)), grain_(grain) {}
+
+  Grain grain() const override { return grain_; }
+
+  std::size_t Pick(std::span<const Step> ready, coro::Duration) override {
+    if (ready.size() == 1) return 0;
+    const std::size_t choice = next_ < choices_.size() ? choices_[next_] : 0;
+    ++next_;
+    return std::min(choice, ready.size() - 1);
+  }
+
+ private:
+  const std::vector<std::size_t> choices_;
+  const Grain grain_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_STRATEGY_ORDER_H_

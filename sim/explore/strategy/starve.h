@@ -1,0 +1,44 @@
+// Freezes one NIC, one endpoint or the completions of one NIC for a while, as rr's chaos mode does
+// with threads (rr-debugger/rr src/Scheduler.cc): what is slow in the field is one thing, and for
+// long. Otherwise a walk.
+//
+// The length of a window is drawn so that every power of two is as likely, from a microsecond to
+// two seconds: longer than a program's own time-outs.
+
+#ifndef SIM_EXPLORE_STRATEGY_STARVE_H_
+#define SIM_EXPLORE_STRATEGY_STARVE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/random.h"
+#include "sim/scheduler.h"
+
+namespace sim::explore {
+
+class StarveScheduler final : public Scheduler {
+ public:
+  explicit StarveScheduler(std::uint64_t seed) : draws_(seed, Subsystem::kScheduler, 0, 0) {}
+
+  std::size_t Pick(std::span<const Step> ready, coro::Duration now) override;
+  coro::Duration resumes() const override { return until_; }
+
+ private:
+  enum class Victim : std::uint8_t { kNic, kEndpoint, kCompletions };
+
+  void BeginWindow(std::span<const Step> ready, coro::Duration now);
+  bool IsFrozen(const Step& step) const;
+
+  RandomStream draws_;
+  Victim victim_ = Victim::kNic;
+  std::uint32_t nic_ = 0;
+  std::uint16_t queue_pair_ = 0;   // of an endpoint
+  coro::Duration until_{};         // since the world began; in the past: nobody is frozen
+  std::vector<std::size_t> free_;  // of `ready`
+};
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_STRATEGY_STARVE_H_
