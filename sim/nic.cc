@@ -215,6 +215,7 @@ void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
               .packet = completion.immediate,
               .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
               .bytes = completion.length_bytes});
+  outcomes_.Completed(completion.kind, completion.status);
   const bool kept = ring.Push(completion);
   if (!kept) ReportLost(ring);
   TellReported(completion, kept);

@@ -36,6 +36,7 @@
 #include "sim/faults/fate.h"
 #include "sim/memory_table.h"
 #include "sim/operation.h"
+#include "sim/outcome_counts.h"
 #include "sim/profile.h"
 #include "sim/queue_pair.h"
 #include "sim/random.h"
@@ -61,6 +62,10 @@ class Nic final : public Actor {
   const Gid& gid() const { return gid_; }
   const Profile& profile() const { return profile_; }
   const DeviceCounters& counters() const { return counters_; }
+  // How operations have ended here; not in live mode.
+  const OutcomeCounts& outcomes() const { return outcomes_; }
+  // The driver found a queue full.
+  void CountAgain(fabric::OperationKind kind) { outcomes_.Again(kind); }
 
   // --- What can happen to a machine ---
   // A dead NIC sends and receives nothing: its peers see silence.
@@ -276,6 +281,7 @@ class Nic final : public Actor {
   RandomStream qkeys_;
   RandomStream engine_;
   DeviceCounters counters_;
+  OutcomeCounts outcomes_;
 
   std::vector<bool> domains_;  // index = number; true: allocated
   MemoryTable memory_;

@@ -84,6 +84,9 @@ class Scheduler {
   // After kNobody: when to ask again, since the world began; later than the last `now`.
   virtual coro::Duration resumes() const { return coro::Duration::max(); }
 
+  // Whether it has kept somebody waiting for so long that a program may rightly give up.
+  virtual bool explains_errors() const { return false; }
+
   // Called once, when the program has ended: what was never picked.
   virtual void Ended(std::span<const Step> /*under_way*/) {}
 };

@@ -230,7 +230,7 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     result.error = fill(request, work);
     if (result.error == ErrorCode::kOk && (sends_.full() || send_producer_.full())) {
       result.error = ErrorCode::kAgain;
-      NoteAgain();
+      NoteAgain(kind);
       if (watch_ != nullptr) watch_->Refused(Posted::Of(request));
     }
     if (result.error != ErrorCode::kOk) break;
@@ -257,7 +257,8 @@ void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::P
   domain_->world.checks().memory().PostedSend(*watched_, work, kind, peers_->Find(peer)->nic);
 }
 
-void SimEndpoint::NoteAgain() {
+void SimEndpoint::NoteAgain(OperationKind kind) {
+  domain_->nic.CountAgain(kind);
   constexpr std::uint64_t kPatience = 1000;
   if (send_queue_->reads != reads_at_again_) {
     reads_at_again_ = send_queue_->reads;
@@ -310,7 +311,10 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     efa::ReceiveWork work;
     result.error = FillReceive(request, work);
     const bool full = receives_.full() || receive_producer_.free() < work.segment_count;
-    if (result.error == ErrorCode::kOk && full) result.error = ErrorCode::kAgain;
+    if (result.error == ErrorCode::kOk && full) {
+      result.error = ErrorCode::kAgain;
+      domain_->nic.CountAgain(OperationKind::kReceive);
+    }
     if (result.error != ErrorCode::kOk) break;
     work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
     if (watched_ != nullptr) {

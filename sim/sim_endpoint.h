@@ -63,7 +63,7 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   // What is true of a peer now.
   PeerState StateOf(fabric::Peer peer) const;
   // The send queue was full: tells the checks of a program that only retries.
-  void NoteAgain();
+  void NoteAgain(fabric::OperationKind kind);
 
   // A request was accepted: tells the checks.
   void Watch(const fabric::efa_queue::SendWork& work, fabric::OperationKind kind,

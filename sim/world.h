@@ -163,7 +163,9 @@ class World final : public coro::Clock {
   void WakeAt(coro::Time time) { Schedule(time, &alarm_, EventKind::kAlarm, 0, 0); }
   // Null when no machine has this GID.
   Nic* FindNic(const Gid& gid);
+  std::size_t nic_count() const { return nics_.size(); }
   Nic& nic(std::uint32_t index) { return *nics_[index]; }
+  const Nic& nic(std::uint32_t index) const { return *nics_[index]; }
   OperationTable& operations() { return operations_; }
   Checks& checks() { return checks_; }
   Wire& wire() { return wire_; }

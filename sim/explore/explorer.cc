@@ -23,27 +23,6 @@ namespace {
 // together.
 constexpr std::uint64_t kMostSeeds = 256;
 
-void Add(ExploreReport& report, const SeedResult& result) {
-  ++report.seeds;
-  report.events += result.events;
-  ++report.counts[static_cast<std::size_t>(result.verdict)];
-  const auto [first, added] = report.first.try_emplace(result.verdict, result);
-  if (!added && result.seed < first->second.seed) first->second = result;
-  for (const RuleCount& rule : result.rules) {
-    RuleTotal& total = report.rules[rule.name];
-    ++total.seeds;
-    total.fired_seeds += rule.fired > 0 ? 1 : 0;
-    total.eligible += rule.eligible;
-    total.fired += rule.fired;
-    total.most_fired = std::max(total.most_fired, rule.fired);
-  }
-  if (!IsFailure(result.verdict)) return;
-  report.failures.emplace(result.seed, result);
-  if (report.failures.size() > ExploreReport::kMostFailures) {
-    report.failures.erase(std::prev(report.failures.end()));
-  }
-}
-
 // The seeds that are still to be run, and who runs the others.
 class Exploration {
  public:
@@ -153,7 +132,7 @@ class Exploration {
   }
 
   void Ended(const Share& share, const SeedResult& result) {
-    Add(report_, share.crashed.has_value() ? Nondeterministic(*share.crashed, result) : result);
+    report_.Add(share.crashed.has_value() ? Nondeterministic(*share.crashed, result) : result);
   }
 
   // A seed that crashes is run again, like every seed that fails.
@@ -163,7 +142,7 @@ class Exploration {
       const SeedResult& before = *running.share.crashed;
       SeedResult now = before;
       now.text = how;
-      Add(report_, now.text == before.text ? now : Nondeterministic(before, now));
+      report_.Add(now.text == before.text ? now : Nondeterministic(before, now));
       return;
     }
     SeedResult result;
@@ -180,7 +159,7 @@ class Exploration {
     result.verdict = verdict;
     result.text = std::move(text);
     RunRest(worker, result.seed);
-    Add(report_, result);
+    report_.Add(result);
   }
 
   // The seeds of a worker's range that come after this one.
@@ -199,6 +178,26 @@ class Exploration {
 };
 
 }  // namespace
+
+void ExploreReport::Add(const SeedResult& result) {
+  ++seeds;
+  events += result.events;
+  ++counts[static_cast<std::size_t>(result.verdict)];
+  const auto [known, added] = first.try_emplace(result.verdict, result);
+  if (!added && result.seed < known->second.seed) known->second = result;
+  for (const RuleCount& rule : result.rules) {
+    RuleTotal& total = rules[rule.name];
+    ++total.seeds;
+    total.fired_seeds += rule.fired > 0 ? 1 : 0;
+    total.eligible += rule.eligible;
+    total.fired += rule.fired;
+    total.most_fired = std::max(total.most_fired, rule.fired);
+  }
+  coverage.Merge(result.coverage);
+  if (!IsFailure(result.verdict)) return;
+  failures.emplace(result.seed, result);
+  if (failures.size() > kMostFailures) failures.erase(std::prev(failures.end()));
+}
 
 std::uint64_t ExploreReport::failed() const {
   std::uint64_t failed = 0;

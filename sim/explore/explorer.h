@@ -22,6 +22,7 @@
 
 #include "absl/status/statusor.h"
 #include "coro/time.h"
+#include "sim/coverage/report.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
 #include "sim/explore/scenario.h"
@@ -65,6 +66,10 @@ struct ExploreReport {
   std::map<Verdict, SeedResult> first;           // of each verdict that came up, its lowest seed
   std::map<std::uint64_t, SeedResult> failures;  // by seed, the lowest ones
   std::map<std::string, RuleTotal> rules;
+  coverage::Report coverage;  // of all seeds
+
+  // Takes in one more seed.
+  void Add(const SeedResult& result);
 
   std::uint64_t count(Verdict verdict) const { return counts[static_cast<std::size_t>(verdict)]; }
   std::uint64_t failed() const;

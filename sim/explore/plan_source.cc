@@ -22,15 +22,15 @@ fabric::faults::Appliers AppliedFaults() {
 }
 
 PlanSource NoFaults() {
-  return {"none", [](std::uint64_t) { return FaultPlan(); }};
+  return {"none", [](std::uint64_t) { return FaultPlan(); }, {}};
 }
 
 PlanSource Swarm() {
-  return {"swarm", [](std::uint64_t seed) { return SwarmPlan(seed, AppliedFaults()); }};
+  return {"swarm", [](std::uint64_t seed) { return SwarmPlan(seed, AppliedFaults()); }, {}};
 }
 
 PlanSource SamePlan(std::string name, FaultPlan plan) {
-  return {std::move(name), [plan = std::move(plan)](std::uint64_t) { return plan; }};
+  return {std::move(name), [plan = std::move(plan)](std::uint64_t) { return plan; }, {}};
 }
 
 absl::Status CheckPlan(const FaultPlan& plan) {

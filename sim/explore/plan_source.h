@@ -1,4 +1,4 @@
-// Which fault plan each seed of an exploration runs under.
+// What each seed of an exploration runs under: a fault plan, and who schedules the network.
 
 #ifndef SIM_EXPLORE_PLAN_SOURCE_H_
 #define SIM_EXPLORE_PLAN_SOURCE_H_
@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "fabric/faults/engine.h"
 #include "fabric/faults/plan.h"
+#include "sim/explore/strategy/strategy.h"
 
 namespace sim::explore {
 
@@ -21,6 +22,7 @@ fabric::faults::Appliers AppliedFaults();
 struct PlanSource {
   std::string name;  // none, swarm, or the plan's: for messages and replay commands
   std::function<fabric::faults::FaultPlan(std::uint64_t seed)> plan;
+  Strategy strategy = {};
 };
 
 PlanSource NoFaults();

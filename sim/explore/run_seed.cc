@@ -10,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "coro/check.h"
+#include "sim/coverage/coverage.h"
+#include "sim/coverage/matrix.h"
 
 namespace sim::explore {
 namespace {
@@ -22,7 +24,8 @@ std::string OneLine(absl::string_view text) { return absl::StrReplaceAll(text, {
 std::string Microseconds(coro::Duration time) { return absl::StrCat(time.count() / 1000, " us"); }
 
 // One word for the verdict, the rest for a person.
-std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome, bool fired) {
+std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
+                                      const coverage::Report& coverage, bool fired) {
   const RunClock& clock = trial.clock();
   if (clock.stop() == RunClock::Stop::kNothing) {
     return {Verdict::kHang,
@@ -38,9 +41,20 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome, bool
   if (!trial.world().findings().empty()) {
     return {Verdict::kFinding, ToText(trial.world().findings().front())};
   }
+  if (const auto broken = coverage.broken(); broken.has_value()) {
+    return {Verdict::kFinding, *broken};
+  }
   if (outcome.status().ok()) return {Verdict::kCorrect, ""};
   return {fired ? Verdict::kCleanError : Verdict::kUnexplainedError,
           std::string(outcome.status().message())};
+}
+
+// With the points of its program counted.
+Outcome RunWatched(const Scenario& scenario, Trial& trial, coverage::Report& coverage) {
+  const coverage::Watch watch(coverage);
+  Outcome outcome = scenario.Run(trial);
+  coverage::AddMatrix(trial.world(), coverage);
+  return outcome;
 }
 
 std::string Summary(const SeedResult& result) {
@@ -86,20 +100,22 @@ SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSourc
   DD_CHECK(found.ok(), "the scenario's profile exists");
   auto engine = FaultEngine::Create(plans.plan(seed), seed, AppliedFaults());
   DD_CHECK(engine.ok(), "the seed's plan was checked");
-  Trial trial(seed, **found, *std::move(engine), limit);
+  const Schedule& schedule = plans.strategy.schedule;
+  const std::unique_ptr<Scheduler> scheduler = schedule == nullptr ? nullptr : schedule(seed);
+  Trial trial(seed, **found, *std::move(engine), limit, scheduler.get());
   if (watcher != nullptr) watcher->Watch(trial.world());
   trial.world().OnPollingInVain([&trial](const WaitGraph& waits) { EndPolling(trial, waits); });
-  const Outcome outcome = scenario.Run(trial);
-  trial.world().CheckEnd();
-
   SeedResult result;
   result.seed = seed;
-  bool fired = false;
+  const Outcome outcome = RunWatched(scenario, trial, result.coverage);
+  trial.world().CheckEnd();
+  if (scheduler != nullptr) scheduler->Ended(trial.world().StepsUnderWay());
+  bool fired = scheduler != nullptr && scheduler->explains_errors();
   for (const RuleReport& rule : trial.engine().Report()) {
     fired |= rule.fired > 0;
     result.rules.push_back({rule.name, rule.eligible, rule.fired});
   }
-  auto [verdict, text] = Judge(trial, outcome, fired);
+  auto [verdict, text] = Judge(trial, outcome, result.coverage, fired);
   result.verdict = verdict;
   result.text = OneLine(text);
   if (result.verdict == Verdict::kHang) result.waits = trial.clock().waits().ToText();

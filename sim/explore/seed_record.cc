@@ -1,6 +1,7 @@
 #include "sim/explore/seed_record.h"
 
 #include <cstring>
+#include <utility>
 
 #include "coro/check.h"
 
@@ -41,6 +42,41 @@ void AppendFrame(std::string& bytes, char kind, const std::string& body) {
   bytes.append(body);
 }
 
+void Put(std::string& bytes, const coverage::Report& report) {
+  Put(bytes, report.points.size());
+  for (const auto& [point, count] : report.points) {
+    Put(bytes, static_cast<std::uint64_t>(point.kind));
+    Put(bytes, point.name);
+    for (const std::uint64_t number : {count.runs, count.held, count.failed}) Put(bytes, number);
+  }
+  Put(bytes, report.cells.size());
+  for (const auto& [cell, count] : report.cells) {
+    for (const std::string& word : {cell.operation, cell.outcome, cell.nic}) Put(bytes, word);
+    Put(bytes, count);
+  }
+}
+
+coverage::Report TakeCoverage(std::string_view& body) {
+  coverage::Report report;
+  for (std::uint64_t left = TakeNumber(body); left > 0; --left) {
+    coverage::Point point;
+    point.kind = static_cast<coverage::PointKind>(TakeNumber(body));
+    point.name = TakeText(body);
+    coverage::PointCount& count = report.points[std::move(point)];
+    count.runs = TakeNumber(body);
+    count.held = TakeNumber(body);
+    count.failed = TakeNumber(body);
+  }
+  for (std::uint64_t left = TakeNumber(body); left > 0; --left) {
+    coverage::Cell cell;
+    cell.operation = TakeText(body);
+    cell.outcome = TakeText(body);
+    cell.nic = TakeText(body);
+    report.cells[std::move(cell)] = TakeNumber(body);
+  }
+  return report;
+}
+
 SeedResult TakeResult(std::string_view& body) {
   SeedResult result;
   result.seed = TakeNumber(body);
@@ -56,6 +92,7 @@ SeedResult TakeResult(std::string_view& body) {
     rule.fired = TakeNumber(body);
   }
   result.waits = TakeText(body);
+  result.coverage = TakeCoverage(body);
   return result;
 }
 
@@ -82,6 +119,7 @@ void AppendEnded(std::string& bytes, const SeedResult& result) {
     Put(body, rule.fired);
   }
   Put(body, result.waits);
+  Put(body, result.coverage);
   AppendFrame(bytes, kEnded, body);
 }
 

@@ -9,10 +9,12 @@
 namespace sim::explore {
 
 Trial::Trial(std::uint64_t seed, const Profile& profile,
-             std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit)
+             std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
+             Scheduler* scheduler)
     : engine_(std::move(engine)), world_(seed, profile), clock_(world_, limit) {
   const absl::Status armed = world_.UseFaultEngine(engine_);
   DD_CHECK(armed.ok(), "virtual time has every fault");
+  if (scheduler != nullptr) world_.UseScheduler(*scheduler);
 }
 
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::OpenMachine(std::string name) {

@@ -14,6 +14,7 @@
 #include "fabric/faults/engine.h"
 #include "sim/explore/run_clock.h"
 #include "sim/profile.h"
+#include "sim/scheduler.h"
 #include "sim/world.h"
 
 namespace sim::explore {
@@ -22,8 +23,10 @@ namespace sim::explore {
 class Trial {
  public:
   // `profile` outlives the trial. After `limit` of virtual time the run counts as hanging.
+  // `scheduler`: who schedules the network, outlives the trial; null: times are drawn.
   Trial(std::uint64_t seed, const Profile& profile,
-        std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit);
+        std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
+        Scheduler* scheduler = nullptr);
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 

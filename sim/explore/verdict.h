@@ -10,13 +10,14 @@
 #include <vector>
 
 #include "fabric/faults/engine.h"
+#include "sim/coverage/report.h"
 #include "sim/event_log.h"
 
 namespace sim::explore {
 
 enum class Verdict : std::uint8_t {
   kCorrect,           // it ended, and its data is right
-  kCleanError,        // it ended with an error, after a rule fired
+  kCleanError,        // it ended with an error, after a rule fired or a long starvation
   kUnexplainedError,  // it ended with an error, though no rule fired
   kWrongData,         // it took data for right that is not
   kHang,              // it waits for what cannot happen, or for longer than the limit
@@ -49,6 +50,7 @@ struct SeedResult {
   std::uint64_t events = 0;
   std::vector<RuleCount> rules;  // the plan's order; empty after a crash
   std::string waits;  // of a hang: who waits for whom, several lines (sim/checks/wait_graph.h)
+  coverage::Report coverage;     // of this run; empty after a crash
 
   friend bool operator==(const SeedResult&, const SeedResult&) = default;
 };

@@ -1,10 +1,15 @@
 #include "sim/explore/strategy/starve.h"
 
+#include <chrono>
+
 namespace sim::explore {
 namespace {
 
 constexpr std::uint64_t kOneIn = 16;      // steps: how often a window begins
 constexpr std::uint64_t kDoublings = 21;  // from 1 us to 2 s
+
+// Programs do not give up earlier than this.
+constexpr coro::Duration kLong = std::chrono::milliseconds(1);
 
 }  // namespace
 
@@ -17,7 +22,9 @@ void StarveScheduler::BeginWindow(std::span<const Step> ready, coro::Duration no
   nic_ = as_target ? step.target : step.initiator;
   queue_pair_ = step.queue_pair;
   const std::uint64_t shortest = std::uint64_t{1000} << draws_.NextBelow(kDoublings);
-  until_ = now + coro::Duration(shortest + draws_.NextBelow(shortest));
+  const coro::Duration length(shortest + draws_.NextBelow(shortest));
+  until_ = now + length;
+  long_ = long_ || length >= kLong;
 }
 
 bool StarveScheduler::IsFrozen(const Step& step) const {

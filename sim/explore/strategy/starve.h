@@ -24,6 +24,7 @@ class StarveScheduler final : public Scheduler {
 
   std::size_t Pick(std::span<const Step> ready, coro::Duration now) override;
   coro::Duration resumes() const override { return until_; }
+  bool explains_errors() const override { return long_; }
 
  private:
   enum class Victim : std::uint8_t { kNic, kEndpoint, kCompletions };
@@ -36,6 +37,7 @@ class StarveScheduler final : public Scheduler {
   std::uint32_t nic_ = 0;
   std::uint16_t queue_pair_ = 0;   // of an endpoint
   coro::Duration until_{};         // since the world began; in the past: nobody is frozen
+  bool long_ = false;              // some window was
   std::vector<std::size_t> free_;  // of `ready`
 };
 

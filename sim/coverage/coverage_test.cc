@@ -1,0 +1,222 @@
+// Points, the matrix that the devices fill in, and files of requirements.
+
+#include "sim/coverage/coverage.h"
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/coverage/matrix.h"
+#include "sim/coverage/requirements.h"
+#include "sim/efa_status.h"
+#include "sim/outcome_counts.h"
+#include "sim/testing/lab.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace sim::coverage {
+namespace {
+
+using sim_testing::Lab;
+using sim_testing::Side;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+using ::testing_matchers::StatusIs;
+
+// ---- Points ----
+
+TEST(PointTest, WatchedOnesAreCounted) {
+  Report report;
+  {
+    Watch watch(report);
+    for (int i = 0; i < 5; ++i) Sometimes("i is 3", i == 3);
+    Sometimes("never", false);
+    Reachable("here");
+    Reachable("here");
+    Always("fine", true);
+  }
+  EXPECT_THAT(report.points,
+              ElementsAre(Pair(Point{PointKind::kAlways, "fine"}, PointCount{1, 1, 0}),
+                          Pair(Point{PointKind::kSometimes, "i is 3"}, PointCount{1, 1, 4}),
+                          Pair(Point{PointKind::kSometimes, "never"}, PointCount{0, 0, 1}),
+                          Pair(Point{PointKind::kReachable, "here"}, PointCount{1, 2, 0})));
+  EXPECT_EQ(report.broken(), std::nullopt);
+}
+
+TEST(PointTest, NobodyWatchesOutsideAndOnOtherThreads) {
+  Report report;
+  Reachable("before");
+  {
+    Watch watch(report);
+    std::thread([] { Reachable("elsewhere"); }).join();
+  }
+  Always("after", false);
+  EXPECT_THAT(report.points, IsEmpty());
+}
+
+TEST(PointTest, AlwaysThatDoesNotHoldIsBroken) {
+  Report report;
+  {
+    Watch watch(report);
+    for (int i = 0; i < 10; ++i) Always("below 8", i < 8);
+  }
+  EXPECT_EQ(report.broken(), "always \"below 8\" did not hold, 2 of 10 times");
+}
+
+TEST(PointTest, RunsAddUp) {
+  Report sum;
+  for (int run = 0; run < 4; ++run) {
+    Report report;
+    {
+      Watch watch(report);
+      Sometimes("odd", run % 2 == 1);
+      Sometimes("odd", run % 2 == 1);
+      if (run == 0) Reachable("first");
+    }
+    report.cells[{"write", "ok", "a"}] = 3;
+    sum.Merge(report);
+  }
+  EXPECT_THAT(sum.points,
+              ElementsAre(Pair(Point{PointKind::kSometimes, "odd"}, PointCount{2, 4, 4}),
+                          Pair(Point{PointKind::kReachable, "first"}, PointCount{1, 1, 0})));
+  EXPECT_THAT(sum.cells, ElementsAre(Pair(Cell{"write", "ok", "a"}, 12)));
+}
+
+// ---- The matrix ----
+
+TEST(MatrixTest, DevicesCountHowOperationsEnd) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  fabric::WriteRequest announced = a.WriteTo(b, 0, 64, 1);
+  announced.immediate = 7;
+  ASSERT_EQ(a.endpoint->Write(announced), fabric::ErrorCode::kOk);
+  fabric::WriteRequest astray = a.WriteTo(b, 0, 64, 2);
+  astray.target.key ^= 1;
+  ASSERT_EQ(a.endpoint->Write(astray), fabric::ErrorCode::kOk);
+  ASSERT_EQ(b.endpoint->Recv(b.RecvAt(0, 64, 3)), fabric::ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 64, 4)), fabric::ErrorCode::kOk);
+  ASSERT_EQ(b.endpoint->Read(b.ReadFrom(a, 0, 64, 5)), fabric::ErrorCode::kOk);
+  lab.Until([&] { return a.completions.size() == 3 && b.completions.size() == 3; });
+  Report report;
+  AddMatrix(lab.world(), report);
+  const std::string at_a = a.nic.name();
+  const std::string at_b = b.nic.name();
+  EXPECT_THAT(report.cells,
+              ElementsAre(Pair(Cell{"read", "ok", at_b}, 1), Pair(Cell{"receive", "ok", at_b}, 1),
+                          Pair(Cell{"remote_write", "ok", at_b}, 1),
+                          Pair(Cell{"send", "ok", at_a}, 1), Pair(Cell{"write", "ok", at_a}, 1),
+                          Pair(Cell{"write", "remote_address", at_a}, 1)));
+}
+
+TEST(MatrixTest, FullQueuesAreAnOutcome) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  while (a.endpoint->Write(a.WriteTo(b, 0, 64, 1)) == fabric::ErrorCode::kOk) {
+  }
+  while (b.endpoint->Recv(b.RecvAt(0, 64, 1)) == fabric::ErrorCode::kOk) {
+  }
+  Report report;
+  AddMatrix(lab.world(), report);
+  EXPECT_EQ(report.cells.at({"write", "again", a.nic.name()}), 1u);
+  EXPECT_EQ(report.cells.at({"receive", "again", b.nic.name()}), 1u);
+}
+
+TEST(MatrixTest, EveryStatusOfEfaHasAWordOfItsOwn) {
+  ASSERT_EQ(OutcomeNames().size(), OutcomeCounts::kOutcomes);
+  EXPECT_EQ(OutcomeNames()[OutcomeCounts::kAgain], "again");
+  EXPECT_EQ(OutcomeNames()[static_cast<std::size_t>(EfaStatus::kRemoteBadAddress)],
+            "remote_address");
+  for (std::uint8_t status = 0; status < OutcomeCounts::kOther; ++status) {
+    EXPECT_EQ(OutcomeNames()[status].empty(), !IsKnown(status)) << int{status};
+  }
+  EXPECT_TRUE(IsPossible("write", "remote_address"));
+  EXPECT_FALSE(IsPossible("remote_write", "remote_address"));
+  EXPECT_FALSE(IsPossible("read", "receiver_not_ready"));
+}
+
+// ---- Requirements ----
+
+Report SomeRuns() {
+  Report report;
+  report.points[{PointKind::kSometimes, "retried"}] = {3, 4, 5};
+  report.points[{PointKind::kSometimes, "gave up"}] = {0, 0, 5};
+  report.points[{PointKind::kReachable, "end"}] = {9, 9, 0};
+  report.points[{PointKind::kAlways, "window"}] = {9, 90, 0};
+  report.cells[{"write", "ok", "server/rdmap79s0"}] = 100;
+  report.cells[{"send", "receiver_not_ready", "client/rdmap79s0"}] = 1;
+  return report;
+}
+
+TEST(RequirementsTest, WhatIsCoveredIsNotMissed) {
+  ASSERT_OK_AND_ASSIGN(const auto requirements, ParseRequirements(R"(
+# everything that there is
+sometimes "retried"
+  reachable "end"
+always "window"
+
+cell write ok server/rdmap79s0
+cell * ok *
+cell send * client/*
+cell * * *
+)",
+                                                                  "file"));
+  EXPECT_EQ(requirements.size(), 7u);
+  EXPECT_EQ(requirements[0].line, 3);
+  EXPECT_THAT(NotCovered(requirements, SomeRuns()), IsEmpty());
+}
+
+TEST(RequirementsTest, WhatIsNotCoveredIsNamed) {
+  ASSERT_OK_AND_ASSIGN(const auto requirements, ParseRequirements(R"(sometimes "gave up"
+sometimes "retried"
+sometimes "nowhere"
+reachable "retried"
+always "end"
+cell write remote_address *
+cell write ok client/*
+cell write ok server/rdmap79s
+cell read ok   *)",
+                                                                  "file"));
+  EXPECT_THAT(NotCovered(requirements, SomeRuns()),
+              ElementsAre("sometimes \"gave up\"", "sometimes \"nowhere\"", "reachable \"retried\"",
+                          "always \"end\"", "cell write remote_address *", "cell write ok client/*",
+                          "cell write ok server/rdmap79s", "cell read ok *"));
+}
+
+TEST(RequirementsTest, MistakesAreOneLineWithTheirPlace) {
+  struct Case {
+    const char* text;
+    const char* complaint;
+  };
+  const std::vector<Case> cases = {
+      {"", "file: it requires nothing"},
+      {"# nothing\n\n", "file: it requires nothing"},
+      {"reachable \"x\"\nnever \"y\"", "file:2: 'never' is unknown: a line is always, sometimes"},
+      {"sometimes retried", "file:1: 'retried' is no name: it takes one in double quotes"},
+      {"sometimes", "file:1: '' is no name"},
+      {"sometimes \"\"", "file:1: '\"\"' is no name"},
+      {"sometimes \"a\" \"b\"", "file:1: '\"a\" \"b\"' is no name"},
+      {"reachable \"a\" # why", "file:1: '\"a\" # why' is no name"},
+      {"cell write ok",
+       "file:1: a cell has three words, OPERATION OUTCOME NIC, and this one has 2"},
+      {"cell write ok a b", "this one has 4"},
+      {"cell wrote ok *", "file:1: 'wrote' is no operation: there are *, send, receive, write"},
+      {"cell write good *", "file:1: 'good' is no outcome: there are *, ok, flushed"},
+      {"cell write ok *a", "file:1: '*a': a * is the end of a NIC's name"},
+      {"Cell write ok *", "file:1: 'Cell' is unknown"}};
+  for (const Case& bad : cases) {
+    const absl::Status status = ParseRequirements(bad.text, "file").status();
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(bad.complaint)));
+    EXPECT_EQ(status.message().find('\n'), absl::string_view::npos) << status;
+  }
+}
+
+}  // namespace
+}  // namespace sim::coverage

@@ -1,0 +1,29 @@
+// The automatic matrix: operation kind x outcome x NIC, as the devices of a world have counted it.
+
+#ifndef SIM_COVERAGE_MATRIX_H_
+#define SIM_COVERAGE_MATRIX_H_
+
+#include <string>
+#include <vector>
+
+#include "sim/coverage/report.h"
+#include "sim/world.h"
+
+namespace sim::coverage {
+
+// Enters the cells of every NIC of the world.
+void AddMatrix(const World& world, Report& report);
+
+// The words for operations and outcomes, in the order of their numbers. Outcomes are "ok", the
+// failures of EFA (sim/efa_status.h), "other" for numbers that EFA does not define, and "again" for
+// a post that found its queue full.
+const std::vector<std::string>& OperationNames();
+const std::vector<std::string>& OutcomeNames();
+
+// Whether a device can ever end this kind of operation this way. REQUIRES: words of the lists
+// above.
+bool IsPossible(const std::string& operation, const std::string& outcome);
+
+}  // namespace sim::coverage
+
+#endif  // SIM_COVERAGE_MATRIX_H_

@@ -1,0 +1,53 @@
+// Explorations of schedules instead of seeds: all orders of one seed, in this process.
+
+#ifndef SIM_EXPLORE_SCHEDULES_H_
+#define SIM_EXPLORE_SCHEDULES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/plan_source.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/scenario.h"
+#include "sim/scheduler.h"
+
+namespace sim::explore {
+
+struct OrdersOptions {
+  std::uint64_t seed = 1;
+  PlanSource plans = NoFaults();  // its strategy counts for nothing
+  bool reduction = true;
+  Grain grain = Grain::kOperations;
+  std::uint64_t max_runs = 10000;        // redundant ones included
+  coro::Duration limit = kDefaultLimit;  // of virtual time, for one run
+  // How many runs have ended; called after each.
+  std::function<void(std::uint64_t done)> progress = [](std::uint64_t) {};
+};
+
+struct OrdersReport {
+  // What the orders came to; a result's seed is the number of its run, from 1 on. Failing orders
+  // are run again, like failing seeds.
+  ExploreReport orders;
+  std::map<std::uint64_t, std::string> names;  // of the orders in orders.failures: see strategy.h
+  std::uint64_t redundant = 0;                 // runs that were equivalent to one of the orders
+  bool complete = false;                       // there are no more orders than these
+
+  std::uint64_t runs() const { return orders.seeds + redundant; }
+};
+
+// Every order of one seed, as strategy/exhaustive.h explains. A program that crashes takes this
+// process along. kInvalidArgument: max_runs is 0. REQUIRES: the seed's plan passes CheckPlan.
+absl::StatusOr<OrdersReport> ExploreOrders(const Scenario& scenario, const OrdersOptions& options);
+
+// How many steps one run of the seed has, without faults: what `pct` should reckon with.
+std::size_t CountSteps(const Scenario& scenario, std::uint64_t seed);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_SCHEDULES_H_
