@@ -20,13 +20,17 @@
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
 #include "apps/common/progress.h"
+#include "apps/explore/coverage_flags.h"
 #include "apps/explore/report.h"
+#include "apps/explore/schedule_flags.h"
 #include "apps/explore/write_scenario.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/explorer.h"
 #include "sim/explore/plan_source.h"
+#include "sim/explore/schedules.h"
+#include "sim/explore/until_covered.h"
 
 ABSL_FLAG(std::string, scenario, "write", "What to run; --list names them all.");
 ABSL_FLAG(std::uint64_t, seeds, 1000, "How many seeds to run.");
@@ -48,6 +52,8 @@ namespace {
 
 using sim::explore::ExploreOptions;
 using sim::explore::ExploreReport;
+using sim::explore::OrdersOptions;
+using sim::explore::OrdersReport;
 using sim::explore::PlanSource;
 using sim::explore::Scenario;
 using sim::explore::SeedResult;
@@ -58,16 +64,21 @@ const Usage kUsage = {
     "fail.",
     "[--scenario=NAME] [--seeds=N] [--faults=swarm|none|FILE]   many seeds; swarm is the default\n"
     "--scenario=NAME [--faults=...] --seed=N                    one seed, in full\n"
+    "--strategy=exhaustive [--seed=N] [--max-runs=N]            all orders of one seed\n"
     "--list                                                     the scenarios",
     "  explore                                       the write program, 1000 seeds of the swarm\n"
     "  explore --scenario=write-last --seeds=100     finds a protocol that is wrong on EFA\n"
     "  explore --scenario=write-last --seed=1        one of those seeds: its faults, its verdict\n"
     "  explore --scenario=barrier --faults=none      no fault at all\n"
     "  explore --faults=plan.json --json             the same plan for all seeds, for a script\n"
+    "  explore --strategy=pct:3                      another search: orders that are rare\n"
+    "  explore --scenario=write-last --faults=none --strategy=exhaustive   all orders\n"
+    "  explore --require-covered=FILE                fails when the seeds saw too little\n"
     "\nVerdicts. Fine: correct; clean-error (it said so, and a fault had happened). Failures:\n"
     "unexplained-error (no fault had happened), wrong-data, hang, finding (it broke a rule of\n"
     "RDMA), nondeterministic (two runs of the seed differ), crash.\n"
-    "\nExit status: 0 all fine, 1 a seed failed or a rule of FILE never fired, 2 bad input."};
+    "\nExit status: 0 all fine, 1 a seed failed, a rule of FILE never fired or something required\n"
+    "was not covered, 2 bad input."};
 
 struct Arguments {
   const Scenario* scenario = nullptr;
@@ -76,6 +87,8 @@ struct Arguments {
   std::optional<fabric::faults::FaultPlan> file;  // of --faults=FILE
   std::optional<std::uint64_t> seed;
   std::uint64_t jobs = 1;
+  std::optional<ExhaustiveChoice> exhaustive;
+  CoverageChoice coverage;
 };
 
 std::vector<const Scenario*> Scenarios() {
@@ -132,6 +145,14 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
     }
     arguments.seed = number;
   }
+  const std::uint64_t first = arguments.seed.value_or(absl::GetFlag(FLAGS_first_seed));
+  ASSIGN_OR_RETURN(ScheduleChoice schedule, ReadScheduleFlags(*arguments.scenario, first));
+  arguments.exhaustive = schedule.exhaustive;
+  arguments.asked.strategy =
+      schedule.exhaustive.has_value() ? "exhaustive" : schedule.strategy.name;
+  arguments.plans.strategy = std::move(schedule.strategy);
+  ASSIGN_OR_RETURN(arguments.coverage, ReadCoverageFlags());
+  arguments.asked.coverage = arguments.coverage.detail;
   arguments.jobs = absl::GetFlag(FLAGS_jobs);
   if (arguments.jobs == 0) arguments.jobs = std::max(1u, std::thread::hardware_concurrency());
   return arguments;
@@ -153,7 +174,22 @@ int RunOneSeed(const Arguments& arguments) {
   const SeedResult result =
       sim::explore::RunSeedChecked(*arguments.scenario, seed, arguments.plans, /*twice=*/true);
   print(result);
-  return IsFailure(result.verdict) ? kExitFailed : kExitOk;
+  if (IsFailure(result.verdict)) return kExitFailed;
+  const absl::Status covered = CheckCovered(arguments.coverage, result.coverage);
+  return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);
+}
+
+// All seeds, or as many as it takes; `end` says why they were enough.
+absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
+                                             const ExploreOptions& options, std::string& end) {
+  const std::uint64_t block = arguments.coverage.until_block;
+  if (block == 0) return Explore(*arguments.scenario, options);
+  ASSIGN_OR_RETURN(auto covered, ExploreUntilCovered(*arguments.scenario, options, block));
+  end = covered.covered ? absl::StrCat("covered: the last ", block, " seeds showed nothing new\n")
+                        : absl::StrCat("not covered with ", covered.report.seeds, " seeds",
+                                       covered.never_held.empty() ? "" : ": never held: ",
+                                       absl::StrJoin(covered.never_held, ", "), "\n");
+  return std::move(covered.report);
 }
 
 int RunManySeeds(const Arguments& arguments) {
@@ -172,16 +208,46 @@ int RunManySeeds(const Arguments& arguments) {
   Progress progress(work, clock);
   options.progress = [&](std::uint64_t done) { progress.Update(done); };
   const coro::Time start = clock.Now();
-  const absl::StatusOr<ExploreReport> report = Explore(*arguments.scenario, options);
+  std::string end;
+  const absl::StatusOr<ExploreReport> report = ExploreAsAsked(arguments, options, end);
   progress.Hide();
   if (!report.ok()) return ReportError(kUsage.name, report.status());
   const coro::Duration elapsed = clock.Now() - start;
   std::cout << (as_json ? ReportJson(arguments.asked, *report, elapsed) + "\n"
-                        : FormatReport(arguments.asked, *report, elapsed));
+                        : FormatReport(arguments.asked, *report, elapsed) + end);
   if (report->failed() > 0) return kExitFailed;
+  const absl::Status covered = CheckCovered(arguments.coverage, report->coverage);
+  if (!covered.ok()) return ReportError(kUsage.name, covered);
   if (!arguments.file.has_value()) return kExitOk;
   const absl::Status fired = VerifyRules(*report, *arguments.file);
   return fired.ok() ? kExitOk : ReportError(kUsage.name, fired);
+}
+
+int RunAllOrders(const Arguments& arguments) {
+  coro::SteadyClock clock;
+  OrdersOptions options;
+  options.seed = arguments.seed.value_or(absl::GetFlag(FLAGS_first_seed));
+  options.plans = arguments.plans;
+  options.reduction = arguments.exhaustive->reduction;
+  options.grain = arguments.exhaustive->grain;
+  options.max_runs = arguments.exhaustive->max_runs;
+  Work work;
+  work.what = "runs";
+  work.total = options.max_runs;
+  work.rate = true;
+  Progress progress(work, clock);
+  options.progress = [&](std::uint64_t done) { progress.Update(done); };
+  const coro::Time start = clock.Now();
+  const absl::StatusOr<OrdersReport> report = ExploreOrders(*arguments.scenario, options);
+  progress.Hide();
+  if (!report.ok()) return ReportError(kUsage.name, report.status());
+  const coro::Duration elapsed = clock.Now() - start;
+  std::cout << (absl::GetFlag(FLAGS_json)
+                    ? OrdersJson(arguments.asked, options.seed, *report, elapsed) + "\n"
+                    : FormatOrders(arguments.asked, options.seed, *report, elapsed));
+  if (report->orders.failed() > 0) return kExitFailed;
+  const absl::Status covered = CheckCovered(arguments.coverage, report->orders.coverage);
+  return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);
 }
 
 int Main(int argc, char** argv) {
@@ -193,6 +259,7 @@ int Main(int argc, char** argv) {
                                             : FormatScenarios(Scenarios()));
     return kExitOk;
   }
+  if (arguments->exhaustive.has_value()) return RunAllOrders(*arguments);
   return arguments->seed.has_value() ? RunOneSeed(*arguments) : RunManySeeds(*arguments);
 }
 

@@ -65,13 +65,16 @@ std::string Dump(const json& object) {
 }  // namespace
 
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
-  return absl::StrCat("./bazelw run //apps/explore -- --scenario=", asked.scenario,
-                      " --faults=", asked.faults, " --seed=", seed);
+  return absl::StrCat(
+      "./bazelw run //apps/explore -- --scenario=", asked.scenario, " --faults=", asked.faults,
+      asked.strategy == "random" ? "" : absl::StrCat(" --strategy=", asked.strategy),
+      " --seed=", seed);
 }
 
 std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
   std::string text = VerdictTable(report);
   if (!report.rules.empty()) absl::StrAppend(&text, "\n", RuleTable(report));
+  absl::StrAppend(&text, FormatCoverage(report.coverage, asked.coverage));
   for (const auto& [seed, result] : report.failures) {
     absl::StrAppend(&text, "\nseed ", seed, ": ", Text(Name(result.verdict)), ": ", result.text,
                     "\n  ", ReplayCommand(asked, seed), "\n");
@@ -84,6 +87,77 @@ std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::
                         report.seeds, Seconds(elapsed), PerSecond(report.seeds, elapsed),
                         report.events, report.failed());
   return text;
+}
+
+// ---- All orders of one seed ----
+
+namespace {
+
+// How the failing order is run again.
+std::string ReplayOrder(const Asked& asked, std::uint64_t seed,
+                        const sim::explore::OrdersReport& report, std::uint64_t run) {
+  Asked one = asked;
+  one.strategy = report.names.at(run);
+  return ReplayCommand(one, seed);
+}
+
+}  // namespace
+
+std::string FormatOrders(const Asked& asked, std::uint64_t seed,
+                         const sim::explore::OrdersReport& report, coro::Duration elapsed) {
+  const ExploreReport& orders = report.orders;
+  Rows rows = {{"verdict", "orders", "first run"}};
+  for (const auto& [verdict, first] : orders.first) {
+    rows.push_back(
+        {Text(Name(verdict)), absl::StrCat(orders.count(verdict)), absl::StrCat(first.seed)});
+  }
+  std::string text = FormatTable(rows);
+  absl::StrAppend(&text, FormatCoverage(orders.coverage, asked.coverage));
+  for (const auto& [run, result] : orders.failures) {
+    absl::StrAppend(&text, "\nrun ", run, ": ", Text(Name(result.verdict)), ": ", result.text,
+                    "\n  ", ReplayOrder(asked, seed, report, run), "\n");
+  }
+  if (orders.failed() > orders.failures.size()) {
+    absl::StrAppend(&text, "\n(and ", orders.failed() - orders.failures.size(),
+                    " more that failed)\n");
+  }
+  absl::StrAppendFormat(&text, "\n%u orders of seed %u in %u runs, %.3g s, %s: %u failed\n",
+                        orders.seeds, seed, report.runs(), Seconds(elapsed),
+                        report.complete ? "and there are no more" : "and there are more",
+                        orders.failed());
+  return text;
+}
+
+std::string OrdersJson(const Asked& asked, std::uint64_t seed,
+                       const sim::explore::OrdersReport& report, coro::Duration elapsed) {
+  const ExploreReport& orders = report.orders;
+  json verdicts = json::object();
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    verdicts[Text(Name(verdict))] = orders.count(verdict);
+  }
+  json failures = json::array();
+  for (const auto& [run, result] : orders.failures) {
+    failures.push_back({{"run", run},
+                        {"order", report.names.at(run)},
+                        {"verdict", Text(Name(result.verdict))},
+                        {"text", result.text},
+                        {"digest", result.digest.ToHex()},
+                        {"replay", ReplayOrder(asked, seed, report, run)}});
+  }
+  return Dump({{"scenario", asked.scenario},
+               {"faults", asked.faults},
+               {"strategy", asked.strategy},
+               {"seed", seed},
+               {"orders", orders.seeds},
+               {"runs", report.runs()},
+               {"redundant", report.redundant},
+               {"complete", report.complete},
+               {"failed", orders.failed()},
+               {"seconds", Seconds(elapsed)},
+               {"verdicts", verdicts},
+               {"coverage", CoverageJson(orders.coverage)},
+               {"failures", failures}});
 }
 
 std::string ReportJson(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
@@ -104,19 +178,22 @@ std::string ReportJson(const Asked& asked, const ExploreReport& report, coro::Du
   for (const auto& [seed, result] : report.failures) failures.push_back(ToJson(asked, result));
   return Dump({{"scenario", asked.scenario},
                {"faults", asked.faults},
+               {"strategy", asked.strategy},
                {"seeds", report.seeds},
                {"failed", report.failed()},
                {"events", report.events},
                {"seconds", Seconds(elapsed)},
                {"verdicts", verdicts},
                {"rules", rules},
+               {"coverage", CoverageJson(report.coverage)},
                {"failures", failures}});
 }
 
 std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan,
                        const SeedResult& result) {
-  std::string text = absl::StrCat("scenario ", asked.scenario, ", seed ", result.seed, ", faults ",
-                                  asked.faults, "\n");
+  std::string text =
+      absl::StrCat("scenario ", asked.scenario, ", seed ", result.seed, ", faults ", asked.faults,
+                   asked.strategy == "random" ? "" : ", strategy " + asked.strategy, "\n");
   if (!plan.rules.empty()) {
     absl::StrAppend(&text, "\n", fabric::faults::FormatFaultPlan(plan), "\n\n");
     Rows rows = {{"rule", "eligible", "fired"}};
@@ -125,6 +202,7 @@ std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan
     }
     absl::StrAppend(&text, FormatTable(rows));
   }
+  absl::StrAppend(&text, FormatCoverage(result.coverage, asked.coverage));
   absl::StrAppend(&text, "\n", result.events, " events, digest ", result.digest.ToHex(), "\n",
                   Text(Name(result.verdict)), result.text.empty() ? "" : ": ", result.text, "\n");
   if (!result.waits.empty()) absl::StrAppend(&text, "\n", result.waits);
@@ -136,6 +214,8 @@ std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
   json object = ToJson(asked, result);
   object["scenario"] = asked.scenario;
   object["faults"] = asked.faults;
+  object["strategy"] = asked.strategy;
+  object["coverage"] = CoverageJson(result.coverage);
   object["plan"] = json::parse(fabric::faults::FormatFaultPlan(plan));
   object["waits"] = result.waits;
   object["rules"] = json::array();

@@ -3,13 +3,16 @@
 #ifndef APPS_EXPLORE_REPORT_H_
 #define APPS_EXPLORE_REPORT_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "apps/explore/coverage_tables.h"
 #include "coro/time.h"
 #include "fabric/faults/plan.h"
 #include "sim/explore/explorer.h"
 #include "sim/explore/scenario.h"
+#include "sim/explore/schedules.h"
 #include "sim/explore/verdict.h"
 
 namespace apps {
@@ -18,6 +21,8 @@ namespace apps {
 struct Asked {
   std::string scenario;
   std::string faults;  // swarm, none, or a file
+  std::string strategy = "random";
+  CoverageDetail coverage = CoverageDetail::kSeen;
 };
 
 // The command that runs one seed again. One line.
@@ -27,7 +32,13 @@ std::string ReplayCommand(const Asked& asked, std::uint64_t seed);
 std::string FormatReport(const Asked& asked, const sim::explore::ExploreReport& report,
                          coro::Duration elapsed);
 
-// The same as one JSON object, on one line.
+// The same of all orders of one seed.
+std::string FormatOrders(const Asked& asked, std::uint64_t seed,
+                         const sim::explore::OrdersReport& report, coro::Duration elapsed);
+std::string OrdersJson(const Asked& asked, std::uint64_t seed,
+                       const sim::explore::OrdersReport& report, coro::Duration elapsed);
+
+// A report of seeds as one JSON object, on one line.
 std::string ReportJson(const Asked& asked, const sim::explore::ExploreReport& report,
                        coro::Duration elapsed);
 

@@ -13,6 +13,7 @@
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/message_receiver.h"
+#include "sim/coverage/coverage.h"
 
 namespace apps::write {
 namespace {
@@ -21,6 +22,7 @@ using namespace std::chrono_literals;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
+using sim::coverage::Reachable;
 
 // How long to wait for announcements before looking whether the server refused.
 constexpr coro::Duration kSlice = 50ms;
@@ -104,6 +106,7 @@ coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
   while (announced.count() < expected_) {
     co_await announced.Reached(seen_ + 1, coro::After(network_.loop().Now(), kSlice));
     if (!refusal_.empty()) {
+      Reachable("write: the client was refused");
       co_return absl::FailedPreconditionError(absl::StrCat("the server refused: ", refusal_));
     }
     const coro::Time now = network_.loop().clock().Now();
@@ -112,6 +115,7 @@ coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
       last_arrival_ = now;
       Report();
     } else if (now - last_arrival_ >= options_.silence_timeout) {
+      Reachable("write: the client gave up a silent server");
       co_return absl::DeadlineExceededError(absl::StrCat("the server is silent: ", seen_, " of ",
                                                          expected_, " writes arrived, none for ",
                                                          FormatDuration(options_.silence_timeout)));

@@ -6,7 +6,7 @@ namespace sim::coverage {
 
 namespace internal {
 
-thread_local Report* watching = nullptr;
+constinit thread_local Report* watching = nullptr;
 
 void Note(PointKind kind, std::string_view name, bool holds) {
   const auto point = watching->points.try_emplace(Point{kind, std::string(name)}).first;

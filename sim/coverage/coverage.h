@@ -19,7 +19,7 @@ namespace sim::coverage {
 
 namespace internal {
 // Of this thread; null: nobody watches.
-extern thread_local Report* watching;
+extern constinit thread_local Report* watching;
 void Note(PointKind kind, std::string_view name, bool holds);
 }  // namespace internal
 

@@ -199,6 +199,27 @@ void ExploreReport::Add(const SeedResult& result) {
   if (failures.size() > kMostFailures) failures.erase(std::prev(failures.end()));
 }
 
+void ExploreReport::Merge(const ExploreReport& other) {
+  seeds += other.seeds;
+  events += other.events;
+  for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += other.counts[i];
+  for (const auto& [verdict, result] : other.first) {
+    const auto [known, added] = first.try_emplace(verdict, result);
+    if (!added && result.seed < known->second.seed) known->second = result;
+  }
+  for (const auto& [name, total] : other.rules) {
+    RuleTotal& sum = rules[name];
+    sum.seeds += total.seeds;
+    sum.fired_seeds += total.fired_seeds;
+    sum.eligible += total.eligible;
+    sum.fired += total.fired;
+    sum.most_fired = std::max(sum.most_fired, total.most_fired);
+  }
+  coverage.Merge(other.coverage);
+  failures.insert(other.failures.begin(), other.failures.end());
+  while (failures.size() > kMostFailures) failures.erase(std::prev(failures.end()));
+}
+
 std::uint64_t ExploreReport::failed() const {
   std::uint64_t failed = 0;
   for (std::size_t i = 0; i < counts.size(); ++i) {
@@ -207,7 +228,7 @@ std::uint64_t ExploreReport::failed() const {
   return failed;
 }
 
-absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options) {
+absl::Status CheckOptions(const ExploreOptions& options) {
   if (options.seeds == 0) return absl::InvalidArgumentError("no seeds: there is nothing to run");
   if (options.jobs == 0 || options.jobs > 1024) {
     return absl::InvalidArgumentError(
@@ -217,6 +238,11 @@ absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOpt
     return absl::InvalidArgumentError(
         absl::StrCat("there are no ", options.seeds, " seeds from ", options.first_seed, " on"));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options) {
+  RETURN_IF_ERROR(CheckOptions(options));
   return Exploration(scenario, options).Run();
 }
 

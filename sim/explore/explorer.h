@@ -68,8 +68,9 @@ struct ExploreReport {
   std::map<std::string, RuleTotal> rules;
   coverage::Report coverage;  // of all seeds
 
-  // Takes in one more seed.
+  // Takes in one more seed, or other seeds.
   void Add(const SeedResult& result);
+  void Merge(const ExploreReport& other);
 
   std::uint64_t count(Verdict verdict) const { return counts[static_cast<std::size_t>(verdict)]; }
   std::uint64_t failed() const;
@@ -77,9 +78,12 @@ struct ExploreReport {
   friend bool operator==(const ExploreReport&, const ExploreReport&) = default;
 };
 
+// kInvalidArgument: no seeds, no jobs, or seeds beyond 2^64.
+absl::Status CheckOptions(const ExploreOptions& options);
+
 // Runs them all. Nothing of the report depends on the number of jobs or on time, unless a seed ran
-// out of patience. kInvalidArgument: no seeds, no jobs, or seeds beyond 2^64; kInternal: no process
-// to be had. REQUIRES: this process has one thread; every plan passes CheckPlan.
+// out of patience. Errors: those of CheckOptions; kInternal: no process to be had. REQUIRES: this
+// process has one thread; every plan passes CheckPlan.
 absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options);
 
 // kFailedPrecondition, one line: a rule of `plan`, which all seeds ran under, fired in no seed as

@@ -18,6 +18,7 @@
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/machine.h"
 #include "sim/explore/test_scenarios.h"
+#include "sim/explore/until_covered.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {
@@ -25,12 +26,10 @@ namespace {
 
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
-using ::testing::Contains;
+using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Key;
-using ::testing::StartsWith;
 using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kBytes = 64;
@@ -208,6 +207,57 @@ TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
     EXPECT_EQ(report.coverage.cells.begin()->second, 40u);
     EXPECT_EQ(report.failed(), 0u);
   }
+}
+
+// Two points: every 8th seed, and one from seed 500 on.
+TestScenario RareScenario() {
+  return TestScenario([](Trial& trial) {
+    coverage::Sometimes("every eighth", trial.seed() % 8 == 0);
+    coverage::Sometimes("late", trial.seed() >= 500);
+    return Outcome::Of(absl::OkStatus());
+  });
+}
+
+TEST(UntilCoveredTest, StopsAfterTheFirstBlockOfSeedsThatShowsNothingNew) {
+  for (const std::uint64_t jobs : {1, 2}) {
+    ExploreOptions options;
+    options.seeds = 10000;
+    options.jobs = jobs;
+    options.plans = NoFaults();
+    std::uint64_t last = 0;
+    options.progress = [&](std::uint64_t done) { last = done; };
+    ASSERT_OK_AND_ASSIGN(const CoveredReport covered,
+                         ExploreUntilCovered(RareScenario(), options, 100));
+    EXPECT_TRUE(covered.covered);
+    EXPECT_THAT(covered.never_held, IsEmpty());
+    EXPECT_EQ(covered.report.seeds, 600u);  // 500 is in the fifth block
+    EXPECT_EQ(last, 600u);
+    EXPECT_EQ(covered.report.count(Verdict::kCorrect), 600u);
+  }
+}
+
+TEST(UntilCoveredTest, SeedsThatAreUsedUpAreAnEndToo) {
+  ExploreOptions options;
+  options.seeds = 350;
+  options.plans = NoFaults();
+  ASSERT_OK_AND_ASSIGN(const CoveredReport covered,
+                       ExploreUntilCovered(RareScenario(), options, 100));
+  EXPECT_FALSE(covered.covered);
+  EXPECT_THAT(covered.never_held, ElementsAre("late"));
+  EXPECT_EQ(covered.report.seeds, 350u);
+  EXPECT_THAT(ExploreUntilCovered(RareScenario(), options, 0).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no seeds")));
+  options.seeds = 0;
+  EXPECT_THAT(ExploreUntilCovered(RareScenario(), options, 100).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no seeds")));
+}
+
+TEST(UntilCoveredTest, BlocksMakeTheSameReportAsAllSeedsAtOnce) {
+  ExploreOptions options;
+  options.seeds = 120;
+  ASSERT_OK_AND_ASSIGN(const ExploreReport whole, Explore(PingPong(), options));
+  ASSERT_OK_AND_ASSIGN(const CoveredReport parts, ExploreUntilCovered(PingPong(), options, 119));
+  EXPECT_EQ(parts.report, whole);
 }
 
 TEST(ExploredCoverageTest, AlwaysThatDoesNotHoldFailsItsSeed) {

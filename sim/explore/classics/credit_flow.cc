@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +13,7 @@
 #include "coro/wait_list.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
+#include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 
@@ -73,13 +75,19 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
 // Until the slot may be filled again: the consumer has taken what was in it, and the NIC does not
 // read the source any more. A credit does not say the second.
 coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
+  const std::uint64_t credits = producer.credits.count();
+  coverage::Always("credit-flow: no more credits than messages", credits <= number);
   if (number >= kSlots) {
+    coverage::Sometimes("credit-flow: the producer waits for a credit",
+                        credits < number - kSlots + 1);
     const bool credit = co_await producer.credits.Reached(number - kSlots + 1, GiveUpTime());
     if (!producer.failure.ok()) co_return producer.failure;
     if (!credit) {
       co_return absl::DeadlineExceededError(absl::StrCat("no credit came for message ", number));
     }
   }
+  coverage::Sometimes("credit-flow: a credit comes before the write has completed",
+                      producer.in_flight[number % kSlots]);
   while (producer.in_flight[number % kSlots]) co_await producer.changed.Wait();
   co_return producer.failure;
 }

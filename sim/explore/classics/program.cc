@@ -1,6 +1,7 @@
 #include "sim/explore/classics/program.h"
 
 #include "coro/keyed_random.h"
+#include "sim/coverage/coverage.h"
 
 namespace sim::explore {
 namespace {
@@ -15,9 +16,11 @@ Outcome RunProgram(Trial& trial, std::size_t count,
                    coro::Task<absl::Status> (*program)(Machines& machines, Truth& truth)) {
   coro::EventLoop loop(trial.clock());
   absl::StatusOr<Machines> machines = Machine::OpenAll(trial, loop, count);
+  coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
   if (!machines.ok()) return Outcome::Of(machines.status());
   Truth truth;
   const absl::Status status = loop.Run(program(*machines, truth));
+  coverage::Sometimes("classic: the program gave up", !status.ok());
   return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
 }
 

@@ -1,0 +1,34 @@
+// The flags about coverage: --coverage, --require-covered, --until.
+
+#ifndef APPS_EXPLORE_COVERAGE_FLAGS_H_
+#define APPS_EXPLORE_COVERAGE_FLAGS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/explore/coverage_tables.h"
+#include "sim/coverage/report.h"
+#include "sim/coverage/requirements.h"
+
+namespace apps {
+
+struct CoverageChoice {
+  CoverageDetail detail = CoverageDetail::kSeen;
+  std::string file;  // of the requirements; empty: there are none
+  std::vector<sim::coverage::Requirement> requirements;
+  std::uint64_t until_block = 0;  // stop when so many seeds showed nothing new; 0: never
+};
+
+// Reads the flags and the file. kInvalidArgument, kNotFound: one line.
+absl::StatusOr<CoverageChoice> ReadCoverageFlags();
+
+// kFailedPrecondition, one line that names all that is missing: the file requires what `report`
+// does not have.
+absl::Status CheckCovered(const CoverageChoice& choice, const sim::coverage::Report& report);
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_COVERAGE_FLAGS_H_

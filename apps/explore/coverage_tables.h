@@ -1,0 +1,26 @@
+// What the seeds have been through, for a person. Pure functions.
+
+#ifndef APPS_EXPLORE_COVERAGE_TABLES_H_
+#define APPS_EXPLORE_COVERAGE_TABLES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "nlohmann/json.hpp"
+#include "sim/coverage/report.h"
+
+namespace apps {
+
+enum class CoverageDetail : std::uint8_t { kNone, kSeen, kAll };
+
+// A table of points, and one of operations and outcomes with a column for each NIC that had any;
+// kAll: also the possible outcomes that nobody has seen, as "-". Empty when there is nothing to
+// tell.
+std::string FormatCoverage(const sim::coverage::Report& report, CoverageDetail detail);
+
+// {"points": [...], "cells": [...]}.
+nlohmann::json CoverageJson(const sim::coverage::Report& report);
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_COVERAGE_TABLES_H_

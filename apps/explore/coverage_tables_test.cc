@@ -1,0 +1,65 @@
+#include "apps/explore/coverage_tables.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace apps {
+namespace {
+
+using sim::coverage::PointKind;
+using sim::coverage::Report;
+using ::testing::AllOf;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Report SomeRuns() {
+  Report report;
+  report.points[{PointKind::kSometimes, "retried"}] = {3, 4, 5};
+  report.cells[{"write", "ok", "server/a"}] = 100;
+  report.cells[{"write", "remote_address", "server/a"}] = 2;
+  report.cells[{"send", "ok", "client/a"}] = 7;
+  return report;
+}
+
+TEST(CoverageTablesTest, WhatWasSeenHasARow) {
+  EXPECT_EQ(FormatCoverage(SomeRuns(), CoverageDetail::kSeen),
+            "\n"
+            "point      name     held in  held  did not\n"
+            "---------  -------  -------  ----  -------\n"
+            "sometimes  retried        3     4        5\n"
+            "\n"
+            "operation  outcome         client/a  server/a\n"
+            "---------  --------------  --------  --------\n"
+            "send       ok                     7  -\n"
+            "write      ok              -              100\n"
+            "write      remote_address  -                2\n");
+}
+
+TEST(CoverageTablesTest, AllAlsoHasWhatNobodySaw) {
+  const std::string text = FormatCoverage(SomeRuns(), CoverageDetail::kAll);
+  EXPECT_THAT(text, AllOf(HasSubstr("write         unreachable"), HasSubstr("read          ok"),
+                          HasSubstr("receive       again")));
+  EXPECT_THAT(text, Not(AnyOf(HasSubstr("remote_write  unreachable"), HasSubstr("other"))));
+}
+
+TEST(CoverageTablesTest, NothingIsNoTable) {
+  EXPECT_EQ(FormatCoverage(Report(), CoverageDetail::kAll), "");
+  EXPECT_EQ(FormatCoverage(SomeRuns(), CoverageDetail::kNone), "");
+}
+
+TEST(CoverageTablesTest, JsonHasEveryPointAndCell) {
+  const nlohmann::json json = CoverageJson(SomeRuns());
+  EXPECT_EQ(json["points"][0]["kind"], "sometimes");
+  EXPECT_EQ(json["points"][0]["name"], "retried");
+  EXPECT_EQ(json["points"][0]["runs"], 3);
+  EXPECT_EQ(json["points"][0]["failed"], 5);
+  EXPECT_EQ(json["cells"].size(), 3u);
+  EXPECT_EQ(json["cells"][2]["outcome"], "remote_address");
+  EXPECT_EQ(json["cells"][2]["count"], 2);
+}
+
+}  // namespace
+}  // namespace apps

@@ -1,0 +1,47 @@
+#include "apps/explore/schedule_flags.h"
+
+#include <algorithm>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "sim/explore/schedules.h"
+
+ABSL_FLAG(std::string, strategy, "random",
+          "Who decides what the network does next. random: the delays that the seed draws. walk: "
+          "any step, with equal odds. pct:DEPTH: priorities, with DEPTH-1 changes. starve: a walk "
+          "in which somebody is frozen for a while. exhaustive: all orders of one seed's "
+          "operations (exhaustive:packets: of packets and answers). order:CHOICES: as printed.");
+ABSL_FLAG(std::uint64_t, max_runs, 10000, "With exhaustive: how many runs at most.");
+ABSL_FLAG(bool, no_reduction, false,
+          "With exhaustive: also orders that differ only in independent steps.");
+
+namespace apps {
+
+absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
+                                                 std::uint64_t seed) {
+  ScheduleChoice choice;
+  const std::string name = absl::GetFlag(FLAGS_strategy);
+  if (name == "exhaustive" || name == "exhaustive:packets") {
+    ExhaustiveChoice& exhaustive = choice.exhaustive.emplace();
+    if (name != "exhaustive") exhaustive.grain = sim::Grain::kPackets;
+    exhaustive.reduction = !absl::GetFlag(FLAGS_no_reduction);
+    exhaustive.max_runs = absl::GetFlag(FLAGS_max_runs);
+    if (exhaustive.max_runs > 0) return choice;
+    return absl::InvalidArgumentError("--max-runs=0: there is nothing to run");
+  }
+  if (absl::GetFlag(FLAGS_no_reduction)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--no-reduction is for --strategy=exhaustive, not for ", name));
+  }
+  ASSIGN_OR_RETURN(choice.strategy, sim::explore::ParseStrategy(name));
+  if (choice.strategy.wants_steps) {
+    const std::size_t steps = std::max<std::size_t>(1, CountSteps(scenario, seed));
+    ASSIGN_OR_RETURN(choice.strategy, sim::explore::ParseStrategy(absl::StrCat(name, ":", steps)));
+  }
+  return choice;
+}
+
+}  // namespace apps

@@ -1,0 +1,35 @@
+// The flags that say who schedules the network: --strategy, --max-runs, --no-reduction.
+
+#ifndef APPS_EXPLORE_SCHEDULE_FLAGS_H_
+#define APPS_EXPLORE_SCHEDULE_FLAGS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/strategy/strategy.h"
+#include "sim/scheduler.h"
+
+namespace apps {
+
+// All orders of one seed.
+struct ExhaustiveChoice {
+  sim::Grain grain = sim::Grain::kOperations;
+  bool reduction = true;
+  std::uint64_t max_runs = 0;
+};
+
+struct ScheduleChoice {
+  sim::explore::Strategy strategy;             // of each seed
+  std::optional<ExhaustiveChoice> exhaustive;  // instead
+};
+
+// Reads the flags. Runs the scenario once where `pct` is to count its steps. kInvalidArgument: one
+// line.
+absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
+                                                 std::uint64_t seed);
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_SCHEDULE_FLAGS_H_
