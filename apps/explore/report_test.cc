@@ -51,6 +51,30 @@ TEST(ExploreReportTest, SaysWhatFailedAndHowToSeeItAgain) {
   EXPECT_THAT(text, Not(HasSubstr("crash")));
 }
 
+TEST(ExploreReportTest, OrdersSayWhetherThereAreMoreAndHowToSeeOneAgain) {
+  sim::explore::OrdersReport report;
+  report.redundant = 3;
+  report.complete = true;
+  SeedResult fine;
+  fine.seed = 1;
+  report.orders.Add(fine);
+  report.orders.Add(Wrong(2));
+  report.names[2] = "order:2.1";
+  const Asked asked{"write", "none", "exhaustive"};
+  const std::string text = FormatOrders(asked, 9, report, 2s);
+  EXPECT_THAT(text, HasSubstr("run 2: wrong-data: page \"3\"\n  ./bazelw run //apps/explore -- "
+                              "--scenario=write --faults=none --strategy=order:2.1 --seed=9\n"));
+  EXPECT_THAT(text,
+              HasSubstr("2 orders of seed 9 in 5 runs, 2 s, and there are no more: 1 failed"));
+  const auto json = nlohmann::json::parse(OrdersJson(asked, 9, report, 2s));
+  EXPECT_EQ(json["orders"], 2);
+  EXPECT_EQ(json["redundant"], 3);
+  EXPECT_EQ(json["complete"], true);
+  EXPECT_EQ(json["failures"][0]["order"], "order:2.1");
+  report.complete = false;
+  EXPECT_THAT(FormatOrders(asked, 9, report, 2s), HasSubstr("and there are more"));
+}
+
 TEST(ExploreReportTest, JsonHasEveryVerdictAndRule) {
   const auto json = nlohmann::json::parse(ReportJson({"write", "swarm"}, Report(), 2s));
   EXPECT_EQ(json["verdicts"]["wrong-data"], 12);

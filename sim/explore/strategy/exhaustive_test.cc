@@ -7,8 +7,10 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <ostream>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -275,6 +277,8 @@ struct Case {
   Program program;
   Grain grain;
 };
+
+void PrintTo(const Case& test, std::ostream* out) { *out << test.name; }
 
 class ReductionTest : public ::testing::TestWithParam<Case> {};
 
