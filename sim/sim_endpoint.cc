@@ -79,8 +79,8 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
   }
   if (domain_->world.live()) return;
   watched_ = domain_->world.checks().memory().Open(
-      domain_->nic.index(), domain_->nic.name(), queue_pair.number, domain_->domain,
-      limits_.send_queue_depth, limits_.receive_queue_depth);
+      domain_->nic.index(), domain_->nic.name(), queue_pair.number, queue_pair.qkey,
+      domain_->domain, limits_.send_queue_depth, limits_.receive_queue_depth);
   queue_pair.watched = watched_;
   watch_ = domain_->world.checks().Watch(
       {.where = domain_->nic.name(),

@@ -92,16 +92,18 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
   if (request.kind == OperationKind::kRead) {
     return Write(request, request.local[0], BytesOf(request));
   }
+  const bool there = inline_bytes == nullptr && SourceIsThere(request);
   if (inline_bytes != nullptr) {
     request.hashed = true;
     request.hash = Hash(inline_bytes, request.length, 0);
-  } else if (!WritesItself(request) && SourceIsThere(request)) {
+  } else if (there && !WritesItself(request)) {
     request.hashed = true;
     request.hash = HashOfSource(request);
   }
-  if (request.kind == OperationKind::kWrite) {
-    Write(request, request.remote, inline_bytes != nullptr ? inline_bytes : BytesOf(request));
-  }
+  if (request.kind != OperationKind::kWrite) return;
+  const std::byte* bytes = inline_bytes;
+  if (there && request.pieces == 1) bytes = PointerAt(request.local[0].address);
+  Write(request, request.remote, bytes);
 }
 
 void BufferRace::Ended(WatchedRequest& request, bool well) {
@@ -147,6 +149,17 @@ bool BufferRace::WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
   return std::memcmp(a_bytes + (begin - a.target), b_bytes + (begin - b.target), end - begin) == 0;
 }
 
+// Nothing of a machine that died lands for sure, and nothing in the endpoint that a peer has
+// closed.
+bool BufferRace::CanLand(const WatchedRequest& request) const {
+  if (request.queue->dead) return false;
+  if (request.kind != OperationKind::kWrite) return true;
+  return std::any_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
+    return queue->nic == request.peer && queue->number == request.peer_queue &&
+           queue->qkey == request.peer_qkey;
+  });
+}
+
 void BufferRace::Write(WatchedRequest& request, const WatchedPiece& target,
                        const std::byte* bytes) {
   const bool lands = request.kind == OperationKind::kWrite
@@ -157,7 +170,7 @@ void BufferRace::Write(WatchedRequest& request, const WatchedPiece& target,
   request.target = target.address;
   request.target_length = target.length;
   writes_.ForEachOverlapping(target.address, target.length, [&](const WatchedRequest& other) {
-    if (other.queue->dead || WriteTheSame(request, bytes, other)) return;
+    if (WriteTheSame(request, bytes, other) || !CanLand(request) || !CanLand(other)) return;
     const WatchedQueue& queue = *request.queue;
     log_.Add(Check::kBufferRace, queue.where, queue.number, [&] {
       return absl::StrCat(NameOf(request), " and ", NameOf(other), " of ", other.queue->where,

@@ -12,6 +12,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "sim/checks/finding_log.h"
 #include "sim/checks/registrations.h"
@@ -23,8 +25,10 @@ namespace sim {
 // Not thread-safe: belongs to its world. Allocates nothing for a request.
 class BufferRace {
  public:
-  BufferRace(FindingLog& log, const Registrations& registrations)
-      : log_(log), registrations_(registrations) {}
+  // `queues`: those that are open, in the whole world.
+  BufferRace(FindingLog& log, const Registrations& registrations,
+             const std::vector<std::unique_ptr<WatchedQueue>>& queues)
+      : log_(log), registrations_(registrations), queues_(queues) {}
 
   // The request is in flight from now on. `inline_bytes`: where its bytes are when they were
   // copied; else null.
@@ -38,6 +42,7 @@ class BufferRace {
   void Forget(WatchedRequest& request) { writes_.Remove(request); }
 
  private:
+  bool CanLand(const WatchedRequest& request) const;
   bool SourceIsThere(const WatchedRequest& request) const;
   std::uint64_t HashOfSource(const WatchedRequest& request) const;
   const std::byte* BytesOf(const WatchedRequest& request) const;
@@ -47,6 +52,7 @@ class BufferRace {
 
   FindingLog& log_;
   const Registrations& registrations_;
+  const std::vector<std::unique_ptr<WatchedQueue>>& queues_;
   WriteIndex writes_;
 };
 

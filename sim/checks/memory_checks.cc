@@ -11,12 +11,14 @@ namespace efa = fabric::efa_queue;
 using fabric::OperationKind;
 
 WatchedQueue* MemoryChecks::Open(std::uint32_t nic, const std::string& where, std::uint16_t number,
-                                 std::uint16_t domain, std::size_t sends, std::size_t receives) {
+                                 std::uint32_t qkey, std::uint16_t domain, std::size_t sends,
+                                 std::size_t receives) {
   queues_.push_back(std::make_unique<WatchedQueue>(sends, receives));
   WatchedQueue& queue = *queues_.back();
   queue.nic = nic;
   queue.where = where;
   queue.number = number;
+  queue.qkey = qkey;
   queue.domain = domain;
   return &queue;
 }
@@ -54,6 +56,8 @@ void MemoryChecks::PostedSend(WatchedQueue& queue, const efa::SendWork& work, Op
   if (kind != OperationKind::kSend) {
     request.remote = {work.remote.address, request.length, work.remote.rkey};
     request.peer = peer;
+    request.peer_queue = work.destination_queue_pair;
+    request.peer_qkey = work.qkey;
   }
   race_.Posted(request,
                work.is_inline ? reinterpret_cast<const std::byte*>(work.inline_data) : nullptr);

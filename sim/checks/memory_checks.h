@@ -48,7 +48,8 @@ class MemoryChecks {
   // An endpoint with a queue pair of NIC `nic`, whose queues hold so many requests. Valid until
   // Close.
   WatchedQueue* Open(std::uint32_t nic, const std::string& where, std::uint16_t number,
-                     std::uint16_t domain, std::size_t sends, std::size_t receives);
+                     std::uint32_t qkey, std::uint16_t domain, std::size_t sends,
+                     std::size_t receives);
   // REQUIRES: the device knows none of its requests any more.
   void Close(WatchedQueue* queue);
   // Others write to its rings from now on: its requests are not followed.
@@ -104,9 +105,9 @@ class MemoryChecks {
   FindingLog log_;
   Registrations registrations_{log_};
   Conservation conservation_{log_};
-  BufferRace race_{log_, registrations_};
   Leaks leaks_{log_};
   std::vector<std::unique_ptr<WatchedQueue>> queues_;
+  BufferRace race_{log_, registrations_, queues_};
 };
 
 }  // namespace sim

@@ -25,7 +25,7 @@ struct Device {
   std::vector<Finding> findings;
   MemoryChecks checks{findings};
   std::string name = "machine/nic";
-  WatchedQueue* queue = checks.Open(0, name, 3, 1, 4, 4);
+  WatchedQueue* queue = checks.Open(0, name, 3, 7, 1, 4, 4);
   const Toucher write{name, 3, OperationKind::kWrite};
 
   Device() {

@@ -18,7 +18,10 @@ void Registrations::Register(std::uint32_t nic, const std::string& where, std::u
   nics_[nic].name = where;
   std::vector<Region>& regions = nics_[nic].regions;
   const std::uint32_t slot = remote_key & kSlotMask;
-  if (regions.size() <= slot) regions.resize(slot + 1u);
+  if (regions.size() <= slot) {
+    regions.resize(slot + 1u);
+    nics_[nic].past.resize(slot + 1u);
+  }
   Region& region = regions[slot];
   region.address = address;
   region.length = length;
@@ -29,7 +32,7 @@ void Registrations::Register(std::uint32_t nic, const std::string& where, std::u
   region.live = true;
   region.number = next_number_++;
   // Generations come round: a number that means this one now is no old one any more.
-  for (Closed& old : region.closed) {
+  for (Closed& old : nics_[nic].past[slot].closed) {
     if (old.local_key == local_key || old.remote_key == remote_key) old.known = false;
   }
 }
@@ -37,15 +40,16 @@ void Registrations::Register(std::uint32_t nic, const std::string& where, std::u
 void Registrations::Deregister(std::uint32_t nic, std::uint32_t remote_key) {
   if (nic >= nics_.size() || (remote_key & kSlotMask) >= nics_[nic].regions.size()) return;
   Region& region = nics_[nic].regions[remote_key & kSlotMask];
+  Past& past = nics_[nic].past[remote_key & kSlotMask];
   if (!region.live || region.remote_key != remote_key) return;
   region.live = false;
-  region.closed[region.closings++ % kRemembered] = {region.local_key,
-                                                    region.remote_key,
-                                                    region.address,
-                                                    region.length,
-                                                    log_.Now(),
-                                                    next_number_++,
-                                                    true};
+  past.closed[past.closings++ % kRemembered] = {region.local_key,
+                                                region.remote_key,
+                                                region.address,
+                                                region.length,
+                                                log_.Now(),
+                                                next_number_++,
+                                                true};
 }
 
 bool Registrations::IsRegisteredAgain(std::uint32_t nic, const Closed& old) const {
@@ -61,7 +65,7 @@ void Registrations::Refused(const Toucher& who, std::uint32_t nic, std::uint32_t
   const Region* region = Find(nic, key);
   if (region == nullptr) return;
   if (region->live && (remote ? region->remote_key : region->local_key) == key) return;
-  for (const Closed& old : region->closed) {
+  for (const Closed& old : nics_[nic].past[key & kSlotMask].closed) {
     if (!old.known || (remote ? old.remote_key : old.local_key) != key) continue;
     return log_.Add(Check::kUseAfterDeregister, who.where, who.queue_pair, [&] {
       return absl::StrCat(

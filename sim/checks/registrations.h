@@ -96,17 +96,20 @@ class Registrations {
     fabric::Access access = fabric::Access::kNone;
     bool live = false;
     std::uint64_t number = 0;
-    std::uint32_t closings = 0;
-    std::array<Closed, kRemembered> closed{};
 
     bool Covers(const WatchedPiece& piece, fabric::Access wanted) const {
       const std::uint64_t offset = piece.address - address;
       return fabric::Allows(access, wanted) && offset <= length && piece.length <= length - offset;
     }
   };
+  struct Past {
+    std::uint32_t closings = 0;
+    std::array<Closed, kRemembered> closed{};
+  };
   struct Nic {
     std::string name;
     std::vector<Region> regions;  // index: the slot, the low bits of its keys
+    std::vector<Past> past;       // the same
   };
 
   static constexpr std::uint32_t kSlotMask = (1u << 18) - 1;

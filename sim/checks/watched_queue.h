@@ -46,6 +46,8 @@ struct WatchedRequest {
   std::array<WatchedPiece, 2> local{};
   WatchedPiece remote{};
   std::uint32_t peer = 0;  // index of the NIC that `remote` belongs to
+  std::uint32_t peer_qkey = 0;
+  std::uint16_t peer_queue = 0;  // number of the queue pair there
   std::uint64_t length = 0;
   std::uint64_t hash = 0;  // of its bytes at the post, when `hashed`
 
@@ -76,8 +78,9 @@ struct WatchedQueue {
   std::string where;      // its name
   std::uint16_t number = 0;
   std::uint16_t domain = 0;
-  bool raw = false;   // somebody else writes to its rings: nothing is known of them
-  bool dead = false;  // so is the machine
+  std::uint32_t qkey = 0;  // tells it from earlier ones of this number
+  bool raw = false;        // somebody else writes to its rings: nothing is known of them
+  bool dead = false;       // so is the machine
   std::vector<WatchedRequest> sends;
   std::vector<WatchedRequest> receives;
 

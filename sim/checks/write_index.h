@@ -34,6 +34,7 @@ class WriteIndex {
     Link(request, &WatchedRequest::cell, cells_[CellOf(request.level, address >> request.level)]);
     Link(request, &WatchedRequest::peers_of_level, levels_[request.level]);
     ++counts_[request.level];
+    live_ |= std::uint64_t{1} << request.level;
   }
 
   // Nothing happens when it is not there.
@@ -41,14 +42,14 @@ class WriteIndex {
     if (request.cell.before == nullptr) return;
     Unlink(request, &WatchedRequest::cell);
     Unlink(request, &WatchedRequest::peers_of_level);
-    --counts_[request.level];
+    if (--counts_[request.level] == 0) live_ &= ~(std::uint64_t{1} << request.level);
   }
 
   // Calls visit(request) for those that write some of these bytes. REQUIRES: length > 0.
   template <typename Visit>
   void ForEachOverlapping(std::uint64_t address, std::uint64_t length, Visit visit) const {
-    for (std::uint8_t level = kFinest; level < kLevels; ++level) {
-      if (counts_[level] == 0) continue;
+    for (std::uint64_t levels = live_; levels != 0; levels &= levels - 1) {
+      const auto level = static_cast<std::uint8_t>(std::countr_zero(levels));
       const std::uint64_t last = (address + length - 1) >> level;
       std::uint64_t cell = address >> level;
       if (cell > 0) --cell;
@@ -106,6 +107,7 @@ class WriteIndex {
   std::vector<WatchedRequest*> cells_;
   std::array<WatchedRequest*, kLevels> levels_{};
   std::array<std::uint64_t, kLevels> counts_{};
+  std::uint64_t live_ = 0;  // a bit for each level that has some
 };
 
 }  // namespace sim

@@ -380,6 +380,17 @@ const std::vector<Program> kTargets = {
        Accepted(s.c.endpoint->Write(s.c.WriteTo(s.b, 0, 4096, 2)));
        s.Finish(s.c, 2);
      }},
+    {"WriteToAnEndpointThatIsGoneRacesWithNobody", kRight,
+     [](Stage& s) {
+       Accepted(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100000, 1)));
+       s.b.endpoint.reset();
+       s.b.endpoint = Must(s.b.domain->OpenEndpoint(s.b.Parts()));
+       s.c.Insert(s.b);
+       s.b.Insert(s.c);
+       Accepted(s.c.endpoint->Write(s.c.WriteTo(s.b, 0, 100000, 2)));
+       s.Finish(s.a, 1);
+       s.Finish(s.c, 2);
+     }},
     {"WriteThatIsRefusedRacesWithNobody", kRight,
      [](Stage& s) {
        WriteRequest forged = s.c.WriteTo(s.b, 0, 4096, 2);
