@@ -166,6 +166,8 @@ class Nic final : public Actor {
   void Enqueue(Job job);
   void ScheduleTransmit();
   void Transmit();
+  std::size_t Choose(std::uint64_t window);
+  bool IsCalm(const Job& job) const;
   bool TransmitOne(Operation& operation, bool response);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, std::uint64_t bytes);
   coro::Time OccupyLink(std::uint64_t bytes, coro::Time ready);

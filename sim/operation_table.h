@@ -59,6 +59,8 @@ class OperationTable {
   std::uint64_t NextSequence() { return next_sequence_++; }
 
   std::size_t live() const { return live_; }
+  // How many there have been: the next one's sequence.
+  std::uint64_t started() const { return next_sequence_; }
 
  private:
   std::deque<Operation> operations_;

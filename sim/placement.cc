@@ -33,6 +33,7 @@ Range Nic::FirstOf(const Operation& operation, Range range, bool of_read) const 
 // Whether this packet lands in two steps, and how much later the second one is.
 bool Nic::DrawSplit(const Operation& operation, std::uint32_t flags, coro::Duration& later) const {
   if (profile_.split_placement_one_in == 0 || world_.live()) return false;
+  if (world_.wire().calm().Has(operation.sequence)) return false;
   const RandomStream draws(world_.seed(), Subsystem::kPlacement, operation.sequence, 0);
   if (Below(draws.At(std::uint64_t{2} * flags), profile_.split_placement_one_in) != 0) return false;
   const auto most = static_cast<std::uint64_t>(profile_.split_placement_delay.count());

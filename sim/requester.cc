@@ -206,7 +206,7 @@ void Nic::Transmit() {
   transmit_scheduled_ = false;
   while (!jobs_.empty() && alive_) {
     const std::uint64_t window = std::min<std::uint64_t>(jobs_.size(), profile_.engine_window);
-    const auto job = jobs_.begin() + static_cast<std::ptrdiff_t>(engine_.NextBelow(window));
+    const auto job = jobs_.begin() + static_cast<std::ptrdiff_t>(Choose(window));
     Operation* operation = world_.operations().Find(job->operation);
     const bool gone = operation == nullptr || operation->ended;
     const bool response = job->response;
@@ -219,6 +219,21 @@ void Nic::Transmit() {
   }
   FetchWork();
   ScheduleTransmit();
+}
+
+// Which of the first `window` jobs is next. Calm operations stay in their order: in the place of
+// one of them comes the first of them.
+std::size_t Nic::Choose(std::uint64_t window) {
+  const auto drawn = static_cast<std::size_t>(engine_.NextBelow(window));
+  if (!world_.wire().calm().any() || !IsCalm(jobs_[drawn])) return drawn;
+  std::size_t first = 0;
+  while (!IsCalm(jobs_[first])) ++first;
+  return first;
+}
+
+bool Nic::IsCalm(const Job& job) const {
+  const Operation* operation = world_.operations().Find(job.operation);
+  return operation != nullptr && world_.wire().calm().Has(operation->sequence);
 }
 
 // True when it was the last packet of the job.

@@ -24,6 +24,10 @@ Flight Wire::Send(const Nic& from, const Nic& to, std::uint64_t operation, Packe
   Flight flight;
   if (!Passes(from, to)) return flight;
   flight.arrives = true;
+  if (calm_.Has(operation)) {
+    flight.delay = profile_.one_way.fixed;
+    return flight;
+  }
   const auto purpose = 2 * static_cast<std::uint64_t>(kind);
   const RandomStream delays(seed_, Subsystem::kWire, operation, purpose);
   const RandomStream choices(seed_, Subsystem::kWire, operation, purpose + 1);

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "coro/time.h"
+#include "sim/calm.h"
 #include "sim/profile.h"
 #include "sim/random.h"
 
@@ -43,6 +44,10 @@ class Wire {
   Flight Send(const Nic& from, const Nic& to, std::uint64_t operation, PacketKind kind,
               std::uint32_t packet) const;
 
+  // Operations that meet nothing but the least delay from now on, on the wire and in the NICs.
+  void UseCalm(Calm calm) { calm_ = std::move(calm); }
+  const Calm& calm() const { return calm_; }
+
   // Whether anything gets from one NIC to the other.
   bool Passes(const Nic& from, const Nic& to) const {
     return IsAlive(to) && (blocked_.empty() || !IsBlocked(from, to));
@@ -64,6 +69,7 @@ class Wire {
 
   const std::uint64_t seed_;
   const Profile& profile_;
+  Calm calm_;
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;  // indices of NICs: from, to
 };
 

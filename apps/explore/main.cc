@@ -17,19 +17,26 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
 #include "apps/common/progress.h"
+#include "apps/explore/capsule_commands.h"
 #include "apps/explore/coverage_flags.h"
 #include "apps/explore/report.h"
+#include "apps/explore/scenarios.h"
 #include "apps/explore/schedule_flags.h"
-#include "apps/explore/write_scenario.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
-#include "sim/explore/classics/classics.h"
+#include "sim/explore/capsule.h"
 #include "sim/explore/explorer.h"
+#include "sim/explore/parameters.h"
 #include "sim/explore/plan_source.h"
+#include "sim/explore/replay.h"
 #include "sim/explore/schedules.h"
+#include "sim/explore/shrink.h"
+#include "sim/explore/sweep.h"
+#include "sim/explore/traced_run.h"
 #include "sim/explore/until_covered.h"
 
 ABSL_FLAG(std::string, scenario, "write", "What to run; --list names them all.");
@@ -42,6 +49,25 @@ ABSL_FLAG(
     std::uint64_t, twice_every, 50,
     "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
     "fail are always run again.");
+ABSL_FLAG(std::string, parameters, "",
+          "Sizes of the scenario, pages=4,page_bytes=64 for one; --list names them.");
+ABSL_FLAG(std::string, heal_after, "",
+          "No fault begins after so much virtual time of a run (20ms): then everything has to come "
+          "to an end, and well if the scenario tries again.");
+ABSL_FLAG(std::string, capsules, "",
+          "Folder for a capsule of each of the first failures: a file that --replay and --shrink "
+          "take. Without it: drydock-capsules, beside temporary files. none: none.");
+ABSL_FLAG(std::string, replay, "", "Run this capsule, and say whether anything is different.");
+ABSL_FLAG(std::string, shrink, "",
+          "Make this capsule's failure as small as it can be, and tell what is left of it.");
+ABSL_FLAG(
+    std::string, out, "",
+    "Where --shrink writes the small capsule; without it: FILE.min. With --seed and --replay: "
+    "where a capsule of that run goes.");
+ABSL_FLAG(
+    bool, sweep, false,
+    "Let every fault happen at every place, one run each: the n-th event fails, for n = 1, 2, "
+    "3, ... until a run ends before.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_FLAG(bool, json, false,
           "Print the result as one JSON value on standard output, and nothing else.");
@@ -55,6 +81,7 @@ using sim::explore::ExploreReport;
 using sim::explore::OrdersOptions;
 using sim::explore::OrdersReport;
 using sim::explore::PlanSource;
+using sim::explore::RunSpec;
 using sim::explore::Scenario;
 using sim::explore::SeedResult;
 
@@ -65,6 +92,9 @@ const Usage kUsage = {
     "[--scenario=NAME] [--seeds=N] [--faults=swarm|none|FILE]   many seeds; swarm is the default\n"
     "--scenario=NAME [--faults=...] --seed=N                    one seed, in full\n"
     "--strategy=exhaustive [--seed=N] [--max-runs=N]            all orders of one seed\n"
+    "--sweep [--scenario=NAME]                                  every fault at every place\n"
+    "--replay=FILE                                              a capsule: what failed, again\n"
+    "--shrink=FILE [--out=FILE]                                 the same, as small as it can be\n"
     "--list                                                     the scenarios",
     "  explore                                       the write program, 1000 seeds of the swarm\n"
     "  explore --scenario=write-last --seeds=100     finds a protocol that is wrong on EFA\n"
@@ -74,11 +104,14 @@ const Usage kUsage = {
     "  explore --strategy=pct:3                      another search: orders that are rare\n"
     "  explore --scenario=write-last --faults=none --strategy=exhaustive   all orders\n"
     "  explore --require-covered=FILE                fails when the seeds saw too little\n"
+    "  explore --sweep --scenario=ping-pong          every status of the device at every place\n"
+    "  explore --shrink=/tmp/drydock-capsules/write-last-1-wrong-data.capsule\n"
     "\nVerdicts. Fine: correct; clean-error (it said so, and a fault had happened). Failures:\n"
     "unexplained-error (no fault had happened), wrong-data, hang, finding (it broke a rule of\n"
     "RDMA), nondeterministic (two runs of the seed differ), crash.\n"
     "\nExit status: 0 all fine, 1 a seed failed, a rule of FILE never fired or something required\n"
-    "was not covered, 2 bad input."};
+    "was not covered, 2 bad input. With --replay: 1 when the verdict is a failure now; with\n"
+    "--shrink: 1 when there is nothing to shrink."};
 
 struct Arguments {
   const Scenario* scenario = nullptr;
@@ -89,23 +122,9 @@ struct Arguments {
   std::uint64_t jobs = 1;
   std::optional<ExhaustiveChoice> exhaustive;
   CoverageChoice coverage;
+  sim::explore::Parameters parameters;
+  std::optional<coro::Duration> heal_after;
 };
-
-std::vector<const Scenario*> Scenarios() {
-  std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
-  for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
-  return scenarios;
-}
-
-absl::StatusOr<const Scenario*> FindScenario(const std::string& name) {
-  std::vector<std::string> names;
-  for (const Scenario* scenario : Scenarios()) {
-    if (scenario->name() == name) return scenario;
-    names.emplace_back(scenario->name());
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--scenario=", name, " does not exist: ", absl::StrJoin(names, ", ")));
-}
 
 absl::Status ChoosePlans(Arguments& arguments) {
   const std::string faults = absl::GetFlag(FLAGS_faults);
@@ -127,6 +146,43 @@ absl::Status ChoosePlans(Arguments& arguments) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::optional<coro::Duration>> ReadHealAfter() {
+  const std::string text = absl::GetFlag(FLAGS_heal_after);
+  absl::Duration duration;
+  if (text.empty()) return std::nullopt;
+  if (!absl::ParseDuration(text, &duration) || duration < absl::ZeroDuration() ||
+      duration == absl::InfiniteDuration()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--heal-after=", text, ": it takes a time such as 500us or 20ms"));
+  }
+  return absl::ToChronoNanoseconds(duration);
+}
+
+// The sizes and the healing, and how a replay command says them.
+absl::Status ReadRunFlags(Arguments& arguments) {
+  const std::string parameters = absl::GetFlag(FLAGS_parameters);
+  absl::Status status;
+  const auto values = sim::explore::ParseParameters(parameters);
+  if (values.ok()) {
+    arguments.parameters = *values;
+    status = CheckParameters(arguments.scenario->parameters(), *values);
+  } else {
+    status = values.status();
+  }
+  if (!status.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--parameters=", parameters, ": ", status.message()));
+  }
+  ASSIGN_OR_RETURN(arguments.heal_after, ReadHealAfter());
+  std::vector<std::string> flags;
+  if (!parameters.empty()) flags.push_back("--parameters=" + parameters);
+  if (arguments.heal_after.has_value()) {
+    flags.push_back("--heal-after=" + absl::GetFlag(FLAGS_heal_after));
+  }
+  arguments.asked.flags = absl::StrJoin(flags, " ");
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
@@ -136,6 +192,7 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
   arguments.asked.scenario = absl::GetFlag(FLAGS_scenario);
   ASSIGN_OR_RETURN(arguments.scenario, FindScenario(arguments.asked.scenario));
   RETURN_IF_ERROR(ChoosePlans(arguments));
+  RETURN_IF_ERROR(ReadRunFlags(arguments));
   const std::string seed = absl::GetFlag(FLAGS_seed);
   if (!seed.empty()) {
     std::uint64_t number = 0;
@@ -158,6 +215,22 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
   return arguments;
 }
 
+ExploreOptions OptionsOf(const Arguments& arguments) {
+  ExploreOptions options;
+  options.plans = arguments.plans;
+  options.parameters = arguments.parameters;
+  options.heal_after = arguments.heal_after;
+  return options;
+}
+
+// Writes the capsule where --out says so. Anything but OK: the exit status.
+int WriteOut(const sim::explore::Capsule& capsule) {
+  const std::string out = absl::GetFlag(FLAGS_out);
+  if (out.empty()) return kExitOk;
+  const absl::Status written = WriteCapsule(out, capsule);
+  return written.ok() ? kExitOk : ReportError(kUsage.name, written);
+}
+
 int RunOneSeed(const Arguments& arguments) {
   const std::uint64_t seed = *arguments.seed;
   const bool as_json = absl::GetFlag(FLAGS_json);
@@ -171,9 +244,15 @@ int RunOneSeed(const Arguments& arguments) {
     print(result);
     std::_Exit(kExitFailed);
   });
-  const SeedResult result =
-      sim::explore::RunSeedChecked(*arguments.scenario, seed, arguments.plans, /*twice=*/true);
+  const RunSpec spec = SpecOf(OptionsOf(arguments), seed);
+  const SeedResult result = RunChecked(*arguments.scenario, spec, /*twice=*/true);
   print(result);
+  if (!absl::GetFlag(FLAGS_out).empty()) {
+    const auto run = RunIsolated(*arguments.scenario, spec);
+    if (!run.ok()) return ReportError(kUsage.name, run.status());
+    const int written = WriteOut(MakeCapsule(*arguments.scenario, spec, *run));
+    if (written != kExitOk) return written;
+  }
   if (IsFailure(result.verdict)) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, result.coverage);
   return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);
@@ -192,14 +271,78 @@ absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
   return std::move(covered.report);
 }
 
+// Prints text, or JSON in its place.
+void Print(const std::string& text, const std::string& json) {
+  std::cout << (absl::GetFlag(FLAGS_json) ? json + "\n" : text);
+}
+
+int ReplayFile(const std::string& path) {
+  const auto capsule = sim::explore::ReadCapsule(path);
+  if (!capsule.ok()) return ReportError(kUsage.name, capsule.status());
+  const auto scenario = FindScenario(capsule->scenario);
+  if (!scenario.ok()) return ReportError(kUsage.name, scenario.status());
+  const auto replay = ReplayCapsule(**scenario, *capsule);
+  if (!replay.ok()) return ReportError(kUsage.name, replay.status());
+  Print(FormatReplay(*capsule, *replay), ReplayJson(*capsule, *replay));
+  const int written = WriteOut(MakeCapsule(**scenario, capsule->run, replay->run));
+  if (written != kExitOk) return written;
+  return IsFailure(replay->run.result.verdict) ? kExitFailed : kExitOk;
+}
+
+int ShrinkFile(const std::string& path) {
+  const auto capsule = sim::explore::ReadCapsule(path);
+  if (!capsule.ok()) return ReportError(kUsage.name, capsule.status());
+  const auto scenario = FindScenario(capsule->scenario);
+  if (!scenario.ok()) return ReportError(kUsage.name, scenario.status());
+  sim::explore::ShrinkOptions options;
+  options.isolate = true;  // what it becomes on the way may be a crash
+  const auto report = Shrink(**scenario, *capsule, options);
+  if (!report.ok()) return ReportError(kUsage.name, report.status());
+  std::string out = absl::GetFlag(FLAGS_out);
+  if (out.empty()) out = path + ".min";
+  const absl::Status written = WriteCapsule(out, report->capsule);
+  if (!written.ok()) return ReportError(kUsage.name, written);
+  Print(FormatShrink(*report, out), ShrinkJson(*report, out));
+  return kExitOk;
+}
+
+int RunSweep(const Arguments& arguments) {
+  coro::SteadyClock clock;
+  sim::explore::SweepOptions options;
+  options.run.seed = arguments.seed.value_or(1);
+  options.run.parameters = arguments.parameters;
+  options.run.heal_after = arguments.heal_after;
+  Work work;
+  work.what = "faults";
+  work.total = sim::explore::SweepCases().size();
+  Progress progress(work, clock);
+  options.progress = [&](std::uint64_t rows) { progress.Update(rows); };
+  const auto rows = Sweep(*arguments.scenario, options);
+  progress.Hide();
+  if (!rows.ok()) return ReportError(kUsage.name, rows.status());
+  Print(FormatSweep(*rows), SweepJson(*rows));
+  const bool failed = std::any_of(rows->begin(), rows->end(),
+                                  [](const auto& row) { return row.failing.has_value(); });
+  return failed ? kExitFailed : kExitOk;
+}
+
+// Where a capsule of each failure is; empty: nowhere.
+absl::Status KeepCapsules(const Arguments& arguments, const ExploreOptions& options,
+                          const ExploreReport& report, Asked& asked) {
+  std::string folder = absl::GetFlag(FLAGS_capsules);
+  if (folder == "none") return absl::OkStatus();
+  if (folder.empty()) folder = DefaultCapsuleFolder();
+  ASSIGN_OR_RETURN(asked.capsules, WriteCapsules(*arguments.scenario, options, report, folder));
+  return absl::OkStatus();
+}
+
 int RunManySeeds(const Arguments& arguments) {
   const bool as_json = absl::GetFlag(FLAGS_json);
   coro::SteadyClock clock;
-  ExploreOptions options;
+  ExploreOptions options = OptionsOf(arguments);
   options.first_seed = absl::GetFlag(FLAGS_first_seed);
   options.seeds = absl::GetFlag(FLAGS_seeds);
   options.jobs = arguments.jobs;
-  options.plans = arguments.plans;
   options.twice_every = absl::GetFlag(FLAGS_twice_every);
   Work work;
   work.what = "seeds";
@@ -213,8 +356,11 @@ int RunManySeeds(const Arguments& arguments) {
   progress.Hide();
   if (!report.ok()) return ReportError(kUsage.name, report.status());
   const coro::Duration elapsed = clock.Now() - start;
-  std::cout << (as_json ? ReportJson(arguments.asked, *report, elapsed) + "\n"
-                        : FormatReport(arguments.asked, *report, elapsed) + end);
+  Asked asked = arguments.asked;
+  const absl::Status kept = KeepCapsules(arguments, options, *report, asked);
+  std::cout << (as_json ? ReportJson(asked, *report, elapsed) + "\n"
+                        : FormatReport(asked, *report, elapsed) + end);
+  if (!kept.ok()) return ReportError(kUsage.name, kept);
   if (report->failed() > 0) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, report->coverage);
   if (!covered.ok()) return ReportError(kUsage.name, covered);
@@ -252,6 +398,8 @@ int RunAllOrders(const Arguments& arguments) {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) return ReplayFile(path);
+  if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) return ShrinkFile(path);
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kUsage.name, arguments.status());
   if (absl::GetFlag(FLAGS_list)) {
@@ -260,6 +408,7 @@ int Main(int argc, char** argv) {
     return kExitOk;
   }
   if (arguments->exhaustive.has_value()) return RunAllOrders(*arguments);
+  if (absl::GetFlag(FLAGS_sweep)) return RunSweep(*arguments);
   return arguments->seed.has_value() ? RunOneSeed(*arguments) : RunManySeeds(*arguments);
 }
 

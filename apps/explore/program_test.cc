@@ -1,5 +1,6 @@
 // The program as a person or a script meets it: what it prints, how it ends, and what it refuses.
 
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -91,6 +92,83 @@ TEST(ExploreProgramTest, RuleOfAFileThatNeverFiredFails) {
                                                 HasSubstr("5 seeds"))));
 }
 
+TEST(ExploreProgramTest, UnwrittenPageIsFoundReplayedAndShrunkToOneWrite) {
+  const std::string folder = ::testing::TempDir() + "unwritten";
+  const ProcessEnd found = RunExplore(
+      {"--scenario=write-last", "--seeds=5", "--faults=none", "--json", "--capsules=" + folder});
+  ASSERT_EQ(found.exit_code, 1) << found;
+  const auto failure = nlohmann::json::parse(found.out)["failures"][0];
+  const std::string capsule = failure["capsule"];
+  EXPECT_THAT(capsule, StartsWith(folder));
+
+  const ProcessEnd replayed = RunExplore({"--replay=" + capsule});
+  EXPECT_EQ(replayed.exit_code, 1) << replayed;
+  EXPECT_EQ(replayed.LastLine(), "replayed bit for bit");
+  EXPECT_THAT(replayed.out, HasSubstr("digest " + failure["digest"].get<std::string>()));
+
+  const ProcessEnd shrunk = RunExplore({"--shrink=" + capsule, "--json"});
+  ASSERT_EQ(shrunk.exit_code, 0) << shrunk;
+  const auto report = nlohmann::json::parse(shrunk.out);
+  EXPECT_EQ(report["capsule"], capsule + ".min");
+  EXPECT_EQ(report["after"]["not_calm"], 1) << report;
+  EXPECT_EQ(report["result"]["verdict"], "wrong-data");
+  EXPECT_LT(report["after"]["operations"], report["before"]["operations"]);
+  EXPECT_THAT(report["story"][1].get<std::string>(),
+              AllOf(StartsWith("write "), HasSubstr("server/"), HasSubstr(" -> client/"),
+                    HasSubstr(", which was posted after it")));
+  const ProcessEnd again = RunExplore({"--replay=" + capsule + ".min"});
+  EXPECT_EQ(again.exit_code, 1) << again;
+  EXPECT_EQ(again.LastLine(), "replayed bit for bit");
+}
+
+TEST(ExploreProgramTest, FaultsOfTheSwarmAreShrunkAway) {
+  const std::string folder = ::testing::TempDir() + "swarm";
+  const ProcessEnd found = RunExplore({"--scenario=write-last", "--seeds=1", "--first-seed=3",
+                                       "--json", "--capsules=" + folder, "--parameters=pages=3"});
+  ASSERT_EQ(found.exit_code, 1) << found;
+  const auto failure = nlohmann::json::parse(found.out)["failures"][0];
+  EXPECT_THAT(failure["replay"].get<std::string>(), HasSubstr("--parameters=pages=3 --seed=3"));
+  const std::string out = folder + "/small.capsule";
+  const ProcessEnd shrunk =
+      RunExplore({"--shrink=" + failure["capsule"].get<std::string>(), "--out=" + out, "--json"});
+  ASSERT_EQ(shrunk.exit_code, 0) << shrunk;
+  const auto report = nlohmann::json::parse(shrunk.out);
+  EXPECT_EQ(report["capsule"], out);
+  EXPECT_GT(report["before"]["firings"], 1);
+  // One fault or one delay is enough.
+  EXPECT_EQ(report["after"]["firings"].get<int>() + report["after"]["not_calm"].get<int>(), 1);
+  EXPECT_EQ(RunExplore({"--replay=" + out}).LastLine(), "replayed bit for bit");
+}
+
+TEST(ExploreProgramTest, NothingIsWrittenWhenNothingFails) {
+  const std::string folder = ::testing::TempDir() + "nothing";
+  const ProcessEnd fine = RunExplore({"--scenario=ping-pong", "--seeds=5", "--capsules=" + folder});
+  EXPECT_EQ(fine.exit_code, 0) << fine;
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  const ProcessEnd none =
+      RunExplore({"--scenario=write-last", "--seeds=5", "--faults=none", "--capsules=none"});
+  EXPECT_EQ(none.exit_code, 1) << none;
+  EXPECT_THAT(none.out, Not(HasSubstr("capsule")));
+}
+
+TEST(ExploreProgramTest, SweepPrintsAMatrix) {
+  const ProcessEnd end =
+      RunExplore({"--sweep", "--scenario=ping-pong", "--parameters=rounds=1,message_bytes=8"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(Lines(end.out).front(), MatchesRegex("fault +runs +first failing n +verdicts"));
+  EXPECT_THAT(end.out, HasSubstr("receiver_not_ready, sticky"));
+  EXPECT_THAT(end.LastLine(), MatchesRegex("[0-9]+ rows, [0-9]+ runs: 0 rows failed"));
+}
+
+TEST(ExploreProgramTest, HealedRunsEnd) {
+  const ProcessEnd end =
+      RunExplore({"--scenario=barrier", "--seeds=30", "--heal-after=20us", "--json"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  const ProcessEnd always = RunExplore({"--scenario=barrier", "--seeds=30", "--json"});
+  EXPECT_GT(nlohmann::json::parse(end.out)["verdicts"]["correct"],
+            nlohmann::json::parse(always.out)["verdicts"]["correct"]);
+}
+
 TEST(ExploreProgramTest, ListNamesEveryScenario) {
   const ProcessEnd end = RunExplore({"--list"});
   EXPECT_EQ(end.exit_code, 0) << end;
@@ -129,6 +207,13 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
           {"fault": "bad_response", "parameters": {"placed_percent": 107}}]})")},
        "placed_percent is 107"},
       {{"write"}, "'write' is no flag"},
+      {{"--replay=/nowhere.capsule"}, "/nowhere.capsule: No such file"},
+      {{"--replay=" + WritePlan("broken.capsule", "{\"seed\": }")}, "broken.capsule: "},
+      {{"--shrink=" + WritePlan("empty.capsule", "{}")}, "lacks the key \"drydock_capsule\""},
+      {{"--parameters=pages=0"}, "--parameters=pages=0: parameter pages is 0: it takes from 1"},
+      {{"--parameters=pages"}, "'pages' is no parameter"},
+      {{"--parameters=rounds=1"}, "parameter rounds does not exist: pages, page_bytes"},
+      {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
       {{"--seed-first=1"}, "unknown flag --seed-first"}};
   for (const Case& bad : cases) {
     const ProcessEnd end = RunExplore(bad.arguments);

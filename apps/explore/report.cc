@@ -54,6 +54,8 @@ json ToJson(const Asked& asked, const SeedResult& result) {
   json object = {{"seed", result.seed},     {"verdict", Text(Name(result.verdict))},
                  {"text", result.text},     {"digest", result.digest.ToHex()},
                  {"events", result.events}, {"replay", ReplayCommand(asked, result.seed)}};
+  const auto capsule = asked.capsules.find(result.seed);
+  if (capsule != asked.capsules.end()) object["capsule"] = capsule->second;
   return object;
 }
 
@@ -68,7 +70,7 @@ std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
   return absl::StrCat(
       "./bazelw run //apps/explore -- --scenario=", asked.scenario, " --faults=", asked.faults,
       asked.strategy == "random" ? "" : absl::StrCat(" --strategy=", asked.strategy),
-      " --seed=", seed);
+      asked.flags.empty() ? "" : " ", asked.flags, " --seed=", seed);
 }
 
 std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
@@ -78,6 +80,10 @@ std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::
   for (const auto& [seed, result] : report.failures) {
     absl::StrAppend(&text, "\nseed ", seed, ": ", Text(Name(result.verdict)), ": ", result.text,
                     "\n  ", ReplayCommand(asked, seed), "\n");
+    const auto capsule = asked.capsules.find(seed);
+    if (capsule != asked.capsules.end()) {
+      absl::StrAppend(&text, "  capsule: ", capsule->second, "\n");
+    }
   }
   if (report.failed() > report.failures.size()) {
     absl::StrAppend(&text, "\n(and ", report.failed() - report.failures.size(),
@@ -227,9 +233,10 @@ std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
 }
 
 std::string FormatScenarios(const std::vector<const Scenario*>& scenarios) {
-  Rows rows = {{"scenario", "what it does"}};
+  Rows rows = {{"scenario", "what it does", "parameters"}};
   for (const Scenario* scenario : scenarios) {
-    rows.push_back({Text(scenario->name()), Text(scenario->description())});
+    rows.push_back({Text(scenario->name()), Text(scenario->description()),
+                    sim::explore::FormatParameters(AllParameters(scenario->parameters(), {}))});
   }
   return FormatTable(rows);
 }
@@ -237,8 +244,17 @@ std::string FormatScenarios(const std::vector<const Scenario*>& scenarios) {
 std::string ScenariosJson(const std::vector<const Scenario*>& scenarios) {
   json array = json::array();
   for (const Scenario* scenario : scenarios) {
-    array.push_back(
-        {{"name", Text(scenario->name())}, {"description", Text(scenario->description())}});
+    json parameters = json::array();
+    for (const sim::explore::Parameter& parameter : scenario->parameters()) {
+      parameters.push_back({{"name", Text(parameter.name)},
+                            {"usual", parameter.usual},
+                            {"least", parameter.least},
+                            {"most", parameter.most},
+                            {"meaning", Text(parameter.meaning)}});
+    }
+    array.push_back({{"name", Text(scenario->name())},
+                     {"description", Text(scenario->description())},
+                     {"parameters", parameters}});
   }
   return Dump(array);
 }

@@ -4,6 +4,7 @@
 #define APPS_EXPLORE_REPORT_H_
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct Asked {
   std::string faults;  // swarm, none, or a file
   std::string strategy = "random";
   CoverageDetail coverage = CoverageDetail::kSeen;
+  // Other flags that decide a run, as they are written: "--parameters=pages=2".
+  std::string flags = {};
+  std::map<std::uint64_t, std::string> capsules = {};  // path by seed
 };
 
 // The command that runs one seed again. One line.

@@ -1,7 +1,9 @@
 #include "apps/explore/write_scenario.h"
 
+#include <array>
 #include <chrono>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -13,19 +15,24 @@ namespace apps {
 namespace {
 
 using sim::explore::Outcome;
+using sim::explore::Parameter;
 using sim::explore::Trial;
 using write::CompletionMode;
 
-constexpr std::size_t kPageBytes = 4096;
-constexpr std::size_t kPagesPerRegion = 8;
-constexpr std::size_t kScenarioRegionBytes = 2 * kPagesPerRegion * kPageBytes;
+constexpr std::array<Parameter, 2> kParameters = {
+    Parameter{"pages", 8, 1, 1024, "that are written in each of the two regions"},
+    Parameter{"page_bytes", 4096, 64, 1 << 20, "bytes of a page"},
+};
+// Every second page of a region is written.
+constexpr std::size_t kSpare = 2;
 constexpr coro::Duration kTimeout = std::chrono::seconds(1);
 
 write::SimulatedRunOptions OptionsFor(Trial& trial, CompletionMode completion) {
   write::SimulatedRunOptions options;
-  options.client.region_bytes = options.server.region_bytes = kScenarioRegionBytes;
-  options.client.page_bytes = kPageBytes;
-  options.client.page_count = kPagesPerRegion;
+  options.client.page_bytes = trial.parameter("page_bytes");
+  options.client.page_count = trial.parameter("pages");
+  options.client.region_bytes = options.server.region_bytes =
+      kSpare * options.client.page_count * options.client.page_bytes;
   options.client.completion = completion;
   options.client.data_seed = trial.seed();
   options.client.silence_timeout = options.server.write_timeout = kTimeout;
@@ -42,6 +49,8 @@ class Scenario final : public sim::explore::Scenario {
 
   std::string_view name() const override { return name_; }
   std::string_view description() const override { return description_; }
+
+  std::span<const Parameter> parameters() const override { return kParameters; }
 
   Outcome Run(Trial& trial) const override {
     const absl::StatusOr<write::SimulatedRun> run =

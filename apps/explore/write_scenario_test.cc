@@ -21,6 +21,7 @@ using fabric::faults::FaultRule;
 using sim::explore::Explore;
 using sim::explore::ExploreOptions;
 using sim::explore::ExploreReport;
+using sim::explore::RunSpec;
 using sim::explore::SeedResult;
 using sim::explore::Verdict;
 using ::testing::Ge;
@@ -73,6 +74,34 @@ TEST(WriteScenarioTest, ServerThatSawAFailureDoesNotKeepItsClientWaiting) {
   const SeedResult result = RunSeed(WriteScenario(), 1, sim::explore::SamePlan("abort", plan));
   EXPECT_EQ(result.verdict, Verdict::kCorrect) << result.text;
   EXPECT_EQ(result.rules.at(0).fired, 1u);
+}
+
+TEST(WriteScenarioTest, OnACalmNetworkEvenTheWrongProtocolIsRight) {
+  for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    RunSpec spec;
+    spec.seed = seed;
+    spec.wild.emplace();
+    EXPECT_EQ(RunOnce(WriteLastScenario(), spec).verdict, Verdict::kCorrect) << "seed " << seed;
+  }
+}
+
+TEST(WriteScenarioTest, WildOperationsAreAsTheyAlwaysAre) {
+  RunSpec spec;
+  spec.seed = 7;
+  const SeedResult always = RunOnce(WriteScenario(), spec);
+  spec.wild.emplace();
+  EXPECT_NE(RunOnce(WriteScenario(), spec).digest, always.digest);
+  for (std::uint64_t operation = 0; operation < 100; ++operation) spec.wild->push_back(operation);
+  EXPECT_EQ(RunOnce(WriteScenario(), spec).digest, always.digest);
+}
+
+TEST(WriteScenarioTest, ParametersAreItsSizes) {
+  RunSpec spec;
+  const std::uint64_t usual = RunOnce(WriteScenario(), spec).events;
+  spec.parameters = {{"pages", 1}, {"page_bytes", 64}};
+  const SeedResult small = RunOnce(WriteScenario(), spec);
+  EXPECT_EQ(small.verdict, Verdict::kCorrect) << small.text;
+  EXPECT_LT(small.events, usual / 2);
 }
 
 }  // namespace

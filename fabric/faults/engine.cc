@@ -131,7 +131,7 @@ FaultEngine::FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& app
     const auto at = static_cast<std::size_t>(info.point);
     listening_[static_cast<std::size_t>(layer)][at].Add(operations);
     at_[static_cast<std::size_t>(layer)][at].push_back(rules_.size());
-    rules_.push_back({&rule, layer, operations, KeyOf(seed, rule.name), {}});
+    rules_.push_back({&rule, layer, operations, KeyOf(seed, rule.name), {}, {}});
   }
 }
 
@@ -140,21 +140,30 @@ bool FaultEngine::Matches(const ArmedRule& armed, const EventView& view) {
   return faults::Concerns(armed.rule->fault, view) && MatchesFilters(armed.rule->when, view);
 }
 
+bool FaultEngine::Fires(const ArmedRule& armed, RuleSchedule& schedule,
+                        std::uint64_t number) const {
+  if (!restricted_) return schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number));
+  return schedule.Count(std::binary_search(armed.only.begin(), armed.only.end(), number));
+}
+
 Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {
   if (!Concerns(layer, point)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
   Firing acting;
-  if (healed_) return acting;
+  if (IsHealed()) return acting;
   for (const std::size_t index :
        at_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)]) {
     ArmedRule& armed = rules_[index];
     if (!Matches(armed, view)) continue;
     const std::uint64_t number = armed.schedule.eligible() + 1;
-    if (!armed.schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number))) continue;
+    if (!Fires(armed, armed.schedule, number)) continue;
     if (acting) {
       armed.schedule.Yield();
-    } else {
-      acting = {armed.rule, Word(armed.key, kFault, number)};
+      continue;
+    }
+    acting = {armed.rule, Word(armed.key, kFault, number)};
+    if (listener_ != nullptr) {
+      listener_->OnFired({static_cast<std::uint32_t>(index), number}, view, acting);
     }
   }
   return acting;
@@ -163,14 +172,14 @@ Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {
 Firing FaultEngine::Foresee(Layer layer, Point point, const EventView& view) const {
   if (!Concerns(layer, point)) return {};
   const std::lock_guard<std::mutex> lock(mutex_);
-  if (healed_) return {};
+  if (IsHealed()) return {};
   for (const std::size_t index :
        at_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)]) {
     const ArmedRule& armed = rules_[index];
     if (!Matches(armed, view)) continue;
     RuleSchedule schedule = armed.schedule;
     const std::uint64_t number = schedule.eligible() + 1;
-    if (schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number))) {
+    if (Fires(armed, schedule, number)) {
       return {armed.rule, Word(armed.key, kFault, number)};
     }
   }
@@ -180,6 +189,37 @@ Firing FaultEngine::Foresee(Layer layer, Point point, const EventView& view) con
 void FaultEngine::Heal() {
   const std::lock_guard<std::mutex> lock(mutex_);
   healed_ = true;
+}
+
+void FaultEngine::HealAt(const coro::Clock& clock, coro::Time time) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  heal_clock_ = &clock;
+  heal_at_ = time;
+}
+
+void FaultEngine::Restrict(const std::vector<FiringId>& only) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  restricted_ = true;
+  for (const FiringId& id : only) rules_[id.rule].only.push_back(id.number);
+  for (ArmedRule& armed : rules_) std::sort(armed.only.begin(), armed.only.end());
+}
+
+std::vector<FiringId> FaultEngine::Missed() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  std::vector<FiringId> missed;
+  for (std::size_t i = 0; i < rules_.size(); ++i) {
+    for (const std::uint64_t number : rules_[i].only) {
+      if (number > rules_[i].schedule.eligible()) {
+        missed.push_back({static_cast<std::uint32_t>(i), number});
+      }
+    }
+  }
+  return missed;
+}
+
+void FaultEngine::set_listener(FiringListener* listener) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  listener_ = listener;
 }
 
 std::vector<RuleReport> FaultEngine::Report() const {

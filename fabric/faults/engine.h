@@ -11,11 +11,15 @@
 // Deterministic. What a rule draws depends on the seed, its own name and the number of the event
 // among its own eligible events, and on nothing else: a rule that never matches, a rule more, or
 // other rules in another order change nothing for it.
+//
+// So a run can be told by its firings: who listens to them (FiringListener) can let a second run
+// have the same ones, or fewer (Restrict).
 
 #ifndef FABRIC_FAULTS_ENGINE_H_
 #define FABRIC_FAULTS_ENGINE_H_
 
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -24,7 +28,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coro/clock.h"
 #include "coro/keyed_random.h"
+#include "coro/time.h"
 #include "fabric/faults/event.h"
 #include "fabric/faults/fault.h"
 #include "fabric/faults/plan.h"
@@ -47,6 +53,22 @@ struct Firing {
     return rule->parameters.delay +
            coro::Duration(static_cast<std::int64_t>(coro::Below(word, jitter + 1)));
   }
+};
+
+// One firing of a run: the number of the rule in its plan, from 0, and which of the events that are
+// eligible for the rule it acted on, from 1.
+struct FiringId {
+  std::uint32_t rule = 0;
+  std::uint64_t number = 0;
+
+  friend auto operator<=>(const FiringId&, const FiringId&) = default;
+};
+
+// Told of every rule that acts. Called under the engine's lock: must not ask the engine.
+class FiringListener {
+ public:
+  virtual ~FiringListener() = default;
+  virtual void OnFired(const FiringId& id, const EventView& view, const Firing& firing) = 0;
 };
 
 // Which faults each layer of a run applies. A fault that both apply goes to the device, which is
@@ -94,6 +116,18 @@ class FaultEngine {
   // From now on nothing fires, and nothing is counted: the second phase of a test, in which
   // everything must come to an end.
   void Heal();
+  // The same, from this time of the clock on, which outlives what is asked.
+  void HealAt(const coro::Clock& clock, coro::Time time);
+
+  // From now on a rule acts on exactly those of its eligible events that are listed, whatever its
+  // schedule says. What it draws for one of them is what it would have drawn without the list, and
+  // events count as before. REQUIRES: rules of the plan; nothing was decided yet.
+  void Restrict(const std::vector<FiringId>& only);
+  // Of what Restrict listed, the firings whose event has not come.
+  std::vector<FiringId> Missed() const;
+
+  // Null: nobody. The listener outlives the engine, or is taken away before.
+  void set_listener(FiringListener* listener);
 
   // In the plan's order.
   std::vector<RuleReport> Report() const;
@@ -111,6 +145,7 @@ class FaultEngine {
     OperationSet operations;
     std::uint64_t key;  // of its random draws
     RuleSchedule schedule;
+    std::vector<std::uint64_t> only;  // when restricted: the events to act on, sorted
   };
 
   FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& appliers);
@@ -119,11 +154,20 @@ class FaultEngine {
     return listening_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)];
   }
   static bool Matches(const ArmedRule& armed, const EventView& view);
+  // Whether the rule fires on the next event that `schedule` counts.
+  bool Fires(const ArmedRule& armed, RuleSchedule& schedule, std::uint64_t number) const;
+  bool IsHealed() const {
+    return healed_ || (heal_clock_ != nullptr && heal_clock_->Now() >= heal_at_);
+  }
 
   const FaultPlan plan_;
   std::array<std::array<OperationSet, kPointCount>, kLayerCount> listening_{};
   mutable std::mutex mutex_;  // of what follows
   bool healed_ = false;
+  const coro::Clock* heal_clock_ = nullptr;  // null: no time is set
+  coro::Time heal_at_{};
+  bool restricted_ = false;
+  FiringListener* listener_ = nullptr;
   std::vector<ArmedRule> rules_;  // the plan's order
   std::array<std::array<std::vector<std::size_t>, kPointCount>, kLayerCount> at_;  // indices
 };

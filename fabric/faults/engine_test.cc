@@ -476,5 +476,85 @@ TEST(LayerTest, InvalidPlanIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("when.every is 0")));
 }
 
+// ---- Firings, one by one ----
+
+class Listener final : public FiringListener {
+ public:
+  void OnFired(const FiringId& id, const EventView& view, const Firing& firing) override {
+    ids.push_back(id);
+    words.push_back(firing.word);
+    EXPECT_EQ(view.size_bytes, 4096u);
+  }
+
+  std::vector<FiringId> ids;
+  std::vector<std::uint64_t> words;
+};
+
+std::vector<FaultRule> TwoRules() {
+  std::vector<FaultRule> rules = {WriteRule("rare"), WriteRule("often")};
+  rules[0].when.every = 5;
+  rules[1].when.probability = 0.5;
+  return rules;
+}
+
+TEST(RestrictedTest, ListOfAllFiringsGivesTheSameRun) {
+  const auto engine = Make(TwoRules());
+  Listener all;
+  engine->set_listener(&all);
+  const std::vector<int> fired = Fires(*engine, 40);
+  ASSERT_EQ(all.ids.size(), fired.size());
+  EXPECT_EQ(std::count_if(all.ids.begin(), all.ids.end(), [](auto id) { return id.rule == 0; }), 8);
+
+  const auto again = Make(TwoRules());
+  again->Restrict(all.ids);
+  Listener same;
+  again->set_listener(&same);
+  EXPECT_EQ(Fires(*again, 40), fired);
+  EXPECT_EQ(same.ids, all.ids);
+  EXPECT_EQ(same.words, all.words);  // what the faults draw, too
+  EXPECT_THAT(again->Missed(), IsEmpty());
+}
+
+TEST(RestrictedTest, OnlyTheListedEventsFireAndAllCount) {
+  const auto engine = Make(TwoRules());
+  engine->Restrict({{1, 3}, {0, 7}, {1, 50}});
+  EXPECT_FALSE(engine->Foresee(kLayer, Point::kPost, Write()));
+  EXPECT_THAT(Fires(*engine, 40), ElementsAre(3, 7));
+  EXPECT_EQ(engine->Report()[0].eligible, 40u);
+  EXPECT_EQ(engine->Report()[0].fired, 1u);
+  EXPECT_EQ(engine->Report()[1].fired, 1u);
+  EXPECT_THAT(engine->Missed(), ElementsAre(FiringId{1, 50}));
+  EXPECT_THAT(Fires(*engine, 9), IsEmpty());
+  EXPECT_TRUE(engine->Foresee(kLayer, Point::kPost, Write()));  // the fiftieth comes next
+}
+
+TEST(RestrictedTest, EmptyListIsARunWithoutFaults) {
+  const auto engine = Make({WriteRule()});
+  engine->Restrict({});
+  EXPECT_THAT(Fires(*engine, 10), IsEmpty());
+  EXPECT_EQ(engine->Report()[0].eligible, 10u);
+}
+
+class HandClock final : public coro::Clock {
+ public:
+  coro::Time Now() const override { return now; }
+  bool WaitUntil(coro::Time) override { return false; }
+  bool IsVirtual() const override { return true; }
+
+  coro::Time now{};
+};
+
+TEST(HealTest, NothingFiresFromATimeOn) {
+  HandClock clock;
+  const auto engine = Make({WriteRule()});
+  engine->HealAt(clock, coro::Time(5us));
+  clock.now = coro::Time(4999ns);
+  EXPECT_THAT(Fires(*engine, 2), ElementsAre(1, 2));
+  clock.now = coro::Time(5us);
+  EXPECT_FALSE(engine->Foresee(kLayer, Point::kPost, Write()));
+  EXPECT_THAT(Fires(*engine, 2), IsEmpty());
+  EXPECT_EQ(engine->Report()[0].eligible, 2u);
+}
+
 }  // namespace
 }  // namespace fabric::faults

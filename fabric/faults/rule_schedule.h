@@ -22,6 +22,13 @@ class RuleSchedule {
     return true;
   }
 
+  // The next eligible event, on which somebody else has decided.
+  bool Count(bool fires) {
+    ++eligible_;
+    fired_ += fires ? 1 : 0;
+    return fires;
+  }
+
   // Another rule acted on the event that this one has just fired on.
   void Yield() {
     --fired_;

@@ -69,7 +69,7 @@ class Exploration {
       Share share = std::move(waiting_.front());
       waiting_.pop_front();
       const auto run = [this](std::uint64_t seed) {
-        return RunSeedChecked(scenario_, seed, options_.plans, IsTwice(seed), options_.limit);
+        return RunChecked(scenario_, SpecOf(options_, seed), IsTwice(seed));
       };
       ASSIGN_OR_RETURN(auto worker, Worker::Start(share.range, run));
       running_.push_back({std::move(share), std::move(worker), clock_.Now()});
@@ -228,6 +228,17 @@ std::uint64_t ExploreReport::failed() const {
   return failed;
 }
 
+RunSpec SpecOf(const ExploreOptions& options, std::uint64_t seed) {
+  RunSpec spec;
+  spec.seed = seed;
+  spec.plan = options.plans.plan(seed);
+  spec.parameters = options.parameters;
+  spec.limit = options.limit;
+  spec.heal_after = options.heal_after;
+  spec.strategy = options.plans.strategy;
+  return spec;
+}
+
 absl::Status CheckOptions(const ExploreOptions& options) {
   if (options.seeds == 0) return absl::InvalidArgumentError("no seeds: there is nothing to run");
   if (options.jobs == 0 || options.jobs > 1024) {
@@ -243,6 +254,7 @@ absl::Status CheckOptions(const ExploreOptions& options) {
 
 absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options) {
   RETURN_IF_ERROR(CheckOptions(options));
+  RETURN_IF_ERROR(CheckParameters(scenario.parameters(), options.parameters));
   return Exploration(scenario, options).Run();
 }
 

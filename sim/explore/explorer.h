@@ -17,12 +17,14 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "coro/time.h"
 #include "sim/coverage/report.h"
+#include "sim/explore/parameters.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
 #include "sim/explore/scenario.h"
@@ -39,6 +41,10 @@ struct ExploreOptions {
   // are always run again.
   std::uint64_t twice_every = 50;
   coro::Duration limit = kDefaultLimit;  // of virtual time, for one run
+  Parameters parameters;                 // of the scenario, beside the usual ones
+  // From this time of each run on no fault begins, and everything has to come to an end: see
+  // RunSpec::heal_after.
+  std::optional<coro::Duration> heal_after;
   // Of real time, for one seed: against a program that never waits. Generous: only for failing.
   coro::Duration patience = std::chrono::minutes(1);
   // How many seeds have ended; called after some of them, with rising numbers.
@@ -78,12 +84,16 @@ struct ExploreReport {
   friend bool operator==(const ExploreReport&, const ExploreReport&) = default;
 };
 
+// What these options make of one seed.
+RunSpec SpecOf(const ExploreOptions& options, std::uint64_t seed);
+
 // kInvalidArgument: no seeds, no jobs, or seeds beyond 2^64.
 absl::Status CheckOptions(const ExploreOptions& options);
 
 // Runs them all. Nothing of the report depends on the number of jobs or on time, unless a seed ran
-// out of patience. Errors: those of CheckOptions; kInternal: no process to be had. REQUIRES: this
-// process has one thread; every plan passes CheckPlan.
+// out of patience. Errors: those of CheckOptions;
+// kInvalidArgument: parameters that the scenario does not take; kInternal: no process to be had.
+// REQUIRES: this process has one thread; every plan passes CheckPlan.
 absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOptions& options);
 
 // kFailedPrecondition, one line: a rule of `plan`, which all seeds ran under, fired in no seed as

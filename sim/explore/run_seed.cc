@@ -25,7 +25,7 @@ std::string Microseconds(coro::Duration time) { return absl::StrCat(time.count()
 
 // One word for the verdict, the rest for a person.
 std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
-                                      const coverage::Report& coverage, bool fired) {
+                                      const coverage::Report& coverage, bool excused) {
   const RunClock& clock = trial.clock();
   if (clock.stop() == RunClock::Stop::kNothing) {
     return {Verdict::kHang,
@@ -45,7 +45,7 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
     return {Verdict::kFinding, *broken};
   }
   if (outcome.status().ok()) return {Verdict::kCorrect, ""};
-  return {fired ? Verdict::kCleanError : Verdict::kUnexplainedError,
+  return {excused ? Verdict::kCleanError : Verdict::kUnexplainedError,
           std::string(outcome.status().message())};
 }
 
@@ -89,39 +89,88 @@ bool SameRun(const SeedResult& a, const SeedResult& b) {
   return a.verdict == b.verdict && a.digest == b.digest && a.events == b.events;
 }
 
+std::shared_ptr<FaultEngine> EngineOf(const RunSpec& spec) {
+  auto engine = FaultEngine::Create(spec.plan, spec.seed, AppliedFaults());
+  DD_CHECK(engine.ok(), "the seed's plan was checked");
+  if (spec.firings.has_value()) (*engine)->Restrict(*spec.firings);
+  return *std::move(engine);
+}
+
+// Null: times are drawn.
+std::unique_ptr<Scheduler> SchedulerOf(const RunSpec& spec) {
+  return spec.strategy.schedule == nullptr ? nullptr : spec.strategy.schedule(spec.seed);
+}
+
+class TwiceObserver final : public RunObserver {
+ public:
+  explicit TwiceObserver(RunTwice& watcher) : watcher_(watcher) {}
+  void Begin(World& world, FaultEngine&) override { watcher_.Watch(world); }
+
+ private:
+  RunTwice& watcher_;
+};
+
+RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit) {
+  RunSpec spec;
+  spec.seed = seed;
+  spec.plan = plans.plan(seed);
+  spec.limit = limit;
+  spec.strategy = plans.strategy;
+  return spec;
+}
+
 }  // namespace
 
 EndProcess SetEndProcess(EndProcess end) { return std::exchange(EndOfProcess(), std::move(end)); }
 
-SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
-                   coro::Duration limit, RunTwice* watcher) {
+SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* observer) {
   const std::string_view profile = scenario.profile();
   const auto found = FindProfile({profile.data(), profile.size()});
   DD_CHECK(found.ok(), "the scenario's profile exists");
-  auto engine = FaultEngine::Create(plans.plan(seed), seed, AppliedFaults());
-  DD_CHECK(engine.ok(), "the seed's plan was checked");
-  const Schedule& schedule = plans.strategy.schedule;
-  const std::unique_ptr<Scheduler> scheduler = schedule == nullptr ? nullptr : schedule(seed);
-  Trial trial(seed, **found, *std::move(engine), limit, scheduler.get());
-  if (watcher != nullptr) watcher->Watch(trial.world());
+  const std::shared_ptr<FaultEngine> engine = EngineOf(spec);
+  const std::unique_ptr<Scheduler> scheduler = SchedulerOf(spec);
+  Trial trial(spec.seed, **found, engine, spec.limit,
+              AllParameters(scenario.parameters(), spec.parameters), scheduler.get());
+  if (spec.heal_after.has_value()) {
+    engine->HealAt(trial.world(), coro::After(trial.world().Now(), *spec.heal_after));
+  }
+  if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
+  if (observer != nullptr) observer->Begin(trial.world(), *engine);
   trial.world().OnPollingInVain([&trial](const WaitGraph& waits) { EndPolling(trial, waits); });
   SeedResult result;
-  result.seed = seed;
+  result.seed = spec.seed;
   const Outcome outcome = RunWatched(scenario, trial, result.coverage);
   trial.world().CheckEnd();
+  if (observer != nullptr) observer->End(trial.world(), *engine);
   if (scheduler != nullptr) scheduler->Ended(trial.world().StepsUnderWay());
   bool fired = scheduler != nullptr && scheduler->explains_errors();
   for (const RuleReport& rule : trial.engine().Report()) {
     fired |= rule.fired > 0;
     result.rules.push_back({rule.name, rule.eligible, rule.fired});
   }
-  auto [verdict, text] = Judge(trial, outcome, result.coverage, fired);
+  const bool excused = fired && !(spec.heal_after.has_value() && scenario.retries());
+  auto [verdict, text] = Judge(trial, outcome, result.coverage, excused);
+  if (verdict == Verdict::kUnexplainedError && fired) {
+    absl::StrAppend(&text, ", although no fault began after ", Microseconds(*spec.heal_after),
+                    " and the program tries again");
+  }
   result.verdict = verdict;
   result.text = OneLine(text);
-  if (result.verdict == Verdict::kHang) result.waits = trial.clock().waits().ToText();
+  if (verdict == Verdict::kHang) result.waits = trial.clock().waits().ToText();
+  if (verdict == Verdict::kFinding && !trial.world().findings().empty()) {
+    result.check = std::string(Name(trial.world().findings().front().check));
+  }
   result.digest = trial.world().digest();
   result.events = trial.world().log().count();
   return result;
+}
+
+SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
+                   coro::Duration limit, RunTwice* watcher) {
+  const RunSpec spec = SpecOf(seed, plans, limit);
+  if (watcher == nullptr) return RunOnce(scenario, spec);
+  TwiceObserver observer(*watcher);
+  return RunOnce(scenario, spec, &observer);
 }
 
 SeedResult Nondeterministic(const SeedResult& first, const SeedResult& second) {
@@ -133,11 +182,16 @@ SeedResult Nondeterministic(const SeedResult& first, const SeedResult& second) {
 
 SeedResult RunSeedChecked(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
                           bool twice, coro::Duration limit) {
+  return RunChecked(scenario, SpecOf(seed, plans, limit), twice);
+}
+
+SeedResult RunChecked(const Scenario& scenario, const RunSpec& spec, bool twice) {
   RunTwice watcher;
-  RunTwice* const watching = twice ? &watcher : nullptr;
-  SeedResult first = RunSeed(scenario, seed, plans, limit, watching);
+  TwiceObserver observer(watcher);
+  RunObserver* const observing = twice ? &observer : nullptr;
+  SeedResult first = RunOnce(scenario, spec, observing);
   if (!twice && !IsFailure(first.verdict)) return first;
-  const SeedResult second = RunSeed(scenario, seed, plans, limit, watching);
+  const SeedResult second = RunOnce(scenario, spec, observing);
   if (SameRun(first, second)) return first;
   SeedResult result = Nondeterministic(first, second);
   if (twice && watcher.difference().has_value()) {

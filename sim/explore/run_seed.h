@@ -6,8 +6,13 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
+#include <vector>
 
 #include "coro/time.h"
+#include "fabric/faults/engine.h"
+#include "fabric/faults/plan.h"
+#include "sim/explore/parameters.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/verdict.h"
@@ -23,6 +28,37 @@ inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
 // says on standard error what happened, and ends the process with status 1. Returns the one before.
 using EndProcess = std::function<void(const SeedResult& result)>;
 EndProcess SetEndProcess(EndProcess end);
+
+// Everything that a run of a scenario is a function of.
+struct RunSpec {
+  std::uint64_t seed = 1;
+  fabric::faults::FaultPlan plan;
+  Parameters parameters;  // those that are not the usual ones
+  coro::Duration limit = kDefaultLimit;
+  Strategy strategy;  // who schedules the network
+  // No fault begins from this time on: the program has to come to an end (Scenario::retries).
+  std::optional<coro::Duration> heal_after;
+  // Exactly these firings happen; absent: those that the plan's rules and the seed give.
+  std::optional<std::vector<fabric::faults::FiringId>> firings;
+  // The operations, by their sequence, that are not calm (sim/calm.h); absent: all of them.
+  std::optional<std::vector<std::uint64_t>> wild;
+};
+
+// Sees a run from its world's first moment to its last.
+class RunObserver {
+ public:
+  virtual ~RunObserver() = default;
+  virtual void Begin(World& world, fabric::faults::FaultEngine& engine) = 0;
+  // The program has returned.
+  virtual void End(World&, fabric::faults::FaultEngine&) {}
+};
+
+// Runs once. REQUIRES: the plan passes CheckPlan, the parameters CheckParameters, the firings are
+// of the plan's rules, and the scenario's profile exists.
+SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* observer = nullptr);
+
+// The same, and once more when the verdict is a failure or `twice` is asked; see RunSeedChecked.
+SeedResult RunChecked(const Scenario& scenario, const RunSpec& spec, bool twice);
 
 // Runs the seed once. `watcher`, where given, is told of everything that happens. REQUIRES: the
 // seed's plan passes CheckPlan, and the scenario's profile exists.

@@ -101,6 +101,43 @@ TEST(RunSeedTest, WrongDataIsAFailureEvenAfterAFault) {
   EXPECT_EQ(result.text, "page 3");
 }
 
+// Opens machines until one opens, or for a while; `retries`: says that it does.
+class OpensAgain final : public Scenario {
+ public:
+  OpensAgain(bool retries, coro::Duration patience) : retries_(retries), patience_(patience) {}
+
+  std::string_view name() const override { return "opens-again"; }
+  std::string_view description() const override { return "opens until it succeeds"; }
+  bool retries() const override { return retries_; }
+  Outcome Run(Trial& trial) const override {
+    coro::EventLoop loop(trial.clock());
+    for (;;) {
+      const absl::Status status = Machine::Open(trial, loop, "a").status();
+      if (status.ok() || trial.world().Elapsed() >= patience_) return Outcome::Of(status);
+      trial.world().RunFor(1ms);
+    }
+  }
+
+ private:
+  const bool retries_;
+  const coro::Duration patience_;
+};
+
+TEST(RunSeedTest, ProgramThatTriesAgainEndsWellOnceTheFaultsAreOver) {
+  RunSpec spec;
+  spec.plan = OpeningFails().plan(1);
+  EXPECT_EQ(RunOnce(OpensAgain(true, 50ms), spec).verdict, Verdict::kCleanError);
+  spec.heal_after = 10ms;
+  const SeedResult healed = RunOnce(OpensAgain(true, 50ms), spec);
+  EXPECT_EQ(healed.verdict, Verdict::kCorrect);
+  EXPECT_EQ(healed.rules[0].fired, 10u);
+  // Who gives up before that breaks its promise, if it has made one.
+  const SeedResult broken = RunOnce(OpensAgain(true, 5ms), spec);
+  EXPECT_EQ(broken.verdict, Verdict::kUnexplainedError);
+  EXPECT_THAT(broken.text, HasSubstr("no fault began after 10000 us"));
+  EXPECT_EQ(RunOnce(OpensAgain(false, 5ms), spec).verdict, Verdict::kCleanError);
+}
+
 TEST(RunSeedTest, WaitingForNothingIsAHang) {
   const SeedResult result = RunOnce([](Trial& trial) {
     coro::EventLoop loop(trial.clock());

@@ -4,11 +4,13 @@
 #define SIM_EXPLORE_SCENARIO_H_
 
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
+#include "sim/explore/parameters.h"
 #include "sim/explore/trial.h"
 
 namespace sim::explore {
@@ -43,9 +45,15 @@ class Scenario {
   virtual std::string_view description() const = 0;
   // The machines' profile, by name. Static storage.
   virtual std::string_view profile() const { return "small"; }
+  // Its sizes; Trial::parameter has their values. Static storage.
+  virtual std::span<const Parameter> parameters() const { return {}; }
+  // Whether the program tries again until it succeeds: then it has to end well once the faults are
+  // over (RunSpec::heal_after), and a clean error is none.
+  virtual bool retries() const { return false; }
 
   // Runs the program once, in the trial's world and on the trial's clock. When it returns, nothing
-  // is left that uses the trial. A function of the trial's seed and faults.
+  // is left that uses the trial. A function of the trial's seed, faults and
+  // parameters.
   virtual Outcome Run(Trial& trial) const = 0;
 };
 

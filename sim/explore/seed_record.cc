@@ -82,6 +82,7 @@ SeedResult TakeResult(std::string_view& body) {
   result.seed = TakeNumber(body);
   result.verdict = static_cast<Verdict>(TakeNumber(body));
   result.text = TakeText(body);
+  result.check = TakeText(body);
   result.digest.high = TakeNumber(body);
   result.digest.low = TakeNumber(body);
   result.events = TakeNumber(body);
@@ -109,6 +110,7 @@ void AppendEnded(std::string& bytes, const SeedResult& result) {
   Put(body, result.seed);
   Put(body, static_cast<std::uint64_t>(result.verdict));
   Put(body, result.text);
+  Put(body, result.check);
   Put(body, result.digest.high);
   Put(body, result.digest.low);
   Put(body, result.events);

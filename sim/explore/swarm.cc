@@ -89,6 +89,10 @@ void DrawParameters(const FaultInfo& info, FaultRule& rule, Dice& dice) {
   if (Takes(info, Parameter::kBytes) && rule.parameters.bytes > 0) {
     rule.parameters.bytes = std::int64_t{8} << dice.Between(0, 9);
   }
+  // Nothing can be injected, or a little.
+  if (info.fault == Fault::kInjectLimit && dice.OneIn(2)) {
+    rule.parameters.bytes = std::int64_t{8} << dice.Between(0, 2);
+  }
   // All or nothing: a share is for the device alone.
   if (Takes(info, Parameter::kPlacedPercent)) {
     rule.parameters.placed_percent = dice.OneIn(2) ? 100 : 0;

@@ -10,11 +10,20 @@ namespace sim::explore {
 
 Trial::Trial(std::uint64_t seed, const Profile& profile,
              std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
-             Scheduler* scheduler)
-    : engine_(std::move(engine)), world_(seed, profile), clock_(world_, limit) {
+             Parameters parameters, Scheduler* scheduler)
+    : engine_(std::move(engine)),
+      world_(seed, profile),
+      clock_(world_, limit),
+      parameters_(std::move(parameters)) {
   const absl::Status armed = world_.UseFaultEngine(engine_);
   DD_CHECK(armed.ok(), "virtual time has every fault");
   if (scheduler != nullptr) world_.UseScheduler(*scheduler);
+}
+
+std::uint64_t Trial::parameter(std::string_view name) const {
+  const auto found = parameters_.find(std::string(name));
+  DD_CHECK(found != parameters_.end(), "the scenario declares the parameter");
+  return found->second;
 }
 
 absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::OpenMachine(std::string name) {

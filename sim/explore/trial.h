@@ -6,12 +6,14 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/statusor.h"
 #include "coro/clock.h"
 #include "coro/time.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
+#include "sim/explore/parameters.h"
 #include "sim/explore/run_clock.h"
 #include "sim/profile.h"
 #include "sim/scheduler.h"
@@ -26,7 +28,7 @@ class Trial {
   // `scheduler`: who schedules the network, outlives the trial; null: times are drawn.
   Trial(std::uint64_t seed, const Profile& profile,
         std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
-        Scheduler* scheduler = nullptr);
+        Parameters parameters = {}, Scheduler* scheduler = nullptr);
   Trial(const Trial&) = delete;
   Trial& operator=(const Trial&) = delete;
 
@@ -35,6 +37,8 @@ class Trial {
   // What a scenario's loop runs on: the world's time, up to the limit.
   RunClock& clock() { return clock_; }
   const fabric::faults::FaultEngine& engine() const { return *engine_; }
+  // The size of this name. REQUIRES: the scenario declares it.
+  std::uint64_t parameter(std::string_view name) const;
 
   // The fabric of a new machine, with the seed's faults.
   absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenMachine(std::string name);
@@ -45,6 +49,7 @@ class Trial {
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
   World world_;
   RunClock clock_;
+  const Parameters parameters_;
 };
 
 }  // namespace sim::explore

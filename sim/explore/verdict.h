@@ -45,12 +45,13 @@ struct RuleCount {
 struct SeedResult {
   std::uint64_t seed = 0;
   Verdict verdict = Verdict::kCorrect;
-  std::string text;  // what exactly, one line; empty when correct
-  Digest digest;     // of all that happened in the world; zero after a crash
+  std::string text;   // what exactly, one line; empty when correct
+  std::string check;  // of a finding: the name of the broken rule
+  Digest digest;      // of all that happened in the world; zero after a crash
   std::uint64_t events = 0;
   std::vector<RuleCount> rules;  // the plan's order; empty after a crash
   std::string waits;  // of a hang: who waits for whom, several lines (sim/checks/wait_graph.h)
-  coverage::Report coverage;     // of this run; empty after a crash
+  coverage::Report coverage;  // of this run; empty after a crash
 
   friend bool operator==(const SeedResult&, const SeedResult&) = default;
 };

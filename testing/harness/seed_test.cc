@@ -5,51 +5,19 @@
 #include <iostream>
 #include <utility>
 
-#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
-#include "coro/event_loop.h"
 #include "fabric/faults/plan_json.h"
-#include "sim/explore/scenario.h"
 #include "sim/explore/verdict.h"
+#include "testing/harness/body_scenario.h"
 
 namespace harness {
 namespace {
 
-using sim::explore::Outcome;
 using sim::explore::SeedResult;
-using sim::explore::Trial;
 
 // Of one GoogleTest test: few enough that shards end together.
 constexpr std::uint64_t kSeedsPerTest = 25;
-
-// What tells WrongData from an error that the program met.
-constexpr char kWrongDataMark[] = "wrong data: ";
-
-bool IsWrongData(const absl::Status& status) {
-  return absl::IsDataLoss(status) && absl::StartsWith(status.message(), kWrongDataMark);
-}
-
-class BodyScenario final : public sim::explore::Scenario {
- public:
-  BodyScenario(const SeedTestBody& body, const char* profile) : body_(body), profile_(profile) {}
-
-  std::string_view name() const override { return "test"; }
-  std::string_view description() const override { return "the body of a test"; }
-  std::string_view profile() const override { return profile_; }
-
-  Outcome Run(Trial& trial) const override {
-    coro::EventLoop loop(trial.clock());
-    absl::Status status = loop.Run(body_(trial));
-    if (!IsWrongData(status)) return Outcome::Of(std::move(status));
-    return Outcome::WrongData(std::string(absl::StripPrefix(status.message(), kWrongDataMark)));
-  }
-
- private:
-  const SeedTestBody& body_;
-  const std::string_view profile_;
-};
 
 // As a person can paste it; the test's own program where Bazel does not run it.
 std::string ReplayCommand(const std::string& test, std::uint64_t seed) {
@@ -60,37 +28,11 @@ std::string ReplayCommand(const std::string& test, std::uint64_t seed) {
                       " --test_filter='", test, "*'");
 }
 
-// Of the running test.
-int FailedParts() {
-  const ::testing::TestInfo* info = ::testing::UnitTest::GetInstance()->current_test_info();
-  if (info == nullptr) return 0;
-  int failed = 0;
-  for (int i = 0; i < info->result()->total_part_count(); ++i) {
-    failed += info->result()->GetTestPartResult(i).failed() ? 1 : 0;
-  }
-  return failed;
-}
-
-class SeedTest : public ::testing::Test {
- public:
-  explicit SeedTest(std::function<void()> run) : run_(std::move(run)) {}
-  void TestBody() override { run_(); }
-
- private:
-  const std::function<void()> run_;
-};
-
-void Register(const char* suite, const std::string& name, const char* file, int line,
-              std::function<void()> run) {
-  ::testing::RegisterTest(suite, name.c_str(), nullptr, nullptr, file, line,
-                          [run]() -> SeedTest* { return new SeedTest(run); });
-}
-
 void RegisterOneSeed(const char* suite, const char* name, const char* file, int line,
                      const SeedTestOptions& options, const SeedTestBody& body,
                      const std::string& text) {
   const std::string test = absl::StrCat(suite, ".", name);
-  Register(suite, absl::StrCat(name, "/seed"), file, line, [=] {
+  RegisterTest(suite, absl::StrCat(name, "/seed"), file, line, [=] {
     std::uint64_t seed = 0;
     ASSERT_TRUE(absl::SimpleAtoi(text, &seed))
         << "DRYDOCK_SEED=" << text << ": it takes a whole number from 0 to 2^64-1";
@@ -101,10 +43,6 @@ void RegisterOneSeed(const char* suite, const char* name, const char* file, int 
 }
 
 }  // namespace
-
-absl::Status WrongData(std::string_view what) {
-  return absl::DataLossError(absl::StrCat(kWrongDataMark, std::string(what)));
-}
 
 ::testing::AssertionResult SurvivesSeeds(const std::string& test, const SeedTestOptions& options,
                                          const SeedTestBody& body, std::uint64_t first,
@@ -139,8 +77,8 @@ bool RegisterSeedTest(const char* suite, const char* name, const char* file, int
   for (std::uint64_t done = 0; done < options.seeds; done += kSeedsPerTest) {
     const std::uint64_t first = options.first_seed + done;
     const std::uint64_t last = first + std::min(kSeedsPerTest, options.seeds - done) - 1;
-    Register(suite, absl::StrCat(name, "/", number++), file, line,
-             [=] { EXPECT_TRUE(SurvivesSeeds(test, options, body, first, last)); });
+    RegisterTest(suite, absl::StrCat(name, "/", number++), file, line,
+                 [=] { EXPECT_TRUE(SurvivesSeeds(test, options, body, first, last)); });
   }
   return true;
 }

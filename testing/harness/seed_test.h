@@ -21,9 +21,7 @@
 #define TESTING_HARNESS_SEED_TEST_H_
 
 #include <cstdint>
-#include <functional>
 #include <string>
-#include <string_view>
 
 #include "absl/status/status.h"
 #include "coro/task.h"
@@ -32,6 +30,7 @@
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
 #include "sim/explore/trial.h"
+#include "testing/harness/body_scenario.h"
 
 namespace harness {
 
@@ -43,11 +42,6 @@ struct SeedTestOptions {
   const char* profile = "small";                       // of the machines
   coro::Duration limit = sim::explore::kDefaultLimit;  // of virtual time, for one seed
 };
-
-using SeedTestBody = std::function<coro::Task<absl::Status>(sim::explore::Trial& trial)>;
-
-// What a body returns when it was about to use data that is wrong. `what`: one line.
-absl::Status WrongData(std::string_view what);
 
 // Runs the body with the seeds from `first` to `last`, both included, up to the first that fails.
 // The message of a failure names the seed, says what happened, and how to run it alone. `test`:

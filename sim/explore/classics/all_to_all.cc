@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
@@ -18,8 +19,11 @@ using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
 
-constexpr std::size_t kMembers = 4;
-constexpr std::size_t kBytes = 10000;  // of a block: more than a packet, and no multiple of one
+constexpr std::array<Parameter, 2> kParameters = {
+    Parameter{"machines", 4, 2, 64, "that write to each other"},
+    // Usually more than a packet, and no multiple of one.
+    Parameter{"block_bytes", 10000, 8, 1 << 20, "bytes of a block"},
+};
 constexpr std::uint32_t kBlock = 0x300;
 
 struct Member {
@@ -28,36 +32,39 @@ struct Member {
   BufferRef in;   // a block of each machine
   std::unique_ptr<ImmediateCounter> arrived;
 };
-using Members = std::array<Member, kMembers>;
+struct Members : std::vector<Member> {
+  using vector::vector;
+  std::size_t block_bytes = 0;
+};
 
-constexpr std::uint64_t ContentOf(std::size_t from, std::size_t to) { return from * kMembers + to; }
+constexpr std::uint64_t ContentOf(std::size_t from, std::size_t to) { return from << 32 | to; }
 
 coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::size_t to) {
   Member& member = members[from];
-  const BufferSlice block(member.out, to * kBytes, kBytes);
+  const BufferSlice block(member.out, to * members.block_bytes, members.block_bytes);
   fabric::RemoteBuffer target = members[to].in->region().remote();
-  target.address += from * kBytes;
+  target.address += from * members.block_bytes;
   fabric::async::OperationOptions options;
   options.immediate = kBlock;
   options.deadline = GiveUpTime();
   const fabric::Completion written =
       co_await member.machine->endpoint().Write(block, target, member.machine->peer(to), options);
   coverage::Sometimes("all-to-all: all blocks are here before one's own are written",
-                      member.arrived->count() == kMembers - 1);
+                      member.arrived->count() == members.size() - 1);
   co_return member.machine->endpoint().ToStatus(
       written, absl::StrCat("machine ", from, " writes to machine ", to));
 }
 
 coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth& truth) {
   Member& member = members[self];
-  const bool all = co_await member.arrived->Reached(kMembers - 1, GiveUpTime());
+  const bool all = co_await member.arrived->Reached(members.size() - 1, GiveUpTime());
   if (!all) {
     co_return absl::DeadlineExceededError(absl::StrCat(
-        member.arrived->count(), " of ", kMembers - 1, " blocks came to machine ", self));
+        member.arrived->count(), " of ", members.size() - 1, " blocks came to machine ", self));
   }
-  for (std::size_t from = 0; from < kMembers; ++from) {
+  for (std::size_t from = 0; from < members.size(); ++from) {
     if (from == self) continue;
-    const auto block = member.in->bytes().subspan(from * kBytes, kBytes);
+    const auto block = member.in->bytes().subspan(from * members.block_bytes, members.block_bytes);
     if (!Holds(block, ContentOf(from, self))) {
       truth.Wrong(absl::StrCat("machine ", self, " took a wrong block of machine ", from));
     }
@@ -65,22 +72,23 @@ coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Exchange(Machines& machines, Truth& truth) {
-  Members members;
-  for (std::size_t i = 0; i < kMembers; ++i) {
+coro::Task<absl::Status> Exchange(Trial& trial, Machines& machines, Truth& truth) {
+  Members members(machines.size());
+  const std::size_t bytes = members.block_bytes = trial.parameter("block_bytes");
+  for (std::size_t i = 0; i < members.size(); ++i) {
     Member& member = members[i];
     member.machine = machines[i].get();
-    CO_ASSIGN_OR_RETURN(member.out, machines[i]->Allocate(kMembers * kBytes));
-    CO_ASSIGN_OR_RETURN(member.in, machines[i]->Allocate(kMembers * kBytes));
+    CO_ASSIGN_OR_RETURN(member.out, machines[i]->Allocate(members.size() * bytes));
+    CO_ASSIGN_OR_RETURN(member.in, machines[i]->Allocate(members.size() * bytes));
     member.arrived = std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), kBlock);
-    for (std::size_t to = 0; to < kMembers; ++to) {
-      Fill(member.out->bytes().subspan(to * kBytes, kBytes), ContentOf(i, to));
+    for (std::size_t to = 0; to < members.size(); ++to) {
+      Fill(member.out->bytes().subspan(to * bytes, bytes), ContentOf(i, to));
     }
   }
   std::vector<coro::Task<absl::Status>> tasks;
-  for (std::size_t i = 0; i < kMembers; ++i) {
+  for (std::size_t i = 0; i < members.size(); ++i) {
     tasks.push_back(ReceiveBlocks(members, i, truth));
-    for (std::size_t to = 0; to < kMembers; ++to) {
+    for (std::size_t to = 0; to < members.size(); ++to) {
       if (to != i) tasks.push_back(WriteBlock(members, i, to));
     }
   }
@@ -94,7 +102,10 @@ class AllToAllScenario final : public Scenario {
   std::string_view description() const override {
     return "four machines write a block to each other, all at once";
   }
-  Outcome Run(Trial& trial) const override { return RunProgram(trial, kMembers, &Exchange); }
+  std::span<const Parameter> parameters() const override { return kParameters; }
+  Outcome Run(Trial& trial) const override {
+    return RunProgram(trial, trial.parameter("machines"), &Exchange);
+  }
 };
 
 }  // namespace

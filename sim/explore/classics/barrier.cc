@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
@@ -21,10 +22,10 @@ using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
 
-constexpr std::size_t kMembers = 4;
-constexpr std::size_t kRounds = 2;  // 2^kRounds >= kMembers
-constexpr std::size_t kEpochs = 5;
-constexpr std::size_t kSteps = kEpochs * kRounds;
+constexpr std::array<Parameter, 2> kParameters = {
+    Parameter{"machines", 4, 2, 64, "that meet"},
+    Parameter{"meetings", 5, 1, 10000, "one after the other"},
+};
 constexpr std::size_t kFlagBytes = 8;
 
 // Each step has an immediate of its own: writes of different steps overtake each other.
@@ -36,12 +37,22 @@ struct Member {
   Machine* machine = nullptr;
   BufferRef flags_out;  // one for each step: none is used twice
   BufferRef flags_in;
-  std::array<std::unique_ptr<ImmediateCounter>, kSteps> told;
+  std::vector<std::unique_ptr<ImmediateCounter>> told;  // index: step
 };
 
 struct Meeting {
-  std::array<Member, kMembers> members;
-  std::array<std::size_t, kMembers> entered{};  // epochs that each has come to
+  explicit Meeting(const Trial& trial)
+      : epochs(trial.parameter("meetings")), members(trial.parameter("machines")) {
+    while (std::size_t{1} << rounds < members.size()) ++rounds;
+    entered.assign(members.size(), 0);
+  }
+
+  std::size_t steps() const { return epochs * rounds; }
+
+  const std::size_t epochs;
+  std::size_t rounds = 0;  // of an epoch: 2^rounds >= members
+  std::vector<Member> members;
+  std::vector<std::size_t> entered;  // epochs that each has come to
 };
 
 coro::Task<absl::Status> Tell(Meeting& meeting, std::size_t from, std::size_t to,
@@ -61,9 +72,9 @@ coro::Task<absl::Status> Tell(Meeting& meeting, std::size_t from, std::size_t to
 
 coro::Task<absl::Status> Enter(Meeting& meeting, std::size_t self, std::size_t epoch) {
   meeting.entered[self] = epoch + 1;
-  for (std::size_t round = 0; round < kRounds; ++round) {
-    const std::size_t step = epoch * kRounds + round;
-    const std::size_t next = (self + (std::size_t{1} << round)) % kMembers;
+  for (std::size_t round = 0; round < meeting.rounds; ++round) {
+    const std::size_t step = epoch * meeting.rounds + round;
+    const std::size_t next = (self + (std::size_t{1} << round)) % meeting.members.size();
     CO_RETURN_IF_ERROR(co_await Tell(meeting, self, next, step));
     coverage::Sometimes("barrier: told before it asks",
                         meeting.members[self].told[step]->count() > 0);
@@ -77,9 +88,9 @@ coro::Task<absl::Status> Enter(Meeting& meeting, std::size_t self, std::size_t e
 }
 
 coro::Task<absl::Status> Attend(Meeting& meeting, std::size_t self, Truth& truth) {
-  for (std::size_t epoch = 0; epoch < kEpochs; ++epoch) {
+  for (std::size_t epoch = 0; epoch < meeting.epochs; ++epoch) {
     CO_RETURN_IF_ERROR(co_await Enter(meeting, self, epoch));
-    for (std::size_t other = 0; other < kMembers; ++other) {
+    for (std::size_t other = 0; other < meeting.members.size(); ++other) {
       if (meeting.entered[other] > epoch) continue;
       truth.Wrong(absl::StrCat("machine ", self, " left meeting ", epoch, " before machine ", other,
                                " had come"));
@@ -88,21 +99,21 @@ coro::Task<absl::Status> Attend(Meeting& meeting, std::size_t self, Truth& truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Meet(Machines& machines, Truth& truth) {
-  Meeting meeting;
-  for (std::size_t i = 0; i < kMembers; ++i) {
+coro::Task<absl::Status> Meet(Trial& trial, Machines& machines, Truth& truth) {
+  Meeting meeting(trial);
+  for (std::size_t i = 0; i < machines.size(); ++i) {
     Member& member = meeting.members[i];
     member.machine = machines[i].get();
-    CO_ASSIGN_OR_RETURN(member.flags_out, machines[i]->Allocate(kSteps * kFlagBytes));
-    CO_ASSIGN_OR_RETURN(member.flags_in, machines[i]->Allocate(kSteps * kFlagBytes));
+    CO_ASSIGN_OR_RETURN(member.flags_out, machines[i]->Allocate(meeting.steps() * kFlagBytes));
+    CO_ASSIGN_OR_RETURN(member.flags_in, machines[i]->Allocate(meeting.steps() * kFlagBytes));
     // Before anybody tells anything: what nobody counts is lost.
-    for (std::size_t step = 0; step < kSteps; ++step) {
-      member.told[step] =
-          std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), ImmediateOf(step));
+    for (std::size_t step = 0; step < meeting.steps(); ++step) {
+      member.told.push_back(
+          std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), ImmediateOf(step)));
     }
   }
   std::vector<coro::Task<absl::Status>> tasks;
-  for (std::size_t i = 0; i < kMembers; ++i) tasks.push_back(Attend(meeting, i, truth));
+  for (std::size_t i = 0; i < machines.size(); ++i) tasks.push_back(Attend(meeting, i, truth));
   const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(tasks));
   co_return FirstError(ends);
 }
@@ -113,7 +124,10 @@ class BarrierScenario final : public Scenario {
   std::string_view description() const override {
     return "four machines meet five times; none goes on before all have come";
   }
-  Outcome Run(Trial& trial) const override { return RunProgram(trial, kMembers, &Meet); }
+  std::span<const Parameter> parameters() const override { return kParameters; }
+  Outcome Run(Trial& trial) const override {
+    return RunProgram(trial, trial.parameter("machines"), &Meet);
+  }
 };
 
 }  // namespace

@@ -5,7 +5,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coro/scope.h"
@@ -24,9 +26,11 @@ using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
 
-constexpr std::size_t kSlots = 4;
-constexpr std::size_t kMessages = 16;
-constexpr std::size_t kBytes = 1024;
+constexpr std::array<Parameter, 3> kParameters = {
+    Parameter{"messages", 16, 1, 100000, "that are produced"},
+    Parameter{"slots", 4, 1, 256, "of the consumer"},
+    Parameter{"message_bytes", 1024, 8, 1 << 20, "bytes of a message"},
+};
 constexpr std::size_t kCreditBytes = 8;
 constexpr std::uint32_t kCredit = 0x200;
 
@@ -34,31 +38,39 @@ constexpr std::uint32_t ImmediateOf(std::size_t slot) {
   return 0x100 + static_cast<std::uint32_t>(slot);
 }
 
+struct Sizes {
+  std::size_t messages = 0;
+  std::size_t slots = 0;
+  std::size_t bytes = 0;  // of a message
+};
+
 struct Producer {
+  Sizes sizes;
   Machine& machine;
   fabric::Peer consumer;
   BufferRef out;  // a slot for each of the consumer's
   fabric::RemoteBuffer slots;
   ImmediateCounter credits;
-  std::array<bool, kSlots> in_flight{};
-  absl::Status failure;
-  coro::WaitList changed;  // in_flight
+  std::vector<bool> in_flight = std::vector<bool>(sizes.slots);
+  absl::Status failure = absl::OkStatus();
+  coro::WaitList changed = {};  // in_flight
 };
 
 struct Consumer {
+  Sizes sizes;
   Machine& machine;
   fabric::Peer producer;
   BufferRef slots;
   BufferRef out;  // a credit's bytes: always the same
   fabric::RemoteBuffer credit;
-  std::array<ImmediateCounter, kSlots> arrived;
+  std::vector<std::unique_ptr<ImmediateCounter>> arrived;  // index: slot
 };
 
 coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
-  const std::size_t slot = number % kSlots;
-  const BufferSlice source(producer.out, slot * kBytes, kBytes);
+  const std::size_t slot = number % producer.sizes.slots;
+  const BufferSlice source(producer.out, slot * producer.sizes.bytes, producer.sizes.bytes);
   fabric::RemoteBuffer target = producer.slots;
-  target.address += slot * kBytes;
+  target.address += slot * producer.sizes.bytes;
   fabric::async::OperationOptions options;
   options.immediate = ImmediateOf(slot);
   options.deadline = GiveUpTime();
@@ -77,28 +89,29 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
 coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
   const std::uint64_t credits = producer.credits.count();
   coverage::Always("credit-flow: no more credits than messages", credits <= number);
-  if (number >= kSlots) {
+  if (number >= producer.sizes.slots) {
     coverage::Sometimes("credit-flow: the producer waits for a credit",
-                        credits < number - kSlots + 1);
-    const bool credit = co_await producer.credits.Reached(number - kSlots + 1, GiveUpTime());
+                        credits < number - producer.sizes.slots + 1);
+    const bool credit =
+        co_await producer.credits.Reached(number - producer.sizes.slots + 1, GiveUpTime());
     if (!producer.failure.ok()) co_return producer.failure;
     if (!credit) {
       co_return absl::DeadlineExceededError(absl::StrCat("no credit came for message ", number));
     }
   }
   coverage::Sometimes("credit-flow: a credit comes before the write has completed",
-                      producer.in_flight[number % kSlots]);
-  while (producer.in_flight[number % kSlots]) co_await producer.changed.Wait();
+                      producer.in_flight[number % producer.sizes.slots]);
+  while (producer.in_flight[number % producer.sizes.slots]) co_await producer.changed.Wait();
   co_return producer.failure;
 }
 
 coro::Task<absl::Status> Produce(Producer& producer) {
   coro::Scope writes;
-  for (std::size_t number = 0; number < kMessages; ++number) {
+  for (std::size_t number = 0; number < producer.sizes.messages; ++number) {
     const absl::Status ready = co_await AwaitSlot(producer, number);
     if (!ready.ok()) co_return ready;
-    const std::size_t slot = number % kSlots;
-    Fill(producer.out->bytes().subspan(slot * kBytes, kBytes), number);
+    const std::size_t slot = number % producer.sizes.slots;
+    Fill(producer.out->bytes().subspan(slot * producer.sizes.bytes, producer.sizes.bytes), number);
     producer.in_flight[slot] = true;
     writes.Spawn(WriteMessage(producer, number));
   }
@@ -106,13 +119,15 @@ coro::Task<absl::Status> Produce(Producer& producer) {
 }
 
 coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
-  for (std::size_t number = 0; number < kMessages; ++number) {
-    const std::size_t slot = number % kSlots;
-    const bool arrived = co_await consumer.arrived[slot].Reached(number / kSlots + 1, GiveUpTime());
+  for (std::size_t number = 0; number < consumer.sizes.messages; ++number) {
+    const std::size_t slot = number % consumer.sizes.slots;
+    const bool arrived =
+        co_await consumer.arrived[slot]->Reached(number / consumer.sizes.slots + 1, GiveUpTime());
     if (!arrived) {
       co_return absl::DeadlineExceededError(absl::StrCat("message ", number, " did not come"));
     }
-    if (!Holds(consumer.slots->bytes().subspan(slot * kBytes, kBytes), number)) {
+    if (!Holds(consumer.slots->bytes().subspan(slot * consumer.sizes.bytes, consumer.sizes.bytes),
+               number)) {
       truth.Wrong(absl::StrCat("slot ", slot, " does not hold message ", number));
     }
     fabric::async::OperationOptions options;
@@ -126,23 +141,23 @@ coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Flow(Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Flow(Trial& trial, Machines& machines, Truth& truth) {
+  Sizes sizes;
+  sizes.messages = trial.parameter("messages");
+  sizes.slots = trial.parameter("slots");
+  sizes.bytes = trial.parameter("message_bytes");
   Machine& a = *machines[0];
   Machine& b = *machines[1];
-  CO_ASSIGN_OR_RETURN(const BufferRef a_out, a.Allocate(kSlots * kBytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef a_out, a.Allocate(sizes.slots * sizes.bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef a_in, a.Allocate(kCreditBytes));
-  CO_ASSIGN_OR_RETURN(const BufferRef b_in, b.Allocate(kSlots * kBytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef b_in, b.Allocate(sizes.slots * sizes.bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef b_out, b.Allocate(kCreditBytes));
-  Producer producer{a, a.peer(1), a_out, b_in->region().remote(), {a.dispatcher(), kCredit}};
-  Consumer consumer{b,
-                    b.peer(0),
-                    b_in,
-                    b_out,
-                    a_in->region().remote(),
-                    {{{b.dispatcher(), ImmediateOf(0)},
-                      {b.dispatcher(), ImmediateOf(1)},
-                      {b.dispatcher(), ImmediateOf(2)},
-                      {b.dispatcher(), ImmediateOf(3)}}}};
+  Producer producer{sizes, a, a.peer(1), a_out, b_in->region().remote(), {a.dispatcher(), kCredit}};
+  Consumer consumer{sizes, b, b.peer(0), b_in, b_out, a_in->region().remote(), {}};
+  for (std::size_t slot = 0; slot < sizes.slots; ++slot) {
+    consumer.arrived.push_back(
+        std::make_unique<ImmediateCounter>(b.dispatcher(), ImmediateOf(slot)));
+  }
   std::vector<coro::Task<absl::Status>> tasks;
   tasks.push_back(Consume(consumer, truth));
   tasks.push_back(Produce(producer));
@@ -156,6 +171,7 @@ class CreditFlowScenario final : public Scenario {
   std::string_view description() const override {
     return "a producer reuses a consumer's four slots, as credits allow";
   }
+  std::span<const Parameter> parameters() const override { return kParameters; }
   Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Flow); }
 };
 

@@ -1,3 +1,4 @@
+#include <array>
 #include <cstddef>
 #include <utility>
 
@@ -14,14 +15,18 @@ namespace {
 
 using fabric::async::BufferRef;
 
-constexpr std::uint64_t kRounds = 8;
-constexpr std::size_t kBytes = 512;
+constexpr std::array<Parameter, 2> kParameters = {
+    Parameter{"rounds", 8, 1, 100000, "messages in each direction"},
+    Parameter{"message_bytes", 512, 8, 8192, "bytes of a message"},
+};
 
 struct Player {
   Machine& machine;
   fabric::Peer other;
   BufferRef out;
   BufferRef in;
+  std::uint64_t rounds;
+  std::size_t bytes;  // of a message
 };
 
 // Messages are numbered; each side sends every second one.
@@ -36,36 +41,38 @@ coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
 }
 
 coro::Task<absl::Status> TakeNumber(fabric::async::MessageReceiver& receiver, std::uint64_t number,
-                                    Truth& truth) {
+                                    std::size_t bytes, Truth& truth) {
   CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next(GiveUpTime()));
-  if (message.bytes.size() != kBytes || !Holds(message.bytes, number)) {
+  if (message.bytes.size() != bytes || !Holds(message.bytes, number)) {
     truth.Wrong(absl::StrCat("message ", number, " has other bytes than were sent"));
   }
   co_return absl::OkStatus();
 }
 
 coro::Task<absl::Status> Play(Player& player, bool begins, Truth& truth) {
-  fabric::async::MessageReceiver receiver(player.machine.endpoint(), player.in, 2, kBytes, 2);
-  for (std::uint64_t number = 0; number < 2 * kRounds; ++number) {
+  fabric::async::MessageReceiver receiver(player.machine.endpoint(), player.in, 2, player.bytes, 2);
+  for (std::uint64_t number = 0; number < 2 * player.rounds; ++number) {
     const bool sends = (number % 2 == 0) == begins;
     if (sends) {
       CO_RETURN_IF_ERROR(co_await SendNumber(player, number));
     } else {
-      CO_RETURN_IF_ERROR(co_await TakeNumber(receiver, number, truth));
+      CO_RETURN_IF_ERROR(co_await TakeNumber(receiver, number, player.bytes, truth));
     }
   }
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Match(Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Match(Trial& trial, Machines& machines, Truth& truth) {
+  const std::uint64_t rounds = trial.parameter("rounds");
+  const std::size_t bytes = trial.parameter("message_bytes");
   Machine& a = *machines[0];
   Machine& b = *machines[1];
-  CO_ASSIGN_OR_RETURN(BufferRef a_out, a.Allocate(kBytes));
-  CO_ASSIGN_OR_RETURN(BufferRef a_in, a.Allocate(2 * kBytes));
-  CO_ASSIGN_OR_RETURN(BufferRef b_out, b.Allocate(kBytes));
-  CO_ASSIGN_OR_RETURN(BufferRef b_in, b.Allocate(2 * kBytes));
-  Player first{a, a.peer(1), std::move(a_out), std::move(a_in)};
-  Player second{b, b.peer(0), std::move(b_out), std::move(b_in)};
+  CO_ASSIGN_OR_RETURN(BufferRef a_out, a.Allocate(bytes));
+  CO_ASSIGN_OR_RETURN(BufferRef a_in, a.Allocate(2 * bytes));
+  CO_ASSIGN_OR_RETURN(BufferRef b_out, b.Allocate(bytes));
+  CO_ASSIGN_OR_RETURN(BufferRef b_in, b.Allocate(2 * bytes));
+  Player first{a, a.peer(1), std::move(a_out), std::move(a_in), rounds, bytes};
+  Player second{b, b.peer(0), std::move(b_out), std::move(b_in), rounds, bytes};
   std::vector<coro::Task<absl::Status>> sides;
   sides.push_back(Play(second, false, truth));
   sides.push_back(Play(first, true, truth));
@@ -79,6 +86,7 @@ class PingPongScenario final : public Scenario {
   std::string_view description() const override {
     return "two machines send each other one message in turn";
   }
+  std::span<const Parameter> parameters() const override { return kParameters; }
   Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Match); }
 };
 

@@ -13,13 +13,14 @@ std::byte ByteOf(std::uint64_t what, std::size_t index) {
 }  // namespace
 
 Outcome RunProgram(Trial& trial, std::size_t count,
-                   coro::Task<absl::Status> (*program)(Machines& machines, Truth& truth)) {
+                   coro::Task<absl::Status> (*program)(Trial& trial, Machines& machines,
+                                                       Truth& truth)) {
   coro::EventLoop loop(trial.clock());
   absl::StatusOr<Machines> machines = Machine::OpenAll(trial, loop, count);
   coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
   if (!machines.ok()) return Outcome::Of(machines.status());
   Truth truth;
-  const absl::Status status = loop.Run(program(*machines, truth));
+  const absl::Status status = loop.Run(program(trial, *machines, truth));
   coverage::Sometimes("classic: the program gave up", !status.ok());
   return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
 }

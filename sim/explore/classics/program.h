@@ -37,7 +37,8 @@ class Truth {
 
 // Opens `count` machines and runs `program` on them. It keeps references to its arguments.
 Outcome RunProgram(Trial& trial, std::size_t count,
-                   coro::Task<absl::Status> (*program)(Machines& machines, Truth& truth));
+                   coro::Task<absl::Status> (*program)(Trial& trial, Machines& machines,
+                                                       Truth& truth));
 
 // The first error.
 absl::Status FirstError(const std::vector<absl::Status>& statuses);

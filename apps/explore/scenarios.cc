@@ -1,0 +1,29 @@
+#include "apps/explore/scenarios.h"
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "apps/explore/write_scenario.h"
+#include "sim/explore/classics/classics.h"
+
+namespace apps {
+
+using sim::explore::Scenario;
+
+std::vector<const Scenario*> Scenarios() {
+  std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
+  for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
+  return scenarios;
+}
+
+absl::StatusOr<const Scenario*> FindScenario(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Scenario* scenario : Scenarios()) {
+    if (scenario->name() == name) return scenario;
+    names.emplace_back(scenario->name());
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("--scenario=", name, " does not exist: ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace apps

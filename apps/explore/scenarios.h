@@ -1,0 +1,22 @@
+// All scenarios that explore knows.
+
+#ifndef APPS_EXPLORE_SCENARIOS_H_
+#define APPS_EXPLORE_SCENARIOS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/explore/scenario.h"
+
+namespace apps {
+
+// In the order in which they are listed. Static storage.
+std::vector<const sim::explore::Scenario*> Scenarios();
+
+// kInvalidArgument lists the names that exist.
+absl::StatusOr<const sim::explore::Scenario*> FindScenario(const std::string& name);
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_SCENARIOS_H_

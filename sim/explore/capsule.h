@@ -1,0 +1,71 @@
+// A run in one small file: everything that is needed to have it again, on another machine and after
+// the program has changed, and what it came to.
+//
+// The file is JSON and says all of it: the whole fault plan, so that no seed has to draw it again,
+// and which rules fired on which event, so that firings can be taken away. Its schema is in
+// README.md. It may come from anywhere: reading it is strict.
+
+#ifndef SIM_EXPLORE_CAPSULE_H_
+#define SIM_EXPLORE_CAPSULE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/run_trace.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/traced_run.h"
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+// Which program it was: changes of either may change a digest only where something is wrong.
+struct Build {
+  std::string compiler;
+  std::string mode;
+
+  // Of this program.
+  static Build This();
+  friend bool operator==(const Build&, const Build&) = default;
+};
+
+struct Capsule {
+  static constexpr std::uint64_t kVersion = 1;
+  static constexpr std::size_t kMostBytes = 1 << 20;  // of a file
+
+  std::string scenario;
+  std::string profile;
+  RunSpec run;
+  Build build;
+  SeedResult result;        // without its rules
+  std::vector<Mark> marks;  // of the run, by rising events
+  std::vector<std::string> last_events;
+};
+
+// What a run of `spec` came to. Its firings are listed, unless there are too many for a file: then
+// it is the plan's rules again that decide.
+Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run);
+
+// As text, never longer than kMostBytes but for its plan.
+std::string FormatCapsule(const Capsule& capsule);
+
+// kInvalidArgument, in one line that names the key: whatever FormatCapsule does not write.
+absl::StatusOr<Capsule> ParseCapsule(absl::string_view text);
+
+// Whether this program can run it as the scenario of that name. kInvalidArgument, kUnimplemented:
+// one line.
+absl::Status CheckCapsule(const Capsule& capsule, const Scenario& scenario);
+
+// A file. kNotFound: cannot be read; kInvalidArgument: no capsule, with the path.
+absl::StatusOr<Capsule> ReadCapsule(const std::string& path);
+// kInvalidArgument: cannot be written, or longer than kMostBytes.
+absl::Status WriteCapsule(const std::string& path, const Capsule& capsule);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_CAPSULE_H_

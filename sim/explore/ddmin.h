@@ -1,0 +1,22 @@
+// The smallest part of a list that still does what the whole list does: delta debugging (Zeller,
+// Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 28(2), 2002).
+
+#ifndef SIM_EXPLORE_DDMIN_H_
+#define SIM_EXPLORE_DDMIN_H_
+
+#include <cstddef>
+#include <functional>
+#include <vector>
+
+namespace sim::explore {
+
+// `fails`: whether these elements of a list of `count`, as rising indices, still fail. It fails for
+// all of them. Returns a part that fails and in which no single element can be spared; none at all
+// where nothing is needed. Asks about count squared times at worst, and a few times the logarithm
+// of count for each element that is left when elements act alone.
+std::vector<std::size_t> Ddmin(
+    std::size_t count, const std::function<bool(const std::vector<std::size_t>& part)>& fails);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_DDMIN_H_

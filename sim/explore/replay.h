@@ -1,0 +1,38 @@
+// Whether a run that a file tells of is still the same.
+
+#ifndef SIM_EXPLORE_REPLAY_H_
+#define SIM_EXPLORE_REPLAY_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/explore/capsule.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/traced_run.h"
+
+namespace sim::explore {
+
+struct Replay {
+  TracedRun run;
+  bool same_verdict = false;  // and, of findings, the same broken rule
+  bool same_digest = false;
+  // "replayed bit for bit", or what is different, and since when. One line.
+  std::string what;
+
+  bool exact() const { return same_verdict && same_digest; }
+};
+
+// Whether two runs failed in the same way: what shrinking keeps.
+bool IsSameVerdict(const SeedResult& a, const SeedResult& b);
+
+// Runs the capsule, in a child process. Errors: CheckCapsule's; kInternal. REQUIRES: this process
+// has one thread.
+absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& capsule,
+                                     coro::Duration patience = std::chrono::minutes(1));
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_REPLAY_H_

@@ -1,0 +1,122 @@
+#include "sim/explore/run_trace.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <new>
+#include <string_view>
+
+#include "coro/check.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::faults::EventView;
+using fabric::faults::FaultEngine;
+using fabric::faults::Firing;
+using fabric::faults::FiringId;
+
+ShortName Shorten(std::string_view name) {
+  ShortName shortened{};
+  std::copy_n(name.begin(), std::min(name.size(), shortened.size() - 1), shortened.begin());
+  return shortened;
+}
+
+}  // namespace
+
+std::vector<FiringId> RunTrace::FiringIds() const {
+  std::vector<FiringId> ids;
+  const auto count = static_cast<std::size_t>(std::min<std::uint64_t>(firing_count, kMostFirings));
+  for (std::size_t i = 0; i < count; ++i) ids.push_back(firings[i].id);
+  return ids;
+}
+
+std::vector<LoggedEvent> RunTrace::LastEvents() const {
+  std::vector<LoggedEvent> events;
+  const std::uint64_t count = std::min<std::uint64_t>(event_count, kMostEvents);
+  for (std::uint64_t i = event_count - count; i < event_count; ++i) {
+    events.push_back(last_events[i % kMostEvents]);
+  }
+  return events;
+}
+
+std::shared_ptr<RunTrace> NewTrace() {
+  void* const memory = mmap(nullptr, sizeof(RunTrace), PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  DD_CHECK(memory != MAP_FAILED, "memory for the trace of a run");
+  // The pages are zero: no constructor needs to touch them all. What a zero does not say is set.
+  auto* const trace = static_cast<RunTrace*>(memory);
+  trace->mark_distance = RunTrace::kFirstDistance;
+  return {trace, [](RunTrace* mapped) { munmap(mapped, sizeof(RunTrace)); }};
+}
+
+void Tracer::Begin(World& world, FaultEngine& engine) {
+  world_ = &world;
+  world.log().set_listener(this);
+  engine.set_listener(this);
+}
+
+void Tracer::End(World& world, FaultEngine& engine) {
+  world.log().set_listener(nullptr);
+  engine.set_listener(nullptr);
+  trace_.missed_count = engine.Missed().size();
+}
+
+void Tracer::OnFired(const FiringId& id, const EventView& view, const Firing&) {
+  const std::uint64_t index = trace_.firing_count++;
+  if (index >= RunTrace::kMostFirings) return;
+  FiringEntry& entry = trace_.firings[index];
+  entry.id = id;
+  entry.time = view.time;
+  entry.nic = Shorten(view.nic);
+  entry.has_operation = view.operation.has_value();
+  entry.operation = view.operation.value_or(fabric::OperationKind::kSend);
+  entry.size_bytes = view.size_bytes.value_or(0);
+  entry.has_peer = view.peer.has_value();
+  entry.peer = view.peer.value_or(0);
+}
+
+void Tracer::OnLogged(const LoggedEvent& event) {
+  trace_.last_events[trace_.event_count++ % RunTrace::kMostEvents] = event;
+  if (trace_.event_count % trace_.mark_distance == 0) NoteMark();
+  if (event.kind == EventKind::kFetch) NoteFetch(event);
+  if (event.kind != EventKind::kPlace) return;
+  const Operation* operation = world_->operations().Find(OperationId::Unpack(event.operation));
+  if (operation == nullptr || operation->sequence >= RunTrace::kMostOperations) return;
+  OperationEntry& entry = trace_.operations[operation->sequence];
+  entry.landed = true;
+  entry.landing = event.time;
+}
+
+void Tracer::NoteFetch(const LoggedEvent& event) {
+  const Operation* operation = world_->operations().Find(OperationId::Unpack(event.operation));
+  if (operation == nullptr) return;
+  trace_.operation_count = std::max(trace_.operation_count, operation->sequence + 1);
+  if (operation->sequence >= RunTrace::kMostOperations) return;
+  OperationEntry& entry = trace_.operations[operation->sequence];
+  entry.kind = operation->kind;
+  entry.from = event.actor;
+  entry.to = operation->peer == nullptr ? kNoActor : operation->peer->index();
+  entry.bytes = operation->length;
+  entry.has_immediate = operation->has_immediate;
+  entry.immediate = operation->immediate;
+  entry.fetched = event.time;
+  for (const std::uint32_t nic : {entry.from, entry.to}) {
+    if (nic < RunTrace::kMostNics) trace_.nics[nic] = Shorten(world_->nic(nic).name());
+  }
+}
+
+// Never more than a few: when there is no room, every second one goes.
+void Tracer::NoteMark() {
+  if (trace_.mark_count == RunTrace::kMostMarks) {
+    for (std::size_t i = 0; i < RunTrace::kMostMarks / 2; ++i) {
+      trace_.marks[i] = trace_.marks[2 * i + 1];
+    }
+    trace_.mark_count /= 2;
+    trace_.mark_distance *= 2;
+    if (trace_.event_count % trace_.mark_distance != 0) return;
+  }
+  trace_.marks[trace_.mark_count++] = {trace_.event_count, world_->digest()};
+}
+
+}  // namespace sim::explore

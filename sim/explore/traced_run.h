@@ -1,0 +1,34 @@
+// One run with its trace, in this process or in a child of its own.
+
+#ifndef SIM_EXPLORE_TRACED_RUN_H_
+#define SIM_EXPLORE_TRACED_RUN_H_
+
+#include <chrono>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/run_trace.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/verdict.h"
+
+namespace sim::explore {
+
+struct TracedRun {
+  SeedResult result;
+  std::shared_ptr<const RunTrace> trace;
+};
+
+// In this process. REQUIRES: as RunOnce.
+TracedRun RunTraced(const Scenario& scenario, const RunSpec& spec);
+
+// In a child process: what crashes it is a verdict, and so is a program that runs on for `patience`
+// of real time without ever waiting. kInternal: no process to be had. REQUIRES: as RunOnce; this
+// process has one thread.
+absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& spec,
+                                      coro::Duration patience = std::chrono::minutes(1));
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_TRACED_RUN_H_

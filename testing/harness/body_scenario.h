@@ -1,0 +1,46 @@
+// The body of a test as a scenario; for seed_test.h and sweep_test.h.
+
+#ifndef TESTING_HARNESS_BODY_SCENARIO_H_
+#define TESTING_HARNESS_BODY_SCENARIO_H_
+
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "coro/task.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/trial.h"
+
+namespace harness {
+
+using SeedTestBody = std::function<coro::Task<absl::Status>(sim::explore::Trial& trial)>;
+
+// What a body returns when it was about to use data that is wrong. `what`: one line.
+absl::Status WrongData(std::string_view what);
+
+// Runs the body on a loop of the trial's world. The body and the profile's name outlive it.
+class BodyScenario final : public sim::explore::Scenario {
+ public:
+  BodyScenario(const SeedTestBody& body, const char* profile) : body_(body), profile_(profile) {}
+
+  std::string_view name() const override { return "test"; }
+  std::string_view description() const override { return "the body of a test"; }
+  std::string_view profile() const override { return profile_; }
+  sim::explore::Outcome Run(sim::explore::Trial& trial) const override;
+
+ private:
+  const SeedTestBody& body_;
+  const std::string_view profile_;
+};
+
+// How many expectations of the running test have failed.
+int FailedParts();
+
+// Registers a GoogleTest test with this body. Before main.
+void RegisterTest(const char* suite, const std::string& name, const char* file, int line,
+                  std::function<void()> run);
+
+}  // namespace harness
+
+#endif  // TESTING_HARNESS_BODY_SCENARIO_H_

@@ -1,0 +1,58 @@
+// A test that runs a coroutine once for every fault at every place: the n-th event that a fault can
+// happen to fails, for n = 1, 2, 3, ... until a run ends before, once and from there on.
+//
+//   DD_SWEEP_TEST(Write, EveryStepMayFail, {}) {
+//     CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+//     ...
+//     co_return absl::OkStatus();
+//   }
+//
+// The body passes and fails as that of a seed test does (seed_test.h). There is one GoogleTest test
+// for each fault, Write.EveryStepMayFail/remote_address and .../remote_address_sticky, so that
+// shards share them; a failure names the n and the plan.
+
+#ifndef TESTING_HARNESS_SWEEP_TEST_H_
+#define TESTING_HARNESS_SWEEP_TEST_H_
+
+#include <cstdint>
+#include <string>
+
+#include "coro/task.h"
+#include "coro/time.h"
+#include "gtest/gtest.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/sweep.h"
+#include "sim/explore/trial.h"
+#include "testing/harness/body_scenario.h"
+
+namespace harness {
+
+struct SweepTestOptions {
+  std::uint64_t seed = 1;                              // of every run
+  const char* profile = "small";                       // of the machines
+  coro::Duration limit = sim::explore::kDefaultLimit;  // of virtual time, for one run
+};
+
+// Runs the body with one row of the matrix. The message of a failure names the event and its plan.
+// `test`: Suite.Name. REQUIRES: the options' profile exists.
+::testing::AssertionResult SurvivesSweep(const std::string& test, const SweepTestOptions& options,
+                                         const SeedTestBody& body,
+                                         const sim::explore::SweepCase& which);
+
+// Registers the tests of DD_SWEEP_TEST. Before main.
+bool RegisterSweepTest(const char* suite, const char* name, const char* file, int line,
+                       const SweepTestOptions& options, const SeedTestBody& body);
+
+// The options are those of SweepTestOptions, in braces. A suite has only such tests and seed tests,
+// or none.
+#define DD_SWEEP_TEST(suite, name, ...)                                                           \
+  static ::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(::sim::explore::Trial& trial); \
+  [[maybe_unused]] static const bool dd_sweep_##suite##_##name = ::harness::RegisterSweepTest(    \
+      #suite, #name, __FILE__, __LINE__, ::harness::SweepTestOptions __VA_ARGS__,                 \
+      &DdSweepTest_##suite##_##name);                                                             \
+  static ::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(                               \
+      [[maybe_unused]] ::sim::explore::Trial& trial)
+
+}  // namespace harness
+
+#endif  // TESTING_HARNESS_SWEEP_TEST_H_
