@@ -127,7 +127,7 @@ TEST(QueueDepthTest, CompletionQueueHasSoManyEntries) {
   FaultScene scene({rule});
   EXPECT_EQ(scene.a.queue->depth(), 8u);
   EXPECT_EQ(scene.Fired(), 2u);
-  for (std::uint64_t i = 1; i <= 9; ++i) scene.Write(i, 64);
+  for (std::uint64_t i = 1; i <= 9; ++i) scene.Write(i, 64, 64 * i);
   scene.lab.world().RunFor(1ms);
   EXPECT_EQ(scene.a.nic.counters().completions_lost, 1u);
   scene.lab.Watch();
@@ -138,7 +138,7 @@ TEST(QueueDepthTest, CompletionQueueHasSoManyEntries) {
 TEST(QueueDepthTest, SendQueueHasSoManyEntries) {
   FaultScene scene({Rule(Fault::kSendQueueDepth)});
   EXPECT_EQ(scene.a.endpoint->limits().send_queue_depth, 8u);
-  for (std::uint64_t i = 1; i <= 8; ++i) scene.Write(i, 64);
+  for (std::uint64_t i = 1; i <= 8; ++i) scene.Write(i, 64, 64 * i);
   EXPECT_EQ(scene.a.endpoint->Write(scene.a.WriteTo(scene.b, 0, 64, 9)), ErrorCode::kAgain);
   for (std::uint64_t i = 1; i <= 8; ++i) EXPECT_EQ(scene.StatusOf(i), 0);
   EXPECT_EQ(scene.Fired(), 2u);

@@ -174,6 +174,7 @@ TEST(LateSourceReadTest, BufferThatIsReusedEarlyIsSentAsItIsThen) {
   EXPECT_EQ(scene.StatusOf(1), 0);
   EXPECT_TRUE(Holds(scene.b.Bytes(0, 4096), 2));
   EXPECT_EQ(scene.Fired(), 1u);
+  scene.lab.ExpectFinding(sim::Check::kBufferRace, 1);
   scene.ExpectHealed();
 }
 
@@ -201,6 +202,7 @@ TEST(StragglerWriteTest, MeetsTheRightsOfTheMomentItLands) {
   region.reset();
   EXPECT_EQ(scene.StatusOf(1), 7);
   EXPECT_TRUE(IsZero(scene.b.Bytes(0, 4096)));
+  scene.lab.ExpectFinding(sim::Check::kUseAfterDeregister, 1);
   scene.ExpectHealed();
 }
 
