@@ -61,7 +61,8 @@ void Nic::Consume(QueuePair& queue_pair, const ReceiveWork& receive) {
 // What it still has of the queue pair's requests is under way; the others should have ended.
 void Nic::Audit(QueuePair& queue_pair) {
   WatchedQueue* const watched = queue_pair.watched;
-  if (watched == nullptr) return;
+  // Of what a fault plan keeps, or takes away, nobody but the plan knows whether it comes.
+  if (watched == nullptr || world_.faults() != nullptr) return;
   world_.operations().ForEach([watched](Operation& operation) {
     if (operation.watched != nullptr && operation.watched->queue == watched) {
       operation.watched->under_way = true;
