@@ -45,10 +45,13 @@ class Description {
  private:
   using Key = std::pair<const Nic*, std::uint32_t>;
 
+  // The line that says most comes first: a summary has only that one.
   void Describe(std::size_t node, const EndpointWatch& watch) {
     for (const Posted& posted : watch.retries().refused()) {
       graph_.AddNote(node, absl::StrCat(ToText(posted), " was refused, and not tried again"));
     }
+    DescribeSends(node, watch);
+    DescribeReceives(node, watch);
     const std::size_t depth = watch.endpoint().send_depth;
     if (watch.sends().count() >= depth) {
       graph_.AddNote(node, absl::StrCat("all ", depth, " slots of the send queue are taken"));
@@ -58,8 +61,6 @@ class Description {
     if (queue_pair.receive_ring != queue_pair.send_ring) {
       DescribeQueue(node, *queue_pair.receive_ring);
     }
-    DescribeSends(node, watch);
-    DescribeReceives(node, watch);
   }
 
   void DescribeQueue(std::size_t node, const CompletionRing& ring) {
@@ -123,8 +124,10 @@ class Description {
     const QueuePair& queue_pair = *watch.endpoint().queue_pair;
     if (operation == nullptr) {
       if (queue_pair.send.unfetched() > 0) return "has not been served";
-      return queue_pair.send_ring->empty() ? "has ended, but its completion was lost"
-                                           : "has ended, and nobody reads its completion";
+      if (!queue_pair.send_ring->empty()) return "has ended, and nobody reads its completion";
+      // A fault plan may keep one back for good.
+      return queue_pair.send_ring->lost() > 0 ? "has ended, but its completion was lost"
+                                              : "has ended, but its completion never came";
     }
     if (operation->peer == nullptr) return "has no machine to go to";
     const std::string target = NameOf(operation->peer->name(), operation->destination_queue_pair);
