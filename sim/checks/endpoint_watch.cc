@@ -20,7 +20,7 @@ void EndpointWatch::Accepted(std::uint16_t id, const Posted& posted, coro::Durat
                           "same peer: the receiver cannot tell which of them it hears of");
     });
   }
-  if (const PeerState told = peers_.Posted(posted); told != PeerState::kReachable) [[unlikely]] {
+  if (const PeerState told = peers_.Accepted(posted); told != PeerState::kReachable) [[unlikely]] {
     Futile(posted, told, now);
   }
   sends_.Add(id, posted, now);

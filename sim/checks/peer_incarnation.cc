@@ -4,7 +4,7 @@
 
 namespace sim {
 
-void PeerIncarnation::Note(const sim::Posted& posted, std::uint8_t status) {
+void PeerIncarnation::Note(const Posted& posted, std::uint8_t status) {
   PeerState told = PeerState::kReachable;
   if (status == static_cast<std::uint8_t>(EfaStatus::kRemoteBadQueuePair)) {
     told = PeerState::kNoQueuePair;

@@ -37,7 +37,7 @@ class PeerIncarnation {
 
   // A request to this peer was accepted: what was told of the peer often enough before; kReachable
   // when nothing was.
-  PeerState Posted(const sim::Posted& posted) {
+  PeerState Accepted(const Posted& posted) {
     return notes_.empty() ? PeerState::kReachable : Count(posted.peer);
   }
 
@@ -48,7 +48,7 @@ class PeerIncarnation {
     std::uint32_t posts = 0;  // since
   };
 
-  void Note(const sim::Posted& posted, std::uint8_t status);
+  void Note(const Posted& posted, std::uint8_t status);
   PeerState Count(fabric::Peer peer);
 
   std::vector<PeerNote> notes_;  // of peers that refused something; few
