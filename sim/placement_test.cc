@@ -376,6 +376,7 @@ TEST(SplitTest, RightsAreLookedAtForEachPiece) {
   std::uint64_t stopped = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Scene s(Rough(), {}, seed);
+    s.lab.AllowFindings(sim::Check::kUseAfterDeregister);
     auto region = s.b.Register(0, kLength, fabric::Access::kAll);
     Fill(s.a.Bytes(0, kLength), 1);
     fabric::WriteRequest write = s.a.WriteTo(s.b, 0, kLength, kBad);

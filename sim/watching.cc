@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "sim/faults/fault_model.h"
 #include "sim/nic.h"
 #include "sim/world.h"
 
@@ -61,8 +62,10 @@ void Nic::Consume(QueuePair& queue_pair, const ReceiveWork& receive) {
 // What it still has of the queue pair's requests is under way; the others should have ended.
 void Nic::Audit(QueuePair& queue_pair) {
   WatchedQueue* const watched = queue_pair.watched;
-  // Of what a fault plan keeps, or takes away, nobody but the plan knows whether it comes.
-  if (watched == nullptr || world_.faults() != nullptr) return;
+  // Of what a fault plan holds back nobody but the plan knows whether it comes.
+  if (watched == nullptr || (world_.faults() != nullptr && world_.faults()->HoldsSomething())) {
+    return;
+  }
   world_.operations().ForEach([watched](Operation& operation) {
     if (operation.watched != nullptr && operation.watched->queue == watched) {
       operation.watched->under_way = true;

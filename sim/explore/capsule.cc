@@ -299,6 +299,8 @@ Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedR
   capsule.build = Build::This();
   capsule.result = run.result;
   capsule.result.rules.clear();
+  capsule.result.coverage = {};
+  capsule.result.waits.clear();
   const RunTrace& trace = *run.trace;
   if (trace.has_all_firings()) {
     std::vector<FiringId> firings = trace.FiringIds();

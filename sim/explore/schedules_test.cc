@@ -274,10 +274,12 @@ TEST(ExploredCoverageTest, AlwaysThatDoesNotHoldFailsItsSeed) {
 
 TEST(ExploredCoverageTest, WatchingChangesNoRun) {
   const SeedResult result = RunSeed(PingPong(), 5, NoFaults());
-  const SeedResult watched = RunSeed(TestScenario([](Trial& trial) {
-                                       coverage::Reachable("here");
-                                       return PingPong().Run(trial);
-                                     }),
+  const SeedResult watched = RunSeed(TestScenario(
+                                         [](Trial& trial) {
+                                           coverage::Reachable("here");
+                                           return PingPong().Run(trial);
+                                         },
+                                         PingPong().parameters()),
                                      5, NoFaults());
   EXPECT_EQ(result.digest, watched.digest);
 }

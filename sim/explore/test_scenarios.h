@@ -4,6 +4,7 @@
 #define SIM_EXPLORE_TEST_SCENARIOS_H_
 
 #include <functional>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -13,14 +14,18 @@ namespace sim::explore {
 
 class TestScenario final : public Scenario {
  public:
-  explicit TestScenario(std::function<Outcome(Trial&)> run) : run_(std::move(run)) {}
+  explicit TestScenario(std::function<Outcome(Trial&)> run,
+                        std::span<const Parameter> parameters = {})
+      : run_(std::move(run)), parameters_(parameters) {}
 
   std::string_view name() const override { return "test"; }
   std::string_view description() const override { return "a test's own"; }
+  std::span<const Parameter> parameters() const override { return parameters_; }
   Outcome Run(Trial& trial) const override { return run_(trial); }
 
  private:
   const std::function<Outcome(Trial&)> run_;
+  const std::span<const Parameter> parameters_;
 };
 
 }  // namespace sim::explore

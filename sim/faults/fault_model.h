@@ -111,6 +111,9 @@ class FaultModel final : public Actor {
   // An entry was written to the ring.
   void Reported(const Nic& nic, const CompletionRing& ring);
 
+  // Whether operations or completions wait for their time here.
+  bool HoldsSomething() const { return !timers_.empty() || !held_.empty() || !behind_.empty(); }
+
   // --- Actor: its timers ---
   std::uint32_t index() const override { return UINT32_MAX; }
   void OnEvent(const Event& event) override;
