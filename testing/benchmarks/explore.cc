@@ -66,6 +66,7 @@ absl::StatusOr<std::vector<Row>> OpenRows(WritePath& path, const Buffers& buffer
   rows.push_back(SeedsOf(apps::WriteScenario(), sim::explore::NoFaults(), std::nullopt));
   for (const Scenario* classic : sim::explore::Classics()) {
     rows.push_back(SeedsOf(*classic, sim::explore::Swarm(), std::nullopt));
+    rows.push_back(SeedsOf(*classic, sim::explore::NoFaults(), std::nullopt));
   }
   return rows;
 }
@@ -108,7 +109,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 std::size_t Ticks(const Options& options) {
-  return options.paired.rounds * (3 + sim::explore::Classics().size());
+  return options.paired.rounds * (3 + 2 * sim::explore::Classics().size());
 }
 
 }  // namespace
