@@ -19,7 +19,9 @@
 namespace fabric {
 
 // The caller's own 64 bits, handed back with the completion of a request. A request without one is
-// unsignalled: its success is not reported, its failure is, with no context.
+// unsignalled: its success is not reported, its failure is, with no context. It names one request
+// of a kind in flight on an endpoint: of two, nobody could tell the completions apart (the
+// simulator reports them; a program that only counts gives them different contexts all the same).
 enum class Context : std::uint64_t {};
 
 // A peer in an address vector (libfabric: fi_addr_t).

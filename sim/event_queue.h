@@ -48,20 +48,23 @@ class EventQueue {
 
   void Push(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     heap_.push_back(Event{time, next_sequence_++, actor, kind, a, b});
-    std::push_heap(heap_.begin(), heap_.end(), Later);
+    std::push_heap(heap_.begin(), heap_.end(), Later());
   }
 
   Event Pop() {
-    std::pop_heap(heap_.begin(), heap_.end(), Later);
+    std::pop_heap(heap_.begin(), heap_.end(), Later());
     const Event event = heap_.back();
     heap_.pop_back();
     return event;
   }
 
  private:
-  static bool Later(const Event& x, const Event& y) {
-    return x.time != y.time ? x.time > y.time : x.sequence > y.sequence;
-  }
+  // A type, so that the heap's functions have it inlined.
+  struct Later {
+    bool operator()(const Event& x, const Event& y) const {
+      return x.time != y.time ? x.time > y.time : x.sequence > y.sequence;
+    }
+  };
 
   std::vector<Event> heap_;
   std::uint64_t next_sequence_ = 0;

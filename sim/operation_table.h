@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <new>
 #include <vector>
 
 #include "sim/operation.h"
@@ -26,7 +27,7 @@ class OperationTable {
     free_.pop_back();
     Operation& operation = operations_[slot];
     const std::uint32_t generation = operation.id.generation + 1;
-    operation = Operation();
+    ::new (&operation) Operation;  // without parentheses: nobody has to clear its inline bytes
     operation.id = {slot, generation};
     operation.sequence = next_sequence_++;
     live_slots_[slot] = true;

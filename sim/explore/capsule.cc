@@ -17,8 +17,8 @@
 #include "fabric/faults/plan_json.h"
 #include "nlohmann/json.hpp"
 #include "sim/explore/plan_source.h"
-#include "sim/explore/strategy/strategy.h"
 #include "sim/explore/ranges.h"
+#include "sim/explore/strategy/strategy.h"
 
 namespace sim::explore {
 namespace {

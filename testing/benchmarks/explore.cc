@@ -31,12 +31,21 @@ using sim::explore::Scenario;
 using sim::explore::SeedResult;
 
 constexpr std::size_t kRounds = 15;
-constexpr Shape kShape = {.bytes = 64, .window = 64};
+constexpr std::size_t kBytes = 64;
+constexpr std::size_t kMostWindow = 64;
 
 struct Row {
   Case measured;
   std::optional<double> at_least;  // per second
 };
+
+Row WritesOf(WritePath& path, std::size_t window, std::optional<double> at_least) {
+  const Shape shape = {.bytes = kBytes, .window = window};
+  return {{.name = absl::StrCat("64 B write, ", window, " at a time"),
+           .granule = window,
+           .run = [&path, shape](std::uint64_t count) { return path.Write(shape, count); }},
+          at_least};
+}
 
 // Every run takes the seeds that follow those of the last one: what is quoted is the mean of many.
 Row SeedsOf(const Scenario& scenario, PlanSource plans, std::optional<double> at_least) {
@@ -56,12 +65,9 @@ Row SeedsOf(const Scenario& scenario, PlanSource plans, std::optional<double> at
 }
 
 absl::StatusOr<std::vector<Row>> OpenRows(WritePath& path, const Buffers& buffers) {
-  RETURN_IF_ERROR(VerifyPath(path, buffers, kShape));
-  std::vector<Row> rows;
-  rows.push_back({{.name = "64 B write",
-                   .granule = kShape.window,
-                   .run = [&path](std::uint64_t count) { return path.Write(kShape, count); }},
-                  1e6});
+  RETURN_IF_ERROR(VerifyPath(path, buffers, {.bytes = kBytes, .window = kMostWindow}));
+  std::vector<Row> rows = {WritesOf(path, 1, 1e6), WritesOf(path, 16, 1e6),
+                           WritesOf(path, kMostWindow, std::nullopt)};
   rows.push_back(SeedsOf(apps::WriteScenario(), sim::explore::Swarm(), 1500));
   rows.push_back(SeedsOf(apps::WriteScenario(), sim::explore::NoFaults(), std::nullopt));
   for (const Scenario* classic : sim::explore::Classics()) {
@@ -87,7 +93,7 @@ void AddRow(const Row& row, const Series& series, const Series& first, Report& r
 }
 
 absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& tick) {
-  const Buffers buffers(kShape.bytes * kShape.window);
+  const Buffers buffers(kBytes * kMostWindow);
   ASSIGN_OR_RETURN(const std::unique_ptr<WritePath> path, OpenVirtualTimePath(buffers));
   ASSIGN_OR_RETURN(const std::vector<Row> rows, OpenRows(*path, buffers));
   std::vector<Case> cases;
@@ -102,14 +108,14 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   report.AddNote(
       "Virtual time, one core, all checks on. A 64 B write: posted, completed at both ends with "
       "its "
-      "immediate, 64 at a time. A seed: a world, its plan, the whole program, its verdict; write "
+      "immediate. A seed: a world, its plan, the whole program, its verdict; write "
       "has "
       "2 nodes and 16 pages of 4 KiB.");
   return report;
 }
 
 std::size_t Ticks(const Options& options) {
-  return options.paired.rounds * (3 + 2 * sim::explore::Classics().size());
+  return options.paired.rounds * (5 + 2 * sim::explore::Classics().size());
 }
 
 }  // namespace
