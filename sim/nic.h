@@ -76,10 +76,8 @@ class Nic final : public Actor {
   // The device restarts: its queue pairs are in error for good, their work is flushed, and peers
   // that had work under way with it are told (status 8).
   void Reset();
-  // A broken device: it answers every request with a number that means nothing (status 12 at its
-  // peers).
+  // A broken device: it answers every request with nonsense (status 12 at its peers).
   void set_answers_nonsense(bool nonsense);
-
   // What is true of the queue pair (`number`, `qkey`) here, for a queue pair of `initiator`.
   PeerState StateFor(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const;
 
@@ -100,18 +98,15 @@ class Nic final : public Actor {
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
 
-  // --- Data path: what writing a doorbell means. `counter` is the running number of posted
-  // entries. ---
+  // --- Data path: writing a doorbell. `counter` is the running number of posted entries. ---
   void RingSend(QueuePair& queue_pair, std::uint32_t counter);
   void RingReceive(QueuePair& queue_pair, std::uint32_t counter);
-
   // For the checks, when nothing should be amiss: every request of the queue pair, or of all of
   // them, that the device still has is under way; the others ought to have completed.
   void Audit(QueuePair& queue_pair);
   void AuditAll();
 
-  // Live mode: serves every work request that was rung for, until none is left or it waits for its
-  // peer.
+  // Live mode: serves what was rung for, until nothing is left or it waits for its peer.
   void Progress();
 
   // In events, `a` is a packet's number and flags, `b` the operation; of kLand, `b` is the landing.
@@ -121,13 +116,11 @@ class Nic final : public Actor {
   friend class FaultModel;  // what a fault plan does to the device, it does from within
   friend class World;       // for Describe and its like
 
-  // Beside the packet number: a second copy of a packet; the second piece
-  // belongs to read data.
+  // Beside the packet number: a second copy of the packet; a piece of read data, of a message.
   static constexpr std::uint32_t kSecondCopy = 1u << 31;
   static constexpr std::uint32_t kOfRead = 1u << 30;
   static constexpr std::uint32_t kOfMessage = 1u << 29;
   static constexpr std::uint32_t kPacketMask = kOfMessage - 1;
-
   // Work requests that live mode serves together, in random order.
   static constexpr std::uint32_t kLiveWindow = 16;
 
@@ -284,7 +277,6 @@ class Nic final : public Actor {
   RandomStream engine_;
   DeviceCounters counters_;
   OutcomeCounts outcomes_;
-
   std::vector<bool> domains_;  // index = number; true: allocated
   MemoryTable memory_;
   AddressHandles address_handles_;
@@ -292,8 +284,7 @@ class Nic final : public Actor {
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;  // index = number
   std::uint32_t queue_pairs_made_ = 0;
   std::vector<std::uint8_t> heard_from_;  // index of a peer's NIC: it sent us something, ever
-
-  std::vector<QueuePair*> unfetched_;  // queue pairs with work that was rung for and not fetched
+  std::vector<QueuePair*> unfetched_;     // queue pairs with work that was rung for and not fetched
   std::vector<Job> jobs_;       // in order of arrival; the engine serves the first few at random
   std::uint32_t requests_ = 0;  // jobs of our own
   std::map<std::uint64_t, Landing> landings_;
