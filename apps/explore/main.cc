@@ -183,6 +183,22 @@ absl::Status ReadRunFlags(Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// Flags that would be ignored beside each other.
+absl::Status CheckCombination(const Arguments& arguments, const ScheduleChoice& schedule) {
+  const bool sized = !arguments.parameters.empty() || arguments.heal_after.has_value();
+  if (schedule.exhaustive.has_value() && sized) {
+    return absl::InvalidArgumentError(
+        "--strategy=exhaustive takes neither --parameters nor --heal-after");
+  }
+  const bool other = schedule.exhaustive.has_value() || schedule.strategy.schedule != nullptr ||
+                     !absl::GetFlag(FLAGS_faults).empty();
+  if (absl::GetFlag(FLAGS_sweep) && other) {
+    return absl::InvalidArgumentError(
+        "--sweep makes its own faults: it takes neither --faults nor --strategy");
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
@@ -205,6 +221,7 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
   const std::uint64_t first = arguments.seed.value_or(absl::GetFlag(FLAGS_first_seed));
   ASSIGN_OR_RETURN(ScheduleChoice schedule, ReadScheduleFlags(*arguments.scenario, first));
   arguments.exhaustive = schedule.exhaustive;
+  RETURN_IF_ERROR(CheckCombination(arguments, schedule));
   arguments.asked.strategy =
       schedule.exhaustive.has_value() ? "exhaustive" : schedule.strategy.name;
   arguments.plans.strategy = std::move(schedule.strategy);

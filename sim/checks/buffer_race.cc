@@ -87,6 +87,7 @@ std::uint64_t BufferRace::HashOfSource(const WatchedRequest& request) const {
 }
 
 void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) {
+  writes_.Remove(request);  // of a slot that is in use: conservation speaks of it
   request.hashed = false;
   if (request.length == 0) return;
   if (request.kind == OperationKind::kRead) {

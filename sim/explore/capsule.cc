@@ -33,6 +33,9 @@ using fabric::faults::ReadObject;
 using nlohmann::json;
 
 constexpr std::size_t kMostText = 4096;
+// When it was written, a byte that is no text became three.
+constexpr std::size_t kMostTextRead = 3 * kMostText;
+constexpr std::size_t kMostStrategy = 64 << 10;  // an order may have many choices
 // Of the text of all firings: more are left out.
 constexpr std::size_t kMostFiringBytes = 256 << 10;
 // Of a list in a file that comes from anywhere.
@@ -142,11 +145,11 @@ JsonHandler ForEachElement(std::size_t most, Each each) {
   };
 }
 
-JsonHandler IntoNumbers(std::vector<std::uint64_t>& target) {
-  return [&target](const json& value, const JsonPlace& place) {
+JsonHandler IntoNumbers(std::vector<std::uint64_t>& target, std::size_t most = kMostNumbers) {
+  return [&target, most](const json& value, const JsonPlace& place) {
     std::string text;
     RETURN_IF_ERROR(Into(text)(value, place));
-    auto numbers = ParseRanges(text, kMostNumbers);
+    auto numbers = ParseRanges(text, most);
     if (!numbers.ok()) return place.Refuse(absl::StrCat(": ", numbers.status().message()));
     target = *std::move(numbers);
     return absl::OkStatus();
@@ -186,8 +189,12 @@ using FiringNumbers = std::map<std::string, std::vector<std::uint64_t>>;
 JsonHandler IntoFirings(std::optional<FiringNumbers>& target) {
   return [&target](const json& value, const JsonPlace& place) {
     target.emplace();
+    std::size_t left = kMostNumbers;  // for all keys together: a few bytes may stand for many
     return ForEachKey([&](const std::string& key, const json& inner, const JsonPlace& at) {
-      return IntoNumbers((*target)[key])(inner, at);
+      std::vector<std::uint64_t>& numbers = (*target)[key];
+      RETURN_IF_ERROR(IntoNumbers(numbers, left)(inner, at));
+      left -= numbers.size();
+      return absl::OkStatus();
     })(value, place);
   };
 }
@@ -249,14 +256,14 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
           {"seed", Into(capsule.run.seed)},
           {"limit_ns", Into(rest.limit_ns, 1, INT64_MAX)},
           {"heal_after_ns", IntoHeal(rest.heal_after_ns)},
-          {"strategy", IntoShortText(rest.strategy)},
+          {"strategy", IntoShortText(rest.strategy, kMostStrategy)},
           {"faults", IntoPlan(capsule.run.plan)},
           {"firings", IntoFirings(rest.firings)},
           {"wild", IntoWild(rest.wild)},
           {"build", into_build},
           {"verdict", fabric::faults::IntoWord<Verdict>(capsule.result.verdict, VerdictFromName,
                                                         "which is no verdict")},
-          {"text", IntoShortText(capsule.result.text)},
+          {"text", IntoShortText(capsule.result.text, kMostTextRead)},
           {"check", IntoShortText(capsule.result.check, 64)},
           {"digest", IntoDigest(capsule.result.digest)},
           {"events", Into(capsule.result.events)},

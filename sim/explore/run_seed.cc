@@ -132,7 +132,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   Trial trial(spec.seed, **found, engine, spec.limit,
               AllParameters(scenario.parameters(), spec.parameters), scheduler.get());
   if (spec.heal_after.has_value()) {
-    engine->HealAt(trial.world(), coro::After(trial.world().Now(), *spec.heal_after));
+    engine->HealAt(trial.world().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
   }
   if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
   if (observer != nullptr) observer->Begin(trial.world(), *engine);

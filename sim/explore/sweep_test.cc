@@ -1,5 +1,6 @@
 #include "sim/explore/sweep.h"
 
+#include <algorithm>
 #include <csignal>
 #include <memory>
 #include <string>
@@ -104,13 +105,14 @@ TEST(SweepTest, CrashCostsItsRunAlone) {
   });
   ASSERT_OK_AND_ASSIGN(const std::vector<SweepRow> rows, Sweep(scenario, {}));
   ASSERT_EQ(rows.size(), SweepCases().size());
-  for (const SweepRow& row : rows) {
-    if (!(row.which == SweepCase{Fault::kOpenEndpointFails, false})) continue;
-    EXPECT_EQ(row.runs, 4u);
-    EXPECT_EQ(Count(row, Verdict::kCrash), 1u);
-    EXPECT_EQ(row.failing, 2u);
-    EXPECT_EQ(Count(row, Verdict::kCleanError), 2u);
-  }
+  const auto row = std::find_if(rows.begin(), rows.end(), [](const SweepRow& any) {
+    return any.which == SweepCase{Fault::kOpenEndpointFails, false};
+  });
+  ASSERT_NE(row, rows.end());
+  EXPECT_EQ(row->runs, 4u);
+  EXPECT_EQ(Count(*row, Verdict::kCrash), 1u);
+  EXPECT_EQ(row->failing, 2u);
+  EXPECT_EQ(Count(*row, Verdict::kCleanError), 2u);
 }
 
 }  // namespace

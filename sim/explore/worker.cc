@@ -92,6 +92,7 @@ bool Worker::Read(const std::function<void(const SeedResult&)>& ended) {
   std::string_view rest = buffer_;
   while (const std::optional<SeedRecord> record = TakeRecord(rest)) {
     seed_ = record->result.seed;
+    told_ = !record->started;
     if (record->started) continue;
     ++seed_;
     ended(record->result);
@@ -108,7 +109,7 @@ std::string Worker::Reap() {
   }
   reaped_ = true;
   if (seed_ == range_.last + 1) return "";
-  if (WIFEXITED(status) && WEXITSTATUS(status) == kPolledForEver) return "";
+  if (told_ && WIFEXITED(status) && WEXITSTATUS(status) == kPolledForEver) return "";
   if (WIFSIGNALED(status)) {
     return absl::StrCat("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");

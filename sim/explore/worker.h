@@ -58,6 +58,7 @@ class Worker {
   const int descriptor_;
   const SeedRange range_;
   bool reaped_ = false;
+  bool told_ = false;  // its last word was the end of a seed
   std::string buffer_;
   std::uint64_t seed_;
 };

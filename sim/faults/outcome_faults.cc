@@ -87,6 +87,7 @@ void FaultModel::Served(const Operation& served) {
 // The end that the rule wants, after its delay. Nothing more is placed from now on.
 void FaultModel::Fail(Operation& operation, const Fate& fate) {
   operation.ended = true;
+  if (operation.watched != nullptr) world_.checks().memory().Silent(*operation.watched);
   const OperationId id = operation.id;
   const EfaStatus status = fate.Status();
   After(fate.outcome.Delay(), [this, id, status] {
