@@ -93,7 +93,8 @@ TEST_F(AddressContract, EmptyAddressIsRefused) {
 }
 
 TEST_F(AddressContract, AddressOfAnotherFabricIsRefused) {
-  const auto good = target_.endpoint->address().bytes();
+  const Address address = target_.endpoint->address();
+  const auto good = address.bytes();
   std::vector<std::uint8_t> bytes(good.begin(), good.end());
   bytes.back() = 'x';  // a name must end
   bytes.push_back('x');
@@ -107,7 +108,8 @@ TEST_F(AddressContract, AddressOfAnotherFabricIsRefused) {
 // Bytes from an untrusted peer: refused, or an address like any other, but no harm done.
 TEST_F(AddressContract, GarbageAddressDoesNoHarm) {
   for (unsigned seed = 0; seed < 40; ++seed) {
-    const auto good = target_.endpoint->address().bytes();
+    const Address address = target_.endpoint->address();
+    const auto good = address.bytes();
     std::vector<std::uint8_t> bytes(good.begin(), good.end());
     for (std::size_t i = seed % 4; i < bytes.size(); ++i) {
       bytes[i] = static_cast<std::uint8_t>(bytes[i] * seed + 37 * i + seed);
