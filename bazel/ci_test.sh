@@ -105,7 +105,6 @@ write_needs_its_last_line() {
   printf 'seed 1\nData is correct\n' | bazel_prints 0
   run write
   expect "both pass" ends_with "2 passed, 0 failed"
-  expect "it is optimised" called "run --config=opt"
   printf 'Data is wrong: 2 of 16 pages\n' | bazel_prints 1
   run write
   expect "both fail" ends_with "0 passed, 2 failed"

@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "testing/harness/shared_memory.h"
 #include "testing/harness/subprocess.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -38,6 +39,13 @@ std::string PlanOf(const std::string& name) { return "--faults=apps/write/faults
 
 class TwoProcessFaultsTest : public ::testing::Test {
  protected:
+  ~TwoProcessFaultsTest() override {
+    if (server_ == nullptr) return;
+    const pid_t pid = server_->pid();
+    server_.reset();
+    harness::RemoveSharedMemoryOf(pid);
+  }
+
   void StartServer(std::vector<std::string> arguments) {
     SubprocessOptions options;
     options.merge_streams = true;

@@ -7,11 +7,9 @@
 #include <signal.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/shared_memory.h"
 #include "testing/harness/subprocess.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -49,22 +48,11 @@ std::vector<std::string> Lines(const std::string& text) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
-// A process that was killed cannot remove its shared memory: libfabric names it after the process.
-void RemoveSharedMemoryOf(pid_t pid) {
-  std::error_code ignored;
-  const std::string prefix = std::to_string(pid) + ":";
-  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm", ignored)) {
-    if (absl::StartsWith(entry.path().filename().string(), prefix)) {
-      std::filesystem::remove(entry.path(), ignored);
-    }
-  }
-}
-
 class TwoProcessTest : public ::testing::Test {
  protected:
   ~TwoProcessTest() override {
     server_.reset();
-    for (const pid_t pid : pids_) RemoveSharedMemoryOf(pid);
+    for (const pid_t pid : pids_) harness::RemoveSharedMemoryOf(pid);
   }
 
   std::unique_ptr<Subprocess> Start(std::vector<std::string> arguments,
@@ -196,7 +184,7 @@ TEST_F(TwoProcessTest, AbsentServerIsReportedWithinTheTimeout) {
   StartServer({kPatient});
   server_->Signal(SIGKILL);
   EXPECT_EQ(server_->Finish().value().signal, SIGKILL);
-  RemoveSharedMemoryOf(server_->pid());
+  harness::RemoveSharedMemoryOf(server_->pid());
   const ProcessEnd end = RunClient({"--timeout=2", address_});
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("write: "))) << end;

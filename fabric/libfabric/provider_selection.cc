@@ -13,6 +13,7 @@
 #include "absl/strings/strip.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/nic_description.h"
+#include "fabric/libfabric/shm_name.h"
 
 namespace fabric::libfabric {
 namespace {
@@ -66,7 +67,10 @@ absl::StatusOr<InfoList> Query(Api& api, const Ask& ask) {
   const HintsPointer hints = MakeHints(ask);
   fi_info* info = nullptr;
   const int result = api.GetInfo(ApiVersion(api), hints.get(), &info);
-  if (result == 0) return Own(api, info);
+  if (result == 0) {
+    NameSharedMemory(info);
+    return Own(api, info);
+  }
   if (result == -FI_ENODATA) return InfoList();
   return ControlError(result,
                       absl::StrCat("list NICs of provider '", ask.provider, "': fi_getinfo"));

@@ -188,7 +188,7 @@ TEST(CapsuleTest, MistakesAreNamed) {
       {"verdict", "maybe", "maybe"},
       {"digest", "12", "32 hexadecimal digits"},
       {"digest", std::string(32, 'g'), "32 hexadecimal digits"},
-      {"text", std::string(5000, 'x'), "at most 4096"},
+      {"text", std::string(13000, 'x'), "at most 12288"},
       {"build", {{"compiler", 1}}, "compiler"},
       {"marks", {"12 no"}, "rising number and a digest"},
       {"marks", {"2 " + std::string(32, '1'), "1 " + std::string(32, '1')}, "rising number"},

@@ -1,0 +1,17 @@
+// What killed processes leave behind in /dev/shm.
+
+#ifndef TESTING_HARNESS_SHARED_MEMORY_H_
+#define TESTING_HARNESS_SHARED_MEMORY_H_
+
+#include <sys/types.h>
+
+namespace harness {
+
+// Removes the shared memory of a process that has ended: the files whose names begin with "PID-",
+// as Drydock names those of libfabric's shm provider. For tests that share the machine's process
+// numbers (tag `no-sandbox`): in a sandbox, another test's process may have the same.
+void RemoveSharedMemoryOf(pid_t pid);
+
+}  // namespace harness
+
+#endif  // TESTING_HARNESS_SHARED_MEMORY_H_
