@@ -1,33 +1,50 @@
 #include "coro/event_loop.h"
 
 #include <algorithm>
+#include <cstdio>
 
+#include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "coro/task_tree.h"
 
 namespace coro {
 namespace {
 
-thread_local EventLoop* current_loop = nullptr;
+void PrintToStandardError(const std::string& text) { std::fputs(text.c_str(), stderr); }
+
+std::string Milliseconds(Duration duration) {
+  return absl::StrCat(static_cast<double>(duration.count()) / 1e6, " ms");
+}
 
 }  // namespace
 
 namespace internal {
 
 absl::Status StuckError() {
-  return absl::AbortedError(
-      "event loop is stuck: its task waits for something that can never happen");
+  absl::Status status =
+      absl::AbortedError("event loop is stuck: its task waits for something that can never happen");
+  status.SetPayload(kTaskTreePayload, absl::Cord(DescribeTasks()));
+  return status;
 }
 
 }  // namespace internal
 
-EventLoop::~EventLoop() {
-  DD_CHECK(selectors_.empty(), "a selector is still in the loop");
-  DD_CHECK(ready_.empty() && timers_.empty(), "a coroutine still waits in the loop");
+EventLoop::EventLoop(Clock& clock, const IdlePolicy& policy)
+    : clock_(clock),
+      policy_(policy),
+      now_(clock.Now()),
+      idle_since_(now_),
+      reporter_(PrintToStandardError) {
+  ++loops_on_thread_;
 }
 
-EventLoop& EventLoop::Current() {
-  DD_CHECK(current_loop != nullptr, "no event loop runs on this thread");
-  return *current_loop;
+EventLoop::~EventLoop() {
+  if (const TaskCounts tasks = CountTasks(); --loops_on_thread_ == 0 && tasks.live > 0) {
+    Report(absl::StrCat("event loop ends, and ", tasks.live, " tasks live, ", tasks.never_awaited,
+                        " of them never awaited:\n", DescribeTasks()));
+  }
+  DD_CHECK(selectors_.empty(), "a selector is still in the loop");
+  DD_CHECK(ready_.empty() && timers_.empty(), "a coroutine still waits in the loop");
 }
 
 void EventLoop::AddSelector(Selector& selector) {
@@ -45,36 +62,58 @@ void EventLoop::RemoveSelector(Selector& selector) {
 std::size_t EventLoop::Select() {
   std::size_t events = 0;
   for (Selector* selector : selectors_) events += selector->Poll(kPollBudget);
-  now_ = clock_.Now();
-  return events + timers_.FireDue(now_);
+  now_is_read_ = false;
+  if (!timers_.empty()) events += timers_.FireDue(Now());
+  return events;
 }
 
 std::size_t EventLoop::RunOne() {
-  IntrusiveList<WaitNode> batch;
-  batch.Append(ready_);
+  if (stall_budget_ != Duration::zero()) [[unlikely]]
+    return RunOneMeasured();
+  if (ready_.empty()) return 0;
+  ready_.PushBackLink(end_of_turn_);
   std::size_t resumed = 0;
-  while (WaitNode* node = batch.PopFront()) {
-    // The frame that holds `node` may be gone when resume() returns.
-    node->handle.resume();
+  for (;;) {
+    ListNode& link = ready_.PopFrontLink();
+    if (&link == &end_of_turn_) return resumed;
+    static_cast<ReadyNode&>(link).handle_.resume();  // which may end the frame of the node
     ++resumed;
   }
-  return resumed;
+}
+
+std::size_t EventLoop::RunOneMeasured() {
+  if (ready_.empty()) return 0;
+  ready_.PushBackLink(end_of_turn_);
+  std::size_t resumed = 0;
+  for (;;) {
+    ListNode& link = ready_.PopFrontLink();
+    if (&link == &end_of_turn_) return resumed;
+    auto& node = static_cast<ReadyNode&>(link);
+    // The task may be gone when the step is over.
+    const std::string who = node.owner_ == nullptr ? "a coroutine" : Describe(*node.owner_);
+    const Time before = clock_.Now();
+    node.handle_.resume();
+    const Duration took = clock_.Now() - before;
+    ++resumed;
+    if (took <= stall_budget_) continue;
+    Report(absl::StrCat("a step took ", Milliseconds(took), ", more than ",
+                        Milliseconds(stall_budget_), ": ", who, "\n", DescribeTasks()));
+  }
 }
 
 bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
-  DD_CHECK(current_loop == nullptr, "Run is called from within a loop");
-  current_loop = this;
-  now_ = clock_.Now();
+  DD_CHECK(current_ == nullptr, "Run is called from within a loop");
+  current_ = this;
+  ReadClock();
   root.resume();
-  last_event_ = now_;
   while (!root.done()) {
     if (Select() + RunOne() > 0) {
-      last_event_ = now_;
+      was_idle_ = false;
     } else if (!Idle()) {
       break;
     }
   }
-  current_loop = nullptr;
+  current_ = nullptr;
   return root.done();
 }
 
@@ -84,7 +123,11 @@ bool EventLoop::Idle() {
   // A single source may be able to sleep on our behalf. With several, each would keep the others
   // from being polled.
   if (selectors_.size() == 1 && selectors_.front()->Wait(deadline)) return true;
-  if (now_ - last_event_ >= policy_.busy_poll) {
+  if (!was_idle_) {
+    was_idle_ = true;
+    idle_since_ = Now();
+  }
+  if (Now() - idle_since_ >= policy_.busy_poll) {
     clock_.WaitUntil(std::min(deadline, After(now_, policy_.nap)));
   }
   return true;

@@ -19,24 +19,23 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
+#include <functional>
+#include <string>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coro/check.h"
 #include "coro/clock.h"
 #include "coro/intrusive_list.h"
 #include "coro/selector.h"
 #include "coro/task.h"
 #include "coro/timer_queue.h"
+#include "coro/wait_node.h"
 
 namespace coro {
-
-// A suspended coroutine in some queue. Lives in the awaiter, hence in the coroutine's own frame.
-class WaitNode : public ListNode {
- public:
-  std::coroutine_handle<> handle;
-};
 
 // What a loop does when nothing is ready and its selectors can only be polled.
 struct IdlePolicy {
@@ -48,37 +47,69 @@ struct IdlePolicy {
   Duration nap = std::chrono::microseconds(100);
 };
 
+// Key of the payload of a "stuck" error: what all tasks waited for (task_tree.h).
+inline constexpr char kTaskTreePayload[] = "drydock.dev/task-tree";
+
+// Takes what a loop has to tell a person, a line or several; the default prints it to standard
+// error.
+using Reporter = std::function<void(const std::string& text)>;
+
 class EventLoop {
  public:
   // `clock` outlives the loop.
-  explicit EventLoop(Clock& clock, const IdlePolicy& policy = {})
-      : clock_(clock), policy_(policy), now_(clock.Now()), last_event_(now_) {}
+  explicit EventLoop(Clock& clock, const IdlePolicy& policy = {});
   EventLoop(const EventLoop&) = delete;
   EventLoop& operator=(const EventLoop&) = delete;
   ~EventLoop();
 
   // The loop whose Run is on this thread's stack. REQUIRES: there is one.
-  static EventLoop& Current();
+  static EventLoop& Current() {
+    DD_CHECK(current_ != nullptr, "no event loop runs on this thread");
+    return *current_;
+  }
 
   // Runs `task` to its end and returns its result. A task of absl::Status or absl::StatusOr<U>
   // returns just that; a task of T returns absl::StatusOr<T>; a task of nothing returns
   // absl::Status. kAborted: the task waits for something that can never happen (no timer is armed,
   // no selector has anything to wait for, and time passes by no other means); the task was
-  // destroyed. REQUIRES: `task` is not empty; not called from within the loop.
+  // destroyed, and the error has the tree of tasks in its payload kTaskTreePayload. REQUIRES:
+  // `task` is not empty; not called from within the loop.
   template <typename T>
   auto Run(Task<T> task);
 
-  // Time of the current turn: read once per turn, so that all of a turn's timers agree.
-  Time Now() const { return now_; }
+  // Time of the current turn: read once per turn at most, so that all of a turn's timers agree. A
+  // turn in which nobody asks, and no timer is armed, does not read the clock.
+  Time Now() {
+    if (!now_is_read_) ReadClock();
+    return now_;
+  }
   Clock& clock() { return clock_; }
 
   // REQUIRES: for Add, not added before; for Remove, added before. Not from within Selector::Poll.
   void AddSelector(Selector& selector);
   void RemoveSelector(Selector& selector);
 
-  // Makes a coroutine run in the next turn. REQUIRES: `node` is in no queue and its handle is set.
-  void Schedule(WaitNode& node) { ready_.PushBack(node); }
+  // Makes a coroutine run in the next turn. REQUIRES: `node` is in no queue and is suspended.
+  void Schedule(WaitNode& node) {
+    if (node.owner_ != nullptr) node.owner_->set_ready(&node);
+    ready_.PushBack(node);
+  }
+  // Makes the coroutine run in the next turn. REQUIRES: `node` is in no queue.
+  void Schedule(ReadyNode& node, std::coroutine_handle<> suspended) {
+    node.handle_ = suspended;
+    if (node.owner_ != nullptr) node.owner_->set_ready(&node);
+    ready_.PushBack(node);
+  }
   TimerQueue& timers() { return timers_; }
+
+  // Who is told of stalls, and of tasks that live when the thread's last loop ends.
+  void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
+  void Report(const std::string& text) const { reporter_(text); }
+
+  // Reports every step of a coroutine that takes longer than `budget` on the loop's clock, with the
+  // task that took it and the tree of all tasks. Zero, the default: steps are not measured, which
+  // takes two more readings of the clock for each.
+  void set_stall_budget(Duration budget) { stall_budget_ = budget; }
 
   // First half of a turn: polls every selector, then wakes what is due. Returns how many events and
   // timers there were.
@@ -91,19 +122,36 @@ class EventLoop {
   // Events that one selector may handle in one turn.
   static constexpr std::size_t kPollBudget = 64;
 
+  // RunOne that measures each step.
+  std::size_t RunOneMeasured();
+
   // Turns the loop until `root` is done; false when nothing can ever wake it.
   bool RunUntilDone(std::coroutine_handle<> root);
 
   // Lets time pass while nothing is ready; false when that cannot help.
   bool Idle();
 
+  void ReadClock() {
+    now_ = clock_.Now();
+    now_is_read_ = true;
+    timers_.SetPresent(now_);
+  }
+
+  static thread_local constinit inline EventLoop* current_ = nullptr;
+  static thread_local constinit inline std::size_t loops_on_thread_ = 0;
+
   Clock& clock_;
   const IdlePolicy policy_;
+  bool now_is_read_ = true;
+  bool was_idle_ = false;
   Time now_;
-  Time last_event_;  // when something last happened
-  IntrusiveList<WaitNode> ready_;
+  Time idle_since_;
+  IntrusiveList<ReadyNode> ready_;
+  ListNode end_of_turn_;  // in ready_ while RunOne runs
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
+  Duration stall_budget_{};
+  Reporter reporter_;
 };
 
 namespace internal {

@@ -27,7 +27,7 @@ class ListNode {
     if (next_ == nullptr) return;
     prev_->next_ = next_;
     next_->prev_ = prev_;
-    prev_ = next_ = nullptr;
+    next_ = nullptr;
   }
 
  private:
@@ -59,8 +59,10 @@ class IntrusiveList {
   T* front() { return empty() ? nullptr : static_cast<T*>(head_.next_); }
 
   // REQUIRES: `node` is in no list.
-  void PushBack(T& node) {
-    ListNode& link = node;
+  void PushBack(T& node) { PushBackLink(node); }
+
+  // A link that is no T, as a mark. REQUIRES: it is in no list.
+  void PushBackLink(ListNode& link) {
     DD_CHECK(!link.linked(), "element is in a list already");
     link.prev_ = head_.prev_;
     link.next_ = &head_;
@@ -74,6 +76,25 @@ class IntrusiveList {
     T* node = static_cast<T*>(head_.next_);
     node->Unlink();
     return node;
+  }
+
+  // Removes and returns the first link, which may be a mark. REQUIRES: not empty.
+  ListNode& PopFrontLink() {
+    ListNode& link = *head_.next_;
+    head_.next_ = link.next_;
+    link.next_->prev_ = &head_;
+    link.next_ = nullptr;
+    return link;
+  }
+
+  // Calls `each` for every element, in order; which may leave the list.
+  template <typename Each>
+  void ForEach(const Each& each) {
+    for (ListNode* link = head_.next_; link != &head_;) {
+      ListNode* const next = link->next_;
+      each(static_cast<T&>(*link));
+      link = next;
+    }
   }
 
   // Moves all of `other` to the end of this list, in order, in constant time.

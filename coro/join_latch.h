@@ -6,41 +6,62 @@
 
 #include <coroutine>
 #include <cstddef>
+#include <functional>
 
 #include "coro/check.h"
+#include "coro/task.h"
+#include "coro/wait.h"
 
 namespace coro {
 
 // Not thread-safe. Outlives the tasks that it started, or dies together with them.
-class JoinLatch {
+class JoinLatch final : public Wait, private internal::TaskObserver {
  public:
   JoinLatch() = default;
   JoinLatch(const JoinLatch&) = delete;
   JoinLatch& operator=(const JoinLatch&) = delete;
 
-  // Starts `task` (a Task<T>), which stays owned by the caller. REQUIRES: not empty, not started
-  // before.
-  template <typename Task>
-  void Start(const Task& task) {
-    DD_CHECK(task.handle(), "starting an empty task");
+  // Starts `task`, which stays owned by the caller. REQUIRES: not empty, not started before.
+  template <typename T>
+  void Start(const Task<T>& task) {
+    DD_CHECK(task.handle() && !task.handle().promise().started(), "starting an empty task");
+    internal::PromiseBase& promise = task.handle().promise();
     ++running_;
-    task.handle().promise().set_latch(this);
+    promise.set_observer(this);
+    promise.set_sibling(first_);
+    first_ = &promise;
     task.handle().resume();
   }
 
-  bool await_ready() const { return running_ == 0; }
-  void await_suspend(std::coroutine_handle<> waiter) { waiter_ = waiter; }
-  void await_resume() const {}
+  // Asks what the tasks that were started here wait for.
+  void Cancel(Cancellation& cancellation) override {
+    for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
+  }
+  const char* what() const override { return "tasks"; }
+  void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const override {
+    for (auto* task = first_; task != nullptr; task = task->sibling()) each(*task);
+  }
 
-  // A task that was started here has finished: returns what to resume next.
-  std::coroutine_handle<> Arrive() {
+  void set_owner(internal::TaskRecord* owner) { owner_ = owner; }
+  bool await_ready() const { return running_ == 0; }
+  void await_suspend(std::coroutine_handle<> waiter) {
+    waiter_ = waiter;
+    if (owner_ != nullptr) owner_->set_wait(this);
+  }
+  void await_resume() const {
+    if (owner_ != nullptr) owner_->set_running();
+  }
+
+ private:
+  std::coroutine_handle<> TaskFinished(internal::PromiseBase&) override {
     if (--running_ > 0 || !waiter_) return std::noop_coroutine();
     return waiter_;
   }
 
- private:
   std::size_t running_ = 0;
+  internal::PromiseBase* first_ = nullptr;
   std::coroutine_handle<> waiter_;
+  internal::TaskRecord* owner_ = nullptr;
 };
 
 }  // namespace coro

@@ -1,25 +1,35 @@
 #include "coro/scope.h"
 
-#include <coroutine>
 #include <utility>
+
+#include "absl/strings/str_cat.h"
 
 namespace coro {
 namespace internal {
+
+// Where a task was spawned.
+struct Origin {
+  const char* file;
+  const char* function;
+  std::uint32_t line;
+};
 
 // The coroutine around one spawned task: a link in its scope's list, and gone as soon as the task
 // is.
 class ScopeChild {
  public:
-  struct promise_type : ListNode {
+  struct promise_type : PromiseBase, ListNode {
     // The coroutine's parameters, as the language passes them here.
-    promise_type(Scope& owner, Task<absl::Status>&) : scope(owner) {}
+    promise_type(Scope& owner, Task<absl::Status>&, const Origin& origin) : scope(owner) {
+      set_origin(origin.file, origin.function, origin.line);
+      set_started();
+    }
 
     ScopeChild get_return_object() {
       return ScopeChild(std::coroutine_handle<promise_type>::from_promise(*this));
     }
     std::suspend_always initial_suspend() const noexcept { return {}; }
     std::suspend_never final_suspend() const noexcept { return {}; }  // frees the frame
-    void unhandled_exception() const { UnhandledExceptionInTask(); }
     void return_value(absl::Status status) {
       Unlink();
       scope.Finished(std::move(status));
@@ -28,10 +38,14 @@ class ScopeChild {
     Scope& scope;
   };
 
-  static ScopeChild Run(Scope&, Task<absl::Status> task) { co_return co_await std::move(task); }
+  static ScopeChild Run(Scope&, Task<absl::Status> task, const Origin&) {
+    co_return co_await std::move(task);
+  }
+
+  static promise_type& PromiseOf(ListNode& link) { return static_cast<promise_type&>(link); }
 
   static void Destroy(ListNode& link) {
-    std::coroutine_handle<promise_type>::from_promise(static_cast<promise_type&>(link)).destroy();
+    std::coroutine_handle<promise_type>::from_promise(PromiseOf(link)).destroy();
   }
 
   std::coroutine_handle<promise_type> handle() const { return handle_; }
@@ -46,26 +60,87 @@ class ScopeChild {
 
 using internal::ScopeChild;
 
+// Children that were asked to end. They are destroyed with this object, whether they have ended or
+// not.
+class Scope::Doomed {
+ public:
+  explicit Doomed(Scope& scope) : scope_(scope) { children_.Append(scope.children_); }
+  ~Doomed() {
+    while (ListNode* child = children_.front()) {
+      ScopeChild::Destroy(*child);
+      --scope_.running_;
+    }
+  }
+
+  void Ask(Cancellation& cancellation) {
+    children_.ForEach([&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
+  }
+
+ private:
+  Scope& scope_;
+  IntrusiveList<ListNode> children_;
+};
+
+void Scope::JoinWaiter::Cancel(Cancellation& cancellation) {
+  Waiter::Cancel(cancellation);
+  scope_.children_.ForEach(
+      [&](ListNode& child) { ScopeChild::PromiseOf(child).Cancel(cancellation); });
+}
+
+void Scope::JoinWaiter::ForEachTask(
+    const std::function<void(const internal::TaskRecord&)>& each) const {
+  scope_.children_.ForEach([&](ListNode& child) { each(ScopeChild::PromiseOf(child)); });
+}
+
 Scope::~Scope() {
   while (ListNode* child = children_.front()) ScopeChild::Destroy(*child);
 }
 
-void Scope::Spawn(Task<absl::Status> task) {
-  const ScopeChild child = ScopeChild::Run(*this, std::move(task));
+void Scope::Spawn(Task<absl::Status> task, const char* file, const char* function,
+                  std::uint32_t line) {
+  const internal::Origin origin{file, function, line};
+  const ScopeChild child = ScopeChild::Run(*this, std::move(task), origin);
   children_.PushBack(child.handle().promise());
   ++running_;
   child.handle().resume();
 }
 
+void Scope::Cancel() {
+  cancelled_ = true;
+  changed_.NotifyAll();
+}
+
 Task<absl::Status> Scope::Join() {
-  while (running_ > 0) co_await idle_.Wait();
+  while (running_ > 0) {
+    if (cancelled_) {
+      co_await EndChildren();
+    } else {
+      co_await JoinWaiter(*this);
+    }
+  }
+  cancelled_ = false;
   co_return std::exchange(first_error_, absl::OkStatus());
+}
+
+Task<> Scope::EndChildren() {
+  EndOfWaits ended;
+  Doomed doomed(*this);
+  doomed.Ask(ended);
+  co_await ended;
 }
 
 void Scope::Finished(absl::Status status) {
   --running_;
-  if (first_error_.ok() && !status.ok()) first_error_ = std::move(status);
-  if (running_ == 0) idle_.NotifyAll();
+  if (!status.ok()) {
+    if (first_error_.ok()) {
+      first_error_ = std::move(status);
+    } else if (on_error_ == OnError::kCancel) {
+      first_error_ = absl::Status(
+          first_error_.code(), absl::StrCat(first_error_.message(), "; then: ", status.message()));
+    }
+    if (on_error_ == OnError::kCancel) cancelled_ = true;
+  }
+  if (running_ == 0 || cancelled_) changed_.NotifyAll();
 }
 
 }  // namespace coro

@@ -5,16 +5,22 @@
 //   ...
 //   absl::Status first_error = co_await sessions.Join();
 //
-// Structured: no task outlives its scope. Join waits for all of them; a scope that is destroyed
-// without Join destroys the tasks that still run, which is safe for every awaiter of this project
-// (a fabric operation that is dropped keeps its buffer until its completion was read).
+// Structured: no task outlives its scope, and there is no other way to start one that nobody
+// awaits. Join waits for all of them. Cancel asks them to end (wait.h), and Join waits until they
+// have. A scope that is destroyed without Join destroys the tasks that still run, which is safe for
+// every awaiter of this project (a fabric operation that is dropped keeps its buffer until its
+// completion was read).
 
 #ifndef CORO_SCOPE_H_
 #define CORO_SCOPE_H_
 
+#include <coroutine>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 
 #include "absl/status/status.h"
+#include "coro/cancel.h"
 #include "coro/intrusive_list.h"
 #include "coro/task.h"
 #include "coro/wait_list.h"
@@ -25,21 +31,36 @@ namespace internal {
 class ScopeChild;
 }  // namespace internal
 
+// What a scope does when one of its tasks ends with an error.
+enum class OnError {
+  kContinue,  // the others run on, as sessions of a server do; Join returns the first error
+  kCancel,  // the others are cancelled, as parts of one job are; Join returns the first error with
+            // the text of those that came after it
+};
+
 // Not thread-safe, not movable. A frame that finished is freed at once: a scope may live as long as
 // the program.
 class Scope {
  public:
-  Scope() = default;
+  explicit Scope(OnError on_error = OnError::kContinue) : on_error_(on_error) {}
   Scope(const Scope&) = delete;
   Scope& operator=(const Scope&) = delete;
   ~Scope();
 
   // Starts `task` now, on the caller's stack, until it first suspends. May be called by a task of
-  // this scope.
-  void Spawn(Task<absl::Status> task);
+  // this scope. The other arguments are where it is called, for reports.
+  void Spawn(Task<absl::Status> task, const char* file = __builtin_FILE(),
+             const char* function = __builtin_FUNCTION(), std::uint32_t line = __builtin_LINE());
+
+  // Every task of the scope is to end, those included that are spawned until Join returns. Nothing
+  // happens before somebody joins: may be called by a task of this scope, which runs on until it
+  // suspends.
+  void Cancel();
+  bool cancelled() const { return cancelled_; }
 
   // Waits until no task runs, those included that are spawned meanwhile, and returns the error that
-  // came first.
+  // came first: OK when tasks were cancelled and none failed. After that the scope is as new. A
+  // task that is cancelled while it joins cancels the tasks of the scope.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.
@@ -48,12 +69,28 @@ class Scope {
  private:
   friend class internal::ScopeChild;
 
-  void Finished(absl::Status status);
+  // Waits for something to change; asks the children when it is cancelled.
+  class JoinWaiter final : public WaitList::Waiter {
+   public:
+    explicit JoinWaiter(Scope& scope) : Waiter(scope.changed_, kNever), scope_(scope) {}
+    void Cancel(Cancellation& cancellation) override;
+    void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const override;
 
+   private:
+    Scope& scope_;
+  };
+  class Doomed;
+
+  void Finished(absl::Status status);
+  // Asks every child, waits until all have ended, and destroys them.
+  Task<> EndChildren();
+
+  const OnError on_error_;
   IntrusiveList<ListNode> children_;
   std::size_t running_ = 0;
+  bool cancelled_ = false;
   absl::Status first_error_;
-  WaitList idle_;
+  WaitList changed_{"the tasks of its scope"};
 };
 
 }  // namespace coro

@@ -16,16 +16,19 @@ namespace coro {
 
 // co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn
 // later.
-class SleepUntil : private WaitNode, private TimerNode {
+class SleepUntil final : public WaitNode, private TimerNode {
  public:
   explicit SleepUntil(Time deadline) : TimerNode(&SleepUntil::Wake), deadline_(deadline) {}
 
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> self) {
-    handle = self;
+    Suspend(self);
     EventLoop::Current().timers().Arm(*this, deadline_);
   }
   void await_resume() const {}
+
+  void Cancel(Cancellation&) override { TimerNode::Cancel(); }
+  const char* what() const override { return "a sleep"; }
 
  private:
   static void Wake(TimerNode& timer) {
@@ -43,15 +46,12 @@ inline SleepUntil Sleep(Duration delay) {
 }
 
 // co_await lets every other ready coroutine, and the selectors, have a turn.
-class Yield : private WaitNode {
+class Yield final : public ReadyNode {
  public:
   Yield() = default;
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> self) {
-    handle = self;
-    EventLoop::Current().Schedule(*this);
-  }
+  void await_suspend(std::coroutine_handle<> self) { EventLoop::Current().Schedule(*this, self); }
   void await_resume() const {}
 };
 

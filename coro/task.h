@@ -16,29 +16,61 @@
 #define CORO_TASK_H_
 
 #include <coroutine>
+#include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "coro/check.h"
-#include "coro/join_latch.h"
+#include "coro/frame_pool.h"
+#include "coro/live_tasks.h"
 
 namespace coro {
 
 template <typename T>
 class Task;
+template <typename T>
+class NowTask;
 
 namespace internal {
 
 // Ends the program with the text of the exception in flight.
 [[noreturn]] void UnhandledExceptionInTask();
 
-class PromiseBase {
+class PromiseBase;
+
+// Who is told that a task has finished, where that is not just the coroutine that awaits it.
+class TaskObserver {
+ public:
+  // Returns what to resume next. The task's frame is suspended for good.
+  virtual std::coroutine_handle<> TaskFinished(PromiseBase& task) = 0;
+
+ protected:
+  ~TaskObserver() = default;
+};
+
+// An awaiter that lives elsewhere in the co_await expression. (GCC 12 copies what await_transform
+// returns by reference.)
+template <typename Awaiter>
+struct AwaiterRef {
+  Awaiter& awaiter;
+
+  bool await_ready() const { return awaiter.await_ready(); }
+  template <typename Promise>
+  auto await_suspend(std::coroutine_handle<Promise> self) const {
+    return awaiter.await_suspend(self);
+  }
+  decltype(auto) await_resume() const { return awaiter.await_resume(); }
+};
+
+class PromiseBase : public TaskRecord {
  public:
   // Catches a coroutine that the compiler got wrong, before it runs: GCC 12 lays out the frame so
   // that no handle to it works where a coroutine awaits in the condition of an `if`, `while` or
   // `switch` and has no local variable.
   struct InitialAwaiter {
-    const PromiseBase* promise;
+    PromiseBase* promise;
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
@@ -47,40 +79,86 @@ class PromiseBase {
           "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
           "while tests it (docs/coroutine-traps.md)");
     }
-    void await_resume() const noexcept {}
+    void await_resume() const noexcept { promise->set_started(); }
   };
   struct FinalAwaiter {
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      return self.promise().Continuation();
+      return self.promise().AtEnd();
     }
     void await_resume() const noexcept {}
   };
 
-  InitialAwaiter initial_suspend() const noexcept { return {this}; }
+  static void* operator new(std::size_t bytes) { return FramePool::Allocate(bytes); }
+  static void operator delete(void* frame, std::size_t bytes) noexcept {
+    FramePool::Release(frame, bytes);
+  }
+
+  InitialAwaiter initial_suspend() noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
   void unhandled_exception() const { UnhandledExceptionInTask(); }
 
-  // Who to resume at the end. Null until the awaiting coroutine has really been suspended.
-  void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
-  // Or else, where to report the end.
-  void set_latch(JoinLatch* latch) { latch_ = latch; }
-
- private:
-  std::coroutine_handle<> Continuation() const noexcept {
-    if (latch_ != nullptr) return latch_->Arrive();
-    return continuation_ ? continuation_ : std::noop_coroutine();
+  // Every co_await of the coroutine comes through here: notes where it is.
+  template <typename T>
+  typename Task<T>::Awaiter await_transform(Task<T>&& task,
+                                            std::uint32_t line = __builtin_LINE()) noexcept {
+    set_await_line(line);
+    return std::move(task).AwaitedBy(this);
+  }
+  template <typename T>
+  typename Task<T>::Awaiter await_transform(NowTask<T>&& task,
+                                            std::uint32_t line = __builtin_LINE()) noexcept {
+    set_await_line(line);
+    return std::move(task).AwaitedBy(this);
+  }
+  template <typename Awaitable>
+  auto await_transform(Awaitable&& awaitable, std::uint32_t line = __builtin_LINE()) noexcept {
+    set_await_line(line);
+    if constexpr (requires { awaitable.set_owner(static_cast<TaskRecord*>(this)); }) {
+      awaitable.set_owner(this);
+    }
+    if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
+      return std::forward<Awaitable>(awaitable).operator co_await();
+    } else {
+      return AwaiterRef<std::remove_reference_t<Awaitable>>{awaitable};
+    }
   }
 
-  std::coroutine_handle<> continuation_;
-  JoinLatch* latch_ = nullptr;
+  // Who to resume at the end. Not set until the awaiting coroutine has really been suspended.
+  void set_continuation(std::coroutine_handle<> continuation) {
+    at_end_ = reinterpret_cast<std::uintptr_t>(continuation.address());
+  }
+  // Or else, whom to tell.
+  void set_observer(TaskObserver* observer) {
+    at_end_ = reinterpret_cast<std::uintptr_t>(observer) | kObserver;
+  }
+
+  // The next task of the same JoinLatch.
+  PromiseBase* sibling() const { return sibling_; }
+  void set_sibling(PromiseBase* sibling) { sibling_ = sibling; }
+
+ private:
+  static constexpr std::uintptr_t kObserver = 1;
+
+  std::coroutine_handle<> AtEnd() noexcept {
+    if ((at_end_ & kObserver) != 0) {
+      return reinterpret_cast<TaskObserver*>(at_end_ & ~kObserver)->TaskFinished(*this);
+    }
+    if (at_end_ == 0) return std::noop_coroutine();
+    return std::coroutine_handle<>::from_address(reinterpret_cast<void*>(at_end_));
+  }
+
+  std::uintptr_t at_end_ = 0;  // a coroutine's frame, or an observer with the lowest bit set
+  PromiseBase* sibling_ = nullptr;
 };
 
 template <typename T>
 class Promise final : public PromiseBase {
  public:
-  Task<T> get_return_object();
+  Task<T> get_return_object(const char* file = __builtin_FILE(),
+                            const char* function = __builtin_FUNCTION(),
+                            std::uint32_t line = __builtin_LINE());
 
   template <typename U>
   void return_value(U&& value) {
@@ -95,7 +173,9 @@ class Promise final : public PromiseBase {
 template <>
 class Promise<void> final : public PromiseBase {
  public:
-  Task<void> get_return_object();
+  Task<void> get_return_object(const char* file = __builtin_FILE(),
+                               const char* function = __builtin_FUNCTION(),
+                               std::uint32_t line = __builtin_LINE());
   void return_void() const noexcept {}
   void TakeValue() const noexcept {}
 };
@@ -123,24 +203,30 @@ class [[nodiscard]] Task {
   // Starts the task on the caller's stack; suspends the caller only if the task did not finish.
   class Awaiter {
    public:
-    explicit Awaiter(Handle task) : task_(task) {}
+    Awaiter(Handle task, internal::TaskRecord* parent) : task_(task), parent_(parent) {}
     bool await_ready() const {
+      if (parent_ != nullptr) parent_->set_awaited_task(&task_.promise());
       task_.resume();
       return task_.done();
     }
     void await_suspend(std::coroutine_handle<> parent) const {
       task_.promise().set_continuation(parent);
     }
-    T await_resume() const { return task_.promise().TakeValue(); }
+    T await_resume() const {
+      if (parent_ != nullptr) parent_->set_running();
+      return task_.promise().TakeValue();
+    }
 
    private:
     Handle task_;
+    internal::TaskRecord* parent_;
   };
 
   // REQUIRES: not empty, and never awaited or started before.
-  Awaiter operator co_await() && {
-    DD_CHECK(handle_ && !handle_.done(), "awaiting an empty or finished task");
-    return Awaiter(handle_);
+  Awaiter operator co_await() && { return AwaitedBy(nullptr); }
+  Awaiter AwaitedBy(internal::TaskRecord* parent) const {
+    DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
+    return Awaiter(handle_, parent);
   }
 
   // For code that runs tasks by itself (when_all, scope, event_loop).
@@ -156,11 +242,14 @@ class [[nodiscard]] Task {
 namespace internal {
 
 template <typename T>
-Task<T> Promise<T>::get_return_object() {
+Task<T> Promise<T>::get_return_object(const char* file, const char* function, std::uint32_t line) {
+  set_origin(file, function, line);
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
 }
 
-inline Task<void> Promise<void>::get_return_object() {
+inline Task<void> Promise<void>::get_return_object(const char* file, const char* function,
+                                                   std::uint32_t line) {
+  set_origin(file, function, line);
   return Task<void>(std::coroutine_handle<Promise<void>>::from_promise(*this));
 }
 

@@ -13,21 +13,44 @@ constexpr std::size_t kArity = 4;
 
 TimerQueue::~TimerQueue() {
   for (Entry& entry : heap_) entry.node->queue_ = nullptr;
+  wheel_.ForEach([](const WheelNode& node) { node.timer().queue_ = nullptr; });
 }
 
 void TimerQueue::Arm(TimerNode& node, Time deadline) {
   DD_CHECK(!node.armed(), "timer is armed already");
   node.queue_ = this;
-  heap_.emplace_back();
   // A deadline in the past means "now": a timer that keeps re-arming itself there must not overtake
   // those that are due.
-  SiftUp(heap_.size() - 1, Entry{std::max(deadline, last_fired_), next_sequence_++, &node});
+  Push(node, std::max(deadline, last_fired_), next_sequence_++);
+}
+
+void TimerQueue::Push(TimerNode& node, Time deadline, std::uint64_t sequence) {
+  heap_.emplace_back();
+  SiftUp(heap_.size() - 1, Entry{deadline, sequence, &node});
+}
+
+Time TimerQueue::NextDeadline() {
+  if (in_wheel_ == 0) {
+    earliest_in_wheel_ = kNever;
+    earliest_is_known_ = true;
+  } else if (!earliest_is_known_) {
+    earliest_in_wheel_ = wheel_.Earliest();
+    earliest_is_known_ = true;
+  }
+  return heap_.empty() ? earliest_in_wheel_ : std::min(earliest_in_wheel_, heap_.front().deadline);
 }
 
 std::size_t TimerQueue::FireDue(Time now) {
   const std::uint64_t armed_before = next_sequence_;
   std::size_t fired = 0;
   last_fired_ = std::max(last_fired_, now);
+  if (!wheel_.SetPresent(now)) {
+    wheel_.Advance(now, [this](const WheelNode& due) {
+      --in_wheel_;
+      Push(due.timer(), due.deadline(), due.timer().sequence_);
+    });
+    earliest_is_known_ = false;
+  }
   while (!heap_.empty() && heap_.front().deadline <= now && heap_.front().sequence < armed_before) {
     TimerNode& node = *heap_.front().node;
     Remove(0);

@@ -21,42 +21,73 @@
 namespace coro {
 
 // Not thread-safe: waiters and notifiers are on one loop. A list that dies leaves its waiters
-// waiting for their deadlines.
+// waiting for their deadlines. A coroutine that is cancelled or destroyed between being notified
+// and running passes the notification on to the next waiter: none is lost.
 class WaitList {
  public:
   // co_await yields true when notified, false when the deadline came first.
-  class Waiter : private WaitNode, private TimerNode {
+  class Waiter : public WaitNode, private TimerNode {
    public:
+    virtual ~Waiter() { PassOn(); }
+
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> self) {
-      handle = self;
+      Suspend(self);
       list_.waiters_.PushBack(*this);
-      if (deadline_ != kNever) EventLoop::Current().timers().Arm(*this, deadline_);
+      if (deadline_ != kNever) EventLoop::Current().timers().ArmDeadline(*this, deadline_);
     }
-    bool await_resume() const { return notified_; }
+    bool await_resume() {
+      if (notified_.linked()) list_.Heard(*this);  // else it has died
+      return was_notified_;
+    }
 
-   private:
+    void Cancel(Cancellation&) override {
+      Unlink();
+      TimerNode::Cancel();
+    }
+    const char* what() const override { return what_; }
+
+   protected:
     friend class WaitList;
-    friend class IntrusiveList<Waiter>;
 
     Waiter(WaitList& list, Time deadline)
-        : TimerNode(&Waiter::Expire), list_(list), deadline_(deadline) {}
+        : TimerNode(&Waiter::Expire), list_(list), what_(list.what_), deadline_(deadline) {}
+
+   private:
+    friend class IntrusiveList<Waiter>;
 
     static void Expire(TimerNode& timer) { static_cast<Waiter&>(timer).Wake(false); }
 
     void Wake(bool notified) {
-      notified_ = notified;
+      was_notified_ = notified;
       Unlink();
-      Cancel();
+      TimerNode::Cancel();
+      if (notified) list_.Notified(*this);
       EventLoop::Current().Schedule(*this);
     }
 
+    // It was notified, and will not run to hear of it. (In the list of the notified: the list
+    // lives.)
+    void PassOn() {
+      if (!notified_.linked()) return;
+      list_.Heard(*this);
+      list_.NotifyOne();
+    }
+
     WaitList& list_;
+    const char* what_;
     Time deadline_;
-    bool notified_ = false;
+    bool was_notified_ = false;
+    ListNode notified_;
   };
 
+  // What its waiters wait for, for people; static storage.
+  explicit WaitList(const char* what = "a notification") : what_(what) {}
+
   bool empty() const { return waiters_.empty(); }
+
+  // Waiters that were notified, and did not run yet.
+  std::size_t notified() const { return notified_count_; }
 
   // Waits to be notified, at most until `deadline` on the loop's clock.
   [[nodiscard]] Waiter Wait(Time deadline = kNever) { return Waiter(*this, deadline); }
@@ -76,7 +107,19 @@ class WaitList {
   }
 
  private:
+  void Notified(Waiter& waiter) {
+    notified_.PushBack(waiter.notified_);
+    ++notified_count_;
+  }
+  void Heard(Waiter& waiter) {
+    waiter.notified_.Unlink();
+    --notified_count_;
+  }
+
+  const char* what_;
+  std::size_t notified_count_ = 0;
   IntrusiveList<Waiter> waiters_;
+  IntrusiveList<ListNode> notified_;
 };
 
 }  // namespace coro

@@ -1,0 +1,48 @@
+// Waiting until everything that was asked to end has ended: the second phase of cancelling.
+//
+//   EndOfWaits ended;
+//   task.handle().promise().Cancel(ended);   // asks
+//   co_await ended;                          // until it may be destroyed
+
+#ifndef CORO_CANCEL_H_
+#define CORO_CANCEL_H_
+
+#include <coroutine>
+
+#include "coro/event_loop.h"
+#include "coro/wait.h"
+#include "coro/wait_node.h"
+
+namespace coro {
+
+// Awaited once, after everything was asked. Dies after the coroutines that were asked, or with
+// them.
+class EndOfWaits final : public Cancellation, public WaitNode {
+ public:
+  bool await_ready() const { return pending() == 0; }
+  void await_suspend(std::coroutine_handle<> self) {
+    Suspend(self);
+    suspended_ = true;
+  }
+  void await_resume() const {}
+
+  // Who cancels is cancelled: it waits for the same waits.
+  void Cancel(Cancellation& outer) override {
+    outer.Expect();
+    outer_ = &outer;
+  }
+  const char* what() const override { return "cancelled tasks to end"; }
+
+ private:
+  void AllEnded() override {
+    if (outer_ != nullptr) return outer_->Ended();
+    if (suspended_) EventLoop::Current().Schedule(*this);
+  }
+
+  Cancellation* outer_ = nullptr;
+  bool suspended_ = false;
+};
+
+}  // namespace coro
+
+#endif  // CORO_CANCEL_H_

@@ -1,0 +1,404 @@
+// WhenAny, Timeout and Scope::Cancel: who is asked, who has ended when the result comes, and that a
+// task that was cancelled never runs again.
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "coro/event.h"
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/semaphore.h"
+#include "coro/sleep.h"
+#include "coro/timeout.h"
+#include "coro/virtual_clock.h"
+#include "coro/when_all.h"
+#include "coro/when_any.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace coro {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::IsOkAndHolds;
+using ::testing_matchers::StatusIs;
+
+// Something of hardware: a wait that cannot be cancelled at once. It ends when the test says so.
+class Device {
+ public:
+  class Operation final : public WaitNode {
+   public:
+    explicit Operation(Device& device) : device_(device) { device_.operation_ = this; }
+    ~Operation() {
+      if (device_.operation_ == this) device_.operation_ = nullptr;
+    }
+    bool await_ready() const { return false; }
+    void await_suspend(std::coroutine_handle<> self) { Suspend(self); }
+    void await_resume() const {}
+
+    void Cancel(Cancellation& cancellation) override {
+      cancellation.Expect();
+      cancellation_ = &cancellation;
+    }
+    const char* what() const override { return "a device"; }
+
+    void Complete() {
+      device_.operation_ = nullptr;
+      if (cancellation_ != nullptr) return cancellation_->Ended();
+      EventLoop::Current().Schedule(*this);
+    }
+
+   private:
+    Device& device_;
+    Cancellation* cancellation_ = nullptr;
+  };
+
+  bool busy() const { return operation_ != nullptr; }
+  void Complete() { operation_->Complete(); }
+
+ private:
+  Operation* operation_ = nullptr;
+};
+
+// Counts itself out.
+class Alive {
+ public:
+  explicit Alive(int& count) : count_(count) { ++count_; }
+  Alive(const Alive&) = delete;
+  Alive& operator=(const Alive&) = delete;
+  ~Alive() { --count_; }
+
+ private:
+  int& count_;
+};
+
+class CancelTest : public ::testing::Test {
+ protected:
+  template <typename Main>
+  void Run(const Main& main) {
+    EXPECT_THAT(loop_.Run(main()), IsOk());
+    EXPECT_EQ(alive_, 0);
+  }
+
+  Task<int> ValueAfter(int value, Duration delay) {
+    const Alive alive(alive_);
+    if (delay > 0ns) co_await Sleep(delay);
+    co_return value;
+  }
+
+  // Sleeps through three layers, and complains when it wakes.
+  Task<absl::Status> SleepForEver(int layers = 3) {
+    const Alive alive(alive_);
+    if (layers > 0) {
+      const absl::Status status = co_await SleepForEver(layers - 1);
+      ADD_FAILURE() << "went on after it was cancelled";
+      co_return status;
+    }
+    co_await Sleep(1h);
+    ADD_FAILURE() << "went on after it was cancelled";
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> Operate(bool must_not_go_on) {
+    const Alive alive(alive_);
+    co_await Device::Operation(device_);
+    if (must_not_go_on) ADD_FAILURE() << "went on after it was cancelled";
+    co_return absl::OkStatus();
+  }
+
+  VirtualClock clock_;
+  EventLoop loop_{clock_};
+  Device device_;
+  int alive_ = 0;
+};
+
+TEST_F(CancelTest, FirstToFinishWinsAndTheOthersAreGone) {
+  Run([&]() -> Task<> {
+    const Time start = loop_.Now();
+    std::vector<Task<int>> tasks;
+    tasks.push_back(ValueAfter(1, 3ms));
+    tasks.push_back(ValueAfter(2, 1ms));
+    tasks.push_back(ValueAfter(3, 2ms));
+    const std::pair<std::size_t, int> first = co_await WhenAny(std::move(tasks));
+    EXPECT_EQ(first.first, 1u);
+    EXPECT_EQ(first.second, 2);
+    EXPECT_EQ(loop_.Now(), start + 1ms);
+    EXPECT_EQ(alive_, 0);
+  });
+}
+
+TEST_F(CancelTest, FirstOfDifferentTypesIsAVariant) {
+  auto text = [&]() -> Task<std::string> {
+    co_await Sleep(1ms);
+    co_return "text";
+  };
+  Run([&]() -> Task<> {
+    const std::variant<int, std::string> first = co_await WhenAny(ValueAfter(1, 2ms), text());
+    EXPECT_EQ(first.index(), 1u);
+    if (first.index() == 1) {
+      EXPECT_EQ(std::get<1>(first), "text");
+    }
+  });
+}
+
+TEST_F(CancelTest, TaskThatFinishesAtOnceKeepsThoseAfterItFromStarting) {
+  int started = 0;
+  auto count = [&]() -> Task<int> {
+    ++started;
+    co_await Sleep(1ms);
+    co_return 0;
+  };
+  Run([&]() -> Task<> {
+    std::vector<Task<int>> tasks;
+    tasks.push_back(count());
+    tasks.push_back(ValueAfter(5, 0ns));
+    tasks.push_back(count());
+    const std::pair<std::size_t, int> first = co_await WhenAny(std::move(tasks));
+    EXPECT_EQ(first.first, 1u);
+    EXPECT_EQ(started, 1);
+  });
+}
+
+TEST_F(CancelTest, WhenAnyWaitsForAnOperationOfALoser) {
+  auto complete = [&]() -> Task<int> {
+    co_await Sleep(5ms);
+    device_.Complete();
+    co_return 0;
+  };
+  auto race = [&]() -> Task<int> {
+    std::vector<Task<>> tasks;
+    auto operate = [&]() -> Task<> { co_await Operate(true); };
+    auto sleep = [&]() -> Task<> { co_await Sleep(1ms); };
+    tasks.push_back(operate());
+    tasks.push_back(sleep());
+    const std::size_t first = co_await WhenAny(std::move(tasks));
+    EXPECT_EQ(first, 1u);
+    EXPECT_FALSE(device_.busy());
+    co_return static_cast<int>((loop_.Now() - VirtualClock::kStart) / 1ms);
+  };
+  Run([&]() -> Task<> {
+    auto [zero, when] = co_await WhenAll(complete(), race());
+    EXPECT_EQ(when, 5) << "the result comes when the device has ended";
+  });
+}
+
+TEST_F(CancelTest, TimeoutCancelsAndSaysSo) {
+  Run([&]() -> Task<> {
+    const Time start = loop_.Now();
+    const absl::Status status = co_await Timeout(2ms, SleepForEver());
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_EQ(loop_.Now(), start + 2ms);
+    EXPECT_EQ(alive_, 0);
+  });
+  EXPECT_EQ(loop_.timers().NextDeadline(), kNever) << "a sleep is still armed";
+}
+
+TEST_F(CancelTest, TaskInTimeKeepsItsResultAndLeavesNoTimer) {
+  Run([&]() -> Task<> {
+    const absl::StatusOr<int> value = co_await Timeout(2ms, ValueAfter(7, 1ms));
+    EXPECT_THAT(value, IsOkAndHolds(7));
+    EXPECT_TRUE(loop_.timers().empty());
+    const absl::StatusOr<int> at_once = co_await Timeout(0ns, ValueAfter(8, 0ns));
+    EXPECT_THAT(at_once, IsOkAndHolds(8));
+  });
+}
+
+TEST_F(CancelTest, NestedTimeoutsTakeTheEarliest) {
+  Run([&]() -> Task<> {
+    const Time start = loop_.Now();
+    const absl::Status inner = co_await Timeout(5ms, Timeout(2ms, SleepForEver()));
+    EXPECT_THAT(inner, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_EQ(loop_.Now(), start + 2ms);
+    const absl::Status outer = co_await Timeout(2ms, Timeout(5ms, SleepForEver()));
+    EXPECT_THAT(outer, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_EQ(loop_.Now(), start + 4ms);
+  });
+}
+
+// The task and the deadline in one turn: the task has finished in time.
+TEST_F(CancelTest, TaskThatEndsWithItsDeadlineIsInTime) {
+  Run([&]() -> Task<> {
+    const absl::StatusOr<int> value = co_await Timeout(1ms, ValueAfter(7, 1ms));
+    EXPECT_THAT(value, IsOkAndHolds(7));
+  });
+}
+
+TEST_F(CancelTest, CancelledScopeEndsAllItsTasks) {
+  Run([&]() -> Task<> {
+    Scope scope;
+    for (int i = 0; i < 10; ++i) scope.Spawn(SleepForEver());
+    const Time start = loop_.Now();
+    scope.Cancel();
+    const absl::Status joined1 = co_await scope.Join();
+    EXPECT_THAT(joined1, IsOk());
+    EXPECT_EQ(loop_.Now(), start);
+    EXPECT_EQ(scope.running(), 0u);
+    EXPECT_EQ(alive_, 0);
+    // As new.
+    EXPECT_FALSE(scope.cancelled());
+    auto fail = [&]() -> Task<absl::Status> { co_return absl::DataLossError("lost"); };
+    scope.Spawn(fail());
+    const absl::Status joined2 = co_await scope.Join();
+    EXPECT_THAT(joined2, StatusIs(absl::StatusCode::kDataLoss));
+  });
+}
+
+TEST_F(CancelTest, TaskMayCancelItsOwnScope) {
+  Run([&]() -> Task<> {
+    Scope scope;
+    auto cancel = [&]() -> Task<absl::Status> {
+      co_await Sleep(1ms);
+      scope.Cancel();
+      co_return absl::AbortedError("enough");
+    };
+    scope.Spawn(SleepForEver());
+    scope.Spawn(cancel());
+    const absl::Status joined3 = co_await scope.Join();
+    EXPECT_THAT(joined3, StatusIs(absl::StatusCode::kAborted));
+  });
+}
+
+TEST_F(CancelTest, FirstErrorCancelsTheSiblingsWhereAskedTo) {
+  Run([&]() -> Task<> {
+    Scope scope(OnError::kCancel);
+    auto fail = [&](Duration after, const char* text) -> Task<absl::Status> {
+      co_await Sleep(after);
+      co_return absl::UnavailableError(text);
+    };
+    scope.Spawn(SleepForEver());
+    scope.Spawn(fail(1ms, "first"));
+    scope.Spawn(fail(1ms, "second"));  // in the same turn
+    scope.Spawn(fail(2ms, "never"));
+    const absl::Status joined4 = co_await scope.Join();
+    EXPECT_THAT(joined4, StatusIs(absl::StatusCode::kUnavailable, "first; then: second"));
+  });
+}
+
+TEST_F(CancelTest, JoinWaitsForOperationsOfCancelledTasks) {
+  Run([&]() -> Task<> {
+    Scope scope;
+    Scope device;
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(3ms);
+      device_.Complete();
+      co_return absl::OkStatus();
+    };
+    device.Spawn(complete());
+    scope.Spawn(Operate(true));
+    scope.Spawn(SleepForEver());
+    const Time start = loop_.Now();
+    scope.Cancel();
+    const absl::Status joined5 = co_await scope.Join();
+    EXPECT_THAT(joined5, IsOk());
+    EXPECT_EQ(loop_.Now(), start + 3ms);
+    const absl::Status joined6 = co_await device.Join();
+    EXPECT_THAT(joined6, IsOk());
+  });
+}
+
+// A time-out around a task that joins a scope: the scope's tasks are asked, and waited for.
+TEST_F(CancelTest, CancellingReachesThroughJoinAndWhenAll) {
+  auto work = [&]() -> Task<absl::Status> {
+    const Alive alive(alive_);
+    Scope scope;
+    scope.Spawn(Operate(true));
+    std::vector<Task<absl::Status>> sleepers;
+    sleepers.push_back(SleepForEver());
+    sleepers.push_back(scope.Join());
+    const std::vector<absl::Status> ends = co_await WhenAll(std::move(sleepers));
+    co_return ends[0];
+  };
+  Run([&]() -> Task<> {
+    Scope device;
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(4ms);
+      device_.Complete();
+      co_return absl::OkStatus();
+    };
+    device.Spawn(complete());
+    const Time start = loop_.Now();
+    const absl::Status status = co_await Timeout(1ms, work());
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_EQ(loop_.Now(), start + 4ms);
+    EXPECT_EQ(alive_, 0);
+    const absl::Status joined7 = co_await device.Join();
+    EXPECT_THAT(joined7, IsOk());
+  });
+}
+
+// Who cancels is cancelled in turn, while it waits for the device: the outer one waits as well.
+TEST_F(CancelTest, CancellingTheCancellerWaitsForTheSameOperation) {
+  Run([&]() -> Task<> {
+    Scope device;
+    auto complete = [&]() -> Task<absl::Status> {
+      co_await Sleep(9ms);
+      device_.Complete();
+      co_return absl::OkStatus();
+    };
+    device.Spawn(complete());
+    const Time start = loop_.Now();
+    const absl::Status status = co_await Timeout(2ms, Timeout(1ms, Operate(true)));
+    EXPECT_THAT(status, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    EXPECT_EQ(loop_.Now(), start + 9ms);
+    const absl::Status joined8 = co_await device.Join();
+    EXPECT_THAT(joined8, IsOk());
+  });
+}
+
+// A task that is about to run when it is cancelled does not run.
+TEST_F(CancelTest, ReadyTaskIsCancelledToo) {
+  Run([&]() -> Task<> {
+    Event event;
+    Scope scope;
+    auto wait = [&]() -> Task<absl::Status> {
+      const Alive alive(alive_);
+      co_await event.Wait();
+      ADD_FAILURE() << "went on after it was cancelled";
+      co_return absl::OkStatus();
+    };
+    auto yield = [&]() -> Task<absl::Status> {
+      const Alive alive(alive_);
+      for (;;) co_await Yield();
+    };
+    scope.Spawn(wait());
+    scope.Spawn(yield());
+    scope.Cancel();
+    event.Set();  // ready, and Join's coroutine is before it
+    const absl::Status joined9 = co_await scope.Join();
+    EXPECT_THAT(joined9, IsOk());
+  });
+}
+
+TEST_F(CancelTest, DestroyingInsteadOfCancellingIsSafe) {
+  Run([&]() -> Task<> {
+    {
+      Scope scope;
+      scope.Spawn(Operate(true));
+      scope.Spawn(SleepForEver());
+      EXPECT_TRUE(device_.busy());
+    }
+    EXPECT_FALSE(device_.busy());
+    EXPECT_EQ(alive_, 0);
+    co_await Yield();
+  });
+}
+
+TEST_F(CancelTest, FinishedTimeoutsRetainNothing) {
+  Run([&]() -> Task<> {
+    for (int i = 0; i < 1000; ++i) {
+      const absl::StatusOr<int> value = co_await Timeout(1h, ValueAfter(i, i % 2 == 0 ? 0ns : 1ns));
+      EXPECT_THAT(value, IsOkAndHolds(i));
+    }
+    EXPECT_TRUE(loop_.timers().empty());
+  });
+}
+
+}  // namespace
+}  // namespace coro

@@ -1,0 +1,162 @@
+// Timers that are armed always and fire almost never, such as the deadlines of operations: arming
+// and cancelling take constant time.
+//
+//   level 0   64 buckets of 65.5 us   |.|.|x|.| ...      what the next 4.2 ms bring
+//   level 1   64 buckets of 4.2 ms    |.|x|.|.| ...      268 ms
+//   level 2   64 buckets of 268 ms                       17 s
+//   level 3   64 buckets of 17 s                         18 min
+//
+// A bucket whose time begins is emptied into the levels below it, and from level 0 into the
+// schedule queue, which fires its timers exactly when they are due (timer_queue.h).
+
+#ifndef CORO_DEADLINE_WHEEL_H_
+#define CORO_DEADLINE_WHEEL_H_
+
+#include <array>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+
+#include "coro/intrusive_list.h"
+#include "coro/time.h"
+
+namespace coro {
+
+class TimerNode;
+
+// What the wheel holds: a part of a timer. It leaves the wheel when it dies.
+class WheelNode : public ListNode {
+ public:
+  Time deadline() const { return deadline_; }
+  TimerNode& timer() const { return *timer_; }
+  void Set(Time deadline, TimerNode& timer) {
+    deadline_ = deadline;
+    timer_ = &timer;
+  }
+
+ private:
+  Time deadline_{};
+  TimerNode* timer_ = nullptr;
+};
+
+// Not thread-safe. Owns none of its nodes.
+class DeadlineWheel {
+ public:
+  // False, and nothing has happened: the deadline is in the bucket of the present, or further than
+  // the wheel reaches. REQUIRES: in no list.
+  bool Add(WheelNode& node) {
+    const std::uint64_t tick = TickOf(node.deadline());
+    if (tick <= now_) return false;
+    const auto level = static_cast<std::size_t>(63 - std::countl_zero(tick ^ now_)) / kBits;
+    if (level >= kLevels) return false;
+    const std::uint64_t start = tick >> (level * kBits);
+    Level& at = levels_[level];
+    at.buckets[start % kBuckets].PushBack(node);
+    at.occupied |= std::uint64_t{1} << start % kBuckets;
+    if (const std::uint64_t first = start << (level * kBits); first < next_) next_ = first;
+    return true;
+  }
+
+  // Begins anew at `now`. REQUIRES: there are no nodes.
+  void Restart(Time now) {
+    now_ = TickOf(now);
+    next_ = kNone;
+  }
+
+  // Brings the present to `now`; false, and nothing has happened, when a bucket's time has begun by
+  // then: call Advance.
+  bool SetPresent(Time now) {
+    const std::uint64_t tick = TickOf(now);
+    if (tick >= next_) return false;
+    now_ = tick;
+    return true;
+  }
+
+  // Brings the present to `now` and gives every node whose bucket has begun to `due`, which takes
+  // it.
+  template <typename Due>
+  void Advance(Time now, const Due& due) {
+    const std::uint64_t target = TickOf(now);
+    for (;;) {
+      const First first = FindFirst();
+      next_ = first.tick;
+      if (first.tick > target) break;
+      now_ = first.tick;
+      IntrusiveList<WheelNode> nodes;
+      nodes.Append(levels_[first.level].buckets[first.bucket]);
+      while (WheelNode* node = nodes.PopFront()) {
+        if (!Add(*node)) due(*node);
+      }
+    }
+    if (target > now_) now_ = target;
+  }
+
+  // Calls `each` for every node.
+  template <typename Each>
+  void ForEach(const Each& each) {
+    for (Level& level : levels_) {
+      for (IntrusiveList<WheelNode>& bucket : level.buckets) bucket.ForEach(each);
+    }
+  }
+
+  // The earliest deadline in the wheel; kNever when it is empty. Takes time in proportion to the
+  // number of nodes in one bucket.
+  Time Earliest() {
+    const First first = FindFirst();
+    next_ = first.tick;
+    Time earliest = kNever;
+    if (first.tick == kNone) return earliest;
+    levels_[first.level].buckets[first.bucket].ForEach([&](WheelNode& node) {
+      if (node.deadline() < earliest) earliest = node.deadline();
+    });
+    return earliest;
+  }
+
+ private:
+  static constexpr std::size_t kLevels = 4;
+  static constexpr std::size_t kBits = 6;
+  static constexpr std::size_t kBuckets = 1 << kBits;
+  static constexpr int kTickBits = 16;  // of nanoseconds
+  static constexpr std::uint64_t kNone = UINT64_MAX;
+
+  // Every node of level n has the same digits (of kBits) above the n-th as the present, and a
+  // greater n-th one.
+  struct Level {
+    std::uint64_t occupied = 0;  // bit n: bucket n may have nodes
+    std::array<IntrusiveList<WheelNode>, kBuckets> buckets;
+  };
+  struct First {
+    std::uint64_t tick = kNone;  // when it begins
+    std::size_t level = 0;
+    std::size_t bucket = 0;
+  };
+
+  static std::uint64_t TickOf(Time time) {
+    const auto nanoseconds = time.time_since_epoch().count();
+    return nanoseconds <= 0 ? 0 : static_cast<std::uint64_t>(nanoseconds) >> kTickBits;
+  }
+
+  // The bucket with nodes that begins first. Forgets those that are empty because their nodes left.
+  First FindFirst() {
+    for (std::size_t level = 0; level < kLevels; ++level) {
+      Level& at = levels_[level];
+      while (at.occupied != 0) {
+        const auto bucket = static_cast<std::size_t>(std::countr_zero(at.occupied));
+        if (!at.buckets[bucket].empty()) {
+          const std::uint64_t above = now_ >> ((level + 1) * kBits) << kBits;
+          return {(above | bucket) << (level * kBits), level, bucket};
+        }
+        at.occupied &= at.occupied - 1;
+      }
+    }
+    return {};
+  }
+
+  std::uint64_t now_ = 0;
+  std::uint64_t next_ = kNone;  // no bucket with nodes begins earlier
+  std::array<Level, kLevels> levels_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_DEADLINE_WHEEL_H_

@@ -1,0 +1,43 @@
+// An event that has happened or not: everybody who waits goes on when it does.
+
+#ifndef CORO_EVENT_H_
+#define CORO_EVENT_H_
+
+#include "coro/task.h"
+#include "coro/time.h"
+#include "coro/wait_list.h"
+
+namespace coro {
+
+// Not thread-safe, not movable. Outlives its waiters.
+class Event {
+ public:
+  Event() = default;
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+
+  bool is_set() const { return set_; }
+
+  // Wakes everybody who waits now; who waits later does not wait at all, until Reset.
+  void Set() {
+    set_ = true;
+    waiters_.NotifyAll();
+  }
+  void Reset() { set_ = false; }
+
+  // True once the event was set, even where it was reset before the waiter ran; false when the
+  // deadline came first.
+  Task<bool> Wait(Time deadline = kNever) {
+    if (set_) co_return true;
+    const bool notified = co_await waiters_.Wait(deadline);
+    co_return notified;
+  }
+
+ private:
+  bool set_ = false;
+  WaitList waiters_{"an event"};
+};
+
+}  // namespace coro
+
+#endif  // CORO_EVENT_H_

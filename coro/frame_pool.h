@@ -1,0 +1,98 @@
+// Memory of coroutine frames. A frame that is freed is kept for the next one of its size, so that a
+// loop in its steady state takes nothing from the heap.
+//
+//   64-byte classes    [64] -> frame -> frame      what is freed last is used first
+//                      [128] -> frame
+//                      ...
+//                      [2048]
+//   larger frames      the heap, each time
+//
+// One pool per thread, as there is one loop per thread: no locks, no atomics. What a thread keeps,
+// it frees when it ends. Under AddressSanitizer every frame comes from the heap, so that a use
+// after free is seen.
+
+#ifndef CORO_FRAME_POOL_H_
+#define CORO_FRAME_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <new>
+
+namespace coro {
+
+// Of the calling thread, since it began.
+struct FramePoolCounters {
+  std::uint64_t misses = 0;  // frames of a pooled size that had to come from the heap
+  std::uint64_t large = 0;   // frames of more than FramePool::kMostBytes, which are never kept
+};
+
+class FramePool {
+ public:
+  static constexpr std::size_t kClassBytes = 64;
+  static constexpr std::size_t kMostBytes = 2048;
+#if defined(__SANITIZE_ADDRESS__)
+  static constexpr bool kKeeps = false;
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+  static constexpr bool kKeeps = false;
+#else
+  static constexpr bool kKeeps = true;
+#endif
+#else
+  static constexpr bool kKeeps = true;
+#endif
+
+  // Memory for a frame of `bytes`, aligned as operator new aligns. Throws std::bad_alloc as
+  // operator new does.
+  static void* Allocate(std::size_t bytes) {
+    const std::size_t index = ClassOf(bytes);
+    if (kKeeps && index < kClasses) [[likely]] {
+      if (Free* const first = lists_.free[index]; first != nullptr) [[likely]] {
+        lists_.free[index] = first->next;
+        return first;
+      }
+    }
+    return AllocateNew(bytes);
+  }
+
+  // `frame` came from Allocate(bytes), on whatever thread.
+  static void Release(void* frame, std::size_t bytes) noexcept {
+    const std::size_t index = ClassOf(bytes);
+    if (kKeeps && index < kClasses) [[likely]] {
+      Free* const first = static_cast<Free*>(frame);
+      first->next = lists_.free[index];
+      lists_.free[index] = first;
+      return;
+    }
+    ::operator delete(frame);
+  }
+
+  static const FramePoolCounters& counters() { return lists_.counters; }
+
+ private:
+  static constexpr std::size_t kClasses = kMostBytes / kClassBytes;
+
+  struct Free {
+    Free* next;
+  };
+  struct Lists {
+    Free* free[kClasses];
+    FramePoolCounters counters;
+    bool freed_at_exit;
+  };
+
+  // Frees what the thread keeps.
+  struct AtThreadExit {
+    ~AtThreadExit();
+  };
+
+  static std::size_t ClassOf(std::size_t bytes) { return (bytes - 1) / kClassBytes; }
+  static void* AllocateNew(std::size_t bytes);
+
+  // Plain data, so that reaching it costs no call.
+  static thread_local constinit inline Lists lists_{};
+};
+
+}  // namespace coro
+
+#endif  // CORO_FRAME_POOL_H_

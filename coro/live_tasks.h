@@ -1,0 +1,110 @@
+// The tasks that live on this thread: where each was made, and where it waits.
+//
+// Always on: two links and three constants in each frame. It answers, when a program hangs or ends
+// with work left, which tasks there are (task_tree.h).
+
+#ifndef CORO_LIVE_TASKS_H_
+#define CORO_LIVE_TASKS_H_
+
+#include <coroutine>
+#include <cstdint>
+
+#include "coro/intrusive_list.h"
+#include "coro/wait.h"
+
+namespace coro::internal {
+
+class TaskRecord;
+
+// Of the calling thread; null when there is none.
+inline thread_local constinit TaskRecord* live_tasks = nullptr;
+
+// A link in the thread's list of live tasks; the first part of every task's promise.
+class TaskRecord {
+ public:
+  TaskRecord() : next_(live_tasks), link_(&live_tasks) {
+    if (next_ != nullptr) next_->link_ = &next_;
+    live_tasks = this;
+  }
+  TaskRecord(const TaskRecord&) = delete;
+  TaskRecord& operator=(const TaskRecord&) = delete;
+  ~TaskRecord() {
+    *link_ = next_;
+    if (next_ != nullptr) next_->link_ = link_;
+  }
+
+  const TaskRecord* next() const { return next_; }
+
+  // The coroutine's function and where its body begins.
+  const char* file() const { return file_; }
+  const char* function() const { return function_; }
+  std::uint32_t line() const { return line_; }
+
+  // False: made, and never awaited or started.
+  bool started() const { return started_; }
+  void set_started() { started_ = true; }
+
+  // The co_await at which it is suspended, or was last; 0 before the first.
+  std::uint32_t await_line() const { return await_line_; }
+
+  // The task that it awaits; null when it awaits something else, or runs.
+  TaskRecord* awaited_task() const { return As<TaskRecord>(kTask); }
+  // What it waits for; null when it awaits a task, or can run, or awaits something that is not
+  // ours.
+  Wait* wait() const { return As<Wait>(kWait); }
+  // Its node in the ready queue; null when it waits, or runs.
+  ListNode* ready_node() const { return As<ListNode>(kReady); }
+
+  // Suspended in something that is ours, or ready.
+  bool waits() const { return waits_for_ != 0; }
+
+  void set_awaited_task(TaskRecord* task) { Set(task, kTask); }
+  void set_wait(Wait* wait) { Set(wait, kWait); }
+  void set_ready(ListNode* node) { Set(node, kReady); }
+  void set_running() { waits_for_ = 0; }
+
+  // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
+  void Cancel(Cancellation& cancellation) {
+    TaskRecord* task = this;
+    while (TaskRecord* awaited = task->awaited_task()) task = awaited;
+    if (Wait* wait = task->wait()) wait->Cancel(cancellation);
+    if (ListNode* node = task->ready_node()) node->Unlink();
+  }
+
+ protected:
+  void set_origin(const char* file, const char* function, std::uint32_t line) {
+    file_ = file;
+    function_ = function;
+    line_ = line;
+  }
+  void set_await_line(std::uint32_t line) { await_line_ = line; }
+
+ private:
+  // In the lowest bits of waits_for_.
+  static constexpr std::uintptr_t kWait = 0;
+  static constexpr std::uintptr_t kTask = 1;
+  static constexpr std::uintptr_t kReady = 2;
+  static constexpr std::uintptr_t kTag = 3;
+
+  template <typename T>
+  T* As(std::uintptr_t tag) const {
+    return (waits_for_ & kTag) == tag ? reinterpret_cast<T*>(waits_for_ & ~kTag) : nullptr;
+  }
+  template <typename T>
+  void Set(T* what, std::uintptr_t tag) {
+    waits_for_ = reinterpret_cast<std::uintptr_t>(what) | tag;
+  }
+
+  TaskRecord* next_;
+  TaskRecord** link_;  // what points at this one
+  std::uintptr_t waits_for_ = 0;
+  const char* file_ = nullptr;
+  const char* function_ = nullptr;
+  std::uint32_t line_ = 0;
+  std::uint32_t await_line_ = 0;
+  bool started_ = false;
+};
+
+}  // namespace coro::internal
+
+#endif  // CORO_LIVE_TASKS_H_

@@ -1,0 +1,88 @@
+// The first of several tasks to finish, or a deadline. What when_any.h and timeout.h are made of.
+
+#ifndef CORO_RACE_H_
+#define CORO_RACE_H_
+
+#include <coroutine>
+#include <cstddef>
+#include <functional>
+
+#include "coro/check.h"
+#include "coro/event_loop.h"
+#include "coro/task.h"
+#include "coro/timer_queue.h"
+#include "coro/wait_node.h"
+
+namespace coro {
+
+// Awaited once, after the tasks were started; resumes when the first of them has finished or the
+// deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
+// them.
+class Race final : public WaitNode, private internal::TaskObserver, private TimerNode {
+ public:
+  explicit Race(Time deadline = kNever) : TimerNode(&Race::Expire), deadline_(deadline) {}
+
+  // Starts `task`, which stays owned by the caller; false when it has finished at once, which
+  // decides the race. REQUIRES: not empty, not started before, and the race is not decided.
+  template <typename T>
+  bool Start(const Task<T>& task) {
+    DD_CHECK(task.handle() && !task.handle().promise().started(), "starting an empty task");
+    internal::PromiseBase& promise = task.handle().promise();
+    promise.set_observer(this);
+    promise.set_sibling(first_);
+    first_ = &promise;
+    task.handle().resume();
+    return winner_ == nullptr;
+  }
+
+  bool await_ready() const { return winner_ != nullptr; }
+  void await_suspend(std::coroutine_handle<> self) {
+    Suspend(self);
+    waiter_ = self;
+    if (deadline_ != kNever) EventLoop::Current().timers().ArmDeadline(*this, deadline_);
+  }
+  void await_resume() const {}
+
+  // Null: the deadline came first.
+  const internal::PromiseBase* winner() const { return winner_; }
+  template <typename T>
+  bool WonBy(const Task<T>& task) const {
+    return winner_ == &task.handle().promise();
+  }
+
+  // Asks what the tasks that were started here, and did not finish, wait for.
+  void CancelTasks(Cancellation& cancellation) {
+    for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
+  }
+
+  void Cancel(Cancellation& cancellation) override {
+    TimerNode::Cancel();
+    CancelTasks(cancellation);
+  }
+  const char* what() const override { return "the first of its tasks"; }
+  void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const override {
+    for (auto* task = first_; task != nullptr; task = task->sibling()) each(*task);
+  }
+
+ private:
+  std::coroutine_handle<> TaskFinished(internal::PromiseBase& task) override {
+    if (winner_ != nullptr) return std::noop_coroutine();
+    winner_ = &task;
+    TimerNode::Cancel();
+    // Not yet awaited, or the deadline came in this very turn and its waiter is on its way.
+    if (!waiter_ || linked()) return std::noop_coroutine();
+    SetRunning();
+    return waiter_;
+  }
+
+  static void Expire(TimerNode& timer) { EventLoop::Current().Schedule(static_cast<Race&>(timer)); }
+
+  const Time deadline_;
+  internal::PromiseBase* first_ = nullptr;
+  internal::PromiseBase* winner_ = nullptr;
+  std::coroutine_handle<> waiter_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_RACE_H_

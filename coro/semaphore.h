@@ -1,0 +1,53 @@
+// Permits that are taken and given back: at most so many at once.
+
+#ifndef CORO_SEMAPHORE_H_
+#define CORO_SEMAPHORE_H_
+
+#include <cstddef>
+
+#include "coro/task.h"
+#include "coro/time.h"
+#include "coro/wait_list.h"
+
+namespace coro {
+
+// First come, first served: nobody overtakes a waiter. Not thread-safe, not movable. Outlives its
+// waiters.
+class Semaphore {
+ public:
+  explicit Semaphore(std::size_t permits) : permits_(permits) {}
+  Semaphore(const Semaphore&) = delete;
+  Semaphore& operator=(const Semaphore&) = delete;
+
+  // Permits that nobody holds and nobody was promised.
+  std::size_t available() const { return permits_ - waiters_.notified(); }
+
+  // Takes a permit if that needs no waiting.
+  bool TryAcquire() {
+    if (available() == 0 || !waiters_.empty()) return false;
+    --permits_;
+    return true;
+  }
+
+  // Takes a permit; false when the deadline came first.
+  Task<bool> Acquire(Time deadline = kNever) {
+    if (TryAcquire()) co_return true;
+    const bool promised = co_await waiters_.Wait(deadline);
+    if (promised) --permits_;
+    co_return promised;
+  }
+
+  // Gives a permit back; or adds one.
+  void Release() {
+    ++permits_;
+    waiters_.NotifyOne();
+  }
+
+ private:
+  std::size_t permits_;  // those promised to a waiter that did not run yet included
+  WaitList waiters_{"a semaphore"};
+};
+
+}  // namespace coro
+
+#endif  // CORO_SEMAPHORE_H_

@@ -1,0 +1,39 @@
+// Which tasks there are on this thread, and what each waits for: for a program that hangs, or ends
+// with work left.
+//
+//   Serve (server.cc:41) at line 52, waits for the tasks of its scope
+//     Session (server.cc:20) at line 31
+//       Next (message_receiver.cc:22) at line 27, waits for a notification
+//   Ping (ping.cc:8) never awaited
+
+#ifndef CORO_TASK_TREE_H_
+#define CORO_TASK_TREE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "coro/live_tasks.h"
+
+namespace coro {
+
+// What DescribeTasks found.
+struct TaskCounts {
+  std::size_t live = 0;
+  std::size_t never_awaited = 0;  // of these
+};
+
+// The live tasks of the calling thread, each below the one that awaits it, in the order in which
+// they were made; one a line, with two blanks for each level. `most` lines at most, and then how
+// many more there are. May be called at any time, also by a task. Takes time and memory in
+// proportion to the number of tasks.
+std::string DescribeTasks(std::size_t most = 100);
+
+// One task: "Session (server.cc:20) at line 31, waits for a sleep".
+std::string Describe(const internal::TaskRecord& task);
+
+// How many there are.
+TaskCounts CountTasks();
+
+}  // namespace coro
+
+#endif  // CORO_TASK_TREE_H_

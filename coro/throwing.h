@@ -1,0 +1,52 @@
+// The edge between values and exceptions: for callers who want the latter.
+//
+//   const Message message = coro::RunOrThrow(loop, Fetch());   // throws coro::StatusError
+//
+// Inside, errors are values: nothing is thrown through a co_await.
+
+#ifndef CORO_THROWING_H_
+#define CORO_THROWING_H_
+
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/event_loop.h"
+#include "coro/task.h"
+
+namespace coro {
+
+// An error as an exception. what() is the status as text.
+class StatusError : public std::runtime_error {
+ public:
+  // REQUIRES: not ok.
+  explicit StatusError(absl::Status status)
+      : std::runtime_error(status.ToString()), status_(std::move(status)) {}
+
+  const absl::Status& status() const { return status_; }
+
+ private:
+  absl::Status status_;
+};
+
+// Nothing, or the value; throws StatusError for an error.
+inline void OrThrow(const absl::Status& status) {
+  if (!status.ok()) throw StatusError(status);
+}
+template <typename T>
+T OrThrow(absl::StatusOr<T> value) {
+  if (!value.ok()) throw StatusError(value.status());
+  return *std::move(value);
+}
+
+// EventLoop::Run for callers outside of coroutines. REQUIRES: not called from within the loop.
+template <typename T>
+auto RunOrThrow(EventLoop& loop, Task<T> task) {
+  return OrThrow(loop.Run(std::move(task)));
+}
+
+}  // namespace coro
+
+#endif  // CORO_THROWING_H_

@@ -1,0 +1,56 @@
+// A task with a limit on its time.
+//
+//   absl::StatusOr<Message> message = co_await coro::Timeout(10ms, Next());
+//   absl::Status status = co_await coro::WithDeadline(deadline, Transfer());
+//
+// When the deadline comes first, the task is cancelled (wait.h) and the result is
+// kDeadlineExceeded, once the task has ended. Nested deadlines need no care: the earliest comes
+// first. A deadline that loses leaves nothing behind.
+
+#ifndef CORO_TIMEOUT_H_
+#define CORO_TIMEOUT_H_
+
+#include <type_traits>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "coro/cancel.h"
+#include "coro/event_loop.h"
+#include "coro/race.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace coro {
+
+// The result is that of the task, as EventLoop::Run returns it: absl::Status for a task of nothing
+// or of absl::Status, absl::StatusOr<T> for a task of T or of absl::StatusOr<T>. A task that
+// finishes without suspending, or in the turn in which the deadline comes, has finished in time.
+template <typename T>
+Task<typename internal::RunResult<T>::type> WithDeadline(Time deadline, Task<T> task) {
+  using Result = typename internal::RunResult<T>::type;
+  Race race(deadline);
+  race.Start(task);
+  co_await race;
+  if (race.winner() == nullptr) {
+    EndOfWaits ended;
+    race.CancelTasks(ended);
+    co_await ended;
+    co_return Result(absl::DeadlineExceededError("the deadline of a task has passed"));
+  }
+  if constexpr (std::is_void_v<T>) {
+    co_return Result();
+  } else {
+    co_return Result(task.handle().promise().TakeValue());
+  }
+}
+
+// `limit` counts from the time of the current turn.
+template <typename T>
+Task<typename internal::RunResult<T>::type> Timeout(Duration limit, Task<T> task) {
+  const Time now = EventLoop::Current().Now();
+  return WithDeadline(limit > Duration::zero() ? After(now, limit) : now, std::move(task));
+}
+
+}  // namespace coro
+
+#endif  // CORO_TIMEOUT_H_

@@ -1,0 +1,71 @@
+// What a suspended coroutine waits for, as whoever wants to cancel it sees it; and cancelling
+// itself.
+//
+// A coroutine is cancelled by destroying its frame while it is suspended, which is safe at every
+// suspension point: what it waited for forgets it. But an operation that the NIC still works on
+// should be over before its buffers are used for something else. So cancelling has two phases:
+//
+//   ask      every wait at the leaves of the task answers
+//              "cancelled now":  it is over, nothing will resume its coroutine any more, or
+//              "will complete":  it counts itself in, and tells when it has ended
+//   destroy  when all have ended, the frame goes
+//
+// Between the two, no coroutine of the task runs.
+
+#ifndef CORO_WAIT_H_
+#define CORO_WAIT_H_
+
+#include <cstddef>
+#include <functional>
+
+namespace coro {
+
+class Cancellation;
+
+namespace internal {
+class TaskRecord;
+}  // namespace internal
+
+// Base of awaiters and of whatever else a coroutine can be suspended in. Not owned by those who see
+// it. Threads: the loop's.
+class Wait {
+ public:
+  // Ends the wait. Either nothing will resume the coroutine from now on, or
+  // `cancellation.Expect()` was called, and `cancellation.Ended()` will be, once, instead of
+  // resuming it. `cancellation` lives until then, or until the coroutine was destroyed.
+  virtual void Cancel(Cancellation& cancellation) = 0;
+
+  // For people, behind "waits for": "a sleep", "a write". Static storage.
+  virtual const char* what() const = 0;
+
+  // Calls `each` for the tasks that have to finish, where that is what it waits for.
+  virtual void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const {
+    static_cast<void>(each);
+  }
+
+ protected:
+  ~Wait() = default;
+};
+
+// Counts the waits that could not be cancelled at once. Its owner is told when there are none left.
+class Cancellation {
+ public:
+  virtual ~Cancellation() = default;
+
+  // A wait will end later.
+  void Expect() { ++pending_; }
+  // One of them has ended. Destroys nothing: the caller is in the middle of something.
+  void Ended() {
+    if (--pending_ == 0) AllEnded();
+  }
+  std::size_t pending() const { return pending_; }
+
+ private:
+  virtual void AllEnded() = 0;
+
+  std::size_t pending_ = 0;
+};
+
+}  // namespace coro
+
+#endif  // CORO_WAIT_H_
