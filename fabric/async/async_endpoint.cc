@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "fabric/cancel.h"
 
 namespace fabric::async {
 
@@ -19,29 +20,36 @@ OperationAwaiter::OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buf
       deadline_(deadline) {}
 
 OperationAwaiter::~OperationAwaiter() {
-  OperationSlots* slots = state_ == State::kPending || state_ == State::kInFlight
-                              ? &endpoint_.dispatcher_.slots()
-                              : nullptr;
-  if (state_ == State::kPending) slots->Release(context_);
-  if (state_ == State::kInFlight) slots->Abandon(context_);
+  if (state_ == State::kPending || state_ == State::kInFlight) LeaveBehind();
+}
+
+void OperationAwaiter::LeaveBehind() {
+  OperationSlots& slots = endpoint_.dispatcher_.slots();
+  if (state_ == State::kPending) {
+    slots.Release(context_);
+  } else {
+    slots.Abandon(context_);
+  }
+  state_ = State::kLeft;
+  PendingOperation::Unlink();
+  TimerNode::Cancel();
 }
 
 bool OperationAwaiter::await_suspend(std::coroutine_handle<> self) {
-  handle = self;
-  context_ = endpoint_.dispatcher_.slots().Acquire(*this, buffer_, &endpoint_);
-  buffer_.reset();  // the slot has it now
+  context_ = endpoint_.dispatcher_.slots().Acquire(*this, std::move(buffer_), &endpoint_);
   const bool must_queue = !endpoint_.retries_.empty();
   const ErrorCode error = must_queue ? ErrorCode::kAgain : TryPost();
-  if (error != ErrorCode::kAgain) {
+  if (error != ErrorCode::kAgain) [[likely]] {
     Posted(error);
   } else {
     state_ = State::kPending;
     coro::EventLoop& loop = endpoint_.dispatcher_.loop();
-    loop.timers().Arm(
+    loop.timers().ArmDeadline(
         *this, std::min(deadline_, coro::After(loop.Now(), endpoint_.options_.post_timeout)));
     endpoint_.retries_.Add(*this);
   }
   resuming_ = state_ != State::kDone;
+  if (resuming_) Suspend(self);
   return resuming_;
 }
 
@@ -49,9 +57,10 @@ ErrorCode OperationAwaiter::TryPost() { return PostTo(*endpoint_.endpoint_, cont
 
 void OperationAwaiter::Posted(ErrorCode error) {
   TimerNode::Cancel();
-  if (error == ErrorCode::kOk) {
+  if (error == ErrorCode::kOk) [[likely]] {
     state_ = State::kInFlight;
-    if (deadline_ != coro::kNever) endpoint_.dispatcher_.loop().timers().Arm(*this, deadline_);
+    if (deadline_ != coro::kNever)
+      endpoint_.dispatcher_.loop().timers().ArmDeadline(*this, deadline_);
     return;
   }
   endpoint_.dispatcher_.slots().Release(context_);
@@ -63,12 +72,7 @@ void OperationAwaiter::Posted(ErrorCode error) {
 
 void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
   auto& self = static_cast<OperationAwaiter&>(timer);
-  OperationSlots& slots = self.endpoint_.dispatcher_.slots();
-  if (self.state_ == State::kPending) {
-    slots.Release(self.context_);
-  } else {
-    slots.Abandon(self.context_);
-  }
+  self.LeaveBehind();
   Completion expired;
   expired.context = self.context_;
   expired.error = ErrorCode::kDeadlineExceeded;
@@ -83,7 +87,34 @@ void OperationAwaiter::Finish(const Completion& completion) {
   state_ = State::kDone;
   PendingOperation::Unlink();
   TimerNode::Cancel();
+  if (cancellation_ != nullptr) return std::exchange(cancellation_, nullptr)->Ended();
   if (resuming_) endpoint_.dispatcher_.loop().Schedule(*this);
+}
+
+void OperationAwaiter::Cancel(coro::Cancellation& cancellation) {
+  const coro::Duration patience = endpoint_.options_.cancel_patience;
+  if (state_ == State::kPending || patience <= coro::Duration::zero() ||
+      (IsReceive() && !TakeBack())) {
+    return LeaveBehind();
+  }
+  cancellation.Expect();
+  cancellation_ = &cancellation;
+  coro::EventLoop& loop = endpoint_.dispatcher_.loop();
+  TimerNode::Cancel();
+  loop.timers().ArmDeadline(*this, std::min(deadline_, coro::After(loop.Now(), patience)));
+}
+
+bool OperationAwaiter::TakeBack() {
+  auto* cancel = endpoint_.endpoint_->capability<fabric::Cancel>();
+  return cancel != nullptr && cancel->CancelReceive(context_) == ErrorCode::kOk;
+}
+
+template <typename Request>
+const char* PostAwaiter<Request>::what() const {
+  if constexpr (std::is_same_v<Request, SendRequest>) return "a send";
+  if constexpr (std::is_same_v<Request, RecvRequest>) return "a receive";
+  if constexpr (std::is_same_v<Request, WriteRequest>) return "a write";
+  if constexpr (std::is_same_v<Request, ReadRequest>) return "a read";
 }
 
 template <typename Request>

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <type_traits>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
@@ -34,6 +35,9 @@ namespace fabric::async {
 struct AsyncEndpointOptions {
   // How long an operation may be refused with "again" before it fails with kDeadlineExceeded.
   coro::Duration post_timeout = std::chrono::seconds(10);
+  // How long whoever cancels a task waits for its sends, writes and reads that are in flight; zero:
+  // not at all. Those that do not complete in time are left behind, as after a deadline.
+  coro::Duration cancel_patience = std::chrono::seconds(1);
   BackoffOptions backoff;
 };
 
@@ -49,7 +53,7 @@ class AsyncEndpoint;
 // An operation that runs while it is awaited; co_await yields its Completion. Failures are values:
 // those of the post (kUnknownPeer, kClosed, ...), kDeadlineExceeded, kCanceled when the endpoint
 // closed, or what the NIC reported.
-class OperationAwaiter : private coro::WaitNode,
+class OperationAwaiter : public coro::WaitNode,
                          private coro::TimerNode,
                          private PendingOperation,
                          private OperationWaiter {
@@ -58,23 +62,31 @@ class OperationAwaiter : private coro::WaitNode,
   bool await_suspend(std::coroutine_handle<> self);
   Completion await_resume() const { return result_; }
 
+  // An operation that waits to be posted is cancelled now. One in flight completes first, for at
+  // most AsyncEndpointOptions::cancel_patience; then it is left behind.
+  // A receive is taken back where the endpoint can, and else left behind at once.
+  void Cancel(coro::Cancellation& cancellation) override;
+
  protected:
   OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, coro::Time deadline);
   ~OperationAwaiter();
 
   // Posts with this context.
   virtual ErrorCode PostTo(Endpoint& endpoint, Context context) = 0;
+  virtual bool IsReceive() const = 0;
 
  private:
-  enum class State { kIdle, kPending, kInFlight, kDone };
+  enum class State { kIdle, kPending, kInFlight, kLeft, kDone };
 
   static void OnDeadline(coro::TimerNode& timer);
   ErrorCode TryPost() override;
   void Posted(ErrorCode error) override;
   void Resolve(const Completion& completion) override;
 
-  // The operation is in flight from now on.
-  void Accepted();
+  // Asks the NIC for the end of a posted receive; false when it cannot be asked.
+  bool TakeBack();
+  // The operation is left behind, or was never posted.
+  void LeaveBehind();
   void Finish(const Completion& completion);
 
   AsyncEndpoint& endpoint_;
@@ -82,6 +94,7 @@ class OperationAwaiter : private coro::WaitNode,
   coro::Time deadline_;
   State state_ = State::kIdle;
   bool resuming_ = false;  // the coroutine is suspended, and has to be scheduled
+  coro::Cancellation* cancellation_ = nullptr;  // to be told of the end, instead of the coroutine
   Context context_{};
   Completion result_;
 };
@@ -94,7 +107,12 @@ class [[nodiscard]] PostAwaiter final : public OperationAwaiter {
               coro::Time deadline)
       : OperationAwaiter(endpoint, buffer, deadline), request_(request) {}
 
+  const char* what() const override;
+
  private:
+  static constexpr bool kIsReceive = std::is_same_v<Request, RecvRequest>;
+
+  bool IsReceive() const override { return kIsReceive; }
   ErrorCode PostTo(Endpoint& endpoint, Context context) override;
 
   Request request_;

@@ -134,7 +134,7 @@ TEST_F(AsyncEndpointTest, RefusedPostsFailAtOnceAsValues) {
     EXPECT_EQ(closed.error, ErrorCode::kClosed);
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
-  EXPECT_EQ(local.use_count(), 1);
+  EXPECT_EQ(local.use_count(), 1u);
 }
 
 // The buffer of a dropped operation is the NIC's until the completion was read, and is freed
@@ -142,7 +142,7 @@ TEST_F(AsyncEndpointTest, RefusedPostsFailAtOnceAsValues) {
 TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
   BufferRef local = nodes_.a.Buffer(1 << 20);
   const BufferRef remote = nodes_.b.Buffer(1 << 20);
-  std::weak_ptr<RegisteredBuffer> observed = local;
+  const BufferRef observed = local;
   std::fill(local->bytes().begin(), local->bytes().end(), std::byte{9});
   auto main = [&]() -> coro::Task<void> {
     auto write = [&]() -> coro::Task<void> {
@@ -155,19 +155,19 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
       EXPECT_FALSE(running.await_ready());
     }
     local.reset();
-    EXPECT_FALSE(observed.expired());
+    EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
     EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 1u);
     co_await coro::Sleep(1ms);
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
-  EXPECT_TRUE(observed.expired());
+  EXPECT_EQ(observed.use_count(), 1u);
   EXPECT_EQ(remote->bytes()[(1 << 20) - 1], std::byte{9});
   EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
 }
 
 TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
   BufferRef room = nodes_.b.Buffer(64);
-  std::weak_ptr<RegisteredBuffer> observed = room;
+  const BufferRef observed = room;
   const BufferRef source = nodes_.a.Buffer(64);
   auto main = [&]() -> coro::Task<void> {
     const coro::Time start = nodes_.loop.Now();
@@ -175,14 +175,14 @@ TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
     EXPECT_EQ(expired.error, ErrorCode::kDeadlineExceeded);
     EXPECT_GE(nodes_.loop.Now(), start + 5ms);
     room.reset();
-    EXPECT_FALSE(observed.expired());
+    EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
     const Completion sent =
         co_await a_.Send(source, nodes_.a.peer);  // lands in the receive left behind
     EXPECT_TRUE(sent.ok());
     co_await coro::Sleep(1ms);
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
-  EXPECT_TRUE(observed.expired());
+  EXPECT_EQ(observed.use_count(), 1u);
 }
 
 TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
@@ -224,7 +224,7 @@ TEST_F(AsyncEndpointTest, TaskMayBeDestroyedAtAnyPoint) {
   auto settle = []() -> coro::Task<void> { co_await coro::Sleep(10ms); };
   ASSERT_THAT(nodes_.loop.Run(settle()), IsOk());
   EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
-  EXPECT_EQ(local.use_count(), 1);
+  EXPECT_EQ(local.use_count(), 1u);
 }
 
 TEST_F(AsyncEndpointTest, ImmediatesThatNobodyCountsAreDropped) {

@@ -10,9 +10,8 @@
 #define FABRIC_ASYNC_OPERATION_SLOTS_H_
 
 #include <cstddef>
-#include <cstdint>
-#include <vector>
 
+#include "coro/slot_table.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/operation.h"
 
@@ -32,7 +31,7 @@ class OperationWaiter {
 class OperationSlots {
  public:
   // Takes a slot for an operation of `endpoint` (any address that identifies it).
-  Context Acquire(OperationWaiter& waiter, const BufferRef& buffer, const void* endpoint);
+  Context Acquire(OperationWaiter& waiter, BufferRef buffer, const void* endpoint);
 
   // The operation was never accepted: nothing will come.
   void Release(Context context);
@@ -49,27 +48,21 @@ class OperationSlots {
   void CancelAll(const void* endpoint);
 
   // Operations that wait for their completion, abandoned ones included.
-  std::size_t in_flight() const { return in_flight_; }
+  std::size_t in_flight() const { return slots_.taken(); }
   // Of these, those whose waiter is gone.
   std::size_t abandoned() const { return abandoned_; }
 
  private:
   struct Slot {
-    std::uint32_t generation = 0;
-    bool live = false;
     OperationWaiter* waiter = nullptr;
     BufferRef buffer;
     const void* endpoint = nullptr;
   };
 
-  // Null when the context is not of a live slot.
-  Slot* Find(Context context);
   // Frees the slot and returns who waited.
-  OperationWaiter* Free(Slot& slot);
+  OperationWaiter* Free(Context context, Slot& slot);
 
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> free_;
-  std::size_t in_flight_ = 0;
+  coro::SlotTable<Slot> slots_;
   std::size_t abandoned_ = 0;
 };
 

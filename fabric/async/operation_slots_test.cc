@@ -27,20 +27,20 @@ Completion Success(std::uint64_t length) {
 
 class OperationSlotsTest : public ::testing::Test {
  protected:
-  BufferRef buffer_ =
-      std::make_shared<RegisteredBuffer>(nullptr, std::make_unique<NiceMock<MockMemoryRegion>>());
+  BufferRef buffer_ = BufferRef(
+      std::make_unique<RegisteredBuffer>(nullptr, std::make_unique<NiceMock<MockMemoryRegion>>()));
   RecordingWaiter waiter_;
   OperationSlots slots_;
 };
 
 TEST_F(OperationSlotsTest, CompletionReachesItsWaiterOnceAndFreesTheBuffer) {
   const Context context = slots_.Acquire(waiter_, buffer_, this);
-  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_EQ(buffer_.use_count(), 2u);
   EXPECT_EQ(slots_.in_flight(), 1u);
   EXPECT_TRUE(slots_.Complete(context, Success(5)));
   ASSERT_EQ(waiter_.results.size(), 1u);
   EXPECT_EQ(waiter_.results[0].length_bytes, 5u);
-  EXPECT_EQ(buffer_.use_count(), 1);
+  EXPECT_EQ(buffer_.use_count(), 1u);
   EXPECT_EQ(slots_.in_flight(), 0u);
   EXPECT_FALSE(slots_.Complete(context, Success(6)));  // a duplicate
   EXPECT_EQ(waiter_.results.size(), 1u);
@@ -50,10 +50,10 @@ TEST_F(OperationSlotsTest, AbandonedOperationKeepsItsBufferUntilItsCompletion) {
   const Context context = slots_.Acquire(waiter_, buffer_, this);
   slots_.Abandon(context);
   EXPECT_EQ(slots_.abandoned(), 1u);
-  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_EQ(buffer_.use_count(), 2u);
   EXPECT_TRUE(slots_.Complete(context, Success(1)));
   EXPECT_TRUE(waiter_.results.empty());
-  EXPECT_EQ(buffer_.use_count(), 1);
+  EXPECT_EQ(buffer_.use_count(), 1u);
   EXPECT_EQ(slots_.abandoned(), 0u);
 }
 
@@ -91,7 +91,7 @@ TEST_F(OperationSlotsTest, CancelAllResolvesOneEndpointsOperations) {
   EXPECT_TRUE(c.results.empty());
   EXPECT_EQ(slots_.in_flight(), 1u);
   EXPECT_EQ(slots_.abandoned(), 0u);
-  EXPECT_EQ(buffer_.use_count(), 2);
+  EXPECT_EQ(buffer_.use_count(), 2u);
   EXPECT_TRUE(slots_.Complete(of_other, Success(1)));
 }
 

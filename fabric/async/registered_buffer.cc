@@ -7,7 +7,7 @@ absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_byte
   absl::StatusOr<std::unique_ptr<MemoryRegion>> region =
       domain.RegisterMemory({.data = bytes.get(), .length_bytes = length_bytes, .access = access});
   if (!region.ok()) return region.status();
-  return std::make_shared<RegisteredBuffer>(std::move(bytes), *std::move(region));
+  return BufferRef(std::make_unique<RegisteredBuffer>(std::move(bytes), *std::move(region)));
 }
 
 }  // namespace fabric::async

@@ -30,12 +30,54 @@ class RegisteredBuffer {
   std::span<std::byte> bytes() { return {region_->data(), region_->length_bytes()}; }
   MemoryRegion& region() { return *region_; }
 
+  RegisteredBuffer(const RegisteredBuffer&) = delete;
+  RegisteredBuffer& operator=(const RegisteredBuffer&) = delete;
+
  private:
+  friend class BufferRef;
+
+  std::size_t shares_ = 0;
   std::unique_ptr<std::byte[]> bytes_;
   std::unique_ptr<MemoryRegion> region_;
 };
 
-using BufferRef = std::shared_ptr<RegisteredBuffer>;
+// A share in a buffer. Counted without atomics: every operation takes one and gives it back. Not
+// thread-safe, as the buffer.
+class BufferRef {
+ public:
+  // Nobody's share of nothing.
+  BufferRef() = default;
+  BufferRef(std::nullptr_t) {}  // NOLINT: as a pointer is made from nullptr
+  // The first share. The buffer goes with the last one.
+  explicit BufferRef(std::unique_ptr<RegisteredBuffer> buffer) : buffer_(buffer.release()) {
+    if (buffer_ != nullptr) buffer_->shares_ = 1;
+  }
+  BufferRef(const BufferRef& other) : buffer_(other.buffer_) {
+    if (buffer_ != nullptr) ++buffer_->shares_;
+  }
+  BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
+  BufferRef& operator=(BufferRef other) noexcept {
+    std::swap(buffer_, other.buffer_);
+    return *this;
+  }
+  ~BufferRef() {
+    if (buffer_ != nullptr && --buffer_->shares_ == 0) delete buffer_;
+  }
+
+  RegisteredBuffer* get() const { return buffer_; }
+  RegisteredBuffer& operator*() const { return *buffer_; }
+  RegisteredBuffer* operator->() const { return buffer_; }
+  explicit operator bool() const { return buffer_ != nullptr; }
+  friend bool operator==(const BufferRef& a, const BufferRef& b) { return a.buffer_ == b.buffer_; }
+  friend bool operator==(const BufferRef& a, std::nullptr_t) { return a.buffer_ == nullptr; }
+
+  void reset() { *this = BufferRef(); }
+  // How many shares there are; 0 of nothing.
+  std::size_t use_count() const { return buffer_ == nullptr ? 0 : buffer_->shares_; }
+
+ private:
+  RegisteredBuffer* buffer_ = nullptr;
+};
 
 // Allocates `length_bytes` zero bytes, of no particular alignment, and registers them.
 // Errors: those of Domain::RegisterMemory.

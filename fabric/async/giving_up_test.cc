@@ -1,0 +1,149 @@
+// A program with every kind of operation in flight is destroyed, cancelled or timed out at each
+// point of its life in turn. Wherever that is: it does not go on, its buffers are the NIC's until
+// the NIC is done with them and nobody's after that, and in the end nothing is left.
+
+#include <chrono>
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/timeout.h"
+#include "coro/when_all.h"
+#include "fabric/async/async_endpoint.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/harness/two_nodes.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::async {
+namespace {
+
+using coro::Task;
+using std::chrono::nanoseconds;
+using ::testing_matchers::IsOk;
+
+enum class Way { kDestroy, kCancel, kTimeOut };
+
+std::string NameOf(Way way) {
+  return way == Way::kDestroy ? "destroyed" : way == Way::kCancel ? "cancelled" : "timed out";
+}
+
+// Two nodes, and buffers whose shares can be counted.
+class Life {
+ public:
+  explicit Life(nanoseconds cut) : cut_(cut) {
+    for (BufferRef& buffer : local_) buffer = nodes_.a.Buffer(1 << 14);
+    for (BufferRef& buffer : remote_) buffer = nodes_.b.Buffer(1 << 14);
+  }
+
+  // Lives for `cut`, is given up, and the NICs are given time. True when it had ended by itself.
+  bool Run(Way way) {
+    EXPECT_THAT(nodes_.loop.Run(Main(way)), IsOk());
+    return finished_;
+  }
+
+  // Shares in the buffers beside the test's own.
+  std::size_t shares() const {
+    std::size_t shares = 0;
+    for (const BufferRef& buffer : local_) shares += buffer.use_count() - 1;
+    for (const BufferRef& buffer : remote_) shares += buffer.use_count() - 1;
+    return shares;
+  }
+  std::size_t in_flight() const {
+    return nodes_.a.dispatcher->slots().in_flight() + nodes_.b.dispatcher->slots().in_flight();
+  }
+
+ private:
+  Task<absl::Status> Transfer() {
+    std::vector<Task<Completion>> all;
+    all.push_back(Send());
+    all.push_back(Receive());
+    all.push_back(Write());
+    all.push_back(Read());
+    const std::vector<Completion> ends = co_await coro::WhenAll(std::move(all));
+    EXPECT_FALSE(given_up_) << "goes on after it was given up";
+    for (const Completion& end : ends) EXPECT_TRUE(end.ok());
+    finished_ = true;
+    co_return absl::OkStatus();
+  }
+
+  Completion Ended(const Completion& completion) const {
+    EXPECT_FALSE(given_up_) << "goes on after it was given up";
+    return completion;
+  }
+  Task<Completion> Send() {
+    co_return Ended(co_await nodes_.a.endpoint->Send(local_[0], nodes_.a.peer));
+  }
+  Task<Completion> Receive() { co_return Ended(co_await nodes_.b.endpoint->Recv(remote_[0])); }
+  Task<Completion> Write() {
+    co_return Ended(co_await nodes_.a.endpoint->Write(local_[1], remote_[1]->region().remote(),
+                                                      nodes_.a.peer, {.immediate = 3}));
+  }
+  Task<Completion> Read() {
+    co_return Ended(
+        co_await nodes_.a.endpoint->Read(local_[2], remote_[1]->region().remote(), nodes_.a.peer));
+  }
+
+  Task<> Main(Way way) {
+    std::optional<coro::Scope> scope(std::in_place);
+    if (way == Way::kTimeOut) {
+      const absl::Status status = co_await coro::Timeout(cut_, Transfer());
+      given_up_ = true;
+      EXPECT_EQ(status.ok(), finished_) << status;
+    } else {
+      scope->Spawn(Transfer());
+      co_await coro::Sleep(cut_);
+      given_up_ = true;
+      if (way == Way::kCancel) {
+        scope->Cancel();
+        const absl::Status joined = co_await scope->Join();
+        EXPECT_THAT(joined, IsOk());
+        // Two phases: what the NIC had to complete has completed.
+        EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 0u);
+      }
+    }
+    scope.reset();
+    co_await coro::Sleep(std::chrono::milliseconds(1));
+  }
+
+  const nanoseconds cut_;
+  harness::TwoNodes nodes_;
+  BufferRef local_[3];
+  BufferRef remote_[2];
+  bool given_up_ = false;
+  bool finished_ = false;
+};
+
+class GivingUpTest : public ::testing::TestWithParam<Way> {};
+
+TEST_P(GivingUpTest, AtAnyPointLeavesNothing) {
+  bool finished = false;
+  int cuts = 0;
+  for (nanoseconds cut(0); !finished; cut += nanoseconds(100)) {
+    SCOPED_TRACE(NameOf(GetParam()) + " after " + std::to_string(cut.count()) + " ns");
+    Life life(cut);
+    finished = life.Run(GetParam());
+    // Only the receive that no message came for may be left: its buffer is the NIC's.
+    EXPECT_EQ(life.shares(), life.in_flight());
+    EXPECT_LE(life.in_flight(), finished ? 0u : 1u);
+    ASSERT_LT(++cuts, 1000) << "it never ends by itself";
+    if (HasFailure()) break;
+  }
+  EXPECT_GT(cuts, 20) << "too few points to say anything";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, GivingUpTest,
+                         ::testing::Values(Way::kDestroy, Way::kCancel, Way::kTimeOut),
+                         [](const auto& info) {
+                           return info.param == Way::kDestroy  ? "Destroy"
+                                  : info.param == Way::kCancel ? "Cancel"
+                                                               : "TimeOut";
+                         });
+
+}  // namespace
+}  // namespace fabric::async

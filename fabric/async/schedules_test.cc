@@ -1,0 +1,184 @@
+// Programs that give up their operations in every way there is, over a NIC that completes them in
+// every way there is: no buffer goes while the NIC has it, nothing is left in the end, and the same
+// seed does the same with every compiler.
+//
+// DRYDOCK_SCHEDULES seeds are run: 20,000 by default.
+
+#include <chrono>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/timeout.h"
+#include "coro/when_any.h"
+#include "fabric/async/async_endpoint.h"
+#include "fabric/async/completion_dispatcher.h"
+#include "fabric/async/fake_nic.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace fabric::async {
+namespace {
+
+using coro::Task;
+using std::chrono::nanoseconds;
+
+// One program and its NIC. Members die in reverse order.
+class Schedule {
+ public:
+  explicit Schedule(std::uint64_t seed)
+      : nic_(seed),
+        loop_(nic_),
+        dispatcher_(loop_, nic_.OpenQueue()),
+        endpoint_(dispatcher_, nic_.OpenEndpoint(), Options()) {}
+
+  // What went wrong; empty: nothing.
+  std::string Run() {
+    const absl::Status status = loop_.Run(Main());
+    if (!status.ok()) return status.ToString();
+    if (nic_.violations() > 0) return "a buffer was freed while the NIC had it";
+    if (nic_.in_flight() > 0) return "an operation is left in the NIC";
+    if (dispatcher_.slots().in_flight() > 0) return "an operation is left in its slot";
+    if (!loop_.timers().empty()) return "a timer is left";
+    return "";
+  }
+
+  std::uint64_t trace() const { return nic_.trace(); }
+
+ private:
+  AsyncEndpointOptions Options() {
+    AsyncEndpointOptions options;
+    options.post_timeout = nanoseconds(50000);
+    options.cancel_patience = nanoseconds(nic_.Draw(2) * 20000);
+    return options;
+  }
+
+  nanoseconds Delay() { return nanoseconds(1 + nic_.Draw(4000)); }
+
+  // Writes from a buffer of its own, which only the NIC keeps if the coroutine goes.
+  Task<absl::Status> Write(bool with_deadline) {
+    OperationOptions options;
+    if (with_deadline) options.deadline = coro::After(loop_.Now(), Delay());
+    const BufferSlice source(nic_.MakeBuffer());
+    const Completion done = co_await endpoint_.Write(source, RemoteBuffer{}, Peer{1}, options);
+    nic_.Note(static_cast<std::uint64_t>(done.error));
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> Sleep(nanoseconds delay) {
+    co_await coro::Sleep(delay);
+    nic_.Note(100);
+    co_return absl::OkStatus();
+  }
+
+  Task<absl::Status> WriteTwoAndCancel() {
+    coro::Scope scope;
+    scope.Spawn(Write(false));
+    scope.Spawn(Write(true));
+    co_await coro::Sleep(Delay());
+    scope.Cancel();
+    const absl::Status status = co_await scope.Join();
+    co_return status;
+  }
+
+  Task<absl::Status> WriteTwoAndLeave() {
+    coro::Scope scope;
+    scope.Spawn(Write(false));
+    scope.Spawn(Write(false));
+    co_await coro::Sleep(Delay());
+    co_return absl::OkStatus();  // the scope destroys what still runs
+  }
+
+  Task<absl::Status> Race() {
+    std::vector<Task<absl::Status>> tasks;
+    tasks.push_back(Write(false));
+    tasks.push_back(Sleep(Delay()));
+    const std::pair<std::size_t, absl::Status> first = co_await coro::WhenAny(std::move(tasks));
+    nic_.Note(200 + first.first);
+    co_return absl::OkStatus();
+  }
+
+  // One of the ways to do an operation, and perhaps give it up.
+  Task<absl::Status> Step() {
+    switch (nic_.Draw(6)) {
+      case 0:
+        return Write(false);
+      case 1:
+        return Write(true);
+      case 2:
+        return coro::Timeout(Delay(), Write(false));
+      case 3:
+        return WriteTwoAndCancel();
+      case 4:
+        return WriteTwoAndLeave();
+      default:
+        return Race();
+    }
+  }
+
+  Task<absl::Status> Worker() {
+    const std::uint64_t steps = 1 + nic_.Draw(2);
+    for (std::uint64_t i = 0; i < steps; ++i) {
+      const absl::Status status = co_await Step();
+      nic_.Note(static_cast<std::uint64_t>(status.code()) + 300);
+    }
+    co_return absl::OkStatus();
+  }
+
+  Task<> Main() {
+    {
+      coro::Scope workers;
+      const std::uint64_t count = 1 + nic_.Draw(3);
+      for (std::uint64_t i = 0; i < count; ++i) workers.Spawn(Worker());
+      const absl::Status joined = co_await workers.Join();
+      nic_.Note(static_cast<std::uint64_t>(joined.code()) + 400);
+    }
+    // Orphans come home: everything that was left behind completes.
+    while (dispatcher_.slots().in_flight() > 0) co_await coro::Sleep(nanoseconds(1000));
+    nic_.Note(dispatcher_.counters().late);
+    // The endpoint's own timer, which posts again what was refused, has nothing to do any more.
+    co_await coro::Sleep(std::chrono::milliseconds(2));
+  }
+
+  FakeNic nic_;
+  coro::EventLoop loop_;
+  CompletionDispatcher dispatcher_;
+  AsyncEndpoint endpoint_;
+};
+
+std::uint64_t Seeds() {
+  const char* const text = std::getenv("DRYDOCK_SCHEDULES");
+  return text == nullptr ? 20000 : std::strtoull(text, nullptr, 10);
+}
+
+TEST(SchedulesTest, NoScheduleTouchesFreedMemoryOrLeavesAnything) {
+  constexpr std::uint64_t kGoldenSeeds = 10000;
+  std::uint64_t trace = 0;
+  for (std::uint64_t seed = 1; seed <= Seeds(); ++seed) {
+    Schedule schedule(seed);
+    const std::string wrong = schedule.Run();
+    ASSERT_EQ(wrong, "") << "seed " << seed;
+    if (seed <= kGoldenSeeds) trace = coro::Combine(trace, schedule.trace());
+  }
+  // The same with both compilers, optimised or not, with sanitizers or without.
+  EXPECT_EQ(trace, 5454864401272568799u);
+}
+
+TEST(SchedulesTest, SameSeedSameTrace) {
+  Schedule first(7);
+  Schedule second(7);
+  Schedule other(8);
+  EXPECT_EQ(first.Run() + second.Run() + other.Run(), "");
+  EXPECT_EQ(first.trace(), second.trace());
+  EXPECT_NE(first.trace(), other.trace());
+}
+
+}  // namespace
+}  // namespace fabric::async
