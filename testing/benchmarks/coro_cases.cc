@@ -19,6 +19,7 @@
 #include "fabric/async/completion_dispatcher.h"
 #include "testing/benchmarks/coro_limits.h"
 #include "testing/benchmarks/memory_fabric.h"
+#include "testing/benchmarks/ring_operations.h"
 
 namespace bench {
 namespace {
@@ -166,26 +167,52 @@ Task<absl::Status> WriteInParallel(Network& network, std::uint64_t operations, b
   co_return absl::OkStatus();
 }
 
+// ---- The loop's own part of them ----
+
+// A loop with a ring on it.
+struct Ring {
+  coro::SteadyClock clock;
+  coro::EventLoop loop{clock};
+  RingQueue queue{loop, MakeMemoryBuffer(64)};
+};
+
+Task<absl::Status> PostMany(Ring& ring, std::uint64_t times, bool with_deadline) {
+  for (std::uint64_t i = 0; i < times; ++i) {
+    const coro::Time deadline =
+        with_deadline ? coro::After(ring.loop.Now(), seconds(10)) : coro::kNever;
+    const std::uint32_t status = co_await RingOperation(ring.queue, deadline);
+    if (status != 0) co_return absl::InternalError("an operation in memory failed");
+  }
+  co_return absl::OkStatus();
+}
+
+Task<absl::Status> PostInParallel(Ring& ring, std::uint64_t operations, bool with_deadline) {
+  std::vector<Task<absl::Status>> posters;
+  for (std::size_t i = 0; i < kOperationsInFlight; ++i) {
+    posters.push_back(PostMany(ring, operations / kOperationsInFlight, with_deadline));
+  }
+  const std::vector<absl::Status> results = co_await coro::WhenAll(std::move(posters));
+  for (const absl::Status& result : results) CO_RETURN_IF_ERROR(result);
+  co_return absl::OkStatus();
+}
+
 // One operation, awaited through kLayers tasks.
 template <int kLayers>
-Task<fabric::Completion> WriteThrough(Network& network) {
+Task<std::uint32_t> PostThrough(Ring& ring) {
   if constexpr (kLayers == 1) {
-    const fabric::RemoteBuffer target;
-    const fabric::async::OperationOptions options;
-    const fabric::Completion done =
-        co_await network.endpoint->Write(network.slice, target, fabric::Peer{}, options);
-    co_return done;
+    const std::uint32_t status = co_await RingOperation(ring.queue);
+    co_return status;
   } else {
-    const fabric::Completion done = co_await WriteThrough<kLayers - 1>(network);
-    co_return done;
+    const std::uint32_t status = co_await PostThrough<kLayers - 1>(ring);
+    co_return status;
   }
 }
 
 template <int kLayers>
-Task<absl::Status> WriteInLayers(Network& network, std::uint64_t operations) {
+Task<absl::Status> PostInLayers(Ring& ring, std::uint64_t operations) {
   for (std::uint64_t i = 0; i < operations; ++i) {
-    const fabric::Completion done = co_await WriteThrough<kLayers>(network);
-    if (!done.ok()) co_return network.endpoint->ToStatus(done, "write");
+    const std::uint32_t status = co_await PostThrough<kLayers>(ring);
+    if (status != 0) co_return absl::InternalError("an operation in memory failed");
   }
   co_return absl::OkStatus();
 }
@@ -287,20 +314,19 @@ absl::Status RunErrors(std::uint64_t operations) {
 
 // ---- Turns ----
 
-absl::Status RunEmptyTurns(Network& network, std::uint64_t operations) {
+absl::Status RunEmptyTurns(Ring& ring, std::uint64_t operations) {
   for (std::uint64_t i = 0; i < operations; ++i) {
-    network.loop.Select();
-    network.loop.RunOne();
+    ring.loop.Select();
+    ring.loop.RunOne();
   }
   return absl::OkStatus();
 }
 
-absl::Status RunEmptyPolls(Network& network, std::uint64_t operations) {
-  std::array<fabric::Completion, 32> entries;
-  fabric::CompletionQueue* queue = network.queue;
+absl::Status RunEmptyPolls(Ring& ring, std::uint64_t operations) {
+  coro::Selector* queue = &ring.queue;
   benchmark::DoNotOptimize(queue);  // a virtual call, as the loop makes it
   for (std::uint64_t i = 0; i < operations; ++i) {
-    if (queue->Read(entries).count != 0) return absl::InternalError("the queue is not empty");
+    if (queue->Poll(64) != 0) return absl::InternalError("the queue is not empty");
   }
   return absl::OkStatus();
 }
@@ -309,27 +335,31 @@ absl::Status RunEmptyPolls(Network& network, std::uint64_t operations) {
 
 std::vector<Case> MakeCoroCases() {
   const auto network = std::make_shared<Network>();
+  const auto ring = std::make_shared<Ring>();
   return {
       {kTask, 1, RunTasks},
       {kSwitchVirtual, 2, RunSwitches<coro::VirtualClock>},
       {kSwitchSteady, 2, RunSwitches<coro::SteadyClock>},
       {kWake, 2, RunWakes},
       {kCompletion, kOperationsInFlight,
+       [ring](std::uint64_t n) { return ring->loop.Run(PostInParallel(*ring, n, false)); }},
+      {kDeadline, kOperationsInFlight,
+       [ring](std::uint64_t n) { return ring->loop.Run(PostInParallel(*ring, n, true)); }},
+      {kOneLayer, 1, [ring](std::uint64_t n) { return ring->loop.Run(PostInLayers<1>(*ring, n)); }},
+      {kFiveLayers, 1,
+       [ring](std::uint64_t n) { return ring->loop.Run(PostInLayers<5>(*ring, n)); }},
+      {kFabric, kOperationsInFlight,
        [network](std::uint64_t n) {
          return network->loop.Run(WriteInParallel(*network, n, false));
        }},
-      {kDeadline, kOperationsInFlight,
+      {kFabricDeadline, kOperationsInFlight,
        [network](std::uint64_t n) {
          return network->loop.Run(WriteInParallel(*network, n, true));
        }},
-      {kOneLayer, 1,
-       [network](std::uint64_t n) { return network->loop.Run(WriteInLayers<1>(*network, n)); }},
-      {kFiveLayers, 1,
-       [network](std::uint64_t n) { return network->loop.Run(WriteInLayers<5>(*network, n)); }},
       {kGather, kManyTasks, RunGathers},
       {kSleeps, kManyTasks, RunSleeps},
-      {kEmptyTurn, 1, [network](std::uint64_t n) { return RunEmptyTurns(*network, n); }},
-      {kEmptyPoll, 1, [network](std::uint64_t n) { return RunEmptyPolls(*network, n); }},
+      {kEmptyTurn, 1, [ring](std::uint64_t n) { return RunEmptyTurns(*ring, n); }},
+      {kEmptyPoll, 1, [ring](std::uint64_t n) { return RunEmptyPolls(*ring, n); }},
       {kError, 1, RunErrors},
   };
 }

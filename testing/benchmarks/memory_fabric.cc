@@ -30,7 +30,8 @@ class UnknownRegion final : public fabric::MemoryRegion {
 fabric::async::BufferRef MakeMemoryBuffer(std::size_t length_bytes) {
   auto bytes = std::make_unique<std::byte[]>(length_bytes);
   auto region = std::make_unique<UnknownRegion>(bytes.get(), length_bytes);
-  return std::make_shared<fabric::async::RegisteredBuffer>(std::move(bytes), std::move(region));
+  return fabric::async::BufferRef(
+      std::make_unique<fabric::async::RegisteredBuffer>(std::move(bytes), std::move(region)));
 }
 
 }  // namespace bench
