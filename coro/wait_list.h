@@ -81,8 +81,9 @@ class WaitList {
     ListNode notified_;
   };
 
+  WaitList() = default;
   // What its waiters wait for, for people; static storage.
-  explicit WaitList(const char* what = "a notification") : what_(what) {}
+  explicit WaitList(const char* what) : what_(what) {}
 
   bool empty() const { return waiters_.empty(); }
 
@@ -116,7 +117,7 @@ class WaitList {
     --notified_count_;
   }
 
-  const char* what_;
+  const char* what_ = "a notification";
   std::size_t notified_count_ = 0;
   IntrusiveList<Waiter> waiters_;
   IntrusiveList<ListNode> notified_;
