@@ -25,13 +25,13 @@ DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& 
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
   send_producer_.Complete();  // an entry is one slot, whoever wrote it
-  if (watched_ != nullptr) {
-    domain_->world.checks().memory().Read(*watched_, false,
+  if (watched_queue_ != nullptr) {
+    domain_->world.checks().memory().Read(*watched_queue_, false,
                                           static_cast<std::uint16_t>(entry.request_id));
   }
-  if (watch_ != nullptr && request != nullptr) {
-    watch_->Ended(static_cast<std::uint16_t>(entry.request_id),
-                  static_cast<std::uint8_t>(entry.status));
+  if (endpoint_watch_ != nullptr && request != nullptr) {
+    endpoint_watch_->Ended(static_cast<std::uint16_t>(entry.request_id),
+                           static_cast<std::uint8_t>(entry.status));
   }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;
@@ -52,11 +52,12 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   if (!entry.unsolicited) {
     request = receives_.Release(static_cast<std::uint16_t>(entry.request_id));
     if (request != nullptr) receive_producer_.Complete(request->descriptors);
-    if (watched_ != nullptr) {
-      domain_->world.checks().memory().Read(*watched_, true,
+    if (watched_queue_ != nullptr) {
+      domain_->world.checks().memory().Read(*watched_queue_, true,
                                             static_cast<std::uint16_t>(entry.request_id));
     }
-    if (request != nullptr && watch_ != nullptr) watch_->EndedReceive(entry.request_id);
+    if (request != nullptr && endpoint_watch_ != nullptr)
+      endpoint_watch_->EndedReceive(entry.request_id);
   }
   const bool signalled = request != nullptr && request->signalled;
   const bool ok = entry.status == efa::CompletionStatus::kOk;

@@ -78,11 +78,11 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
     queue->endpoints[queue_pair.number] = this;
   }
   if (domain_->world.live()) return;
-  watched_ = domain_->world.checks().memory().Open(
+  watched_queue_ = domain_->world.checks().memory().Open(
       domain_->nic.index(), domain_->nic.name(), queue_pair.number, queue_pair.qkey,
       domain_->domain, limits_.send_queue_depth, limits_.receive_queue_depth);
-  queue_pair.watched = watched_;
-  watch_ = domain_->world.checks().Watch(
+  queue_pair.watched = watched_queue_;
+  endpoint_watch_ = domain_->world.checks().Watch(
       {.where = domain_->nic.name(),
        .number = queue_pair.number,
        .send_depth = limits_.send_queue_depth,
@@ -104,10 +104,11 @@ absl::Status SimEndpoint::Close() {
   send_queue_->Forget(queue_pair_->number);
   if (receive_queue_ != send_queue_) receive_queue_->Forget(queue_pair_->number);
   domain_->nic.Audit(*queue_pair_);
-  if (watch_ != nullptr) domain_->world.checks().Forget(std::exchange(watch_, nullptr));
+  if (endpoint_watch_ != nullptr)
+    domain_->world.checks().Forget(std::exchange(endpoint_watch_, nullptr));
   domain_->nic.DestroyQueuePair(*queue_pair_);
-  if (watched_ != nullptr) domain_->world.checks().memory().Close(watched_);
-  watched_ = nullptr;
+  if (watched_queue_ != nullptr) domain_->world.checks().memory().Close(watched_queue_);
+  watched_queue_ = nullptr;
   open_.Closed();
   queue_pair_ = nullptr;
   send_queue_.reset();
@@ -119,7 +120,7 @@ absl::Status SimEndpoint::Close() {
 
 void* SimEndpoint::QueryPower(const fabric::PowerId& power) {
   if (&power != &QueueAccess::kPower || queue_pair_ == nullptr) return nullptr;
-  if (watched_ != nullptr) domain_->world.checks().memory().TakeOver(*watched_);
+  if (watched_queue_ != nullptr) domain_->world.checks().memory().TakeOver(*watched_queue_);
   return static_cast<QueueAccess*>(this);
 }
 
@@ -231,19 +232,19 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     if (result.error == ErrorCode::kOk && (sends_.full() || send_producer_.full())) {
       result.error = ErrorCode::kAgain;
       NoteAgain(kind);
-      if (watch_ != nullptr) watch_->Refused(Posted::Of(request));
+      if (endpoint_watch_ != nullptr) endpoint_watch_->Refused(Posted::Of(request));
     }
     if (result.error != ErrorCode::kOk) break;
     if (send_producer_.room() == 0) RingSend();  // a batch is all that the device takes at once
     work.request_id = sends_.Take(request.context, kind);
-    if (watch_ != nullptr) {
-      watch_->Accepted(static_cast<std::uint16_t>(work.request_id), Posted::Of(request),
-                       domain_->world.Elapsed());
+    if (endpoint_watch_ != nullptr) {
+      endpoint_watch_->Accepted(static_cast<std::uint16_t>(work.request_id), Posted::Of(request),
+                                domain_->world.Elapsed());
     }
     if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
-    if (watched_ != nullptr) Watch(work, kind, request.peer);
+    if (watched_queue_ != nullptr) Watch(work, kind, request.peer);
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
     ++result.accepted;
@@ -254,7 +255,7 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
 }
 
 void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::Peer peer) {
-  domain_->world.checks().memory().PostedSend(*watched_, work, kind, peers_->Find(peer)->nic);
+  domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind, peers_->Find(peer)->nic);
 }
 
 void SimEndpoint::NoteAgain(OperationKind kind) {
@@ -265,7 +266,9 @@ void SimEndpoint::NoteAgain(OperationKind kind) {
     agains_ = 0;
   }
   ++agains_;
-  if (agains_ == Progress::kInVain && !domain_->world.live()) domain_->world.PollsInVain();
+  if (agains_ == Progress::kInVain && !domain_->world.live()) {
+    domain_->world.NeverReturns(EndlessLoop::kPosts);
+  }
   if (agains_ % kPatience != 0) return;
   domain_->world.checks().AgainWithoutReading(domain_->nic.name(), queue_pair_->number, kPatience,
                                               domain_->world.Elapsed());
@@ -317,11 +320,12 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     }
     if (result.error != ErrorCode::kOk) break;
     work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
-    if (watched_ != nullptr) {
-      domain_->world.checks().memory().PostedReceive(*watched_, work.request_id);
+    if (watched_queue_ != nullptr) {
+      domain_->world.checks().memory().PostedReceive(*watched_queue_, work.request_id);
     }
-    if (watch_ != nullptr) {
-      watch_->AcceptedReceive(work.request_id, Posted::Of(request), domain_->world.Elapsed());
+    if (endpoint_watch_ != nullptr) {
+      endpoint_watch_->AcceptedReceive(work.request_id, Posted::Of(request),
+                                       domain_->world.Elapsed());
     }
     efa::EncodeReceive(work, ring.memory(), ring.descriptors(), receive_producer_.posted());
     receive_producer_.Post(work.segment_count);

@@ -94,7 +94,9 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   std::shared_ptr<DomainCore> domain_;
   QueuePair* queue_pair_;  // null after Close
   const fabric::Limits limits_;
-  WatchedQueue* watched_ = nullptr;  // null: in live mode, and after Close
+  // Of the checks: its requests and their memory; what it does. Null in live mode, and after Close.
+  WatchedQueue* watched_queue_ = nullptr;
+  EndpointWatch* endpoint_watch_ = nullptr;
   OpenObject open_;
   const bool datagram_;
   const bool remote_access_;
@@ -103,7 +105,6 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors
   std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
-  EndpointWatch* watch_ = nullptr;  // of the checks; null in live mode, and after Close
   RequestSlots sends_;
   RequestSlots receives_;
   fabric::efa_queue::SendWork work_;  // of the post under way: filling a used one is faster

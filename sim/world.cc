@@ -118,10 +118,13 @@ void World::RunFor(coro::Duration duration) {
   RunUntil([] { return false; }, duration);
 }
 
-void World::PollsInVain() {
+void World::NeverReturns(EndlessLoop loop) {
   const WaitGraph graph = DescribeWaits();
-  if (polling_in_vain_) return polling_in_vain_(graph);
-  std::cerr << "the program polls for ever, and nothing is under way; " << graph.ToText();
+  if (endless_loop_) return endless_loop_(loop, graph);
+  std::cerr << (loop == EndlessLoop::kPolls
+                    ? "the program polls for ever, and nothing is under way; "
+                    : "the program posts to a full send queue for ever, and does not read; ")
+            << graph.ToText();
 }
 
 Nic* World::FindNic(const Gid& gid) {

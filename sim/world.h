@@ -108,11 +108,10 @@ class World final : public coro::Clock {
 
   // Who waits for whom, as far as posts and completions tell: empty in live mode.
   WaitGraph DescribeWaits();
-  // The program polls, and nothing can ever come of it: called once, with the graph. Without a
-  // handler the graph goes to standard error. In both cases it is a finding.
-  void OnPollingInVain(std::function<void(const WaitGraph& graph)> handler) {
-    polling_in_vain_ = std::move(handler);
-  }
+  // The program does something for ever: called once, with the graph. Without a handler both go to
+  // standard error. In both cases it is a finding.
+  using EndlessHandler = std::function<void(EndlessLoop loop, const WaitGraph& graph)>;
+  void OnEndlessLoop(EndlessHandler handler) { endless_loop_ = std::move(handler); }
 
   // --- For the backend and the actors ---
   // The program has looked into a queue or counter and found nothing: virtual time only.
@@ -123,11 +122,11 @@ class World final : public coro::Clock {
       checks_.progress().Reset();
     } else if (checks_.progress().InVain()) [[unlikely]] {
       checks_.PollsInVain(now_ - start_, DescribeWaits().Summary());
-      PollsInVain();
+      NeverReturns(EndlessLoop::kPolls);
     }
   }
-  // It will do so for ever, or post to a full queue, in which no time passes: tells the handler.
-  void PollsInVain();
+  // Tells the handler.
+  void NeverReturns(EndlessLoop loop);
   // The program computes for `cost`; in live mode it does so by itself.
   void Charge(coro::Duration cost, std::size_t times = 1) {
     if (!live_) Advance(now_ + cost * static_cast<std::int64_t>(times));
@@ -263,7 +262,7 @@ class World final : public coro::Clock {
   EventLog log_;
   bool woken_ = false;
   mutable bool asked_time_ = false;  // since it was last looked at
-  std::function<void(const WaitGraph& graph)> polling_in_vain_;
+  EndlessHandler endless_loop_;
   std::unique_ptr<FaultModel> faults_;
   std::unique_ptr<Scheduling> scheduling_;  // null: times are drawn
 };

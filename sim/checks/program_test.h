@@ -19,7 +19,6 @@
 #include "gtest/gtest.h"
 #include "sim/checks/checks.h"
 #include "sim/checks/finding.h"
-#include "sim/checks/wait_graph.h"
 #include "sim/testing/lab.h"
 #include "testing/harness/two_nodes.h"
 
@@ -29,8 +28,8 @@ namespace sim_testing {
 struct Pair {
   Pair() : lab(1), a(lab.Add("a")), b(lab.Add("b")) {
     lab.Introduce();
-    lab.world().checks().set_contexts_are_names(true);          // which a lab takes back
-    lab.world().OnPollingInVain([](const sim::WaitGraph&) {});  // the finding is enough
+    lab.world().checks().set_contexts_are_names(true);    // which a lab takes back
+    lab.world().OnEndlessLoop([](auto, const auto&) {});  // the finding is enough
   }
 
   fabric::ErrorCode Write(std::uint64_t context, std::size_t offset = 0) {

@@ -7,6 +7,11 @@
 
 namespace sim {
 
+// What a program does for ever when nobody stops it: it polls, and nothing is under way; or it
+// posts to a full send queue, in which no time passes, and reads none of the completions that make
+// room.
+enum class EndlessLoop : std::uint8_t { kPolls, kPosts };
+
 // Counts what a program does in vain while nothing is scheduled in its world: in one thread and in
 // virtual time, nothing can come of it ever. A program that looks at the time meanwhile may have a
 // deadline, and is left alone; so is one that waits for the world.
@@ -15,8 +20,7 @@ class Progress {
   // In a row. A few milliseconds of a machine's time.
   static constexpr std::uint64_t kInVain = 100'000;
 
-  // A poll found nothing, or a full queue was posted to, with nothing scheduled. True once, when it
-  // is time to say so.
+  // A poll found nothing, with nothing scheduled. True once, when it is time to say so.
   bool InVain() { return ++in_vain_ == kInVain; }
   // Something came, was scheduled, or may come.
   void Reset() { in_vain_ = 0; }

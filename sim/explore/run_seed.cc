@@ -68,13 +68,17 @@ EndProcess& EndOfProcess() {
 }
 
 // The program will not return.
-[[noreturn]] void EndPolling(Trial& trial, const WaitGraph& waits) {
+[[noreturn]] void EndLoop(Trial& trial, EndlessLoop loop, const WaitGraph& waits) {
   SeedResult result;
   result.seed = trial.seed();
   result.verdict = Verdict::kHang;
-  result.text =
-      OneLine(absl::StrCat("nothing is under way after ", Microseconds(trial.world().Elapsed()),
-                           ", and the program polls for ever: ", waits.Summary()));
+  const std::string when = Microseconds(trial.world().Elapsed());
+  const std::string what =
+      loop == EndlessLoop::kPolls
+          ? absl::StrCat("nothing is under way after ", when, ", and the program polls for ever")
+          : absl::StrCat("after ", when,
+                         " the program posts to a full send queue for ever, and does not read");
+  result.text = OneLine(absl::StrCat(what, ": ", waits.Summary()));
   result.waits = waits.ToText();
   result.digest = trial.world().digest();
   result.events = trial.world().log().count();
@@ -136,7 +140,8 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   }
   if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
   if (observer != nullptr) observer->Begin(trial.world(), *engine);
-  trial.world().OnPollingInVain([&trial](const WaitGraph& waits) { EndPolling(trial, waits); });
+  trial.world().OnEndlessLoop(
+      [&trial](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits); });
   SeedResult result;
   result.seed = spec.seed;
   const Outcome outcome = RunWatched(scenario, trial, result.coverage);

@@ -23,9 +23,10 @@ namespace sim::explore {
 // Of virtual time: far beyond every time-out of a sensible program.
 inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
 
-// What becomes of a seed whose program polls for ever though nothing is under way: nobody can make
-// such a program return, so its process ends here. Must not return. Empty, which is the default:
-// says on standard error what happened, and ends the process with status 1. Returns the one before.
+// What becomes of a seed whose program polls for ever though nothing is under way, or posts to a
+// full queue for ever and reads nothing: nobody can make such a program return, so its process ends
+// here. Must not return. Empty, which is the default: says on standard error what happened, and
+// ends the process with status 1. Returns the one before.
 using EndProcess = std::function<void(const SeedResult& result)>;
 EndProcess SetEndProcess(EndProcess end);
 

@@ -182,6 +182,27 @@ TEST(RunSeedDeathTest, PollingForEverEndsTheProcessWithTheVerdict) {
               "nobody has posted anything");
 }
 
+// Posts to itself until something is there to receive it; nothing is.
+Outcome PostForEver(Trial& trial) {
+  const auto fabric = *trial.OpenMachine("a");
+  const auto domain = *fabric->OpenDomain(0);
+  const auto queue = *domain->OpenCompletionQueue({});
+  const auto peers = *domain->OpenAddressVector();
+  const auto endpoint = *domain->OpenEndpoint(
+      {.send_queue = queue.get(), .receive_queue = queue.get(), .address_vector = peers.get()});
+  const fabric::Peer self = *peers->Insert(endpoint->address());
+  while (endpoint->Send(fabric::SendRequest{.peer = self}) != fabric::ErrorCode::kClosed) {
+  }
+  return Outcome::Of(absl::OkStatus());
+}
+
+// Its messages may be under way: it is the program that gives them no time.
+TEST(RunSeedDeathTest, PostingToAFullQueueForEverIsSaidToBeThat) {
+  EXPECT_EXIT(RunOnce(&PostForEver), ::testing::ExitedWithCode(1),
+              "seed 7: hang: after .* us the program posts to a full send queue for ever, and does "
+              "not read: a/.* queue pair 0: ");
+}
+
 TEST(RunSeedDeathTest, WhoeverRunsTheSeedMaySayHowTheProcessEnds) {
   EXPECT_EXIT(
       {
