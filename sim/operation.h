@@ -7,10 +7,10 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
 
 #include "fabric/operation.h"
+#include "sim/checks/poison.h"
 #include "sim/efa_address.h"
 #include "sim/memory_table.h"
 
@@ -125,20 +125,19 @@ struct Operation {
     WalkSegments({segments.data(), segment_count}, range, visit);
   }
 
-  // Copies payload bytes [range) to `target`. (Ranges of one machine may overlap: hardware does not
-  // mind.)
+  // Copies payload bytes [range) to `target`.
   void CopyOut(Range range, std::byte* target) const {
     if (range.length == 0) return;
     if (is_inline) {
-      std::memmove(target, inline_data.data() + range.offset, range.length);
+      DeviceCopy(target, inline_data.data() + range.offset, range.length);
       return;
     }
     if (segment_count == 1) {  // nearly always
-      std::memmove(target, PointerTo(segments[0].address + range.offset), range.length);
+      DeviceCopy(target, PointerTo(segments[0].address + range.offset), range.length);
       return;
     }
     Walk(range, [&](const Segment& piece) {
-      std::memmove(target, PointerTo(piece.address), piece.length);
+      DeviceCopy(target, PointerTo(piece.address), piece.length);
       target += piece.length;
     });
   }
@@ -146,7 +145,7 @@ struct Operation {
   // Copies the bytes at `source` to where payload bytes [range) belong.
   void CopyIn(Range range, const std::byte* source) const {
     Walk(range, [&](const Segment& piece) {
-      std::memmove(PointerTo(piece.address), source, piece.length);
+      DeviceCopy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
   }

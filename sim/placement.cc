@@ -178,7 +178,7 @@ void Nic::Land(std::uint64_t number) {
     TellPlacingMessage(*target, landing.receive, {landing.prefix, landing.rest.size()});
     const std::byte* source = landing.rest.data();
     landing.receive.Walk({landing.prefix, landing.rest.size()}, [&](const Segment& piece) {
-      std::memcpy(PointerTo(piece.address), source, piece.length);
+      DeviceCopy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
     world_.Log({.kind = EventKind::kPlace,

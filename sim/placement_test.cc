@@ -11,6 +11,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "sim/checks/poison.h"
 #include "sim/testing/lab.h"
 #include "sim/testing/scene.h"
 
@@ -326,6 +327,7 @@ std::vector<std::uint64_t> PacketOrder(std::uint64_t seed, bool read, std::size_
   Follow(lab, [&] {
     for (std::uint64_t i = 0; i < packets; ++i) {
       if (std::ranges::find(order, i) != order.end()) continue;
+      const sim::Lifted seen(to.Bytes(i * mtu, mtu).data(), mtu);
       if (std::ranges::equal(from.Bytes(i * mtu, mtu), to.Bytes(i * mtu, mtu))) order.push_back(i);
     }
   });

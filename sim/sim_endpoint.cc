@@ -1,7 +1,6 @@
 #include "sim/sim_endpoint.h"
 
 #include <algorithm>
-#include <cstring>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -81,6 +80,7 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
   watched_queue_ = domain_->world.checks().memory().Open(
       domain_->nic.index(), domain_->nic.name(), queue_pair.number, queue_pair.qkey,
       domain_->domain, limits_.send_queue_depth, limits_.receive_queue_depth);
+  watched_queue_->immediates_take_receives = remote_access_ && !queue_pair.unsolicited_immediates;
   queue_pair.watched = watched_queue_;
   endpoint_watch_ = domain_->world.checks().Watch(
       {.where = domain_->nic.name(),
@@ -148,7 +148,8 @@ void SimEndpoint::Inline(std::span<const efa::BufferDescriptor> segments, efa::S
   if (segments.size() > 1) work.inline_data = gathered_.data();
   for (const efa::BufferDescriptor& segment : segments) {
     if (segments.size() > 1 && segment.length > 0) {
-      std::memcpy(gathered_.data() + work.inline_bytes, PointerTo(segment.address), segment.length);
+      DeviceCopy(reinterpret_cast<std::byte*>(gathered_.data()) + work.inline_bytes,
+                 PointerTo(segment.address), segment.length);
     }
     work.inline_bytes = static_cast<std::uint16_t>(work.inline_bytes + segment.length);
   }
@@ -245,6 +246,7 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
     if (watched_queue_ != nullptr) Watch(work, kind, request.peer);
+    const Lifted lifted(work.inline_data, work.is_inline ? work.inline_bytes : 0);
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
     ++result.accepted;
@@ -321,7 +323,7 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     if (result.error != ErrorCode::kOk) break;
     work.request_id = receives_.Take(request.context, OperationKind::kReceive, work.segment_count);
     if (watched_queue_ != nullptr) {
-      domain_->world.checks().memory().PostedReceive(*watched_queue_, work.request_id);
+      domain_->world.checks().memory().PostedReceive(*watched_queue_, work);
     }
     if (endpoint_watch_ != nullptr) {
       endpoint_watch_->AcceptedReceive(work.request_id, Posted::Of(request),

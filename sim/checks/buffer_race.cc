@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "sim/checks/poison.h"
 
 namespace sim {
 namespace {
@@ -81,6 +82,7 @@ bool BufferRace::SourceIsThere(const WatchedRequest& request) const {
 std::uint64_t BufferRace::HashOfSource(const WatchedRequest& request) const {
   std::uint64_t hash = 0;
   for (std::uint8_t i = 0; i < request.pieces; ++i) {
+    const Lifted lifted(PointerAt(request.local[i].address), request.local[i].length);
     hash = Hash(PointerAt(request.local[i].address), request.local[i].length, hash);
   }
   return hash;
@@ -95,6 +97,7 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
   }
   const bool there = inline_bytes == nullptr && SourceIsThere(request);
   if (inline_bytes != nullptr) {
+    const Lifted lifted(inline_bytes, request.length);
     request.hashed = true;
     request.hash = Hash(inline_bytes, request.length, 0);
   } else if (there && !WritesItself(request)) {
@@ -147,6 +150,8 @@ bool BufferRace::WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
   if (a_bytes == nullptr || b_bytes == nullptr) return true;  // in doubt, they do
   const std::uint64_t begin = std::max(a.target, b.target);
   const std::uint64_t end = std::min(a.target + a.target_length, b.target + b.target_length);
+  const Lifted lifted_a(a_bytes + (begin - a.target), end - begin);
+  const Lifted lifted_b(b_bytes + (begin - b.target), end - begin);
   return std::memcmp(a_bytes + (begin - a.target), b_bytes + (begin - b.target), end - begin) == 0;
 }
 

@@ -24,6 +24,7 @@ WatchedQueue* MemoryChecks::Open(std::uint32_t nic, const std::string& where, st
 }
 
 void MemoryChecks::Forget(WatchedQueue& queue) {
+  guard_.Forget(queue);
   for (WatchedRequest& request : queue.sends) race_.Forget(request);
   for (WatchedRequest& request : queue.receives) race_.Forget(request);
 }
@@ -61,11 +62,16 @@ void MemoryChecks::PostedSend(WatchedQueue& queue, const efa::SendWork& work, Op
   }
   race_.Posted(request,
                work.is_inline ? reinterpret_cast<const std::byte*>(work.inline_data) : nullptr);
+  if (kind == OperationKind::kRead) {
+    guard_.Posted(queue, false, id, {work.segments, work.segment_count});
+  }
 }
 
 void MemoryChecks::Died(std::uint32_t nic) {
   for (const auto& queue : queues_) {
-    if (queue->nic == nic) queue->dead = true;
+    if (queue->nic != nic) continue;
+    queue->dead = true;
+    guard_.Forget(*queue);
   }
 }
 

@@ -16,10 +16,12 @@
 #include <vector>
 
 #include "coro/time.h"
+#include "fabric/efa_queue/receive_wqe.h"
 #include "fabric/efa_queue/wqe.h"
 #include "fabric/operation.h"
 #include "sim/checks/buffer_race.h"
 #include "sim/checks/conservation.h"
+#include "sim/checks/destination_guard.h"
 #include "sim/checks/finding.h"
 #include "sim/checks/finding_log.h"
 #include "sim/checks/leaks.h"
@@ -58,12 +60,14 @@ class MemoryChecks {
   // kNobody.
   void PostedSend(WatchedQueue& queue, const fabric::efa_queue::SendWork& work,
                   fabric::OperationKind kind, std::uint32_t peer);
-  void PostedReceive(WatchedQueue& queue, std::uint16_t id) {
-    conservation_.Posted(WatchedQueue::Slot(queue.receives, id), id,
+  void PostedReceive(WatchedQueue& queue, const fabric::efa_queue::ReceiveWork& work) {
+    conservation_.Posted(WatchedQueue::Slot(queue.receives, work.request_id), work.request_id,
                          fabric::OperationKind::kReceive);
+    guard_.Posted(queue, true, work.request_id, {work.segments, work.segment_count});
   }
   // The program has read the completion of the request with this number.
   void Read(WatchedQueue& queue, bool receive, std::uint16_t id) {
+    guard_.Read(queue, receive, id);
     WatchedRequest* request = conservation_.Read(queue, receive, id);
     if (request != nullptr) race_.Forget(*request);
   }
@@ -108,6 +112,7 @@ class MemoryChecks {
   Leaks leaks_{log_};
   std::vector<std::unique_ptr<WatchedQueue>> queues_;
   BufferRace race_{log_, registrations_, queues_};
+  DestinationGuard guard_{registrations_};
 };
 
 }  // namespace sim

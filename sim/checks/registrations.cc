@@ -1,6 +1,7 @@
 #include "sim/checks/registrations.h"
 
 #include "absl/strings/str_cat.h"
+#include "sim/checks/poison.h"
 
 namespace sim {
 namespace {
@@ -43,6 +44,7 @@ void Registrations::Deregister(std::uint32_t nic, std::uint32_t remote_key) {
   Past& past = nics_[nic].past[remote_key & kSlotMask];
   if (!region.live || region.remote_key != remote_key) return;
   region.live = false;
+  Unpoison(region.address, region.length);  // nothing is written there any more
   past.closed[past.closings++ % kRemembered] = {region.local_key,
                                                 region.remote_key,
                                                 region.address,

@@ -81,6 +81,7 @@ struct WatchedQueue {
   std::uint32_t qkey = 0;  // tells it from earlier ones of this number
   bool raw = false;        // somebody else writes to its rings: nothing is known of them
   bool dead = false;       // so is the machine
+  bool immediates_take_receives = false;
   std::vector<WatchedRequest> sends;
   std::vector<WatchedRequest> receives;
 

@@ -1,7 +1,6 @@
 // How bytes reach memory under a fault plan: in pieces, late, several times, wrong or not at all.
 
 #include <algorithm>
-#include <cstring>
 
 #include "sim/faults/fault_model.h"
 #include "sim/random.h"
@@ -16,6 +15,11 @@ namespace {
 
 // A packet is cut into no more pieces than this, however small they should be.
 constexpr std::uint64_t kMostPieces = 256;
+
+void Flip(std::uint64_t address, std::byte mask) {
+  const Lifted lifted(PointerTo(address), 1);
+  *PointerTo(address) ^= mask;
+}
 
 // The bits of an operation that are wrong: so many in a row, from a drawn one on and around. Calls
 // flip(byte, mask) for those in `range`.
@@ -129,10 +133,10 @@ void FaultModel::FinishSteps(Nic& nic, Operation& operation, std::uint32_t flags
   if (corrupt) {
     CorruptBits(fate.placement, operation.length, range, [&](std::uint64_t byte, std::byte mask) {
       if ((flags & Nic::kOfRead) == 0) {
-        *PointerTo(operation.remote_address + byte) ^= mask;
+        Flip(operation.remote_address + byte, mask);
         return;
       }
-      operation.Walk({byte, 1}, [&](const Segment& at) { *PointerTo(at.address) ^= mask; });
+      operation.Walk({byte, 1}, [&](const Segment& at) { Flip(at.address, mask); });
     });
   }
   nic.Placed(operation, flags);
@@ -178,7 +182,7 @@ void FaultModel::LandPiece(Nic& nic, std::uint64_t landing, Range range) {
   nic.TellPlacingMessage(*target, message.receive, {message.prefix + range.offset, range.length});
   const std::byte* source = message.rest.data() + range.offset;
   message.receive.Walk({message.prefix + range.offset, range.length}, [&](const Segment& piece) {
-    std::memcpy(PointerTo(piece.address), source, piece.length);
+    DeviceCopy(PointerTo(piece.address), source, piece.length);
     source += piece.length;
   });
 }

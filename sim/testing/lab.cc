@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "sim/checks/poison.h"
 #include "sim/random.h"
 
 namespace sim_testing {
@@ -20,6 +21,9 @@ namespace {
 constexpr std::uint64_t kWorksWrite = 0xfeed0001;
 constexpr std::uint64_t kWorksSend = 0xfeed0002;
 constexpr std::uint64_t kWorksReceive = 0xfeed0003;
+
+// A test is no program: it may look at what the device has of its memory at any time.
+sim::Lifted Seen(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
 
 sim::Profile WithLimits(sim::Profile profile) {
   profile.limits = sim::EfaDirectLimits(profile);
@@ -97,10 +101,12 @@ std::uint64_t NumberOf(const Completion& completion) {
 // ---- Bytes ----
 
 void Fill(std::span<std::byte> bytes, std::uint64_t seed) {
+  const sim::Lifted lifted = Seen(bytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = PatternAt(seed, i);
 }
 
 bool Holds(std::span<const std::byte> bytes, std::uint64_t seed) {
+  const sim::Lifted lifted = Seen(bytes);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     if (bytes[i] != PatternAt(seed, i)) return false;
   }
@@ -108,10 +114,12 @@ bool Holds(std::span<const std::byte> bytes, std::uint64_t seed) {
 }
 
 bool IsZero(std::span<const std::byte> bytes) {
+  const sim::Lifted lifted = Seen(bytes);
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
 }
 
 std::uint64_t Checksum(std::span<const std::byte> bytes) {
+  const sim::Lifted lifted = Seen(bytes);
   std::uint64_t hash = 0xcbf29ce484222325ull;  // FNV-1a
   for (const std::byte b : bytes) hash = (hash ^ static_cast<std::uint64_t>(b)) * 0x100000001b3ull;
   return hash;
