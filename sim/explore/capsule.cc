@@ -45,20 +45,13 @@ constexpr std::size_t kMostMarks = 1000;
 
 // ---- Writing ----
 
-using FiringTexts = std::map<std::string, std::string>;
-
-// By rule; absent: too long.
-std::optional<FiringTexts> FiringsOf(const FaultPlan& plan, std::vector<FiringId> firings) {
+// By rule.
+std::map<std::string, std::string> FiringsOf(const FaultPlan& plan, std::vector<FiringId> firings) {
   std::sort(firings.begin(), firings.end());
   std::map<std::string, std::vector<std::uint64_t>> numbers;
   for (const FiringId& id : firings) numbers[plan.rules[id.rule].name].push_back(id.number);
-  FiringTexts texts;
-  std::size_t bytes = 0;
-  for (const auto& [name, list] : numbers) {
-    texts[name] = FormatRanges(list);
-    bytes += texts[name].size();
-  }
-  if (bytes > kMostFiringBytes) return std::nullopt;
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, list] : numbers) texts[name] = FormatRanges(list);
   return texts;
 }
 
@@ -70,6 +63,39 @@ std::vector<std::string> MarkTexts(const std::vector<Mark>& marks) {
   }
   return texts;
 }
+
+nlohmann::ordered_json ToJson(const Capsule& capsule) {
+  const RunSpec& run = capsule.run;
+  nlohmann::ordered_json object;
+  object["drydock_capsule"] = Capsule::kVersion;
+  object["scenario"] = capsule.scenario;
+  object["parameters"] = run.parameters;
+  object["profile"] = capsule.profile;
+  object["seed"] = run.seed;
+  object["limit_ns"] = run.limit.count();
+  if (run.heal_after.has_value()) object["heal_after_ns"] = run.heal_after->count();
+  if (run.strategy.schedule != nullptr) object["strategy"] = run.strategy.name;
+  if (run.tight) object["tight"] = true;
+  object["faults"] = nlohmann::ordered_json::parse(fabric::faults::FormatFaultPlan(run.plan));
+  if (run.firings.has_value()) object["firings"] = FiringsOf(run.plan, *run.firings);
+  if (run.wild.has_value()) object["wild"] = FormatRanges(*run.wild);
+  object["build"] = {{"compiler", capsule.build.compiler}, {"mode", capsule.build.mode}};
+  object["verdict"] = std::string(Name(capsule.result.verdict));
+  object["text"] = capsule.result.text.substr(0, kMostText);
+  if (!capsule.result.check.empty()) object["check"] = capsule.result.check;
+  object["digest"] = capsule.result.digest.ToHex();
+  object["events"] = capsule.result.events;
+  object["marks"] = MarkTexts(capsule.marks);
+  object["last_events"] = capsule.last_events;
+  return object;
+}
+
+// What a program says of a file's bytes may not be UTF-8.
+std::string Dump(const nlohmann::ordered_json& object) {
+  return object.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+}
+
+bool Fits(const Capsule& capsule) { return Dump(ToJson(capsule)).size() <= Capsule::kMostBytes; }
 
 // ---- Reading ----
 
@@ -309,45 +335,23 @@ Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedR
   capsule.result.coverage = {};
   capsule.result.waits.clear();
   const RunTrace& trace = *run.trace;
-  if (trace.has_all_firings()) {
-    std::vector<FiringId> firings = trace.FiringIds();
-    if (FiringsOf(spec.plan, firings).has_value()) capsule.run.firings = std::move(firings);
-  }
   capsule.marks.assign(trace.marks.begin(),
                        trace.marks.begin() + static_cast<std::ptrdiff_t>(trace.mark_count));
   for (const LoggedEvent& event : trace.LastEvents()) {
     capsule.last_events.push_back(ToText(event));
   }
+  if (!trace.has_all_firings()) return capsule;
+  capsule.run.firings = trace.FiringIds();
+  if (!Fits(capsule)) capsule.run.firings = spec.firings;
   return capsule;
 }
 
 std::string FormatCapsule(const Capsule& capsule) {
-  const RunSpec& run = capsule.run;
-  nlohmann::ordered_json object;
-  object["drydock_capsule"] = Capsule::kVersion;
-  object["scenario"] = capsule.scenario;
-  object["parameters"] = run.parameters;
-  object["profile"] = capsule.profile;
-  object["seed"] = run.seed;
-  object["limit_ns"] = run.limit.count();
-  if (run.heal_after.has_value()) object["heal_after_ns"] = run.heal_after->count();
-  if (run.strategy.schedule != nullptr) object["strategy"] = run.strategy.name;
-  object["faults"] = nlohmann::ordered_json::parse(fabric::faults::FormatFaultPlan(run.plan));
-  if (run.firings.has_value()) {
-    const std::optional<FiringTexts> firings = FiringsOf(run.plan, *run.firings);
-    if (firings.has_value()) object["firings"] = *firings;
-  }
-  if (run.wild.has_value()) object["wild"] = FormatRanges(*run.wild);
-  object["build"] = {{"compiler", capsule.build.compiler}, {"mode", capsule.build.mode}};
-  object["verdict"] = std::string(Name(capsule.result.verdict));
-  object["text"] = capsule.result.text.substr(0, kMostText);
-  if (!capsule.result.check.empty()) object["check"] = capsule.result.check;
-  object["digest"] = capsule.result.digest.ToHex();
-  object["events"] = capsule.result.events;
-  object["marks"] = MarkTexts(capsule.marks);
-  object["last_events"] = capsule.last_events;
-  // What a program says of a file's bytes may not be UTF-8.
-  return object.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  nlohmann::ordered_json object = ToJson(capsule);
+  std::string text = Dump(object);
+  if (text.size() <= Capsule::kMostBytes || !capsule.run.firings.has_value()) return text;
+  object.erase("firings");  // a part of them would be another run
+  return Dump(object);
 }
 
 absl::StatusOr<Capsule> ParseCapsule(absl::string_view text) {

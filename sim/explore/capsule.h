@@ -47,8 +47,8 @@ struct Capsule {
   std::vector<std::string> last_events;
 };
 
-// What a run of `spec` came to. Its firings are listed, unless there are too many for a file: then
-// it is the plan's rules again that decide.
+// What a run of `spec` came to. Its firings are listed when all of them fit into a file, or else it
+// is the plan's rules again that decide: a part of them would be another run.
 Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run);
 
 // As text, never longer than kMostBytes but for its plan.

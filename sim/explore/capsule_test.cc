@@ -144,18 +144,30 @@ TEST(CapsuleTest, LongRunsHaveSmallCapsules) {
   EXPECT_LT(FormatCapsule(capsule).size(), 100u << 10);
 }
 
-TEST(CapsuleTest, FiringsThatAreTooManyAreLeftToTheRules) {
-  const WritesScenario scenario = Planted(1, 2);
-  RunSpec spec = EveryWriteFails();
-  std::vector<FiringId> many;
-  for (std::uint64_t number = 1; number < 400000; number += 2) many.push_back({1, number});
-  spec.firings = many;
-  Capsule capsule = CapsuleOf(scenario, EveryWriteFails());
-  capsule.run.firings = many;
+// Every second event from the first one on: no two of them are one range.
+std::vector<FiringId> EverySecond(std::uint64_t last) {
+  std::vector<FiringId> firings;
+  for (std::uint64_t number = 1; number < last; number += 2) firings.push_back({1, number});
+  return firings;
+}
+
+TEST(CapsuleTest, FiringsThatDoNotFitAreLeftToTheRules) {
+  Capsule capsule = CapsuleOf(Planted(1, 2), EveryWriteFails());
+  capsule.run.firings = EverySecond(400000);
   const std::string text = FormatCapsule(capsule);
   EXPECT_LT(text.size(), Capsule::kMostBytes);
   ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(text));
   EXPECT_EQ(read.run.firings, std::nullopt);
+}
+
+TEST(CapsuleTest, FiringsThatFillAFileAreKept) {
+  Capsule capsule = CapsuleOf(Planted(1, 2), EveryWriteFails());
+  capsule.run.firings = EverySecond(290000);
+  const std::string text = FormatCapsule(capsule);
+  EXPECT_GT(text.size(), Capsule::kMostBytes * 9 / 10);
+  EXPECT_LE(text.size(), Capsule::kMostBytes);
+  ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(text));
+  EXPECT_EQ(read.run.firings, capsule.run.firings);
 }
 
 TEST(CapsuleTest, MistakesAreNamed) {
