@@ -9,8 +9,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "apps/common/text_table.h"
+#include "coro/check.h"
 #include "coro/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "sim/explore/strategy/strategy.h"
 #include "sim/explore/traced_run.h"
 
 namespace apps {
@@ -18,6 +20,7 @@ namespace {
 
 using nlohmann::json;
 using sim::explore::Capsule;
+using sim::explore::ExploreReport;
 using sim::explore::kVerdictCount;
 using sim::explore::Replay;
 using sim::explore::RunSize;
@@ -77,26 +80,68 @@ std::string DefaultCapsuleFolder() {
   return ((error ? std::filesystem::path("/tmp") : folder) / "drydock-capsules").string();
 }
 
+std::vector<FailedRun> FailuresOf(const sim::explore::ExploreOptions& options,
+                                  const ExploreReport& report) {
+  std::vector<FailedRun> failures;
+  for (const auto& [seed, result] : report.failures) {
+    failures.push_back({seed, "", SpecOf(options, seed), result});
+  }
+  return failures;
+}
+
+std::vector<FailedRun> FailuresOf(const sim::explore::OrdersOptions& options,
+                                  const sim::explore::OrdersReport& report) {
+  std::vector<FailedRun> failures;
+  for (const auto& [number, result] : report.orders.failures) {
+    auto strategy = sim::explore::ParseStrategy(report.names.at(number));
+    DD_CHECK(strategy.ok(), "an order that a search has printed");
+    if (strategy->name.size() > Capsule::kMostStrategy) continue;  // what is printed replays it
+    RunSpec spec;
+    spec.seed = options.seed;
+    spec.plan = options.plans.plan(options.seed);
+    spec.limit = options.limit;
+    spec.strategy = *std::move(strategy);
+    failures.push_back({number, absl::StrCat("order-", number), std::move(spec), result});
+  }
+  return failures;
+}
+
+std::vector<FailedRun> FailuresOf(const sim::explore::SweepOptions& options,
+                                  const std::vector<SweepRow>& rows) {
+  std::vector<FailedRun> failures;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepRow& row = rows[i];
+    if (!row.failing.has_value() || failures.size() == ExploreReport::kMostFailures) continue;
+    RunSpec spec = options.run;
+    spec.plan = SweepPlan(row.which, *row.failing);
+    spec.firings.reset();
+    const std::string what = absl::StrCat(Text(fabric::faults::Describe(row.which.fault).name),
+                                          row.which.sticky ? "-sticky-" : "-", *row.failing);
+    failures.push_back({i, what, std::move(spec), *row.failure});
+  }
+  return failures;
+}
+
 absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenario,
-                                           const sim::explore::ExploreOptions& options,
-                                           const sim::explore::ExploreReport& report,
+                                           const std::vector<FailedRun>& failures,
                                            const std::string& folder) {
   CapsulePaths paths;
-  if (report.failures.empty()) return paths;
+  if (failures.empty()) return paths;
   std::error_code error;
   std::filesystem::create_directories(folder, error);
   if (error) {
     return absl::InvalidArgumentError(absl::StrCat("--capsules=", folder, ": ", error.message()));
   }
-  for (const auto& [seed, failure] : report.failures) {
-    const RunSpec spec = SpecOf(options, seed);
-    ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, spec, options.patience));
+  for (const FailedRun& failure : failures) {
+    ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, failure.run));
     // What was seen is what counts, if they differ.
-    if (!IsSameVerdict(run.result, failure)) run.result = failure;
-    const std::string name = absl::StrCat(Text(scenario.name()), "-", seed, "-",
-                                          Text(Name(failure.verdict)), ".capsule");
-    paths[seed] = (std::filesystem::path(folder) / name).string();
-    RETURN_IF_ERROR(WriteCapsule(paths[seed], MakeCapsule(scenario, spec, run)));
+    if (!IsSameVerdict(run.result, failure.result)) run.result = failure.result;
+    const std::string name =
+        absl::StrCat(Text(scenario.name()), "-", failure.run.seed, failure.what.empty() ? "" : "-",
+                     failure.what, "-", Text(Name(failure.result.verdict)), ".capsule");
+    std::string& path = paths[failure.number];
+    path = (std::filesystem::path(folder) / name).string();
+    RETURN_IF_ERROR(WriteCapsule(path, MakeCapsule(scenario, failure.run, run)));
   }
   return paths;
 }
@@ -139,12 +184,13 @@ std::string ShrinkJson(const ShrinkReport& report, const std::string& path) {
                {"result", ToJson(report.capsule.result)}});
 }
 
-std::string FormatSweep(const std::vector<SweepRow>& rows) {
+std::string FormatSweep(const std::vector<SweepRow>& rows, const CapsulePaths& capsules) {
   std::vector<std::vector<std::string>> table = {{"fault", "runs", "first failing n", "verdicts"}};
   std::uint64_t runs = 0;
   std::uint64_t failed = 0;
   std::string failures;
-  for (const SweepRow& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepRow& row = rows[i];
     runs += row.runs;
     table.push_back({Name(row.which), absl::StrCat(row.runs, row.complete ? "" : " (limit)"),
                      row.failing.has_value() ? absl::StrCat(*row.failing) : "-", Verdicts(row)});
@@ -152,17 +198,23 @@ std::string FormatSweep(const std::vector<SweepRow>& rows) {
     ++failed;
     absl::StrAppend(&failures, "\n", Name(row.which), ", event ", *row.failing, ": ",
                     VerdictLine(*row.failure), "\n");
+    const auto capsule = capsules.find(i);
+    if (capsule != capsules.end()) {
+      absl::StrAppend(&failures, "  capsule: ", capsule->second, "\n");
+    }
   }
   return absl::StrCat(FormatTable(table), failures, "\n", rows.size(), " rows, ", runs,
                       " runs: ", failed, " rows failed\n");
 }
 
-std::string SweepJson(const std::vector<SweepRow>& rows) {
+std::string SweepJson(const std::vector<SweepRow>& rows, const CapsulePaths& capsules) {
   json array = json::array();
-  for (const SweepRow& row : rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SweepRow& row = rows[i];
     json verdicts = json::object();
-    for (std::size_t i = 0; i < kVerdictCount; ++i) {
-      if (row.counts[i] > 0) verdicts[Text(Name(static_cast<Verdict>(i)))] = row.counts[i];
+    for (std::size_t verdict = 0; verdict < kVerdictCount; ++verdict) {
+      if (row.counts[verdict] == 0) continue;
+      verdicts[Text(Name(static_cast<Verdict>(verdict)))] = row.counts[verdict];
     }
     json object = {{"fault", Text(fabric::faults::Describe(row.which.fault).name)},
                    {"sticky", row.which.sticky},
@@ -172,6 +224,8 @@ std::string SweepJson(const std::vector<SweepRow>& rows) {
     if (row.failing.has_value()) {
       object["first_failing"] = *row.failing;
       object["failure"] = ToJson(*row.failure);
+      const auto capsule = capsules.find(i);
+      if (capsule != capsules.end()) object["capsule"] = capsule->second;
     }
     array.push_back(object);
   }

@@ -12,23 +12,41 @@
 #include "sim/explore/capsule.h"
 #include "sim/explore/explorer.h"
 #include "sim/explore/replay.h"
+#include "sim/explore/run_seed.h"
 #include "sim/explore/scenario.h"
+#include "sim/explore/schedules.h"
 #include "sim/explore/shrink.h"
 #include "sim/explore/sweep.h"
+#include "sim/explore/verdict.h"
 
 namespace apps {
 
 // Where capsules go when no folder is named: in the folder for temporary files.
 std::string DefaultCapsuleFolder();
 
-// Path by seed.
+// A run that failed.
+struct FailedRun {
+  std::uint64_t number;  // in its report: the seed, the run of an order, the row of a sweep
+  std::string what;      // beside the seed, in the name of its file: "order-7"
+  sim::explore::RunSpec run;
+  sim::explore::SeedResult result;
+};
+
+// The first failures of a report: as many of a sweep as of seeds.
+std::vector<FailedRun> FailuresOf(const sim::explore::ExploreOptions& options,
+                                  const sim::explore::ExploreReport& report);
+std::vector<FailedRun> FailuresOf(const sim::explore::OrdersOptions& options,
+                                  const sim::explore::OrdersReport& report);
+std::vector<FailedRun> FailuresOf(const sim::explore::SweepOptions& options,
+                                  const std::vector<sim::explore::SweepRow>& rows);
+
+// Path by FailedRun::number.
 using CapsulePaths = std::map<std::uint64_t, std::string>;
 
-// Runs each of the report's failures once more and writes its capsule into `folder`, which is made
-// where it does not exist. kInvalidArgument: cannot be written.
+// Runs each of them once more and writes its capsule into `folder`, which is made where it does not
+// exist. kInvalidArgument: cannot be written. REQUIRES: this process has one thread.
 absl::StatusOr<CapsulePaths> WriteCapsules(const sim::explore::Scenario& scenario,
-                                           const sim::explore::ExploreOptions& options,
-                                           const sim::explore::ExploreReport& report,
+                                           const std::vector<FailedRun>& failures,
                                            const std::string& folder);
 
 // A capsule's run, for a person and as one JSON value on a line.
@@ -39,9 +57,11 @@ std::string ReplayJson(const sim::explore::Capsule& capsule, const sim::explore:
 std::string FormatShrink(const sim::explore::ShrinkReport& report, const std::string& path);
 std::string ShrinkJson(const sim::explore::ShrinkReport& report, const std::string& path);
 
-// The matrix of faults, and a paragraph for each row that failed.
-std::string FormatSweep(const std::vector<sim::explore::SweepRow>& rows);
-std::string SweepJson(const std::vector<sim::explore::SweepRow>& rows);
+// The matrix of faults, and a paragraph for each row that failed. `capsules`: by the row's index.
+std::string FormatSweep(const std::vector<sim::explore::SweepRow>& rows,
+                        const CapsulePaths& capsules);
+std::string SweepJson(const std::vector<sim::explore::SweepRow>& rows,
+                      const CapsulePaths& capsules);
 
 }  // namespace apps
 

@@ -323,6 +323,17 @@ int ShrinkFile(const std::string& path) {
   return kExitOk;
 }
 
+// Where a capsule of each failure is; empty: nowhere. Says so when one could not be written.
+CapsulePaths KeepCapsules(const Arguments& arguments, const std::vector<FailedRun>& failures,
+                          absl::Status& status) {
+  std::string folder = absl::GetFlag(FLAGS_capsules);
+  if (folder == "none") return {};
+  if (folder.empty()) folder = DefaultCapsuleFolder();
+  auto paths = WriteCapsules(*arguments.scenario, failures, folder);
+  status = paths.status();
+  return paths.ok() ? *std::move(paths) : CapsulePaths();
+}
+
 int RunSweep(const Arguments& arguments) {
   coro::SteadyClock clock;
   sim::explore::SweepOptions options;
@@ -337,20 +348,13 @@ int RunSweep(const Arguments& arguments) {
   const auto rows = Sweep(*arguments.scenario, options);
   progress.Hide();
   if (!rows.ok()) return ReportError(kUsage.name, rows.status());
-  Print(FormatSweep(*rows), SweepJson(*rows));
+  absl::Status kept;
+  const CapsulePaths capsules = KeepCapsules(arguments, FailuresOf(options, *rows), kept);
+  Print(FormatSweep(*rows, capsules), SweepJson(*rows, capsules));
+  if (!kept.ok()) return ReportError(kUsage.name, kept);
   const bool failed = std::any_of(rows->begin(), rows->end(),
                                   [](const auto& row) { return row.failing.has_value(); });
   return failed ? kExitFailed : kExitOk;
-}
-
-// Where a capsule of each failure is; empty: nowhere.
-absl::Status KeepCapsules(const Arguments& arguments, const ExploreOptions& options,
-                          const ExploreReport& report, Asked& asked) {
-  std::string folder = absl::GetFlag(FLAGS_capsules);
-  if (folder == "none") return absl::OkStatus();
-  if (folder.empty()) folder = DefaultCapsuleFolder();
-  ASSIGN_OR_RETURN(asked.capsules, WriteCapsules(*arguments.scenario, options, report, folder));
-  return absl::OkStatus();
 }
 
 int RunManySeeds(const Arguments& arguments) {
@@ -374,7 +378,8 @@ int RunManySeeds(const Arguments& arguments) {
   if (!report.ok()) return ReportError(kUsage.name, report.status());
   const coro::Duration elapsed = clock.Now() - start;
   Asked asked = arguments.asked;
-  const absl::Status kept = KeepCapsules(arguments, options, *report, asked);
+  absl::Status kept;
+  asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
   std::cout << (as_json ? ReportJson(asked, *report, elapsed) + "\n"
                         : FormatReport(asked, *report, elapsed) + end);
   if (!kept.ok()) return ReportError(kUsage.name, kept);
@@ -405,9 +410,12 @@ int RunAllOrders(const Arguments& arguments) {
   progress.Hide();
   if (!report.ok()) return ReportError(kUsage.name, report.status());
   const coro::Duration elapsed = clock.Now() - start;
-  std::cout << (absl::GetFlag(FLAGS_json)
-                    ? OrdersJson(arguments.asked, options.seed, *report, elapsed) + "\n"
-                    : FormatOrders(arguments.asked, options.seed, *report, elapsed));
+  Asked asked = arguments.asked;
+  absl::Status kept;
+  asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
+  Print(FormatOrders(asked, options.seed, *report, elapsed),
+        OrdersJson(asked, options.seed, *report, elapsed));
+  if (!kept.ok()) return ReportError(kUsage.name, kept);
   if (report->orders.failed() > 0) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, report->orders.coverage);
   return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);

@@ -160,6 +160,25 @@ TEST(ExploreProgramTest, SweepPrintsAMatrix) {
   EXPECT_THAT(end.LastLine(), MatchesRegex("[0-9]+ rows, [0-9]+ runs: 0 rows failed"));
 }
 
+TEST(ExploreProgramTest, SweepLeavesCapsulesOfItsFirstFailures) {
+  const std::string folder = ::testing::TempDir() + "sweep";
+  const ProcessEnd end = RunExplore({"--sweep", "--scenario=write-last", "--seed=4", "--json",
+                                     "--parameters=pages=2,page_bytes=64", "--capsules=" + folder});
+  ASSERT_EQ(end.exit_code, 1) << end;
+  std::vector<std::string> capsules;
+  for (const auto& row : nlohmann::json::parse(end.out)) {
+    if (row.contains("capsule")) capsules.push_back(row["capsule"]);
+  }
+  ASSERT_EQ(capsules.size(), 10u);
+  for (const std::string& capsule : {capsules.front(), capsules.back()}) {
+    EXPECT_THAT(capsule, StartsWith(folder + "/write-last-4-"));
+    const ProcessEnd replayed = RunExplore({"--replay=" + capsule});
+    EXPECT_EQ(replayed.exit_code, 1) << replayed;
+    EXPECT_EQ(replayed.LastLine(), "replayed bit for bit");
+  }
+  EXPECT_NE(capsules.front(), capsules.back());
+}
+
 TEST(ExploreProgramTest, HealedRunsEnd) {
   const ProcessEnd end =
       RunExplore({"--scenario=barrier", "--seeds=30", "--heal-after=20us", "--json"});

@@ -64,6 +64,13 @@ std::string Dump(const json& object) {
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
+// Nothing when the failure left none.
+std::string CapsuleLine(const Asked& asked, std::uint64_t number) {
+  const auto capsule = asked.capsules.find(number);
+  if (capsule == asked.capsules.end()) return "";
+  return absl::StrCat("  capsule: ", capsule->second, "\n");
+}
+
 }  // namespace
 
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
@@ -79,11 +86,7 @@ std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::
   absl::StrAppend(&text, FormatCoverage(report.coverage, asked.coverage));
   for (const auto& [seed, result] : report.failures) {
     absl::StrAppend(&text, "\nseed ", seed, ": ", Text(Name(result.verdict)), ": ", result.text,
-                    "\n  ", ReplayCommand(asked, seed), "\n");
-    const auto capsule = asked.capsules.find(seed);
-    if (capsule != asked.capsules.end()) {
-      absl::StrAppend(&text, "  capsule: ", capsule->second, "\n");
-    }
+                    "\n  ", ReplayCommand(asked, seed), "\n", CapsuleLine(asked, seed));
   }
   if (report.failed() > report.failures.size()) {
     absl::StrAppend(&text, "\n(and ", report.failed() - report.failures.size(),
@@ -121,7 +124,7 @@ std::string FormatOrders(const Asked& asked, std::uint64_t seed,
   absl::StrAppend(&text, FormatCoverage(orders.coverage, asked.coverage));
   for (const auto& [run, result] : orders.failures) {
     absl::StrAppend(&text, "\nrun ", run, ": ", Text(Name(result.verdict)), ": ", result.text,
-                    "\n  ", ReplayOrder(asked, seed, report, run), "\n");
+                    "\n  ", ReplayOrder(asked, seed, report, run), "\n", CapsuleLine(asked, run));
   }
   if (orders.failed() > orders.failures.size()) {
     absl::StrAppend(&text, "\n(and ", orders.failed() - orders.failures.size(),
@@ -150,6 +153,8 @@ std::string OrdersJson(const Asked& asked, std::uint64_t seed,
                         {"text", result.text},
                         {"digest", result.digest.ToHex()},
                         {"replay", ReplayOrder(asked, seed, report, run)}});
+    const auto capsule = asked.capsules.find(run);
+    if (capsule != asked.capsules.end()) failures.back()["capsule"] = capsule->second;
   }
   return Dump({{"scenario", asked.scenario},
                {"faults", asked.faults},

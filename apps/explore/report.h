@@ -26,7 +26,7 @@ struct Asked {
   CoverageDetail coverage = CoverageDetail::kSeen;
   // Other flags that decide a run, as they are written: "--parameters=pages=2".
   std::string flags = {};
-  std::map<std::uint64_t, std::string> capsules = {};  // path by seed
+  std::map<std::uint64_t, std::string> capsules = {};  // path by seed, or by run of an order
 };
 
 // The command that runs one seed again. One line.

@@ -60,8 +60,10 @@ TEST(ExploreStrategyTest, EveryStrategyFindsTheProtocolThatIsWrongAndItsReplaySh
 }
 
 TEST(ExploreStrategyTest, ExhaustiveNamesTheOrderThatFails) {
-  const ProcessEnd found = RunExplore({"--scenario=write-last", "--faults=none", "--json",
-                                       "--strategy=exhaustive", "--max-runs=60", "--seed=4"});
+  const std::string folder = ::testing::TempDir() + "orders";
+  const ProcessEnd found =
+      RunExplore({"--scenario=write-last", "--faults=none", "--json", "--strategy=exhaustive",
+                  "--max-runs=60", "--seed=4", "--capsules=" + folder});
   ASSERT_EQ(found.exit_code, 1) << found;
   const auto report = nlohmann::json::parse(found.out);
   EXPECT_EQ(report["seed"], 4);
@@ -73,6 +75,9 @@ TEST(ExploreStrategyTest, ExhaustiveNamesTheOrderThatFails) {
       {"--scenario=write-last", "--faults=none", "--json", "--strategy=" + order, "--seed=4"});
   EXPECT_EQ(again.exit_code, 1) << again;
   EXPECT_EQ(nlohmann::json::parse(again.out)["digest"], report["failures"][0]["digest"]);
+  const std::string capsule = report["failures"][0]["capsule"];
+  EXPECT_THAT(capsule, StartsWith(folder + "/write-last-4-order-"));
+  EXPECT_EQ(RunExplore({"--replay=" + capsule}).LastLine(), "replayed bit for bit");
 }
 
 TEST(ExploreStrategyTest, SmallProgramIsExhausted) {

@@ -35,9 +35,6 @@ using nlohmann::json;
 constexpr std::size_t kMostText = 4096;
 // When it was written, a byte that is no text became three.
 constexpr std::size_t kMostTextRead = 3 * kMostText;
-constexpr std::size_t kMostStrategy = 64 << 10;  // an order may have many choices
-// Of the text of all firings: more are left out.
-constexpr std::size_t kMostFiringBytes = 256 << 10;
 // Of a list in a file that comes from anywhere.
 constexpr std::size_t kMostNumbers = 1 << 20;
 constexpr std::size_t kMostLastEvents = 1000;
@@ -282,7 +279,8 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
           {"seed", Into(capsule.run.seed)},
           {"limit_ns", Into(rest.limit_ns, 1, INT64_MAX)},
           {"heal_after_ns", IntoHeal(rest.heal_after_ns)},
-          {"strategy", IntoShortText(rest.strategy, kMostStrategy)},
+          {"strategy", IntoShortText(rest.strategy, Capsule::kMostStrategy)},
+          {"tight", Into(capsule.run.tight)},
           {"faults", IntoPlan(capsule.run.plan)},
           {"firings", IntoFirings(rest.firings)},
           {"wild", IntoWild(rest.wild)},

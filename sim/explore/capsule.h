@@ -36,7 +36,8 @@ struct Build {
 
 struct Capsule {
   static constexpr std::uint64_t kVersion = 1;
-  static constexpr std::size_t kMostBytes = 1 << 20;  // of a file
+  static constexpr std::size_t kMostBytes = 1 << 20;      // of a file
+  static constexpr std::size_t kMostStrategy = 64 << 10;  // an order may have many choices
 
   std::string scenario;
   std::string profile;
