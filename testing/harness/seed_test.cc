@@ -10,6 +10,7 @@
 #include "fabric/faults/plan_json.h"
 #include "sim/explore/verdict.h"
 #include "testing/harness/body_scenario.h"
+#include "testing/harness/endless_body.h"
 
 namespace harness {
 namespace {
@@ -26,6 +27,16 @@ std::string ReplayCommand(const std::string& test, std::uint64_t seed) {
     return absl::StrCat("DRYDOCK_SEED=", seed, " --gtest_filter='", test, "*'");
   return absl::StrCat("./bazelw test ", target, " --test_env=DRYDOCK_SEED=", seed,
                       " --test_filter='", test, "*'");
+}
+
+std::string Failure(const std::string& test, const SeedTestOptions& options, std::uint64_t seed,
+                    const std::string& what) {
+  return absl::StrCat(test, " fails with seed ", seed, " (faults ", options.faults.name,
+                      "): ", what, "\n  alone: ", ReplayCommand(test, seed));
+}
+
+std::string Text(const SeedResult& result) {
+  return absl::StrCat(std::string(Name(result.verdict)), ": ", result.text);
 }
 
 void RegisterOneSeed(const char* suite, const char* name, const char* file, int line,
@@ -49,18 +60,17 @@ void RegisterOneSeed(const char* suite, const char* name, const char* file, int 
                                          std::uint64_t last) {
   const BodyScenario scenario(body, options.profile);
   for (std::uint64_t seed = first;; ++seed) {
+    const EndlessBody endless(
+        [&](const SeedResult& result) { return Failure(test, options, seed, Text(result)); });
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, absl::StrCat("seed ", seed));
     const int failed_before = FailedParts();
     const SeedResult result =
         RunSeedChecked(scenario, seed, options.faults, /*twice=*/false, options.limit);
     const bool expected = FailedParts() == failed_before;
     if (IsFailure(result.verdict) || !expected) {
-      const std::string what =
-          expected ? absl::StrCat(std::string(Name(result.verdict)), ": ", result.text)
-                   : "an expectation of its body failed";
       return ::testing::AssertionFailure()
-             << test << " fails with seed " << seed << " (faults " << options.faults.name
-             << "): " << what << "\n  alone: " << ReplayCommand(test, seed);
+             << Failure(test, options, seed,
+                        expected ? Text(result) : "an expectation of its body failed");
     }
     if (seed == last) return ::testing::AssertionSuccess();
   }

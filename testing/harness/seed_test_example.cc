@@ -37,4 +37,15 @@ DD_SEED_TEST(Broken, Expectation, {.seeds = 10}) {
   co_return absl::OkStatus();
 }
 
+// Reads its queue until something comes; nothing does.
+DD_SEED_TEST(Broken, PollsForEver, {.seeds = 5, .faults = sim::explore::NoFaults()}) {
+  CO_ASSIGN_OR_RETURN(const auto fabric, trial.OpenMachine("a"));
+  CO_ASSIGN_OR_RETURN(const auto domain, fabric->OpenDomain(0));
+  CO_ASSIGN_OR_RETURN(const auto queue, domain->OpenCompletionQueue({}));
+  fabric::Completion completion;
+  while (trial.seed() == 3 && queue->Read({&completion, 1}).count == 0) {
+  }
+  co_return absl::OkStatus();
+}
+
 }  // namespace

@@ -96,6 +96,18 @@ TEST(SeedTestTest, HangErrorAndExpectationAreFailures) {
               HasSubstr("fails with seed 9 (faults swarm): an expectation of its body failed"));
 }
 
+// Nobody can make such a body return: the process ends, and still says how to see it again.
+TEST(SeedTestTest, BodyThatPollsForEverNamesItsSeedAndItsCommand) {
+  const ProcessEnd end = RunTests("Broken.PollsForEver/*");
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, AllOf(HasSubstr("Broken.PollsForEver fails with seed 3 (faults none): hang: "
+                                       "nothing is under way"),
+                             HasSubstr("\n  alone: ./bazelw test //some:test "
+                                       "--test_env=DRYDOCK_SEED=3 "
+                                       "--test_filter='Broken.PollsForEver*'\n"),
+                             HasSubstr("who waits for whom")));
+}
+
 TEST(SeedTestTest, OneSeedCanBeRunAlone) {
   const ProcessEnd fine = RunTests("Sweep.*", {{"DRYDOCK_SEED", "77"}});
   EXPECT_EQ(fine.exit_code, 0) << fine;

@@ -4,6 +4,7 @@
 #include "fabric/faults/plan.h"
 #include "fabric/faults/plan_json.h"
 #include "sim/explore/verdict.h"
+#include "testing/harness/endless_body.h"
 
 namespace harness {
 
@@ -13,6 +14,18 @@ using sim::explore::SeedResult;
 using sim::explore::SweepCase;
 using sim::explore::SweepRow;
 
+namespace {
+
+std::string Failure(const std::string& test, const SweepTestOptions& options,
+                    const SweepCase& which, const std::string& where, const SeedResult& result,
+                    const FaultPlan& plan) {
+  return absl::StrCat(test, " fails with ", Name(which), where, " (seed ", options.seed,
+                      "): ", std::string(Name(result.verdict)), ": ", result.text, "\n",
+                      fabric::faults::FormatFaultPlan(plan));
+}
+
+}  // namespace
+
 ::testing::AssertionResult SurvivesSweep(const std::string& test, const SweepTestOptions& options,
                                          const SeedTestBody& body, const SweepCase& which) {
   const BodyScenario scenario(body, options.profile);
@@ -21,15 +34,15 @@ using sim::explore::SweepRow;
   spec.limit = options.limit;
   const SweepRow row = sim::explore::SweepOne(which, [&](const FaultPlan& plan) {
     const ::testing::ScopedTrace trace(__FILE__, __LINE__, fabric::faults::FormatFaultPlan(plan));
+    const EndlessBody endless(
+        [&](const SeedResult& result) { return Failure(test, options, which, "", result, plan); });
     spec.plan = plan;
     return sim::explore::RunChecked(scenario, spec, /*twice=*/false);
   });
   if (row.failing.has_value()) {
     return ::testing::AssertionFailure()
-           << test << " fails with " << Name(which) << " at its event " << *row.failing << " (seed "
-           << options.seed << "): " << Name(row.failure->verdict) << ": " << row.failure->text
-           << "\n"
-           << fabric::faults::FormatFaultPlan(sim::explore::SweepPlan(which, *row.failing));
+           << Failure(test, options, which, absl::StrCat(" at its event ", *row.failing),
+                      *row.failure, sim::explore::SweepPlan(which, *row.failing));
   }
   if (!row.complete) {
     return ::testing::AssertionFailure()
