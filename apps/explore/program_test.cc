@@ -192,10 +192,10 @@ TEST(ExploreProgramTest, ListNamesEveryScenario) {
   const ProcessEnd end = RunExplore({"--list"});
   EXPECT_EQ(end.exit_code, 0) << end;
   for (const char* name :
-       {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all"}) {
+       {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all", "try-again"}) {
     EXPECT_THAT(end.out, HasSubstr(name));
   }
-  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 6u);
+  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 7u);
 }
 
 TEST(ExploreProgramTest, HelpTeaches) {

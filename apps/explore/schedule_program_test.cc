@@ -144,7 +144,7 @@ TEST_P(RequirementFileTest, IsCoveredByTheSwarm) {
 
 INSTANTIATE_TEST_SUITE_P(All, RequirementFileTest,
                          ::testing::Values("write", "ping-pong", "barrier", "credit-flow",
-                                           "all-to-all"),
+                                           "all-to-all", "try-again"),
                          [](const auto& test) {
                            std::string name(test.param);
                            for (char& letter : name) letter = letter == '-' ? '_' : letter;

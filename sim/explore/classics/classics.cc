@@ -3,7 +3,7 @@
 namespace sim::explore {
 
 std::vector<const Scenario*> Classics() {
-  return {&PingPong(), &Barrier(), &CreditFlow(), &AllToAll()};
+  return {&PingPong(), &Barrier(), &CreditFlow(), &AllToAll(), &TryAgain()};
 }
 
 }  // namespace sim::explore

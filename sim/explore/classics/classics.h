@@ -19,6 +19,9 @@ const Scenario& CreditFlow();
 // Four machines write a block to each other, all at once.
 const Scenario& AllToAll();
 
+// A machine copies blocks to another one, and begins anew until it has succeeded: it retries.
+const Scenario& TryAgain();
+
 // All of these.
 std::vector<const Scenario*> Classics();
 

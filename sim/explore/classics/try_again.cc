@@ -1,0 +1,113 @@
+// A copy that begins anew until it succeeds, each time on new machines: what failed may be dead,
+// cut off, or full of what came late.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "coro/sleep.h"
+#include "coro/status_macros.h"
+#include "coro/when_all.h"
+#include "fabric/async/immediate_counter.h"
+#include "sim/coverage/coverage.h"
+#include "sim/explore/classics/classics.h"
+#include "sim/explore/classics/program.h"
+
+namespace sim::explore {
+namespace {
+
+using fabric::async::BufferRef;
+using fabric::async::BufferSlice;
+using fabric::async::ImmediateCounter;
+
+constexpr std::array<Parameter, 2> kParameters = {
+    Parameter{"blocks", 4, 1, 1024, "that are copied at once"},
+    Parameter{"block_bytes", 1024, 8, 1 << 20, "bytes of a block"},
+};
+constexpr std::uint32_t kBlock = 0x400;
+
+// It waits longer from attempt to attempt. Who heals it has to do so before it gives up.
+constexpr coro::Duration kFirstPause = std::chrono::microseconds(100);
+constexpr coro::Duration kLongestPause = std::chrono::seconds(1);
+constexpr coro::Duration kPatience = std::chrono::seconds(10);
+
+coro::Task<absl::Status> WriteBlock(Machine& from, BufferSlice block, fabric::RemoteBuffer target) {
+  fabric::async::OperationOptions options;
+  options.immediate = kBlock;
+  options.deadline = GiveUpTime();
+  const fabric::Completion written =
+      co_await from.endpoint().Write(block, target, from.peer(1), options);
+  co_return from.endpoint().ToStatus(written, "write a block");
+}
+
+coro::Task<absl::Status> Copy(Trial& trial, Machines& machines, Truth& truth) {
+  const std::size_t blocks = trial.parameter("blocks");
+  const std::size_t bytes = trial.parameter("block_bytes");
+  CO_ASSIGN_OR_RETURN(const BufferRef from, machines[0]->Allocate(blocks * bytes));
+  CO_ASSIGN_OR_RETURN(const BufferRef to, machines[1]->Allocate(blocks * bytes));
+  Fill(from->bytes(), trial.seed());
+  ImmediateCounter arrived(machines[1]->dispatcher(), kBlock);
+  std::vector<coro::Task<absl::Status>> writes;
+  for (std::size_t i = 0; i < blocks; ++i) {
+    fabric::RemoteBuffer target = to->region().remote();
+    target.address += i * bytes;
+    writes.push_back(WriteBlock(*machines[0], BufferSlice(from, i * bytes, bytes), target));
+  }
+  const std::vector<absl::Status> ends = co_await coro::WhenAll(std::move(writes));
+  CO_RETURN_IF_ERROR(FirstError(ends));
+  const bool all = co_await arrived.Reached(blocks, GiveUpTime());
+  if (!all) {
+    co_return absl::DeadlineExceededError(
+        absl::StrCat(arrived.count(), " of ", blocks, " blocks came"));
+  }
+  if (!Holds(to->bytes(), trial.seed())) truth.Wrong("a block that was announced is not there");
+  co_return absl::OkStatus();
+}
+
+absl::Status Attempt(Trial& trial, coro::EventLoop& loop, Truth& truth) {
+  auto machines = Machine::OpenAll(trial, loop, 2);
+  RETURN_IF_ERROR(machines.status());
+  return loop.Run(Copy(trial, *machines, truth));
+}
+
+coro::Task<absl::Status> Pause(coro::Duration duration) {
+  co_await coro::Sleep(duration);
+  co_return absl::OkStatus();
+}
+
+class TryAgainScenario final : public Scenario {
+ public:
+  std::string_view name() const override { return "try-again"; }
+  std::string_view description() const override {
+    return "four blocks are copied; what fails begins anew on new machines, for 10 s";
+  }
+  std::span<const Parameter> parameters() const override { return kParameters; }
+  bool retries() const override { return true; }
+
+  Outcome Run(Trial& trial) const override {
+    coro::EventLoop loop(trial.clock());
+    Truth truth;
+    const coro::Time deadline = coro::After(loop.Now(), kPatience);
+    for (coro::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
+      const absl::Status status = Attempt(trial, loop, truth);
+      coverage::Sometimes("try-again: not the first attempt", pause > kFirstPause && status.ok());
+      if (!truth.wrong().empty()) return Outcome::WrongData(truth.wrong());
+      if (status.ok() || loop.Now() >= deadline) return Outcome::Of(status);
+      if (const absl::Status slept = loop.Run(Pause(pause)); !slept.ok()) return Outcome::Of(slept);
+    }
+  }
+};
+
+}  // namespace
+
+const Scenario& TryAgain() {
+  static const TryAgainScenario scenario;
+  return scenario;
+}
+
+}  // namespace sim::explore
