@@ -101,6 +101,7 @@ std::vector<FailedRun> FailuresOf(const sim::explore::OrdersOptions& options,
     spec.plan = options.plans.plan(options.seed);
     spec.limit = options.limit;
     spec.strategy = *std::move(strategy);
+    spec.tight = options.plans.tight;
     failures.push_back({number, absl::StrCat("order-", number), std::move(spec), result});
   }
   return failures;

@@ -3,6 +3,7 @@
 #include <array>
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -14,8 +15,10 @@
 namespace apps {
 namespace {
 
+using sim::explore::Needs;
 using sim::explore::Outcome;
 using sim::explore::Parameter;
+using sim::explore::Parameters;
 using sim::explore::Trial;
 using write::CompletionMode;
 
@@ -51,6 +54,11 @@ class Scenario final : public sim::explore::Scenario {
   std::string_view description() const override { return description_; }
 
   std::span<const Parameter> parameters() const override { return kParameters; }
+  // The server: messages, two regions, answers; and a completion for each page and message.
+  std::optional<Needs> needs(const Parameters& parameters) const override {
+    return Needs{
+        .registrations = 6, .address_handles = 1, .completions = 2 * parameters.at("pages") + 8};
+  }
 
   Outcome Run(Trial& trial) const override {
     const absl::StatusOr<write::SimulatedRun> run =

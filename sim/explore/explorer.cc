@@ -236,6 +236,7 @@ RunSpec SpecOf(const ExploreOptions& options, std::uint64_t seed) {
   spec.limit = options.limit;
   spec.heal_after = options.heal_after;
   spec.strategy = options.plans.strategy;
+  spec.tight = options.plans.tight;
   return spec;
 }
 

@@ -26,7 +26,7 @@ PlanSource NoFaults() {
 }
 
 PlanSource Swarm() {
-  return {"swarm", [](std::uint64_t seed) { return SwarmPlan(seed, AppliedFaults()); }, {}};
+  return {"swarm", [](std::uint64_t seed) { return SwarmPlan(seed, AppliedFaults()); }, {}, true};
 }
 
 PlanSource SamePlan(std::string name, FaultPlan plan) {

@@ -23,6 +23,8 @@ struct PlanSource {
   std::string name;  // none, swarm, or the plan's: for messages and replay commands
   std::function<fabric::faults::FaultPlan(std::uint64_t seed)> plan;
   Strategy strategy = {};
+  // The NICs have hardly more than the scenario needs, where it says what that is (needs.h).
+  bool tight = false;
 };
 
 PlanSource NoFaults();

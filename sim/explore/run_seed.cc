@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,8 @@
 #include "coro/check.h"
 #include "sim/coverage/coverage.h"
 #include "sim/coverage/matrix.h"
+#include "sim/explore/needs.h"
+#include "sim/profile.h"
 
 namespace sim::explore {
 namespace {
@@ -100,6 +103,14 @@ std::shared_ptr<FaultEngine> EngineOf(const RunSpec& spec) {
   return *std::move(engine);
 }
 
+// Absent: the devices are those of the profile.
+std::optional<Profile> TightProfile(const Scenario& scenario, const Profile& profile,
+                                    const Parameters& parameters, const RunSpec& spec) {
+  const std::optional<Needs> needs = spec.tight ? scenario.needs(parameters) : std::nullopt;
+  if (!needs.has_value()) return std::nullopt;
+  return WithLittleMore(profile, *needs, spec.seed);
+}
+
 // Null: times are drawn.
 std::unique_ptr<Scheduler> SchedulerOf(const RunSpec& spec) {
   return spec.strategy.schedule == nullptr ? nullptr : spec.strategy.schedule(spec.seed);
@@ -120,6 +131,7 @@ RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit
   spec.plan = plans.plan(seed);
   spec.limit = limit;
   spec.strategy = plans.strategy;
+  spec.tight = plans.tight;
   return spec;
 }
 
@@ -133,8 +145,10 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   DD_CHECK(found.ok(), "the scenario's profile exists");
   const std::shared_ptr<FaultEngine> engine = EngineOf(spec);
   const std::unique_ptr<Scheduler> scheduler = SchedulerOf(spec);
-  Trial trial(spec.seed, **found, engine, spec.limit,
-              AllParameters(scenario.parameters(), spec.parameters), scheduler.get());
+  const Parameters parameters = AllParameters(scenario.parameters(), spec.parameters);
+  const std::optional<Profile> tight = TightProfile(scenario, **found, parameters, spec);
+  Trial trial(spec.seed, tight.has_value() ? *tight : **found, engine, spec.limit, parameters,
+              scheduler.get());
   if (spec.heal_after.has_value()) {
     engine->HealAt(trial.world().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
   }

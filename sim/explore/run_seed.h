@@ -36,7 +36,8 @@ struct RunSpec {
   fabric::faults::FaultPlan plan;
   Parameters parameters;  // those that are not the usual ones
   coro::Duration limit = kDefaultLimit;
-  Strategy strategy;  // who schedules the network
+  Strategy strategy;   // who schedules the network
+  bool tight = false;  // as PlanSource::tight
   // No fault begins from this time on: the program has to come to an end (Scenario::retries).
   std::optional<coro::Duration> heal_after;
   // Exactly these firings happen; absent: those that the plan's rules and the seed give.

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "sim/explore/needs.h"
 #include "sim/explore/parameters.h"
 #include "sim/explore/trial.h"
 
@@ -47,6 +48,9 @@ class Scenario {
   virtual std::string_view profile() const { return "small"; }
   // Its sizes; Trial::parameter has their values. Static storage.
   virtual std::span<const Parameter> parameters() const { return {}; }
+  // What its machines need of each NIC with these parameters, all of which are given; absent:
+  // nobody has said.
+  virtual std::optional<Needs> needs(const Parameters&) const { return std::nullopt; }
   // Whether the program tries again until it succeeds: then it has to end well once the faults are
   // over (RunSpec::heal_after), and a clean error is none.
   virtual bool retries() const { return false; }

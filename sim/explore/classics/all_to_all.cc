@@ -1,6 +1,8 @@
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
+#include "sim/explore/needs.h"
 
 namespace sim::explore {
 namespace {
@@ -103,6 +106,11 @@ class AllToAllScenario final : public Scenario {
     return "four machines write a block to each other, all at once";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
+  // A block to everybody, and one of everybody.
+  std::optional<Needs> needs(const Parameters& parameters) const override {
+    const std::uint64_t others = parameters.at("machines") - 1;
+    return Needs{.registrations = 2, .address_handles = others, .completions = 2 * others};
+  }
   Outcome Run(Trial& trial) const override {
     return RunProgram(trial, trial.parameter("machines"), &Exchange);
   }

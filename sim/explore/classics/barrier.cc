@@ -2,8 +2,11 @@
 // round r everybody tells the machine 2^r places on, and waits for the one 2^r places back.
 
 #include <array>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -14,6 +17,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
+#include "sim/explore/needs.h"
 
 namespace sim::explore {
 namespace {
@@ -125,6 +129,13 @@ class BarrierScenario final : public Scenario {
     return "four machines meet five times; none goes on before all have come";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
+  // Nobody is told more than the rounds of this meeting and of the next one ahead of time.
+  std::optional<Needs> needs(const Parameters& parameters) const override {
+    const std::uint64_t machines = parameters.at("machines");
+    const auto rounds = static_cast<std::uint64_t>(std::bit_width(machines - 1));
+    return Needs{
+        .registrations = 2, .address_handles = machines - 1, .completions = 2 * rounds + 1};
+  }
   Outcome Run(Trial& trial) const override {
     return RunProgram(trial, trial.parameter("machines"), &Meet);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
+#include "sim/explore/needs.h"
 
 namespace sim::explore {
 namespace {
@@ -172,6 +174,11 @@ class CreditFlowScenario final : public Scenario {
     return "a producer reuses a consumer's four slots, as credits allow";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
+  // A slot is a write and its credit.
+  std::optional<Needs> needs(const Parameters& parameters) const override {
+    return Needs{
+        .registrations = 2, .address_handles = 1, .completions = 2 * parameters.at("slots")};
+  }
   Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Flow); }
 };
 

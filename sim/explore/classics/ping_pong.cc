@@ -1,5 +1,7 @@
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +11,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
+#include "sim/explore/needs.h"
 
 namespace sim::explore {
 namespace {
@@ -87,6 +90,10 @@ class PingPongScenario final : public Scenario {
     return "two machines send each other one message in turn";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
+  // Its messages in flight: two receives, and a send.
+  std::optional<Needs> needs(const Parameters&) const override {
+    return Needs{.registrations = 2, .address_handles = 1, .completions = 3};
+  }
   Outcome Run(Trial& trial) const override { return RunProgram(trial, 2, &Match); }
 };
 

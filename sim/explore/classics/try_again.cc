@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +18,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
+#include "sim/explore/needs.h"
 
 namespace sim::explore {
 namespace {
@@ -87,6 +89,9 @@ class TryAgainScenario final : public Scenario {
     return "four blocks are copied; what fails begins anew on new machines, for 10 s";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
+  std::optional<Needs> needs(const Parameters& parameters) const override {
+    return Needs{.registrations = 1, .address_handles = 1, .completions = parameters.at("blocks")};
+  }
   bool retries() const override { return true; }
 
   Outcome Run(Trial& trial) const override {
