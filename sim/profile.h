@@ -26,7 +26,7 @@ struct NicProfile {
   std::string name;         // rdmap79s0: bus 79, slot 0, both decimal
   std::string pci_address;  // 0000:4f:00.0
   int numa_node = -1;
-  int pcie_switch = -1;  // NICs and GPUs with the same number share a PCIe switch (p4d: a bridge)
+  int pcie_switch = -1;  // index in Profile::pcie_switches
 };
 
 // One GPU of a machine.
@@ -36,6 +36,12 @@ struct GpuProfile {
   std::string pci_address;
   int numa_node = -1;
   int pcie_switch = -1;
+};
+
+// A PCIe switch of a machine, or a host bridge that has the devices right below it.
+struct PcieSwitchProfile {
+  std::string upstream_port;         // PCI address, towards the CPU: 0000:45:00.0; empty: a bridge
+  double upstream_gbytes_per_s = 0;  // GB/s of that port, each direction; 0: not told
 };
 
 // What the device tells its driver. Names and units are those of amzn-drivers
@@ -89,7 +95,9 @@ struct Profile {
   std::string vendor_device_id;      // of the NICs: 1d0f:efa1
   std::vector<NicProfile> nics;      // by PCI address
   std::vector<GpuProfile> gpus;      // by PCI address, the order of CUDA_DEVICE_ORDER=PCI_BUS_ID
-  double link_gbps = 100;            // Gbit/s of one NIC
+  std::vector<PcieSwitchProfile> pcie_switches;
+  std::vector<std::string> numa_cpus;  // of each NUMA node, as Linux lists CPUs: 0-47,96-143
+  double link_gbps = 100;              // Gbit/s of one NIC
   DeviceAttributes device;
   fabric::Limits limits;  // EfaDirectLimits of this profile
 

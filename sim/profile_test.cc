@@ -114,6 +114,7 @@ TEST_P(EveryProfileTest, EverySwitchHasNicsAndGpusOfOneNumaNode) {
   }
   EXPECT_EQ(switches.begin()->first, 0);
   EXPECT_EQ(switches.rbegin()->first, static_cast<int>(switches.size()) - 1);
+  EXPECT_EQ(switches.size(), profile().pcie_switches.size());
   std::map<int, int> switches_of_node;
   for (const auto& [number, contents] : switches) {
     EXPECT_EQ(contents.nics * switches.size(), profile().nics.size()) << "switch " << number;
@@ -122,6 +123,7 @@ TEST_P(EveryProfileTest, EverySwitchHasNicsAndGpusOfOneNumaNode) {
     ++switches_of_node[*contents.numa_nodes.begin()];
   }
   ASSERT_EQ(switches_of_node.size(), 2u);
+  EXPECT_EQ(profile().numa_cpus.size(), 2u);
   EXPECT_EQ(switches_of_node[0], switches_of_node[1]);
 }
 
@@ -302,6 +304,15 @@ TEST(ProfileTest, P6B300HasTwoNicsForEveryGpuAndAShorterSendQueue) {
 
 // ---- p5, as it was recorded: abcdabcd987/libfabric-efa-demo data/fi_info.yaml, which is
 // `fi_info -p efa -v` of libfabric 2.0.0 on a p5.48xlarge, and data/lspci.txt ----
+
+TEST(RecordedP5Test, UpstreamPortsOfTheSwitches) {
+  std::vector<std::string> ports;
+  for (const PcieSwitchProfile& pcie_switch : Find("p5").pcie_switches) {
+    ports.push_back(pcie_switch.upstream_port);
+  }
+  EXPECT_THAT(ports, ElementsAre("0000:45:00.0", "0000:56:00.0", "0000:67:00.0", "0000:78:00.0",
+                                 "0000:89:00.0", "0000:9a:00.0", "0000:ab:00.0", "0000:bc:00.0"));
+}
 
 TEST(RecordedP5Test, NamesAndPlacesOfTheNics) {
   const Profile& p5 = Find("p5");

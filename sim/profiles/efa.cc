@@ -67,6 +67,13 @@ Profile EfaProfile() {
   return profile;
 }
 
+void AddSwitch(Profile& profile, int upstream_bus, double upstream_gbytes_per_s) {
+  profile.pcie_switches.push_back({.upstream_port = PciAddress(upstream_bus, 0),
+                                   .upstream_gbytes_per_s = upstream_gbytes_per_s});
+}
+
+void AddHostBridge(Profile& profile) { profile.pcie_switches.emplace_back(); }
+
 void AddNic(Profile& profile, Place place, int bus, int slot) {
   profile.nics.push_back(NicProfile{.name = absl::StrCat("rdmap", bus, "s", slot),
                                     .pci_address = PciAddress(bus, slot),

@@ -32,6 +32,11 @@ struct Place {
   int numa_node;
 };
 
+// The next switch, with function 0 of device 0 on this bus as its upstream port.
+void AddSwitch(Profile& profile, int upstream_bus, double upstream_gbytes_per_s);
+// The same for a host bridge without a switch that can be seen.
+void AddHostBridge(Profile& profile);
+
 // Function 0 of a PCI device. NIC names carry bus and slot in decimal, addresses in hexadecimal.
 void AddNic(Profile& profile, Place place, int bus, int slot = 0);
 void AddGpu(Profile& profile, const GpuModel& model, Place place, int bus, int slot = 0);

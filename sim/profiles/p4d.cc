@@ -21,10 +21,12 @@ Profile P4dProfile() {
   const int buses[] = {0x10, 0x20, 0x90, 0xa0};
   for (int bridge = 0; bridge < 4; ++bridge) {
     const Place place{bridge, bridge / 2};
+    AddHostBridge(profile);
     AddNic(profile, place, buses[bridge], 0x1b);
     AddGpu(profile, a100, place, buses[bridge], 0x1c);
     AddGpu(profile, a100, place, buses[bridge], 0x1d);
   }
+  profile.numa_cpus = {"0-23", "24-47"};
 
   DeviceAttributes& device = profile.device;
   // No RDMA write (aws/aws-ofi-nccl src/platform-aws.cpp uses send and receive there). RDMA read

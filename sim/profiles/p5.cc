@@ -1,7 +1,8 @@
 // p5.48xlarge: eight PCIe switches, each with four NICs and one GPU. The bus range of a switch
-// starts at 0x44 + 0x11 * switch; its NICs are 0x0b to 0x0e above, its GPU 0x0f. Recorded by
-// abcdabcd987/libfabric-efa-demo (data/lspci.txt, data/fi_info.yaml) and by ai-dynamo/nixl
-// (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA nodes, link speeds).
+// starts at 0x44 + 0x11 * switch; its upstream port is on the next bus, its NICs are 0x0b to 0x0e
+// above the start, its GPU 0x0f. Recorded by abcdabcd987/libfabric-efa-demo (data/lspci.txt,
+// data/fi_info.yaml) and by ai-dynamo/nixl (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA
+// nodes, CPUs, link speeds).
 
 #include <chrono>
 
@@ -20,9 +21,11 @@ Profile P5Profile() {
   for (int group = 0; group < 8; ++group) {
     const Place place{group, group / 4};
     const int first_bus = 0x44 + 0x11 * group;
+    AddSwitch(profile, first_bus + 1, 15.75);
     for (int nic = 0; nic < 4; ++nic) AddNic(profile, place, first_bus + 0x0b + nic);
     AddGpu(profile, h100, place, first_bus + 0x0f);
   }
+  profile.numa_cpus = {"0-47", "48-95"};
 
   // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet of
   // a write lands twice. Before that, they did (pull request 280).

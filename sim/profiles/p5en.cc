@@ -21,9 +21,11 @@ Profile P5enProfile() {
   for (int group = 0; group < 4; ++group) {
     const Place place{group, group / 2};
     const int first_bus = 0x44 + 0x19 * group;
+    AddSwitch(profile, first_bus + 1, 63.02);
     for (int nic = 0; nic < 4; ++nic) AddNic(profile, place, first_bus + 0x11 + nic);
     for (int gpu = 0; gpu < 2; ++gpu) AddGpu(profile, h200, place, first_bus + 0x15 + gpu);
   }
+  profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
 
   DeviceAttributes& device = profile.device;
   device.max_mr_pages = 48 << 20;  // max_mr_size 192 GiB (kvcache-ai/Mooncake pull request 1912)

@@ -12,6 +12,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
+constexpr double kUpstreamGbytesPerSecond = 63.02;  // of a switch, in the captured trees
+
 // What the two have in common. Nothing here was measured on a p6: what p5en does is taken over.
 Profile P6Profile() {
   Profile profile = EfaProfile();
@@ -24,6 +26,7 @@ Profile P6Profile() {
   profile.issue_cost = 380ns;
   profile.dma_gbps = 504;  // 63 GB/s, the link that the captured trees show
   profile.header_bytes = 245;
+  profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
   return profile;
 }
 
@@ -36,12 +39,14 @@ Profile P6B200Profile() {
   profile.aliases = {"p6-b200.48xlarge"};
   const GpuModel b200{"NVIDIA B200", "10de:2901"};
   const struct {
+    int upstream_bus;
     int first_nic_bus;
     int first_gpu_bus;
-  } switches[] = {{0x4f, 0x51}, {0x60, 0x62}, {0x71, 0x75}, {0x84, 0x86}};
+  } switches[] = {{0x45, 0x4f, 0x51}, {0x56, 0x60, 0x62}, {0x67, 0x71, 0x75}, {0x7a, 0x84, 0x86}};
   int group = 0;
   for (const auto& buses : switches) {
     const Place place{group, group / 2};
+    AddSwitch(profile, buses.upstream_bus, kUpstreamGbytesPerSecond);
     for (int i = 0; i < 2; ++i) AddNic(profile, place, buses.first_nic_bus + i);
     for (int i = 0; i < 2; ++i) AddGpu(profile, b200, place, buses.first_gpu_bus + i);
     ++group;
@@ -58,6 +63,7 @@ Profile P6B300Profile() {
   for (int group = 0; group < 8; ++group) {
     const Place place{group, group / 4};
     const int first_bus = 0x4b + 0x0f * group;
+    AddSwitch(profile, first_bus + 1, kUpstreamGbytesPerSecond);
     for (int nic = 0; nic < 2; ++nic) AddNic(profile, place, first_bus + 0x0b + nic);
     AddGpu(profile, b300, place, first_bus + 0x0d);
   }

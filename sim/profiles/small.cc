@@ -13,10 +13,13 @@ Profile SmallProfile() {
   profile.name = "small";
   profile.description = "two NICs with short queues: the default, made for tests";
   const GpuModel model{"simulated GPU", "0000:0000"};
+  AddSwitch(profile, 0x45, 15.75);
+  AddSwitch(profile, 0x89, 15.75);
   AddNic(profile, {0, 0}, 0x4f);
   AddGpu(profile, model, {0, 0}, 0x53);
   AddNic(profile, {1, 1}, 0x93);
   AddGpu(profile, model, {1, 1}, 0x97);
+  profile.numa_cpus = {"0-3", "4-7"};
 
   // Short queues and few of everything, so that a test reaches the end of each.
   DeviceAttributes& device = profile.device;
