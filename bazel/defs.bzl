@@ -1,6 +1,6 @@
 """The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
 
-load("@drydock_system//:config.bzl", "HAVE_LIBFABRIC")
+load("@drydock_system//:config.bzl", "HAVE_HWLOC", "HAVE_LIBFABRIC")
 
 _WARNINGS = [
     "-Wall",
@@ -62,3 +62,7 @@ def dd_cc_benchmark(deps = [], **kwargs):
 def if_libfabric(value, otherwise = []):
     """`value` where libfabric was found, for the few targets that work without it too."""
     return value if HAVE_LIBFABRIC else otherwise
+
+def if_hwloc(value, otherwise = []):
+    """`value` where hwloc was found, for the few targets that work without it too."""
+    return value if HAVE_HWLOC else otherwise

@@ -1,0 +1,92 @@
+#include "apps/common/machine_choice.h"
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "coro/status_macros.h"
+#include "gpu/topology/hwloc_xml.h"
+#ifdef DRYDOCK_HAVE_HWLOC
+#include "gpu/topology/this_machine.h"
+#endif
+
+ABSL_FLAG(
+    std::string, topology, "",
+    "The machine: a file of hwloc's XML (`lstopo machine.xml` writes one), or profile:NAME, a "
+    "simulated machine. Empty: the one this program runs on.");
+
+namespace apps {
+namespace {
+
+constexpr std::size_t kMaxFileBytes = 64 << 20;
+
+absl::StatusOr<MachineChoice> ThisMachine() {
+#ifdef DRYDOCK_HAVE_HWLOC
+  ASSIGN_OR_RETURN(gpu::topology::Machine machine, gpu::topology::DiscoverThisMachine());
+  return MachineChoice{std::move(machine), "this machine"};
+#else
+  return absl::UnimplementedError(
+      "to look at this machine needs hwloc, which was not found when this program was built: "
+      "install libhwloc-dev and build again, or name --topology=FILE or --topology=profile:NAME");
+#endif
+}
+
+absl::StatusOr<MachineChoice> FromProfile(absl::string_view name) {
+  ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(name));
+  return MachineChoice{MachineOf(*profile), absl::StrCat("profile ", profile->name)};
+}
+
+// `bazel run` starts programs in a folder of its own, and tells where its caller is.
+std::string FromCallersFolder(const std::string& path) {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  return folder == nullptr || absl::StartsWith(path, "/") ? path : absl::StrCat(folder, "/", path);
+}
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  std::FILE* file = std::fopen(path.c_str(), "rb");
+  if (file == nullptr) {
+    return absl::NotFoundError("no such file, or not readable (a profile is profile:NAME)");
+  }
+  std::string text;
+  std::vector<char> part(1 << 16);
+  std::size_t length = 0;
+  while ((length = std::fread(part.data(), 1, part.size(), file)) > 0 &&
+         text.size() <= kMaxFileBytes) {
+    text.append(part.data(), length);
+  }
+  const bool failed = std::ferror(file) != 0;
+  std::fclose(file);
+  if (failed) return absl::NotFoundError("not a file that can be read");
+  if (text.size() > kMaxFileBytes) return absl::InvalidArgumentError("longer than 64 MiB");
+  return text;
+}
+
+absl::StatusOr<MachineChoice> FromFile(const std::string& path) {
+  ASSIGN_OR_RETURN(const std::string text, ReadFile(FromCallersFolder(path)));
+  ASSIGN_OR_RETURN(gpu::topology::Machine machine, gpu::topology::ReadHwlocXml(text));
+  return MachineChoice{std::move(machine), absl::StrCat("file ", path)};
+}
+
+}  // namespace
+
+std::string TopologyFromFlags() { return absl::GetFlag(FLAGS_topology); }
+
+absl::StatusOr<MachineChoice> ChooseMachine(const std::string& topology) {
+  absl::string_view profile = topology;
+  if (topology.empty()) return ThisMachine();
+  if (absl::ConsumePrefix(&profile, "profile:")) return FromProfile(profile);
+  absl::StatusOr<MachineChoice> choice = FromFile(topology);
+  if (choice.ok()) return choice;
+  return absl::Status(choice.status().code(),
+                      absl::StrCat("--topology=", topology, ": ", choice.status().message()));
+}
+
+}  // namespace apps

@@ -1,0 +1,37 @@
+// Which machine's topology a program looks at: --topology.
+//
+// It can be the machine that the program runs on, a file of hwloc's, which holds another machine as
+// it was recorded, or one of the simulator's profiles.
+
+#ifndef APPS_COMMON_MACHINE_CHOICE_H_
+#define APPS_COMMON_MACHINE_CHOICE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "gpu/topology/machine.h"
+#include "sim/profile.h"
+
+namespace apps {
+
+// What --topology says; empty: this machine.
+std::string TopologyFromFlags();
+
+struct MachineChoice {
+  gpu::topology::Machine machine;
+  std::string source;  // "this machine", "profile p5", "file p5.xml"
+};
+
+// `topology` is empty, "profile:NAME", or the path of a file. Errors: kNotFound for a profile or
+// file that does not exist, kInvalidArgument for a file that is no topology of hwloc,
+// kUnimplemented for this machine where hwloc was not found when the program was built. The message
+// names the profile or file.
+absl::StatusOr<MachineChoice> ChooseMachine(const std::string& topology);
+
+// The machine that a profile describes. What the profile does not tell, the memory of its NUMA
+// nodes for example, is not told here either.
+gpu::topology::Machine MachineOf(const sim::Profile& profile);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_MACHINE_CHOICE_H_
