@@ -1,0 +1,79 @@
+// The gpuloc program: see README.md in this folder.
+
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/command_line.h"
+#include "apps/common/machine_choice.h"
+#include "apps/gpuloc/drawing.h"
+#include "apps/gpuloc/report.h"
+#include "coro/status_macros.h"
+#include "gpu/topology/hwloc_xml.h"
+
+ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
+ABSL_FLAG(bool, svg, false, "Print a drawing, as SVG: put it into a file, and open that.");
+ABSL_FLAG(bool, xml, false,
+          "Print hwloc's XML of the machine, reduced to what this program shows: a profile becomes "
+          "a file for lstopo, or for another program's HWLOC_XMLFILE.");
+
+namespace apps::gpuloc {
+namespace {
+
+const Usage kUsage = {
+    .name = "gpuloc",
+    .summary = "shows which GPUs, NICs and CPUs of a machine are near each other.",
+    .synopsis = "[--topology=FILE|profile:NAME] [--json|--svg|--xml]",
+    .examples =
+        "  gpuloc                                      this machine\n"
+        "  gpuloc --topology=machine.xml               one that `lstopo machine.xml` "
+        "recorded\n"
+        "  gpuloc --topology=profile:p5 --json         a simulated p5.48xlarge, for a "
+        "script\n"
+        "  gpuloc --topology=profile:p5 --svg >p5.svg  a drawing of it",
+};
+
+// Empty: the report for a person.
+absl::StatusOr<std::string> Format() {
+  std::string format;
+  for (const auto& [name, flag] : {std::pair("json", &FLAGS_json), std::pair("svg", &FLAGS_svg),
+                                   std::pair("xml", &FLAGS_xml)}) {
+    if (!absl::GetFlag(*flag)) continue;
+    if (!format.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat("choose one: --", format, " or --", name));
+    }
+    format = name;
+  }
+  return format;
+}
+
+absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", positional.front(),
+                                                   " (a file is named --topology=FILE)"));
+  }
+  ASSIGN_OR_RETURN(const std::string format, Format());
+  ASSIGN_OR_RETURN(const MachineChoice choice, ChooseMachine(TopologyFromFlags()));
+  if (format == "json") return FormatJson(choice);
+  if (format == "svg") return DrawSvg(choice);
+  if (format == "xml") return gpu::topology::WriteHwlocXml(choice.machine);
+  return FormatReport(choice);
+}
+
+int Main(int argc, char** argv) {
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::string> output = Output(positional);
+  if (!output.ok()) return ReportError(kUsage.name, output.status());
+  std::cout << *output << std::flush;
+  return std::cout.good() ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+}  // namespace apps::gpuloc
+
+int main(int argc, char** argv) { return apps::gpuloc::Main(argc, argv); }

@@ -1,0 +1,25 @@
+// A machine's topology as text for a person and as JSON. Pure functions.
+
+#ifndef APPS_GPULOC_REPORT_H_
+#define APPS_GPULOC_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "apps/common/machine_choice.h"
+
+namespace apps::gpuloc {
+
+// The tree, how near every GPU is to every NIC, and which belong together. Ends with a line break,
+// as all of these do.
+std::string FormatReport(const MachineChoice& choice);
+
+// One object; README.md lists its keys.
+std::string FormatJson(const MachineChoice& choice);
+
+// "0-3,8": indices of devices, ascending, as CPUs are listed.
+std::string FormatIndices(const std::vector<int>& indices);
+
+}  // namespace apps::gpuloc
+
+#endif  // APPS_GPULOC_REPORT_H_
