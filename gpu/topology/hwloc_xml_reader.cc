@@ -74,6 +74,7 @@ class Reader {
       if (element.name == "object") RETURN_IF_ERROR(ReadObject(element, places_[i]));
       if (element.name == "info") ReadInfo(element, places_[i]);
     }
+    if (!has_machine_) return ErrorAt(elements_.front(), "a topology without a machine");
     RETURN_IF_ERROR(KeepDevices());
     return std::move(machine_);
   }
@@ -98,6 +99,7 @@ class Reader {
     if (element.Find("cpuset") != nullptr) place.normal_object = &element;
     if (type == "NUMANode") return ReadNumaNode(element);
     if (type == "Machine") {
+      has_machine_ = true;
       ASSIGN_OR_RETURN(machine_.cpus, CpusOf(element));
     }
     return absl::OkStatus();
@@ -280,6 +282,7 @@ class Reader {
   std::vector<Place> device_places_;  // by candidate
   std::vector<Place> bridge_places_;  // by bridge, as the text has them
   Machine machine_;
+  bool has_machine_ = false;
 };
 
 }  // namespace

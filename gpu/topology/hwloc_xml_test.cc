@@ -293,6 +293,7 @@ TEST(ReadHwlocXmlTest, DamageIsRefusedWithItsLine) {
       {absl::StrReplaceAll(P5(), {{"type=\"NUMANode\" os_index=\"1\"", "type=\"NUMANode\""}}),
        "a NUMA node without a number"},
       {P5().substr(0, 2000), "line "},
+      {"<topology version=\"2.0\">\n</topology>", "line 1: a topology without a machine"},
       {"<html><body/></html>", "line 1: <html> is no topology of hwloc"},
       {"<!-- x --><system version=\"1\"><cpu numaid=\"0\"/></system>", "topology file of NCCL"},
   };
