@@ -1,0 +1,64 @@
+// A piece of a buffer that keeps something with it until its last share is gone.
+//
+//   BufferRef piece = HoldWhileUsed(BufferSlice(buffer, 0, 4096), std::move(permit));
+//
+// Operations in flight have a share in their buffer until their completion was read, whatever
+// becomes of the coroutine that started them. So what is kept with the piece is let go when the
+// program *and* the NIC are done with it: a place in a pool, a place among the operations under
+// way.
+
+#ifndef FABRIC_ASYNC_HELD_BUFFER_H_
+#define FABRIC_ASYNC_HELD_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "coro/check.h"
+#include "fabric/async/registered_buffer.h"
+#include "fabric/memory.h"
+
+namespace fabric::async {
+
+// The piece as a region: the keys of the whole, which it shares. Closed with the whole only.
+template <typename Hold>
+class HeldRegion final : public MemoryRegion {
+ public:
+  HeldRegion(BufferSlice piece, Hold hold) : piece_(std::move(piece)), hold_(std::move(hold)) {}
+
+  std::byte* data() const override { return piece_.local().data; }
+  std::size_t length_bytes() const override { return piece_.local().length_bytes; }
+  Access access() const override { return whole().access(); }
+  std::uint64_t local_key() const override { return piece_.local().local_key; }
+  RemoteBuffer remote() const override {
+    RemoteBuffer remote = whole().remote();
+    remote.address += static_cast<std::uint64_t>(data() - whole().data());
+    return remote;
+  }
+
+  // kUnimplemented: the rest of the buffer is somebody else's.
+  absl::Status Close() override {
+    return absl::UnimplementedError("a piece of a buffer is closed with the whole");
+  }
+
+ private:
+  MemoryRegion& whole() const { return piece_.buffer()->region(); }
+
+  const BufferSlice piece_;
+  Hold hold_;  // goes first: the piece is still there
+};
+
+// `piece` as a buffer of its own, with a share in the one that it is a piece of. `hold` is
+// destroyed with the last share, on the loop's thread. REQUIRES: the piece has a buffer.
+template <typename Hold>
+BufferRef HoldWhileUsed(BufferSlice piece, Hold hold) {
+  DD_CHECK(piece.buffer() != nullptr, "holding something with a piece of nothing");
+  auto region = std::make_unique<HeldRegion<Hold>>(std::move(piece), std::move(hold));
+  return std::make_shared<RegisteredBuffer>(nullptr, std::move(region));
+}
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_HELD_BUFFER_H_

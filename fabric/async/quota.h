@@ -1,0 +1,86 @@
+// A number of equal things that coroutines take and give back: the buffers of a pool, the places of
+// a window.
+//
+// First come, first served, and nothing is lost on the way: who is woken and destroyed before it
+// runs, or gives up at its deadline, leaves its turn to the next in line.
+
+#ifndef FABRIC_ASYNC_QUOTA_H_
+#define FABRIC_ASYNC_QUOTA_H_
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "coro/intrusive_list.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "coro/wait_list.h"
+
+namespace fabric::async {
+
+// Shared by whoever made it and whatever was taken: a thing may come back when its maker is gone.
+// Not thread-safe, not movable.
+class Quota {
+ public:
+  explicit Quota(std::size_t most);
+  Quota(const Quota&) = delete;
+  Quota& operator=(const Quota&) = delete;
+  ~Quota();
+
+  // One that was taken; given back when this goes, on the loop of those that wait for it. Movable.
+  class Taken {
+   public:
+    Taken(Taken&&) = default;
+    Taken& operator=(Taken&&) = delete;
+    ~Taken() {
+      if (quota_ != nullptr) quota_->GiveBack(1);
+    }
+
+    // False once it was moved from.
+    explicit operator bool() const { return quota_ != nullptr; }
+    // Who has it gives it back by GiveBack.
+    void Keep() && { quota_.reset(); }
+
+   private:
+    friend class Quota;
+    explicit Taken(std::shared_ptr<Quota> quota) : quota_(std::move(quota)) {}
+
+    std::shared_ptr<Quota> quota_;
+  };
+
+  std::size_t most() const { return most_; }
+  std::size_t free() const { return free_; }
+
+  // Takes one if that needs no waiting: one is free, and nobody waits for it.
+  static std::optional<Taken> TryTake(std::shared_ptr<Quota> quota);
+
+  // Waits for its turn and takes one. Absent: the deadline came first, or the quota was closed.
+  static coro::Task<std::optional<Taken>> Take(std::shared_ptr<Quota> quota, coro::Time deadline);
+
+  // REQUIRES: so many are taken, and kept.
+  void GiveBack(std::size_t count);
+
+  // Waits until everything that was taken is back; false when the deadline came first.
+  static coro::Task<bool> AllBack(std::shared_ptr<Quota> quota, coro::Time deadline);
+
+  // Nothing can be taken any more: those that wait are told so.
+  void Close();
+
+ private:
+  // Somebody's place in the line, in its frame.
+  class Place;
+
+  // The first in line looks whether it can go on.
+  void WakeFirst();
+
+  const std::size_t most_;
+  std::size_t free_;
+  bool closed_ = false;
+  coro::IntrusiveList<Place> line_;
+  coro::WaitList all_back_;
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_QUOTA_H_
