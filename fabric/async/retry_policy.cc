@@ -1,0 +1,52 @@
+#include "fabric/async/retry_policy.h"
+
+#include <algorithm>
+
+namespace fabric::async {
+
+bool MayHaveHadEffect(ErrorCode code) {
+  switch (code) {
+    // Refused before anything left this machine.
+    case ErrorCode::kAgain:
+    case ErrorCode::kUnsupported:
+    case ErrorCode::kClosed:
+    case ErrorCode::kBusy:
+    case ErrorCode::kNoMemory:
+    // Refused as a whole by the peer's NIC.
+    case ErrorCode::kReceiverNotReady:
+    case ErrorCode::kFeatureMismatch:
+      return false;
+    // The rest can come after some of the operation's packets were served: a region closes, a peer
+    // restarts or forgets us while it is under way. A receive that is truncated is used up. And
+    // providers that know only an errno say kInvalidArgument and kMessageTooLong of a peer's
+    // answer.
+    default:
+      return true;
+  }
+}
+
+RetryPolicy RetryPolicy::Transient(const RetryRule& rule) {
+  RetryPolicy policy;
+  for (const ErrorInfo& info : ErrorTable()) {
+    if (info.retryable) policy.On({info.code}, rule);
+  }
+  return policy;
+}
+
+RetryPolicy& RetryPolicy::On(std::initializer_list<ErrorCode> codes, const RetryRule& rule) {
+  for (const ErrorCode code : codes) rules_[static_cast<std::size_t>(code)] = rule;
+  return *this;
+}
+
+std::optional<coro::Duration> RetryState::Next(ErrorCode error) {
+  if (MayHaveHadEffect(error) && !idempotent_) return std::nullopt;
+  const RetryRule& rule = policy_.rule(error);
+  std::uint32_t& granted = retries_[static_cast<std::size_t>(error)];
+  if (granted == rule.retries) return std::nullopt;
+  coro::Duration wait = rule.first_wait;
+  for (std::uint32_t i = 0; i < granted && wait < rule.most_wait; ++i) wait *= 2;
+  ++granted;
+  return std::min(wait, rule.most_wait);
+}
+
+}  // namespace fabric::async
