@@ -1,0 +1,123 @@
+// Messages that always find a receive: credits that come back by write with immediate.
+//
+//     CreditedSender                                CreditedReceiver
+//     Take a credit, send            ── message ──►  MessageReceiver: `credits` receives, posted
+//     ImmediateCounter, window       ◄── write ────  Next: every `batch` messages, an immediate
+//
+// One sender and one receiver on each connection; the receiver's endpoint receives nothing else.
+
+#ifndef FABRIC_ASYNC_CREDITED_MESSAGES_H_
+#define FABRIC_ASYNC_CREDITED_MESSAGES_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/scope.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "coro/wait_list.h"
+#include "fabric/async/async_endpoint.h"
+#include "fabric/async/credit_window.h"
+#include "fabric/async/immediate_counter.h"
+#include "fabric/async/message_receiver.h"
+#include "fabric/async/registered_buffer.h"
+
+namespace fabric::async {
+
+// What both sides have to agree on.
+struct CreditTerms {
+  std::size_t credits = 16;  // messages that are not taken yet, at most
+  std::size_t batch = 1;     // messages for each immediate; 1 to `credits`
+  std::uint32_t immediate =
+      0;  // of the receiver's writes; counted by the sender, and by nobody else
+};
+
+// Not thread-safe, not movable; dies before its endpoint. The receiver may be told of it once it
+// exists: an immediate that comes before is lost.
+class CreditedSender {
+ public:
+  // REQUIRES: a running loop, and terms that make sense.
+  CreditedSender(AsyncEndpoint& endpoint, Peer receiver, const CreditTerms& terms);
+  CreditedSender(const CreditedSender&) = delete;
+  CreditedSender& operator=(const CreditedSender&) = delete;
+
+  // Waits for a credit, and sends. The completion is that of the send, or kDeadlineExceeded where
+  // no credit came in time, or kPeerAborted where there will be none any more (see status). A send
+  // that was given up at its deadline is under way until the receiver has taken it. After one that
+  // failed and may have arrived all the same, nobody knows how many credits are left: there will be
+  // none any more.
+  coro::Task<Completion> Send(BufferSlice message, OperationOptions options = {});
+
+  // OK, or why there will be no more credits.
+  const absl::Status& status() const { return failure_; }
+  const CreditWindow& window() const { return window_; }
+
+ private:
+  // Brings the credits back, for as long as the sender lives.
+  coro::Task<absl::Status> CountCredits();
+  void Fail(const absl::Status& why);
+
+  AsyncEndpoint& endpoint_;
+  const Peer receiver_;
+  const CreditTerms terms_;
+  CreditWindow window_;
+  ImmediateCounter returned_;
+  absl::Status failure_;
+  coro::Scope counting_;  // last: its task uses the rest
+};
+
+// Where the immediates go.
+struct CreditTarget {
+  Peer sender{};
+  // Eight bytes of the sender's that it lets be written, and does not read.
+  RemoteBuffer bytes;
+};
+
+// Not thread-safe, not movable; dies before its endpoint.
+class CreditedReceiver {
+ public:
+  static constexpr std::size_t kCreditBytes = 8;
+
+  // What `memory` has to hold, in bytes.
+  static std::size_t MemoryBytes(const CreditTerms& terms, std::size_t message_bytes) {
+    return terms.credits * message_bytes + kCreditBytes;
+  }
+
+  // Posts the receives: the sender may send when it knows that this exists. REQUIRES: a running
+  // loop, terms that make sense, and enough memory.
+  CreditedReceiver(AsyncEndpoint& endpoint, const BufferRef& memory, std::size_t message_bytes,
+                   const CreditTerms& terms, const CreditTarget& target);
+  CreditedReceiver(const CreditedReceiver&) = delete;
+  CreditedReceiver& operator=(const CreditedReceiver&) = delete;
+
+  // The next message; taking it gives its credit back. kDeadlineExceeded: none came in time.
+  // Another error, now and for good: receiving has failed, or giving a credit back.
+  coro::Task<absl::StatusOr<Message>> Next(coro::Time deadline = coro::kNever);
+
+ private:
+  // Brings in messages while there is room for them. A sender that heeds its credits never finds
+  // none.
+  coro::Task<absl::Status> Fetch();
+  coro::Task<absl::Status> GiveCredits();
+  void Fail(const absl::Status& why);
+
+  AsyncEndpoint& endpoint_;
+  const CreditTerms terms_;
+  const CreditTarget target_;
+  const BufferSlice credit_;  // its bytes never change: writes of it may overtake each other
+  MessageReceiver receiver_;
+  std::deque<Message> messages_;
+  std::uint64_t taken_ = 0;
+  absl::Status failure_;
+  coro::WaitList changed_;  // messages, failure_
+  coro::WaitList room_;
+  coro::Scope tasks_;  // last: they use the rest
+};
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_CREDITED_MESSAGES_H_
