@@ -1,0 +1,281 @@
+#include "fabric/async/request_channel.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "coro/keyed_random.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/status_macros.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/harness/two_nodes.h"
+#include "testing/harness/under_faults.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::async {
+namespace {
+
+using namespace std::chrono_literals;
+using harness::GiveUpTime;
+using harness::Machine;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+struct Add {
+  static constexpr std::uint32_t kMessageType = 1;
+  std::uint64_t a, b;
+};
+struct Sum {
+  static constexpr std::uint32_t kMessageType = 2;
+  std::uint64_t value;
+};
+// A request that is answered after so long.
+struct Nap {
+  static constexpr std::uint32_t kMessageType = 3;
+  std::uint64_t microseconds;
+};
+// That nobody handles.
+struct Riddle {
+  static constexpr std::uint32_t kMessageType = 4;
+  std::uint64_t number;
+};
+
+coro::Task<absl::StatusOr<Sum>> DoAdd(Add add) {
+  if (add.a == 13) co_return absl::OutOfRangeError("thirteen\n is too much");
+  co_return Sum{add.a + add.b};
+}
+
+coro::Task<absl::StatusOr<Sum>> DoNap(Nap nap) {
+  co_await coro::Sleep(nap.microseconds * 1us);
+  co_return Sum{nap.microseconds};
+}
+
+RequestOptions Options() {
+  RequestOptions options;
+  options.session = 7;
+  options.window = 4;
+  options.payload_bytes = 64;
+  return options;
+}
+
+class RequestChannelTest : public ::testing::Test {
+ protected:
+  // What runs while `body` does: a client on `a`, a server on `b`.
+  template <typename Body>
+  void Run(Body& body) {
+    auto main = [&]() -> coro::Task<absl::Status> {
+      RequestServer server(*nodes_.b.endpoint, nodes_.b.Buffer(Options().memory_bytes()),
+                           Options());
+      server.AddClient(7, nodes_.b.peer);
+      server.Handle<Add, Sum>(DoAdd);
+      server.Handle<Nap, Sum>(DoNap);
+      RequestClient client(*nodes_.a.endpoint, nodes_.a.peer,
+                           nodes_.a.Buffer(Options().memory_bytes()), Options());
+      coro::Scope serving;
+      serving.Spawn(server.Serve());
+      co_return co_await body(client, server);
+    };
+    EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
+  }
+
+  // One message from a to b, or back, as a peer may send it that means no good.
+  coro::Task<absl::Status> SendRaw(harness::TestNode& from, std::span<const std::byte> bytes) {
+    const BufferRef buffer = from.Buffer(bytes.size());
+    std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
+    const Completion sent = co_await from.endpoint->Send(buffer, from.peer);
+    co_return from.endpoint->ToStatus(sent, "send");
+  }
+
+  harness::TwoNodes nodes_;
+};
+
+TEST_F(RequestChannelTest, ResponsesFindTheirCallsInAnyOrder) {
+  std::vector<std::uint64_t> ended;
+  auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
+    auto nap = [&](std::uint64_t length) -> coro::Task<absl::Status> {
+      CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Nap{length}));
+      EXPECT_EQ(sum.value, length);
+      ended.push_back(length);
+      co_return absl::OkStatus();
+    };
+    coro::Scope calls;
+    for (const std::uint64_t length : {3000, 1000, 2000}) calls.Spawn(nap(length));
+    co_return co_await calls.Join();
+  };
+  Run(body);
+  EXPECT_THAT(ended, ::testing::ElementsAre(1000, 2000, 3000));
+}
+
+TEST_F(RequestChannelTest, MoreCallsThanTheWindowAllEnd) {
+  auto body = [&](RequestClient& client, RequestServer& server) -> coro::Task<absl::Status> {
+    auto add = [&](std::uint64_t i) -> coro::Task<absl::Status> {
+      CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{i, 100}));
+      EXPECT_EQ(sum.value, i + 100);
+      co_return absl::OkStatus();
+    };
+    coro::Scope calls;
+    for (std::uint64_t i = 100; i < 200; ++i) calls.Spawn(add(i));
+    CO_RETURN_IF_ERROR(co_await calls.Join());
+    EXPECT_EQ(server.counters().unanswered, 0u);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+TEST_F(RequestChannelTest, ErrorsComeBackAsValues) {
+  auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
+    const absl::StatusOr<Sum> refused = co_await client.Call<Sum>(Add{13, 1});
+    EXPECT_THAT(refused, StatusIs(absl::StatusCode::kOutOfRange,
+                                  AllOf(HasSubstr("peer: thirteen"), HasSubstr("\\n is too"))));
+    const absl::StatusOr<Sum> unknown = co_await client.Call<Sum>(Riddle{1});
+    EXPECT_THAT(unknown, StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("type 4")));
+    const absl::StatusOr<Riddle> other = co_await client.Call<Riddle>(Add{1, 2});
+    EXPECT_THAT(other, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("type 2")));
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
+  auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
+    const absl::StatusOr<Sum> late = co_await client.Call<Sum>(Nap{2000}, nodes_.loop.Now() + 1ms);
+    EXPECT_THAT(late, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    co_await coro::Sleep(2ms);
+    EXPECT_EQ(client.counters().late, 1u);
+    CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
+    EXPECT_EQ(sum.value, 3u);
+    // The response of call 2 once more, and one of a call that was never made.
+    for (const std::uint64_t number : {2, 99}) {
+      std::vector<std::byte> bytes(sizeof(RequestHeader) + sizeof(Sum));
+      RequestHeader header;
+      header.kind = RequestMessageKind::kResponse;
+      header.session = 7;
+      header.number = number;
+      header.type = Sum::kMessageType;
+      EncodeRequest(header, ToPayload(sum), bytes);
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bytes));
+    }
+    co_await coro::Sleep(1ms);
+    EXPECT_EQ(client.counters().late, 2u);
+    EXPECT_EQ(client.counters().unasked, 1u);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+// Every header with one byte changed, every length, and noise: at both ends, with a call under way.
+TEST_F(RequestChannelTest, BadBytesAreCountedAndDropped) {
+  auto body = [&](RequestClient& client, RequestServer& server) -> coro::Task<absl::Status> {
+    std::vector<std::byte> good(sizeof(RequestHeader) + sizeof(Add));
+    RequestHeader header;
+    header.session = 7;
+    header.number = 1000;
+    header.type = Add::kMessageType;
+    EncodeRequest(header, ToPayload(Add{1, 2}), good);
+    std::uint64_t sent = 0;
+    for (std::size_t i = 0; i < good.size(); ++i, ++sent) {
+      std::vector<std::byte> bad = good;
+      bad[i] ^= static_cast<std::byte>(1 + coro::Mix(i) % 255);
+      if (i % 3 == 0) bad.resize(i + 1);
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.a, bad));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bad));
+    }
+    CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
+    EXPECT_EQ(sum.value, 3u);
+    // To the client a request is stray at best. Where number, type or payload were changed the
+    // server has answered, and the client had asked nothing.
+    const RequestCounters &at_client = client.counters(), &at_server = server.counters();
+    EXPECT_EQ(at_client.corrupt + at_client.stray, sent);
+    EXPECT_EQ(at_server.corrupt + at_server.stray + at_client.unasked + at_client.late, sent);
+    EXPECT_GT(at_server.corrupt, 20u);
+    EXPECT_GE(at_server.stray, 5u);
+    EXPECT_GT(at_client.unasked, 10u);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+TEST_F(RequestChannelTest, ClosingEndsEveryCall) {
+  auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
+    int canceled = 0;
+    auto nap = [&]() -> coro::Task<absl::Status> {
+      const absl::StatusOr<Sum> sum = co_await client.Call<Sum>(Nap{1'000'000});
+      canceled += absl::IsCancelled(sum.status()) ? 1 : 0;
+      co_return absl::OkStatus();
+    };
+    coro::Scope calls;
+    for (int i = 0; i < 6; ++i) calls.Spawn(nap());  // two of them wait for a place
+    co_await coro::Sleep(1ms);
+    EXPECT_THAT(nodes_.a.endpoint->Close(), IsOk());
+    CO_RETURN_IF_ERROR(co_await calls.Join());
+    EXPECT_EQ(canceled, 6);
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+TEST_F(RequestChannelTest, SendThatFailsEndsItsCall) {
+  auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
+    EXPECT_THAT(nodes_.b.endpoint->Close(), IsOk());
+    const absl::StatusOr<Sum> sum = co_await client.Call<Sum>(Add{1, 2});
+    EXPECT_THAT(sum, StatusIs(absl::StatusCode::kNotFound, HasSubstr("send call 1")));
+    co_return absl::OkStatus();
+  };
+  Run(body);
+}
+
+TEST(RequestMessageTest, ErrorOfAPeerIsNeverSuccess) {
+  std::vector<std::byte> payload;
+  for (int length = 0; length < 6; ++length, payload.push_back(std::byte{0})) {
+    EXPECT_THAT(DecodeError(payload), StatusIs(absl::StatusCode::kUnknown)) << length;
+  }
+  payload[0] = std::byte{17};
+  EXPECT_THAT(DecodeError(payload), StatusIs(absl::StatusCode::kUnknown));
+  payload[0] = std::byte{5};
+  EXPECT_THAT(DecodeError(payload), StatusIs(absl::StatusCode::kNotFound));
+}
+
+TEST(RequestMessageTest, LongErrorsAreCut) {
+  std::vector<std::byte> room(10);
+  EXPECT_EQ(EncodeError(absl::NotFoundError("what was sought"), room), 10u);
+  EXPECT_THAT(DecodeError(room), StatusIs(absl::StatusCode::kNotFound, "peer: what w"));
+}
+
+// ---- Under faults ----
+
+coro::Task<absl::Status> CallOnce(RequestClient& client, std::uint64_t i) {
+  const Add request{1000 + i, i * i};
+  CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(request, GiveUpTime()));
+  if (sum.value != request.a + request.b) co_return harness::WrongData("another call's response");
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> CallUnderFaults(sim::explore::Trial& trial) {
+  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  Machine &a = *machines[0], &b = *machines[1];
+  CO_ASSIGN_OR_RETURN(const BufferRef at_a, a.Allocate(Options().memory_bytes()));
+  CO_ASSIGN_OR_RETURN(const BufferRef at_b, b.Allocate(Options().memory_bytes()));
+  RequestServer server(b.endpoint(), at_b, Options());
+  server.AddClient(7, b.peer(0));
+  server.Handle<Add, Sum>(DoAdd);
+  RequestClient client(a.endpoint(), a.peer(1), at_a, Options());
+  coro::Scope serving, calls;
+  serving.Spawn(server.Serve());
+  for (std::uint64_t i = 0; i < 30; ++i) calls.Spawn(CallOnce(client, i));
+  const absl::Status called = co_await calls.Join();
+  EXPECT_EQ(client.counters().corrupt + client.counters().unasked, 0u);
+  co_return called;
+}
+
+DD_TEST_UNDER_FAULTS(RequestChannelUnderFaults, CallUnderFaults);
+
+}  // namespace
+}  // namespace fabric::async

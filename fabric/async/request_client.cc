@@ -1,0 +1,127 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coro/check.h"
+#include "fabric/async/request_channel.h"
+
+namespace fabric::async {
+
+// A call that waits for its response, in its frame.
+class RequestClient::PendingCall {
+ public:
+  PendingCall(RequestClient& client, Expected expected)
+      : number(client.next_number_++), wants(expected), client_(client) {
+    client_.pending_.emplace(number, this);
+  }
+  PendingCall(const PendingCall&) = delete;
+  PendingCall& operator=(const PendingCall&) = delete;
+  ~PendingCall() { client_.pending_.erase(number); }
+
+  // Once: what comes for this number later is late.
+  void End(absl::StatusOr<std::vector<std::byte>> how) {
+    client_.pending_.erase(number);
+    result = std::move(how);
+    ended.NotifyAll();
+  }
+
+  const std::uint64_t number;
+  const Expected wants;
+  std::optional<absl::StatusOr<std::vector<std::byte>>> result;
+  coro::WaitList ended;
+
+ private:
+  RequestClient& client_;
+};
+
+RequestClient::RequestClient(AsyncEndpoint& endpoint, Peer server, const BufferRef& memory,
+                             const RequestOptions& options)
+    : endpoint_(endpoint),
+      server_(server),
+      options_(options),
+      window_(options.window),
+      buffers_(options.SendingHalf(memory), options.message_bytes()),
+      receiver_(endpoint, memory, options.window, options.message_bytes(),
+                /*backlog=*/options.window) {
+  tasks_.Spawn(Listen());
+}
+
+coro::Task<absl::StatusOr<std::vector<std::byte>>> RequestClient::Exchange(
+    std::uint32_t type, std::span<const std::byte> request, Expected expected,
+    coro::Time deadline) {
+  DD_CHECK(std::max(request.size(), expected.bytes) <= options_.payload_bytes,
+           "a payload longer than its channel takes");
+  CO_ASSIGN_OR_RETURN(const OperationWindow::Permit permit, co_await window_.Enter(deadline));
+  CO_ASSIGN_OR_RETURN(BufferRef buffer, co_await buffers_.Take(deadline));
+  if (!failure_.ok()) co_return failure_;
+  PendingCall call(*this, expected);
+  RequestHeader header;
+  header.session = options_.session;
+  header.number = call.number;
+  header.type = type;
+  const std::size_t length = EncodeRequest(header, request, buffer->bytes());
+  tasks_.Spawn(Send(call.number, BufferSlice(std::move(buffer), 0, length), deadline));
+  bool in_time = true;
+  while (in_time && !call.result.has_value()) in_time = co_await call.ended.Wait(deadline);
+  if (call.result.has_value()) co_return *std::move(call.result);
+  co_return absl::DeadlineExceededError(
+      absl::StrCat("call ", call.number, ": no response in time"));
+}
+
+coro::Task<absl::Status> RequestClient::Send(std::uint64_t number, BufferSlice message,
+                                             coro::Time deadline) {
+  OperationOptions options;
+  options.deadline = deadline;
+  const Completion sent = co_await endpoint_.Send(message, server_, options);
+  const auto call = pending_.find(number);
+  if (!sent.ok() && call != pending_.end()) {
+    call->second->End(endpoint_.ToStatus(sent, absl::StrCat("send call ", number)));
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> RequestClient::Listen() {
+  for (;;) {
+    const absl::StatusOr<Message> message = co_await receiver_.Next();
+    if (message.ok()) {
+      Accept(message->bytes);
+      continue;
+    }
+    Fail(message.status());
+    co_return absl::OkStatus();
+  }
+}
+
+void RequestClient::Accept(std::span<const std::byte> bytes) {
+  const absl::StatusOr<RequestMessage> message = DecodeRequest(bytes);
+  if (!message.ok()) {
+    ++counters_.corrupt;
+    return;
+  }
+  const RequestHeader& header = message->header;
+  const bool is_error = header.kind == RequestMessageKind::kError;
+  if (header.session != options_.session ||
+      (!is_error && header.kind != RequestMessageKind::kResponse)) {
+    ++counters_.stray;
+    return;
+  }
+  const auto found = pending_.find(header.number);
+  if (found == pending_.end()) {
+    ++(header.number > 0 && header.number < next_number_ ? counters_.late : counters_.unasked);
+    return;
+  }
+  PendingCall& call = *found->second;
+  if (is_error) return call.End(DecodeError(message->payload));
+  if (header.type != call.wants.type || header.length != call.wants.bytes) {
+    return call.End(absl::InvalidArgumentError(
+        absl::StrCat("call ", header.number, ": the response has type ", header.type, " and ",
+                     header.length, " bytes, not ", call.wants.type, " and ", call.wants.bytes)));
+  }
+  call.End(std::vector<std::byte>(message->payload.begin(), message->payload.end()));
+}
+
+void RequestClient::Fail(const absl::Status& why) {
+  failure_ = why;
+  while (!pending_.empty()) pending_.begin()->second->End(why);
+}
+
+}  // namespace fabric::async

@@ -1,0 +1,98 @@
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "coro/check.h"
+#include "coro/event_loop.h"
+#include "fabric/async/request_channel.h"
+
+namespace fabric::async {
+
+RequestServer::RequestServer(AsyncEndpoint& endpoint, const BufferRef& memory,
+                             const RequestOptions& options)
+    : endpoint_(endpoint),
+      options_(options),
+      window_(options.window),
+      buffers_(options.SendingHalf(memory), options.message_bytes()),
+      receiver_(endpoint, memory, options.window, options.message_bytes(),
+                /*backlog=*/options.window) {}
+
+void RequestServer::AddHandler(std::uint32_t type, Handler handler) {
+  DD_CHECK(std::max(handler.request_bytes, handler.response_bytes) <= options_.payload_bytes,
+           "a payload longer than its channel takes");
+  DD_CHECK(handlers_.emplace(type, std::move(handler)).second, "two handlers for one type");
+}
+
+coro::Task<absl::Status> RequestServer::Serve() {
+  for (;;) {
+    CO_ASSIGN_OR_RETURN(OperationWindow::Permit permit, co_await window_.Enter());
+    CO_ASSIGN_OR_RETURN(Message message, co_await receiver_.Next());
+    const std::optional<RequestMessage> request = Accept(message);
+    if (!request.has_value()) continue;
+    // Moving the message leaves its bytes where they are.
+    answers_.Spawn(Answer(std::move(permit), std::move(message), *request));
+  }
+}
+
+std::optional<RequestMessage> RequestServer::Accept(const Message& message) {
+  const absl::StatusOr<RequestMessage> request = DecodeRequest(message.bytes);
+  if (!request.ok()) {
+    ++counters_.corrupt;
+    return std::nullopt;
+  }
+  if (request->header.kind != RequestMessageKind::kRequest ||
+      clients_.count(request->header.session) == 0) {
+    ++counters_.stray;
+    return std::nullopt;
+  }
+  return *request;
+}
+
+coro::Task<absl::Status> RequestServer::Answer(OperationWindow::Permit permit, Message message,
+                                               RequestMessage request) {
+  static_cast<void>(permit);   // until the response is away
+  static_cast<void>(message);  // has the request's bytes
+  const Result response = co_await Respond(request);
+  co_return co_await Reply(request.header, response);
+}
+
+coro::Task<RequestServer::Result> RequestServer::Respond(RequestMessage request) {
+  const auto handler = handlers_.find(request.header.type);
+  if (handler == handlers_.end()) {
+    co_return absl::UnimplementedError(absl::StrCat("no handler for type ", request.header.type));
+  }
+  if (request.payload.size() != handler->second.request_bytes) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("request of type ", request.header.type, " has ", request.payload.size(),
+                     " bytes, not ", handler->second.request_bytes));
+  }
+  co_return co_await handler->second.run(request.payload);
+}
+
+coro::Task<absl::Status> RequestServer::Reply(RequestHeader header, const Result& response) {
+  OperationOptions options;
+  options.deadline = coro::After(coro::EventLoop::Current().Now(), options_.response_timeout);
+  absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);
+  const auto client = clients_.find(header.session);  // may have been removed meanwhile
+  if (!buffer.ok() || client == clients_.end()) {
+    ++counters_.unanswered;
+    co_return absl::OkStatus();
+  }
+  std::size_t length = 0;
+  const std::span<std::byte> room = (*buffer)->bytes();
+  if (response.ok()) {
+    header.kind = RequestMessageKind::kResponse;
+    header.type = handlers_.at(header.type).response_type;
+    length = EncodeRequest(header, *response, room);
+  } else {
+    header.kind = RequestMessageKind::kError;
+    std::vector<std::byte> error(options_.payload_bytes);
+    error.resize(EncodeError(response.status(), error));
+    length = EncodeRequest(header, error, room);
+  }
+  const BufferSlice message(*std::move(buffer), 0, length);
+  const Completion sent = co_await endpoint_.Send(message, client->second, options);
+  if (!sent.ok()) ++counters_.unanswered;
+  co_return absl::OkStatus();
+}
+
+}  // namespace fabric::async
