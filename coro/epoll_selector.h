@@ -1,0 +1,95 @@
+// File descriptors as a source of events: sockets, pipes, terminals, whatever epoll takes.
+//
+//   ASSIGN_OR_RETURN(auto io, coro::EpollSelector::Open(loop));
+//   absl::Status ready = co_await io->Readable(fd, deadline);
+//
+// What to read and write with once a descriptor is ready: descriptor.h, tcp.h, signals.h. Linux
+// only.
+//
+// Time: a wait is in nanoseconds and ends at the loop's next timer, however many descriptors are
+// idle. Several selectors: a loop that has no other selector sleeps in this one; a loop that has
+// completion queues beside it, which can only be polled, polls all of them and naps in between
+// (IdlePolicy), so that an event is noticed one nap late at most. The clock has to be a real one: a
+// virtual clock does not wait for the world outside.
+
+#ifndef CORO_EPOLL_SELECTOR_H_
+#define CORO_EPOLL_SELECTOR_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <unordered_map>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/event_loop.h"
+#include "coro/intrusive_list.h"
+#include "coro/selector.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace coro {
+
+// Ownership: owns no descriptor that is waited for; Descriptor does. Dies before the loop, and
+// after every coroutine that waits here. Threads: the loop's. Blocking: Wait only.
+class EpollSelector final : public Selector {
+ public:
+  // In the loop until it dies. Ignores SIGPIPE in the whole process unless the program handles it:
+  // a peer that is gone is the error of a write. kResourceExhausted: no more descriptors.
+  static absl::StatusOr<std::unique_ptr<EpollSelector>> Open(EventLoop& loop);
+
+  EpollSelector(const EpollSelector&) = delete;
+  EpollSelector& operator=(const EpollSelector&) = delete;
+  ~EpollSelector() override;
+
+  // Waits until a read (an accept) of `fd` would find something, or a write (a connect) has
+  // something to tell. OK: try; end of file, a hang-up and a failed descriptor are such news too,
+  // which the call itself then reports. It may still find nothing, as after poll(2). Files on a
+  // disk are always ready. kDeadlineExceeded: `deadline` came first. kCancelled: Forget was called.
+  // kInvalidArgument: not an open descriptor. Any number of coroutines may wait for one descriptor:
+  // all are woken. A coroutine that is destroyed while it waits leaves nothing behind.
+  Task<absl::Status> Readable(int fd, Time deadline = kNever);
+  Task<absl::Status> Writable(int fd, Time deadline = kNever);
+
+  // Ends every wait for `fd` with kCancelled. To be called before close(fd): of a descriptor that
+  // is closed without it, waiters would never hear again. (Descriptor does both.)
+  void Forget(int fd);
+
+  // Coroutines that wait here. With none, Poll makes no system call.
+  std::size_t waiting() const { return waiting_; }
+  EventLoop& loop() { return loop_; }
+
+  // --- Selector ---
+  std::size_t Poll(std::size_t budget) override;
+  // False when nothing could ever end it: nobody waits here, and there is no deadline.
+  bool Wait(Time deadline) override;
+
+ private:
+  enum Direction : std::size_t { kRead, kWrite };
+  class Waiter;
+  // Who waits for one descriptor.
+  struct Watch {
+    std::array<IntrusiveList<Waiter>, 2> waiters;  // by direction
+  };
+
+  EpollSelector(EventLoop& loop, int epoll);
+
+  Task<absl::Status> Ready(int fd, Direction direction, Time deadline);
+  // Asks epoll for one event of what is waited for. Returns an errno; 0: done.
+  int Arm(int fd, const Watch& watch);
+  void Disarm(int fd);
+  void OnEvent(int fd, std::uint32_t events);
+  void WakeAll(IntrusiveList<Waiter>& waiters, bool forgotten);
+  // A waiter of `fd` has gone without an event.
+  void Left(int fd);
+
+  EventLoop& loop_;
+  const int epoll_;
+  std::size_t waiting_ = 0;
+  std::unordered_map<int, Watch> watches_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_EPOLL_SELECTOR_H_

@@ -1,0 +1,50 @@
+// Signals as something that a coroutine waits for, instead of a handler that may call hardly
+// anything.
+//
+//   ASSIGN_OR_RETURN(auto signals, coro::Signals::Open(*io, {SIGINT, SIGTERM}));
+//   CO_ASSIGN_OR_RETURN(const int signal, co_await signals->Next());
+
+#ifndef CORO_SIGNALS_H_
+#define CORO_SIGNALS_H_
+
+#include <csignal>
+#include <initializer_list>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "coro/descriptor.h"
+#include "coro/epoll_selector.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace coro {
+
+// While it lives, these signals have no other effect: they are blocked in this thread. Signals go
+// to any thread that does not block them, so open it before other threads are started, which
+// inherit the mask. Its death restores the mask; signals that came and were not taken then have
+// their usual effect. Dies before its selector, on the thread that opened it. Linux only.
+class Signals {
+ public:
+  // kInvalidArgument: not a signal, or none that can be caught (SIGKILL, SIGSTOP); others as
+  // signalfd(2).
+  static absl::StatusOr<std::unique_ptr<Signals>> Open(EpollSelector& selector,
+                                                       std::initializer_list<int> signals);
+
+  Signals(const Signals&) = delete;
+  Signals& operator=(const Signals&) = delete;
+  ~Signals();
+
+  // The number of the next signal. The same signal sent several times before it is taken may count
+  // once. kDeadlineExceeded.
+  Task<absl::StatusOr<int>> Next(Time deadline = kNever);
+
+ private:
+  explicit Signals(const sigset_t& mask_before) : mask_before_(mask_before) {}
+
+  const sigset_t mask_before_;
+  Descriptor queue_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_SIGNALS_H_
