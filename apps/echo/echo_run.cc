@@ -1,0 +1,142 @@
+#include "apps/echo/echo_run.h"
+
+#include <csignal>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "apps/echo/rdma_echo.h"
+#include "apps/echo/tcp_echo.h"
+#include "coro/descriptor.h"
+#include "coro/epoll_selector.h"
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/signals.h"
+#include "coro/status_macros.h"
+#include "coro/task.h"
+#include "coro/wait_list.h"
+#include "sim/profile.h"
+#include "sim/world.h"
+
+namespace apps::echo {
+namespace {
+
+constexpr const char* kProfile = "small";
+
+// Members die in reverse order: whatever a task uses is declared before it, the loop first.
+class EchoRun {
+ public:
+  // The world is the clock as well. It is a live one: its clock is the machine's, as TCP needs it.
+  EchoRun(const RunOptions& options, const Log& log, const sim::Profile& profile)
+      : options_(options),
+        log_(log),
+        world_(/*seed=*/1, profile, sim::TimeMode::kLive),
+        loop_(world_) {}
+
+  absl::Status Run() {
+    RETURN_IF_ERROR(Open());
+    const absl::Status status = loop_.Run(Main());
+    if (tcp_client()) log_("tcp", Describe(tcp_report_, options_.echo));
+    if (options_.rdma) {
+      log_("rdma", absl::StrCat(Describe(rdma_report_, options_.echo),
+                                " (simulated NIC: the speed of the simulator, not of EFA)"));
+    }
+    return status;
+  }
+
+ private:
+  bool tcp_server() const { return options_.tcp && !options_.connect.has_value(); }
+  bool tcp_client() const { return options_.tcp && !options_.listen.has_value(); }
+
+  // Sockets, NICs, signals: what can fail before anything runs.
+  absl::Status Open() {
+    ASSIGN_OR_RETURN(io_, coro::EpollSelector::Open(loop_));
+    ASSIGN_OR_RETURN(signals_, coro::Signals::Open(*io_, {SIGINT, SIGTERM}));
+    log_("loop", absl::StrCat("one thread, one loop: epoll",
+                              options_.rdma ? " and the completion queues of 2 NICs" : ""));
+    if (options_.rdma) {
+      ASSIGN_OR_RETURN(rdma_, RdmaEcho::Open(loop_, world_, options_.echo));
+      log_("rdma", absl::StrCat("server ", rdma_->server_address().ToHex(), " on simulated NIC ",
+                                rdma_->nic().name));
+    }
+    server_address_ = options_.connect;
+    if (tcp_server()) {
+      const coro::TcpAddress at = options_.listen.value_or(coro::TcpAddress::Loopback(0));
+      ASSIGN_OR_RETURN(listener_, coro::Listen(*io_, at));
+      ASSIGN_OR_RETURN(server_address_, coro::LocalAddress(listener_));
+      log_("tcp", absl::StrCat("server ", server_address_->ToString()));
+      if (options_.listen.has_value()) log_("waiting", "for clients; interrupt (^C) to end");
+    }
+    return absl::OkStatus();
+  }
+
+  // Runs the parts side by side, until all have ended, or one has failed, or a signal comes. What
+  // still runs then goes with its scope.
+  coro::Task<absl::Status> Main() {
+    coro::Scope background;
+    background.Spawn(AwaitSignal());
+    TcpServerOptions server_options;
+    server_options.clients = options_.listen.has_value() ? options_.clients : 1;
+    server_options.timeout = options_.echo.timeout;
+    TcpServer server(listener_, server_options, log_);
+    coro::Scope parts;  // dies before the server that it runs
+    if (tcp_server()) parts.Spawn(Part(server.Run()));
+    if (tcp_client()) {
+      parts.Spawn(Part(RunTcpClient(*io_, *server_address_, options_.echo, tcp_report_)));
+    }
+    if (options_.rdma) {
+      parts.Spawn(Part(rdma_->RunServer()));
+      parts.Spawn(Part(rdma_->RunClient(rdma_report_)));
+    }
+    while (!failed_ && !interrupted_ && parts.running() > 0) co_await changed_.Wait();
+    if (interrupted_) {
+      log_("signal", "interrupted: what came back until then");
+      co_return options_.listen.has_value() ? absl::OkStatus()
+                                            : absl::CancelledError("interrupted");
+    }
+    co_return result_;
+  }
+
+  coro::Task<absl::Status> Part(coro::Task<absl::Status> part) {
+    const absl::Status status = co_await std::move(part);
+    if (!status.ok() && !failed_) {
+      failed_ = true;
+      result_ = status;
+    }
+    changed_.NotifyAll();
+    co_return status;
+  }
+
+  coro::Task<absl::Status> AwaitSignal() {
+    CO_RETURN_IF_ERROR((co_await signals_->Next()).status());
+    interrupted_ = true;
+    changed_.NotifyAll();
+    co_return absl::OkStatus();
+  }
+
+  const RunOptions& options_;
+  const Log& log_;
+  sim::World world_;
+  coro::EventLoop loop_;
+  std::unique_ptr<coro::EpollSelector> io_;
+  std::unique_ptr<coro::Signals> signals_;
+  std::unique_ptr<RdmaEcho> rdma_;
+  coro::Descriptor listener_;
+  std::optional<coro::TcpAddress> server_address_;
+  EchoReport tcp_report_;
+  EchoReport rdma_report_;
+  coro::WaitList changed_;
+  bool interrupted_ = false;
+  bool failed_ = false;
+  absl::Status result_;
+};
+
+}  // namespace
+
+absl::Status Run(const RunOptions& options, const Log& log) {
+  ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(kProfile));
+  return EchoRun(options, log, *profile).Run();
+}
+
+}  // namespace apps::echo

@@ -1,0 +1,34 @@
+// The whole program in one loop: servers and clients of both kinds, and the signal that ends them.
+
+#ifndef APPS_ECHO_ECHO_RUN_H_
+#define APPS_ECHO_ECHO_RUN_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "apps/echo/messages.h"
+#include "coro/tcp.h"
+
+namespace apps::echo {
+
+struct RunOptions {
+  EchoOptions echo;
+  // At least one of the two. RDMA needs server and client in this process: neither `listen` nor
+  // `connect` then.
+  bool tcp = true;
+  bool rdma = true;
+  // At most one of the two; with none, server and client are both here.
+  std::optional<coro::TcpAddress> listen;   // a TCP server only
+  std::optional<coro::TcpAddress> connect;  // a TCP client only
+  std::uint64_t clients = 0;                // of `listen`: ends after so many; 0: never
+};
+
+// Opens everything, runs it to its end, and tells `log` what happens. OK: every message came back;
+// a server that was interrupted has done its work too. kCancelled: interrupted (SIGINT or SIGTERM)
+// before that; what had come back by then is in the log. Otherwise what went wrong.
+absl::Status Run(const RunOptions& options, const Log& log);
+
+}  // namespace apps::echo
+
+#endif  // APPS_ECHO_ECHO_RUN_H_

@@ -1,0 +1,120 @@
+// The echo program: see README.md in this folder.
+
+#include <chrono>
+#include <cstdint>
+#include <iostream>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/common/command_line.h"
+#include "apps/echo/echo_run.h"
+#include "coro/status_macros.h"
+#include "coro/tcp.h"
+
+ABSL_FLAG(bool, tcp, false, "Only over TCP.");
+ABSL_FLAG(bool, rdma, false, "Only over RDMA, between two simulated machines in this process.");
+ABSL_FLAG(std::uint64_t, message_size, 64,
+          "Bytes of a message, 1 to 16777216; over RDMA at most what the NIC sends at once, which "
+          "is less than 9000.");
+ABSL_FLAG(std::uint64_t, count, 1000, "Round trips, one after the other.");
+ABSL_FLAG(std::string, listen, "",
+          "PORT or HOST:PORT: a TCP server for other processes. A port alone is reached from this "
+          "machine only; 0 takes one that is free, and says which.");
+ABSL_FLAG(std::string, connect, "", "HOST:PORT: a TCP client of a server in another process.");
+ABSL_FLAG(std::uint64_t, clients, 0, "With --listen: ends after so many clients; 0 means never.");
+ABSL_FLAG(double, timeout, 10,
+          "Seconds that a client waits for its message to come back, and a server for a client to "
+          "take it.");
+
+namespace apps::echo {
+namespace {
+
+const Usage kUsage = {
+    "echo",
+    "servers that send back what comes, and clients that look whether it does: over TCP, and over "
+    "RDMA between simulated NICs, all in one event loop of one thread.",
+    "[--tcp | --rdma] [--message_size=N] [--count=N]    servers and clients in one process\n"
+    "--listen=PORT [--clients=N]                        a TCP server\n"
+    "--connect=HOST:PORT [--message_size=N]             a TCP client of it",
+    "  echo                                    both kinds side by side, 1000 round trips each\n"
+    "  echo --tcp --message_size=1048576       1 MiB at a time, more than a socket takes at once\n"
+    "  echo --rdma --message_size=8192         a message of a NIC is one packet: see its limit\n"
+    "  echo --listen=0                         a server; prints its address, and ends on ^C\n"
+    "  echo --connect=127.0.0.1:40123          its client, in another terminal\n"
+    "  nc 127.0.0.1 40123                      another one: what you type comes back\n"
+    "\nExit status: 0 everything came back, 1 it did not or the client was interrupted, 2 bad "
+    "input."};
+
+absl::Status BadInput(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+absl::StatusOr<EchoOptions> ParseEchoOptions() {
+  EchoOptions options;
+  options.message_bytes = absl::GetFlag(FLAGS_message_size);
+  options.count = absl::GetFlag(FLAGS_count);
+  if (options.message_bytes == 0 || options.message_bytes > kMostMessageBytes) {
+    return BadInput(absl::StrCat("--message_size=", options.message_bytes, " is not between 1 and ",
+                                 kMostMessageBytes, " bytes"));
+  }
+  if (options.count == 0) return BadInput("--count=0 asks for nothing");
+  const double seconds = absl::GetFlag(FLAGS_timeout);
+  if (!(seconds >= 0.001 && seconds <= 86400)) {
+    return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
+  }
+  options.timeout =
+      std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
+  return options;
+}
+
+absl::StatusOr<RunOptions> ParseArguments(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return BadInput(absl::StrCat("unexpected argument '", positional.front(), "'"));
+  }
+  RunOptions options;
+  ASSIGN_OR_RETURN(options.echo, ParseEchoOptions());
+  std::string listen = absl::GetFlag(FLAGS_listen);
+  const std::string connect = absl::GetFlag(FLAGS_connect);
+  const bool tcp = absl::GetFlag(FLAGS_tcp);
+  const bool rdma = absl::GetFlag(FLAGS_rdma);
+  if (!listen.empty() && !connect.empty()) {
+    return BadInput("--listen is a server and --connect a client: one process is one of them");
+  }
+  const bool alone = !listen.empty() || !connect.empty();
+  if (alone && rdma) {
+    return BadInput("--rdma has server and client in one process: not with --listen or --connect");
+  }
+  options.tcp = tcp || !rdma;
+  options.rdma = !alone && (rdma || !tcp);
+  options.clients = absl::GetFlag(FLAGS_clients);
+  if (options.clients > 0 && listen.empty()) return BadInput("--clients goes with --listen");
+  if (!listen.empty()) {
+    if (listen.find(':') == std::string::npos) listen = absl::StrCat("127.0.0.1:", listen);
+    ASSIGN_OR_RETURN(options.listen, coro::TcpAddress::Resolve(listen));
+  }
+  if (!connect.empty()) {
+    ASSIGN_OR_RETURN(options.connect, coro::TcpAddress::Resolve(connect));
+  }
+  return options;
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<RunOptions> options =
+      ParseArguments(ParseCommandLineOrExit(argc, argv, kUsage));
+  if (!options.ok()) return ReportError(kUsage.name, options.status());
+  // Flushed line by line: a script waits for the address.
+  const Log log = [](absl::string_view label, absl::string_view text) {
+    std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
+  };
+  const absl::Status status = Run(*options, log);
+  if (!status.ok()) return ReportError(kUsage.name, status);
+  if (!options->listen.has_value()) std::cout << "Every byte came back" << std::endl;
+  return kExitOk;
+}
+
+}  // namespace
+}  // namespace apps::echo
+
+int main(int argc, char** argv) { return apps::echo::Main(argc, argv); }

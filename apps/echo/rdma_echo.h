@@ -1,0 +1,61 @@
+// Echo over RDMA: two simulated machines, a NIC each, and messages by send and receive.
+
+#ifndef APPS_ECHO_RDMA_ECHO_H_
+#define APPS_ECHO_RDMA_ECHO_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/common/network.h"
+#include "apps/echo/messages.h"
+#include "coro/event_loop.h"
+#include "coro/task.h"
+#include "fabric/address.h"
+#include "fabric/async/registered_buffer.h"
+#include "fabric/fabric.h"
+#include "sim/world.h"
+
+namespace apps::echo {
+
+// Not thread-safe. Dies before its loop and world, and after the tasks.
+class RdmaEcho {
+ public:
+  // Opens the NICs of two new machines in `world`, for messages of options.message_bytes.
+  // kInvalidArgument: the NIC takes no message of that size.
+  static absl::StatusOr<std::unique_ptr<RdmaEcho>> Open(coro::EventLoop& loop, sim::World& world,
+                                                        const EchoOptions& options);
+
+  const fabric::NicInfo& nic() const { return server_.network->nic(); }
+  fabric::Address server_address() const { return server_.network->endpoint().address(); }
+
+  // Sends options.count messages back to the client. Errors: those of the NIC.
+  coro::Task<absl::Status> RunServer();
+
+  // Sends message after message, one at a time, and checks what comes back. `report` is kept up to
+  // date, and outlives the task. Errors: those of the NIC, kDeadlineExceeded, kDataLoss.
+  coro::Task<absl::Status> RunClient(EchoReport& report);
+
+ private:
+  // Members die in reverse order: the network before its fabric.
+  struct Machine {
+    std::unique_ptr<fabric::Fabric> fabric;
+    std::unique_ptr<Network> network;
+    fabric::async::BufferRef outgoing;  // one message
+    fabric::async::BufferRef incoming;  // the receives that stay posted
+    fabric::Peer peer{};
+  };
+
+  explicit RdmaEcho(const EchoOptions& options) : options_(options) {}
+  absl::Status OpenMachine(coro::EventLoop& loop, sim::World& world, const char* name,
+                           Machine& machine);
+
+  const EchoOptions options_;
+  Machine server_;
+  Machine client_;
+};
+
+}  // namespace apps::echo
+
+#endif  // APPS_ECHO_RDMA_ECHO_H_
