@@ -58,6 +58,22 @@ std::string WithoutFigures(const std::string& text) {
   return std::regex_replace(text, std::regex("[0-9]+(\\.[0-9]+)?"), "#");
 }
 
+// docs/coroutines.md shows a class of a program that runs.
+TEST(ReadmeTest, SelectorIsTheFileByteForByte) {
+  const std::string page = ReadFile("docs/coroutines.md");
+  const std::string shown = Between(page, "the list's.\n\n```cpp\n", "```\n");
+  const std::string file = ReadFile("testing/readme/selector_example.cc");
+  EXPECT_EQ(shown, Between(file, "readme_test compares them.\n\n", "\n};\n") + "\n};\n");
+  std::istringstream lines(shown);
+  int count = 0;
+  for (std::string line; std::getline(lines, line);) count += line.empty() ? 0 : 1;
+  EXPECT_LE(count, 40);
+}
+
+TEST(ReadmeTest, SelectorRuns) {
+  EXPECT_EQ(OutputOf("testing/readme/selector_example"), "500500\n");
+}
+
 TEST(ReadmeTest, ExampleIsTheFileByteForByte) {
   const std::string shown = Between(ReadFile("README.md"), "```cpp\n", "```\n");
   const std::string file = ReadFile("testing/readme/example.cc");
