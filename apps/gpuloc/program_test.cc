@@ -84,7 +84,8 @@ TEST(GpulocTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(Refusal({"--json", "--svg"}), HasSubstr("choose one: --json or --svg"));
   EXPECT_THAT(Refusal({"--topology=profile:p9"}), HasSubstr("there are small, p4d, p5"));
   EXPECT_THAT(Refusal({"--topology=/no/such.xml"}), HasSubstr("no such file"));
-  EXPECT_THAT(Refusal({"--topology", harness::ProgramPath("GPULOC")}), HasSubstr(": line 1: no XML"));
+  EXPECT_THAT(Refusal({"--topology", harness::ProgramPath("GPULOC")}),
+              HasSubstr(": line 1: no XML"));
 }
 
 TEST(GpulocTest, HelpShowsWhatItTakes) {

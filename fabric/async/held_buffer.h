@@ -56,7 +56,7 @@ template <typename Hold>
 BufferRef HoldWhileUsed(BufferSlice piece, Hold hold) {
   DD_CHECK(piece.buffer() != nullptr, "holding something with a piece of nothing");
   auto region = std::make_unique<HeldRegion<Hold>>(std::move(piece), std::move(hold));
-  return std::make_shared<RegisteredBuffer>(nullptr, std::move(region));
+  return BufferRef(std::make_unique<RegisteredBuffer>(nullptr, std::move(region)));
 }
 
 }  // namespace fabric::async
