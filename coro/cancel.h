@@ -22,7 +22,7 @@ class EndOfWaits final : public Cancellation, public WaitNode {
   bool await_ready() const { return pending() == 0; }
   void await_suspend(std::coroutine_handle<> self) {
     Suspend(self);
-    suspended_ = true;
+    loop_ = &EventLoop::Current();
   }
   void await_resume() const {}
 
@@ -36,11 +36,11 @@ class EndOfWaits final : public Cancellation, public WaitNode {
  private:
   void AllEnded() override {
     if (outer_ != nullptr) return outer_->Ended();
-    if (suspended_) EventLoop::Current().Schedule(*this);
+    if (loop_ != nullptr) loop_->Schedule(*this);
   }
 
   Cancellation* outer_ = nullptr;
-  bool suspended_ = false;
+  EventLoop* loop_ = nullptr;  // null: not suspended yet
 };
 
 }  // namespace coro

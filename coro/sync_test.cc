@@ -28,6 +28,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
 
 class SyncTest : public ::testing::Test {
  protected:
@@ -181,6 +182,29 @@ TEST_F(SyncTest, MutexIsFreedWithADestroyedHolder) {
     EXPECT_FALSE(mutex.locked());
     co_await Yield();
   });
+}
+
+// A run that is stuck destroys its tasks when the loop does not run any more.
+TEST_F(SyncTest, GuardOfAStuckTaskMayNotifyAnother) {
+  Mutex mutex;
+  auto main = [&]() -> Task<> {
+    Scope scope;
+    auto holder = [&]() -> Task<absl::Status> {
+      const Mutex::Guard guard = co_await mutex.Lock();
+      WaitList never;
+      co_await never.Wait();
+      co_return absl::OkStatus();
+    };
+    auto waiter = [&]() -> Task<absl::Status> {
+      const Mutex::Guard guard = co_await mutex.Lock();
+      co_return absl::OkStatus();
+    };
+    scope.Spawn(holder());
+    scope.Spawn(waiter());
+    co_await scope.Join();
+  };
+  EXPECT_THAT(loop_.Run(main()), StatusIs(absl::StatusCode::kAborted));
+  EXPECT_FALSE(mutex.locked());
 }
 
 TEST_F(SyncTest, ChannelKeepsOrderAndHoldsSendersBack) {

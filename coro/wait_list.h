@@ -33,8 +33,9 @@ class WaitList {
     bool await_ready() const { return false; }
     void await_suspend(std::coroutine_handle<> self) {
       Suspend(self);
+      loop_ = &EventLoop::Current();
       list_.waiters_.PushBack(*this);
-      if (deadline_ != kNever) EventLoop::Current().timers().ArmDeadline(*this, deadline_);
+      if (deadline_ != kNever) loop_->timers().ArmDeadline(*this, deadline_);
     }
     bool await_resume() {
       if (notified_.linked()) list_.Heard(*this);  // else it has died
@@ -63,7 +64,7 @@ class WaitList {
       Unlink();
       TimerNode::Cancel();
       if (notified) list_.Notified(*this);
-      EventLoop::Current().Schedule(*this);
+      loop_->Schedule(*this);
     }
 
     // It was notified, and will not run to hear of it. (In the list of the notified: the list
@@ -77,6 +78,7 @@ class WaitList {
     WaitList& list_;
     const char* what_;
     Time deadline_;
+    EventLoop* loop_ = nullptr;  // notifications may come when it does not run, from destructors
     bool was_notified_ = false;
     ListNode notified_;
   };

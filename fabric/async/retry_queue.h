@@ -3,6 +3,8 @@
 #ifndef FABRIC_ASYNC_RETRY_QUEUE_H_
 #define FABRIC_ASYNC_RETRY_QUEUE_H_
 
+#include <chrono>
+
 #include "coro/intrusive_list.h"
 #include "coro/time.h"
 #include "coro/timer_queue.h"
