@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "coro/descriptor.h"
+#include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/signals.h"
 #include "coro/sleep.h"

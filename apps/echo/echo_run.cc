@@ -91,7 +91,7 @@ class EchoRun {
     }
     while (!failed_ && !interrupted_ && parts.running() > 0) co_await changed_.Wait();
     if (interrupted_) {
-      log_("signal", "interrupted: what came back until then");
+      log_("signal", "interrupted");
       co_return options_.listen.has_value() ? absl::OkStatus()
                                             : absl::CancelledError("interrupted");
     }

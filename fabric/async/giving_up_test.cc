@@ -139,10 +139,10 @@ TEST_P(GivingUpTest, AtAnyPointLeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(Ways, GivingUpTest,
                          ::testing::Values(Way::kDestroy, Way::kCancel, Way::kTimeOut),
-                         [](const auto& info) {
-                           return info.param == Way::kDestroy  ? "Destroy"
-                                  : info.param == Way::kCancel ? "Cancel"
-                                                               : "TimeOut";
+                         [](const auto& way) {
+                           return way.param == Way::kDestroy  ? "Destroy"
+                                  : way.param == Way::kCancel ? "Cancel"
+                                                              : "TimeOut";
                          });
 
 }  // namespace

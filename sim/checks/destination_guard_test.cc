@@ -127,7 +127,7 @@ TEST_P(TooEarlyDeathTest, EndsAtTheLine) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Programs, TooEarlyDeathTest, ::testing::ValuesIn(kTooEarly),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& program) { return program.param.name; });
 
 // ---- In time, or none of the device's business ----
 
@@ -288,9 +288,9 @@ class InTimeTest : public ::testing::TestWithParam<Program> {};
 TEST_P(InTimeTest, IsLeftAlone) { GetParam().run(); }
 
 INSTANTIATE_TEST_SUITE_P(Programs, InTimeTest, ::testing::ValuesIn(kInTime),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& program) { return program.param.name; });
 INSTANTIATE_TEST_SUITE_P(Device, InTimeTest, ::testing::ValuesIn(kDevice),
-                         [](const auto& info) { return info.param.name; });
+                         [](const auto& program) { return program.param.name; });
 
 }  // namespace
 }  // namespace sim_testing
