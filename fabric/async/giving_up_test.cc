@@ -37,8 +37,8 @@ std::string NameOf(Way way) {
 class Life {
  public:
   explicit Life(nanoseconds cut) : cut_(cut) {
-    for (BufferRef& buffer : local_) buffer = nodes_.a.Buffer(1 << 14);
-    for (BufferRef& buffer : remote_) buffer = nodes_.b.Buffer(1 << 14);
+    for (BufferRef& buffer : local_) buffer = nodes_.a.Buffer(1 << 12);
+    for (BufferRef& buffer : remote_) buffer = nodes_.b.Buffer(1 << 12);
   }
 
   // Lives for `cut`, is given up, and the NICs are given time. True when it had ended by itself.
