@@ -174,7 +174,10 @@ TEST_F(CancelTest, WhenAnyWaitsForAnOperationOfALoser) {
   };
   auto race = [&]() -> Task<int> {
     std::vector<Task<>> tasks;
-    auto operate = [&]() -> Task<> { co_await Operate(true); };
+    auto operate = [&]() -> Task<> {
+      const absl::Status status = co_await Operate(true);
+      ADD_FAILURE() << "ended: " << status;
+    };
     auto sleep = [&]() -> Task<> { co_await Sleep(1ms); };
     tasks.push_back(operate());
     tasks.push_back(sleep());
