@@ -67,7 +67,7 @@ TEST(DuplicatePlacementTest, MessagesToo) {
   const auto bytes = scene.b.Bytes(0, 4096);
   scene.RunUntilSomeLanded(bytes);
   EXPECT_TRUE(Holds(bytes, 1));
-  std::fill(bytes.begin(), bytes.end(), std::byte{0});
+  Fill(bytes, 2);
   EXPECT_EQ(scene.lab.Take(scene.b, 1001).provider_error, 0);
   EXPECT_TRUE(Holds(bytes, 1));
   EXPECT_EQ(scene.StatusOf(1), 0);
