@@ -201,7 +201,8 @@ TEST_F(SyncTest, GuardOfAStuckTaskMayNotifyAnother) {
     };
     scope.Spawn(holder());
     scope.Spawn(waiter());
-    co_await scope.Join();
+    const absl::Status joined = co_await scope.Join();
+    ADD_FAILURE() << "nobody frees the mutex, and the scope ended: " << joined;
   };
   EXPECT_THAT(loop_.Run(main()), StatusIs(absl::StatusCode::kAborted));
   EXPECT_FALSE(mutex.locked());
@@ -268,7 +269,8 @@ TEST_F(SyncTest, ClosingWakesSendersAndReceivers) {
     co_return true;
   };
   Run([&]() -> Task<> {
-    co_await full.Send(1);
+    const bool first = co_await full.Send(1);
+    EXPECT_TRUE(first);
     auto [sent, received, closed] = co_await WhenAll(send(), receive(), close());
     EXPECT_FALSE(sent);
     EXPECT_FALSE(received);
@@ -289,7 +291,8 @@ TEST_F(SyncTest, ValueOfADestroyedReceiverGoesToTheNext) {
     doomed->Spawn(receiver('x'));
     Scope scope;
     scope.Spawn(receiver('a'));
-    co_await channel.Send(7);  // x is told
+    const bool told = co_await channel.Send(7);  // x is told
+    EXPECT_TRUE(told);
     doomed.reset();
     const absl::Status joined6 = co_await scope.Join();
     EXPECT_THAT(joined6, IsOk());
