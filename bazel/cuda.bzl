@@ -111,6 +111,63 @@ _cuda_compile_test = rule(
     test = True,
 )
 
+# The array is a raw string: PTX is text, and holds no ")ptx".
+_EMBED = """
+set -eu
+{{ printf 'namespace %s {{\\nextern const char %s[];\\nconst char %s[] = R"ptx(' '{namespace}' '{symbol}' '{symbol}'
+  cat {ptx}
+  printf ')ptx";\\n}}\\n'; }} > {out}
+"""
+
+def _cuda_ptx_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
+    ptx = ctx.actions.declare_file(ctx.label.name + ".ptx")
+    ctx.actions.run(
+        executable = NVCC,
+        arguments = _FLAGS + ["-arch=" + ctx.attr.arch, "-ccbin=" + toolchain.compiler_executable] +
+                    _include_flags(merged.compilation_context) + ["-ptx", ctx.file.src.path, "-o", ptx.path],
+        inputs = depset([ctx.file.src], transitive = [merged.compilation_context.headers]),
+        outputs = [ptx],
+        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "DRYDOCK_NVCC_VERSION": NVCC_VERSION},
+        mnemonic = "CudaPtx",
+        progress_message = "Compiling %s to PTX" % ctx.file.src.short_path,
+    )
+    out = ctx.actions.declare_file(ctx.label.name + ".cc")
+    ctx.actions.run_shell(
+        command = _EMBED.format(namespace = ctx.attr.namespace, symbol = ctx.attr.symbol, ptx = ptx.path, out = out.path),
+        inputs = [ptx],
+        outputs = [out],
+        mnemonic = "EmbedPtx",
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+_cuda_ptx = rule(
+    implementation = _cuda_ptx_impl,
+    attrs = {
+        "src": attr.label(allow_single_file = [".cu"], mandatory = True),
+        "deps": attr.label_list(providers = [CcInfo]),
+        "namespace": attr.string(mandatory = True),
+        "symbol": attr.string(mandatory = True, doc = "The array of characters that holds it."),
+        "arch": attr.string(mandatory = True, doc = "The least GPU that it is for: compute_80."),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
+
+def dd_cuda_ptx(**kwargs):
+    """Compiles a .cu file to PTX, inside a C++ source, for programs that open the CUDA driver when they run.
+
+    Args:
+      **kwargs: src, deps, namespace, symbol, arch, and what every rule takes.
+    """
+    _cuda_ptx(target_compatible_with = _where_cuda_is(), **kwargs)
+
+def if_cuda(there, absent = []):
+    """`there` where the CUDA toolkit is, else `absent`."""
+    return there if HAVE_CUDA and NVCC else absent
+
 def _where_cuda_is():
     return [] if HAVE_CUDA and NVCC else ["@platforms//:incompatible"]
 

@@ -36,8 +36,9 @@ constexpr bool Allows(Access rights, Access wanted) {
          static_cast<std::uint32_t>(wanted);
 }
 
-// Where the memory lives, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA).
-enum class MemoryKind : std::uint8_t { kSystem, kCuda };
+// Where the memory lives, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA); or in the GPU that
+// stands in for one on machines without (gpu/host_device), which only simulated NICs know.
+enum class MemoryKind : std::uint8_t { kSystem, kCuda, kStandIn };
 
 // A piece of a dmabuf: an open file descriptor and where in it the memory starts.
 struct DmabufHandle {

@@ -37,6 +37,8 @@ std::string_view Name(EventKind kind) {
       return "read";
     case EventKind::kFault:
       return "fault";
+    case EventKind::kVisible:
+      return "visible";
   }
   return "unknown";
 }

@@ -42,6 +42,8 @@ enum class EventKind : std::uint8_t {
   kRead = 14,  // completions were read; operation: number of the queue; bytes: how many
   // --- And what a fault plan does by a timer of its own (sim/faults) ---
   kFault = 15,  // operation: number of the timer
+  // --- Memory of a device ---
+  kVisible = 16,  // it sees what a NIC has written; operation: number of the write
 };
 
 // "place": one word. Static storage.

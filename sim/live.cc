@@ -76,7 +76,11 @@ void Nic::PlacePackets(std::uint64_t target, std::uint64_t source, std::uint64_t
   }
 }
 
+// A device copies its bytes in one piece: each piece costs it a command of some microseconds.
 DD_HOT void Nic::PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length) {
+  if (!world_.bus().HostOnly()) [[unlikely]] {
+    return world_.bus().Copy(PointerTo(target), PointerTo(source), length);
+  }
   if (length > profile_.device.mtu) return PlacePackets(target, source, length);
   std::memmove(PointerTo(target), PointerTo(source), length);
 }
@@ -213,11 +217,11 @@ void Nic::ArriveNow(Operation& operation) {
     }
     counters_.rdma_read_resp_bytes += operation.length;
     Count(*target, CounterKind::kRemoteReads, false);
-    operation.CopyIn({0, operation.length}, PointerTo(operation.remote_address));
+    operation.CopyIn(world_.bus(), {0, operation.length}, PointerTo(operation.remote_address));
     return FinishLocally(operation, EfaStatus::kOk);
   }
   if (operation.is_inline) {
-    operation.CopyOut({0, operation.length}, PointerTo(operation.remote_address));
+    operation.CopyOut(world_.bus(), {0, operation.length}, PointerTo(operation.remote_address));
   } else {
     PlaceNow(operation.remote_address, operation.segments[0].address, operation.length);
   }

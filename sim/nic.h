@@ -244,7 +244,7 @@ class Nic final : public Actor {
   void Placed(Operation& operation, std::uint32_t flags);
   void Deliver(Operation& operation, QueuePair& target, const ReceiveWork& receive,
                std::uint64_t prefix);
-  static void PlaceMessage(const Operation& operation, const Landing& landing, Range range);
+  void PlaceMessage(const Operation& operation, const Landing& landing, Range range);
   void Land(std::uint64_t number);
   void Landed(const Landing& landing, Operation& operation);
   void Received(QueuePair& target, const Landing& landing);

@@ -10,8 +10,8 @@
 #include <span>
 
 #include "fabric/operation.h"
-#include "sim/checks/poison.h"
 #include "sim/efa_address.h"
+#include "sim/memory_bus.h"
 #include "sim/memory_table.h"
 
 namespace sim {
@@ -126,26 +126,26 @@ struct Operation {
   }
 
   // Copies payload bytes [range) to `target`.
-  void CopyOut(Range range, std::byte* target) const {
+  void CopyOut(MemoryBus& bus, Range range, std::byte* target) const {
     if (range.length == 0) return;
     if (is_inline) {
-      DeviceCopy(target, inline_data.data() + range.offset, range.length);
+      bus.Copy(target, inline_data.data() + range.offset, range.length);
       return;
     }
     if (segment_count == 1) {  // nearly always
-      DeviceCopy(target, PointerTo(segments[0].address + range.offset), range.length);
+      bus.Copy(target, PointerTo(segments[0].address + range.offset), range.length);
       return;
     }
     Walk(range, [&](const Segment& piece) {
-      DeviceCopy(target, PointerTo(piece.address), piece.length);
+      bus.Copy(target, PointerTo(piece.address), piece.length);
       target += piece.length;
     });
   }
 
   // Copies the bytes at `source` to where payload bytes [range) belong.
-  void CopyIn(Range range, const std::byte* source) const {
+  void CopyIn(MemoryBus& bus, Range range, const std::byte* source) const {
     Walk(range, [&](const Segment& piece) {
-      DeviceCopy(PointerTo(piece.address), source, piece.length);
+      bus.Copy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
   }

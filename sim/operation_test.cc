@@ -65,6 +65,7 @@ class OperationCopyTest : public ::testing::Test {
   std::byte Payload(std::size_t i) const { return memory_[i < 30 ? i : 20 + i]; }
 
   std::array<std::byte, 100> memory_{};
+  MemoryBus bus_{[](std::uint64_t, coro::Duration) {}};
   Operation operation_;
 };
 
@@ -72,7 +73,7 @@ TEST_F(OperationCopyTest, OutGathersAnyRange) {
   for (std::uint64_t offset = 0; offset <= 70; ++offset) {
     for (std::uint64_t length = 0; offset + length <= 70; length += 7) {
       std::array<std::byte, 72> target{};
-      operation_.CopyOut({offset, length}, target.data() + 1);
+      operation_.CopyOut(bus_, {offset, length}, target.data() + 1);
       EXPECT_EQ(target[0], std::byte{0});
       for (std::uint64_t i = 0; i < length; ++i) EXPECT_EQ(target[1 + i], Payload(offset + i));
       EXPECT_EQ(target[1 + length], std::byte{0});
@@ -85,7 +86,7 @@ TEST_F(OperationCopyTest, InScattersAnyRange) {
     for (std::uint64_t length = 0; offset + length <= 70; length += 7) {
       const std::array<std::byte, 100> before = memory_;
       std::vector<std::byte> source(length, std::byte{0xee});
-      operation_.CopyIn({offset, length}, source.data());
+      operation_.CopyIn(bus_, {offset, length}, source.data());
       for (std::uint64_t i = 0; i < 70; ++i) {
         const bool inside = i >= offset && i < offset + length;
         EXPECT_EQ(Payload(i), inside ? std::byte{0xee} : before[i < 30 ? i : 20 + i]);
@@ -103,7 +104,7 @@ TEST_F(OperationCopyTest, InlineBytesComeFromTheOperation) {
     operation_.inline_data[i] = static_cast<std::byte>(200 - i);
   }
   std::array<std::byte, 80> target{};
-  operation_.CopyOut({10, 70}, target.data());
+  operation_.CopyOut(bus_, {10, 70}, target.data());
   for (std::size_t i = 0; i < 70; ++i) EXPECT_EQ(target[i], operation_.inline_data[10 + i]);
 }
 
@@ -111,10 +112,10 @@ TEST_F(OperationCopyTest, OverlappingRangesAreCopiedAsIfTheyWereApart) {
   operation_.segment_count = 1;
   operation_.length = 30;
   const std::array<std::byte, 100> before = memory_;
-  operation_.CopyOut({0, 30}, &memory_[5]);
+  operation_.CopyOut(bus_, {0, 30}, &memory_[5]);
   for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(memory_[5 + i], before[i]);
   memory_ = before;
-  operation_.CopyIn({0, 30}, &memory_[5]);
+  operation_.CopyIn(bus_, {0, 30}, &memory_[5]);
   for (std::size_t i = 0; i < 30; ++i) EXPECT_EQ(memory_[i], before[5 + i]);
 }
 

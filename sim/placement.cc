@@ -88,9 +88,9 @@ bool Nic::PlacePiece(Operation& operation, std::uint32_t flags, Range range) {
   TellPlacing(operation, target_nic, *target, range, (flags & kSecondCopy) != 0);
   std::byte* remote = PointerTo(operation.remote_address + range.offset);
   if (of_read) {
-    operation.CopyIn(range, remote);
+    operation.CopyIn(world_.bus(), range, remote);
   } else {
-    operation.CopyOut(range, remote);
+    operation.CopyOut(world_.bus(), range, remote);
   }
   return true;
 }
@@ -143,7 +143,7 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
   PlaceMessage(operation, landing, {first.length, operation.length - first.length});
   LogPlaced(operation, 0, {first.length, operation.length - first.length}, true);
   landing.rest.resize(first.length);
-  operation.CopyOut(first, landing.rest.data());
+  operation.CopyOut(world_.bus(), first, landing.rest.data());
   const std::uint64_t number = next_landing_++;
   landings_.emplace(number, std::move(landing));
   world_.Schedule(world_.Now() + later, this, EventKind::kLand, 0, number);
@@ -152,7 +152,7 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
 void Nic::PlaceMessage(const Operation& operation, const Landing& landing, Range range) {
   std::uint64_t offset = range.offset;
   landing.receive.Walk({landing.prefix + range.offset, range.length}, [&](const Segment& piece) {
-    operation.CopyOut({offset, piece.length}, PointerTo(piece.address));
+    operation.CopyOut(world_.bus(), {offset, piece.length}, PointerTo(piece.address));
     offset += piece.length;
   });
 }
@@ -178,7 +178,7 @@ void Nic::Land(std::uint64_t number) {
     TellPlacingMessage(*target, landing.receive, {landing.prefix, landing.rest.size()});
     const std::byte* source = landing.rest.data();
     landing.receive.Walk({landing.prefix, landing.rest.size()}, [&](const Segment& piece) {
-      DeviceCopy(PointerTo(piece.address), source, piece.length);
+      world_.bus().Copy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
     world_.Log({.kind = EventKind::kPlace,

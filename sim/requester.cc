@@ -349,7 +349,7 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
   TellPlacing(operation, *operation.peer, *target, range, second_copy);
-  operation.CopyIn(range, PointerTo(operation.remote_address + range.offset));
+  operation.CopyIn(world_.bus(), range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;

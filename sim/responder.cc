@@ -179,7 +179,7 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
   TellPlacing(operation, *this, target, range, second_copy);
-  operation.CopyOut(range, PointerTo(operation.remote_address + range.offset));
+  operation.CopyOut(world_.bus(), range, PointerTo(operation.remote_address + range.offset));
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;

@@ -81,8 +81,12 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
   if (request.data == nullptr || request.length_bytes == 0) {
     return absl::InvalidArgumentError("register memory: the range is empty");
   }
-  if (request.kind != fabric::MemoryKind::kSystem || request.dmabuf.has_value()) {
-    return absl::UnimplementedError("register memory: the simulator takes host memory only");
+  std::shared_ptr<fabric::PeerMemory> pinned;
+  if (request.kind != fabric::MemoryKind::kSystem) {
+    ASSIGN_OR_RETURN(pinned, core_->world.bus().Pin(request));
+  } else if (request.dmabuf.has_value()) {
+    return absl::InvalidArgumentError(
+        "register memory: a dmabuf of host memory; simulated NICs take those of attached devices");
   }
   constexpr fabric::Access kRemote[] = {fabric::Access::kRemoteWrite, fabric::Access::kRemoteRead,
                                         fabric::Access::kWrite, fabric::Access::kRead};
@@ -107,7 +111,7 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
         core_->nic.index(), core_->nic.name(), core_->domain, keys.local, keys.remote,
         reinterpret_cast<std::uint64_t>(request.data), request.length_bytes, access);
   }
-  return std::make_unique<SimMemoryRegion>(core_, request, keys);
+  return std::make_unique<SimMemoryRegion>(core_, request, keys, std::move(pinned));
 }
 
 absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> SimDomain::OpenCompletionQueue(

@@ -140,6 +140,12 @@ DD_HOT ErrorCode SimEndpoint::Address(fabric::Peer peer, efa::SendWork& work) co
   return ErrorCode::kOk;
 }
 
+bool SimEndpoint::IsHosts(std::span<const efa::BufferDescriptor> segments) const {
+  return std::all_of(segments.begin(), segments.end(), [&](const efa::BufferDescriptor& segment) {
+    return domain_->world.bus().IsHost(segment.address);
+  });
+}
+
 void SimEndpoint::Inline(std::span<const efa::BufferDescriptor> segments, efa::SendWork& work) {
   work.is_inline = true;
   work.segment_count = 0;
@@ -172,8 +178,13 @@ ErrorCode SimEndpoint::FillSend(const fabric::SendRequest& request, efa::SendWor
     work.has_immediate = true;
     work.immediate = *request.immediate;
   }
-  // Small messages travel inside their work request, asked for or not.
-  if (bytes <= limits_.inject_bytes) Inline({work.segments, work.segment_count}, work);
+  // Small messages travel inside their work request, asked for or not; the CPU puts them there.
+  if (bytes > limits_.inject_bytes) return ErrorCode::kOk;
+  if (IsHosts({work.segments, work.segment_count})) {
+    Inline({work.segments, work.segment_count}, work);
+  } else if (request.inject) {
+    return ErrorCode::kInvalidArgument;
+  }
   return ErrorCode::kOk;
 }
 
@@ -195,6 +206,8 @@ DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
     // Only wide work requests carry the bytes of a write, not even none of them.
     const bool fits = source.length_bytes <= limits_.inject_rma_bytes;
     if (limits_.inject_rma_bytes == 0 || !fits) return ErrorCode::kMessageTooLong;
+    const std::uint64_t address = reinterpret_cast<std::uint64_t>(source.data);
+    if (!domain_->world.bus().IsHost(address)) return ErrorCode::kInvalidArgument;
     work.is_inline = true;
     work.inline_bytes = static_cast<std::uint16_t>(source.length_bytes);
     work.inline_data = reinterpret_cast<const std::uint8_t*>(source.data);

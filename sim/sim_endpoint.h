@@ -78,6 +78,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
                              fabric::efa_queue::SendWork& work) const;
   fabric::ErrorCode FillReceive(const fabric::RecvRequest& request,
                                 fabric::efa_queue::ReceiveWork& work) const;
+  // No byte of it is a device's.
+  bool IsHosts(std::span<const fabric::efa_queue::BufferDescriptor> segments) const;
   // Puts a message's bytes into the work request itself.
   void Inline(std::span<const fabric::efa_queue::BufferDescriptor> segments,
               fabric::efa_queue::SendWork& work);

@@ -18,6 +18,7 @@ absl::Status SimMemoryRegion::Close() {
   domain_->world.checks().memory().registrations().Deregister(domain_->nic.index(), keys_.remote);
   open_.Closed();
   domain_.reset();
+  pinned_.reset();
   return absl::OkStatus();
 }
 

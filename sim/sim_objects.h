@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
+#include "fabric/peer_memory.h"
 #include "sim/checks/memory_checks.h"
 #include "sim/driver_core.h"
 #include "sim/memory_table.h"
@@ -23,10 +24,11 @@ inline Leaks& LeaksOf(DomainCore& domain) { return domain.world.checks().memory(
 class SimMemoryRegion final : public fabric::MemoryRegion {
  public:
   SimMemoryRegion(std::shared_ptr<DomainCore> domain, const fabric::MemoryRequest& request,
-                  MemoryTable::Keys keys)
+                  MemoryTable::Keys keys, std::shared_ptr<fabric::PeerMemory> pinned)
       : domain_(std::move(domain)),
         request_(request),
         keys_(keys),
+        pinned_(std::move(pinned)),
         open_(LeaksOf(*domain_), OpenKind::kMemoryRegion, domain_->nic.name()) {}
   ~SimMemoryRegion() override { Close().IgnoreError(); }
 
@@ -43,6 +45,7 @@ class SimMemoryRegion final : public fabric::MemoryRegion {
   std::shared_ptr<DomainCore> domain_;
   fabric::MemoryRequest request_;
   MemoryTable::Keys keys_;
+  std::shared_ptr<fabric::PeerMemory> pinned_;  // null: host memory
   OpenObject open_;
 };
 

@@ -30,11 +30,13 @@
 #include "coro/steady_clock.h"
 #include "coro/time.h"
 #include "fabric/faults/engine.h"
+#include "fabric/peer_memory.h"
 #include "sim/checks/checks.h"
 #include "sim/checks/wait_graph.h"
 #include "sim/efa_address.h"
 #include "sim/event_log.h"
 #include "sim/event_queue.h"
+#include "sim/memory_bus.h"
 #include "sim/nic.h"
 #include "sim/node.h"
 #include "sim/operation_table.h"
@@ -78,6 +80,10 @@ class World final : public coro::Clock {
   // The engine may be shared with a fabric::faults::FaultyFabric above. REQUIRES: no fabric was
   // opened yet. kUnimplemented: in live mode nothing of a plan is applied.
   absl::Status UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine);
+
+  // Memory of this device may be registered with every NIC from now on: by its address and kind, or
+  // by its dmabuf. Outlives the world.
+  void AttachDevice(fabric::PeerMemoryClient& device) { bus_.Attach(device); }
 
   // From now on the scheduler decides what the network does next, and no time is drawn for it; see
   // sim/scheduler.h. It outlives the world. REQUIRES: virtual time; nothing was opened yet.
@@ -168,6 +174,7 @@ class World final : public coro::Clock {
   OperationTable& operations() { return operations_; }
   Checks& checks() { return checks_; }
   Wire& wire() { return wire_; }
+  MemoryBus& bus() { return bus_; }
   FaultModel* faults() { return faults_.get(); }  // null: no fault plan
 
   // The rules that the program broke, in the order of the first time. Valid until the next event.
@@ -241,6 +248,17 @@ class World final : public coro::Clock {
     World& world_;
   };
 
+  // Devices begin to see what was written to their memory: no program can tell by itself.
+  class Visibility final : public Actor {
+   public:
+    explicit Visibility(World& world) : world_(world) {}
+    std::uint32_t index() const override { return kNoActor; }
+    void OnEvent(const Event& event) override { world_.bus_.BecomeVisible(event.b); }
+
+   private:
+    World& world_;
+  };
+
   const std::uint64_t seed_;
   const Profile& profile_;
   const bool live_;
@@ -249,10 +267,14 @@ class World final : public coro::Clock {
   coro::Time now_;
   EventQueue events_;
   Alarm alarm_{*this};
+  Visibility visibility_{*this};
   Backstage backstage_{*this};
   Wire wire_;
   OperationTable operations_;
-  Checks checks_{now_, kStart};
+  MemoryBus bus_{[this](std::uint64_t number, coro::Duration delay) {
+    ScheduleAt(coro::After(backstage_.Now(), delay), &visibility_, EventKind::kVisible, 0, number);
+  }};
+  Checks checks_{now_, kStart, bus_};
   std::uint64_t changes_ = 1;
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<Nic*> nics_;  // index = Nic::index()

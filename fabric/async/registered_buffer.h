@@ -20,13 +20,15 @@
 
 namespace fabric::async {
 
-// Bytes and their registration; the registration goes first. Not thread-safe: its owners are on one
+// Memory and its registration; the registration goes first. Not thread-safe: its owners are on one
 // loop.
 class RegisteredBuffer {
  public:
-  RegisteredBuffer(std::unique_ptr<std::byte[]> bytes, std::unique_ptr<MemoryRegion> region)
-      : bytes_(std::move(bytes)), region_(std::move(region)) {}
+  // `memory`: whatever keeps it, the host's or a device's; null: somebody else does.
+  RegisteredBuffer(std::shared_ptr<void> memory, std::unique_ptr<MemoryRegion> region)
+      : memory_(std::move(memory)), region_(std::move(region)) {}
 
+  // Where it is. Of a device's memory these are addresses that the host must not touch.
   std::span<std::byte> bytes() { return {region_->data(), region_->length_bytes()}; }
   MemoryRegion& region() { return *region_; }
 
@@ -37,7 +39,7 @@ class RegisteredBuffer {
   friend class BufferRef;
 
   std::size_t shares_ = 0;
-  std::unique_ptr<std::byte[]> bytes_;
+  std::shared_ptr<void> memory_;
   std::unique_ptr<MemoryRegion> region_;
 };
 

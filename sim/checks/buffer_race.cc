@@ -82,8 +82,11 @@ bool BufferRace::SourceIsThere(const WatchedRequest& request) const {
 std::uint64_t BufferRace::HashOfSource(const WatchedRequest& request) const {
   std::uint64_t hash = 0;
   for (std::uint8_t i = 0; i < request.pieces; ++i) {
-    const Lifted lifted(PointerAt(request.local[i].address), request.local[i].length);
-    hash = Hash(PointerAt(request.local[i].address), request.local[i].length, hash);
+    const WatchedPiece& piece = request.local[i];
+    std::vector<std::byte> scratch;
+    const std::byte* const bytes = bus_.View(piece.address, piece.length, scratch);
+    const Lifted lifted(bytes, piece.length);
+    hash = Hash(bytes, piece.length, hash);
   }
   return hash;
 }
@@ -150,9 +153,16 @@ bool BufferRace::WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
   if (a_bytes == nullptr || b_bytes == nullptr) return true;  // in doubt, they do
   const std::uint64_t begin = std::max(a.target, b.target);
   const std::uint64_t end = std::min(a.target + a.target_length, b.target + b.target_length);
-  const Lifted lifted_a(a_bytes + (begin - a.target), end - begin);
-  const Lifted lifted_b(b_bytes + (begin - b.target), end - begin);
-  return std::memcmp(a_bytes + (begin - a.target), b_bytes + (begin - b.target), end - begin) == 0;
+  std::vector<std::byte> a_scratch;
+  std::vector<std::byte> b_scratch;
+  const auto view = [&](const std::byte* bytes, std::vector<std::byte>& scratch) {
+    return bus_.View(reinterpret_cast<std::uint64_t>(bytes), end - begin, scratch);
+  };
+  const std::byte* const a_view = view(a_bytes + (begin - a.target), a_scratch);
+  const std::byte* const b_view = view(b_bytes + (begin - b.target), b_scratch);
+  const Lifted lifted_a(a_view, end - begin);
+  const Lifted lifted_b(b_view, end - begin);
+  return std::memcmp(a_view, b_view, end - begin) == 0;
 }
 
 // Nothing of a machine that died lands for sure, and nothing in the endpoint that a peer has

@@ -19,16 +19,18 @@
 #include "sim/checks/registrations.h"
 #include "sim/checks/watched_queue.h"
 #include "sim/checks/write_index.h"
+#include "sim/memory_bus.h"
 
 namespace sim {
 
-// Not thread-safe: belongs to its world. Allocates nothing for a request.
+// Not thread-safe: belongs to its world. Allocates nothing for a request in host
+// memory; looks at a device's through copies.
 class BufferRace {
  public:
   // `queues`: those that are open, in the whole world.
   BufferRace(FindingLog& log, const Registrations& registrations,
-             const std::vector<std::unique_ptr<WatchedQueue>>& queues)
-      : log_(log), registrations_(registrations), queues_(queues) {}
+             const std::vector<std::unique_ptr<WatchedQueue>>& queues, const MemoryBus& bus)
+      : log_(log), registrations_(registrations), queues_(queues), bus_(bus) {}
 
   // The request is in flight from now on. `inline_bytes`: where its bytes are when they were
   // copied; else null.
@@ -53,6 +55,7 @@ class BufferRace {
   FindingLog& log_;
   const Registrations& registrations_;
   const std::vector<std::unique_ptr<WatchedQueue>>& queues_;
+  const MemoryBus& bus_;
   WriteIndex writes_;
 };
 

@@ -20,14 +20,16 @@
 #include "sim/checks/memory_checks.h"
 #include "sim/checks/progress.h"
 #include "sim/checks/queue_service.h"
+#include "sim/memory_bus.h"
 
 namespace sim {
 
 // Not thread-safe: belongs to its world. A program that does nothing wrong never allocates here.
 class Checks final : private fabric::ContextWatcher {
  public:
-  // `clock`: the world's time, which began at `start`; outlives the checks.
-  Checks(const coro::Time& clock, coro::Time start) : clock_(&clock), start_(start) {}
+  // `clock`: the world's time, which began at `start`. Clock and bus outlive the checks.
+  Checks(const coro::Time& clock, coro::Time start, const MemoryBus& bus)
+      : clock_(&clock), start_(start), memory_(findings_, bus) {}
 
   // A completion found its queue full. `where` names the NIC, `queue` is its number there, `depth`
   // its entries.
@@ -91,7 +93,7 @@ class Checks final : private fabric::ContextWatcher {
   const coro::Time* const clock_;
   const coro::Time start_;
   std::vector<Finding> findings_;
-  MemoryChecks memory_{findings_};
+  MemoryChecks memory_;
   std::vector<std::unique_ptr<EndpointWatch>> endpoints_;
   ImmediateNamespace immediates_;
   Progress progress_;

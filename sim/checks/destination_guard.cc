@@ -33,6 +33,7 @@ void DestinationGuard::Take(const WatchedQueue& queue, bool receive, std::uint16
     }
     const Access right = receive ? Access::kReceive : Access::kRead;
     if (!registrations_.CoversLocal(queue.nic, queue.domain, piece, right)) continue;
+    if (!bus_.IsHost(piece.address)) continue;
     Poison(piece.address, piece.length);
     pieces.push_back(piece);
   }

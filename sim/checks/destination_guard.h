@@ -2,6 +2,8 @@
 // it has read the completion ends at that line. Without the sanitizer nothing is kept and nothing
 // is done.
 //
+// Memory of a device is its own to guard.
+//
 // One completion frees all of its memory, whatever else is in flight there: a program may know that
 // nobody sends more.
 
@@ -19,13 +21,15 @@
 #include "sim/checks/poison.h"
 #include "sim/checks/registrations.h"
 #include "sim/checks/watched_queue.h"
+#include "sim/memory_bus.h"
 
 namespace sim {
 
 // Not thread-safe: belongs to its world.
 class DestinationGuard {
  public:
-  explicit DestinationGuard(const Registrations& registrations) : registrations_(registrations) {}
+  DestinationGuard(const Registrations& registrations, const MemoryBus& bus)
+      : registrations_(registrations), bus_(bus) {}
   DestinationGuard(const DestinationGuard&) = delete;
   DestinationGuard& operator=(const DestinationGuard&) = delete;
   ~DestinationGuard();
@@ -55,6 +59,7 @@ class DestinationGuard {
   void GiveAll(const WatchedQueue& queue);
 
   const Registrations& registrations_;
+  const MemoryBus& bus_;
   std::map<Key, std::vector<WatchedPiece>> held_;
 };
 

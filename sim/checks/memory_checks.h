@@ -27,6 +27,7 @@
 #include "sim/checks/leaks.h"
 #include "sim/checks/registrations.h"
 #include "sim/checks/watched_queue.h"
+#include "sim/memory_bus.h"
 
 namespace sim {
 
@@ -37,8 +38,9 @@ class MemoryChecks {
   // No NIC of the world.
   static constexpr std::uint32_t kNobody = UINT32_MAX;
 
-  // Adds what it finds to `findings`, which outlives it.
-  explicit MemoryChecks(std::vector<Finding>& findings) : log_(findings) {}
+  // Adds what it finds to `findings`; both outlive it.
+  MemoryChecks(std::vector<Finding>& findings, const MemoryBus& bus)
+      : log_(findings), race_(log_, registrations_, queues_, bus), guard_(registrations_, bus) {}
 
   // Time since the world began.
   void set_clock(std::function<coro::Duration()> clock) { log_.set_clock(std::move(clock)); }
@@ -111,8 +113,8 @@ class MemoryChecks {
   Conservation conservation_{log_};
   Leaks leaks_{log_};
   std::vector<std::unique_ptr<WatchedQueue>> queues_;
-  BufferRace race_{log_, registrations_, queues_};
-  DestinationGuard guard_{registrations_};
+  BufferRace race_;
+  DestinationGuard guard_;
 };
 
 }  // namespace sim

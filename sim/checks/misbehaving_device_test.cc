@@ -24,7 +24,8 @@ using fabric::OperationKind;
 // What one device does, told to the checks.
 struct Device {
   std::vector<Finding> findings;
-  MemoryChecks checks{findings};
+  MemoryBus bus{[](std::uint64_t, coro::Duration) {}};
+  MemoryChecks checks{findings, bus};
   std::string name = "machine/nic";
   WatchedQueue* queue = checks.Open(0, name, 3, 7, 1, 4, 4);
   const Toucher write{name, 3, OperationKind::kWrite};

@@ -111,7 +111,7 @@ bool FaultModel::Refuses(Nic& nic, QueuePair& target, Operation& operation) {
                      operation.length <= landing.receive.length &&
                      nic.ReceiveIsValid(target, landing.receive) &&
                      operation.initiator->LocalIsValid(operation, {0, placed});
-  if (lands) Nic::PlaceMessage(operation, landing, {0, placed});
+  if (lands) nic.PlaceMessage(operation, landing, {0, placed});
   Fail(operation, fate);
   return true;
 }
@@ -129,7 +129,7 @@ bool FaultModel::RefusesReceive(Nic& nic, QueuePair& target, Operation& operatio
   fate.timing = Decide(Point::kTiming, view);
   if (!fate.Fails()) return false;
   const std::uint64_t placed = fate.Placed(operation.length);
-  if (placed > 0) Nic::PlaceMessage(operation, landing, {0, placed});
+  if (placed > 0) nic.PlaceMessage(operation, landing, {0, placed});
   After(fate.outcome.Delay(), [&nic, number = target.number, qkey = target.qkey,
                                receive = landing.receive, status = fate.Status()] {
     QueuePair* found = nic.FindQueuePair(number, qkey);

@@ -16,9 +16,11 @@ namespace {
 // A packet is cut into no more pieces than this, however small they should be.
 constexpr std::uint64_t kMostPieces = 256;
 
-void Flip(std::uint64_t address, std::byte mask) {
-  const Lifted lifted(PointerTo(address), 1);
-  *PointerTo(address) ^= mask;
+void Flip(MemoryBus& bus, std::uint64_t address, std::byte mask) {
+  std::byte byte;
+  bus.Copy(&byte, PointerTo(address), 1);
+  byte ^= mask;
+  bus.Copy(PointerTo(address), &byte, 1);
 }
 
 // The bits of an operation that are wrong: so many in a row, from a drawn one on and around. Calls
@@ -133,10 +135,10 @@ void FaultModel::FinishSteps(Nic& nic, Operation& operation, std::uint32_t flags
   if (corrupt) {
     CorruptBits(fate.placement, operation.length, range, [&](std::uint64_t byte, std::byte mask) {
       if ((flags & Nic::kOfRead) == 0) {
-        Flip(operation.remote_address + byte, mask);
+        Flip(world_.bus(), operation.remote_address + byte, mask);
         return;
       }
-      operation.Walk({byte, 1}, [&](const Segment& at) { Flip(at.address, mask); });
+      operation.Walk({byte, 1}, [&](const Segment& at) { Flip(world_.bus(), at.address, mask); });
     });
   }
   nic.Placed(operation, flags);
@@ -151,7 +153,7 @@ bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Nic::Landing& land
   if (!steps.has_value()) return false;
   if (!steps->empty()) {
     landing.rest.resize(operation.length);
-    operation.CopyOut(all, landing.rest.data());
+    operation.CopyOut(world_.bus(), all, landing.rest.data());
   }
   if (fate.placement.fault() == Fault::kCorruptPlacement) {
     CorruptBits(fate.placement, operation.length, all,
@@ -182,7 +184,7 @@ void FaultModel::LandPiece(Nic& nic, std::uint64_t landing, Range range) {
   nic.TellPlacingMessage(*target, message.receive, {message.prefix + range.offset, range.length});
   const std::byte* source = message.rest.data() + range.offset;
   message.receive.Walk({message.prefix + range.offset, range.length}, [&](const Segment& piece) {
-    DeviceCopy(PointerTo(piece.address), source, piece.length);
+    world_.bus().Copy(PointerTo(piece.address), source, piece.length);
     source += piece.length;
   });
 }

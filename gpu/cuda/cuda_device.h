@@ -1,0 +1,23 @@
+// NVIDIA GPUs, through the driver that is on the machine when the program runs.
+
+#ifndef GPU_CUDA_CUDA_DEVICE_H_
+#define GPU_CUDA_CUDA_DEVICE_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "gpu/device_memory.h"
+
+namespace gpu {
+
+// How many there are. kUnavailable: no driver, or no GPU that it knows. kUnimplemented: this
+// program was built without the CUDA toolkit.
+absl::StatusOr<int> CountCudaDevices();
+
+// The GPU with this number, with its primary context, which is current on whatever thread calls.
+// kInvalidArgument: there is no such number; errors of CountCudaDevices.
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
+
+}  // namespace gpu
+
+#endif  // GPU_CUDA_CUDA_DEVICE_H_

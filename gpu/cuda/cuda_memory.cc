@@ -1,0 +1,158 @@
+#include "gpu/cuda/cuda_memory.h"
+
+#include <sys/stat.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+
+namespace gpu::cuda {
+namespace {
+
+// What the driver gives out in one piece anyway: an allocation of whole ones starts at a page of
+// the host, as its dmabuf must.
+constexpr std::size_t kGranule = std::size_t{2} << 20;
+
+std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Make(std::shared_ptr<Context> context,
+                                                             std::size_t length_bytes,
+                                                             Allocation how) {
+  if (length_bytes == 0) {
+    return absl::InvalidArgumentError(absl::StrCat("allocate 0 B on cuda:", context->ordinal()));
+  }
+  const Context::Current current(*context);
+  std::shared_ptr<CudaMemory> memory(
+      new CudaMemory(context, length_bytes, RoundUp(length_bytes, kGranule)));
+  const absl::Status allocated =
+      how == Allocation::kPlain ? memory->AllocatePlain() : memory->AllocateVirtual();
+  if (!allocated.ok()) {
+    return absl::Status(allocated.code(),
+                        absl::StrCat("allocate ", length_bytes, " B on cuda:", context->ordinal(),
+                                     ": ", allocated.message()));
+  }
+  const Driver& driver = context->driver();
+  RETURN_IF_ERROR(driver.ToStatus(
+      driver.cuStreamCreate(&memory->nic_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
+  return memory;
+}
+
+absl::Status CudaMemory::AllocatePlain() {
+  const Driver& driver = context_->driver();
+  RETURN_IF_ERROR(driver.ToStatus(driver.cuMemAlloc(&address_, mapped_bytes_), "cuMemAlloc"));
+  plain_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status CudaMemory::AllocateVirtual() {
+  const Driver& driver = context_->driver();
+  if (context_->Attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0) {
+    return absl::UnimplementedError("the GPU has no virtual memory management");
+  }
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {context_->ordinal()}};
+  const bool rdma =
+      context_->Attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
+  properties.allocFlags.gpuDirectRDMACapable = rdma ? 1 : 0;
+  std::size_t granule = 0;
+  RETURN_IF_ERROR(driver.ToStatus(driver.cuMemGetAllocationGranularity(
+                                      &granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
+                                  "cuMemGetAllocationGranularity"));
+  mapped_bytes_ = RoundUp(length_bytes_, granule);
+  CUmemGenericAllocationHandle handle = 0;
+  RETURN_IF_ERROR(
+      driver.ToStatus(driver.cuMemCreate(&handle, mapped_bytes_, &properties, 0), "cuMemCreate"));
+  handle_ = handle;
+  return Map(properties.location);
+}
+
+absl::Status CudaMemory::Map(const CUmemLocation& location) {
+  const Driver& driver = context_->driver();
+  RETURN_IF_ERROR(driver.ToStatus(driver.cuMemAddressReserve(&address_, mapped_bytes_, 0, 0, 0),
+                                  "cuMemAddressReserve"));
+  reserved_ = true;
+  RETURN_IF_ERROR(
+      driver.ToStatus(driver.cuMemMap(address_, mapped_bytes_, 0, *handle_, 0), "cuMemMap"));
+  mapped_ = true;
+  const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
+  return driver.ToStatus(driver.cuMemSetAccess(address_, mapped_bytes_, &access, 1),
+                         "cuMemSetAccess");
+}
+
+CudaMemory::~CudaMemory() {
+  const Context::Current current(*context_);
+  const Driver& driver = context_->driver();
+  if (nic_stream_ != nullptr) driver.cuStreamDestroy(nic_stream_);
+  if (plain_) driver.cuMemFree(address_);
+  if (mapped_) driver.cuMemUnmap(address_, mapped_bytes_);
+  if (reserved_) driver.cuMemAddressFree(address_, mapped_bytes_);
+  if (handle_.has_value()) driver.cuMemRelease(*handle_);
+}
+
+bool CudaMemory::Holds(const std::byte* first, std::size_t length) const {
+  const std::uint64_t offset = reinterpret_cast<std::uint64_t>(first) - address_;
+  return offset <= length_bytes_ && length <= length_bytes_ - offset;
+}
+
+// ---- What NICs do ----
+
+void CudaMemory::Finish(CUresult started) {
+  const Driver& driver = context_->driver();
+  context_->Remember(driver.ToStatus(started, "copy for a NIC"));
+  context_->Remember(driver.ToStatus(driver.cuStreamSynchronize(nic_stream_), "copy for a NIC"));
+}
+
+void CudaMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t length) {
+  const Context::Current current(*context_);
+  Finish(context_->driver().cuMemcpyDtoHAsync(target, address, length, nic_stream_));
+}
+
+CudaMemory::Ticket CudaMemory::Write(std::uint64_t address, const std::byte* source,
+                                     std::uint64_t length) {
+  const Context::Current current(*context_);
+  Finish(context_->driver().cuMemcpyHtoDAsync(address, source, length, nic_stream_));
+  return 0;
+}
+
+std::optional<CudaMemory::Ticket> CudaMemory::CopyFrom(std::uint64_t address,
+                                                       fabric::PeerMemory& source,
+                                                       std::uint64_t source_address,
+                                                       std::uint64_t length) {
+  auto* const other = dynamic_cast<CudaMemory*>(&source);
+  if (other == nullptr) return std::nullopt;
+  if (other->context_->ordinal() != context_->ordinal()) context_->EnablePeer(*other->context_);
+  const Context::Current current(*context_);
+  Finish(context_->driver().cuMemcpyAsync(address, source_address, length, nic_stream_));
+  return 0;
+}
+
+// ---- Its dmabuf ----
+
+absl::StatusOr<Dmabuf> CudaMemory::Export() {
+  if (context_->Attribute(CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED) == 0) {
+    return absl::UnimplementedError(
+        absl::StrCat("export dmabuf: cuda:", context_->ordinal(),
+                     " has none: it takes the driver's open kernel modules"));
+  }
+  const Context::Current current(*context_);
+  const Driver& driver = context_->driver();
+  int fd = -1;
+  RETURN_IF_ERROR(
+      driver.ToStatus(driver.cuMemGetHandleForAddressRange(&fd, address_, mapped_bytes_,
+                                                           CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD, 0),
+                      "export dmabuf: cuMemGetHandleForAddressRange"));
+  Dmabuf dmabuf(fd, 0, length_bytes_);
+  struct stat status {};
+  if (fstat(fd, &status) == 0) dmabuf_ = DmabufIdentity{status.st_dev, status.st_ino};
+  return dmabuf;
+}
+
+bool CudaMemory::IsDmabuf(dev_t device, ino_t inode) const {
+  return dmabuf_.has_value() && dmabuf_->device == device && dmabuf_->inode == inode;
+}
+
+}  // namespace gpu::cuda

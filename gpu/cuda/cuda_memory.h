@@ -1,0 +1,82 @@
+// One allocation of an NVIDIA GPU.
+
+#ifndef GPU_CUDA_CUDA_MEMORY_H_
+#define GPU_CUDA_CUDA_MEMORY_H_
+
+#include <cuda.h>
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu/cuda/context.h"
+#include "gpu/device_memory.h"
+
+namespace gpu::cuda {
+
+// Where the dmabuf of an allocation was last seen.
+struct DmabufIdentity {
+  dev_t device;
+  ino_t inode;
+};
+
+// Shared by the program that allocated it and the simulated NICs that have it registered. What
+// those write, the GPU itself copies, and it has done so when the call returns. Threads: as its
+// device.
+class CudaMemory final : public fabric::PeerMemory {
+ public:
+  // kResourceExhausted: the GPU has no room. kUnimplemented: it has no virtual memory management.
+  static absl::StatusOr<std::shared_ptr<CudaMemory>> Make(std::shared_ptr<Context> context,
+                                                          std::size_t length_bytes, Allocation how);
+  CudaMemory(const CudaMemory&) = delete;
+  CudaMemory& operator=(const CudaMemory&) = delete;
+  ~CudaMemory() override;
+
+  std::uint64_t address() const override { return address_; }
+  std::uint64_t length_bytes() const override { return length_bytes_; }
+  void Read(std::byte* target, std::uint64_t address, std::uint64_t length) override;
+  Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) override;
+  std::optional<Ticket> CopyFrom(std::uint64_t address, fabric::PeerMemory& source,
+                                 std::uint64_t source_address, std::uint64_t length) override;
+  void MakeVisible(Ticket) override {}
+  std::chrono::nanoseconds visibility_delay() const override { return {}; }
+
+  bool Holds(const std::byte* first, std::size_t length) const;
+
+  // The whole allocation as a dmabuf, which it recognises from then on.
+  absl::StatusOr<Dmabuf> Export();
+  bool IsDmabuf(dev_t device, ino_t inode) const;
+
+  // The NICs' own stream of commands.
+  CUstream nic_stream() const { return nic_stream_; }
+  Context& context() const { return *context_; }
+
+ private:
+  CudaMemory(std::shared_ptr<Context> context, std::size_t length_bytes, std::size_t mapped_bytes)
+      : context_(std::move(context)), length_bytes_(length_bytes), mapped_bytes_(mapped_bytes) {}
+  absl::Status AllocatePlain();
+  absl::Status AllocateVirtual();
+  absl::Status Map(const CUmemLocation& location);
+  // A copy that was started, waited for.
+  void Finish(CUresult started);
+
+  const std::shared_ptr<Context> context_;
+  const std::size_t length_bytes_;
+  std::size_t mapped_bytes_;
+  CUdeviceptr address_ = 0;
+  bool plain_ = false;
+  std::optional<CUmemGenericAllocationHandle> handle_;  // of virtual memory
+  bool reserved_ = false;
+  bool mapped_ = false;
+  CUstream nic_stream_ = nullptr;
+  std::optional<DmabufIdentity> dmabuf_;
+};
+
+}  // namespace gpu::cuda
+
+#endif  // GPU_CUDA_CUDA_MEMORY_H_

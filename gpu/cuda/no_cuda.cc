@@ -1,0 +1,21 @@
+// In place of the CUDA devices where the toolkit was missing when the program was built.
+
+#include "absl/status/status.h"
+#include "gpu/cuda/cuda_device.h"
+
+namespace gpu {
+namespace {
+
+absl::Status NotBuilt() {
+  return absl::UnimplementedError(
+      "this program was built without the CUDA toolkit: install it, or name it by DRYDOCK_CUDA, "
+      "and "
+      "build again");
+}
+
+}  // namespace
+
+absl::StatusOr<int> CountCudaDevices() { return NotBuilt(); }
+absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int) { return NotBuilt(); }
+
+}  // namespace gpu

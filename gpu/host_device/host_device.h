@@ -1,0 +1,36 @@
+// A GPU for machines that have none: host memory that behaves as a device's.
+//
+//   address()  ──► reserved addresses: a host that touches them ends at that line
+//   dmabuf fd  ──► a memfd: what the device sees lives there
+//   a NIC's writes wait beside it until they become visible, or are flushed
+//   a stream does nothing before somebody asks whether it is done
+//
+// It is never faster or kinder than a GPU: what a GPU does not promise to have happened yet, has
+// not happened here.
+
+#ifndef GPU_HOST_DEVICE_HOST_DEVICE_H_
+#define GPU_HOST_DEVICE_HOST_DEVICE_H_
+
+#include <chrono>
+#include <cstddef>
+#include <memory>
+
+#include "gpu/device_memory.h"
+
+namespace gpu {
+
+struct HostDeviceOptions {
+  int ordinal = 0;
+  // All that can be allocated at a time.
+  std::size_t memory_bytes = std::size_t{8} << 30;
+  // How long after a NIC's write the device sees it by itself. Assumed: nobody publishes it for
+  // GPUs; it is of the order of a round trip over PCIe.
+  std::chrono::nanoseconds visibility_delay = std::chrono::microseconds(2);
+};
+
+// Threads: as Device.
+std::unique_ptr<Device> OpenHostDevice(const HostDeviceOptions& options = {});
+
+}  // namespace gpu
+
+#endif  // GPU_HOST_DEVICE_HOST_DEVICE_H_

@@ -1,0 +1,80 @@
+// One allocation of the stand-in GPU: what it sees, and what NICs have written that it does not see
+// yet.
+
+#ifndef GPU_HOST_DEVICE_HOST_MEMORY_H_
+#define GPU_HOST_DEVICE_HOST_MEMORY_H_
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fabric/peer_memory.h"
+
+namespace gpu {
+
+// Not thread-safe. Shared by the program that allocated it and the NICs that have it registered.
+class HostMemory final : public fabric::PeerMemory {
+ public:
+  // kResourceExhausted: the host has no room.
+  static absl::StatusOr<std::shared_ptr<HostMemory>> Make(std::size_t length_bytes,
+                                                          std::chrono::nanoseconds delay);
+  HostMemory(const HostMemory&) = delete;
+  HostMemory& operator=(const HostMemory&) = delete;
+  ~HostMemory() override;
+
+  // --- fabric::PeerMemory: a NIC's side ---
+  std::uint64_t address() const override { return reinterpret_cast<std::uint64_t>(reserved_); }
+  std::uint64_t length_bytes() const override { return length_bytes_; }
+  void Read(std::byte* target, std::uint64_t address, std::uint64_t length) override;
+  Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) override;
+  std::optional<Ticket> CopyFrom(std::uint64_t address, fabric::PeerMemory& source,
+                                 std::uint64_t source_address, std::uint64_t length) override;
+  void MakeVisible(Ticket ticket) override;
+  std::chrono::nanoseconds visibility_delay() const override { return delay_; }
+
+  // --- The device's side ---
+  // What it sees at that address. REQUIRES: it lies in this memory.
+  std::byte* Seen(const std::byte* address) const { return backing_ + (address - reserved_); }
+  bool Holds(const std::byte* address, std::size_t length) const;
+  // Everything that NICs have written becomes visible.
+  void Flush();
+
+  // --- Its dmabuf ---
+  int fd() const { return fd_; }
+  bool IsDmabuf(dev_t device, ino_t inode) const { return device_ == device && inode_ == inode; }
+
+ private:
+  struct Write_ {
+    std::uint64_t offset;
+    std::vector<std::byte> bytes;
+  };
+
+  HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_bytes, std::byte* reserved,
+             std::byte* backing, std::chrono::nanoseconds delay);
+  void Land(const Write_& write);
+  // Every write before `last` that touches the range, the oldest first: two writes to one place
+  // stay in order.
+  void LandOverlapping(std::uint64_t offset, std::uint64_t length, Ticket last);
+
+  const int fd_;
+  const std::size_t length_bytes_;
+  const std::size_t mapped_bytes_;
+  std::byte* const reserved_;  // never readable, never writable
+  std::byte* const backing_;
+  const std::chrono::nanoseconds delay_;
+  dev_t device_ = 0;
+  ino_t inode_ = 0;
+  std::map<Ticket, Write_> invisible_;
+  Ticket last_ticket_ = 0;
+};
+
+}  // namespace gpu
+
+#endif  // GPU_HOST_DEVICE_HOST_MEMORY_H_

@@ -1,0 +1,193 @@
+#include "gpu/host_device/host_device.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "gpu/device_memory.h"
+#include "sim/checks/finding.h"
+#include "sim/profile.h"
+#include "sim/sim_fabric.h"
+#include "sim/world.h"
+#include "testing/device/device_contract.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace gpu {
+namespace {
+
+using testing_matchers::IsOk;
+using testing_matchers::StatusIs;
+
+INSTANTIATE_TEST_SUITE_P(Host, DeviceContract,
+                         testing::Values(DeviceUnderTest{"host", [] { return OpenHostDevice(); }}),
+                         testing::PrintToStringParamName());
+
+// ---- What a GPU may do to a program, and this one does ----
+
+TEST(HostDeviceDeathTest, TheHostMustNotTouchItsAddresses) {
+  const auto device = OpenHostDevice();
+  const auto memory = *device->Allocate(4096);
+  EXPECT_DEATH(*const_cast<volatile std::byte*>(memory->address()) = std::byte{1}, "");
+}
+
+TEST(HostDeviceTest, CommandsAreNotDoneBeforeSomebodyAsks) {
+  const auto device = OpenHostDevice();
+  const auto memory = *device->Allocate(8);
+  const auto stream = *device->OpenStream();
+  std::uint64_t word = 1;
+  auto* const bytes = reinterpret_cast<std::byte*>(&word);
+  ASSERT_THAT(stream->CopyFromHost(memory->address(), bytes, 8), IsOk());
+  word = 2;  // too early: the copy reads it later
+  std::uint64_t back = 0;
+  ASSERT_THAT(stream->CopyToHost(reinterpret_cast<std::byte*>(&back), memory->address(), 8),
+              IsOk());
+  EXPECT_EQ(back, 0u);
+  ASSERT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_EQ(back, 2u);
+}
+
+TEST(HostDeviceTest, ItHasSoMuchMemoryAndNoMore) {
+  const auto device = OpenHostDevice({.memory_bytes = 10'000});
+  auto first = *device->Allocate(6'000);
+  EXPECT_THAT(device->Allocate(6'000), StatusIs(absl::StatusCode::kResourceExhausted));
+  first.reset();
+  EXPECT_THAT(device->Allocate(6'000), IsOk());
+}
+
+// A machine with one NIC that writes to itself, and a device beside it.
+class VisibilityTest : public testing::Test {
+ protected:
+  VisibilityTest() : world_(1, **sim::FindProfile("small")) {
+    world_.AttachDevice(device_->peer_memory());
+    fabric_ = sim::OpenSimFabric(world_, world_.AddNode("machine"));
+    domain_ = *fabric_->OpenDomain(0);
+    queue_ = *domain_->OpenCompletionQueue({});
+    peers_ = *domain_->OpenAddressVector();
+    fabric::EndpointOptions options;
+    options.send_queue = options.receive_queue = queue_.get();
+    options.address_vector = peers_.get();
+    endpoint_ = *domain_->OpenEndpoint(options);
+    self_ = *peers_->Insert(endpoint_->address());
+    memory_ = *device_->Allocate(kLength);
+    region_ = *domain_->RegisterMemory(RequestFor(*device_, *memory_, nullptr));
+    host_region_ = *domain_->RegisterMemory({.data = host_.data(), .length_bytes = host_.size()});
+  }
+
+  // From host memory to the device; returns when the completion was read.
+  void Write() {
+    fabric::WriteRequest request;
+    request.source = host_region_->Local();
+    request.target = region_->remote();
+    request.peer = self_;
+    request.context = fabric::Context{1};
+    ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+    Await();
+  }
+  // Reads one completion, of an operation that went well.
+  void Await() {
+    fabric::Completion done;
+    bool there = false;
+    // Each look takes the program some time, in which the world goes on.
+    for (int looks = 0; looks < 100'000 && !there; ++looks) {
+      there = queue_->Read({&done, 1}).count == 1;
+    }
+    ASSERT_TRUE(there);
+    ASSERT_TRUE(done.ok()) << fabric::Name(done.error);
+  }
+  std::byte SeenByDevice() {
+    std::byte seen{};
+    const auto stream = *device_->OpenStream();
+    EXPECT_THAT(stream->CopyToHost(&seen, memory_->address() + kLength - 1, 1), IsOk());
+    EXPECT_THAT(stream->Synchronize(), IsOk());
+    return seen;
+  }
+
+  static constexpr std::size_t kLength = 4096;
+  // Long enough that the completion is always read before.
+  std::unique_ptr<Device> device_ =
+      OpenHostDevice({.visibility_delay = std::chrono::milliseconds(1)});
+  sim::World world_;
+  std::vector<std::byte> host_ = std::vector<std::byte>(kLength, std::byte{7});
+  std::unique_ptr<fabric::Fabric> fabric_;
+  std::unique_ptr<fabric::Domain> domain_;
+  std::unique_ptr<fabric::CompletionQueue> queue_;
+  std::unique_ptr<fabric::AddressVector> peers_;
+  std::unique_ptr<DeviceMemory> memory_;
+  std::unique_ptr<fabric::MemoryRegion> region_;
+  std::unique_ptr<fabric::MemoryRegion> host_region_;
+  std::unique_ptr<fabric::Endpoint> endpoint_;
+  fabric::Peer self_{};
+};
+
+TEST_F(VisibilityTest, ACompletionDoesNotMeanThatTheDeviceSeesTheBytes) {
+  Write();
+  EXPECT_EQ(SeenByDevice(), std::byte{0});
+}
+
+TEST_F(VisibilityTest, TheDeviceSeesThemAfterAWhile) {
+  Write();
+  world_.RunFor(std::chrono::milliseconds(1));
+  EXPECT_EQ(SeenByDevice(), std::byte{7});
+}
+
+TEST_F(VisibilityTest, TheDeviceSeesThemAfterAFlush) {
+  Write();
+  ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
+  EXPECT_EQ(SeenByDevice(), std::byte{7});
+}
+
+// As a PCIe read, which pushes the writes before it.
+TEST_F(VisibilityTest, ANicSeesThemAtOnce) {
+  Write();
+  std::fill(host_.begin(), host_.end(), std::byte{0});
+  fabric::ReadRequest request;
+  request.target = host_region_->Local();
+  request.source = region_->remote();
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  ASSERT_EQ(endpoint_->Read(request), fabric::ErrorCode::kOk);
+  Await();
+  EXPECT_EQ(host_.front(), std::byte{7});
+  EXPECT_EQ(host_.back(), std::byte{7});
+}
+
+TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
+  Write();
+  std::fill(host_.begin(), host_.end(), std::byte{9});
+  Write();
+  world_.RunFor(std::chrono::milliseconds(2));
+  EXPECT_EQ(SeenByDevice(), std::byte{9});
+}
+
+// The CPU puts an inject into the work request, and it cannot read this memory.
+TEST_F(VisibilityTest, AnInjectFromTheDeviceIsRefused) {
+  fabric::SendRequest request;
+  request.buffer = region_->Local(0, 8);
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  request.inject = true;
+  EXPECT_EQ(endpoint_->Send(request), fabric::ErrorCode::kInvalidArgument);
+}
+
+// A program that changes a source in flight is told, on a device as on the host.
+TEST_F(VisibilityTest, AChangedSourceIsFound) {
+  fabric::WriteRequest request;
+  request.source = region_->Local();
+  request.target = host_region_->remote();
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  const auto stream = *device_->OpenStream();
+  ASSERT_THAT(stream->Fill(memory_->address(), kLength, {1}), IsOk());
+  ASSERT_THAT(stream->Synchronize(), IsOk());
+  Await();
+  ASSERT_EQ(world_.findings().size(), 1u);
+  EXPECT_EQ(world_.findings()[0].check, sim::Check::kBufferRace);
+}
+
+}  // namespace
+}  // namespace gpu
