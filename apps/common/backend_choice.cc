@@ -44,19 +44,23 @@ absl::Status NoLibfabric(absl::string_view what) {
 }
 #endif
 
-absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenProvider(const std::string& provider) {
+absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenProvider(const std::string& provider,
+                                                             bool device_memory) {
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-  return fabric::libfabric::OpenLibfabric(provider);
+  return fabric::libfabric::OpenLibfabric(provider, fabric::libfabric::RealApi(),
+                                          {.device_memory = device_memory});
 #else
+  (void)device_memory;
   return NoLibfabric(absl::StrCat("provider '", provider, "'"));
 #endif
 }
 
 // EFA under its two names: the device itself if the library knows it, else with the software
 // protocol.
-absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa() {
-  absl::StatusOr<std::unique_ptr<fabric::Fabric>> direct = OpenProvider("efa-direct");
-  return direct.ok() ? std::move(direct) : OpenProvider("efa");
+absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenEfa(bool device_memory) {
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> direct =
+      OpenProvider("efa-direct", device_memory);
+  return direct.ok() ? std::move(direct) : OpenProvider("efa", device_memory);
 }
 
 // Empty: efa-direct.
@@ -116,10 +120,10 @@ absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options) {
   if (!options.profile.empty()) return Simulator(options, "--profile names a simulated machine");
   BackendChoice choice;
   if (!options.provider.empty()) {
-    ASSIGN_OR_RETURN(choice.fabric, OpenProvider(options.provider));
+    ASSIGN_OR_RETURN(choice.fabric, OpenProvider(options.provider, options.device_memory));
     return choice;
   }
-  absl::StatusOr<std::unique_ptr<fabric::Fabric>> efa = OpenEfa();
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> efa = OpenEfa(options.device_memory);
   if (efa.ok()) {
     choice.fabric = *std::move(efa);
     if (options.fabric == "auto") choice.reason = "an EFA NIC is here";
@@ -139,7 +143,7 @@ absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
     }
     ProviderOffer& offer = offers.emplace_back();
     offer.name = name;
-    const absl::StatusOr<std::unique_ptr<fabric::Fabric>> fabric = OpenProvider(name);
+    const absl::StatusOr<std::unique_ptr<fabric::Fabric>> fabric = OpenProvider(name, false);
     if (!fabric.ok()) return;
     offer.nics = (*fabric)->nics().size();
     offer.layered = (*fabric)->nics().front().provider;

@@ -29,6 +29,7 @@ class Network {
 
   coro::EventLoop& loop() { return dispatcher_->loop(); }
   const fabric::NicInfo& nic() const { return domain_->nic(); }
+  fabric::Domain& domain() { return *domain_; }
   fabric::AddressVector& peers() { return *peers_; }
   fabric::async::CompletionDispatcher& dispatcher() { return *dispatcher_; }
   fabric::async::AsyncEndpoint& endpoint() { return *endpoint_; }

@@ -40,6 +40,11 @@ absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
   request.data_seed = options.data_seed;
   request.page_bytes = options.page_bytes;
   RETURN_IF_ERROR(CheckPageSize(options.page_bytes, options.region_bytes));
+  if (options.page_bytes % options.memory->word_bytes() != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("pages of ", FormatBytes(options.page_bytes),
+                                                   ": this memory takes data in words of ",
+                                                   FormatBytes(options.memory->word_bytes())));
+  }
   const std::uint64_t pages = options.region_bytes / options.page_bytes;
   if (options.page_count > pages) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -58,7 +63,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network, const Cli
   ASSIGN_OR_RETURN(const fabric::Peer peer, network.peers().Insert(server));
   std::unique_ptr<Client> client(new Client(network, options, std::move(request), peer));
   for (BufferRef& region : client->regions_) {
-    ASSIGN_OR_RETURN(region, network.Allocate(options.region_bytes));
+    ASSIGN_OR_RETURN(region, options.memory->Allocate(network, options.region_bytes));
   }
   ASSIGN_OR_RETURN(client->message_, network.Allocate(kMessageBytes));
   ASSIGN_OR_RETURN(client->answer_, network.Allocate(kMessageBytes));
@@ -74,7 +79,7 @@ coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
   TransferReport report;
   report.bytes = kRegionCount * request_.page_bytes * request_.page_indices.size();
   report.elapsed = last_arrival_ - requested_;
-  report.verification = Verify(request_, {regions_[0]->bytes(), regions_[1]->bytes()});
+  CO_ASSIGN_OR_RETURN(report.verification, options_.memory->Check(request_, regions_));
   co_return report;
 }
 

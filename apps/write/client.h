@@ -14,6 +14,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/common/network.h"
+#include "apps/write/data_memory.h"
 #include "apps/write/log.h"
 #include "apps/write/messages.h"
 #include "apps/write/verification.h"
@@ -30,6 +31,7 @@ struct Arrival {
 };
 
 struct ClientOptions {
+  DataMemory* memory = &HostData();  // where the data arrives
   std::size_t region_bytes = kRegionBytes;
   std::uint64_t page_bytes = kDefaultPageBytes;
   std::uint64_t page_count = kDefaultPageCount;  // per region

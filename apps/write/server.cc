@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/units.h"
-#include "apps/write/random_data.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "sim/coverage/coverage.h"
@@ -178,7 +177,8 @@ coro::Task<absl::Status> Server::Transfer(const Session& session, const RandomFi
     options_.log(Severity::kDetail, "memory",
                  absl::StrFormat("%s: random data of region %u: %u bytes at %p", Name(session.id),
                                  region, bytes.size(), bytes.data()));
-    FillRandom(bytes, request.data_seed + region);
+    CO_RETURN_IF_ERROR(
+        options_.memory->Fill(writer.region(region), region_total, request.data_seed + region));
   }
   const coro::Time start = network_.loop().clock().Now();
   std::vector<coro::Task<absl::Status>> writes;

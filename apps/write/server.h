@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/common/network.h"
+#include "apps/write/data_memory.h"
 #include "apps/write/log.h"
 #include "apps/write/messages.h"
 #include "apps/write/writer_pool.h"
@@ -29,6 +30,7 @@ struct ServerOptions {
   // Whether a transfer that failed counts as one of them: its client may have got all of its data,
   // and then no other one comes.
   bool count_failed = false;
+  DataMemory* memory = &HostData();  // where its data lives
   std::size_t region_bytes = kRegionBytes;
   std::size_t most_transfers = 8;  // at the same time, each with two regions of its own
   coro::Duration write_timeout =
@@ -63,7 +65,7 @@ class Server {
   Server(Network& network, const ServerOptions& options)
       : network_(network),
         options_(options),
-        writers_(network, options.region_bytes, options.most_transfers) {}
+        writers_(network, *options.memory, options.region_bytes, options.most_transfers) {}
 
   // Takes messages for ever; what they ask for is done by tasks of `work`.
   coro::Task<absl::Status> Listen(fabric::async::MessageReceiver& receiver, coro::Scope& work);

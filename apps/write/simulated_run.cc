@@ -34,6 +34,7 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
 absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& clock,
                                             const SimulatedRunOptions& options) {
   if (options.faults != nullptr) RETURN_IF_ERROR(world.UseFaultEngine(options.faults));
+  options.prepare(world);
   const auto open = [&](const char* name) {
     return options.decorate(
         OpenSimulatedFabric(options.simulated_fabric, world, world.AddNode(name)), world);

@@ -29,6 +29,8 @@ struct SimulatedRunOptions {
   std::string nic;
   ClientOptions client;
   ServerOptions server;
+  // Called before anything is opened in the world: to attach devices, for one.
+  std::function<void(sim::World&)> prepare = [](sim::World&) {};
   // What the devices themselves apply of a fault plan; null: nothing.
   std::shared_ptr<fabric::faults::FaultEngine> faults;
   // What is put around the fabrics of both machines: faults, for one.

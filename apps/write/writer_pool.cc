@@ -20,8 +20,10 @@ bool InUse(const Writer& writer) {
 
 }  // namespace
 
-WriterPool::WriterPool(Network& network, std::size_t region_bytes, std::size_t most)
+WriterPool::WriterPool(Network& network, DataMemory& memory, std::size_t region_bytes,
+                       std::size_t most)
     : network_(network),
+      memory_(memory),
       region_bytes_(region_bytes),
       most_(most),
       own_endpoints_(NeedsOwnEndpoints(network.nic())) {}
@@ -59,7 +61,7 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
 absl::StatusOr<Writer> WriterPool::Make() {
   Writer writer;
   for (BufferRef& region : writer.regions) {
-    ASSIGN_OR_RETURN(region, network_.Allocate(region_bytes_));
+    ASSIGN_OR_RETURN(region, memory_.Allocate(network_, region_bytes_));
   }
   return writer;
 }

@@ -22,6 +22,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/common/network.h"
+#include "apps/write/data_memory.h"
 #include "apps/write/messages.h"
 #include "coro/task.h"
 #include "coro/time.h"
@@ -67,8 +68,8 @@ class WriterPool {
     Writer writer_;
   };
 
-  // Writers with regions of `region_bytes`, at most `most` of them.
-  WriterPool(Network& network, std::size_t region_bytes, std::size_t most);
+  // Writers with regions of `region_bytes` of this memory, at most `most` of them.
+  WriterPool(Network& network, DataMemory& memory, std::size_t region_bytes, std::size_t most);
   WriterPool(const WriterPool&) = delete;
   WriterPool& operator=(const WriterPool&) = delete;
 
@@ -91,6 +92,7 @@ class WriterPool {
   bool MakeRoom();
 
   Network& network_;
+  DataMemory& memory_;
   const std::size_t region_bytes_;
   const std::size_t most_;
   const bool own_endpoints_;

@@ -36,7 +36,7 @@ class WriterPoolTest : public ::testing::Test {
   std::unique_ptr<fabric::Fabric> fabric_ = sim::OpenSimFabric(world_, world_.AddNode("server"));
   coro::EventLoop loop_{world_};
   std::unique_ptr<Network> network_ = Network::Open(loop_, *fabric_, 0).value();
-  WriterPool pool_{*network_, 4096, kMost};
+  WriterPool pool_{*network_, HostData(), 4096, kMost};
 };
 
 TEST_F(WriterPoolTest, LendsTheSameMemoryAgain) {

@@ -2,7 +2,6 @@
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
-#include <sys/uio.h>
 
 #include <limits>
 #include <utility>
@@ -13,6 +12,7 @@
 #include "fabric/libfabric/endpoint_opening.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/libfabric_endpoint.h"
+#include "fabric/libfabric/registration.h"
 #include "fabric/shared_core.h"
 
 namespace fabric::libfabric {
@@ -21,20 +21,6 @@ namespace {
 // "open endpoint on tcp;ofi_rxm eth0", for messages.
 std::string On(absl::string_view what, const NicInfo& nic) {
   return absl::StrCat(what, " on ", nic.provider, " ", nic.name);
-}
-
-std::uint64_t AccessFlags(Access access) {
-  constexpr std::pair<Access, std::uint64_t> kFlags[] = {{Access::kSend, FI_SEND},
-                                                         {Access::kReceive, FI_RECV},
-                                                         {Access::kWrite, FI_WRITE},
-                                                         {Access::kRead, FI_READ},
-                                                         {Access::kRemoteWrite, FI_REMOTE_WRITE},
-                                                         {Access::kRemoteRead, FI_REMOTE_READ}};
-  std::uint64_t flags = 0;
-  for (const auto& [right, flag] : kFlags) {
-    if (Allows(access, right)) flags |= flag;
-  }
-  return flags;
 }
 
 absl::StatusOr<Handle<fid_cq>> OpenQueue(DomainCore& core, std::size_t depth, bool blocking) {
@@ -143,19 +129,14 @@ absl::StatusOr<std::unique_ptr<MemoryRegion>> LibfabricDomain::RegisterMemory(
     return absl::InvalidArgumentError(absl::StrCat("register memory: ", request.length_bytes,
                                                    " B reach past the end of the address space"));
   }
-  if (request.kind != MemoryKind::kSystem || request.dmabuf.has_value()) {
-    return absl::UnimplementedError("register memory: this backend takes host memory only");
-  }
-  iovec range{request.data, request.length_bytes};
-  fi_mr_attr attributes{};
-  attributes.mr_iov = &range;
-  attributes.iov_count = 1;
-  attributes.access = AccessFlags(request.access);
+  Registration registration;
+  RETURN_IF_ERROR(Describe(request, *core_->nic.info, registration));
   if ((core_->nic.info->domain_attr->mr_mode & FI_MR_PROV_KEY) == 0) {
-    attributes.requested_key = core_->next_key.fetch_add(1);
+    registration.attributes.requested_key = core_->next_key.fetch_add(1);
   }
   fid_mr* region = nullptr;
-  const int result = core_->api.RegisterMemory(core_->domain.get(), &attributes, 0, &region);
+  const int result = core_->api.RegisterMemory(core_->domain.get(), &registration.attributes,
+                                               registration.flags, &region);
   if (result != 0) {
     return ControlError(result, On(absl::StrCat("register ", request.length_bytes, " B"), info_) +
                                     ": fi_mr_regattr");

@@ -43,8 +43,9 @@ class LibfabricFabric final : public Fabric {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api) {
-  absl::StatusOr<std::vector<NicChoice>> choices = SelectNics(api, provider);
+absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider, Api& api,
+                                                      const LibfabricOptions& options) {
+  absl::StatusOr<std::vector<NicChoice>> choices = SelectNics(api, provider, options.device_memory);
   if (!choices.ok()) return choices.status();
   return std::make_unique<LibfabricFabric>(api, *std::move(choices));
 }

@@ -14,10 +14,18 @@
 
 namespace fabric::libfabric {
 
+struct LibfabricOptions {
+  // Memory of GPUs will be registered: FI_HMEM is asked for where the provider has it. Not without
+  // need: then a provider may look at every address, and EFA's opens a CUDA context
+  // (ofiwg/libfabric prov/efa/src/efa_hmem.c).
+  bool device_memory = false;
+};
+
 // `provider`: efa, efa-direct, tcp, shm, or another name of libfabric's. kNotFound: it offers no
 // NIC here. `api` outlives everything that is opened.
 absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider,
-                                                      Api& api = RealApi());
+                                                      Api& api = RealApi(),
+                                                      const LibfabricOptions& options = {});
 
 }  // namespace fabric::libfabric
 

@@ -55,6 +55,7 @@ HintsPointer MakeHints(const Ask& ask) {
   hints->tx_attr->msg_order = hints->rx_attr->msg_order = ask.order;
   hints->tx_attr->inject_size = ask.inject_bytes;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_PROV_KEY;
+  if (ask.device_memory) hints->domain_attr->mr_mode |= FI_MR_HMEM;
   // EFA's datagrams are neither thread-safe nor protected against overruns.
   const bool reliable = ask.endpoint_type == FI_EP_RDM;
   hints->domain_attr->threading = reliable ? FI_THREAD_SAFE : FI_THREAD_DOMAIN;
@@ -132,7 +133,7 @@ void AskForMore(Api& api, Offer& offer) {
 }
 
 // Null list: there is nothing.
-absl::StatusOr<Offer> BestOffer(Api& api, absl::string_view provider) {
+absl::StatusOr<Offer> BestOffer(Api& api, absl::string_view provider, bool device_memory) {
   Offer offer{.ask = BasicAsk(provider)};
   absl::StatusOr<InfoList> list = Query(api, offer.ask);
   if (list.ok() && *list == nullptr) {
@@ -143,7 +144,14 @@ absl::StatusOr<Offer> BestOffer(Api& api, absl::string_view provider) {
   }
   if (!list.ok()) return list.status();
   offer.list = *std::move(list);
-  if (offer.list != nullptr) AskForMore(api, offer);
+  if (offer.list == nullptr) return offer;
+  AskForMore(api, offer);
+  if (device_memory) {
+    Ask more = offer.ask;
+    more.capabilities |= FI_HMEM;
+    more.device_memory = true;
+    Improve(api, more, offer);
+  }
   return offer;
 }
 
@@ -201,8 +209,9 @@ std::vector<std::string> ProviderNames(Api& api) {
   return names;
 }
 
-absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider) {
-  const absl::StatusOr<Offer> offer = BestOffer(api, provider);
+absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider,
+                                                  bool device_memory) {
+  const absl::StatusOr<Offer> offer = BestOffer(api, provider, device_memory);
   if (!offer.ok()) return offer.status();
   std::vector<NicChoice> choices = OnePerInterface(*offer);
   if (choices.empty()) {

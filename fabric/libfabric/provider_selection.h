@@ -29,6 +29,7 @@ struct Ask {
   std::uint64_t mode = 0;
   std::uint64_t order = 0;       // of messages: FI_ORDER_*
   std::size_t inject_bytes = 0;  // 0: the provider's default
+  bool device_memory = false;    // FI_MR_HMEM: it is registered before use
 };
 
 // One way to open one NIC.
@@ -49,8 +50,11 @@ struct NicChoice {
 // receives, sources, atomics and orders are asked for one by one where the provider does not grant
 // all of them, and never at the price of a NIC.
 //
+// With `device_memory`, FI_HMEM is asked for in the same way.
+//
 // kNotFound: nothing fits; the message lists the providers that exist.
-absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider);
+absl::StatusOr<std::vector<NicChoice>> SelectNics(Api& api, absl::string_view provider,
+                                                  bool device_memory = false);
 
 // Names of the providers that the library has, without duplicates, in its order.
 std::vector<std::string> ProviderNames(Api& api);

@@ -1,0 +1,36 @@
+// How fast a simulated NIC writes from one device buffer to another, beside the device's own copy.
+
+#ifndef APPS_DMABUF_BANDWIDTH_H_
+#define APPS_DMABUF_BANDWIDTH_H_
+
+#include <cstddef>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "gpu/device_memory.h"
+#include "sim/profile.h"
+
+namespace apps::dmabuf {
+
+struct BandwidthOptions {
+  const sim::Profile* profile = nullptr;
+  std::size_t length_bytes = std::size_t{256} << 20;
+  int repeats = 20;
+  gpu::Allocation allocation = gpu::Allocation::kPlain;
+};
+
+// Medians over the repeats, which took turns.
+struct Bandwidth {
+  coro::Duration copy{};   // the device's own: started, and waited for
+  coro::Duration write{};  // posted, its completion read, and flushed
+  bool correct = false;    // after the last write, on the device
+};
+
+// Runs both in live mode, in real time. `target` may be `source`. Errors: those of the devices and
+// of the simulator.
+absl::StatusOr<Bandwidth> MeasureBandwidth(gpu::Device& source, gpu::Device& target,
+                                           const BandwidthOptions& options);
+
+}  // namespace apps::dmabuf
+
+#endif  // APPS_DMABUF_BANDWIDTH_H_

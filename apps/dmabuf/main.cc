@@ -1,0 +1,196 @@
+// The dmabuf program: see README.md in this folder.
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/declare.h"
+#include "absl/flags/flag.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/common/backend_choice.h"
+#include "apps/common/command_line.h"
+#include "apps/common/device_choice.h"
+#include "apps/common/units.h"
+#include "apps/dmabuf/bandwidth.h"
+#include "apps/dmabuf/device_data.h"
+#include "apps/write/program.h"
+#include "coro/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "sim/world.h"
+
+ABSL_FLAG(std::string, device, "auto",
+          "Whose memory the client's data arrives in: host (a GPU that stands in on machines "
+          "without), cuda:N, or auto, which is the first GPU or else host.");
+ABSL_FLAG(std::string, peer_device, "auto",
+          "The same for the server's data; auto is another GPU where there are two.");
+ABSL_FLAG(std::string, register, "auto",
+          "How a NIC is told of the memory: dmabuf, address, or auto, which is by dmabuf where the "
+          "device, its driver and the fabric have it.");
+ABSL_FLAG(std::string, allocation, "plain",
+          "How memory is allocated on a GPU: plain (as by cudaMalloc) or virtual (virtual memory "
+          "management, fit for GPUDirect RDMA).");
+ABSL_FLAG(bool, bandwidth, false,
+          "Instead of a transfer: time a simulated write of --bytes between two device buffers "
+          "beside the device's own copy, in real time.");
+ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: how many.");
+ABSL_FLAG(int, repeats, 20, "With --bandwidth: how often each is timed; medians are printed.");
+
+ABSL_DECLARE_FLAG(bool, json);  // of apps/write/program.cc
+
+namespace apps::dmabuf {
+namespace {
+
+const Usage kUsage = {
+    "dmabuf",
+    "a server makes data on one device and writes it into the memory of another, past the host; "
+    "the device checks every byte.",
+    "[--device=NAME] [--seed=N] [--profile=NAME]     both sides in one process, simulated NICs\n"
+    "--bandwidth [--device=NAME] [--bytes=N]         how fast, beside the device's own copy\n"
+    "--provider=NAME [--clients=N]                   a server: prints its address\n"
+    "--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]   a client of the server at ADDRESS",
+    "  dmabuf                             ends with: Data is correct\n"
+    "  dmabuf --device=cuda:0             on a GPU, its dmabuf exported and looked at\n"
+    "  dmabuf --register=address          registered by address and kind\n"
+    "  dmabuf --device=cuda:0 --bandwidth 256 MiB at a time\n"
+    "\nExit status: 0 data correct, 1 data wrong or transfer failed, 2 bad input."};
+
+absl::StatusOr<gpu::Allocation> ParseAllocation(const std::string& name) {
+  if (name == "plain") return gpu::Allocation::kPlain;
+  if (name == "virtual") return gpu::Allocation::kVirtual;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--allocation=", name, " does not exist: plain or virtual"));
+}
+
+// The devices of both sides; they may be one.
+struct Devices {
+  DeviceChoice own;
+  DeviceChoice peer;
+  gpu::Allocation allocation = gpu::Allocation::kPlain;
+
+  gpu::Device& client() { return *own.device; }
+  gpu::Device& server() { return peer.device == nullptr ? *own.device : *peer.device; }
+};
+
+absl::StatusOr<Devices> FindDevices() {
+  Devices devices;
+  ASSIGN_OR_RETURN(devices.allocation, ParseAllocation(absl::GetFlag(FLAGS_allocation)));
+  ASSIGN_OR_RETURN(devices.own, ChooseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(devices.peer,
+                   ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), devices.client()));
+  return devices;
+}
+
+std::string WithReason(std::string text, const std::string& reason) {
+  return reason.empty() ? text : absl::StrCat(text, " (", reason, ")");
+}
+
+// Devices and data live as long as the program.
+struct Memories {
+  Devices devices;
+  std::unique_ptr<DeviceData> client;
+  std::unique_ptr<DeviceData> server;
+};
+
+absl::StatusOr<write::DataPlaces> FindPlaces(Memories& memories) {
+  ASSIGN_OR_RETURN(const RegisterBy how, ParseRegisterBy(absl::GetFlag(FLAGS_register)));
+  ASSIGN_OR_RETURN(memories.devices, FindDevices());
+  Devices& devices = memories.devices;
+  memories.client = std::make_unique<DeviceData>(devices.client(), how, devices.allocation);
+  memories.server = std::make_unique<DeviceData>(devices.server(), how, devices.allocation);
+  write::DataPlaces places;
+  places.client = memories.client.get();
+  places.server = memories.server.get();
+  places.device_memory = true;
+  places.prepare = [&devices](sim::World& world) {
+    world.AttachDevice(devices.client().peer_memory());
+    if (devices.peer.device != nullptr) world.AttachDevice(devices.server().peer_memory());
+  };
+  places.lines = [&memories] {
+    const Devices& chosen = memories.devices;
+    write::DataPlaces::Lines lines;
+    lines.emplace_back("device", WithReason(memories.client->Describe(), chosen.own.reason));
+    if (chosen.peer.device != nullptr) {
+      lines.emplace_back("peer", WithReason(memories.server->Describe(), chosen.peer.reason));
+    }
+    return lines;
+  };
+  return places;
+}
+
+// ---- --bandwidth ----
+
+void Print(const BandwidthOptions& options, Devices& devices, const Bandwidth& measured) {
+  const double ratio = static_cast<double>(measured.copy.count()) /
+                       static_cast<double>(std::max<std::int64_t>(measured.write.count(), 1));
+  if (absl::GetFlag(FLAGS_json)) {
+    const nlohmann::json json = {
+        {"device", devices.client().name()},  {"peer", devices.server().name()},
+        {"bytes", options.length_bytes},      {"copy_ns", measured.copy.count()},
+        {"write_ns", measured.write.count()}, {"ratio", ratio},
+        {"correct", measured.correct}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  const auto row = [&](const char* what, coro::Duration time) {
+    std::cout << absl::StreamFormat("%-10s%s in %s, %s\n", what, FormatBytes(options.length_bytes),
+                                    FormatDuration(time), FormatRate(options.length_bytes, time));
+  };
+  std::cout << absl::StreamFormat("%-10s%s (%s), to %s; median of %d, in turns\n", "device",
+                                  devices.server().name(), devices.server().description(),
+                                  devices.client().name(), options.repeats);
+  row("copy", measured.copy);
+  row("write", measured.write);
+  std::cout << absl::StreamFormat("%-10s%.3f of the copy's bandwidth\n", "ratio", ratio);
+  std::cout << (measured.correct ? "Data is correct\n" : "Data is wrong\n");
+}
+
+int RunBandwidth() {
+  const auto fail = [](const absl::Status& status) { return ReportError(kUsage.name, status); };
+  absl::StatusOr<Devices> devices = FindDevices();
+  if (!devices.ok()) return fail(devices.status());
+  BandwidthOptions options;
+  options.length_bytes = absl::GetFlag(FLAGS_bytes);
+  options.repeats = absl::GetFlag(FLAGS_repeats);
+  options.allocation = devices->allocation;
+  if (options.length_bytes == 0 || options.length_bytes % 8 != 0) {
+    return fail(absl::InvalidArgumentError(
+        absl::StrCat("--bytes=", options.length_bytes, " is not a multiple of 8")));
+  }
+  if (options.repeats < 1 || options.repeats > 100'000) {
+    return fail(absl::InvalidArgumentError(
+        absl::StrCat("--repeats=", options.repeats, " is not between 1 and 100000")));
+  }
+  const std::string name = BackendOptionsFromFlags().profile;
+  const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(name.empty() ? "p5" : name);
+  if (!profile.ok()) return fail(profile.status());
+  options.profile = *profile;
+  const absl::StatusOr<Bandwidth> measured =
+      MeasureBandwidth(devices->server(), devices->client(), options);
+  if (!measured.ok()) return fail(measured.status());
+  Print(options, *devices, *measured);
+  return measured->correct ? kExitOk : kExitFailed;
+}
+
+}  // namespace
+
+int Main(int argc, char** argv) {
+  Memories memories;
+  return write::RunProgram(
+      argc, argv, kUsage, [&] { return FindPlaces(memories); },
+      [](const std::vector<std::string>& positional) -> std::optional<int> {
+        if (!absl::GetFlag(FLAGS_bandwidth)) return std::nullopt;
+        if (positional.empty()) return RunBandwidth();
+        return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
+                                            "--bandwidth takes no arguments: ", positional[0])));
+      });
+}
+
+}  // namespace apps::dmabuf
+
+int main(int argc, char** argv) { return apps::dmabuf::Main(argc, argv); }

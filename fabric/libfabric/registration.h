@@ -1,0 +1,34 @@
+// How a MemoryRequest is said in libfabric's words.
+
+#ifndef FABRIC_LIBFABRIC_REGISTRATION_H_
+#define FABRIC_LIBFABRIC_REGISTRATION_H_
+
+#include <rdma/fi_domain.h>
+#include <sys/uio.h>
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "fabric/memory.h"
+
+namespace fabric::libfabric {
+
+// Arguments of fi_mr_regattr. Refers to itself: stays where it was filled.
+struct Registration {
+  fi_mr_attr attributes{};
+  std::uint64_t flags = 0;
+  iovec range{};
+#ifdef FI_MR_DMABUF
+  fi_mr_dmabuf dmabuf{};
+#endif
+};
+
+// Fills `registration`, but for the key. `info`: the NIC's, with the capabilities that its domain
+// was opened with. kUnimplemented: device memory, or a dmabuf, that this build, this library or
+// this provider cannot register; the message names what is missing and what helps.
+absl::Status Describe(const MemoryRequest& request, const fi_info& info,
+                      Registration& registration);
+
+}  // namespace fabric::libfabric
+
+#endif  // FABRIC_LIBFABRIC_REGISTRATION_H_
