@@ -2,7 +2,11 @@
 
 #include <sys/stat.h>
 
+#include <iterator>
+#include <map>
+#include <mutex>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
@@ -15,6 +19,17 @@ namespace {
 constexpr std::size_t kGranule = std::size_t{2} << 20;
 
 std::size_t RoundUp(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
+
+// What is allocated in this process: the driver itself tells of the current device's only.
+struct Allocations {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::weak_ptr<CudaMemory>> by_address;
+};
+
+Allocations& AllAllocations() {
+  static auto* const kAllocations = new Allocations();
+  return *kAllocations;
+}
 
 }  // namespace
 
@@ -37,7 +52,19 @@ absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Make(std::shared_ptr<Con
   const Driver& driver = context->driver();
   RETURN_IF_ERROR(driver.ToStatus(
       driver.cuStreamCreate(&memory->nic_stream_, CU_STREAM_NON_BLOCKING), "cuStreamCreate"));
+  Allocations& all = AllAllocations();
+  const std::lock_guard lock(all.mutex);
+  all.by_address[memory->address_] = memory;
   return memory;
+}
+
+std::shared_ptr<CudaMemory> CudaMemory::Find(const std::byte* first, std::size_t length) {
+  Allocations& all = AllAllocations();
+  const std::lock_guard lock(all.mutex);
+  const auto after = all.by_address.upper_bound(reinterpret_cast<std::uint64_t>(first));
+  if (after == all.by_address.begin()) return nullptr;
+  std::shared_ptr<CudaMemory> memory = std::prev(after)->second.lock();
+  return memory != nullptr && memory->Holds(first, length) ? memory : nullptr;
 }
 
 absl::Status CudaMemory::AllocatePlain() {
@@ -67,10 +94,10 @@ absl::Status CudaMemory::AllocateVirtual() {
   RETURN_IF_ERROR(
       driver.ToStatus(driver.cuMemCreate(&handle, mapped_bytes_, &properties, 0), "cuMemCreate"));
   handle_ = handle;
-  return Map(properties.location);
+  return Map();
 }
 
-absl::Status CudaMemory::Map(const CUmemLocation& location) {
+absl::Status CudaMemory::Map() {
   const Driver& driver = context_->driver();
   RETURN_IF_ERROR(driver.ToStatus(driver.cuMemAddressReserve(&address_, mapped_bytes_, 0, 0, 0),
                                   "cuMemAddressReserve"));
@@ -78,12 +105,37 @@ absl::Status CudaMemory::Map(const CUmemLocation& location) {
   RETURN_IF_ERROR(
       driver.ToStatus(driver.cuMemMap(address_, mapped_bytes_, 0, *handle_, 0), "cuMemMap"));
   mapped_ = true;
-  const CUmemAccessDesc access = {location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
-  return driver.ToStatus(driver.cuMemSetAccess(address_, mapped_bytes_, &access, 1),
-                         "cuMemSetAccess");
+  return Share();
+}
+
+absl::Status CudaMemory::Share() {
+  const Driver& driver = context_->driver();
+  int count = 0;
+  RETURN_IF_ERROR(driver.ToStatus(driver.cuDeviceGetCount(&count), "cuDeviceGetCount"));
+  std::vector<CUmemAccessDesc> access;
+  for (int ordinal = 0; ordinal < count; ++ordinal) {
+    CUdevice device = 0;
+    int can = ordinal == context_->ordinal() ? 1 : 0;
+    const bool asked = can == 1 || (driver.cuDeviceGet(&device, ordinal) == CUDA_SUCCESS &&
+                                    driver.cuDeviceCanAccessPeer(
+                                        &can, device, context_->device()) == CUDA_SUCCESS);
+    if (!asked || can == 0) continue;
+    access.push_back(
+        {{CU_MEM_LOCATION_TYPE_DEVICE, {ordinal}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+  }
+  return driver.ToStatus(
+      driver.cuMemSetAccess(address_, mapped_bytes_, access.data(), access.size()),
+      "cuMemSetAccess");
 }
 
 CudaMemory::~CudaMemory() {
+  {
+    Allocations& all = AllAllocations();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_address.find(address_);
+    // One that was never finished is not there; nor is one in whose place there is another.
+    if (found != all.by_address.end() && found->second.expired()) all.by_address.erase(found);
+  }
   const Context::Current current(*context_);
   const Driver& driver = context_->driver();
   if (nic_stream_ != nullptr) driver.cuStreamDestroy(nic_stream_);

@@ -48,6 +48,10 @@ class CudaMemory final : public fabric::PeerMemory {
 
   bool Holds(const std::byte* first, std::size_t length) const;
 
+  // The allocation of any of this process's devices that holds the range; null: there is none.
+  // Thread-safe.
+  static std::shared_ptr<CudaMemory> Find(const std::byte* first, std::size_t length);
+
   // The whole allocation as a dmabuf, which it recognises from then on.
   absl::StatusOr<Dmabuf> Export();
   bool IsDmabuf(dev_t device, ino_t inode) const;
@@ -61,7 +65,9 @@ class CudaMemory final : public fabric::PeerMemory {
       : context_(std::move(context)), length_bytes_(length_bytes), mapped_bytes_(mapped_bytes) {}
   absl::Status AllocatePlain();
   absl::Status AllocateVirtual();
-  absl::Status Map(const CUmemLocation& location);
+  absl::Status Map();
+  // Lets this device reach the mapping, and every other one that can.
+  absl::Status Share();
   // A copy that was started, waited for.
   void Finish(CUresult started);
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_format.h"
 #include "coro/status_macros.h"
+#include "gpu/cuda/cuda_memory.h"
 #include "gpu/cuda/pattern_ptx.h"
 
 namespace gpu::cuda {
@@ -44,16 +45,14 @@ CudaStream::~CudaStream() {
 }
 
 absl::Status CudaStream::Check(const std::byte* address, std::size_t length_bytes) const {
-  CUdeviceptr base = 0;
-  std::size_t size = 0;
-  const CUresult result = driver().cuMemGetAddressRange(&base, &size, PointerTo(address));
-  const std::uint64_t offset = PointerTo(address) - base;
-  if (result == CUDA_SUCCESS && offset <= size && length_bytes <= size - offset) {
-    return absl::OkStatus();
+  const std::shared_ptr<CudaMemory> memory = CudaMemory::Find(address, length_bytes);
+  if (memory == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrFormat("%u bytes at %p are not memory of a CUDA device", length_bytes,
+                        static_cast<const void*>(address)));
   }
-  return absl::InvalidArgumentError(
-      absl::StrFormat("%u bytes at %p are not memory of a CUDA device", length_bytes,
-                      static_cast<const void*>(address)));
+  if (memory->context().ordinal() != context_->ordinal()) context_->EnablePeer(memory->context());
+  return absl::OkStatus();
 }
 
 absl::Status CudaStream::CheckWords(const std::byte* address, std::size_t length_bytes) const {

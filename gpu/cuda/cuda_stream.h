@@ -40,7 +40,7 @@ class CudaStream final : public Stream {
  private:
   explicit CudaStream(std::shared_ptr<Context> context) : context_(std::move(context)) {}
   absl::Status Open();
-  // kInvalidArgument: not all of it is memory of a device.
+  // kInvalidArgument: not all of it is memory of a device. Memory of another one is made reachable.
   absl::Status Check(const std::byte* address, std::size_t length_bytes) const;
   absl::Status CheckWords(const std::byte* address, std::size_t length_bytes) const;
   // One thread for each word, and no more blocks than keep a GPU busy.

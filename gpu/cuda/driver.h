@@ -33,7 +33,6 @@ namespace gpu::cuda {
   X(cuCtxSynchronize)              \
   X(cuMemAlloc)                    \
   X(cuMemFree)                     \
-  X(cuMemGetAddressRange)          \
   X(cuMemGetHandleForAddressRange) \
   X(cuMemGetAllocationGranularity) \
   X(cuMemCreate)                   \
@@ -57,7 +56,7 @@ namespace gpu::cuda {
   X(cuLaunchKernel)                \
   X(cuFlushGPUDirectRDMAWrites)
 
-// The functions by name, without their prefix of two letters gone: driver.cuInit(0).
+// The functions, by their names: driver.cuInit(0).
 // Thread-safe, as the driver is.
 struct Driver {
 #define GPU_CUDA_MEMBER(name) decltype(&::name) name = nullptr;

@@ -1,0 +1,112 @@
+// The program as a user starts it, and what its README shows of it.
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "testing/harness/subprocess.h"
+
+namespace apps::dmabuf {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::EndsWith;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+harness::ProcessEnd RunDmabuf(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_DMABUF"));
+  harness::SubprocessOptions options;
+  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
+  return harness::Subprocess::Run(arguments, options).value();
+}
+
+std::string Output(const std::vector<std::string>& arguments) {
+  const harness::ProcessEnd end = RunDmabuf(arguments);
+  EXPECT_EQ(end.exit_code, 0) << end.err;
+  return end.out;
+}
+
+std::string Refusal(const std::vector<std::string>& arguments) {
+  const harness::ProcessEnd end = RunDmabuf(arguments);
+  EXPECT_EQ(end.exit_code, 2) << end.out;
+  EXPECT_THAT(end.err, StartsWith("dmabuf: "));
+  return end.err;
+}
+
+TEST(DmabufTest, TheDataIsCorrectHoweverItIsRegistered) {
+  EXPECT_THAT(Output({"--device=host", "--num_pages=2", "--register=dmabuf"}),
+              AllOf(HasSubstr("registered by dmabuf\n"), EndsWith("\nData is correct\n")));
+  EXPECT_THAT(Output({"--device=host", "--num_pages=2", "--register=address"}),
+              AllOf(HasSubstr("registered by address\n"), EndsWith("\nData is correct\n")));
+}
+
+// What the program shows on the host, it shows on a device: the check looks at the device's bytes.
+TEST(DmabufTest, TrustingTheLastWriteIsWrongThereToo) {
+  const harness::ProcessEnd end = RunDmabuf({"--device=host", "--completion=last", "--seed=1"});
+  EXPECT_EQ(end.exit_code, 1);
+  EXPECT_THAT(end.out, HasSubstr("\nData is wrong: "));
+}
+
+TEST(DmabufTest, BandwidthIsForScriptsToo) {
+  const auto json = nlohmann::json::parse(
+      Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3", "--json"}));
+  EXPECT_EQ(json["correct"], true);
+  EXPECT_EQ(json["bytes"], 65536);
+  EXPECT_GT(json["ratio"], 0);
+  EXPECT_THAT(Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3"}),
+              AllOf(HasSubstr("\nratio "), EndsWith("\nData is correct\n")));
+}
+
+TEST(DmabufTest, WhatCannotBeIsRefused) {
+  EXPECT_THAT(Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
+  EXPECT_THAT(Refusal({"--device=cuda:1000"}), HasSubstr("--device=host"));
+  EXPECT_THAT(Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
+  EXPECT_THAT(Refusal({"--allocation=odd"}), HasSubstr("plain or virtual"));
+  EXPECT_THAT(Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));
+  EXPECT_THAT(Refusal({"--device=host", "--provider=efa", "--profile=p5"}),
+              HasSubstr("host memory only"));
+  EXPECT_THAT(Refusal({"--bandwidth", "--bytes=12"}), HasSubstr("multiple of 8"));
+  EXPECT_THAT(Refusal({"--bandwidth", "--repeats=0"}), HasSubstr("between 1 and"));
+  EXPECT_THAT(Refusal({"--bandwidth", "p5"}), HasSubstr("takes no arguments"));
+}
+
+TEST(DmabufTest, HelpShowsWhatItTakes) {
+  EXPECT_THAT(Output({"--help"}),
+              AllOf(StartsWith("dmabuf: "), HasSubstr("--device (default auto)"),
+                    HasSubstr("--peer_device"), HasSubstr("--bandwidth")));
+}
+
+// Why the simulator was chosen depends on what was built in.
+std::string WithoutReason(const std::string& text) {
+  const std::size_t start = text.find(" (auto: ");
+  if (start == std::string::npos) return text;
+  return text.substr(0, start) + text.substr(text.find(")\n", start) + 1);
+}
+
+TEST(DmabufTest, ReadmeShowsWhatIsPrinted) {
+  const std::string command = "$ ./bazelw run //apps/dmabuf -- ";
+  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
+  std::vector<std::string> arguments;
+  std::string shown;
+  for (std::string line; std::getline(file, line);) {
+    if (absl::StartsWith(line, command)) {
+      arguments = absl::StrSplit(line.substr(command.size()), ' ');
+    } else if (line == "```" && !arguments.empty()) {
+      break;
+    } else if (!arguments.empty()) {
+      absl::StrAppend(&shown, line, "\n");
+    }
+  }
+  ASSERT_FALSE(arguments.empty());
+  EXPECT_EQ(WithoutReason(Output(arguments)), WithoutReason(shown));
+}
+
+}  // namespace
+}  // namespace apps::dmabuf
