@@ -127,6 +127,10 @@ struct Profile {
   std::uint32_t rnr_retries = 7;  // 0 to 6: that many; 7: for ever (efa-direct's default)
   coro::Duration rnr_delay{};     // before each retry
 
+  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/numa.h) ---
+  coro::Duration numa_crossing{};     // one way from one node to another
+  double numa_link_gbytes_per_s = 0;  // GB/s from one node to another, each direction; 0: no limit
+
   // --- The host's CPU, charged to the caller ---
   coro::Duration post_cost{};      // per work request
   coro::Duration doorbell_cost{};  // per post call

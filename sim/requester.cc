@@ -275,8 +275,12 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
   counters_.retrans_pkts += flight.retransmissions;
   counters_.retrans_bytes += flight.retransmissions * bytes;
   counters_.retrans_timeout_events += flight.retransmissions;
-  const coro::Time arrival = sent + profile_.dma_latency + flight.delay +
-                             QueueAt(*receiver, sent + profile_.one_way.fixed, bytes);
+  coro::Time arrival = sent + profile_.dma_latency + flight.delay +
+                       QueueAt(*receiver, sent + profile_.one_way.fixed, bytes);
+  if (world_.numa().any()) [[unlikely]] {
+    const Range range{RangeOf(operation, packet).offset, bytes};
+    arrival += world_.numa().DelayOf(operation, response, range, sent);
+  }
   const EventKind kind = response ? EventKind::kReadData : EventKind::kArrive;
   world_.Schedule(arrival, receiver, kind, packet, operation.id.Pack());
   const bool may_repeat = operation.kind == OperationKind::kWrite || response;

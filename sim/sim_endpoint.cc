@@ -290,7 +290,8 @@ void SimEndpoint::NoteAgain(OperationKind kind) {
 }
 
 void SimEndpoint::RingSend() {
-  domain_->world.Charge(domain_->nic.profile().doorbell_cost);
+  domain_->world.Charge(domain_->nic.profile().doorbell_cost +
+                        domain_->world.numa().FarThreadCost(domain_->nic));
   domain_->nic.RingSend(*queue_pair_, send_producer_.Ring());
 }
 
@@ -347,7 +348,8 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     ++result.accepted;
   }
   const Profile& profile = domain_->nic.profile();
-  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * result.accepted);
+  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * result.accepted +
+                        domain_->world.numa().FarThreadCost(domain_->nic));
   if (receive_producer_.unannounced() > 0)
     domain_->nic.RingReceive(*queue_pair_, receive_producer_.Ring());
   return result;

@@ -39,7 +39,11 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   core_->ring->service().Read();
   const fabric::ReadResult result{core_->Take(entries)};
   if (result.count == 0) world.FoundNothing();
-  if (result.count > 0) LogRead(result.count);
+  if (result.count > 0) {
+    LogRead(result.count);
+    const coro::Duration far = world.numa().FarThreadCost(core_->domain->nic);
+    if (far > coro::Duration::zero()) world.Charge(far);
+  }
   return result;
 }
 

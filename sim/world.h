@@ -39,6 +39,7 @@
 #include "sim/memory_bus.h"
 #include "sim/nic.h"
 #include "sim/node.h"
+#include "sim/numa.h"
 #include "sim/operation_table.h"
 #include "sim/profile.h"
 #include "sim/scheduler.h"
@@ -175,6 +176,8 @@ class World final : public coro::Clock {
   Checks& checks() { return checks_; }
   Wire& wire() { return wire_; }
   MemoryBus& bus() { return bus_; }
+  // Where memory and threads are; programs place theirs.
+  Numa& numa() { return numa_; }
   FaultModel* faults() { return faults_.get(); }  // null: no fault plan
 
   // The rules that the program broke, in the order of the first time. Valid until the next event.
@@ -270,6 +273,7 @@ class World final : public coro::Clock {
   Visibility visibility_{*this};
   Backstage backstage_{*this};
   Wire wire_;
+  Numa numa_;
   OperationTable operations_;
   MemoryBus bus_{[this](std::uint64_t number, coro::Duration delay) {
     ScheduleAt(coro::After(backstage_.Now(), delay), &visibility_, EventKind::kVisible, 0, number);

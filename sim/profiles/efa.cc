@@ -60,6 +60,11 @@ Profile EfaProfile() {
   profile.rnr_delay = 50us;
   // A job that runs sees its peers fall silent, status 13 (aws/aws-ofi-nccl pull request 1294).
 
+  // A DMA read of the other node's memory takes about 100 ns more, there and back, on Intel servers
+  // (R. Neugebauer and others, "Understanding PCIe performance for end host networking", SIGCOMM
+  // 2018). That a thread meets the same is an assumption.
+  profile.numa_crossing = 50ns;
+
   // 0.45 us for each write of many (arXiv 2510.27656, ablation of posts), with an app's own work.
   profile.post_cost = 150ns;
   profile.doorbell_cost = 200ns;

@@ -27,6 +27,8 @@ Profile P4dProfile() {
     AddGpu(profile, a100, place, buses[bridge], 0x1d);
   }
   profile.numa_cpus = {"0-23", "24-47"};
+  // What NCCL reckons with for Skylake and Cascade Lake (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 10;
 
   DeviceAttributes& device = profile.device;
   // No RDMA write (aws/aws-ofi-nccl src/platform-aws.cpp uses send and receive there). RDMA read

@@ -26,6 +26,8 @@ Profile P5Profile() {
     AddGpu(profile, h100, place, first_bus + 0x0f);
   }
   profile.numa_cpus = {"0-47", "48-95"};
+  // What NCCL reckons with for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 24;
 
   // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet of
   // a write lands twice. Before that, they did (pull request 280).

@@ -26,6 +26,8 @@ Profile P5enProfile() {
     for (int gpu = 0; gpu < 2; ++gpu) AddGpu(profile, h200, place, first_bus + 0x15 + gpu);
   }
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
+  // What NCCL reckons with for Sapphire Rapids (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 22;
 
   DeviceAttributes& device = profile.device;
   device.max_mr_pages = 48 << 20;  // max_mr_size 192 GiB (kvcache-ai/Mooncake pull request 1912)

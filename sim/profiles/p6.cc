@@ -27,6 +27,8 @@ Profile P6Profile() {
   profile.dma_gbps = 504;  // 63 GB/s, the link that the captured trees show
   profile.header_bytes = 245;
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
+  // What NCCL reckons with for Emerald Rapids (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 40;
   return profile;
 }
 

@@ -20,6 +20,7 @@ Profile SmallProfile() {
   AddNic(profile, {1, 1}, 0x93);
   AddGpu(profile, model, {1, 1}, 0x97);
   profile.numa_cpus = {"0-3", "4-7"};
+  profile.numa_link_gbytes_per_s = 6;  // less than one NIC's link, so that a test meets the limit
 
   // Short queues and few of everything, so that a test reaches the end of each.
   DeviceAttributes& device = profile.device;
