@@ -48,6 +48,13 @@ absl::StatusOr<std::unique_ptr<fabric::async::AsyncEndpoint>> Network::OpenEndpo
   return std::make_unique<fabric::async::AsyncEndpoint>(*dispatcher_, std::move(endpoint));
 }
 
+absl::StatusOr<fabric::async::BufferRef> Network::Register(std::span<std::byte> memory) {
+  ASSIGN_OR_RETURN(auto region,
+                   domain_->RegisterMemory({.data = memory.data(), .length_bytes = memory.size()}));
+  return fabric::async::BufferRef(
+      std::make_unique<fabric::async::RegisteredBuffer>(nullptr, std::move(region)));
+}
+
 absl::Status RequireCapabilities(const fabric::NicInfo& nic,
                                  std::span<const fabric::Capability> needed) {
   std::string lacking;

@@ -41,6 +41,8 @@ class Network {
   absl::StatusOr<fabric::async::BufferRef> Allocate(std::size_t length_bytes) {
     return fabric::async::AllocateBuffer(*domain_, length_bytes);
   }
+  // The same for memory that the caller has, and keeps until the network is gone.
+  absl::StatusOr<fabric::async::BufferRef> Register(std::span<std::byte> memory);
 
  private:
   Network() = default;

@@ -1,0 +1,44 @@
+// What the policies came to, for a person and for a script. Pure functions.
+
+#ifndef APPS_AFFINITY_REPORT_H_
+#define APPS_AFFINITY_REPORT_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "apps/affinity/runs.h"
+
+namespace apps::affinity {
+
+struct PolicyResult {
+  Policy policy = Policy::kNear;
+  std::vector<SeatResult> seats;
+};
+
+struct Report {
+  bool simulated = false;
+  std::string fabric;            // which, in words
+  std::string profile;           // simulated: its name
+  double link_gbytes_per_s = 0;  // simulated: between NUMA nodes; 0: not told
+  std::string note;              // what a reader must know to read the figures; empty: nothing
+  std::size_t nics = 0;          // of the machine
+  std::size_t numa_nodes = 0;
+  Load load;
+  std::vector<PolicyResult> policies;
+};
+
+// All NICs together.
+double TotalGbps(const Report& report, const PolicyResult& result);
+// The mean over the NICs, in microseconds.
+double MicrosecondsPerWrite(const PolicyResult& result);
+
+// One line that says what the figures mean.
+std::string Meaning(const Report& report);
+
+std::string FormatText(const Report& report);
+std::string FormatJson(const Report& report);
+
+}  // namespace apps::affinity
+
+#endif  // APPS_AFFINITY_REPORT_H_

@@ -1,0 +1,52 @@
+// Every chosen NIC under one policy: in a simulated world, or for real.
+
+#ifndef APPS_AFFINITY_RUNS_H_
+#define APPS_AFFINITY_RUNS_H_
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/affinity/lane.h"
+#include "apps/affinity/plan.h"
+#include "apps/common/backend_choice.h"
+#include "apps/common/simulated_fabric.h"
+#include "coro/time.h"
+#include "sim/profile.h"
+
+namespace apps::affinity {
+
+struct SeatResult {
+  Seat seat;
+  coro::Duration pages_took{};  // all pages of the load, with the other NICs at work
+  coro::Duration write_took{};  // one small write, mean; nothing else is under way on this NIC
+};
+
+struct SimulatedRun {
+  const sim::Profile* profile = nullptr;
+  SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
+  std::uint64_t seed = 1;
+  Load load;
+};
+
+// Two machines of the profile; the first one's NICs write to those of the second one. Memory and
+// threads of both are where the seats say. Times are virtual. Errors: those of Lane; kInternal: the
+// simulator found that a rule of RDMA was broken.
+absl::StatusOr<std::vector<SeatResult>> RunSimulated(const SimulatedRun& run,
+                                                     std::span<const Seat> seats);
+
+struct MeasuredRun {
+  BackendOptions backend;    // no simulator
+  bool bind_memory = false;  // else it is wherever the system puts it: a machine of one node
+  Load load;
+};
+
+// On this machine: a thread for each NIC, pinned to its seat's CPUs, with both ends of the
+// transfer. Errors: those of Lane and of pages.h.
+absl::StatusOr<std::vector<SeatResult>> RunMeasured(const MeasuredRun& run,
+                                                    std::span<const Seat> seats);
+
+}  // namespace apps::affinity
+
+#endif  // APPS_AFFINITY_RUNS_H_
