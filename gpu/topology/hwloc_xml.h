@@ -15,10 +15,11 @@ namespace gpu::topology {
 // More GPUs, NICs or NUMA nodes are refused: no machine has them.
 inline constexpr std::size_t kMaxOfEach = 1024;
 
-// Reads the formats of hwloc 1 and 2. Which devices it takes:
+// Reads the formats of hwloc 1, 2 and 3. Which devices it takes:
 //   GPUs: 3D controllers and processing accelerators of any vendor, display controllers of NVIDIA
 //         and AMD (others are emulated, or for a screen), AWS Neuron devices;
-//   NICs: EFA, InfiniBand, and whatever has an RDMA device in the operating system.
+//   NICs: EFA, InfiniBand, and whatever has an RDMA device in the operating system; where there is
+//         EFA, only that: the others of such machines manage NVLink switches.
 // A machine without one or the other is a machine. kInvalidArgument: no such XML, or one that is
 // damaged; one line that says where.
 absl::StatusOr<Machine> ReadHwlocXml(absl::string_view text);

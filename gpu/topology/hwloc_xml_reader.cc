@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::size_t kMaxMessage = 160;  // bytes of an error
 
-constexpr absl::string_view kOpenFabricsDevice = "3";  // osdev_type: /sys/class/infiniband
+// osdev_type of what is in /sys/class/infiniband: a number up to hwloc 2, then one of several bits.
+constexpr unsigned kOpenFabrics = 3;
+constexpr unsigned kOpenFabricsBit = 1u << 5;
 
 absl::Status ErrorAt(const XmlElement& element, absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("line ", element.line, ": ", what));
@@ -50,6 +52,7 @@ struct Candidate {
   Device device;
   bool is_gpu = false;
   bool is_nic = false;
+  bool is_efa = false;
   PciAddress address;
 };
 
@@ -63,7 +66,8 @@ struct Place {
 
 class Reader {
  public:
-  explicit Reader(std::vector<XmlElement> elements) : elements_(std::move(elements)) {}
+  explicit Reader(std::vector<XmlElement> elements)
+      : elements_(std::move(elements)), major_(MajorVersion(elements_.front())) {}
 
   absl::StatusOr<Machine> Run() {
     RETURN_IF_ERROR(CheckRoot());
@@ -80,6 +84,19 @@ class Reader {
   }
 
  private:
+  // Of the format; that of hwloc 1 has none.
+  static int MajorVersion(const XmlElement& root) {
+    const std::string version = ValueOf(root, "version");
+    int major = 0;
+    return absl::SimpleAtoi(version.substr(0, version.find('.')), &major) ? major : 1;
+  }
+
+  bool IsOpenFabrics(const XmlElement& element) const {
+    unsigned type = 0;
+    if (!absl::SimpleAtoi(ValueOf(element, "osdev_type"), &type)) return false;
+    return major_ >= 3 ? (type & kOpenFabricsBit) != 0 : type == kOpenFabrics;
+  }
+
   absl::Status CheckRoot() const {
     const XmlElement& root = elements_.front();
     if (root.name == "topology") return absl::OkStatus();
@@ -163,6 +180,7 @@ class Reader {
     ASSIGN_OR_RETURN(candidate.address, AddressOf(element));
     candidate.is_gpu = IsGpu(*identity);
     candidate.is_nic = IsRdmaNic(*identity);
+    candidate.is_efa = IsEfaNic(*identity);
     Device& device = candidate.device;
     device.pci_address = absl::AsciiStrToLower(ValueOf(element, "pci_busid"));
     device.name = candidate.is_gpu ? FormatVendorDeviceId(*identity) : device.pci_address;
@@ -179,9 +197,7 @@ class Reader {
 
   absl::Status ReadOsDevice(const XmlElement& element, Place& place) {
     place.is_os_device = true;
-    if (place.device < 0 || ValueOf(element, "osdev_type") != kOpenFabricsDevice) {
-      return absl::OkStatus();
-    }
+    if (place.device < 0 || !IsOpenFabrics(element)) return absl::OkStatus();
     Candidate& candidate = candidates_[place.device];
     candidate.is_nic = true;
     candidate.is_gpu = false;
@@ -217,7 +233,18 @@ class Reader {
     return -1;
   }
 
+  // Beside EFA, other NICs with RDMA carry no data: on p6-b200 and p6-b300 two of them, on the
+  // switch of a GPU, are there to manage the NVLink switches.
+  void LeaveOutManagement() {
+    const bool has_efa = std::any_of(candidates_.begin(), candidates_.end(),
+                                     [](const Candidate& other) { return other.is_efa; });
+    for (Candidate& candidate : candidates_) {
+      if (has_efa && !candidate.is_efa) candidate.is_nic = false;
+    }
+  }
+
   absl::Status KeepDevices() {
+    LeaveOutManagement();
     std::vector<std::pair<PciAddress, std::size_t>> order;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (candidates_[i].is_gpu || candidates_[i].is_nic) {
@@ -277,6 +304,7 @@ class Reader {
   }
 
   const std::vector<XmlElement> elements_;
+  const int major_;
   std::vector<Place> places_;  // by element
   std::vector<Candidate> candidates_;
   std::vector<Place> device_places_;  // by candidate

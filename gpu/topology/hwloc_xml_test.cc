@@ -247,6 +247,41 @@ TEST(ReadHwlocXmlTest, OtherVendorsRdmaNicsAreKnownByTheirDriver) {
   EXPECT_THAT(Names(machine.nics), ElementsAre("mlx5_0"));
 }
 
+// p6-b200: on the switch of two GPUs, two ports that manage the NVLink switches.
+TEST(ReadHwlocXmlTest, BesideEfaOnlyEfaIsANic) {
+  const auto management = [](const std::string& address) {
+    return Pci(address, "0207 [15b3:1021] [15b3:0087] 00", OpenFabrics("ibp115s0f0"));
+  };
+  const std::string gpus = H100("0000:75:00.0") + H100("0000:76:00.0");
+  const auto machine = [](const std::string& devices) {
+    return Read(Topology(Package(0, "0xff", HostBridge("0000:[66-78]", Switch({devices})))));
+  };
+  const Machine p6 = machine(Efa("0000:71:00.0", "rdmap113s0") + Efa("0000:72:00.0", "rdmap114s0") +
+                             management("0000:73:00.0") + management("0000:74:00.0") + gpus);
+  EXPECT_THAT(Names(p6.nics), ElementsAre("rdmap113s0", "rdmap114s0"));
+  EXPECT_THAT(PairNics(p6), ElementsAre(ElementsAre(0), ElementsAre(1)));
+  EXPECT_THAT(machine(management("0000:73:00.0") + gpus).nics, SizeIs(1));
+}
+
+// hwloc 3: what an operating system's device is for is bits; 3 is a disk and memory.
+TEST(ReadHwlocXmlTest, OperatingSystemDevicesOfHwloc3) {
+  const auto device = [](const std::string& name, int type) {
+    return Object(absl::StrCat("type=\"OSDev\" name=\"", name, "\" osdev_type=\"", type, "\""), "");
+  };
+  const std::string connectx = "0200 [15b3:1021] [15b3:0023] 00 02";
+  const Machine machine = Read(absl::StrReplaceAll(
+      Topology(Package(
+          0, "0xff",
+          HostBridge(
+              "0000:[10-13]",
+              Pci("0000:10:00.0", connectx, device("eth0", 16) + device("mlx5_0", 32)) +
+                  Pci("0000:11:00.0", connectx, device("hsn0", 48)) +
+                  Pci("0000:12:00.0", connectx, device("eth2", 16)) +
+                  Pci("0000:13:00.0", "0502 [8086:0d93] [1af4:1100] 01", device("pmem0", 3))))),
+      {{"<topology version=\"2.0\">", "<topology version=\"3.0\">"}}));
+  EXPECT_THAT(Names(machine.nics), ElementsAre("mlx5_0", "hsn0"));
+}
+
 TEST(ReadHwlocXmlTest, AnEfaWithoutADriverHasItsAddressForAName) {
   const Machine machine = Read(
       Topology(Package(0, "0xff", Pci("0000:4F:00.0", "0200 [1d0f:efa2] [1d0f:efa2] 00", ""))));

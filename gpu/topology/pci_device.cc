@@ -77,9 +77,12 @@ bool IsGpu(const PciIdentity& identity) {
   }
 }
 
+bool IsEfaNic(const PciIdentity& identity) {
+  return identity.vendor == kAmazon && (identity.device & 0xfff0) == 0xefa0;
+}
+
 bool IsRdmaNic(const PciIdentity& identity) {
-  const bool efa = identity.vendor == kAmazon && (identity.device & 0xfff0) == 0xefa0;
-  return efa || identity.device_class == kInfiniBandController;
+  return IsEfaNic(identity) || identity.device_class == kInfiniBandController;
 }
 
 }  // namespace gpu::topology

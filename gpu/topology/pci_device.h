@@ -35,8 +35,9 @@ std::string FormatVendorDeviceId(const PciIdentity& identity);
 // GPUs and other accelerators, not the display controllers of servers and hypervisors.
 bool IsGpu(const PciIdentity& identity);
 
-// Network devices that do RDMA whether or not a driver is loaded: EFA and InfiniBand.
+// Network devices that do RDMA whether or not a driver is loaded: EFA and InfiniBand; EFA only.
 bool IsRdmaNic(const PciIdentity& identity);
+bool IsEfaNic(const PciIdentity& identity);
 
 }  // namespace gpu::topology
 

@@ -48,6 +48,12 @@ TEST(PciDeviceTest, GpusAreWhatComputes) {
   }
 }
 
+TEST(PciDeviceTest, EfaIsAmazons) {
+  EXPECT_TRUE(IsEfaNic(Identity("0200 [1d0f:efa3]")));
+  EXPECT_FALSE(IsEfaNic(Identity("0200 [15b3:efa3]")));
+  EXPECT_FALSE(IsEfaNic(Identity("0207 [15b3:1021]")));
+}
+
 TEST(PciDeviceTest, RdmaNicsAreEfaAndInfiniBand) {
   for (const char* type : {"0200 [1d0f:efa0]", "0200 [1d0f:efa4]", "0207 [15b3:1021]"}) {
     EXPECT_TRUE(IsRdmaNic(Identity(type))) << type;

@@ -33,6 +33,15 @@ void AppendUtf8(std::uint32_t code, std::string& out) {
   }
 }
 
+// What it is instead, where the first bytes tell.
+absl::string_view NoXml(absl::string_view text) {
+  if (absl::StartsWith(text, "\x1f\x8b")) return "compressed by gzip: unpack it first (gunzip)";
+  if (absl::StartsWith(text, "\xff\xfe") || absl::StartsWith(text, "\xfe\xff")) {
+    return "written in UTF-16: wanted is UTF-8";
+  }
+  return "no XML";
+}
+
 // What stands between & and ;. False: not a reference that is known.
 bool AppendReference(absl::string_view name, std::string& out) {
   constexpr std::pair<absl::string_view, char> kNamed[] = {
@@ -61,7 +70,7 @@ class Parser {
   absl::StatusOr<std::vector<XmlElement>> Run() {
     if (absl::StartsWith(text_, kByteOrderMark)) at_ += kByteOrderMark.size();
     SkipSpace();
-    if (!absl::StartsWith(rest(), "<")) return Error("no XML");
+    if (!absl::StartsWith(rest(), "<")) return Error(NoXml(text_));
     for (std::size_t tag; (tag = text_.find('<', at_)) != absl::string_view::npos;) {
       Advance(tag);
       RETURN_IF_ERROR(ReadMarkup());
@@ -150,19 +159,24 @@ class Parser {
   }
 
   absl::Status ReadAttribute(XmlElement& element) {
+    const auto cut_off = [&] {
+      return Error(absl::StrCat("the text ends inside <", element.name, ">: it is cut off"));
+    };
     const std::string name(ReadName());
     SkipSpace();
+    if (at_ == text_.size()) return cut_off();
     if (name.empty() || !absl::StartsWith(rest(), "=")) {
       return Error(absl::StrCat("<", element.name, "> has an attribute without a value"));
     }
     ++at_;
     SkipSpace();
-    const char quote = at_ < text_.size() ? text_[at_] : ' ';
-    const std::size_t end =
-        quote == '"' || quote == '\'' ? text_.find(quote, at_ + 1) : absl::string_view::npos;
-    if (end == absl::string_view::npos) {
+    if (at_ == text_.size()) return cut_off();
+    const char quote = text_[at_];
+    if (quote != '"' && quote != '\'') {
       return Error(absl::StrCat("the value of ", name, " is not between quotes"));
     }
+    const std::size_t end = text_.find(quote, at_ + 1);
+    if (end == absl::string_view::npos) return cut_off();
     const absl::string_view value = text_.substr(at_ + 1, end - at_ - 1);
     if (absl::StrContains(value, "<")) {
       return Error(absl::StrCat("the value of ", name, " has a <"));
