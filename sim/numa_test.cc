@@ -39,11 +39,11 @@ struct Pair {
   }
   sim::Numa& numa() { return lab.world().numa(); }
 
-  // Time until all of `count` writes of `length` bytes, posted one by one, have ended.
-  coro::Duration Write(std::size_t length, std::uint64_t count = 1) {
+  // Time until all of `count` writes of `length` bytes at `offset`, posted one by one, have ended.
+  coro::Duration Write(std::size_t length, std::uint64_t count = 1, std::size_t offset = 0) {
     const coro::Time start = lab.world().Now();
     for (std::uint64_t i = 1; i <= count; ++i) {
-      EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, 0, length, i)), ErrorCode::kOk);
+      EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, offset, length, i)), ErrorCode::kOk);
     }
     for (std::uint64_t i = 1; i <= count; ++i) EXPECT_TRUE(lab.Take(a, i).ok());
     return lab.world().Now() - start;
@@ -191,7 +191,9 @@ TEST(NumaTest, PlacesCanChange) {
   EXPECT_TRUE(pair.numa().PlaceMemory(pair.a.node, pair.a.Bytes(65536, 4096), 0).ok());
   EXPECT_LT(pair.Write(4096), unplaced + kCrossing / 2);
   EXPECT_TRUE(pair.numa().PlaceMemory(pair.a.node, pair.a.Bytes(4096, 4096), 1).ok());
-  EXPECT_LT(pair.Write(4096), unplaced + kCrossing / 2);  // ends before it
+  EXPECT_LT(pair.Write(4096), unplaced + kCrossing / 2);  // right before it
+  EXPECT_GT(pair.Write(4096, 1, 4096), unplaced + kCrossing);
+  EXPECT_LT(pair.Write(4096, 1, 8192), unplaced + kCrossing / 2);  // right after it
   EXPECT_TRUE(pair.numa().PlaceMemory(pair.a.node, pair.a.Bytes(4000, 200), 1).ok());
   EXPECT_LT(pair.Write(4096), unplaced + kCrossing / 2);  // a packet is where its first byte is
   pair.PlaceThread(pair.a, 1);
