@@ -66,24 +66,23 @@ absl::StatusOr<std::unique_ptr<Lane>> Lane::Open(coro::EventLoop& loop, fabric::
 coro::Task<absl::StatusOr<coro::Duration>> Lane::WriteOneByOne() {
   ImmediateCounter arrived(to_->dispatcher(), kArrived);
   const coro::Time start = from_->loop().Now();
-  const coro::Time deadline = coro::After(start, load_.timeout);
   for (std::uint64_t i = 0; i < load_.small; ++i) {
     const BufferSlice piece(source_, 0, kSmallBytes);
     OperationOptions options;
     options.immediate = kArrived;
-    options.deadline = deadline;
+    options.deadline = Deadline();
     const fabric::Completion done =
         co_await from_->endpoint().Write(piece, target_->region().remote(), peer_, options);
     if (!done.ok()) co_return from_->endpoint().ToStatus(done, "write 4 KiB");
   }
   const coro::Duration took = from_->loop().Now() - start;
-  const bool in_time = co_await arrived.Reached(load_.small, deadline);
+  const bool in_time = co_await arrived.Reached(load_.small, Deadline());
   if (!in_time) co_return absl::DeadlineExceededError("not all writes of 4 KiB have arrived");
   co_return took / static_cast<std::int64_t>(std::max<std::uint64_t>(load_.small, 1));
 }
 
 // One page after the other, from and to the same place.
-coro::Task<absl::Status> Lane::WriteSome(std::uint64_t slot, coro::Time deadline) {
+coro::Task<absl::Status> Lane::WriteSome(std::uint64_t slot) {
   const BufferSlice page(source_, slot * load_.page_bytes, load_.page_bytes);
   fabric::RemoteBuffer target = target_->region().remote();
   target.address += slot * load_.page_bytes;
@@ -91,7 +90,7 @@ coro::Task<absl::Status> Lane::WriteSome(std::uint64_t slot, coro::Time deadline
     ++begun_;
     OperationOptions options;
     options.immediate = kArrived;
-    options.deadline = deadline;
+    options.deadline = Deadline();
     const fabric::Completion done = co_await from_->endpoint().Write(page, target, peer_, options);
     if (!done.ok()) co_return from_->endpoint().ToStatus(done, "write a page");
   }
@@ -101,13 +100,12 @@ coro::Task<absl::Status> Lane::WriteSome(std::uint64_t slot, coro::Time deadline
 coro::Task<absl::StatusOr<coro::Duration>> Lane::WriteMany() {
   ImmediateCounter arrived(to_->dispatcher(), kArrived);
   const coro::Time start = from_->loop().Now();
-  const coro::Time deadline = coro::After(start, load_.timeout);
   const std::uint64_t slots = std::min(load_.window, load_.pages);
   begun_ = 0;
   coro::Scope writers(coro::OnError::kCancel);
-  for (std::uint64_t slot = 0; slot < slots; ++slot) writers.Spawn(WriteSome(slot, deadline));
+  for (std::uint64_t slot = 0; slot < slots; ++slot) writers.Spawn(WriteSome(slot));
   CO_RETURN_IF_ERROR(co_await writers.Join());
-  const bool in_time = co_await arrived.Reached(load_.pages, deadline);
+  const bool in_time = co_await arrived.Reached(load_.pages, Deadline());
   if (!in_time) co_return absl::DeadlineExceededError("not all pages have arrived");
   const coro::Duration took = from_->loop().Now() - start;
   const std::size_t written = slots * load_.page_bytes;

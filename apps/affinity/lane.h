@@ -26,7 +26,7 @@ struct Load {
   std::uint64_t window = 8;                           // pages under way
   std::uint64_t pages = 96;                           // all told
   std::uint64_t small = 32;                           // writes of kSmallBytes, one after the other
-  coro::Duration timeout = std::chrono::seconds(30);  // of either part
+  coro::Duration timeout = std::chrono::seconds(30);  // of each write
 };
 
 inline constexpr std::uint64_t kSmallBytes = 4096;
@@ -59,7 +59,8 @@ class Lane {
   Lane(const Load& load, Pages source, Pages target)
       : load_(load), source_pages_(std::move(source)), target_pages_(std::move(target)) {}
 
-  coro::Task<absl::Status> WriteSome(std::uint64_t slot, coro::Time deadline);
+  coro::Task<absl::Status> WriteSome(std::uint64_t slot);
+  coro::Time Deadline() { return coro::After(from_->loop().Now(), load_.timeout); }
 
   const Load load_;
   Pages source_pages_;

@@ -114,12 +114,13 @@ class Reader {
     if (type == "OSDev") return ReadOsDevice(element, place);
     if (type == "Misc") return absl::OkStatus();
     if (element.Find("cpuset") != nullptr) place.normal_object = &element;
-    if (type == "NUMANode") return ReadNumaNode(element);
-    if (type == "Machine") {
+    // In hwloc 1, a machine of one NUMA node may begin with that.
+    const bool is_machine = type == "Machine" || (element.parent == 0 && type == "NUMANode");
+    if (is_machine) {
       has_machine_ = true;
       ASSIGN_OR_RETURN(machine_.cpus, CpusOf(element));
     }
-    return absl::OkStatus();
+    return type == "NUMANode" ? ReadNumaNode(element) : absl::OkStatus();
   }
 
   absl::StatusOr<CpuList> CpusOf(const XmlElement& element) const {

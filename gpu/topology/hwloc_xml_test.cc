@@ -318,6 +318,18 @@ TEST(ReadHwlocXmlTest, NumaNodesOfHwloc1) {
   EXPECT_EQ(machine.nics[0].numa_node, 1);
 }
 
+TEST(ReadHwlocXmlTest, OneNumaNodeOfHwloc1MayStandForTheMachine) {
+  const Machine machine = Read(absl::StrCat(
+      "<topology>\n",
+      Object("type=\"NUMANode\" os_index=\"0\" cpuset=\"0x3\"",
+             Info("DMIProductName", "small") + HostBridge("0000:[00-00]", H100("0000:00:1e.0"))),
+      "</topology>\n"));
+  EXPECT_EQ(machine.name, "small");
+  EXPECT_EQ(FormatCpuList(machine.cpus), "0-1");
+  EXPECT_THAT(machine.numa_nodes, SizeIs(1));
+  EXPECT_EQ(machine.gpus.at(0).numa_node, 0);
+}
+
 // ---- What is no machine ----
 
 TEST(ReadHwlocXmlTest, DamageIsRefusedWithItsLine) {

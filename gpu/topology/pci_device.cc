@@ -16,6 +16,8 @@ constexpr std::uint32_t kNvidia = 0x10de;
 constexpr std::uint32_t kAmd = 0x1002;
 constexpr std::uint32_t kAmazon = 0x1d0f;
 
+constexpr std::uint32_t kAmdEs1000 = 0x515e;  // the display of servers around 2008
+
 constexpr std::uint32_t kInfiniBandController = 0x0207;
 constexpr std::uint32_t kVgaController = 0x0300;
 constexpr std::uint32_t kController3d = 0x0302;
@@ -69,7 +71,8 @@ bool IsGpu(const PciIdentity& identity) {
       return true;
     case kVgaController:
     case kDisplayController:
-      return identity.vendor == kNvidia || identity.vendor == kAmd;
+      return identity.vendor == kNvidia ||
+             (identity.vendor == kAmd && identity.device != kAmdEs1000);
     case kSystemPeripheral:
       return identity.vendor == kAmazon;  // Neuron devices: Inferentia, Trainium
     default:

@@ -41,9 +41,9 @@ TEST(PciDeviceTest, GpusAreWhatComputes) {
                            "1200 [1da3:1020]", "0880 [1d0f:7364]"}) {
     EXPECT_TRUE(IsGpu(Identity(type))) << type;
   }
-  // Amazon's and QEMU's emulated display, a server's, and an NVSwitch.
+  // Amazon's and QEMU's emulated display, servers', and an NVSwitch.
   for (const char* type : {"0300 [1d0f:1111]", "0300 [1234:1111]", "0300 [1a03:2000]",
-                           "0680 [10de:22a3]", "0200 [1d0f:efa1]"}) {
+                           "0300 [1002:515e]", "0680 [10de:22a3]", "0200 [1d0f:efa1]"}) {
     EXPECT_FALSE(IsGpu(Identity(type))) << type;
   }
 }
