@@ -24,7 +24,7 @@ namespace apps::affinity {
 struct Load {
   std::uint64_t page_bytes = 256 << 10;
   std::uint64_t window = 8;                           // pages under way
-  std::uint64_t pages = 96;                           // all told
+  std::uint64_t pages = 64;                           // all told
   std::uint64_t small = 32;                           // writes of kSmallBytes, one after the other
   coro::Duration timeout = std::chrono::seconds(30);  // of each write
 };

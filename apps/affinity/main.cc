@@ -28,7 +28,7 @@ ABSL_FLAG(std::uint64_t, nics, 0,
           "names a single one.");
 ABSL_FLAG(std::uint64_t, page_size, 262144, "Bytes of a page, 1 to 16777216.");
 ABSL_FLAG(std::uint64_t, pages, 0,
-          "Pages that each NIC writes; 0: 96 on the simulator, 2000 for real.");
+          "Pages that each NIC writes; 0: 64 on the simulator, 2000 for real.");
 ABSL_FLAG(std::uint64_t, window, 8, "Pages of each NIC that are under way, 1 to 256.");
 ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 
@@ -62,7 +62,7 @@ constexpr std::uint64_t kMostPageBytes = 16 << 20;
 constexpr std::uint64_t kMostWindow = 256;
 constexpr std::uint64_t kMostPages = 10'000'000;
 constexpr std::uint64_t kMostBytesUnderWay = 64 << 20;  // of a NIC: it has twice as much memory
-constexpr std::uint64_t kSimulatedPages = 96;
+constexpr std::uint64_t kSimulatedPages = 64;
 constexpr std::uint64_t kMeasuredPages = 2000;
 constexpr std::uint64_t kMeasuredSmallWrites = 1000;
 
@@ -131,6 +131,9 @@ absl::Status LeaveOutFar(const Machine& machine, std::vector<Policy>& policies, 
 
 absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoice& choice,
                                 std::vector<Policy> policies) {
+  if (!TopologyFromFlags().empty()) {
+    return BadInput("--topology is for real NICs: that of a simulated machine is its profile's");
+  }
   const Machine machine = MachineOf(*choice.profile);
   Report report;
   report.simulated = true;
@@ -159,7 +162,7 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
 
 absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoice& choice,
                                std::vector<Policy> policies) {
-  ASSIGN_OR_RETURN(const MachineChoice here, ChooseMachine(""));
+  ASSIGN_OR_RETURN(const MachineChoice here, ChooseMachine(TopologyFromFlags()));
   const Machine machine = WithNics(here.machine, choice.fabric->nics());
   Report report;
   report.fabric = absl::StrCat(std::string(choice.fabric->description()),

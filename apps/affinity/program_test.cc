@@ -103,6 +103,7 @@ TEST(AffinityTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(Refusal({"--window=257"}), HasSubstr("--window=257 is not between 1 and 256"));
   EXPECT_THAT(Refusal({"--pages=99999999"}), HasSubstr("--pages=99999999 is more than"));
   EXPECT_THAT(Refusal({"--window=256", "--page_size=16777216"}), HasSubstr("4 GiB under way"));
+  EXPECT_THAT(Refusal({"--topology=profile:p5"}), HasSubstr("--topology is for real NICs"));
   EXPECT_THAT(Refusal({"--nic=eth7"}), HasSubstr("--nic=eth7 does not exist"));
   EXPECT_THAT(Refusal({"--nic=rdmap79s0", "--nics=2"}), HasSubstr("--nics asks for several"));
 }
