@@ -19,8 +19,8 @@ absl::StatusOr<DeviceChoice> Cuda(int ordinal, std::string reason) {
   if (device.ok()) return DeviceChoice{*std::move(device), std::move(reason)};
   if (device.status().code() != absl::StatusCode::kUnavailable) return device.status();
   // Nothing that waiting mends.
-  return absl::NotFoundError(absl::StrCat(device.status().message(),
-                                          "; --device=host stands in for a GPU"));
+  return absl::NotFoundError(
+      absl::StrCat(device.status().message(), "; --device=host stands in for a GPU"));
 }
 
 }  // namespace

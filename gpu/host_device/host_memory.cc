@@ -84,7 +84,7 @@ void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t le
 
 HostMemory::Ticket HostMemory::Write(std::uint64_t address, const std::byte* source,
                                      std::uint64_t length) {
-  invisible_.emplace(++last_ticket_, Write_{address - this->address(), {source, source + length}});
+  invisible_.emplace(++last_ticket_, Pending{address - this->address(), {source, source + length}});
   return last_ticket_;
 }
 
@@ -96,7 +96,7 @@ std::optional<HostMemory::Ticket> HostMemory::CopyFrom(std::uint64_t address,
   if (other == nullptr) return std::nullopt;
   std::vector<std::byte> bytes(length);
   other->Read(bytes.data(), source_address, length);
-  invisible_.emplace(++last_ticket_, Write_{address - this->address(), std::move(bytes)});
+  invisible_.emplace(++last_ticket_, Pending{address - this->address(), std::move(bytes)});
   return last_ticket_;
 }
 
@@ -111,7 +111,7 @@ void HostMemory::Flush() {
   invisible_.clear();
 }
 
-void HostMemory::Land(const Write_& write) {
+void HostMemory::Land(const Pending& write) {
   std::memcpy(backing_ + write.offset, write.bytes.data(), write.bytes.size());
 }
 

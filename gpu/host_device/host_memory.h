@@ -51,14 +51,14 @@ class HostMemory final : public fabric::PeerMemory {
   bool IsDmabuf(dev_t device, ino_t inode) const { return device_ == device && inode_ == inode; }
 
  private:
-  struct Write_ {
+  struct Pending {
     std::uint64_t offset;
     std::vector<std::byte> bytes;
   };
 
   HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_bytes, std::byte* reserved,
              std::byte* backing, std::chrono::nanoseconds delay);
-  void Land(const Write_& write);
+  void Land(const Pending& write);
   // Every write before `last` that touches the range, the oldest first: two writes to one place
   // stay in order.
   void LandOverlapping(std::uint64_t offset, std::uint64_t length, Ticket last);
@@ -71,7 +71,7 @@ class HostMemory final : public fabric::PeerMemory {
   const std::chrono::nanoseconds delay_;
   dev_t device_ = 0;
   ino_t inode_ = 0;
-  std::map<Ticket, Write_> invisible_;
+  std::map<Ticket, Pending> invisible_;
   Ticket last_ticket_ = 0;
 };
 
