@@ -37,7 +37,7 @@ class PeerMemory {
   virtual std::uint64_t length_bytes() const = 0;
 
   // Fills `target`, which is host memory, from the device. Meets every write before it, visible or
-  // not, as PCIe reads do.
+  // not, as PCIe reads do. Changes nothing that the device sees.
   virtual void Read(std::byte* target, std::uint64_t address, std::uint64_t length) = 0;
   // Writes from host memory, which may change as soon as this returns.
   virtual Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) = 0;
@@ -45,7 +45,8 @@ class PeerMemory {
   virtual std::optional<Ticket> CopyFrom(std::uint64_t address, PeerMemory& source,
                                          std::uint64_t source_address, std::uint64_t length) = 0;
 
-  // From now on the device sees that write. A ticket that it sees already is fine.
+  // From now on the device sees that write, and all before it. A ticket that it sees already is
+  // fine.
   virtual void MakeVisible(Ticket ticket) = 0;
   // How long after a write a NIC is to call that.
   virtual std::chrono::nanoseconds visibility_delay() const = 0;

@@ -39,8 +39,9 @@ inline absl::Status CheckDmabufRange(const fabric::MemoryRequest& request, std::
                       offset, address + offset, static_cast<const void*>(request.data)));
 }
 
-// The one of `memories` that the request names. Memory has address(), Holds(data, length) and
-// IsDmabuf(device, inode). `device`: its name, for messages. kInvalidArgument: there is none.
+// The one of `memories` that the request names. Memory has address(), length_bytes(), Holds(data,
+// length) and IsDmabuf(device, inode). `device`: its name, for messages. kInvalidArgument: there is
+// none.
 template <typename Memory>
 absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
     const fabric::MemoryRequest& request, const std::vector<std::shared_ptr<Memory>>& memories,
@@ -64,6 +65,9 @@ absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
     const absl::Status in_range = CheckDmabufRange(request, memory->address());
     if (!in_range.ok()) return in_range;
     if (memory->Holds(request.data, request.length_bytes)) return memory;
+    return absl::InvalidArgumentError(absl::StrFormat(
+        "register memory: %u bytes from %u reach past the end of the %u that were allocated",
+        request.length_bytes, request.dmabuf->offset_bytes, memory->length_bytes()));
   }
   return absl::InvalidArgumentError(
       absl::StrFormat("register memory: fd %d is no dmabuf of device %s", fd, device));

@@ -79,7 +79,10 @@ void Nic::PlacePackets(std::uint64_t target, std::uint64_t source, std::uint64_t
 // A device copies its bytes in one piece: each piece costs it a command of some microseconds.
 DD_HOT void Nic::PlaceNow(std::uint64_t target, std::uint64_t source, std::uint64_t length) {
   if (!world_.bus().HostOnly()) [[unlikely]] {
-    return world_.bus().Copy(PointerTo(target), PointerTo(source), length);
+    MemoryBus& bus = world_.bus();
+    if (!bus.IsHost(target) || !bus.IsHost(source)) {
+      return bus.Copy(PointerTo(target), PointerTo(source), length);
+    }
   }
   if (length > profile_.device.mtu) return PlacePackets(target, source, length);
   std::memmove(PointerTo(target), PointerTo(source), length);

@@ -44,7 +44,7 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> MemoryBus::Pin(const MemoryRequest& 
                                                    " is attached to the simulated machine"));
   }
   ASSIGN_OR_RETURN(std::shared_ptr<PeerMemory> memory, (*device)->Pin(request));
-  std::erase_if(ranges_, [](const auto& range) { return range.second.expired(); });
+  Forget();
   ranges_[memory->address()] = memory;
   return memory;
 }

@@ -45,6 +45,10 @@ class MemoryBus {
   // holds it. kInvalidArgument: no such device, or what the device says.
   absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(const fabric::MemoryRequest& request);
 
+  // The memory that a region held may be gone: to be called when one was closed.
+  void Forget() {
+    std::erase_if(ranges_, [](const auto& range) { return range.second.expired(); });
+  }
   // No byte of device memory is registered.
   bool HostOnly() const { return ranges_.empty(); }
   bool IsHost(std::uint64_t address) const { return HostOnly() || Find(address) == nullptr; }
@@ -63,8 +67,6 @@ class MemoryBus {
 
   // The device sees the write with this number. Safe when the memory is gone.
   void BecomeVisible(std::uint64_t number);
-  // Writes that their devices do not see yet.
-  std::size_t invisible() const { return invisible_.size(); }
 
  private:
   using Held = std::weak_ptr<fabric::PeerMemory>;

@@ -17,8 +17,11 @@ absl::Status SimMemoryRegion::Close() {
   domain_->nic.memory().Deregister(keys_.remote);
   domain_->world.checks().memory().registrations().Deregister(domain_->nic.index(), keys_.remote);
   open_.Closed();
+  if (pinned_ != nullptr) {
+    pinned_.reset();
+    domain_->world.bus().Forget();
+  }
   domain_.reset();
-  pinned_.reset();
   return absl::OkStatus();
 }
 

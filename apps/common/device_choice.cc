@@ -23,15 +23,17 @@ absl::StatusOr<DeviceChoice> Cuda(int ordinal, std::string reason) {
       absl::StrCat(device.status().message(), "; --device=host stands in for a GPU"));
 }
 
-}  // namespace
-
-absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name) {
+// `flag`: which one says so.
+absl::StatusOr<DeviceChoice> Choose(absl::string_view flag, const std::string& name) {
   if (name == "host") return StandIn("");
   if (name == "auto") {
     const absl::StatusOr<int> count = gpu::CountCudaDevices();
     if (count.ok() && *count > 0) return Cuda(0, "auto: a GPU is here");
-    const bool built_without = count.status().code() == absl::StatusCode::kUnimplemented;
-    return StandIn(built_without ? "auto: built without the CUDA toolkit" : "auto: no GPU here");
+    if (count.status().code() == absl::StatusCode::kUnimplemented) {
+      return StandIn("auto: built without the CUDA toolkit");
+    }
+    const bool none = count.ok() || count.status().code() == absl::StatusCode::kUnavailable;
+    return StandIn(none ? "auto: no GPU here" : absl::StrCat("auto: ", count.status().message()));
   }
   absl::string_view number = name;
   int ordinal = 0;
@@ -39,13 +41,22 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name) {
     return Cuda(ordinal, "");
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("--device=", name, " does not exist: host, cuda:0, cuda:1, ... or auto"));
+      absl::StrCat("--", flag, "=", name, " does not exist: host, cuda:0, cuda:1, ... or auto"));
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name) {
+  return Choose("device", name);
 }
 
 absl::StatusOr<DeviceChoice> ChoosePeerDevice(const std::string& name, const gpu::Device& device) {
   if (name != "auto") {
-    if (name == device.name()) return DeviceChoice();
-    return ChooseDevice(name);
+    absl::StatusOr<DeviceChoice> choice = Choose("peer_device", name);
+    const bool same = choice.ok() && choice->device->kind() == device.kind() &&
+                      choice->device->ordinal() == device.ordinal();
+    if (same) return DeviceChoice();
+    return choice;
   }
   const absl::StatusOr<int> count = gpu::CountCudaDevices();
   if (device.kind() != fabric::MemoryKind::kCuda || !count.ok() || *count < 2) {

@@ -47,7 +47,7 @@ class Bench {
  private:
   absl::StatusOr<BufferRef> Allocate(Network& network, gpu::Device& device) {
     gpu::DeviceBufferOptions how;
-    how.registration = gpu::Registration::kAddress;
+    how.registration = options_.registration;
     how.allocation = options_.allocation;
     return gpu::AllocateDeviceBuffer(network.domain(), device, options_.length_bytes, how);
   }
@@ -107,7 +107,7 @@ absl::StatusOr<Bandwidth> Bench::Measure() {
   RETURN_IF_ERROR(loop_.Run(Write()));
   std::vector<coro::Duration> copies;
   std::vector<coro::Duration> writes;
-  for (int i = 0; i < options_.repeats; ++i) {
+  for (std::uint64_t i = 0; i < options_.repeats; ++i) {
     ASSIGN_OR_RETURN(const coro::Duration copy, Time([&] { return Copy(); }));
     copies.push_back(copy);
     ASSIGN_OR_RETURN(const coro::Duration write, Time([&] { return loop_.Run(Write()); }));

@@ -4,9 +4,11 @@
 #define APPS_DMABUF_BANDWIDTH_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "coro/time.h"
+#include "gpu/device_buffer.h"
 #include "gpu/device_memory.h"
 #include "sim/profile.h"
 
@@ -15,7 +17,8 @@ namespace apps::dmabuf {
 struct BandwidthOptions {
   const sim::Profile* profile = nullptr;
   std::size_t length_bytes = std::size_t{256} << 20;
-  int repeats = 20;
+  std::uint64_t repeats = 20;
+  gpu::Registration registration = gpu::Registration::kDmabuf;
   gpu::Allocation allocation = gpu::Allocation::kPlain;
 };
 

@@ -39,9 +39,11 @@ ABSL_FLAG(bool, bandwidth, false,
           "Instead of a transfer: time a simulated write of --bytes between two device buffers "
           "beside the device's own copy, in real time.");
 ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: how many.");
-ABSL_FLAG(int, repeats, 20, "With --bandwidth: how often each is timed; medians are printed.");
+ABSL_FLAG(std::uint64_t, repeats, 20,
+          "With --bandwidth: how often each is timed; medians are printed.");
 
-ABSL_DECLARE_FLAG(bool, json);  // of apps/write/program.cc
+ABSL_DECLARE_FLAG(bool, json);           // of apps/write/program.cc
+ABSL_DECLARE_FLAG(std::string, faults);  // of apps/common/fault_flags.cc
 
 namespace apps::dmabuf {
 namespace {
@@ -152,9 +154,19 @@ void Print(const BandwidthOptions& options, Devices& devices, const Bandwidth& m
 
 int RunBandwidth() {
   const auto fail = [](const absl::Status& status) { return ReportError(kUsage.name, status); };
+  const BackendOptions backend = BackendOptionsFromFlags();
+  if (!backend.provider.empty() || !backend.nic.empty() || backend.fabric == "libfabric" ||
+      !absl::GetFlag(FLAGS_faults).empty()) {
+    return fail(absl::InvalidArgumentError(
+        "--bandwidth takes the first simulated NIC, and no faults: leave out --provider, --fabric, "
+        "--nic and --faults"));
+  }
+  const absl::StatusOr<RegisterBy> how = ParseRegisterBy(absl::GetFlag(FLAGS_register));
+  if (!how.ok()) return fail(how.status());
   absl::StatusOr<Devices> devices = FindDevices();
   if (!devices.ok()) return fail(devices.status());
   BandwidthOptions options;
+  if (*how == RegisterBy::kAddress) options.registration = gpu::Registration::kAddress;
   options.length_bytes = absl::GetFlag(FLAGS_bytes);
   options.repeats = absl::GetFlag(FLAGS_repeats);
   options.allocation = devices->allocation;
@@ -166,7 +178,7 @@ int RunBandwidth() {
     return fail(absl::InvalidArgumentError(
         absl::StrCat("--repeats=", options.repeats, " is not between 1 and 100000")));
   }
-  const std::string name = BackendOptionsFromFlags().profile;
+  const std::string& name = backend.profile;
   const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(name.empty() ? "p5" : name);
   if (!profile.ok()) return fail(profile.status());
   options.profile = *profile;

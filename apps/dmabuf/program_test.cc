@@ -67,6 +67,9 @@ TEST(DmabufTest, BandwidthIsForScriptsToo) {
 TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
   EXPECT_THAT(Refusal({"--device=cuda:1000"}), HasSubstr("--device=host"));
+  EXPECT_THAT(Refusal({"--device=host", "--peer_device=tpu"}), HasSubstr("--peer_device=tpu"));
+  EXPECT_THAT(Refusal({"--bandwidth", "--provider=tcp"}), HasSubstr("leave out --provider"));
+  EXPECT_THAT(Refusal({"--bandwidth", "--register=fax"}), HasSubstr("auto, dmabuf or address"));
   EXPECT_THAT(Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
   EXPECT_THAT(Refusal({"--allocation=odd"}), HasSubstr("plain or virtual"));
   EXPECT_THAT(Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));

@@ -42,7 +42,8 @@ void Console::Say(absl::string_view label, absl::string_view text) {
 
 Log Console::log() {
   return [this](Severity severity, absl::string_view label, absl::string_view text) {
-    if (severity == Severity::kProblem) return Print(err_, absl::StrCat("write: ", text));
+    if (severity == Severity::kProblem)
+      return Print(err_, absl::StrCat(options_.program, ": ", text));
     if (severity == Severity::kDetail && !options_.verbose) return;
     Say(label, text);
   };

@@ -23,6 +23,7 @@ namespace apps::write {
 struct ConsoleOptions {
   bool json = false;     // nothing but the result, as JSON
   bool verbose = false;  // details as well
+  std::string program = "write";
 };
 
 // Where a transfer ran, for its report.

@@ -281,7 +281,9 @@ int Program::Run(Arguments arguments) {
     choice->fabric = *std::move(wrapped);
   }
   Console console(std::cout, std::cerr, clock,
-                  {.json = absl::GetFlag(FLAGS_json), .verbose = absl::GetFlag(FLAGS_verbose)});
+                  {.json = absl::GetFlag(FLAGS_json),
+                   .verbose = absl::GetFlag(FLAGS_verbose),
+                   .program = name_});
   const int exit_code = choice->simulated
                             ? Simulate(console, backend, *choice, arguments, faults->get())
                             : RunOnFabric(console, backend, *choice, arguments);

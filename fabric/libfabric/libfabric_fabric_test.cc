@@ -95,6 +95,35 @@ TEST_F(LibfabricFabricTest, AsksForWhatItNeeds) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("fi_getinfo")));
 }
 
+// Only a program that has device memory asks for it, and what is registered is said to be that.
+TEST_F(LibfabricFabricTest, DeviceMemoryIsAskedForAndRegistered) {
+  FakeLibfabric without({FakeNic{.capabilities = FI_MSG | FI_RMA | FI_HMEM}});
+  ASSERT_OK_AND_ASSIGN(auto plain, OpenLibfabric("efa-direct", without.api()));
+  for (const std::uint64_t asked : without.asked_capabilities) EXPECT_EQ(asked & FI_HMEM, 0u);
+  const MemoryRequest request{.data = memory_.data(),
+                              .length_bytes = memory_.size(),
+                              .kind = MemoryKind::kCuda,
+                              .device = 2};
+  ASSERT_OK_AND_ASSIGN(auto plain_domain, plain->OpenDomain(0));
+  EXPECT_THAT(plain_domain->RegisterMemory(request),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("no FI_HMEM here")));
+
+  FakeLibfabric with({FakeNic{.capabilities = FI_MSG | FI_RMA | FI_HMEM}});
+  ASSERT_OK_AND_ASSIGN(auto fabric,
+                       OpenLibfabric("efa-direct", with.api(), {.device_memory = true}));
+  EXPECT_NE(with.asked_capabilities.back() & FI_HMEM, 0u);
+  ASSERT_OK_AND_ASSIGN(auto domain, fabric->OpenDomain(0));
+  EXPECT_CALL(with.api(), RegisterMemory(_, _, _, _))
+      .WillOnce([](auto, const fi_mr_attr* attributes, std::uint64_t flags, auto) {
+        EXPECT_EQ(attributes->iface, FI_HMEM_CUDA);
+        EXPECT_EQ(attributes->device.cuda, 2);
+        EXPECT_EQ(flags, 0u);
+        return -FI_ENOMEM;
+      });
+  EXPECT_THAT(domain->RegisterMemory(request),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("fi_mr_regattr")));
+}
+
 // Devices without unsolicited write receive are offered only to callers that promise receives for
 // immediates.
 TEST_F(LibfabricFabricTest, OffersReceivesForImmediatesOnlyWhereNeeded) {

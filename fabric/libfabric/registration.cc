@@ -37,8 +37,17 @@ absl::Status CheckKind(const MemoryRequest& request, const fi_info& info) {
       "loaded, or its NIC does not reach the GPU (FI_HMEM_DISABLE_P2P, efa_nv_peermem)"));
 }
 
-absl::Status DescribeDmabuf(const MemoryRequest& request, Registration& registration) {
+absl::Status DescribeDmabuf(const MemoryRequest& request, const fi_info& info,
+                            Registration& registration) {
 #ifdef FI_MR_DMABUF
+  // An older library would take the descriptor for an address.
+  const std::uint32_t version = info.fabric_attr->api_version;
+  if (FI_VERSION_LT(version, FI_VERSION(1, 20))) {
+    return absl::UnimplementedError(
+        absl::StrCat("register memory by dmabuf fd ", request.dmabuf->fd, ": libfabric ",
+                     FI_MAJOR(version), ".", FI_MINOR(version),
+                     " runs here, FI_MR_DMABUF came with 1.20: register it by address and kind"));
+  }
   registration.dmabuf.fd = request.dmabuf->fd;
   registration.dmabuf.offset = request.dmabuf->offset_bytes;
   registration.dmabuf.len = request.length_bytes;
@@ -47,6 +56,7 @@ absl::Status DescribeDmabuf(const MemoryRequest& request, Registration& registra
   registration.flags |= FI_MR_DMABUF;
   return absl::OkStatus();
 #else
+  (void)info;
   (void)registration;
   return absl::UnimplementedError(absl::StrCat(
       "register memory by dmabuf fd ", request.dmabuf->fd,
@@ -68,7 +78,7 @@ absl::Status Describe(const MemoryRequest& request, const fi_info& info,
     attributes.iface = FI_HMEM_CUDA;
     attributes.device.cuda = request.device;
   }
-  if (request.dmabuf.has_value()) return DescribeDmabuf(request, registration);
+  if (request.dmabuf.has_value()) return DescribeDmabuf(request, info, registration);
   registration.range = {request.data, request.length_bytes};
   attributes.mr_iov = &registration.range;
   return absl::OkStatus();

@@ -22,7 +22,10 @@ using ::testing_matchers::StatusIs;
 
 class RegistrationTest : public ::testing::Test {
  protected:
-  RegistrationTest() { fabric_.prov_name = name_; }
+  RegistrationTest() {
+    fabric_.prov_name = name_;
+    fabric_.api_version = FI_VERSION(FI_MAJOR_VERSION, FI_MINOR_VERSION);
+  }
 
   // A provider with these capabilities.
   const fi_info& Provider(std::uint64_t capabilities) {

@@ -92,7 +92,8 @@ absl::Status CudaDevice::FlushRemoteWrites() {
   const Context::Current current(*context_);
   const Driver& driver = context_->driver();
   // A GPU without the call orders them when the host waits for it.
-  if (context_->Attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS) == 0) {
+  const int options = context_->Attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_FLUSH_WRITES_OPTIONS);
+  if ((options & CU_FLUSH_GPU_DIRECT_RDMA_WRITES_OPTION_HOST) == 0) {
     return driver.ToStatus(driver.cuCtxSynchronize(), "flush remote writes: cuCtxSynchronize");
   }
   return driver.ToStatus(

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <iterator>
 #include <map>
 #include <mutex>
@@ -81,7 +82,8 @@ absl::Status CudaMemory::AllocateVirtual() {
   }
   CUmemAllocationProp properties{};
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
-  properties.location = {CU_MEM_LOCATION_TYPE_DEVICE, {context_->ordinal()}};
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = context_->ordinal();
   const bool rdma =
       context_->Attribute(CU_DEVICE_ATTRIBUTE_GPU_DIRECT_RDMA_WITH_CUDA_VMM_SUPPORTED) != 0;
   properties.allocFlags.gpuDirectRDMACapable = rdma ? 1 : 0;
@@ -120,8 +122,10 @@ absl::Status CudaMemory::Share() {
                                     driver.cuDeviceCanAccessPeer(
                                         &can, device, context_->device()) == CUDA_SUCCESS);
     if (!asked || can == 0) continue;
-    access.push_back(
-        {{CU_MEM_LOCATION_TYPE_DEVICE, {ordinal}}, CU_MEM_ACCESS_FLAGS_PROT_READWRITE});
+    CUmemAccessDesc& one = access.emplace_back();
+    one.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+    one.location.id = ordinal;
+    one.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
   }
   return driver.ToStatus(
       driver.cuMemSetAccess(address_, mapped_bytes_, access.data(), access.size()),
@@ -199,12 +203,14 @@ absl::StatusOr<Dmabuf> CudaMemory::Export() {
                       "export dmabuf: cuMemGetHandleForAddressRange"));
   Dmabuf dmabuf(fd, 0, length_bytes_);
   struct stat status {};
-  if (fstat(fd, &status) == 0) dmabuf_ = DmabufIdentity{status.st_dev, status.st_ino};
+  if (fstat(fd, &status) == 0) dmabufs_.push_back({status.st_dev, status.st_ino});
   return dmabuf;
 }
 
 bool CudaMemory::IsDmabuf(dev_t device, ino_t inode) const {
-  return dmabuf_.has_value() && dmabuf_->device == device && dmabuf_->inode == inode;
+  return std::any_of(dmabufs_.begin(), dmabufs_.end(), [&](const DmabufIdentity& one) {
+    return one.device == device && one.inode == inode;
+  });
 }
 
 }  // namespace gpu::cuda

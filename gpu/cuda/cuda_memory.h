@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -19,7 +20,7 @@
 
 namespace gpu::cuda {
 
-// Where the dmabuf of an allocation was last seen.
+// Which file a dmabuf is.
 struct DmabufIdentity {
   dev_t device;
   ino_t inode;
@@ -52,7 +53,7 @@ class CudaMemory final : public fabric::PeerMemory {
   // Thread-safe.
   static std::shared_ptr<CudaMemory> Find(const std::byte* first, std::size_t length);
 
-  // The whole allocation as a dmabuf, which it recognises from then on.
+  // The whole allocation as another dmabuf, which it recognises from then on.
   absl::StatusOr<Dmabuf> Export();
   bool IsDmabuf(dev_t device, ino_t inode) const;
 
@@ -80,7 +81,7 @@ class CudaMemory final : public fabric::PeerMemory {
   bool reserved_ = false;
   bool mapped_ = false;
   CUstream nic_stream_ = nullptr;
-  std::optional<DmabufIdentity> dmabuf_;
+  std::vector<DmabufIdentity> dmabufs_;  // that were exported
 };
 
 }  // namespace gpu::cuda

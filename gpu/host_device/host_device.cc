@@ -50,9 +50,7 @@ class HostDevice final : public Device, private fabric::PeerMemoryClient {
   absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(std::size_t length_bytes,
                                                          Allocation how) override;
   absl::StatusOr<std::unique_ptr<Stream>> OpenStream() override {
-    return std::make_unique<HostStream>([this](const std::byte* address, std::size_t length) {
-      return Find(address, length).get();
-    });
+    return std::make_unique<HostStream>();
   }
   absl::Status FlushRemoteWrites() override {
     for (const std::shared_ptr<HostMemory>& memory : Memories()) memory->Flush();
@@ -70,7 +68,6 @@ class HostDevice final : public Device, private fabric::PeerMemoryClient {
   }
 
   std::vector<std::shared_ptr<HostMemory>> Memories();
-  std::shared_ptr<HostMemory> Find(const std::byte* address, std::size_t length);
 
   const HostDeviceOptions options_;
   std::vector<std::weak_ptr<HostMemory>> memories_;  // also those that are gone
@@ -96,13 +93,6 @@ std::vector<std::shared_ptr<HostMemory>> HostDevice::Memories() {
   std::vector<std::shared_ptr<HostMemory>> live;
   for (const std::weak_ptr<HostMemory>& memory : memories_) live.push_back(memory.lock());
   return live;
-}
-
-std::shared_ptr<HostMemory> HostDevice::Find(const std::byte* address, std::size_t length) {
-  for (const std::shared_ptr<HostMemory>& memory : Memories()) {
-    if (memory->Holds(address, length)) return memory;
-  }
-  return nullptr;
 }
 
 }  // namespace

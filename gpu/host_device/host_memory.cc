@@ -1,11 +1,15 @@
 #include "gpu/host_device/host_memory.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <mutex>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -17,6 +21,17 @@ namespace {
 // As a GPU's allocations: far coarser than a page of the host, so that its dmabuf starts at a page.
 constexpr std::size_t kGranule = std::size_t{64} << 10;
 
+// What is allocated on all stand-ins of this process: one reaches the memory of another.
+struct Allocations {
+  std::mutex mutex;
+  std::map<std::uint64_t, std::weak_ptr<HostMemory>> by_address;
+};
+
+Allocations& AllAllocations() {
+  static auto* const kAllocations = new Allocations();
+  return *kAllocations;
+}
+
 absl::Status OutOfMemory(std::size_t length_bytes, const char* what) {
   return absl::ResourceExhaustedError(absl::StrCat(
       "allocate ", length_bytes, " B on the stand-in GPU: ", what, ": ", std::strerror(errno)));
@@ -27,7 +42,7 @@ absl::Status OutOfMemory(std::size_t length_bytes, const char* what) {
 absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(std::size_t length_bytes,
                                                              std::chrono::nanoseconds delay) {
   const std::size_t mapped = (length_bytes + kGranule - 1) / kGranule * kGranule;
-  const int fd = memfd_create("drydock-device-memory", MFD_CLOEXEC);
+  const int fd = memfd_create("drydock-device-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (fd < 0) return OutOfMemory(length_bytes, "memfd_create");
   void* backing = MAP_FAILED;
   if (ftruncate(fd, static_cast<off_t>(mapped)) == 0) {
@@ -35,6 +50,9 @@ absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(std::size_t length_
   }
   void* reserved = MAP_FAILED;
   if (backing != MAP_FAILED) {
+    // As a GPU's, nobody else writes it by its descriptor or makes it shorter. A kernel that knows
+    // no such seal is merely kinder.
+    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
     reserved = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }
   if (reserved == MAP_FAILED) {
@@ -43,9 +61,22 @@ absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(std::size_t length_
     close(fd);
     return status;
   }
-  return std::shared_ptr<HostMemory>(new HostMemory(fd, length_bytes, mapped,
+  std::shared_ptr<HostMemory> memory(new HostMemory(fd, length_bytes, mapped,
                                                     static_cast<std::byte*>(reserved),
                                                     static_cast<std::byte*>(backing), delay));
+  Allocations& all = AllAllocations();
+  const std::lock_guard lock(all.mutex);
+  all.by_address[memory->address()] = memory;
+  return memory;
+}
+
+std::shared_ptr<HostMemory> HostMemory::Find(const std::byte* first, std::size_t length) {
+  Allocations& all = AllAllocations();
+  const std::lock_guard lock(all.mutex);
+  const auto after = all.by_address.upper_bound(reinterpret_cast<std::uint64_t>(first));
+  if (after == all.by_address.begin()) return nullptr;
+  std::shared_ptr<HostMemory> memory = std::prev(after)->second.lock();
+  return memory != nullptr && memory->Holds(first, length) ? memory : nullptr;
 }
 
 HostMemory::HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_bytes,
@@ -64,6 +95,11 @@ HostMemory::HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_byte
 }
 
 HostMemory::~HostMemory() {
+  {
+    Allocations& all = AllAllocations();
+    const std::lock_guard lock(all.mutex);
+    all.by_address.erase(address());
+  }
   munmap(backing_, mapped_bytes_);
   munmap(reserved_, mapped_bytes_);
   close(fd_);
@@ -78,8 +114,14 @@ bool HostMemory::Holds(const std::byte* first, std::size_t length) const {
 
 void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t length) {
   const std::uint64_t offset = address - this->address();
-  LandOverlapping(offset, length, last_ticket_);
   std::memcpy(target, backing_ + offset, length);
+  for (const auto& [ticket, write] : invisible_) {  // the later ones over the earlier ones
+    const std::uint64_t begin = std::max(offset, write.offset);
+    const std::uint64_t end = std::min(offset + length, write.offset + write.bytes.size());
+    if (begin >= end) continue;
+    std::memcpy(target + (begin - offset), write.bytes.data() + (begin - write.offset),
+                end - begin);
+  }
 }
 
 HostMemory::Ticket HostMemory::Write(std::uint64_t address, const std::byte* source,
@@ -101,9 +143,9 @@ std::optional<HostMemory::Ticket> HostMemory::CopyFrom(std::uint64_t address,
 }
 
 void HostMemory::MakeVisible(Ticket ticket) {
-  const auto found = invisible_.find(ticket);
-  if (found == invisible_.end()) return;
-  LandOverlapping(found->second.offset, found->second.bytes.size(), ticket);
+  const auto end = invisible_.upper_bound(ticket);
+  for (auto write = invisible_.begin(); write != end; ++write) Land(write->second);
+  invisible_.erase(invisible_.begin(), end);
 }
 
 void HostMemory::Flush() {
@@ -113,19 +155,6 @@ void HostMemory::Flush() {
 
 void HostMemory::Land(const Pending& write) {
   std::memcpy(backing_ + write.offset, write.bytes.data(), write.bytes.size());
-}
-
-void HostMemory::LandOverlapping(std::uint64_t offset, std::uint64_t length, Ticket last) {
-  for (auto write = invisible_.begin(); write != invisible_.end() && write->first <= last;) {
-    const bool overlaps = write->second.offset < offset + length &&
-                          offset < write->second.offset + write->second.bytes.size();
-    if (!overlaps) {
-      ++write;
-      continue;
-    }
-    Land(write->second);
-    write = invisible_.erase(write);
-  }
 }
 
 }  // namespace gpu

@@ -43,6 +43,9 @@ class HostMemory final : public fabric::PeerMemory {
   // What it sees at that address. REQUIRES: it lies in this memory.
   std::byte* Seen(const std::byte* address) const { return backing_ + (address - reserved_); }
   bool Holds(const std::byte* address, std::size_t length) const;
+  // The allocation of any stand-in of this process that holds the range; null: there is none.
+  // Thread-safe.
+  static std::shared_ptr<HostMemory> Find(const std::byte* address, std::size_t length);
   // Everything that NICs have written becomes visible.
   void Flush();
 
@@ -59,9 +62,6 @@ class HostMemory final : public fabric::PeerMemory {
   HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_bytes, std::byte* reserved,
              std::byte* backing, std::chrono::nanoseconds delay);
   void Land(const Pending& write);
-  // Every write before `last` that touches the range, the oldest first: two writes to one place
-  // stay in order.
-  void LandOverlapping(std::uint64_t offset, std::uint64_t length, Ticket last);
 
   const int fd_;
   const std::size_t length_bytes_;

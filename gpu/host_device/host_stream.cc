@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <memory>
 
 #include "absl/strings/str_format.h"
 #include "coro/status_macros.h"
@@ -36,17 +37,18 @@ Mismatch Compare(const std::byte* source, std::size_t length_bytes, const Patter
   return mismatch;
 }
 
-}  // namespace
-
-absl::StatusOr<std::byte*> HostStream::Seen(const std::byte* address, std::size_t length) const {
-  HostMemory* const memory = find_(address, length);
+// What the device sees there. kInvalidArgument: it is no device's memory.
+absl::StatusOr<std::byte*> Seen(const std::byte* address, std::size_t length) {
+  const std::shared_ptr<HostMemory> memory = HostMemory::Find(address, length);
   if (memory == nullptr) {
     return absl::InvalidArgumentError(
-        absl::StrFormat("%u bytes at %p are not memory of the stand-in GPU", length,
+        absl::StrFormat("%u bytes at %p are not memory of a stand-in GPU", length,
                         static_cast<const void*>(address)));
   }
   return memory->Seen(address);
 }
+
+}  // namespace
 
 absl::Status HostStream::Fill(std::byte* target, std::size_t length_bytes, const Pattern& pattern) {
   RETURN_IF_ERROR(CheckWords(target, length_bytes));

@@ -14,13 +14,10 @@
 
 namespace gpu {
 
-// Finds the memory of the device that holds a range; null: none does.
-using FindHostMemory = std::function<HostMemory*(const std::byte* address, std::size_t length)>;
-
 // Not thread-safe, as Stream.
 class HostStream final : public Stream {
  public:
-  explicit HostStream(FindHostMemory find) : find_(std::move(find)) {}
+  HostStream() = default;
   ~HostStream() override { Run(commands_.size()); }
 
   absl::Status Fill(std::byte* target, std::size_t length_bytes, const Pattern& pattern) override;
@@ -35,11 +32,8 @@ class HostStream final : public Stream {
                                   const Pattern& pattern) override;
 
  private:
-  // What the device sees there. kInvalidArgument: it is not its memory.
-  absl::StatusOr<std::byte*> Seen(const std::byte* address, std::size_t length) const;
   void Run(std::size_t commands);
 
-  FindHostMemory find_;
   std::deque<std::function<void()>> commands_;
 };
 

@@ -8,9 +8,9 @@
 namespace sim {
 
 // What to give to fabric::faults::FaultEngine::Create as Appliers::device, of an engine that a
-// World is given. Of the catalogue's device faults it lacks those that no model of host memory can
-// show (late_device_visibility); of those that both layers could apply it has the ones for which
-// the device is nearer to the truth.
+// World is given. Of the catalogue's device faults it lacks the one that is no NIC's doing
+// (late_device_visibility: the stand-in GPU has that delay of its own, always); of those that both
+// layers could apply it has the ones for which the device is nearer to the truth.
 fabric::faults::FaultSet DeviceFaults();
 
 }  // namespace sim

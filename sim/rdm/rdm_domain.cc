@@ -129,7 +129,8 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RdmDomain::RegisterMemory(
   if (core_ == nullptr) return ClosedError("domain");
   if (request.kind != fabric::MemoryKind::kSystem) {
     return absl::UnimplementedError(
-        "register memory: packets are copied by the CPU, which takes host memory only");
+        "register memory: packets are copied by the CPU, which takes host memory only; "
+        "--provider=efa-direct takes a device's");
   }
   absl::StatusOr<MemoryRegistry::Region*> region = core_->memory.Add(request);
   if (!region.ok()) return region.status();

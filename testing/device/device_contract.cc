@@ -357,6 +357,10 @@ TEST_P(DeviceContract, ADmabufIsLookedAt) {
   EXPECT_EQ(dmabuf->length_bytes(), kLength);
   const MemoryRequest good = RequestFor(*device_, *memory, &*dmabuf);
   EXPECT_THAT(Register(nics, good), IsOk());
+  const auto another = memory->ExportDmabuf();
+  ASSERT_THAT(another, IsOk());
+  EXPECT_THAT(Register(nics, good), IsOk());
+  EXPECT_THAT(Register(nics, RequestFor(*device_, *memory, &*another)), IsOk());
 
   const auto code = absl::StatusCode::kInvalidArgument;
   MemoryRequest request = good;
@@ -381,13 +385,18 @@ TEST_P(DeviceContract, ADmabufIsLookedAt) {
 
 TEST_P(DeviceContract, RegisteredMemoryOutlivesItsOwner) {
   TwoNics nics(*device_);
+  const BufferRef source = nics.Allocate(*nics.a, {Registration::kAddress, GetParam().allocation});
+  ASSERT_THAT(FillBuffer(*device_, source, kSeed), IsOk());
   auto memory = Allocate(kLength);
   auto region = nics.b->domain->RegisterMemory(RequestFor(*device_, *memory, nullptr));
   ASSERT_THAT(region, IsOk());
   memory.reset();
-  const BufferRef source = nics.Allocate(*nics.a, {Registration::kAddress, GetParam().allocation});
   EXPECT_THAT(nics.loop.Run(nics.Write(BufferSlice(source), (*region)->remote())), IsOk());
-  EXPECT_THAT(device_->FlushRemoteWrites(), IsOk());
+  const BufferRef back = *fabric::async::AllocateBuffer(*nics.a->domain, kLength);
+  EXPECT_THAT(nics.loop.Run(nics.Read(BufferSlice(back), (*region)->remote())), IsOk());
+  std::uint64_t last = 0;
+  std::memcpy(&last, back->bytes().data() + kLength - 8, 8);
+  EXPECT_EQ(last, PatternWord(kSeed, kLength / 8 - 1));
 }
 
 }  // namespace gpu

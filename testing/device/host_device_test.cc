@@ -1,5 +1,8 @@
 #include "gpu/host_device/host_device.h"
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -58,6 +61,30 @@ TEST(HostDeviceTest, ItHasSoMuchMemoryAndNoMore) {
   EXPECT_THAT(device->Allocate(6'000), IsOk());
 }
 
+TEST(HostDeviceTest, OneReachesTheMemoryOfAnother) {
+  const auto first = OpenHostDevice();
+  const auto second = OpenHostDevice({.ordinal = 1});
+  const auto from = *first->Allocate(4096);
+  const auto to = *second->Allocate(4096);
+  const auto stream = *first->OpenStream();
+  ASSERT_THAT(stream->Fill(from->address(), 4096, {5}), IsOk());
+  ASSERT_THAT(stream->Copy(to->address(), from->address(), 4096), IsOk());
+  const auto mismatch = (*second->OpenStream())->Verify(to->address(), 4096, {5});
+  ASSERT_THAT(mismatch, IsOk());
+  EXPECT_EQ(mismatch->wrong_words, 4096u / 8);  // the other stream has done nothing yet
+  ASSERT_THAT(stream->Synchronize(), IsOk());
+  EXPECT_TRUE((*second->OpenStream())->Verify(to->address(), 4096, {5})->none());
+}
+
+// As a GPU's, which no process but its own writes or makes shorter.
+TEST(HostDeviceTest, ItsDmabufIsNoOneElsesToWrite) {
+  const auto device = OpenHostDevice();
+  const auto memory = *device->Allocate(4096);
+  const auto dmabuf = *memory->ExportDmabuf();
+  EXPECT_NE(ftruncate(dmabuf.fd(), 0), 0);
+  EXPECT_EQ(mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, dmabuf.fd(), 0), MAP_FAILED);
+}
+
 // A machine with one NIC that writes to itself, and a device beside it.
 class VisibilityTest : public testing::Test {
  protected:
@@ -78,10 +105,11 @@ class VisibilityTest : public testing::Test {
   }
 
   // From host memory to the device; returns when the completion was read.
-  void Write() {
+  void Write(std::size_t offset = 0, std::size_t length = kLength) {
     fabric::WriteRequest request;
-    request.source = host_region_->Local();
+    request.source = host_region_->Local(0, length);
     request.target = region_->remote();
+    request.target.address += offset;
     request.peer = self_;
     request.context = fabric::Context{1};
     ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
@@ -98,10 +126,10 @@ class VisibilityTest : public testing::Test {
     ASSERT_TRUE(there);
     ASSERT_TRUE(done.ok()) << fabric::Name(done.error);
   }
-  std::byte SeenByDevice() {
+  std::byte SeenByDevice(std::size_t offset = kLength - 1) {
     std::byte seen{};
     const auto stream = *device_->OpenStream();
-    EXPECT_THAT(stream->CopyToHost(&seen, memory_->address() + kLength - 1, 1), IsOk());
+    EXPECT_THAT(stream->CopyToHost(&seen, memory_->address() + offset, 1), IsOk());
     EXPECT_THAT(stream->Synchronize(), IsOk());
     return seen;
   }
@@ -161,6 +189,69 @@ TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
   Write();
   world_.RunFor(std::chrono::milliseconds(2));
   EXPECT_EQ(SeenByDevice(), std::byte{9});
+}
+
+// A write that nobody sees yet stays behind a later one to the same place, whoever looks meanwhile.
+TEST_F(VisibilityTest, ALookInBetweenChangesNoOrder) {
+  Write(0, 1024);
+  std::fill(host_.begin(), host_.end(), std::byte{9});
+  Write(512, 1024);
+  fabric::ReadRequest request;
+  request.target = host_region_->Local(2048, 8);
+  request.source = region_->remote();
+  request.source.address += 1200;
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  ASSERT_EQ(endpoint_->Read(request), fabric::ErrorCode::kOk);
+  Await();
+  EXPECT_EQ(host_[2048], std::byte{9});
+  ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
+  EXPECT_EQ(SeenByDevice(511), std::byte{7});
+  EXPECT_EQ(SeenByDevice(600), std::byte{9});
+}
+
+TEST_F(VisibilityTest, ACheckThatLooksShowsTheDeviceNothing) {
+  Write();
+  fabric::WriteRequest request;
+  request.source = region_->Local();
+  request.target = host_region_->remote();
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  EXPECT_EQ(SeenByDevice(), std::byte{0});
+  Await();
+}
+
+TEST_F(VisibilityTest, WhatComesFromADeviceIsLateToo) {
+  const auto other = *device_->Allocate(kLength);
+  const auto region = *domain_->RegisterMemory(RequestFor(*device_, *other, nullptr));
+  const auto stream = *device_->OpenStream();
+  ASSERT_THAT(stream->Fill(other->address(), kLength, {3}), IsOk());
+  ASSERT_THAT(stream->Synchronize(), IsOk());
+  fabric::WriteRequest request;
+  request.source = region->Local();
+  request.target = region_->remote();
+  request.peer = self_;
+  request.context = fabric::Context{1};
+  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  Await();
+  EXPECT_GT(stream->Verify(memory_->address(), kLength, {3})->wrong_words, 0u);
+  ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
+  EXPECT_EQ(stream->Verify(memory_->address(), kLength, {3})->wrong_words, 0u);
+}
+
+TEST_F(VisibilityTest, ASmallMessageFromTheDeviceTravelsLikeALongOne) {
+  Write();
+  ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
+  std::fill(host_.begin(), host_.end(), std::byte{0});
+  fabric::RecvRequest receive{.buffer = host_region_->Local(0, 64), .context = fabric::Context{1}};
+  ASSERT_EQ(endpoint_->Recv(receive), fabric::ErrorCode::kOk);
+  fabric::SendRequest send;
+  send.buffer = region_->Local(0, 8);
+  send.peer = self_;
+  ASSERT_EQ(endpoint_->Send(send), fabric::ErrorCode::kOk);
+  Await();
+  EXPECT_EQ(host_[7], std::byte{7});
 }
 
 // The CPU puts an inject into the work request, and it cannot read this memory.
