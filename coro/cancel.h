@@ -20,7 +20,8 @@ namespace coro {
 class EndOfWaits final : public Cancellation, public WaitNode {
  public:
   bool await_ready() const { return pending() == 0; }
-  void await_suspend(std::coroutine_handle<> self) {
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
     loop_ = &EventLoop::Current();
   }

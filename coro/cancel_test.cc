@@ -40,7 +40,10 @@ class Device {
       if (device_.operation_ == this) device_.operation_ = nullptr;
     }
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> self) { Suspend(self); }
+    template <TaskPromise Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) {
+      Suspend(self);
+    }
     void await_resume() const {}
 
     void Cancel(Cancellation& cancellation) override {

@@ -1,10 +1,11 @@
-// Timers that are armed always and fire almost never, such as the deadlines of operations: arming
-// and cancelling take constant time.
+// Timers by the time at which they are due, roughly: arming and cancelling take constant time,
+// however many there are.
 //
-//   level 0   64 buckets of 65.5 us   |.|.|x|.| ...      what the next 4.2 ms bring
-//   level 1   64 buckets of 4.2 ms    |.|x|.|.| ...      268 ms
-//   level 2   64 buckets of 268 ms                       17 s
-//   level 3   64 buckets of 17 s                         18 min
+//   level 0   64 buckets of 1 us      |.|.|x|.| ...      what the next 65 us bring
+//   level 1   64 buckets of 65 us     |.|x|.|.| ...      4.2 ms
+//   level 2   64 buckets of 4.2 ms                       268 ms
+//   level 3   64 buckets of 268 ms                       17 s
+//   level 4   64 buckets of 17 s                         18 min
 //
 // A bucket whose time begins is emptied into the levels below it, and from level 0 into the
 // schedule queue, which fires its timers exactly when they are due (timer_queue.h).
@@ -17,33 +18,45 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/intrusive_list.h"
 #include "coro/time.h"
 
 namespace coro {
 
-class TimerNode;
-
-// What the wheel holds: a part of a timer. It leaves the wheel when it dies.
-class WheelNode : public ListNode {
+// What the wheel holds, in a bucket, which is a list. Whoever owns it removes it before it dies.
+class WheelNode {
  public:
   Time deadline() const { return deadline_; }
-  TimerNode& timer() const { return *timer_; }
-  void Set(Time deadline, TimerNode& timer) {
-    deadline_ = deadline;
-    timer_ = &timer;
+  void set_deadline(Time deadline) { deadline_ = deadline; }
+
+  // The next one in its list; null at its end. REQUIRES: in a list.
+  WheelNode* next() const { return next_; }
+  // Enters a list: at its beginning, where `place` is what points there, or behind a node.
+  // REQUIRES: in no list.
+  void Insert(WheelNode*& place) {
+    WheelNode* const next = place;
+    next_ = next;
+    link_ = &place;
+    if (next != nullptr) next->link_ = &next_;
+    place = this;
+  }
+  void InsertBehind(WheelNode& node) { Insert(node.next_); }
+  // Leaves its list. REQUIRES: in one.
+  void Remove() {
+    *link_ = next_;
+    if (next_ != nullptr) next_->link_ = link_;
   }
 
  private:
-  Time deadline_{};
-  TimerNode* timer_ = nullptr;
+  Time deadline_;
+  WheelNode* next_;
+  WheelNode** link_;  // what points at this one
 };
 
 // Not thread-safe. Owns none of its nodes.
 class DeadlineWheel {
  public:
   // False, and nothing has happened: the deadline is in the bucket of the present, or further than
-  // the wheel reaches. REQUIRES: in no list.
+  // the wheel reaches. REQUIRES: not in a wheel.
   bool Add(WheelNode& node) {
     const std::uint64_t tick = TickOf(node.deadline());
     if (tick <= now_) return false;
@@ -51,7 +64,7 @@ class DeadlineWheel {
     if (level >= kLevels) return false;
     const std::uint64_t start = tick >> (level * kBits);
     Level& at = levels_[level];
-    at.buckets[start % kBuckets].PushBack(node);
+    node.Insert(at.buckets[start % kBuckets]);
     at.occupied |= std::uint64_t{1} << start % kBuckets;
     if (const std::uint64_t first = start << (level * kBits); first < next_) next_ = first;
     return true;
@@ -72,8 +85,8 @@ class DeadlineWheel {
     return true;
   }
 
-  // Brings the present to `now` and gives every node whose bucket has begun to `due`, which takes
-  // it.
+  // Brings the present to `now` and gives every node whose bucket has begun to `due`, in any order
+  // and in no list.
   template <typename Due>
   void Advance(Time now, const Due& due) {
     const std::uint64_t target = TickOf(now);
@@ -82,10 +95,14 @@ class DeadlineWheel {
       next_ = first.tick;
       if (first.tick > target) break;
       now_ = first.tick;
-      IntrusiveList<WheelNode> nodes;
-      nodes.Append(levels_[first.level].buckets[first.bucket]);
-      while (WheelNode* node = nodes.PopFront()) {
-        if (!Add(*node)) due(*node);
+      Level& at = levels_[first.level];
+      WheelNode* node = at.buckets[first.bucket];
+      at.buckets[first.bucket] = nullptr;
+      at.occupied &= ~(std::uint64_t{1} << first.bucket);
+      while (node != nullptr) {
+        WheelNode* const next = node->next();
+        if (first.level == 0 || !Add(*node)) due(*node);
+        node = next;
       }
     }
     if (target > now_) now_ = target;
@@ -95,7 +112,9 @@ class DeadlineWheel {
   template <typename Each>
   void ForEach(const Each& each) {
     for (Level& level : levels_) {
-      for (IntrusiveList<WheelNode>& bucket : level.buckets) bucket.ForEach(each);
+      for (WheelNode* bucket : level.buckets) {
+        for (; bucket != nullptr; bucket = bucket->next()) each(*bucket);
+      }
     }
   }
 
@@ -106,24 +125,25 @@ class DeadlineWheel {
     next_ = first.tick;
     Time earliest = kNever;
     if (first.tick == kNone) return earliest;
-    levels_[first.level].buckets[first.bucket].ForEach([&](WheelNode& node) {
-      if (node.deadline() < earliest) earliest = node.deadline();
-    });
+    const WheelNode* node = levels_[first.level].buckets[first.bucket];
+    for (; node != nullptr; node = node->next()) {
+      if (node->deadline() < earliest) earliest = node->deadline();
+    }
     return earliest;
   }
 
  private:
-  static constexpr std::size_t kLevels = 4;
+  static constexpr std::size_t kLevels = 5;
   static constexpr std::size_t kBits = 6;
   static constexpr std::size_t kBuckets = 1 << kBits;
-  static constexpr int kTickBits = 16;  // of nanoseconds
+  static constexpr int kTickBits = 10;  // of nanoseconds
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
   // Every node of level n has the same digits (of kBits) above the n-th as the present, and a
   // greater n-th one.
   struct Level {
     std::uint64_t occupied = 0;  // bit n: bucket n may have nodes
-    std::array<IntrusiveList<WheelNode>, kBuckets> buckets;
+    std::array<WheelNode*, kBuckets> buckets{};
   };
   struct First {
     std::uint64_t tick = kNone;  // when it begins
@@ -142,7 +162,7 @@ class DeadlineWheel {
       Level& at = levels_[level];
       while (at.occupied != 0) {
         const auto bucket = static_cast<std::size_t>(std::countr_zero(at.occupied));
-        if (!at.buckets[bucket].empty()) {
+        if (at.buckets[bucket] != nullptr) {
           const std::uint64_t above = now_ >> ((level + 1) * kBits) << kBits;
           return {(above | bucket) << (level * kBits), level, bucket};
         }

@@ -44,7 +44,8 @@ EventLoop::~EventLoop() {
                         " of them never awaited:\n", DescribeTasks()));
   }
   DD_CHECK(selectors_.empty(), "a selector is still in the loop");
-  DD_CHECK(ready_.empty() && timers_.empty(), "a coroutine still waits in the loop");
+  DD_CHECK(ready_.empty() && running_.empty() && timers_.empty(),
+           "a coroutine still waits in the loop");
 }
 
 void EventLoop::AddSelector(Selector& selector) {
@@ -59,46 +60,53 @@ void EventLoop::RemoveSelector(Selector& selector) {
   selectors_.erase(found);
 }
 
-std::size_t EventLoop::Select() {
+std::size_t EventLoop::PollSelectors() {
   std::size_t events = 0;
   for (Selector* selector : selectors_) events += selector->Poll(kPollBudget);
+  return events;
+}
+
+[[gnu::always_inline]] inline std::size_t EventLoop::SelectNow() {
+  std::size_t events = 0;
+  if (!selectors_.empty()) events = PollSelectors();
   now_is_read_ = false;
   if (!timers_.empty()) events += timers_.FireDue(Now());
   return events;
 }
 
-std::size_t EventLoop::RunOne() {
-  if (stall_budget_ != Duration::zero()) [[unlikely]]
-    return RunOneMeasured();
+[[gnu::always_inline]] inline std::size_t EventLoop::RunReady() {
   if (ready_.empty()) return 0;
-  ready_.PushBackLink(end_of_turn_);
+  if (stall_budget_ != Duration::zero()) [[unlikely]]
+    return RunMeasured();
+  running_.TakeAll(ready_);
   std::size_t resumed = 0;
-  for (;;) {
-    ListNode& link = ready_.PopFrontLink();
-    if (&link == &end_of_turn_) return resumed;
-    static_cast<ReadyNode&>(link).handle_.resume();  // which may end the frame of the node
+  do {
+    running_.PopFront().handle().resume();  // which may end the frame of the task
     ++resumed;
-  }
+  } while (!running_.empty());
+  return resumed;
 }
 
-std::size_t EventLoop::RunOneMeasured() {
-  if (ready_.empty()) return 0;
-  ready_.PushBackLink(end_of_turn_);
+std::size_t EventLoop::Select() { return SelectNow(); }
+
+std::size_t EventLoop::RunOne() { return RunReady(); }
+
+std::size_t EventLoop::RunMeasured() {
+  running_.TakeAll(ready_);
   std::size_t resumed = 0;
-  for (;;) {
-    ListNode& link = ready_.PopFrontLink();
-    if (&link == &end_of_turn_) return resumed;
-    auto& node = static_cast<ReadyNode&>(link);
+  while (!running_.empty()) {
+    internal::TaskRecord& task = running_.PopFront();
     // The task may be gone when the step is over.
-    const std::string who = node.owner_ == nullptr ? "a coroutine" : Describe(*node.owner_);
+    const std::string who = Describe(task);
     const Time before = clock_.Now();
-    node.handle_.resume();
+    task.handle().resume();
     const Duration took = clock_.Now() - before;
     ++resumed;
     if (took <= stall_budget_) continue;
     Report(absl::StrCat("a step took ", Milliseconds(took), ", more than ",
                         Milliseconds(stall_budget_), ": ", who, "\n", DescribeTasks()));
   }
+  return resumed;
 }
 
 bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
@@ -107,7 +115,7 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
   ReadClock();
   root.resume();
   while (!root.done()) {
-    if (Select() + RunOne() > 0) {
+    if (SelectNow() + RunReady() > 0) {
       was_idle_ = false;
     } else if (!Idle()) {
       break;

@@ -29,7 +29,7 @@
 #include "absl/status/statusor.h"
 #include "coro/check.h"
 #include "coro/clock.h"
-#include "coro/intrusive_list.h"
+#include "coro/ready_queue.h"
 #include "coro/selector.h"
 #include "coro/task.h"
 #include "coro/timer_queue.h"
@@ -89,17 +89,14 @@ class EventLoop {
   void AddSelector(Selector& selector);
   void RemoveSelector(Selector& selector);
 
-  // Makes a coroutine run in the next turn. REQUIRES: `node` is in no queue and is suspended.
+  // Makes the task that is suspended in `node` run in the next turn. REQUIRES: there is one, and it
+  // was not scheduled.
   void Schedule(WaitNode& node) {
-    if (node.owner_ != nullptr) node.owner_->set_ready(&node);
-    ready_.PushBack(node);
+    DD_CHECK(!node.task()->ready(), "a task is scheduled twice");
+    ready_.PushBack(*node.task());
   }
-  // Makes the coroutine run in the next turn. REQUIRES: `node` is in no queue.
-  void Schedule(ReadyNode& node, std::coroutine_handle<> suspended) {
-    node.handle_ = suspended;
-    if (node.owner_ != nullptr) node.owner_->set_ready(&node);
-    ready_.PushBack(node);
-  }
+  // Makes a task run in the next turn that suspends right now, in its await_suspend.
+  void Yield(internal::TaskRecord& task) { ready_.PushBack(task); }
   TimerQueue& timers() { return timers_; }
 
   // Who is told of stalls, and of tasks that live when the thread's last loop ends.
@@ -122,10 +119,15 @@ class EventLoop {
   // Events that one selector may handle in one turn.
   static constexpr std::size_t kPollBudget = 64;
 
-  // RunOne that measures each step.
-  std::size_t RunOneMeasured();
+  // Both halves of a turn, for RunUntilDone, whose every turn they are.
+  std::size_t SelectNow();
+  std::size_t RunReady();
+  std::size_t PollSelectors();
+  // RunReady that measures each step.
+  std::size_t RunMeasured();
 
-  // Turns the loop until `root` is done; false when nothing can ever wake it.
+  // Turns the loop until `root`, which is suspended at its beginning, is done; false when nothing
+  // can ever wake it.
   bool RunUntilDone(std::coroutine_handle<> root);
 
   // Lets time pass while nothing is ready; false when that cannot help.
@@ -146,8 +148,8 @@ class EventLoop {
   bool was_idle_ = false;
   Time now_;
   Time idle_since_;
-  IntrusiveList<ReadyNode> ready_;
-  ListNode end_of_turn_;  // in ready_ while RunOne runs
+  internal::ReadyQueue ready_;
+  internal::ReadyQueue running_;  // what was ready when the turn began, and did not run yet
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
   Duration stall_budget_{};
@@ -181,6 +183,7 @@ absl::Status StuckError();
 template <typename T>
 auto EventLoop::Run(Task<T> task) {
   using Result = typename internal::RunResult<T>::type;
+  task.handle().promise().set_running();
   if (!RunUntilDone(task.handle())) return Result(internal::StuckError());
   if constexpr (std::is_void_v<T>) {
     return Result();

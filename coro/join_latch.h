@@ -11,11 +11,12 @@
 #include "coro/check.h"
 #include "coro/task.h"
 #include "coro/wait.h"
+#include "coro/wait_node.h"
 
 namespace coro {
 
 // Not thread-safe. Outlives the tasks that it started, or dies together with them.
-class JoinLatch final : public Wait, private internal::TaskObserver {
+class JoinLatch final : private internal::TaskObserver, public Wait {
  public:
   JoinLatch() = default;
   JoinLatch(const JoinLatch&) = delete;
@@ -24,13 +25,13 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
   // Starts `task`, which stays owned by the caller. REQUIRES: not empty, not started before.
   template <typename T>
   void Start(const Task<T>& task) {
-    DD_CHECK(task.handle() && !task.handle().promise().started(), "starting an empty task");
+    DD_CHECK(task.handle(), "starting an empty task");
     internal::PromiseBase& promise = task.handle().promise();
     ++running_;
     promise.set_observer(this);
     promise.set_sibling(first_);
     first_ = &promise;
-    task.handle().resume();
+    task.Start();
   }
 
   // Asks what the tasks that were started here wait for.
@@ -42,26 +43,24 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
     for (auto* task = first_; task != nullptr; task = task->sibling()) each(*task);
   }
 
-  void set_owner(internal::TaskRecord* owner) { owner_ = owner; }
   bool await_ready() const { return running_ == 0; }
-  void await_suspend(std::coroutine_handle<> waiter) {
-    waiter_ = waiter;
-    if (owner_ != nullptr) owner_->set_wait(this);
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> waiter) {
+    waiter_ = &waiter.promise();
+    waiter_->set_wait(this);
   }
-  void await_resume() const {
-    if (owner_ != nullptr) owner_->set_running();
-  }
+  void await_resume() const {}
 
  private:
   std::coroutine_handle<> TaskFinished(internal::PromiseBase&) override {
-    if (--running_ > 0 || !waiter_) return std::noop_coroutine();
-    return waiter_;
+    if (--running_ > 0 || waiter_ == nullptr) return std::noop_coroutine();
+    waiter_->set_running();
+    return waiter_->handle();
   }
 
   std::size_t running_ = 0;
   internal::PromiseBase* first_ = nullptr;
-  std::coroutine_handle<> waiter_;
-  internal::TaskRecord* owner_ = nullptr;
+  internal::TaskRecord* waiter_ = nullptr;
 };
 
 }  // namespace coro

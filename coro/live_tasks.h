@@ -1,7 +1,8 @@
 // The tasks that live on this thread: where each was made, and where it waits.
 //
 // Always on: two links and three constants in each frame. It answers, when a program hangs or ends
-// with work left, which tasks there are (task_tree.h).
+// with work left, which tasks there are (task_tree.h). The place in the ready queue is here as well
+// (ready_queue.h): a task that can run is linked by its promise, and needs nothing else for it.
 
 #ifndef CORO_LIVE_TASKS_H_
 #define CORO_LIVE_TASKS_H_
@@ -9,18 +10,24 @@
 #include <coroutine>
 #include <cstdint>
 
-#include "coro/intrusive_list.h"
 #include "coro/wait.h"
 
 namespace coro::internal {
 
+class ReadyQueue;
 class TaskRecord;
+
+// A place in a ReadyQueue. Left as it is while the task is in none.
+struct ReadyLink {
+  ReadyLink* previous;
+  ReadyLink* next;
+};
 
 // Of the calling thread; null when there is none.
 inline thread_local constinit TaskRecord* live_tasks = nullptr;
 
 // A link in the thread's list of live tasks; the first part of every task's promise.
-class TaskRecord {
+class TaskRecord : private ReadyLink {
  public:
   TaskRecord() : next_(live_tasks), link_(&live_tasks) {
     if (next_ != nullptr) next_->link_ = &next_;
@@ -29,6 +36,7 @@ class TaskRecord {
   TaskRecord(const TaskRecord&) = delete;
   TaskRecord& operator=(const TaskRecord&) = delete;
   ~TaskRecord() {
+    if (ready()) LeaveReadyQueue();
     *link_ = next_;
     if (next_ != nullptr) next_->link_ = link_;
   }
@@ -41,8 +49,7 @@ class TaskRecord {
   std::uint32_t line() const { return line_; }
 
   // False: made, and never awaited or started.
-  bool started() const { return started_; }
-  void set_started() { started_ = true; }
+  bool started() const { return waits_for_ != kNew; }
 
   // The co_await at which it is suspended, or was last; 0 before the first.
   std::uint32_t await_line() const { return await_line_; }
@@ -52,15 +59,21 @@ class TaskRecord {
   // What it waits for; null when it awaits a task, or can run, or awaits something that is not
   // ours.
   Wait* wait() const { return As<Wait>(kWait); }
-  // Its node in the ready queue; null when it waits, or runs.
-  ListNode* ready_node() const { return As<ListNode>(kReady); }
+  // It is in a ready queue.
+  bool ready() const { return waits_for_ == kReady; }
 
   // Suspended in something that is ours, or ready.
-  bool waits() const { return waits_for_ != 0; }
+  bool waits() const { return waits_for_ != 0 && waits_for_ != kNew; }
+
+  // What resumes it. REQUIRES: it is suspended.
+  std::coroutine_handle<> handle() {
+    // The place of a promise in its frame depends on nothing but its alignment, which task.h
+    // checks.
+    return std::coroutine_handle<TaskRecord>::from_promise(*this);
+  }
 
   void set_awaited_task(TaskRecord* task) { Set(task, kTask); }
   void set_wait(Wait* wait) { Set(wait, kWait); }
-  void set_ready(ListNode* node) { Set(node, kReady); }
   void set_running() { waits_for_ = 0; }
 
   // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
@@ -68,7 +81,7 @@ class TaskRecord {
     TaskRecord* task = this;
     while (TaskRecord* awaited = task->awaited_task()) task = awaited;
     if (Wait* wait = task->wait()) wait->Cancel(cancellation);
-    if (ListNode* node = task->ready_node()) node->Unlink();
+    if (task->ready()) task->LeaveReadyQueue();
   }
 
  protected:
@@ -80,11 +93,15 @@ class TaskRecord {
   void set_await_line(std::uint32_t line) { await_line_ = line; }
 
  private:
+  friend class ReadyQueue;
+
   // In the lowest bits of waits_for_.
   static constexpr std::uintptr_t kWait = 0;
   static constexpr std::uintptr_t kTask = 1;
-  static constexpr std::uintptr_t kReady = 2;
   static constexpr std::uintptr_t kTag = 3;
+  // Instead of a pointer.
+  static constexpr std::uintptr_t kReady = 2;
+  static constexpr std::uintptr_t kNew = 3;
 
   template <typename T>
   T* As(std::uintptr_t tag) const {
@@ -95,14 +112,19 @@ class TaskRecord {
     waits_for_ = reinterpret_cast<std::uintptr_t>(what) | tag;
   }
 
+  void LeaveReadyQueue() {
+    previous->next = ReadyLink::next;
+    ReadyLink::next->previous = previous;
+    waits_for_ = 0;
+  }
+
   TaskRecord* next_;
   TaskRecord** link_;  // what points at this one
-  std::uintptr_t waits_for_ = 0;
+  std::uintptr_t waits_for_ = kNew;
   const char* file_ = nullptr;
   const char* function_ = nullptr;
   std::uint32_t line_ = 0;
   std::uint32_t await_line_ = 0;
-  bool started_ = false;
 };
 
 }  // namespace coro::internal

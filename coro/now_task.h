@@ -29,7 +29,7 @@ class [[nodiscard]] NowTask {
   NowTask(const NowTask&) = delete;
   NowTask& operator=(const NowTask&) = delete;
 
-  typename Task<T>::Awaiter AwaitedBy(internal::TaskRecord* parent) && {
+  typename Task<T>::Awaiter AwaitedBy(internal::TaskRecord& parent) && {
     return task_.AwaitedBy(parent);
   }
 

@@ -18,7 +18,7 @@ namespace coro {
 // Awaited once, after the tasks were started; resumes when the first of them has finished or the
 // deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
 // them.
-class Race final : public WaitNode, private internal::TaskObserver, private TimerNode {
+class Race final : private internal::TaskObserver, public WaitNode, private TimerNode {
  public:
   explicit Race(Time deadline = kNever) : TimerNode(&Race::Expire), deadline_(deadline) {}
 
@@ -26,20 +26,20 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
   // decides the race. REQUIRES: not empty, not started before, and the race is not decided.
   template <typename T>
   bool Start(const Task<T>& task) {
-    DD_CHECK(task.handle() && !task.handle().promise().started(), "starting an empty task");
+    DD_CHECK(task.handle(), "starting an empty task");
     internal::PromiseBase& promise = task.handle().promise();
     promise.set_observer(this);
     promise.set_sibling(first_);
     first_ = &promise;
-    task.handle().resume();
+    task.Start();
     return winner_ == nullptr;
   }
 
   bool await_ready() const { return winner_ != nullptr; }
-  void await_suspend(std::coroutine_handle<> self) {
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
-    waiter_ = self;
-    if (deadline_ != kNever) EventLoop::Current().timers().ArmDeadline(*this, deadline_);
+    if (deadline_ != kNever) EventLoop::Current().timers().Arm(*this, deadline_);
   }
   void await_resume() const {}
 
@@ -65,14 +65,14 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
   }
 
  private:
-  std::coroutine_handle<> TaskFinished(internal::PromiseBase& task) override {
+  std::coroutine_handle<> TaskFinished(internal::PromiseBase& finished) override {
     if (winner_ != nullptr) return std::noop_coroutine();
-    winner_ = &task;
+    winner_ = &finished;
     TimerNode::Cancel();
     // Not yet awaited, or the deadline came in this very turn and its waiter is on its way.
-    if (!waiter_ || linked()) return std::noop_coroutine();
-    SetRunning();
-    return waiter_;
+    if (task() == nullptr || task()->ready()) return std::noop_coroutine();
+    task()->set_running();
+    return task()->handle();
   }
 
   static void Expire(TimerNode& timer) { EventLoop::Current().Schedule(static_cast<Race&>(timer)); }
@@ -80,7 +80,6 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
   const Time deadline_;
   internal::PromiseBase* first_ = nullptr;
   internal::PromiseBase* winner_ = nullptr;
-  std::coroutine_handle<> waiter_;
 };
 
 }  // namespace coro

@@ -22,7 +22,7 @@ class ScopeChild {
     // The coroutine's parameters, as the language passes them here.
     promise_type(Scope& owner, Task<absl::Status>&, const Origin& origin) : scope(owner) {
       set_origin(origin.file, origin.function, origin.line);
-      set_started();
+      set_running();
     }
 
     ScopeChild get_return_object() {

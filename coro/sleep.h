@@ -11,6 +11,7 @@
 #include "coro/event_loop.h"
 #include "coro/time.h"
 #include "coro/timer_queue.h"
+#include "coro/wait_node.h"
 
 namespace coro {
 
@@ -21,7 +22,8 @@ class SleepUntil final : public WaitNode, private TimerNode {
   explicit SleepUntil(Time deadline) : TimerNode(&SleepUntil::Wake), deadline_(deadline) {}
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> self) {
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
     EventLoop::Current().timers().Arm(*this, deadline_);
   }
@@ -46,12 +48,15 @@ inline SleepUntil Sleep(Duration delay) {
 }
 
 // co_await lets every other ready coroutine, and the selectors, have a turn.
-class Yield final : public ReadyNode {
+class Yield final {
  public:
   Yield() = default;
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> self) { EventLoop::Current().Schedule(*this, self); }
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) const {
+    EventLoop::Current().Yield(self.promise());
+  }
   void await_resume() const {}
 };
 

@@ -40,21 +40,22 @@ class SlotTable {
 
   // Null: no slot that is taken has this name. The pointer holds until the next Take.
   Value* Find(Name name) {
-    const auto index = static_cast<std::uint32_t>(name);
-    if (index >= slots_.size()) return nullptr;
-    Slot& slot = slots_[index];
-    return slot.generation == name >> 32 && slot.next_free == kTaken ? &slot.value : nullptr;
+    Slot* const slot = FindSlot(name);
+    return slot == nullptr ? nullptr : &slot->value;
   }
 
   // REQUIRES: the name was found.
-  void Free(Name name) {
-    const auto index = static_cast<std::uint32_t>(name);
-    Slot& slot = slots_[index];
-    DD_CHECK(slot.generation == name >> 32 && slot.next_free == kTaken, "slot is freed twice");
-    ++slot.generation;
-    slot.next_free = first_free_;
-    first_free_ = index;
+  void Free(Name name) { DD_CHECK(FindAndFree(name) != nullptr, "slot is freed twice"); }
+
+  // Find and Free in one. What was in the slot is there until the next Take.
+  Value* FindAndFree(Name name) {
+    Slot* const slot = FindSlot(name);
+    if (slot == nullptr) return nullptr;
+    ++slot->generation;
+    slot->next_free = first_free_;
+    first_free_ = static_cast<std::uint32_t>(name);
     --taken_;
+    return &slot->value;
   }
 
   std::size_t taken() const { return taken_; }
@@ -63,7 +64,7 @@ class SlotTable {
   // free the slot, and must not take one.
   template <typename Each>
   void ForEach(const Each& each) {
-    for (std::uint32_t index = 0; index < slots_.size(); ++index) {
+    for (std::uint32_t index = 0; index < size_; ++index) {
       Slot& slot = slots_[index];
       if (slot.next_free == kTaken) each(std::uint64_t{slot.generation} << 32 | index, slot.value);
     }
@@ -79,13 +80,22 @@ class SlotTable {
     Value value{};
   };
 
+  // Null: no slot that is taken has this name.
+  Slot* FindSlot(Name name) {
+    const auto index = static_cast<std::uint32_t>(name);
+    if (index >= size_) return nullptr;
+    Slot* const slot = &slots_[index];
+    return slot->generation == name >> 32 && slot->next_free == kTaken ? slot : nullptr;
+  }
+
   void Grow() {
-    DD_CHECK(slots_.size() < kTaken, "four billion slots are taken");
-    first_free_ = static_cast<std::uint32_t>(slots_.size());
+    DD_CHECK(size_ < kTaken, "four billion slots are taken");
+    first_free_ = size_++;
     slots_.emplace_back();
   }
 
   std::vector<Slot> slots_;
+  std::uint32_t size_ = 0;  // of slots_, which would have to divide for it
   std::uint32_t first_free_ = kNone;
   std::size_t taken_ = 0;
 };

@@ -18,6 +18,7 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <type_traits>
 #include <utility>
@@ -79,7 +80,7 @@ class PromiseBase : public TaskRecord {
           "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
           "while tests it (docs/coroutine-traps.md)");
     }
-    void await_resume() const noexcept { promise->set_started(); }
+    void await_resume() const noexcept {}
   };
   struct FinalAwaiter {
     bool await_ready() const noexcept { return false; }
@@ -104,21 +105,22 @@ class PromiseBase : public TaskRecord {
   typename Task<T>::Awaiter await_transform(Task<T>&& task,
                                             std::uint32_t line = __builtin_LINE()) noexcept {
     set_await_line(line);
-    return std::move(task).AwaitedBy(this);
+    return std::move(task).AwaitedBy(*this);
   }
   template <typename T>
   typename Task<T>::Awaiter await_transform(NowTask<T>&& task,
                                             std::uint32_t line = __builtin_LINE()) noexcept {
     set_await_line(line);
-    return std::move(task).AwaitedBy(this);
+    return std::move(task).AwaitedBy(*this);
   }
   template <typename Awaitable>
   auto await_transform(Awaitable&& awaitable, std::uint32_t line = __builtin_LINE()) noexcept {
     set_await_line(line);
-    if constexpr (requires { awaitable.set_owner(static_cast<TaskRecord*>(this)); }) {
-      awaitable.set_owner(this);
-    }
-    if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
+    using Plain = std::remove_cvref_t<Awaitable>;
+    if constexpr (std::is_empty_v<Plain> && std::is_trivially_copyable_v<Plain> &&
+                  requires { awaitable.await_ready(); }) {
+      return Plain(awaitable);  // nothing to refer to
+    } else if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
       return std::forward<Awaitable>(awaitable).operator co_await();
     } else {
       return AwaiterRef<std::remove_reference_t<Awaitable>>{awaitable};
@@ -142,15 +144,48 @@ class PromiseBase : public TaskRecord {
   static constexpr std::uintptr_t kObserver = 1;
 
   std::coroutine_handle<> AtEnd() noexcept {
-    if ((at_end_ & kObserver) != 0) {
-      return reinterpret_cast<TaskObserver*>(at_end_ & ~kObserver)->TaskFinished(*this);
-    }
-    if (at_end_ == 0) return std::noop_coroutine();
+    if ((at_end_ & kObserver) != 0) return TellObserver();
     return std::coroutine_handle<>::from_address(reinterpret_cast<void*>(at_end_));
   }
 
-  std::uintptr_t at_end_ = 0;  // a coroutine's frame, or an observer with the lowest bit set
-  PromiseBase* sibling_ = nullptr;
+  // Not inline: every coroutine ends with the code above.
+  std::coroutine_handle<> TellObserver() noexcept;
+
+  // A coroutine's frame, or an observer with the lowest bit set.
+  std::uintptr_t at_end_ = reinterpret_cast<std::uintptr_t>(std::noop_coroutine().address());
+  PromiseBase* sibling_;  // set when the latch starts it
+};
+
+// What a task returns, from co_return until it is taken.
+template <typename T>
+class ReturnValue {
+ public:
+  template <typename U>
+  void Set(U&& value) {
+    value_.emplace(std::forward<U>(value));
+  }
+  T Take() { return *std::move(value_); }
+
+ private:
+  std::optional<T> value_;
+};
+
+// Of a T that needs no destructor nobody has to know whether it is there.
+template <typename T>
+requires std::is_trivially_destructible_v<T>
+class ReturnValue<T> {
+ public:
+  ReturnValue() {}
+  template <typename U>
+  void Set(U&& value) {
+    std::construct_at(&value_, std::forward<U>(value));
+  }
+  T Take() { return std::move(value_); }
+
+ private:
+  union {
+    T value_;
+  };
 };
 
 template <typename T>
@@ -162,12 +197,13 @@ class Promise final : public PromiseBase {
 
   template <typename U>
   void return_value(U&& value) {
-    value_.emplace(std::forward<U>(value));
+    value_.Set(std::forward<U>(value));
   }
-  T TakeValue() { return *std::move(value_); }
+  // REQUIRES: the task has finished; once.
+  T TakeValue() { return value_.Take(); }
 
  private:
-  std::optional<T> value_;
+  ReturnValue<T> value_;
 };
 
 template <>
@@ -203,9 +239,10 @@ class [[nodiscard]] Task {
   // Starts the task on the caller's stack; suspends the caller only if the task did not finish.
   class Awaiter {
    public:
-    Awaiter(Handle task, internal::TaskRecord* parent) : task_(task), parent_(parent) {}
+    Awaiter(Handle task, internal::TaskRecord& parent) : task_(task), parent_(parent) {}
     bool await_ready() const {
-      if (parent_ != nullptr) parent_->set_awaited_task(&task_.promise());
+      parent_.set_awaited_task(&task_.promise());
+      task_.promise().set_running();
       task_.resume();
       return task_.done();
     }
@@ -213,24 +250,35 @@ class [[nodiscard]] Task {
       task_.promise().set_continuation(parent);
     }
     T await_resume() const {
-      if (parent_ != nullptr) parent_->set_running();
+      parent_.set_running();
       return task_.promise().TakeValue();
     }
 
    private:
     Handle task_;
-    internal::TaskRecord* parent_;
+    internal::TaskRecord& parent_;
   };
 
-  // REQUIRES: not empty, and never awaited or started before.
-  Awaiter operator co_await() && { return AwaitedBy(nullptr); }
-  Awaiter AwaitedBy(internal::TaskRecord* parent) const {
+  // For coroutines of other kinds, which nobody keeps a record of: the task stands in for its
+  // parent, whose record is written before its own. REQUIRES: as below.
+  Awaiter operator co_await() && {
+    DD_CHECK(handle_, "awaiting an empty or finished task");
+    return AwaitedBy(handle_.promise());
+  }
+  // What co_await in a task makes of it. REQUIRES: not empty, and never awaited or started before.
+  Awaiter AwaitedBy(internal::TaskRecord& parent) const {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
     return Awaiter(handle_, parent);
   }
 
   // For code that runs tasks by itself (when_all, scope, event_loop).
   Handle handle() const { return handle_; }
+  // Runs it until it first suspends, or ends. REQUIRES: not empty, and never started before.
+  void Start() const {
+    DD_CHECK(handle_ && !handle_.promise().started(), "starting an empty task");
+    handle_.promise().set_running();
+    handle_.resume();
+  }
 
  private:
   friend promise_type;
@@ -241,8 +289,13 @@ class [[nodiscard]] Task {
 
 namespace internal {
 
+// Nothing else moves a promise within its frame: TaskRecord::handle() counts on it.
+template <typename T>
+inline constexpr bool kHasOrdinaryAlignment = alignof(Promise<T>) <= 2 * sizeof(void*);
+
 template <typename T>
 Task<T> Promise<T>::get_return_object(const char* file, const char* function, std::uint32_t line) {
+  static_assert(kHasOrdinaryAlignment<T>, "a task's value is aligned as operator new aligns");
   set_origin(file, function, line);
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
 }

@@ -75,7 +75,7 @@ std::string Describe(const internal::TaskRecord& task) {
   if (!task.started()) return absl::StrCat(text, " never awaited");
   if (task.await_line() != 0) absl::StrAppend(&text, " at line ", task.await_line());
   if (const Wait* wait = task.wait()) absl::StrAppend(&text, ", waits for ", wait->what());
-  if (task.ready_node() != nullptr) absl::StrAppend(&text, ", is ready");
+  if (task.ready()) absl::StrAppend(&text, ", is ready");
   return text;
 }
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "coro/check.h"
-
 namespace coro {
 namespace {
 
@@ -13,55 +11,75 @@ constexpr std::size_t kArity = 4;
 
 TimerQueue::~TimerQueue() {
   for (Entry& entry : heap_) entry.node->queue_ = nullptr;
-  wheel_.ForEach([](const WheelNode& node) { node.timer().queue_ = nullptr; });
+  for (WheelNode* node = soon_; node != nullptr; node = node->next()) {
+    static_cast<TimerNode*>(node)->queue_ = nullptr;
+  }
+  wheel_.ForEach([](WheelNode& node) { static_cast<TimerNode&>(node).queue_ = nullptr; });
 }
 
-void TimerQueue::Arm(TimerNode& node, Time deadline) {
-  DD_CHECK(!node.armed(), "timer is armed already");
-  node.queue_ = this;
+void TimerQueue::ArmInHeap(TimerNode& node) {
   // A deadline in the past means "now": a timer that keeps re-arming itself there must not overtake
   // those that are due.
-  Push(node, std::max(deadline, last_fired_), next_sequence_++);
+  if (node.deadline() < last_fired_) node.set_deadline(last_fired_);
+  Push(node);
 }
 
-void TimerQueue::Push(TimerNode& node, Time deadline, std::uint64_t sequence) {
+void TimerQueue::Push(TimerNode& node) {
   heap_.emplace_back();
-  SiftUp(heap_.size() - 1, Entry{deadline, sequence, &node});
+  SiftUp(heap_.size() - 1, Entry{node.deadline(), node.sequence_, &node});
+}
+
+void TimerQueue::AddToSoon(TimerNode& node) {
+  if (soon_ == nullptr || Before(node, static_cast<TimerNode&>(*soon_))) return node.Insert(soon_);
+  WheelNode* before = soon_;
+  for (int steps = 0; steps < kMostSteps; ++steps) {
+    WheelNode* const next = before->next();
+    if (next == nullptr || Before(node, static_cast<TimerNode&>(*next))) {
+      return node.InsertBehind(*before);
+    }
+    before = next;
+  }
+  Push(node);
+}
+
+TimerNode* TimerQueue::First() const {
+  auto* const soon = static_cast<TimerNode*>(soon_);
+  if (heap_.empty()) return soon;
+  TimerNode* const top = heap_.front().node;
+  return soon != nullptr && Before(*soon, *top) ? soon : top;
 }
 
 Time TimerQueue::NextDeadline() {
-  if (in_wheel_ == 0) {
-    earliest_in_wheel_ = kNever;
-    earliest_is_known_ = true;
-  } else if (!earliest_is_known_) {
+  if (!earliest_is_known_) {
     earliest_in_wheel_ = wheel_.Earliest();
     earliest_is_known_ = true;
   }
-  return heap_.empty() ? earliest_in_wheel_ : std::min(earliest_in_wheel_, heap_.front().deadline);
+  const TimerNode* const first = First();
+  return first == nullptr ? earliest_in_wheel_ : std::min(earliest_in_wheel_, first->deadline());
 }
 
 std::size_t TimerQueue::FireDue(Time now) {
   const std::uint64_t armed_before = next_sequence_;
   std::size_t fired = 0;
-  last_fired_ = std::max(last_fired_, now);
+  if (last_fired_ < now) last_fired_ = now;
   if (!wheel_.SetPresent(now)) {
-    wheel_.Advance(now, [this](const WheelNode& due) {
-      --in_wheel_;
-      Push(due.timer(), due.deadline(), due.timer().sequence_);
-    });
+    wheel_.Advance(now, [this](WheelNode& due) { AddToSoon(static_cast<TimerNode&>(due)); });
     earliest_is_known_ = false;
   }
-  while (!heap_.empty() && heap_.front().deadline <= now && heap_.front().sequence < armed_before) {
-    TimerNode& node = *heap_.front().node;
-    Remove(0);
-    node.fire_(node);
+  for (;;) {
+    TimerNode* const first = First();
+    if (first == nullptr || first->deadline() > now || first->sequence_ >= armed_before) {
+      return fired;
+    }
+    Cancel(*first);
+    first->fire_(*first);
     ++fired;
   }
-  return fired;
 }
 
 void TimerQueue::Remove(std::size_t position) {
   heap_[position].node->queue_ = nullptr;
+  --armed_;
   const Entry last = heap_.back();
   heap_.pop_back();
   if (position == heap_.size()) return;

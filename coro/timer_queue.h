@@ -3,11 +3,11 @@
 #ifndef CORO_TIMER_QUEUE_H_
 #define CORO_TIMER_QUEUE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
+#include "coro/check.h"
 #include "coro/deadline_wheel.h"
 #include "coro/time.h"
 
@@ -17,7 +17,7 @@ class TimerQueue;
 
 // One timer; lives in whatever waits for it, and leaves the queue when that dies. Not copyable: the
 // queue points at it.
-class TimerNode {
+class TimerNode : private WheelNode {
  public:
   // `fire` is called once, from the loop, at or after the deadline; the node is out of the queue by
   // then.
@@ -38,15 +38,24 @@ class TimerNode {
 
   FireFunction fire_;
   TimerQueue* queue_ = nullptr;
-  WheelNode in_wheel_;
-  std::uint64_t sequence_ = 0;
-  std::size_t position_ = 0;  // in the heap, or kInWheel
+  // While it is armed:
+  std::uint64_t sequence_;
+  std::size_t position_;  // in the heap, or kInWheel
 };
 
-// A 4-ary heap that knows where each timer is: arming and cancelling cost O(log n). Timers that are
-// hardly ever due wait in a wheel before it, where both take constant time. Either way a timer
-// fires exactly when it is due, and timers of equal deadline fire in the order in which they were
-// armed. Not thread-safe.
+// Timers fire exactly when they are due, and those of equal deadline in the order in which they
+// were armed.
+//
+//   wheel   by microseconds; arming and cancelling take constant time
+//     │ its microsecond has come
+//     ▼
+//   soon    a sorted list of a few
+//     │ too many for a list
+//     ▼
+//   heap    knows where each timer is; also for what is due at once, or further away than the wheel
+//           reaches
+//
+// Not thread-safe.
 class TimerQueue {
  public:
   TimerQueue() = default;
@@ -54,29 +63,26 @@ class TimerQueue {
   TimerQueue& operator=(const TimerQueue&) = delete;
   ~TimerQueue();
 
-  bool empty() const { return heap_.empty() && in_wheel_ == 0; }
+  bool empty() const { return armed_ == 0; }
 
   // The clock was read. What is armed from now on is meant from here.
   void SetPresent(Time now) {
-    if (in_wheel_ == 0) wheel_.Restart(now);
+    if (wheel_is_empty()) wheel_.Restart(now);
   }
 
   // Deadline of the next timer; kNever when there is none.
   Time NextDeadline();
 
   // REQUIRES: `node` is not armed. It must stay where it is until it fires or is cancelled.
-  void Arm(TimerNode& node, Time deadline);
-  // The same for a timer that will most likely be cancelled, such as a time-out.
-  void ArmDeadline(TimerNode& node, Time deadline) {
-    if (node.queue_ != nullptr) [[unlikely]]
-      return Arm(node, deadline);  // which complains
-    node.in_wheel_.Set(std::max(deadline, last_fired_), node);
-    if (!wheel_.Add(node.in_wheel_)) return Arm(node, deadline);
+  void Arm(TimerNode& node, Time deadline) {
+    DD_CHECK(node.queue_ == nullptr, "timer is armed already");
     node.queue_ = this;
     node.sequence_ = next_sequence_++;
+    ++armed_;
+    node.set_deadline(deadline);
+    if (!wheel_.Add(node)) return ArmInHeap(node);
     node.position_ = kInWheel;
-    ++in_wheel_;
-    earliest_in_wheel_ = std::min(earliest_in_wheel_, node.in_wheel_.deadline());
+    if (deadline < earliest_in_wheel_) earliest_in_wheel_ = deadline;
   }
 
   // Fires every timer that is due at `now`, in order of deadline; returns how many. Timers armed
@@ -97,16 +103,27 @@ class TimerQueue {
     }
   };
 
-  static constexpr std::size_t kInWheel = SIZE_MAX;
+  static constexpr std::size_t kInWheel = SIZE_MAX;  // or in soon_
+  // How far an insertion goes along soon_.
+  static constexpr int kMostSteps = 8;
 
   void Cancel(TimerNode& node) {
     if (node.position_ != kInWheel) return Remove(node.position_);
-    node.in_wheel_.Unlink();
+    node.Remove();
     node.queue_ = nullptr;
-    --in_wheel_;
-    if (node.in_wheel_.deadline() == earliest_in_wheel_) earliest_is_known_ = false;
+    --armed_;
+    if (node.deadline() == earliest_in_wheel_) earliest_is_known_ = false;
   }
-  void Push(TimerNode& node, Time deadline, std::uint64_t sequence);
+  bool wheel_is_empty() const { return armed_ == heap_.size(); }
+  static bool Before(const TimerNode& a, const TimerNode& b) {
+    return a.deadline() != b.deadline() ? a.deadline() < b.deadline() : a.sequence_ < b.sequence_;
+  }
+  void ArmInHeap(TimerNode& node);
+  // Into the list `soon_`, or the heap.
+  void AddToSoon(TimerNode& node);
+  // The timer that fires next of those that the wheel does not have; null when there is none.
+  TimerNode* First() const;
+  void Push(TimerNode& node);
   void Remove(std::size_t position);
   void SiftUp(std::size_t position, Entry entry);
   void SiftDown(std::size_t position, Entry entry);
@@ -114,7 +131,8 @@ class TimerQueue {
 
   std::vector<Entry> heap_;
   DeadlineWheel wheel_;
-  std::size_t in_wheel_ = 0;
+  WheelNode* soon_ = nullptr;
+  std::size_t armed_ = 0;
   // No later than the earliest deadline in the wheel, and just that where it is known.
   Time earliest_in_wheel_ = kNever;
   bool earliest_is_known_ = true;

@@ -17,6 +17,7 @@
 #include "coro/intrusive_list.h"
 #include "coro/time.h"
 #include "coro/timer_queue.h"
+#include "coro/wait_node.h"
 
 namespace coro {
 
@@ -26,16 +27,17 @@ namespace coro {
 class WaitList {
  public:
   // co_await yields true when notified, false when the deadline came first.
-  class Waiter : public WaitNode, private TimerNode {
+  class Waiter : public WaitNode, protected ListNode, private TimerNode {
    public:
     virtual ~Waiter() { PassOn(); }
 
     bool await_ready() const { return false; }
-    void await_suspend(std::coroutine_handle<> self) {
+    template <TaskPromise Promise>
+    void await_suspend(std::coroutine_handle<Promise> self) {
       Suspend(self);
       loop_ = &EventLoop::Current();
       list_.waiters_.PushBack(*this);
-      if (deadline_ != kNever) loop_->timers().ArmDeadline(*this, deadline_);
+      if (deadline_ != kNever) loop_->timers().Arm(*this, deadline_);
     }
     bool await_resume() {
       if (notified_.linked()) list_.Heard(*this);  // else it has died

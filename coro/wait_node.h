@@ -1,53 +1,46 @@
-// A suspended coroutine: in the ready queue, or waiting for something that will put it there.
+// What a suspended task waits in.
 
 #ifndef CORO_WAIT_NODE_H_
 #define CORO_WAIT_NODE_H_
 
+#include <concepts>
 #include <coroutine>
 
-#include "coro/intrusive_list.h"
 #include "coro/live_tasks.h"
 #include "coro/wait.h"
 
 namespace coro {
 
-// A place in the ready queue. Lives in the awaiter, hence in the coroutine's own frame: it leaves
-// the queue when the frame is destroyed.
-class ReadyNode : public ListNode {
- public:
-  // The task that awaits; called by its promise at the co_await. Null in coroutines of other kinds.
-  void set_owner(internal::TaskRecord* owner) { owner_ = owner; }
-
- protected:
-  ReadyNode() = default;
-  ~ReadyNode() = default;
-
- private:
-  friend class EventLoop;
-  friend class WaitNode;
-
-  std::coroutine_handle<> handle_;
-  internal::TaskRecord* owner_ = nullptr;
-};
+// The promise of a coroutine that the loop can schedule: a Task's.
+template <typename Promise>
+concept TaskPromise = std::derived_from<Promise, internal::TaskRecord>;
 
 // Base of awaiters that wait for something else than their turn. It calls Suspend in its
-// await_suspend; whoever wakes it gives it to EventLoop::Schedule.
-class WaitNode : public ReadyNode, public Wait {
+// await_suspend; whoever wakes it gives it to EventLoop::Schedule. Lives in the awaiter, hence in
+// the coroutine's own frame.
+class WaitNode : public Wait {
  public:
-  // The coroutine is suspended here.
-  void Suspend(std::coroutine_handle<> self) {
-    handle_ = self;
-    if (owner_ != nullptr) owner_->set_wait(this);
+  // The task is suspended here.
+  void Suspend(internal::TaskRecord& task) {
+    task_ = &task;
+    task.set_wait(this);
   }
+  template <TaskPromise Promise>
+  void Suspend(std::coroutine_handle<Promise> self) {
+    Suspend(self.promise());
+  }
+
+  // The task that was suspended here; null before that.
+  internal::TaskRecord* task() const { return task_; }
 
  protected:
   WaitNode() = default;
   ~WaitNode() = default;
+  WaitNode(const WaitNode&) = delete;
+  WaitNode& operator=(const WaitNode&) = delete;
 
-  // The coroutine goes on in another way than through the ready queue.
-  void SetRunning() {
-    if (owner_ != nullptr) owner_->set_running();
-  }
+ private:
+  internal::TaskRecord* task_ = nullptr;
 };
 
 }  // namespace coro

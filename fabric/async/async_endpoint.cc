@@ -35,7 +35,7 @@ void OperationAwaiter::LeaveBehind() {
   TimerNode::Cancel();
 }
 
-bool OperationAwaiter::await_suspend(std::coroutine_handle<> self) {
+bool OperationAwaiter::Begin(coro::internal::TaskRecord& task) {
   context_ = endpoint_.dispatcher_.slots().Acquire(*this, std::move(buffer_), &endpoint_);
   const bool must_queue = !endpoint_.retries_.empty();
   const ErrorCode error = must_queue ? ErrorCode::kAgain : TryPost();
@@ -44,12 +44,12 @@ bool OperationAwaiter::await_suspend(std::coroutine_handle<> self) {
   } else {
     state_ = State::kPending;
     coro::EventLoop& loop = endpoint_.dispatcher_.loop();
-    loop.timers().ArmDeadline(
+    loop.timers().Arm(
         *this, std::min(deadline_, coro::After(loop.Now(), endpoint_.options_.post_timeout)));
     endpoint_.retries_.Add(*this);
   }
   resuming_ = state_ != State::kDone;
-  if (resuming_) Suspend(self);
+  if (resuming_) Suspend(task);
   return resuming_;
 }
 
@@ -59,8 +59,7 @@ void OperationAwaiter::Posted(ErrorCode error) {
   TimerNode::Cancel();
   if (error == ErrorCode::kOk) [[likely]] {
     state_ = State::kInFlight;
-    if (deadline_ != coro::kNever)
-      endpoint_.dispatcher_.loop().timers().ArmDeadline(*this, deadline_);
+    if (deadline_ != coro::kNever) endpoint_.dispatcher_.loop().timers().Arm(*this, deadline_);
     return;
   }
   endpoint_.dispatcher_.slots().Release(context_);
@@ -101,7 +100,7 @@ void OperationAwaiter::Cancel(coro::Cancellation& cancellation) {
   cancellation_ = &cancellation;
   coro::EventLoop& loop = endpoint_.dispatcher_.loop();
   TimerNode::Cancel();
-  loop.timers().ArmDeadline(*this, std::min(deadline_, coro::After(loop.Now(), patience)));
+  loop.timers().Arm(*this, std::min(deadline_, coro::After(loop.Now(), patience)));
 }
 
 bool OperationAwaiter::TakeBack() {

@@ -59,7 +59,10 @@ class OperationAwaiter : public coro::WaitNode,
                          private OperationWaiter {
  public:
   bool await_ready() const { return false; }
-  bool await_suspend(std::coroutine_handle<> self);
+  template <coro::TaskPromise Promise>
+  bool await_suspend(std::coroutine_handle<Promise> self) {
+    return Begin(self.promise());
+  }
   Completion await_resume() const { return result_; }
 
   // An operation that waits to be posted is cancelled now. One in flight completes first, for at
@@ -78,6 +81,8 @@ class OperationAwaiter : public coro::WaitNode,
  private:
   enum class State { kIdle, kPending, kInFlight, kLeft, kDone };
 
+  // Posts for `task`; false when the operation has ended at once.
+  bool Begin(coro::internal::TaskRecord& task);
   static void OnDeadline(coro::TimerNode& timer);
   ErrorCode TryPost() override;
   void Posted(ErrorCode error) override;

@@ -19,18 +19,16 @@ Context OperationSlots::Acquire(OperationWaiter& waiter, BufferRef buffer, const
   return static_cast<Context>(name);
 }
 
-OperationWaiter* OperationSlots::Free(Context context, Slot& slot) {
-  OperationWaiter* const waiter = slot.waiter;
-  if (waiter == nullptr) --abandoned_;
+OperationWaiter* OperationSlots::Empty(Slot& slot) {
+  if (slot.waiter == nullptr) --abandoned_;
   slot.buffer.reset();
-  slots_.Free(Name(context));
-  return waiter;
+  return slot.waiter;
 }
 
 void OperationSlots::Release(Context context) {
-  Slot* const slot = slots_.Find(Name(context));
+  Slot* const slot = slots_.FindAndFree(Name(context));
   DD_CHECK(slot != nullptr, "releasing an operation that is not in flight");
-  Free(context, *slot);
+  Empty(*slot);
 }
 
 void OperationSlots::Abandon(Context context) {
@@ -41,9 +39,9 @@ void OperationSlots::Abandon(Context context) {
 }
 
 bool OperationSlots::Complete(Context context, const Completion& completion) {
-  Slot* const slot = slots_.Find(Name(context));
+  Slot* const slot = slots_.FindAndFree(Name(context));
   if (slot == nullptr) return false;
-  OperationWaiter* const waiter = Free(context, *slot);
+  OperationWaiter* const waiter = Empty(*slot);
   if (waiter != nullptr) waiter->Resolve(completion);
   return true;
 }
@@ -54,7 +52,8 @@ void OperationSlots::CancelAll(const void* endpoint) {
     Completion canceled;
     canceled.context = static_cast<Context>(name);
     canceled.error = ErrorCode::kCanceled;
-    OperationWaiter* const waiter = Free(*canceled.context, slot);
+    slots_.Free(name);
+    OperationWaiter* const waiter = Empty(slot);
     if (waiter != nullptr) waiter->Resolve(canceled);
   });
 }

@@ -59,8 +59,8 @@ class OperationSlots {
     const void* endpoint = nullptr;
   };
 
-  // Frees the slot and returns who waited.
-  OperationWaiter* Free(Context context, Slot& slot);
+  // Gives back the share in the buffer of a slot that was freed, and returns who waited.
+  OperationWaiter* Empty(Slot& slot);
 
   coro::SlotTable<Slot> slots_;
   std::size_t abandoned_ = 0;

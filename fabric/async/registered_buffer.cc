@@ -2,6 +2,8 @@
 
 namespace fabric::async {
 
+void BufferRef::Free(RegisteredBuffer* buffer) { delete buffer; }
+
 absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_bytes, Access access) {
   // Not make_shared: behind the bytes would be what counts the owners, and no sanitizer would mind.
   const std::shared_ptr<std::byte[]> bytes(new std::byte[length_bytes]());

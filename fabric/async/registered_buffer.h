@@ -58,13 +58,16 @@ class BufferRef {
     if (buffer_ != nullptr) ++buffer_->shares_;
   }
   BufferRef(BufferRef&& other) noexcept : buffer_(std::exchange(other.buffer_, nullptr)) {}
-  BufferRef& operator=(BufferRef other) noexcept {
-    std::swap(buffer_, other.buffer_);
+  BufferRef& operator=(const BufferRef& other) noexcept {
+    if (other.buffer_ != nullptr) ++other.buffer_->shares_;
+    GiveBack(std::exchange(buffer_, other.buffer_));
     return *this;
   }
-  ~BufferRef() {
-    if (buffer_ != nullptr && --buffer_->shares_ == 0) delete buffer_;
+  BufferRef& operator=(BufferRef&& other) noexcept {
+    GiveBack(std::exchange(buffer_, std::exchange(other.buffer_, nullptr)));
+    return *this;
   }
+  ~BufferRef() { GiveBack(buffer_); }
 
   RegisteredBuffer* get() const { return buffer_; }
   RegisteredBuffer& operator*() const { return *buffer_; }
@@ -73,11 +76,17 @@ class BufferRef {
   friend bool operator==(const BufferRef& a, const BufferRef& b) { return a.buffer_ == b.buffer_; }
   friend bool operator==(const BufferRef& a, std::nullptr_t) { return a.buffer_ == nullptr; }
 
-  void reset() { *this = BufferRef(); }
+  void reset() { GiveBack(std::exchange(buffer_, nullptr)); }
   // How many shares there are; 0 of nothing.
   std::size_t use_count() const { return buffer_ == nullptr ? 0 : buffer_->shares_; }
 
  private:
+  static void GiveBack(RegisteredBuffer* buffer) {
+    if (buffer != nullptr && --buffer->shares_ == 0) [[unlikely]]
+      Free(buffer);
+  }
+  static void Free(RegisteredBuffer* buffer);
+
   RegisteredBuffer* buffer_ = nullptr;
 };
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <memory>
 #include <queue>
-#include <span>
 #include <utility>
 
 #include "benchmark/benchmark.h"
+#include "testing/benchmarks/completion_ring.h"
 
 namespace bench {
 namespace {
@@ -78,43 +78,17 @@ struct BareOperation {
   std::uint32_t status = 1;
 };
 
-struct BareCompletion {
-  BareOperation* operation;
-  std::uint32_t status;
-  std::uint32_t length;
-};
-
-// A completion queue: a ring in memory, read in batches.
-class BareQueue {
- public:
-  void Push(const BareCompletion& completion) { ring_[written_++ % kEntries] = completion; }
-
-  std::size_t Poll(std::span<BareCompletion> completions) {
-    std::size_t count = 0;
-    while (count < completions.size() && read_ != written_) {
-      completions[count++] = ring_[read_++ % kEntries];
-    }
-    return count;
-  }
-
- private:
-  static constexpr std::uint64_t kEntries = 2 * kOperationsInFlight;
-  std::array<BareCompletion, kEntries> ring_{};
-  std::uint64_t written_ = 0;
-  std::uint64_t read_ = 0;
-};
-
 // Posts, waits, looks at the status, posts again.
-Bare PostForEver(BareQueue& queue, BareOperation& operation, std::uint64_t& failures) {
+Bare PostForEver(CompletionRing& queue, BareOperation& operation, std::uint64_t& failures) {
   for (;;) {
-    queue.Push({&operation, 0, 64});
+    queue.Post(reinterpret_cast<std::uint64_t>(&operation));
     co_await std::suspend_always();
     if (operation.status != 0) ++failures;
   }
 }
 
 absl::Status PollAndResume(std::uint64_t operations) {
-  BareQueue queue;
+  CompletionRing queue;
   std::uint64_t failures = 0;
   std::array<BareOperation, kOperationsInFlight> waiting;
   std::vector<std::unique_ptr<OwnedBare>> coroutines;
@@ -123,12 +97,13 @@ absl::Status PollAndResume(std::uint64_t operations) {
     operation.waiter = coroutines.back()->handle();
     operation.waiter.resume();
   }
-  std::array<BareCompletion, 32> completions;
+  std::array<CompletionRing::Entry, CompletionRing::kBatch> completions;
   for (std::uint64_t done = 0; done < operations;) {
     const std::size_t count = queue.Poll(completions);
     for (std::size_t i = 0; i < count; ++i) {
-      completions[i].operation->status = completions[i].status;
-      completions[i].operation->waiter.resume();
+      auto& operation = *reinterpret_cast<BareOperation*>(completions[i].name);
+      operation.status = completions[i].status;
+      operation.waiter.resume();
     }
     done += count;
     benchmark::ClobberMemory();

@@ -16,6 +16,7 @@
 #include "coro/timer_queue.h"
 #include "coro/wait_node.h"
 #include "fabric/async/registered_buffer.h"
+#include "testing/benchmarks/completion_ring.h"
 
 namespace bench {
 
@@ -25,8 +26,6 @@ class RingOperation;
 // outlives it.
 class RingQueue final : public coro::Selector {
  public:
-  static constexpr std::size_t kEntries = 128;
-
   RingQueue(coro::EventLoop& loop, fabric::async::BufferRef buffer)
       : loop_(loop), buffer_(std::move(buffer)) {
     loop_.AddSelector(*this);
@@ -38,11 +37,6 @@ class RingQueue final : public coro::Selector {
  private:
   friend class RingOperation;
 
-  struct Entry {
-    std::uint64_t name;
-    std::uint32_t status;
-    std::uint32_t length;
-  };
   // An operation that was posted. It keeps its buffer when the coroutine leaves.
   struct Slot {
     RingOperation* waiter = nullptr;
@@ -52,9 +46,7 @@ class RingQueue final : public coro::Selector {
   coro::EventLoop& loop_;
   fabric::async::BufferRef buffer_;
   coro::SlotTable<Slot> slots_;
-  std::array<Entry, kEntries> ring_{};
-  std::uint64_t written_ = 0;
-  std::uint64_t read_ = 0;
+  CompletionRing ring_;
 };
 
 // co_await posts an operation and yields its status: 0, or kExpired when the deadline came first.
@@ -67,14 +59,15 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   ~RingOperation() { LeaveBehind(); }
 
   bool await_ready() const { return false; }
-  void await_suspend(std::coroutine_handle<> self) {
+  template <coro::TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
     const auto [name, slot] = queue_.slots_.Take();
     name_ = name;
     slot->waiter = this;
     slot->buffer = queue_.buffer_;
-    queue_.ring_[queue_.written_++ % RingQueue::kEntries] = {name, 0, 64};
-    if (deadline_ != coro::kNever) queue_.loop_.timers().ArmDeadline(*this, deadline_);
+    queue_.ring_.Post(name);
+    if (deadline_ != coro::kNever) queue_.loop_.timers().Arm(*this, deadline_);
   }
   std::uint32_t await_resume() const { return status_; }
 
@@ -98,11 +91,11 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
     self.queue_.loop_.Schedule(self);
   }
 
-  void Complete(std::uint32_t status) {
+  void Complete(coro::EventLoop& loop, std::uint32_t status) {
     name_ = 0;
     status_ = status;
     TimerNode::Cancel();
-    queue_.loop_.Schedule(*this);
+    loop.Schedule(*this);
   }
 
   RingQueue& queue_;
@@ -113,14 +106,18 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
 
 inline std::size_t RingQueue::Poll(std::size_t budget) {
   std::size_t handled = 0;
-  for (; handled < budget && read_ != written_; ++handled) {
-    const Entry entry = ring_[read_++ % kEntries];
-    Slot* const slot = slots_.Find(entry.name);
-    if (slot == nullptr) continue;  // a late completion
-    RingOperation* const waiter = slot->waiter;
-    slot->buffer.reset();
-    slots_.Free(entry.name);
-    if (waiter != nullptr) waiter->Complete(entry.status);
+  std::array<CompletionRing::Entry, CompletionRing::kBatch> entries;
+  while (handled < budget) {
+    const std::size_t count = ring_.Poll(entries);
+    for (std::size_t i = 0; i < count; ++i) {
+      Slot* const slot = slots_.FindAndFree(entries[i].name);
+      if (slot == nullptr) continue;  // a late completion
+      RingOperation* const waiter = slot->waiter;
+      slot->buffer.reset();
+      if (waiter != nullptr) waiter->Complete(loop_, entries[i].status);
+    }
+    handled += count;
+    if (count < entries.size()) break;
   }
   return handled;
 }
