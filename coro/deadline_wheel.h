@@ -60,7 +60,7 @@ class DeadlineWheel {
   bool Add(WheelNode& node) {
     const std::uint64_t tick = TickOf(node.deadline());
     if (tick <= now_) return false;
-    const auto level = static_cast<std::size_t>(63 - std::countl_zero(tick ^ now_)) / kBits;
+    const std::size_t level = kLevelOf[63 - std::countl_zero(tick ^ now_)];
     if (level >= kLevels) return false;
     const std::uint64_t start = tick >> (level * kBits);
     Level& at = levels_[level];
@@ -138,6 +138,15 @@ class DeadlineWheel {
   static constexpr std::size_t kBuckets = 1 << kBits;
   static constexpr int kTickBits = 10;  // of nanoseconds
   static constexpr std::uint64_t kNone = UINT64_MAX;
+
+  // By the number of the highest bit in which a tick differs from the present.
+  static constexpr std::array<std::uint8_t, 64> kLevelOf = [] {
+    std::array<std::uint8_t, 64> levels{};
+    for (std::size_t bit = 0; bit < 64; ++bit) {
+      levels[bit] = static_cast<std::uint8_t>(bit / kBits);
+    }
+    return levels;
+  }();
 
   // Every node of level n has the same digits (of kBits) above the n-th as the present, and a
   // greater n-th one.

@@ -44,7 +44,7 @@ EventLoop::~EventLoop() {
                         " of them never awaited:\n", DescribeTasks()));
   }
   DD_CHECK(selectors_.empty(), "a selector is still in the loop");
-  DD_CHECK(ready_.empty() && running_.empty() && timers_.empty(),
+  DD_CHECK(queues_[0].empty() && queues_[1].empty() && timers_.empty(),
            "a coroutine still waits in the loop");
 }
 
@@ -75,15 +75,15 @@ std::size_t EventLoop::PollSelectors() {
 }
 
 [[gnu::always_inline]] inline std::size_t EventLoop::RunReady() {
-  if (ready_.empty()) return 0;
+  if (ready_->empty()) return 0;
   if (stall_budget_ != Duration::zero()) [[unlikely]]
     return RunMeasured();
-  running_.TakeAll(ready_);
+  internal::ReadyQueue& running = TakeReady();
   std::size_t resumed = 0;
   do {
-    running_.PopFront().handle().resume();  // which may end the frame of the task
+    running.PopFront().handle().resume();  // which may end the frame of the task
     ++resumed;
-  } while (!running_.empty());
+  } while (!running.empty());
   return resumed;
 }
 
@@ -92,10 +92,10 @@ std::size_t EventLoop::Select() { return SelectNow(); }
 std::size_t EventLoop::RunOne() { return RunReady(); }
 
 std::size_t EventLoop::RunMeasured() {
-  running_.TakeAll(ready_);
+  internal::ReadyQueue& running = TakeReady();
   std::size_t resumed = 0;
-  while (!running_.empty()) {
-    internal::TaskRecord& task = running_.PopFront();
+  while (!running.empty()) {
+    internal::TaskRecord& task = running.PopFront();
     // The task may be gone when the step is over.
     const std::string who = Describe(task);
     const Time before = clock_.Now();

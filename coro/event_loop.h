@@ -93,10 +93,10 @@ class EventLoop {
   // was not scheduled.
   void Schedule(WaitNode& node) {
     DD_CHECK(!node.task()->ready(), "a task is scheduled twice");
-    ready_.PushBack(*node.task());
+    ready_->PushBack(*node.task());
   }
   // Makes a task run in the next turn that suspends right now, in its await_suspend.
-  void Yield(internal::TaskRecord& task) { ready_.PushBack(task); }
+  void Yield(internal::TaskRecord& task) { ready_->PushBack(task); }
   TimerQueue& timers() { return timers_; }
 
   // Who is told of stalls, and of tasks that live when the thread's last loop ends.
@@ -123,6 +123,12 @@ class EventLoop {
   std::size_t SelectNow();
   std::size_t RunReady();
   std::size_t PollSelectors();
+  // Begins a turn: what is made ready from now on runs in the next one.
+  internal::ReadyQueue& TakeReady() {
+    internal::ReadyQueue& running = *ready_;
+    ready_ = &running == &queues_[0] ? &queues_[1] : &queues_[0];
+    return running;
+  }
   // RunReady that measures each step.
   std::size_t RunMeasured();
 
@@ -148,8 +154,9 @@ class EventLoop {
   bool was_idle_ = false;
   Time now_;
   Time idle_since_;
-  internal::ReadyQueue ready_;
-  internal::ReadyQueue running_;  // what was ready when the turn began, and did not run yet
+  // What can run in the next turn is in one of them, what this turn has not yet run in the other.
+  internal::ReadyQueue queues_[2];
+  internal::ReadyQueue* ready_ = &queues_[0];
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
   Duration stall_budget_{};

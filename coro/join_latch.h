@@ -15,10 +15,11 @@
 
 namespace coro {
 
-// Not thread-safe. Outlives the tasks that it started, or dies together with them.
-class JoinLatch final : private internal::TaskObserver, public Wait {
+// Not thread-safe. Outlives the tasks that it started, or dies together with them. Awaited once,
+// after it has started all of them.
+class JoinLatch final : public Wait, private internal::TaskObserver {
  public:
-  JoinLatch() = default;
+  JoinLatch() : TaskObserver(&JoinLatch::TaskFinished) {}
   JoinLatch(const JoinLatch&) = delete;
   JoinLatch& operator=(const JoinLatch&) = delete;
 
@@ -27,8 +28,8 @@ class JoinLatch final : private internal::TaskObserver, public Wait {
   void Start(const Task<T>& task) {
     DD_CHECK(task.handle(), "starting an empty task");
     internal::PromiseBase& promise = task.handle().promise();
-    ++running_;
-    promise.set_observer(this);
+    ++remaining_;
+    promise.set_continuation(TaskObserver::handle());
     promise.set_sibling(first_);
     first_ = &promise;
     task.Start();
@@ -43,7 +44,7 @@ class JoinLatch final : private internal::TaskObserver, public Wait {
     for (auto* task = first_; task != nullptr; task = task->sibling()) each(*task);
   }
 
-  bool await_ready() const { return running_ == 0; }
+  bool await_ready() { return --remaining_ == 0; }
   template <TaskPromise Promise>
   void await_suspend(std::coroutine_handle<Promise> waiter) {
     waiter_ = &waiter.promise();
@@ -52,13 +53,14 @@ class JoinLatch final : private internal::TaskObserver, public Wait {
   void await_resume() const {}
 
  private:
-  std::coroutine_handle<> TaskFinished(internal::PromiseBase&) override {
-    if (--running_ > 0 || waiter_ == nullptr) return std::noop_coroutine();
-    waiter_->set_running();
-    return waiter_->handle();
+  static void TaskFinished(void* observer) {
+    auto& self = static_cast<JoinLatch&>(*static_cast<TaskObserver*>(observer));
+    if (--self.remaining_ > 0) return;
+    self.waiter_->set_running();
+    self.waiter_->handle().resume();
   }
 
-  std::size_t running_ = 0;
+  std::size_t remaining_ = 1;  // whoever awaits it counts, too, until it does
   internal::PromiseBase* first_ = nullptr;
   internal::TaskRecord* waiter_ = nullptr;
 };

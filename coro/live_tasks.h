@@ -29,16 +29,20 @@ inline thread_local constinit TaskRecord* live_tasks = nullptr;
 // A link in the thread's list of live tasks; the first part of every task's promise.
 class TaskRecord : private ReadyLink {
  public:
-  TaskRecord() : next_(live_tasks), link_(&live_tasks) {
-    if (next_ != nullptr) next_->link_ = &next_;
+  TaskRecord() : next_(live_tasks) {
+    if (next_ != nullptr) next_->newer_ = this;
     live_tasks = this;
   }
   TaskRecord(const TaskRecord&) = delete;
   TaskRecord& operator=(const TaskRecord&) = delete;
   ~TaskRecord() {
     if (ready()) LeaveReadyQueue();
-    *link_ = next_;
-    if (next_ != nullptr) next_->link_ = link_;
+    if (live_tasks == this) {
+      live_tasks = next_;
+    } else {
+      newer_->next_ = next_;
+      if (next_ != nullptr) next_->newer_ = newer_;
+    }
   }
 
   const TaskRecord* next() const { return next_; }
@@ -119,7 +123,7 @@ class TaskRecord : private ReadyLink {
   }
 
   TaskRecord* next_;
-  TaskRecord** link_;  // what points at this one
+  TaskRecord* newer_;  // whose next_ this is; not set in the newest
   std::uintptr_t waits_for_ = kNew;
   const char* file_ = nullptr;
   const char* function_ = nullptr;

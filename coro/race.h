@@ -18,9 +18,10 @@ namespace coro {
 // Awaited once, after the tasks were started; resumes when the first of them has finished or the
 // deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
 // them.
-class Race final : private internal::TaskObserver, public WaitNode, private TimerNode {
+class Race final : public WaitNode, private internal::TaskObserver, private TimerNode {
  public:
-  explicit Race(Time deadline = kNever) : TimerNode(&Race::Expire), deadline_(deadline) {}
+  explicit Race(Time deadline = kNever)
+      : TaskObserver(&Race::TaskFinished), TimerNode(&Race::Expire), deadline_(deadline) {}
 
   // Starts `task`, which stays owned by the caller; false when it has finished at once, which
   // decides the race. REQUIRES: not empty, not started before, and the race is not decided.
@@ -28,7 +29,7 @@ class Race final : private internal::TaskObserver, public WaitNode, private Time
   bool Start(const Task<T>& task) {
     DD_CHECK(task.handle(), "starting an empty task");
     internal::PromiseBase& promise = task.handle().promise();
-    promise.set_observer(this);
+    promise.set_continuation(TaskObserver::handle());
     promise.set_sibling(first_);
     first_ = &promise;
     task.Start();
@@ -65,14 +66,17 @@ class Race final : private internal::TaskObserver, public WaitNode, private Time
   }
 
  private:
-  std::coroutine_handle<> TaskFinished(internal::PromiseBase& finished) override {
-    if (winner_ != nullptr) return std::noop_coroutine();
-    winner_ = &finished;
-    TimerNode::Cancel();
+  static void TaskFinished(void* observer) {
+    auto& self = static_cast<Race&>(*static_cast<TaskObserver*>(observer));
+    if (self.winner_ != nullptr) return;
+    self.winner_ = self.first_;  // one of them has finished, and no other
+    while (!self.winner_->handle().done()) self.winner_ = self.winner_->sibling();
+    static_cast<TimerNode&>(self).Cancel();
     // Not yet awaited, or the deadline came in this very turn and its waiter is on its way.
-    if (task() == nullptr || task()->ready()) return std::noop_coroutine();
-    task()->set_running();
-    return task()->handle();
+    internal::TaskRecord* const waiter = self.task();
+    if (waiter == nullptr || waiter->ready()) return;
+    waiter->set_running();
+    waiter->handle().resume();
   }
 
   static void Expire(TimerNode& timer) { EventLoop::Current().Schedule(static_cast<Race&>(timer)); }

@@ -11,7 +11,7 @@ namespace coro::internal {
 // itself. Not thread-safe. Dies empty: its tasks refer to it.
 class ReadyQueue {
  public:
-  ReadyQueue() { Clear(); }
+  ReadyQueue() { head_.previous = head_.next = &head_; }
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
 
@@ -19,8 +19,8 @@ class ReadyQueue {
 
   // REQUIRES: `task` is suspended, and in no queue.
   //
-  // Here and in TakeAll the two links of one node are never written one after the other: GCC would
-  // write both at once, and whoever reads one of them soon after, as everybody does, would wait.
+  // In this order, since GCC 12 writes the two links of a node at once where nothing is written in
+  // between, and whoever then reads one of them waits, as everybody does.
   void PushBack(TaskRecord& task) {
     task.waits_for_ = TaskRecord::kReady;
     ReadyLink& link = task;
@@ -42,20 +42,7 @@ class ReadyQueue {
     return task;
   }
 
-  // Takes all of `other`, which is left empty. REQUIRES: this one is, and `other` is not.
-  void TakeAll(ReadyQueue& other) {
-    ReadyLink* const first = other.head_.next;
-    ReadyLink* const last = other.head_.previous;
-    head_.next = first;
-    last->next = &head_;
-    first->previous = &head_;
-    head_.previous = last;
-    other.Clear();
-  }
-
  private:
-  void Clear() { head_.previous = head_.next = &head_; }
-
   ReadyLink head_;
 };
 

@@ -6,10 +6,6 @@
 
 namespace coro::internal {
 
-std::coroutine_handle<> PromiseBase::TellObserver() noexcept {
-  return reinterpret_cast<TaskObserver*>(at_end_ & ~kObserver)->TaskFinished(*this);
-}
-
 void UnhandledExceptionInTask() {
   try {
     throw;

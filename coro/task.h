@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <type_traits>
 #include <utility>
 
@@ -39,17 +38,26 @@ namespace internal {
 // Ends the program with the text of the exception in flight.
 [[noreturn]] void UnhandledExceptionInTask();
 
-class PromiseBase;
-
-// Who is told that a task has finished, where that is not just the coroutine that awaits it.
+// Resumed by a task that finishes, where that is not just the coroutine that awaits it. It begins
+// as the frame of a coroutine does, in GCC and in Clang: with the address of a function that
+// resumes and of one that destroys; so a task ends in the same way whoever waits for it
+// (compiler_probe_test.cc keeps an eye on it).
 class TaskObserver {
  public:
-  // Returns what to resume next. The task's frame is suspended for good.
-  virtual std::coroutine_handle<> TaskFinished(PromiseBase& task) = 0;
+  std::coroutine_handle<> handle() { return std::coroutine_handle<>::from_address(this); }
 
  protected:
+  // `resume` is given this object's address.
+  explicit TaskObserver(void (*resume)(void* observer)) : resume_(resume) {}
+  TaskObserver(const TaskObserver&) = delete;
+  TaskObserver& operator=(const TaskObserver&) = delete;
   ~TaskObserver() = default;
+
+ private:
+  void (*resume_)(void* observer);
+  void (*destroy_)(void* observer) = nullptr;  // nobody owns it by this handle
 };
+static_assert(std::is_standard_layout_v<TaskObserver>);
 
 // An awaiter that lives elsewhere in the co_await expression. (GCC 12 copies what await_transform
 // returns by reference.)
@@ -86,7 +94,7 @@ class PromiseBase : public TaskRecord {
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     std::coroutine_handle<> await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      return self.promise().AtEnd();
+      return self.promise().continuation_;
     }
     void await_resume() const noexcept {}
   };
@@ -127,50 +135,42 @@ class PromiseBase : public TaskRecord {
     }
   }
 
-  // Who to resume at the end. Not set until the awaiting coroutine has really been suspended.
-  void set_continuation(std::coroutine_handle<> continuation) {
-    at_end_ = reinterpret_cast<std::uintptr_t>(continuation.address());
-  }
-  // Or else, whom to tell.
-  void set_observer(TaskObserver* observer) {
-    at_end_ = reinterpret_cast<std::uintptr_t>(observer) | kObserver;
-  }
+  // Whom to resume at the end. Not set until the awaiting coroutine has really been suspended.
+  void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
 
   // The next task of the same JoinLatch.
   PromiseBase* sibling() const { return sibling_; }
   void set_sibling(PromiseBase* sibling) { sibling_ = sibling; }
 
  private:
-  static constexpr std::uintptr_t kObserver = 1;
-
-  std::coroutine_handle<> AtEnd() noexcept {
-    if ((at_end_ & kObserver) != 0) return TellObserver();
-    return std::coroutine_handle<>::from_address(reinterpret_cast<void*>(at_end_));
-  }
-
-  // Not inline: every coroutine ends with the code above.
-  std::coroutine_handle<> TellObserver() noexcept;
-
-  // A coroutine's frame, or an observer with the lowest bit set.
-  std::uintptr_t at_end_ = reinterpret_cast<std::uintptr_t>(std::noop_coroutine().address());
+  std::coroutine_handle<> continuation_ = std::noop_coroutine();
   PromiseBase* sibling_;  // set when the latch starts it
 };
 
-// What a task returns, from co_return until it is taken.
+// What a task returns, from co_return on. Of a T that needs no destructor nobody has to know
+// whether it is there.
 template <typename T>
 class ReturnValue {
  public:
+  ReturnValue() {}
+  ~ReturnValue() {
+    if (set_) value_.~T();
+  }
+  // Once.
   template <typename U>
   void Set(U&& value) {
-    value_.emplace(std::forward<U>(value));
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
+    set_ = true;
   }
-  T Take() { return *std::move(value_); }
+  T Take() { return std::move(value_); }
 
  private:
-  std::optional<T> value_;
+  union {
+    T value_;
+  };
+  bool set_ = false;
 };
 
-// Of a T that needs no destructor nobody has to know whether it is there.
 template <typename T>
 requires std::is_trivially_destructible_v<T>
 class ReturnValue<T> {
@@ -178,7 +178,7 @@ class ReturnValue<T> {
   ReturnValue() {}
   template <typename U>
   void Set(U&& value) {
-    std::construct_at(&value_, std::forward<U>(value));
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
   }
   T Take() { return std::move(value_); }
 

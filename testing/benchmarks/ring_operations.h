@@ -60,7 +60,7 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
 
   bool await_ready() const { return false; }
   template <coro::TaskPromise Promise>
-  void await_suspend(std::coroutine_handle<Promise> self) {
+  [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
     const auto [name, slot] = queue_.slots_.Take();
     name_ = name;
