@@ -1,11 +1,10 @@
 // Timers by the time at which they are due, roughly: arming and cancelling take constant time,
 // however many there are.
 //
-//   level 0   64 buckets of 1 us      |.|.|x|.| ...      what the next 65 us bring
-//   level 1   64 buckets of 65 us     |.|x|.|.| ...      4.2 ms
-//   level 2   64 buckets of 4.2 ms                       268 ms
-//   level 3   64 buckets of 268 ms                       17 s
-//   level 4   64 buckets of 17 s                         18 min
+//   level 0   256 buckets of 1 us      |.|.|x|.| ...      what the next 262 us bring
+//   level 1   256 buckets of 262 us    |.|x|.|.| ...      67 ms
+//   level 2   256 buckets of 67 ms                        17 s
+//   level 3   256 buckets of 17 s                         73 min
 //
 // A bucket whose time begins is emptied into the levels below it, and from level 0 into the
 // schedule queue, which fires its timers exactly when they are due (timer_queue.h).
@@ -63,9 +62,10 @@ class DeadlineWheel {
     const std::size_t level = kLevelOf[63 - std::countl_zero(tick ^ now_)];
     if (level >= kLevels) return false;
     const std::uint64_t start = tick >> (level * kBits);
+    const std::size_t bucket = start % kBuckets;
     Level& at = levels_[level];
-    node.Insert(at.buckets[start % kBuckets]);
-    at.occupied |= std::uint64_t{1} << start % kBuckets;
+    node.Insert(at.buckets[bucket]);
+    at.occupied[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
     if (const std::uint64_t first = start << (level * kBits); first < next_) next_ = first;
     return true;
   }
@@ -98,7 +98,7 @@ class DeadlineWheel {
       Level& at = levels_[first.level];
       WheelNode* node = at.buckets[first.bucket];
       at.buckets[first.bucket] = nullptr;
-      at.occupied &= ~(std::uint64_t{1} << first.bucket);
+      at.occupied[first.bucket / kWord] &= ~(std::uint64_t{1} << first.bucket % kWord);
       while (node != nullptr) {
         WheelNode* const next = node->next();
         if (first.level == 0 || !Add(*node)) due(*node);
@@ -133,9 +133,10 @@ class DeadlineWheel {
   }
 
  private:
-  static constexpr std::size_t kLevels = 5;
-  static constexpr std::size_t kBits = 6;
+  static constexpr std::size_t kLevels = 4;
+  static constexpr std::size_t kBits = 8;
   static constexpr std::size_t kBuckets = 1 << kBits;
+  static constexpr std::size_t kWord = 64;
   static constexpr int kTickBits = 10;  // of nanoseconds
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
@@ -151,7 +152,7 @@ class DeadlineWheel {
   // Every node of level n has the same digits (of kBits) above the n-th as the present, and a
   // greater n-th one.
   struct Level {
-    std::uint64_t occupied = 0;  // bit n: bucket n may have nodes
+    std::array<std::uint64_t, kBuckets / kWord> occupied{};  // bit n: bucket n may have nodes
     std::array<WheelNode*, kBuckets> buckets{};
   };
   struct First {
@@ -169,13 +170,14 @@ class DeadlineWheel {
   First FindFirst() {
     for (std::size_t level = 0; level < kLevels; ++level) {
       Level& at = levels_[level];
-      while (at.occupied != 0) {
-        const auto bucket = static_cast<std::size_t>(std::countr_zero(at.occupied));
-        if (at.buckets[bucket] != nullptr) {
+      for (std::size_t word = 0; word < at.occupied.size(); ++word) {
+        std::uint64_t& occupied = at.occupied[word];
+        for (; occupied != 0; occupied &= occupied - 1) {
+          const auto bucket = word * kWord + static_cast<std::size_t>(std::countr_zero(occupied));
+          if (at.buckets[bucket] == nullptr) continue;
           const std::uint64_t above = now_ >> ((level + 1) * kBits) << kBits;
           return {(above | bucket) << (level * kBits), level, bucket};
         }
-        at.occupied &= at.occupied - 1;
       }
     }
     return {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "coro/steady_clock.h"
 #include "coro/virtual_clock.h"
 #include "coro/wait_list.h"
+#include "coro/when_all.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/matchers/status_matchers.h"
@@ -19,8 +22,13 @@ namespace coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::AllOf;
+using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::Ge;
 using ::testing::HasSubstr;
+using ::testing::Le;
+using ::testing::SizeIs;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::IsOkAndHolds;
 using ::testing_matchers::StatusIs;
@@ -106,6 +114,56 @@ TEST_F(EventLoopTest, SelectorIsPolledEveryTurnWhateverRuns) {
   };
   EXPECT_THAT(loop_.Run(busy()), IsOk());
   EXPECT_GE(selector.polls(), 100);
+  loop_.RemoveSelector(selector);
+}
+
+// However many yield: between two polls each of them runs once, in the same order.
+TEST_F(EventLoopTest, EachOfManyRunsOnceATurn) {
+  constexpr std::size_t kTasks = 5;
+  constexpr std::size_t kTurns = 20;
+  CountingSelector selector(0);
+  loop_.AddSelector(selector);
+  std::vector<std::size_t> order;
+  std::vector<int> polls;
+  auto one = [&](std::size_t name) -> Task<void> {
+    for (std::size_t i = 0; i < kTurns; ++i) {
+      co_await Yield();
+      order.push_back(name);
+      polls.push_back(selector.polls());
+    }
+  };
+  auto main = [&]() -> Task<void> {
+    std::vector<Task<void>> tasks;
+    for (std::size_t i = 0; i < kTasks; ++i) tasks.push_back(one(i));
+    co_await WhenAll(std::move(tasks));
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+  ASSERT_EQ(order.size(), kTasks * kTurns);
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    EXPECT_EQ(order[i], i % kTasks);
+    EXPECT_EQ(polls[i], polls[0] + static_cast<int>(i / kTasks));
+  }
+  loop_.RemoveSelector(selector);
+}
+
+// Always has as many events as it may handle.
+class EndlessSelector : public Selector {
+ public:
+  std::size_t Poll(std::size_t budget) override {
+    budgets.push_back(budget);
+    return budget;
+  }
+  std::vector<std::size_t> budgets;
+};
+
+TEST_F(EventLoopTest, EndlessEventsDoNotHoldTheLoop) {
+  EndlessSelector selector;
+  loop_.AddSelector(selector);
+  auto busy = []() -> Task<void> {
+    for (int i = 0; i < 100; ++i) co_await Yield();
+  };
+  EXPECT_THAT(loop_.Run(busy()), IsOk());
+  EXPECT_THAT(selector.budgets, AllOf(SizeIs(100), Each(AllOf(Ge(1u), Le(64u)))));
   loop_.RemoveSelector(selector);
 }
 
@@ -199,6 +257,55 @@ TEST_F(EventLoopTest, NapEndsAtTheNextTimer) {
   ASSERT_THAT(slept, IsOk());
   EXPECT_LT(*slept, 11ms);
   loop.RemoveSelector(selector);
+}
+
+// Has no events, and notes when each turn began: at a poll the loop still has the time of the last
+// turn.
+class TurnNotingSelector : public Selector {
+ public:
+  explicit TurnNotingSelector(EventLoop& loop) : loop_(loop) { loop_.AddSelector(*this); }
+  ~TurnNotingSelector() override { loop_.RemoveSelector(*this); }
+
+  std::size_t Poll(std::size_t) override {
+    turns.push_back(loop_.Now());
+    return 0;
+  }
+  std::vector<Time> turns;
+
+ private:
+  EventLoop& loop_;
+};
+
+TEST_F(EventLoopTest, SleepsEndInOrderNeverEarlyAndInTheFirstTurnAfterwards) {
+  struct Waking {
+    Time due;
+    Time at;
+  };
+  TickingClock ticking;
+  EventLoop loop(ticking, {.busy_poll = 20us, .nap = 7us});
+  TurnNotingSelector selector(loop);
+  std::vector<Waking> wakings;
+  auto sleep = [&](Duration delay) -> Task<void> {
+    const Time due = After(loop.Now(), delay);
+    co_await Sleep(delay);
+    wakings.push_back({due, loop.Now()});
+  };
+  auto main = [&]() -> Task<void> {
+    std::vector<Task<void>> tasks;
+    for (std::int64_t i = 0; i < 300; ++i) {
+      tasks.push_back(sleep(Duration(1 + i * 7'919'333 % 3'000'000)));
+    }
+    co_await WhenAll(std::move(tasks));
+  };
+  EXPECT_THAT(loop.Run(main()), IsOk());
+  ASSERT_EQ(wakings.size(), 300u);
+  for (std::size_t i = 0; i < wakings.size(); ++i) {
+    EXPECT_LE(wakings[i == 0 ? 0 : i - 1].due, wakings[i].due);
+    EXPECT_GE(wakings[i].at, wakings[i].due);
+    const auto turn = std::lower_bound(selector.turns.begin(), selector.turns.end(), wakings[i].at);
+    ASSERT_NE(turn, selector.turns.begin());
+    EXPECT_LT(*std::prev(turn), wakings[i].due);
+  }
 }
 
 TEST_F(EventLoopTest, ReportsATaskThatNothingCanWake) {

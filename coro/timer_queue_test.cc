@@ -106,8 +106,43 @@ TEST_F(TimerQueueTest, TimerThatRearmsInThePastNeitherHoldsTheLoopNorStarvesOthe
   greedy.Cancel();
 }
 
-// Compares the heap with a sorted list over a random sequence of arm, cancel and fire.
-TEST_F(TimerQueueTest, AgreesWithASortedListOnRandomSequences) {
+class CancellingTimer : public TimerNode {
+ public:
+  explicit CancellingTimer(TimerNode& victim)
+      : TimerNode(&CancellingTimer::Fire), victim_(victim) {}
+
+ private:
+  static void Fire(TimerNode& node) { static_cast<CancellingTimer&>(node).victim_.Cancel(); }
+
+  TimerNode& victim_;
+};
+
+TEST_F(TimerQueueTest, TimerMayCancelThoseThatAreDueWithIt) {
+  for (const std::int64_t due : {5, 5'000, 5'000'000}) {  // in the same bucket, and further away
+    queue_.SetPresent(At(0));
+    RecordingTimer first(1, fired_), second(2, fired_), third(3, fired_);
+    CancellingTimer canceller(second);
+    queue_.Arm(first, At(due));
+    queue_.Arm(canceller, At(due));
+    queue_.Arm(second, At(due));
+    queue_.Arm(third, At(due));
+    EXPECT_EQ(queue_.FireDue(At(due)), 3u);
+    EXPECT_THAT(fired_, ElementsAre(1, 3));
+    EXPECT_TRUE(queue_.empty());
+    fired_.clear();
+  }
+}
+
+// Times are drawn in units of this many nanoseconds: within one bucket, a few of them, and from all
+// levels of the wheel to beyond its reach.
+class TimerScaleTest : public TimerQueueTest, public ::testing::WithParamInterface<std::int64_t> {};
+
+INSTANTIATE_TEST_SUITE_P(Scales, TimerScaleTest,
+                         ::testing::Values(1, 300, 70'000, 20'000'000, 5'000'000'000,
+                                           200'000'000'000));
+
+// Compares the queue with a sorted list over a random sequence of arm, cancel and fire.
+TEST_P(TimerScaleTest, AgreesWithASortedListOnRandomSequences) {
   const std::uint64_t seed = ::testing::UnitTest::GetInstance()->random_seed();
   SCOPED_TRACE(::testing::Message() << "seed " << seed);
   std::mt19937_64 random(seed);
@@ -118,10 +153,11 @@ TEST_F(TimerQueueTest, AgreesWithASortedListOnRandomSequences) {
   std::vector<Expected> model;
   std::vector<std::unique_ptr<RecordingTimer>> timers;
   std::int64_t now = 0;
-  for (int step = 0; step < 20'000; ++step) {
+  for (int step = 0; step < 8'000; ++step) {
     const std::uint64_t choice = random() % 10;
     if (choice < 6) {
-      const std::int64_t deadline = now + 1 + static_cast<std::int64_t>(random() % 100);
+      const auto delay = static_cast<std::int64_t>(random() % 100) * GetParam();
+      const std::int64_t deadline = now + 1 + delay + static_cast<std::int64_t>(random() % 2);
       timers.push_back(std::make_unique<RecordingTimer>(static_cast<int>(timers.size()), fired_));
       queue_.Arm(*timers.back(), At(deadline));
       model.push_back({deadline, static_cast<int>(timers.size()) - 1});
@@ -130,10 +166,12 @@ TEST_F(TimerQueueTest, AgreesWithASortedListOnRandomSequences) {
       timers[model[victim].id]->Cancel();
       model.erase(model.begin() + static_cast<std::ptrdiff_t>(victim));
     } else {
-      now += static_cast<std::int64_t>(random() % 20);
       std::stable_sort(model.begin(), model.end(), [](const Expected& a, const Expected& b) {
         return a.deadline != b.deadline ? a.deadline < b.deadline : a.id < b.id;
       });
+      ASSERT_EQ(queue_.NextDeadline(), model.empty() ? kNever : At(model.front().deadline));
+      now += static_cast<std::int64_t>(random() % 20) * GetParam();
+      queue_.SetPresent(At(now));
       std::vector<int> due;
       while (!model.empty() && model.front().deadline <= now) {
         due.push_back(model.front().id);
@@ -142,6 +180,7 @@ TEST_F(TimerQueueTest, AgreesWithASortedListOnRandomSequences) {
       fired_.clear();
       queue_.FireDue(At(now));
       ASSERT_EQ(fired_, due) << "step " << step;
+      ASSERT_EQ(queue_.empty(), model.empty());
     }
   }
 }
