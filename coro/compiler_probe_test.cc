@@ -107,5 +107,36 @@ TEST(CompilerProbeTest, AwaitInAConditionWithoutALocal) {
   }
 }
 
+// TaskObserver counts on it: an object that begins as a frame does can be resumed as one, also at
+// the end of a coroutine.
+struct LooksLikeAFrame {
+  internal::FrameHead head{[](void* self) { ++static_cast<LooksLikeAFrame*>(self)->resumed; },
+                           [](void* self) { ++static_cast<LooksLikeAFrame*>(self)->destroyed; }};
+  int resumed = 0;
+  int destroyed = 0;
+};
+
+struct GoesOnWith {
+  std::coroutine_handle<> next;
+  bool await_ready() const { return false; }
+  std::coroutine_handle<> await_suspend(std::coroutine_handle<>) const { return next; }
+  void await_resume() const {}
+};
+
+TEST(CompilerProbeTest, WhatBeginsAsAFrameIsResumedAsOne) {
+  LooksLikeAFrame object;
+  const auto handle = std::coroutine_handle<>::from_address(&object);
+  handle.resume();
+  EXPECT_EQ(object.resumed, 1);
+  auto transfer = [&]() -> Task<void> { co_await GoesOnWith{handle}; };
+  {
+    const Task<void> task = transfer();
+    task.Start();
+    EXPECT_EQ(object.resumed, 2);
+  }
+  handle.destroy();
+  EXPECT_EQ(object.destroyed, 1);
+}
+
 }  // namespace
 }  // namespace coro
