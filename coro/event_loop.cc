@@ -18,16 +18,21 @@ std::string Milliseconds(Duration duration) {
 
 }  // namespace
 
-namespace internal {
-
-absl::Status StuckError() {
+absl::Status EventLoop::StuckError() const {
   absl::Status status =
       absl::AbortedError("event loop is stuck: its task waits for something that can never happen");
-  status.SetPayload(kTaskTreePayload, absl::Cord(DescribeTasks()));
+  status.SetPayload(kTaskTreePayload, absl::Cord(Describe()));
   return status;
 }
 
-}  // namespace internal
+std::string EventLoop::Describe() const {
+  std::string text = DescribeTasks();
+  for (const Selector* selector : selectors_) {
+    const std::string orphans = selector->DescribeOrphans();
+    if (!orphans.empty()) absl::StrAppend(&text, "operations that nobody waits for:\n", orphans);
+  }
+  return text;
+}
 
 EventLoop::EventLoop(Clock& clock, const IdlePolicy& policy)
     : clock_(clock),
@@ -41,7 +46,7 @@ EventLoop::EventLoop(Clock& clock, const IdlePolicy& policy)
 EventLoop::~EventLoop() {
   if (const TaskCounts tasks = CountTasks(); --loops_on_thread_ == 0 && tasks.live > 0) {
     Report(absl::StrCat("event loop ends, and ", tasks.live, " tasks live, ", tasks.never_awaited,
-                        " of them never awaited:\n", DescribeTasks()));
+                        " of them never awaited:\n", Describe()));
   }
   DD_CHECK(selectors_.empty(), "a selector is still in the loop");
   DD_CHECK(queues_[0].empty() && queues_[1].empty() && timers_.empty(),
@@ -97,14 +102,14 @@ std::size_t EventLoop::RunMeasured() {
   while (!running.empty()) {
     internal::TaskRecord& task = running.PopFront();
     // The task may be gone when the step is over.
-    const std::string who = Describe(task);
+    const std::string who = coro::Describe(task);
     const Time before = clock_.Now();
     task.handle().resume();
     const Duration took = clock_.Now() - before;
     ++resumed;
     if (took <= stall_budget_) continue;
     Report(absl::StrCat("a step took ", Milliseconds(took), ", more than ",
-                        Milliseconds(stall_budget_), ": ", who, "\n", DescribeTasks()));
+                        Milliseconds(stall_budget_), ": ", who, "\n", Describe()));
   }
   return resumed;
 }

@@ -47,7 +47,7 @@ struct IdlePolicy {
   Duration nap = std::chrono::microseconds(100);
 };
 
-// Key of the payload of a "stuck" error: what all tasks waited for (task_tree.h).
+// Key of the payload of a "stuck" error: what all tasks waited for.
 inline constexpr char kTaskTreePayload[] = "drydock.dev/task-tree";
 
 // Takes what a loop has to tell a person, a line or several; the default prints it to standard
@@ -72,8 +72,8 @@ class EventLoop {
   // returns just that; a task of T returns absl::StatusOr<T>; a task of nothing returns
   // absl::Status. kAborted: the task waits for something that can never happen (no timer is armed,
   // no selector has anything to wait for, and time passes by no other means); the task was
-  // destroyed, and the error has the tree of tasks in its payload kTaskTreePayload. REQUIRES:
-  // `task` is not empty; not called from within the loop.
+  // destroyed, and the error has what Describe() said before in its payload kTaskTreePayload.
+  // REQUIRES: `task` is not empty; not called from within the loop.
   template <typename T>
   auto Run(Task<T> task);
 
@@ -99,7 +99,11 @@ class EventLoop {
   void Yield(internal::TaskRecord& task) { ready_->PushBack(task); }
   TimerQueue& timers() { return timers_; }
 
-  // Who is told of stalls, and of tasks that live when the thread's last loop ends.
+  // What is under way: the tree of the thread's tasks (task_tree.h), and the operations that go on
+  // though nobody waits for them.
+  std::string Describe() const;
+
+  // Who is told of stalls, and of what is under way when the thread's last loop ends.
   void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
   void Report(const std::string& text) const { reporter_(text); }
 
@@ -135,6 +139,8 @@ class EventLoop {
   // Turns the loop until `root`, which is suspended at its beginning, is done; false when nothing
   // can ever wake it.
   bool RunUntilDone(std::coroutine_handle<> root);
+
+  absl::Status StuckError() const;
 
   // Lets time pass while nothing is ready; false when that cannot help.
   bool Idle();
@@ -183,15 +189,13 @@ struct RunResult<absl::StatusOr<T>> {
   using type = absl::StatusOr<T>;
 };
 
-absl::Status StuckError();
-
 }  // namespace internal
 
 template <typename T>
 auto EventLoop::Run(Task<T> task) {
   using Result = typename internal::RunResult<T>::type;
   task.handle().promise().set_running();
-  if (!RunUntilDone(task.handle())) return Result(internal::StuckError());
+  if (!RunUntilDone(task.handle())) return Result(StuckError());
   if constexpr (std::is_void_v<T>) {
     return Result();
   } else {

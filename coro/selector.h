@@ -8,6 +8,7 @@
 #define CORO_SELECTOR_H_
 
 #include <cstddef>
+#include <string>
 
 #include "coro/time.h"
 
@@ -22,6 +23,10 @@ class Selector {
   // An event that carries a failure is an ordinary event: it goes to its own waiter, and nothing is
   // thrown.
   virtual std::size_t Poll(std::size_t budget) = 0;
+
+  // Operations that go on and that no task waits for any more, one a line: where each was awaited.
+  // Empty, the default: there are none. For the loop's reports.
+  virtual std::string DescribeOrphans() const { return {}; }
 
   // Blocks until an event may be ready or the loop's clock reaches `deadline` (kNever: no limit),
   // without using the CPU; may return early. Returns false at once when this source can only be

@@ -68,12 +68,21 @@ class TreeWriter {
 
 }  // namespace
 
+TaskPlace PlaceOf(const internal::TaskRecord& task) {
+  return {task.file(), task.function(), task.line(), task.await_line()};
+}
+
+std::string Describe(const TaskPlace& place) {
+  const std::string_view file = place.file == nullptr ? "?" : BaseName(place.file);
+  std::string text = absl::StrCat(place.function == nullptr ? "?" : place.function, " (",
+                                  std::string(file), ":", place.line, ")");
+  if (place.await_line != 0) absl::StrAppend(&text, " at line ", place.await_line);
+  return text;
+}
+
 std::string Describe(const internal::TaskRecord& task) {
-  const std::string_view file = task.file() == nullptr ? "?" : BaseName(task.file());
-  std::string text = absl::StrCat(task.function() == nullptr ? "?" : task.function(), " (",
-                                  std::string(file), ":", task.line(), ")");
+  std::string text = Describe(PlaceOf(task));
   if (!task.started()) return absl::StrCat(text, " never awaited");
-  if (task.await_line() != 0) absl::StrAppend(&text, " at line ", task.await_line());
   if (const Wait* wait = task.wait()) absl::StrAppend(&text, ", waits for ", wait->what());
   if (task.ready()) absl::StrAppend(&text, ", is ready");
   return text;

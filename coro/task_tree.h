@@ -10,6 +10,7 @@
 #define CORO_TASK_TREE_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "coro/live_tasks.h"
@@ -27,6 +28,17 @@ struct TaskCounts {
 // many more there are. May be called at any time, also by a task. Takes time and memory in
 // proportion to the number of tasks.
 std::string DescribeTasks(std::size_t most = 100);
+
+// Where a task is, for whoever outlives it.
+struct TaskPlace {
+  const char* file = nullptr;
+  const char* function = nullptr;
+  std::uint32_t line = 0;        // where its body begins
+  std::uint32_t await_line = 0;  // the co_await that it came to; 0: none
+};
+TaskPlace PlaceOf(const internal::TaskRecord& task);
+// "Session (server.cc:20) at line 31".
+std::string Describe(const TaskPlace& place);
 
 // One task: "Session (server.cc:20) at line 31, waits for a sleep".
 std::string Describe(const internal::TaskRecord& task);

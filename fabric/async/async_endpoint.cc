@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "coro/task_tree.h"
 #include "fabric/cancel.h"
 
 namespace fabric::async {
@@ -28,7 +29,7 @@ void OperationAwaiter::LeaveBehind() {
   if (state_ == State::kPending) {
     slots.Release(context_);
   } else {
-    slots.Abandon(context_);
+    slots.Abandon(context_, coro::PlaceOf(*task()));
   }
   state_ = State::kLeft;
   PendingOperation::Unlink();

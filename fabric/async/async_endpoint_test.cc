@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 
@@ -149,6 +151,7 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
       co_await a_.Write(local, remote->region().remote(), nodes_.a.peer);
       ADD_FAILURE() << "resumed after it was destroyed";
     };
+    const std::string line = std::to_string(__LINE__ - 3);  // of the await
     {
       coro::Task<void> task = write();
       auto running = std::move(task).operator co_await();
@@ -157,7 +160,12 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
     local.reset();
     EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
     EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 1u);
+    const std::string described = nodes_.loop.Describe();
+    EXPECT_THAT(described,
+                HasSubstr("that nobody waits for:\noperator() (async_endpoint_test.cc:"));
+    EXPECT_THAT(described, HasSubstr(") at line " + line + "\n"));
     co_await coro::Sleep(1ms);
+    EXPECT_THAT(nodes_.loop.Describe(), Not(HasSubstr("nobody waits for")));
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
   EXPECT_EQ(observed.use_count(), 1u);

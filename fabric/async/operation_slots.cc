@@ -19,8 +19,8 @@ Context OperationSlots::Acquire(OperationWaiter& waiter, BufferRef buffer, const
   return static_cast<Context>(name);
 }
 
-OperationWaiter* OperationSlots::Empty(Slot& slot) {
-  if (slot.waiter == nullptr) --abandoned_;
+OperationWaiter* OperationSlots::Empty(std::uint64_t name, Slot& slot) {
+  if (slot.waiter == nullptr) abandoned_.erase(name);
   slot.buffer.reset();
   return slot.waiter;
 }
@@ -28,20 +28,26 @@ OperationWaiter* OperationSlots::Empty(Slot& slot) {
 void OperationSlots::Release(Context context) {
   Slot* const slot = slots_.FindAndFree(Name(context));
   DD_CHECK(slot != nullptr, "releasing an operation that is not in flight");
-  Empty(*slot);
+  Empty(Name(context), *slot);
 }
 
-void OperationSlots::Abandon(Context context) {
+void OperationSlots::Abandon(Context context, const coro::TaskPlace& awaited) {
   Slot* const slot = slots_.Find(Name(context));
   DD_CHECK(slot != nullptr && slot->waiter != nullptr, "abandoning an operation twice");
   slot->waiter = nullptr;
-  ++abandoned_;
+  abandoned_[Name(context)] = awaited;
+}
+
+std::string OperationSlots::DescribeAbandoned() const {
+  std::string text;
+  for (const auto& [name, place] : abandoned_) text += coro::Describe(place) + "\n";
+  return text;
 }
 
 bool OperationSlots::Complete(Context context, const Completion& completion) {
   Slot* const slot = slots_.FindAndFree(Name(context));
   if (slot == nullptr) return false;
-  OperationWaiter* const waiter = Empty(*slot);
+  OperationWaiter* const waiter = Empty(Name(context), *slot);
   if (waiter != nullptr) waiter->Resolve(completion);
   return true;
 }
@@ -53,7 +59,7 @@ void OperationSlots::CancelAll(const void* endpoint) {
     canceled.context = static_cast<Context>(name);
     canceled.error = ErrorCode::kCanceled;
     slots_.Free(name);
-    OperationWaiter* const waiter = Empty(slot);
+    OperationWaiter* const waiter = Empty(name, slot);
     if (waiter != nullptr) waiter->Resolve(canceled);
   });
 }

@@ -10,8 +10,12 @@
 #define FABRIC_ASYNC_OPERATION_SLOTS_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
 
 #include "coro/slot_table.h"
+#include "coro/task_tree.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/operation.h"
 
@@ -36,8 +40,9 @@ class OperationSlots {
   // The operation was never accepted: nothing will come.
   void Release(Context context);
 
-  // The waiter is gone. The slot keeps the buffer until the completion comes.
-  void Abandon(Context context);
+  // The waiter is gone. The slot keeps the buffer until the completion comes, and remembers where
+  // the operation was awaited.
+  void Abandon(Context context, const coro::TaskPlace& awaited = {});
 
   // A completion came: frees its slot and resolves its waiter, if there still is one. False when no
   // operation in flight has this context: a late completion, which touches nothing.
@@ -50,7 +55,9 @@ class OperationSlots {
   // Operations that wait for their completion, abandoned ones included.
   std::size_t in_flight() const { return slots_.taken(); }
   // Of these, those whose waiter is gone.
-  std::size_t abandoned() const { return abandoned_; }
+  std::size_t abandoned() const { return abandoned_.size(); }
+  // Where each of them was awaited: "Session (server.cc:20) at line 31", one a line.
+  std::string DescribeAbandoned() const;
 
  private:
   struct Slot {
@@ -60,10 +67,10 @@ class OperationSlots {
   };
 
   // Gives back the share in the buffer of a slot that was freed, and returns who waited.
-  OperationWaiter* Empty(Slot& slot);
+  OperationWaiter* Empty(std::uint64_t name, Slot& slot);
 
   coro::SlotTable<Slot> slots_;
-  std::size_t abandoned_ = 0;
+  std::map<std::uint64_t, coro::TaskPlace> abandoned_;  // by the names of their slots
 };
 
 }  // namespace fabric::async
