@@ -108,6 +108,11 @@ class DeadlineWheel {
     if (target > now_) now_ = target;
   }
 
+  // A time before which no deadline in the wheel is.
+  Time NoneBefore() const {
+    return next_ == kNone ? kNever : Time(Duration(static_cast<std::int64_t>(next_ << kTickBits)));
+  }
+
   // Calls `each` for every node.
   template <typename Each>
   void ForEach(const Each& each) {

@@ -58,12 +58,12 @@ Time TimerQueue::NextDeadline() {
   return first == nullptr ? earliest_in_wheel_ : std::min(earliest_in_wheel_, first->deadline());
 }
 
-std::size_t TimerQueue::FireDue(Time now) {
+std::size_t TimerQueue::Fire(Time now) {
   const std::uint64_t armed_before = next_sequence_;
   std::size_t fired = 0;
-  if (last_fired_ < now) last_fired_ = now;
   if (!wheel_.SetPresent(now)) {
     wheel_.Advance(now, [this](WheelNode& due) { AddToSoon(static_cast<TimerNode&>(due)); });
+    earliest_in_wheel_ = wheel_.NoneBefore();
     earliest_is_known_ = false;
   }
   for (;;) {

@@ -88,7 +88,11 @@ class TimerQueue {
   // Fires every timer that is due at `now`, in order of deadline; returns how many. Timers armed
   // meanwhile wait for the next call even if they are due, so that a timer that re-arms itself
   // cannot hold the loop.
-  std::size_t FireDue(Time now);
+  std::size_t FireDue(Time now) {
+    if (last_fired_ < now) last_fired_ = now;
+    if (soon_ == nullptr && heap_.empty() && now < earliest_in_wheel_) return 0;
+    return Fire(now);
+  }
 
  private:
   friend class TimerNode;
@@ -118,6 +122,7 @@ class TimerQueue {
   static bool Before(const TimerNode& a, const TimerNode& b) {
     return a.deadline() != b.deadline() ? a.deadline() < b.deadline() : a.sequence_ < b.sequence_;
   }
+  std::size_t Fire(Time now);
   void ArmInHeap(TimerNode& node);
   // Into the list `soon_`, or the heap.
   void AddToSoon(TimerNode& node);
