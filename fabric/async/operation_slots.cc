@@ -20,10 +20,13 @@ Context OperationSlots::Acquire(OperationWaiter& waiter, BufferRef buffer, const
 }
 
 OperationWaiter* OperationSlots::Empty(std::uint64_t name, Slot& slot) {
-  if (slot.waiter == nullptr) abandoned_.erase(name);
+  if (slot.waiter == nullptr) [[unlikely]]
+    Forget(name);
   slot.buffer.reset();
   return slot.waiter;
 }
+
+void OperationSlots::Forget(std::uint64_t name) { abandoned_.erase(name); }
 
 void OperationSlots::Release(Context context) {
   Slot* const slot = slots_.FindAndFree(Name(context));

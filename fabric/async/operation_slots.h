@@ -69,6 +69,9 @@ class OperationSlots {
   // Gives back the share in the buffer of a slot that was freed, and returns who waited.
   OperationWaiter* Empty(std::uint64_t name, Slot& slot);
 
+  // Not inline: what is abandoned is rare.
+  [[gnu::noinline]] void Forget(std::uint64_t name);
+
   coro::SlotTable<Slot> slots_;
   std::map<std::uint64_t, coro::TaskPlace> abandoned_;  // by the names of their slots
 };
