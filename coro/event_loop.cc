@@ -79,26 +79,25 @@ std::size_t EventLoop::PollSelectors() {
   return events;
 }
 
-[[gnu::always_inline]] inline std::size_t EventLoop::RunReady() {
-  if (ready_->empty()) return 0;
-  if (stall_budget_ != Duration::zero()) [[unlikely]]
-    return RunMeasured();
+[[gnu::always_inline]] inline bool EventLoop::RunReady() {
+  if (ready_->empty()) return false;
+  if (stall_budget_ != Duration::zero()) [[unlikely]] {
+    RunMeasured();
+    return true;
+  }
   internal::ReadyQueue& running = TakeReady();
-  std::size_t resumed = 0;
   do {
     running.PopFront().handle().resume();  // which may end the frame of the task
-    ++resumed;
   } while (!running.empty());
-  return resumed;
+  return true;
 }
 
 std::size_t EventLoop::Select() { return SelectNow(); }
 
-std::size_t EventLoop::RunOne() { return RunReady(); }
+bool EventLoop::RunOne() { return RunReady(); }
 
-std::size_t EventLoop::RunMeasured() {
+void EventLoop::RunMeasured() {
   internal::ReadyQueue& running = TakeReady();
-  std::size_t resumed = 0;
   while (!running.empty()) {
     internal::TaskRecord& task = running.PopFront();
     // The task may be gone when the step is over.
@@ -106,12 +105,10 @@ std::size_t EventLoop::RunMeasured() {
     const Time before = clock_.Now();
     task.handle().resume();
     const Duration took = clock_.Now() - before;
-    ++resumed;
     if (took <= stall_budget_) continue;
     Report(absl::StrCat("a step took ", Milliseconds(took), ", more than ",
                         Milliseconds(stall_budget_), ": ", who, "\n", Describe()));
   }
-  return resumed;
 }
 
 bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
@@ -120,7 +117,8 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
   ReadClock();
   root.resume();
   while (!root.done()) {
-    if (SelectNow() + RunReady() > 0) {
+    const bool events = SelectNow() > 0;
+    if (RunReady() || events) {
       was_idle_ = false;
     } else if (!Idle()) {
       break;

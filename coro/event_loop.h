@@ -116,8 +116,8 @@ class EventLoop {
   // timers there were.
   std::size_t Select();
 
-  // Second half: resumes the coroutines that are ready now. Returns how many.
-  std::size_t RunOne();
+  // Second half: resumes the coroutines that are ready now. False: there are none.
+  bool RunOne();
 
  private:
   // Events that one selector may handle in one turn.
@@ -125,16 +125,15 @@ class EventLoop {
 
   // Both halves of a turn, for RunUntilDone, whose every turn they are.
   std::size_t SelectNow();
-  std::size_t RunReady();
+  bool RunReady();  // false: there was nothing to run
   std::size_t PollSelectors();
   // Begins a turn: what is made ready from now on runs in the next one.
   internal::ReadyQueue& TakeReady() {
-    internal::ReadyQueue& running = *ready_;
-    ready_ = &running == &queues_[0] ? &queues_[1] : &queues_[0];
-    return running;
+    std::swap(ready_, running_);
+    return *running_;
   }
   // RunReady that measures each step.
-  std::size_t RunMeasured();
+  void RunMeasured();
 
   // Turns the loop until `root`, which is suspended at its beginning, is done; false when nothing
   // can ever wake it.
@@ -163,6 +162,7 @@ class EventLoop {
   // What can run in the next turn is in one of them, what this turn has not yet run in the other.
   internal::ReadyQueue queues_[2];
   internal::ReadyQueue* ready_ = &queues_[0];
+  internal::ReadyQueue* running_ = &queues_[1];
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
   Duration stall_budget_{};
