@@ -159,9 +159,10 @@ class EventLoop {
   bool was_idle_ = false;
   Time now_;
   Time idle_since_;
-  // What can run in the next turn is in one of them, what this turn has not yet run in the other.
-  internal::ReadyQueue queues_[2];
+  // What can run in the next turn is in one of the queues, what this turn has not yet run in the
+  // other. (Not side by side: GCC 12 would write both pointers at once, and who reads one waits.)
   internal::ReadyQueue* ready_ = &queues_[0];
+  internal::ReadyQueue queues_[2];
   internal::ReadyQueue* running_ = &queues_[1];
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
