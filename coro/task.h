@@ -18,13 +18,13 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "coro/check.h"
 #include "coro/frame_pool.h"
 #include "coro/live_tasks.h"
+#include "coro/return_value.h"
 
 namespace coro {
 
@@ -148,47 +148,6 @@ class PromiseBase : public TaskRecord {
  private:
   std::coroutine_handle<> continuation_ = std::noop_coroutine();
   PromiseBase* sibling_;  // set when the latch starts it
-};
-
-// What a task returns, from co_return on. Of a T that needs no destructor nobody has to know
-// whether it is there.
-template <typename T>
-class ReturnValue {
- public:
-  ReturnValue() {}
-  ~ReturnValue() {
-    if (set_) value_.~T();
-  }
-  // Once.
-  template <typename U>
-  void Set(U&& value) {
-    std::construct_at(std::addressof(value_), std::forward<U>(value));
-    set_ = true;
-  }
-  T Take() { return std::move(value_); }
-
- private:
-  union {
-    T value_;
-  };
-  bool set_ = false;
-};
-
-template <typename T>
-requires std::is_trivially_destructible_v<T>
-class ReturnValue<T> {
- public:
-  ReturnValue() {}
-  template <typename U>
-  void Set(U&& value) {
-    std::construct_at(std::addressof(value_), std::forward<U>(value));
-  }
-  T Take() { return std::move(value_); }
-
- private:
-  union {
-    T value_;
-  };
 };
 
 template <typename T>

@@ -1,0 +1,55 @@
+// Where the value of a task is until somebody takes it.
+
+#ifndef CORO_RETURN_VALUE_H_
+#define CORO_RETURN_VALUE_H_
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace coro::internal {
+
+// What a task returns, from co_return on. Of a T that needs no destructor nobody has to know
+// whether it is there.
+template <typename T>
+class ReturnValue {
+ public:
+  ReturnValue() {}
+  ~ReturnValue() {
+    if (set_) value_.~T();
+  }
+  // Once.
+  template <typename U>
+  void Set(U&& value) {
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
+    set_ = true;
+  }
+  T Take() { return std::move(value_); }
+
+ private:
+  union {
+    T value_;
+  };
+  bool set_ = false;
+};
+
+template <typename T>
+requires std::is_trivially_destructible_v<T>
+class ReturnValue<T> {
+ public:
+  ReturnValue() {}
+  template <typename U>
+  void Set(U&& value) {
+    std::construct_at(std::addressof(value_), std::forward<U>(value));
+  }
+  T Take() { return std::move(value_); }
+
+ private:
+  union {
+    T value_;
+  };
+};
+
+}  // namespace coro::internal
+
+#endif  // CORO_RETURN_VALUE_H_
