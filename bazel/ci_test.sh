@@ -142,7 +142,7 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests bare(2) write(2) digest explore asan tsan fuzz" ends_with "1 passed, 10 failed"
+  expect "tests mutants bare(2) write(2) digest explore asan tsan fuzz" ends_with "1 passed, 11 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {
