@@ -17,8 +17,7 @@ DeviceChoice StandIn(std::string reason) { return {gpu::OpenHostDevice(), std::m
 absl::StatusOr<DeviceChoice> Cuda(int ordinal, std::string reason) {
   absl::StatusOr<std::unique_ptr<gpu::Device>> device = gpu::OpenCudaDevice(ordinal);
   if (device.ok()) return DeviceChoice{*std::move(device), std::move(reason)};
-  if (device.status().code() != absl::StatusCode::kUnavailable) return device.status();
-  // Nothing that waiting mends.
+  if (device.status().code() == absl::StatusCode::kInvalidArgument) return device.status();
   return absl::NotFoundError(
       absl::StrCat(device.status().message(), "; --device=host stands in for a GPU"));
 }

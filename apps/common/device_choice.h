@@ -18,7 +18,7 @@ struct DeviceChoice {
 
 // host: the stand-in GPU; cuda:N: the GPU with that number; auto: the first GPU, or the stand-in
 // where there is none. kInvalidArgument: it is called nothing like that, or has no such number;
-// kNotFound: there is no GPU; errors of gpu::OpenCudaDevice.
+// kNotFound: no GPU can be used, for the reason that gpu::OpenCudaDevice gives.
 absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name);
 
 // The same for a peer of `device`, where auto is another GPU if there are two, and null if it is

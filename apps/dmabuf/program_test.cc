@@ -16,6 +16,7 @@ namespace apps::dmabuf {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -66,7 +67,8 @@ TEST(DmabufTest, BandwidthIsForScriptsToo) {
 
 TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
-  EXPECT_THAT(Refusal({"--device=cuda:1000"}), HasSubstr("--device=host"));
+  EXPECT_THAT(Refusal({"--device=cuda:1000"}),
+              AnyOf(HasSubstr("--device=host"), HasSubstr("there is no cuda:1000")));
   EXPECT_THAT(Refusal({"--device=host", "--peer_device=tpu"}), HasSubstr("--peer_device=tpu"));
   EXPECT_THAT(Refusal({"--bandwidth", "--provider=tcp"}), HasSubstr("leave out --provider"));
   EXPECT_THAT(Refusal({"--bandwidth", "--register=fax"}), HasSubstr("auto, dmabuf or address"));
