@@ -61,10 +61,13 @@ absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Make(std::shared_ptr<Con
 
 std::shared_ptr<CudaMemory> CudaMemory::Find(const std::byte* first, std::size_t length) {
   Allocations& all = AllAllocations();
+  // Let go of after the lock: it may be the last reference by then, and the end of a memory takes
+  // the lock.
+  std::shared_ptr<CudaMemory> memory;
   const std::lock_guard lock(all.mutex);
   const auto after = all.by_address.upper_bound(reinterpret_cast<std::uint64_t>(first));
   if (after == all.by_address.begin()) return nullptr;
-  std::shared_ptr<CudaMemory> memory = std::prev(after)->second.lock();
+  memory = std::prev(after)->second.lock();
   return memory != nullptr && memory->Holds(first, length) ? memory : nullptr;
 }
 
