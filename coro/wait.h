@@ -61,6 +61,10 @@ class Cancellation {
   std::size_t pending() const { return pending_; }
 
  private:
+  // No wait is pending any more. Called by the last Ended(), in the middle of whatever ended the
+  // wait: the frames that waited must not be destroyed here, but later. Comes again if waits are
+  // expected afterwards, as when some end while others are still being asked; never if none was
+  // expected. Threads: the loop's.
   virtual void AllEnded() = 0;
 
   std::size_t pending_ = 0;

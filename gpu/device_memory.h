@@ -100,14 +100,19 @@ class Stream {
  public:
   virtual ~Stream() = default;
 
-  // By the device itself.
+  // Writes a piece of the pattern, by the device itself; `pattern` is copied. kInvalidArgument also
+  // for what is not whole words.
   virtual absl::Status Fill(std::byte* target, std::size_t length_bytes,
                             const Pattern& pattern) = 0;
   // Between two ranges of device memory: of this device, or of another one of the same kind.
   virtual absl::Status Copy(std::byte* target, const std::byte* source,
                             std::size_t length_bytes) = 0;
+  // From host memory, which is read at some time between this call and the return of Synchronize:
+  // until then it must neither change nor go.
   virtual absl::Status CopyFromHost(std::byte* target, const std::byte* host,
                                     std::size_t length_bytes) = 0;
+  // To host memory, which is written at some time between this call and the return of Synchronize:
+  // until then it must not be used nor go.
   virtual absl::Status CopyToHost(std::byte* host, const std::byte* source,
                                   std::size_t length_bytes) = 0;
 
@@ -140,6 +145,9 @@ class Device {
   // undefined.
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       std::size_t length_bytes, Allocation how = Allocation::kPlain) = 0;
+  // Another stream, the caller's. Commands of two streams have no order, nor have those of a stream
+  // and a NIC: who needs one waits for the first with Synchronize. kInternal, with the driver's
+  // words; kResourceExhausted: the device has no room for what a stream needs.
   virtual absl::StatusOr<std::unique_ptr<Stream>> OpenStream() = 0;
 
   // Everything that NICs had written when it was called is visible to commands after it. Also tells
