@@ -1,15 +1,14 @@
 // The program, started as a user starts it, and as its README shows it.
 
-#include <fstream>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/readme.h"
 #include "testing/harness/subprocess.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -18,6 +17,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
@@ -114,19 +114,10 @@ TEST(AffinityTest, HelpTeaches) {
                     HasSubstr("affinity --nics=32"), HasSubstr("the link between two NUMA nodes")));
 }
 
-// README.md shows one session, from the line "$ ./bazelw run //apps/affinity" to the end of its
-// block.
 TEST(AffinityTest, ReadmeShowsWhatIsPrinted) {
-  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
-  bool inside = false;
-  std::string shown;
-  for (std::string line; std::getline(file, line);) {
-    if (inside && line == "```") break;
-    if (inside) absl::StrAppend(&shown, line, "\n");
-    if (line == "$ ./bazelw run //apps/affinity") inside = true;
-  }
-  ASSERT_TRUE(inside);
-  EXPECT_EQ(Output({}), shown);
+  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/affinity");
+  ASSERT_THAT(sessions, SizeIs(1));
+  EXPECT_EQ(Output(sessions[0].arguments), sessions[0].output);
 }
 
 }  // namespace

@@ -1,15 +1,12 @@
 // The program as a user starts it, and what its README shows of it.
 
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/readme.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::dmabuf {
@@ -19,6 +16,7 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 harness::ProcessEnd RunDmabuf(std::vector<std::string> arguments) {
@@ -96,21 +94,9 @@ std::string WithoutReason(const std::string& text) {
 }
 
 TEST(DmabufTest, ReadmeShowsWhatIsPrinted) {
-  const std::string command = "$ ./bazelw run //apps/dmabuf -- ";
-  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
-  std::vector<std::string> arguments;
-  std::string shown;
-  for (std::string line; std::getline(file, line);) {
-    if (absl::StartsWith(line, command)) {
-      arguments = absl::StrSplit(line.substr(command.size()), ' ');
-    } else if (line == "```" && !arguments.empty()) {
-      break;
-    } else if (!arguments.empty()) {
-      absl::StrAppend(&shown, line, "\n");
-    }
-  }
-  ASSERT_FALSE(arguments.empty());
-  EXPECT_EQ(WithoutReason(Output(arguments)), WithoutReason(shown));
+  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/dmabuf");
+  ASSERT_THAT(sessions, SizeIs(1));
+  EXPECT_EQ(WithoutReason(Output(sessions[0].arguments)), WithoutReason(sessions[0].output));
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <signal.h>
 
-#include <fstream>
 #include <memory>
 #include <regex>
 #include <string>
@@ -12,9 +11,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "testing/harness/readme.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::echo {
@@ -25,8 +24,10 @@ using harness::Subprocess;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 
 // A machine that is busy with other tests may take its time.
@@ -51,26 +52,16 @@ std::string WithoutFigures(const std::string& text) {
   return std::regex_replace(text, kFigures, "#");
 }
 
-// The first session of README.md: what stands between its command line and the end of the block.
-std::string SessionOfTheReadme() {
-  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
-  std::string session;
-  bool inside = false;
-  for (std::string line; std::getline(file, line);) {
-    if (inside && line == "```") return session;
-    if (inside) absl::StrAppend(&session, line, "\n");
-    inside = inside || line == "$ ./bazelw run //apps/echo";
-  }
-  return "README.md shows no session";
-}
-
 // Which of the two clients ends first is the scheduler's to decide.
 TEST(EchoProgramTest, WithoutArgumentsPrintsWhatTheReadmeShows) {
   const ProcessEnd end = RunEcho({kPatient});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.LastLine(), "Every byte came back");
-  EXPECT_EQ(WithoutFigures(end.out), WithoutFigures(SessionOfTheReadme()))
+  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/echo");
+  ASSERT_THAT(sessions, SizeIs(1));
+  EXPECT_THAT(sessions[0].arguments, IsEmpty());
+  EXPECT_EQ(WithoutFigures(end.out), WithoutFigures(sessions[0].output))
       << "README.md shows an old session. Paste this below its command line:\n\n"
       << end.out;
 }

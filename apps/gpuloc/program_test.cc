@@ -10,10 +10,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/readme.h"
 #include "testing/harness/subprocess.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -22,6 +22,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
@@ -94,24 +95,10 @@ TEST(GpulocTest, HelpShowsWhatItTakes) {
                     HasSubstr("--json"), HasSubstr("--svg"), HasSubstr("--xml")));
 }
 
-// README.md shows one session, from a line "$ ./bazelw run //apps/gpuloc -- ARGUMENTS" to the end
-// of its block.
 TEST(GpulocTest, ReadmeShowsWhatIsPrinted) {
-  const std::string command = "$ ./bazelw run //apps/gpuloc -- ";
-  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
-  std::vector<std::string> arguments;
-  std::string shown;
-  for (std::string line; std::getline(file, line);) {
-    if (absl::StartsWith(line, command)) {
-      arguments = absl::StrSplit(line.substr(command.size()), ' ');
-    } else if (line == "```" && !arguments.empty()) {
-      break;
-    } else if (!arguments.empty()) {
-      absl::StrAppend(&shown, line, "\n");
-    }
-  }
-  ASSERT_FALSE(arguments.empty());
-  EXPECT_EQ(Output(arguments), shown);
+  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/gpuloc");
+  ASSERT_THAT(sessions, SizeIs(1));
+  EXPECT_EQ(Output(sessions[0].arguments), sessions[0].output);
 }
 
 TEST(GpulocTest, ReadmeShowsWhatIsDrawn) {

@@ -1,13 +1,11 @@
 // README.md shows sessions. Here they are run again, so that they cannot go stale.
 
-#include <fstream>
-#include <sstream>
+#include "testing/harness/readme.h"
+
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/harness/subprocess.h"
@@ -18,31 +16,8 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-constexpr const char* kCommand = "$ ./bazelw run //apps/write";
-
-// A block of README.md that begins with a command line, and what it shows below.
-struct Session {
-  std::vector<std::string> arguments;
-  std::string output;
-};
-
-std::vector<Session> SessionsOfTheReadme() {
-  std::ifstream file(harness::ProgramPath("DRYDOCK_README"));
-  std::vector<Session> sessions;
-  bool inside = false;
-  for (std::string line; std::getline(file, line);) {
-    absl::string_view rest = line;
-    if (absl::ConsumePrefix(&rest, kCommand)) {
-      inside = true;
-      absl::ConsumePrefix(&rest, " --");
-      sessions.push_back({absl::StrSplit(rest, ' ', absl::SkipEmpty()), ""});
-    } else if (line == "```") {
-      inside = false;
-    } else if (inside) {
-      absl::StrAppend(&sessions.back().output, line, "\n");
-    }
-  }
-  return sessions;
+std::vector<harness::ReadmeSession> SessionsOfTheReadme() {
+  return harness::ReadmeSessions("//apps/write");
 }
 
 harness::ProcessEnd RunWrite(std::vector<std::string> arguments) {
@@ -70,9 +45,9 @@ std::string FailingSeed() {
 }
 
 TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
-  const std::vector<Session> sessions = SessionsOfTheReadme();
+  const std::vector<harness::ReadmeSession> sessions = SessionsOfTheReadme();
   ASSERT_THAT(sessions, SizeIs(3));
-  for (const Session& session : sessions) {
+  for (const harness::ReadmeSession& session : sessions) {
     const harness::ProcessEnd end = RunWrite(session.arguments);
     EXPECT_EQ(end.err, "");
     EXPECT_EQ(WithoutReason(end.out), WithoutReason(session.output))
@@ -82,7 +57,7 @@ TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
 }
 
 TEST(ReadmeTest, OnlyTheSecondSessionIsWrong) {
-  const std::vector<Session> sessions = SessionsOfTheReadme();
+  const std::vector<harness::ReadmeSession> sessions = SessionsOfTheReadme();
   ASSERT_THAT(sessions, SizeIs(3));
   EXPECT_EQ(RunWrite(sessions[0].arguments).exit_code, 0);
   EXPECT_THAT(sessions[0].output, HasSubstr("\nData is correct\n"));
