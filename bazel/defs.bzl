@@ -1,8 +1,9 @@
 """The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
 
-load("@drydock_system//:config.bzl", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("//bazel:precompiled.bzl", "precompiled_copts")
 
-_WARNINGS = [
+WARNINGS = [
     "-Wall",
     "-Wextra",
     "-Wshadow",
@@ -18,14 +19,44 @@ _WARNINGS = [
 FEATURES = ["layering_check"]
 
 def _with_warnings(kwargs):
-    kwargs["copts"] = _WARNINGS + kwargs.get("copts", [])
+    kwargs["copts"] = WARNINGS + kwargs.get("copts", [])
     return kwargs
 
+_GTEST = "@com_google_googletest//:gtest"
+_GTEST_MAIN = "@com_google_googletest//:gtest_main"
+
+def _precompiled_for(deps):
+    """The precompiled header, of those in //bazel, that serves what has these dependencies; or None."""
+    if type(deps) != "list":
+        return None
+    if _GTEST in deps or _GTEST_MAIN in deps:
+        return "googletest"
+    if [dep for dep in deps if dep.startswith("@com_google_absl//")]:
+        return "abseil"
+    return None
+
+def _with_precompiled(kwargs):
+    deps = kwargs.get("deps", [])
+    name = _precompiled_for(deps)
+    if GCC_VERSION and name:
+        kwargs["deps"] = deps + select({
+            "//bazel:fastbuild": ["//bazel:" + name],
+            "//conditions:default": [],
+        })
+        kwargs["copts"] = kwargs.get("copts", []) + select({
+            "//bazel:fastbuild": precompiled_copts(name),
+            "//conditions:default": [],
+        })
+    return kwargs
+
+def _ours(kwargs):
+    return _with_warnings(_with_precompiled(kwargs))
+
 def dd_cc_library(**kwargs):
-    native.cc_library(**_with_warnings(kwargs))
+    native.cc_library(**_ours(kwargs))
 
 def dd_cc_binary(**kwargs):
-    native.cc_binary(**_with_warnings(kwargs))
+    native.cc_binary(**_ours(kwargs))
 
 def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **kwargs):
     """A GoogleTest test; the main function comes with it.
@@ -39,24 +70,24 @@ def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **k
             alwayslink = True,
             features = FEATURES,
             visibility = cases_for,
-            deps = deps + ["@com_google_googletest//:gtest"],
+            deps = deps + [_GTEST],
         )
         srcs = []
         deps = [name + "_cases"]
+    kwargs["deps"] = deps + [_GTEST_MAIN]
     native.cc_test(
         name = name,
         size = size,
         srcs = srcs,
-        deps = deps + ["@com_google_googletest//:gtest_main"],
-        **_with_warnings(kwargs)
+        **_ours(kwargs)
     )
 
 def dd_cc_benchmark(deps = [], **kwargs):
     """A Google Benchmark binary, run by hand: `./bazelw run --config=opt //testing/benchmarks:NAME`."""
+    kwargs["deps"] = deps + ["@com_github_google_benchmark//:benchmark"]
     native.cc_binary(
         testonly = True,
-        deps = deps + ["@com_github_google_benchmark//:benchmark"],
-        **_with_warnings(kwargs)
+        **_ours(kwargs)
     )
 
 def if_libfabric(value, otherwise = []):

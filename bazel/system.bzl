@@ -3,7 +3,8 @@
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
 Optional (libfabric, hwloc, CUDA): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. Where one is absent its target is marked incompatible, so that Bazel skips everything
-that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose.
+that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
+the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
 """
 
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
@@ -154,14 +155,32 @@ HAVE_HWLOC = _hwloc
 HAVE_CUDA = _cuda
 NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
+GCC_VERSION = %r  # of the compiler that Bazel uses; empty if that is no GCC, or if the libraries are not the machine's
+GOOGLETEST_VERSION = %r
+ABSEIL_VERSION = %r
 """
+
+def _gcc_version(ctx):
+    name = ctx.os.environ.get("CC") or "gcc"  # as Bazel's own search for a compiler
+    compiler = ctx.path(name) if name.startswith("/") else ctx.which(name)
+    result = ctx.execute([compiler, "--version"]) if compiler else None
+    if not result or result.return_code != 0 or "Free Software Foundation" not in result.stdout:
+        return ""
+    return result.stdout.split("\n")[0]
 
 def _config_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     ctx.file("BUILD", "")
-    ctx.file("config.bzl", _CONFIG)
+    gcc = _gcc_version(ctx) if ctx.attr.packaged else ""
+    versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base"]] if gcc else ["", ""]
+    ctx.file("config.bzl", _CONFIG % tuple([gcc] + versions))
 
-_config = repository_rule(implementation = _config_impl, local = True)
+_config = repository_rule(
+    implementation = _config_impl,
+    local = True,
+    environ = _ENVIRON + ["CC"],
+    attrs = {"packaged": attr.bool(doc = "Whether GoogleTest and Abseil are the machine's, too.")},
+)
 
 _ABSL = {
     "algorithm": ["container"],
@@ -190,8 +209,8 @@ def _absl_targets():
             targets["absl/%s:%s" % (package, name)] = _ABSL_MODULES.get("%s:%s" % (package, name), "absl_" + name)
     return targets
 
-def optional_libraries():
-    """Declares @libfabric, @hwloc, @cuda and @drydock_system."""
+def optional_libraries(packaged = False):
+    """Declares @libfabric, @hwloc, @cuda and @drydock_system; `packaged`: all other libraries are the machine's, too."""
     _optional_library(
         name = "libfabric",
         header = "rdma/fabric.h",
@@ -218,7 +237,7 @@ def optional_libraries():
         target = "cuda",
         tool = "nvcc",
     )
-    _config(name = "drydock_system")
+    _config(name = "drydock_system", packaged = packaged)
 
 def system_libraries():
     """Declares every outside library, for a WORKSPACE that must load with no network."""
@@ -230,4 +249,4 @@ def system_libraries():
     )
     _packaged_libraries(name = "com_github_google_benchmark", package = "libbenchmark-dev", targets = {":benchmark": "benchmark"})
     _packaged_libraries(name = "nlohmann_json", package = "nlohmann-json3-dev", targets = {":json": "nlohmann_json"})
-    optional_libraries()
+    optional_libraries(packaged = True)

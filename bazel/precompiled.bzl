@@ -1,0 +1,86 @@
+"""Headers that GCC reads once and keeps, for those that cost every test more than the test itself.
+
+A precompiled header (PCH) is used by giving every source `-include bazel/NAME.h`: GCC looks for NAME.h.gch beside it,
+and falls back to the text when the two compilations differ in what matters to it, which -Winvalid-pch tells. Both files
+hold the same includes, so that a source compiles alike with either. See docs/decisions/0020-precompiled-headers.md.
+"""
+
+load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "GCC_VERSION", "GOOGLETEST_VERSION")
+
+# The compiler and the packages are no inputs that Bazel sees, and GCC names no precompiled header among those it read.
+# In the command line, another version of one of them compiles everything anew.
+_VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (GCC_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION))
+
+# What a source that includes //bazel:NAME needs in its copts.
+def precompiled_copts(name):
+    return [_VERSIONS, "-include", "bazel/%s.h" % name, "-Winvalid-pch", "-Wno-error=invalid-pch"]
+
+def _compile_flags(ctx, toolchain, source, output, copts):
+    """The command line of a C++ source of this configuration, except that `source` is a header."""
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    variables = cc_common.create_compile_variables(
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + ["-x", "c++-header"],
+        source_file = source.path,
+        output_file = output.path,
+        use_pic = toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features),
+    )
+    arguments = cc_common.get_memory_inefficient_command_line(
+        feature_configuration = features,
+        action_name = CPP_COMPILE_ACTION_NAME,
+        variables = variables,
+    )
+    environment = cc_common.get_environment_variables(
+        feature_configuration = features,
+        action_name = CPP_COMPILE_ACTION_NAME,
+        variables = variables,
+    )
+    return arguments, environment
+
+def _precompiled_header_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    name = ctx.label.name
+    text = ctx.actions.declare_file(name + ".h")
+    source = ctx.actions.declare_file(name + ".precompiled.h")
+    precompiled = ctx.actions.declare_file(name + ".h.gch")
+
+    includes = "".join(["#include <%s>\n" % header for header in ctx.attr.includes])
+    ctx.actions.write(text, includes)
+
+    # Lets a test see which of the two it got.
+    ctx.actions.write(source, includes + "#define DRYDOCK_PRECOMPILED\n")
+    arguments, environment = _compile_flags(ctx, toolchain, source, precompiled, ctx.attr.copts + [_VERSIONS])
+    ctx.actions.run(
+        executable = toolchain.compiler_executable,
+        arguments = arguments,
+        inputs = depset([source], transitive = [toolchain.all_files]),
+        outputs = [precompiled],
+        env = environment,
+        mnemonic = "CppPrecompile",
+        progress_message = "Precompiling %s" % text.short_path,
+    )
+    files = depset([text, precompiled])
+    return [
+        DefaultInfo(files = files),
+        CcInfo(compilation_context = cc_common.create_compilation_context(headers = files)),
+    ]
+
+# Only for GCC, and only where all sources are compiled with -fPIC, as they are unless optimised.
+precompiled_header = rule(
+    implementation = _precompiled_header_impl,
+    attrs = {
+        "includes": attr.string_list(mandatory = True, doc = "Headers of the machine's packages, as a source names them."),
+        "copts": attr.string_list(doc = "The options that all users have."),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
