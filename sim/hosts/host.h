@@ -1,0 +1,93 @@
+// This process as one machine of a simulated network that it shares with other processes.
+//
+// Each process has a World of its own, driven by the machine's clock. A NIC of another process
+// stands in it as a proxy (sim/remote_port.h); what reaches a proxy goes on through shared memory
+// to the world of that process. See README.md.
+
+#ifndef SIM_HOSTS_HOST_H_
+#define SIM_HOSTS_HOST_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "sim/node.h"
+#include "sim/profile.h"
+#include "sim/world.h"
+
+namespace sim {
+
+struct HostOptions {
+  // Processes of one user that name the same fabric and seed share a network.
+  std::string fabric = "default";
+  std::uint64_t seed = 1;
+  // Of this machine; outlives the host. The same one in every process of the network.
+  const Profile* profile = nullptr;
+  // False: bytes of other processes always travel through shared memory. The environment variable
+  // DRYDOCK_EFA_CROSS_MEMORY=0 has the same effect.
+  bool cross_memory = true;
+};
+
+// What a host has done so far, for tests and for people.
+struct HostCounters {
+  std::uint64_t thread_turns = 0;       // how often its thread woke up
+  std::uint64_t messages_sent = 0;      // to other processes
+  std::uint64_t messages_taken = 0;     // from other processes
+  std::uint64_t bytes_in_messages = 0;  // payload that came through shared memory
+  std::uint64_t bytes_across = 0;       // payload that was read from another process's memory
+  std::uint64_t messages_refused = 0;   // that made no sense
+};
+
+// A process has one; several of one process are several machines, for tests. Thread-safe where a
+// function does not say that it needs the mutex. Has a thread of its own: what peers send arrives
+// also while the program does something else.
+class Host {
+ public:
+  // Becomes a machine of the network. kInvalidArgument: no profile. kResourceExhausted: the network
+  // has as many machines as it can have. kUnavailable: no shared memory, or no right to use it.
+  static absl::StatusOr<std::unique_ptr<Host>> Join(const HostOptions& options);
+
+  // Leaves: to its peers the machine falls silent. No other thread may be in a call.
+  ~Host();
+  Host(const Host&) = delete;
+  Host& operator=(const Host&) = delete;
+
+  // Held around every use of world(), of node() and of what belongs to them, and around the
+  // functions below that say so.
+  std::mutex& mutex();
+  World& world();
+  Node& node();  // our machine
+
+  // Time up to now; what has come from peers arrives, and what goes to them leaves. True when
+  // something happened. REQUIRES: mutex() is held.
+  bool Progress();
+
+  // To be called after something was posted when the caller may not progress soon: the host's
+  // thread sees to it. REQUIRES: mutex() is held.
+  void Kick();
+
+  // `report` is called, with the mutex held and from any thread that progresses, after a progress
+  // in which something happened that a program can see (World::Wake). Replaces the one before;
+  // empty: nobody is told. It must not call the host. REQUIRES: mutex() is held.
+  void OnCompletion(std::function<void()> report);
+
+  // False in a child that was forked off this process: it must call nothing but this and the
+  // destructor.
+  bool usable() const;
+
+  // REQUIRES: mutex() is held.
+  HostCounters counters() const;
+
+ private:
+  class Impl;
+  explicit Host(std::unique_ptr<Impl> impl);
+
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_HOST_H_
