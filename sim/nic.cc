@@ -5,23 +5,27 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/abroad.h"
 #include "sim/faults/fault_model.h"
 #include "sim/world.h"
 
 namespace sim {
 
 Nic::Nic(World& world, std::string name, std::uint32_t index, std::uint64_t identity,
-         const Profile& profile)
+         const Profile& profile, const NicOrigin& origin)
     : world_(world),
       name_(std::move(name)),
       profile_(profile),
       index_(index),
       machine_(static_cast<std::uint32_t>(identity >> 16)),
+      remote_(origin.remote),
+      gid_(origin.gid),
       qkeys_(world.seed(), Subsystem::kNicIdentity, identity, 1),
       engine_(world.seed(), Subsystem::kEngine, identity, 0),
       domains_(1, true),  // 0 is nobody's
       memory_(profile.device, RandomStream(world.seed(), Subsystem::kKeys, identity, 0)),
       address_handles_(profile.device.max_ah) {
+  if (gid_ != Gid{}) return;
   gid_[0] = 0xfe;
   gid_[1] = 0x80;
   const std::uint64_t word = RandomStream(world.seed(), Subsystem::kNicIdentity, identity, 0).At(0);
@@ -50,6 +54,11 @@ void Nic::Kill() {
       if (operation != nullptr) operation->initiator->StartTimeout(*operation);
     }
   }
+}
+
+void Nic::Revive() {
+  alive_ = true;
+  world_.NoteChange();
 }
 
 void Nic::Silence(const Nic& peer) {
@@ -168,6 +177,7 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
     const bool its = operation.initiator == this && operation.queue_pair == queue_pair.number &&
                      operation.qkey == queue_pair.qkey;
     if (!its) return;
+    if (operation.abroad) Abroad::Ended(operation);
     if (operation.faulted) world_.faults()->Forget(operation);
     world_.operations().End(operation);
   });
@@ -182,6 +192,7 @@ void Nic::DestroyQueuePair(QueuePair& queue_pair) {
 // ---- Events ----
 
 void Nic::OnEvent(const Event& event) {
+  if (remote_ != nullptr) return Abroad::OnEvent(*this, event);
   if (world_.faults() != nullptr && world_.Now() < world_.faults()->PausedUntil(*this)) {
     return world_.ScheduleAt(world_.faults()->PausedUntil(*this), this, event.kind, event.a,
                              event.b);

@@ -33,13 +33,14 @@
 #include "sim/efa_address.h"
 #include "sim/efa_status.h"
 #include "sim/event_queue.h"
-#include "sim/faults/fate.h"
+#include "sim/landing.h"
 #include "sim/memory_table.h"
 #include "sim/operation.h"
 #include "sim/outcome_counts.h"
 #include "sim/profile.h"
 #include "sim/queue_pair.h"
 #include "sim/random.h"
+#include "sim/remote_port.h"
 #include "sim/scheduler.h"
 #include "sim/wire.h"
 
@@ -51,16 +52,18 @@ class World;
 // Not thread-safe: belongs to its world. Lives as long as the world.
 class Nic final : public Actor {
  public:
-  // `index` counts the NICs of the world; `identity` decides the GID.
+  // `index` counts the NICs of the world; `identity` decides the GID where `origin` does not.
   // `name` is for people: "server/rdmap79s0".
   Nic(World& world, std::string name, std::uint32_t index, std::uint64_t identity,
-      const Profile& profile);
+      const Profile& profile, const NicOrigin& origin = {});
 
   const std::string& name() const { return name_; }
   std::uint32_t index() const override { return index_; }
   std::uint32_t machine() const { return machine_; }  // the how-manieth of the world, from 0
   const Gid& gid() const { return gid_; }
   const Profile& profile() const { return profile_; }
+  // Where what reaches it goes on to: it is a proxy for a NIC of another process. Null: it is here.
+  RemotePort* remote() const { return remote_; }
   const DeviceCounters& counters() const { return counters_; }
   // How operations have ended here; not in live mode.
   const OutcomeCounts& outcomes() const { return outcomes_; }
@@ -71,6 +74,7 @@ class Nic final : public Actor {
   // A dead NIC sends and receives nothing: its peers see silence.
   bool alive() const { return alive_; }
   void Kill();
+  void Revive();  // of a proxy: there is a process again
   // What waits here for a receive, sent by `peer`, hears no more of us.
   void Silence(const Nic& peer);
   // The device restarts: its queue pairs are in error for good, their work is flushed, and peers
@@ -113,14 +117,17 @@ class Nic final : public Actor {
   void OnEvent(const Event& event) override;
 
  private:
+  friend class Abroad;      // what passes to and from other processes
   friend class FaultModel;  // what a fault plan does to the device, it does from within
   friend class World;       // for Describe and its like
 
-  // Beside the packet number: a second copy of the packet; a piece of read data, of a message.
+  // Beside the packet number: a second copy of the packet; a piece of read data, of a message; to a
+  // proxy: a second copy follows.
   static constexpr std::uint32_t kSecondCopy = 1u << 31;
   static constexpr std::uint32_t kOfRead = 1u << 30;
   static constexpr std::uint32_t kOfMessage = 1u << 29;
-  static constexpr std::uint32_t kPacketMask = kOfMessage - 1;
+  static constexpr std::uint32_t kCopyFollows = 1u << 28;
+  static constexpr std::uint32_t kPacketMask = kCopyFollows - 1;
   // Work requests that live mode serves together, in random order.
   static constexpr std::uint32_t kLiveWindow = 16;
 
@@ -207,6 +214,8 @@ class Nic final : public Actor {
   void RetryReceive(Operation& operation);
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
+  // Whether the operation may still touch these bytes here, of those that the initiator reads.
+  EfaStatus CheckPlacement(const Operation& operation, Range range) const;
   bool RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const;
   bool ReceiveIsValid(const QueuePair& target, const ReceiveWork& receive) const;
   DeviceCompletion FromPeer(const Operation& operation, const QueuePair& target) const;
@@ -221,17 +230,6 @@ class Nic final : public Actor {
   bool IsPointless(const Event& event) const;
 
   // --- placement.cc ---
-  // A message that has taken a receive, and of which the first bytes are still to come.
-  struct Landing {
-    std::uint16_t queue_pair = 0;
-    std::uint32_t qkey = 0;
-    ReceiveWork receive;
-    std::uint64_t prefix = 0;
-    OperationId operation;
-    DeviceCompletion completion;
-    std::vector<std::byte> rest;
-    Fate fate;
-  };
   bool DrawSplit(const Operation& operation, std::uint32_t flags, coro::Duration& later) const;
   Range FirstOf(const Operation& operation, Range range, bool of_read) const;
   // Decides whether a packet is placed in two steps; narrows `range` to the first one.
@@ -255,8 +253,7 @@ class Nic final : public Actor {
   void TellEnded(const Operation& operation);
   void Consume(QueuePair& queue_pair, const ReceiveWork& receive);
   // Bytes of the operation's are about to be copied, between its initiator and `target`.
-  void TellPlacing(Operation& operation, const Nic& target_nic, const QueuePair& target,
-                   Range range, bool second_copy);
+  void TellPlacing(Operation& operation, const Nic& target_nic, Range range, bool second_copy);
   void TellPlacingMessage(const QueuePair& target, const ReceiveWork& receive, Range range);
   void TellLands(const Operation& operation, const QueuePair& target, const ReceiveWork& receive,
                  std::uint64_t prefix);
@@ -270,7 +267,8 @@ class Nic final : public Actor {
   const Profile& profile_;
   const std::uint32_t index_;
   const std::uint32_t machine_;
-  Gid gid_{};
+  RemotePort* const remote_;
+  Gid gid_;
   bool alive_ = true;
   bool answers_nonsense_ = false;
   RandomStream qkeys_;

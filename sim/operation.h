@@ -66,6 +66,18 @@ void WalkSegments(std::span<const Segment> segments, Range range, Visit visit) {
 inline constexpr std::size_t kMostInlineBytes = 80;
 inline constexpr std::size_t kMostSendSegments = 2;
 
+struct Operation;
+
+// Payload that is not in this process's memory (sim/hosts): it came with the packets, or is to be
+// read from the other process. Belongs to whoever brought the operation here.
+class RemoteBytes {
+ public:
+  virtual ~RemoteBytes() = default;
+  // Copies payload bytes [range), of a packet that has arrived, to `target`. False: they cannot be
+  // had any more. A packet's bytes may be gone once all of them were copied.
+  virtual bool Fetch(const Operation& operation, Range range, std::byte* target) = 0;
+};
+
 // Trivially copyable; `inline_data` is not initialised. Fields that the device reads from the work
 // request come from a program, or from a GPU: nothing about them is trusted.
 struct Operation {
@@ -108,6 +120,9 @@ struct Operation {
   bool answered = false;           // the completion is on its way
   bool timing_out = false;         // nobody answers
   bool faulted = false;            // a fault plan has something in store for it (sim/faults)
+  bool abroad = false;             // it has reached a NIC of another process, which may know of it
+  std::uint8_t rnr_retries = 0;    // how often it looks for a receive again
+  RemoteBytes* bytes = nullptr;    // of an operation between processes, when it has payload
 
   std::array<std::byte, kMostInlineBytes> inline_data;
 
@@ -125,29 +140,41 @@ struct Operation {
     WalkSegments({segments.data(), segment_count}, range, visit);
   }
 
-  // Copies payload bytes [range) to `target`.
-  void CopyOut(MemoryBus& bus, Range range, std::byte* target) const {
-    if (range.length == 0) return;
+  // Copies payload bytes [range) to `target`. False: they are in another process, and are gone.
+  bool CopyOut(MemoryBus& bus, Range range, std::byte* target) const {
+    if (range.length == 0) return true;
+    if (bytes != nullptr) [[unlikely]] {
+      return bytes->Fetch(*this, range, target);
+    }
     if (is_inline) {
       bus.Copy(target, inline_data.data() + range.offset, range.length);
-      return;
+      return true;
     }
     if (segment_count == 1) {  // nearly always
       bus.Copy(target, PointerTo(segments[0].address + range.offset), range.length);
-      return;
+      return true;
     }
     Walk(range, [&](const Segment& piece) {
       bus.Copy(target, PointerTo(piece.address), piece.length);
       target += piece.length;
     });
+    return true;
   }
 
-  // Copies the bytes at `source` to where payload bytes [range) belong.
-  void CopyIn(MemoryBus& bus, Range range, const std::byte* source) const {
+  // Copies the bytes at `source` to where payload bytes [range) belong. False: as CopyOut.
+  bool CopyIn(MemoryBus& bus, Range range, const std::byte* source) const {
+    bool copied = true;
     Walk(range, [&](const Segment& piece) {
+      if (bytes != nullptr) [[unlikely]] {
+        copied =
+            bytes->Fetch(*this, {range.offset, piece.length}, PointerTo(piece.address)) && copied;
+        range.offset += piece.length;
+        return;
+      }
       bus.Copy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
     });
+    return copied;
   }
 };
 

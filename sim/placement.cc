@@ -78,21 +78,16 @@ bool Nic::PlacePiece(Operation& operation, std::uint32_t flags, Range range) {
     return false;
   };
   Nic& target_nic = of_read ? *operation.peer : *this;
-  QueuePair* target =
-      target_nic.FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
-  if (target == nullptr) return end(EfaStatus::kRemoteBadQueuePair);
-  if (!target_nic.RemoteIsValid(operation, *target, range))
-    return end(EfaStatus::kRemoteBadAddress);
+  const EfaStatus there = target_nic.CheckPlacement(operation, range);
+  if (there != EfaStatus::kOk) return end(there);
   if (!operation.initiator->LocalIsValid(operation, range))
     return end(EfaStatus::kLocalInvalidLkey);
-  TellPlacing(operation, target_nic, *target, range, (flags & kSecondCopy) != 0);
+  TellPlacing(operation, target_nic, range, (flags & kSecondCopy) != 0);
   std::byte* remote = PointerTo(operation.remote_address + range.offset);
-  if (of_read) {
-    operation.CopyIn(world_.bus(), range, remote);
-  } else {
-    operation.CopyOut(world_.bus(), range, remote);
-  }
-  return true;
+  const bool copied = of_read ? operation.CopyIn(world_.bus(), range, remote)
+                              : operation.CopyOut(world_.bus(), range, remote);
+  if (!copied) operation.initiator->StartTimeout(operation);
+  return copied;
 }
 
 // All of a packet's bytes are where they belong.
@@ -127,7 +122,7 @@ void Nic::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& re
   }
   FaultModel* const faults = world_.faults();
   if (faults != nullptr && faults->RefusesReceive(*this, target, operation, landing)) return;
-  TellPlacing(operation, *this, target, {0, operation.length}, false);
+  TellPlacing(operation, *this, {0, operation.length}, false);
   TellPlacingMessage(target, receive, {prefix, operation.length});
   TellLands(operation, target, receive, prefix);
   if (faults != nullptr) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sim/abroad.h"
 #include "sim/faults/fault_model.h"
 #include "sim/nic.h"
 #include "sim/world.h"
@@ -116,6 +117,7 @@ void Nic::Identify(const QueuePair& queue_pair, Operation& operation) const {
   operation.queue_pair = queue_pair.number;
   operation.qkey = queue_pair.qkey;
   operation.datagram = queue_pair.type == QueuePairType::kUd;
+  operation.rnr_retries = static_cast<std::uint8_t>(queue_pair.rnr_retries);
   if (queue_pair.watched != nullptr) {
     operation.watched = queue_pair.watched->FindSend(operation.request_id);
   }
@@ -156,6 +158,7 @@ EfaStatus Nic::CheckLocally(Operation& operation) {
 
 bool Nic::LocalIsValid(const Operation& operation, Range range) const {
   if (operation.is_inline || operation.length == 0) return true;
+  if (remote_ != nullptr) return true;  // looked at where it came from
   const Access right = LocalRight(operation.kind);
   if (operation.segment_count == 1) {  // nearly always
     const Segment& segment = operation.segments[0];
@@ -282,9 +285,11 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
     arrival += world_.numa().DelayOf(operation, response, range, sent);
   }
   const EventKind kind = response ? EventKind::kReadData : EventKind::kArrive;
-  world_.Schedule(arrival, receiver, kind, packet, operation.id.Pack());
   const bool may_repeat = operation.kind == OperationKind::kWrite || response;
-  if (flight.twice && may_repeat && bytes > 0) {
+  const bool twice = flight.twice && may_repeat && bytes > 0;
+  const std::uint32_t announced = twice && receiver->remote_ != nullptr ? kCopyFollows : 0;
+  world_.Schedule(arrival, receiver, kind, packet | announced, operation.id.Pack());
+  if (twice) {
     ++operation.copies;
     world_.Schedule(arrival + flight.second_delay, receiver, kind, packet | kSecondCopy,
                     operation.id.Pack());
@@ -342,18 +347,15 @@ void Nic::ArriveReadData(Operation& operation, std::uint32_t packet, bool second
     return FinishLocally(operation, EfaStatus::kLocalInvalidLkey);
   // The bytes are those that the target has now; it may have closed the region, or itself, since it
   // sent them.
-  QueuePair* target =
-      operation.peer->FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
-  if (target == nullptr) return FinishLocally(operation, EfaStatus::kRemoteBadQueuePair);
-  if (!operation.peer->RemoteIsValid(operation, *target, range)) {
-    return FinishLocally(operation, EfaStatus::kRemoteBadAddress);
-  }
+  const EfaStatus there = operation.peer->CheckPlacement(operation, range);
+  if (there != EfaStatus::kOk) return FinishLocally(operation, there);
   if (second_copy) ++counters_.placed_twice;
   const std::uint32_t flags = packet | kOfRead | (second_copy ? kSecondCopy : 0);
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
-  TellPlacing(operation, *operation.peer, *target, range, second_copy);
-  operation.CopyIn(world_.bus(), range, PointerTo(operation.remote_address + range.offset));
+  TellPlacing(operation, *operation.peer, range, second_copy);
+  const std::byte* source = PointerTo(operation.remote_address + range.offset);
+  if (!operation.CopyIn(world_.bus(), range, source)) return StartTimeout(operation);
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;
@@ -379,6 +381,7 @@ void Nic::Answer(Operation& operation) {
   if (answer && operation.peer != nullptr) {
     HearFrom(*operation.peer);
   }
+  if (operation.abroad) Abroad::Ended(operation);
   Complete(operation);
   if (operation.faulted) world_.faults()->Forget(operation);
   if (operation.in_table()) world_.operations().End(operation);
@@ -427,6 +430,7 @@ bool Nic::HasHeardFrom(const Operation& operation) const {
 
 void Nic::StartTimeout(Operation& silent) {
   if (silent.timing_out) return;
+  if (remote_ != nullptr) return Abroad::Lost(*this, silent);
   Operation& operation = Parked(silent);
   operation.timing_out = true;
   if (operation.watched != nullptr) world_.checks().memory().Silent(*operation.watched);

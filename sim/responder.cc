@@ -103,11 +103,9 @@ void Nic::NoReceive(Operation& arrived, QueuePair& target) {
   if (!world_.wire().Passes(*this, *operation.initiator)) {
     return operation.initiator->StartTimeout(operation);  // nobody hears that we are not ready
   }
-  const std::uint32_t retries =
-      operation.initiator->FindQueuePair(operation.queue_pair)->rnr_retries;
-  if (retries == kRetryForEver) {
+  if (operation.rnr_retries == kRetryForEver) {
     target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle
-  } else if (operation.rnr_attempts++ < retries) {
+  } else if (operation.rnr_attempts++ < operation.rnr_retries) {
     world_.Schedule(world_.Now() + profile_.rnr_delay, this, EventKind::kRnrRetry, 0,
                     operation.id.Pack());
   } else {
@@ -178,8 +176,11 @@ void Nic::ArriveWrite(Operation& operation, QueuePair& target, std::uint32_t pac
   const std::uint32_t flags = packet | (second_copy ? kSecondCopy : 0);
   if (operation.faulted && world_.faults()->Place(*this, operation, range, flags)) return;
   const bool rest_comes = Split(operation, range, flags);
-  TellPlacing(operation, *this, target, range, second_copy);
-  operation.CopyOut(world_.bus(), range, PointerTo(operation.remote_address + range.offset));
+  TellPlacing(operation, *this, range, second_copy);
+  std::byte* there = PointerTo(operation.remote_address + range.offset);
+  if (!operation.CopyOut(world_.bus(), range, there)) {
+    return operation.initiator->StartTimeout(operation);
+  }
   LogPlaced(operation, packet, range, rest_comes);
   if (rest_comes) return;
   ++operation.placed;
@@ -245,6 +246,14 @@ void Nic::RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus
                                 .queue_pair = target.number,
                                 .status = static_cast<std::uint8_t>(status),
                                 .kind = OperationKind::kReceive});
+}
+
+EfaStatus Nic::CheckPlacement(const Operation& operation, Range range) const {
+  if (remote_ != nullptr) return EfaStatus::kOk;  // looked at before the data left
+  const QueuePair* target =
+      FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return EfaStatus::kRemoteBadQueuePair;
+  return RemoteIsValid(operation, *target, range) ? EfaStatus::kOk : EfaStatus::kRemoteBadAddress;
 }
 
 bool Nic::RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const {

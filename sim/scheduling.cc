@@ -1,5 +1,7 @@
 // A world whose network does what a scheduler picks.
 
+#include "sim/scheduling.h"
+
 #include <algorithm>
 #include <memory>
 #include <optional>

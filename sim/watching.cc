@@ -93,16 +93,15 @@ void Nic::AuditAll() {
 
 // ---- Memory ----
 
-void Nic::TellPlacing(Operation& operation, const Nic& target_nic, const QueuePair& target,
-                      Range range, bool second_copy) {
+void Nic::TellPlacing(Operation& operation, const Nic& target_nic, Range range, bool second_copy) {
   if (!second_copy) operation.bytes_placed += range.length;
   if (world_.live() || range.length == 0) return;
   Nic& initiator = *operation.initiator;
   Registrations& book = world_.checks().memory().registrations();
   const Toucher who{initiator.name_, operation.queue_pair, operation.kind};
-  if (operation.kind != OperationKind::kSend) {
+  if (operation.kind != OperationKind::kSend && target_nic.remote_ == nullptr) {
     book.PlacingRemote(
-        who, target_nic.index_, target.domain,
+        who, target_nic.index_, target_nic.FindQueuePair(operation.destination_queue_pair)->domain,
         {operation.remote_address + range.offset, range.length, operation.remote_key},
         RightThere(operation.kind));
   }

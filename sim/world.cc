@@ -8,6 +8,7 @@
 #include "coro/check.h"
 #include "sim/faults/fault_model.h"
 #include "sim/random.h"
+#include "sim/scheduling.h"
 
 namespace sim {
 
@@ -30,18 +31,38 @@ absl::Status World::UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> 
 }
 
 Node& World::AddNode(std::string name, const Profile& profile) {
+  return AddNode(std::move(name), profile,
+                 {.machine = static_cast<std::uint32_t>(nodes_.size()), .gids = {}});
+}
+
+Node& World::AddNode(std::string name, const Profile& profile, const NodeIdentity& identity) {
   std::vector<std::unique_ptr<Nic>> nics;
   for (std::size_t i = 0; i < profile.nics.size(); ++i) {
-    const std::uint64_t identity = nodes_.size() << 16 | i;
-    const auto index = static_cast<std::uint32_t>(nics_.size());
+    NicOrigin origin;
+    if (!identity.gids.empty()) origin.gid = identity.gids[i];
     nics.push_back(std::make_unique<Nic>(*this, absl::StrCat(name, "/", profile.nics[i].name),
-                                         index, identity, profile));
-    nics_.push_back(nics.back().get());
-    DD_CHECK(by_gid_.emplace(nics.back()->gid(), nics.back().get()).second,
-             "two NICs drew one GID");
+                                         static_cast<std::uint32_t>(nics_.size()),
+                                         std::uint64_t{identity.machine} << 16 | i, profile,
+                                         origin));
+    Enter(*nics.back());
   }
   nodes_.push_back(std::make_unique<Node>(std::move(name), profile, std::move(nics)));
   return *nodes_.back();
+}
+
+Nic& World::AddProxy(std::string name, std::uint64_t identity, const NicOrigin& origin) {
+  proxies_.push_back(std::make_unique<Nic>(*this, std::move(name),
+                                           static_cast<std::uint32_t>(nics_.size()), identity,
+                                           profile_, origin));
+  Nic& proxy = *proxies_.back();
+  Enter(proxy);
+  proxy.Kill();
+  return proxy;
+}
+
+void World::Enter(Nic& nic) {
+  nics_.push_back(&nic);
+  DD_CHECK(by_gid_.emplace(nic.gid(), &nic).second, "two NICs have one GID");
 }
 
 void World::Block(Node& from, Node& to) {
@@ -118,6 +139,15 @@ void World::RunFor(coro::Duration duration) {
   RunUntil([] { return false; }, duration);
 }
 
+bool World::UnderWay() const {
+  return !events_.empty() || (scheduling_ != nullptr && !scheduling_->pool.empty());
+}
+
+void World::PollsInVain() {
+  checks_.PollsInVain(now_ - start_, DescribeWaits().Summary());
+  NeverReturns(EndlessLoop::kPolls);
+}
+
 void World::NeverReturns(EndlessLoop loop) {
   const WaitGraph graph = DescribeWaits();
   if (endless_loop_) return endless_loop_(loop, graph);
@@ -129,7 +159,8 @@ void World::NeverReturns(EndlessLoop loop) {
 
 Nic* World::FindNic(const Gid& gid) {
   const auto found = by_gid_.find(gid);
-  return found == by_gid_.end() ? nullptr : found->second;
+  if (found != by_gid_.end()) return found->second;
+  return neighbours_ == nullptr ? nullptr : neighbours_->Find(gid);
 }
 
 void World::Advance(coro::Time time) {

@@ -42,6 +42,7 @@
 #include "sim/numa.h"
 #include "sim/operation_table.h"
 #include "sim/profile.h"
+#include "sim/remote_port.h"
 #include "sim/scheduler.h"
 #include "sim/wire.h"
 
@@ -71,6 +72,12 @@ class World final : public coro::Clock {
   // owns it.
   Node& AddNode(std::string name) { return AddNode(std::move(name), profile_); }
   Node& AddNode(std::string name, const Profile& profile);
+  // Adds one that stands in a network of several worlds.
+  Node& AddNode(std::string name, const Profile& profile, const NodeIdentity& identity);
+  // Adds a NIC of another world. `identity`: machine << 16 | number. It is not alive yet.
+  Nic& AddProxy(std::string name, std::uint64_t identity, const NicOrigin& origin);
+  // Asked from now on for NICs that this world lacks; null: nobody. Outlives the world's use.
+  void UseNeighbours(Neighbours* neighbours) { neighbours_ = neighbours; }
 
   // Nothing passes from one machine to the other from now on, as when a security group lacks a
   // rule; Unblock ends it.
@@ -123,13 +130,10 @@ class World final : public coro::Clock {
   // --- For the backend and the actors ---
   // The program has looked into a queue or counter and found nothing: virtual time only.
   void FoundNothing() {
-    const bool under_way =
-        !events_.empty() || (scheduling_ != nullptr && !scheduling_->pool.empty());
-    if (under_way || std::exchange(asked_time_, false)) {
+    if (UnderWay() || std::exchange(asked_time_, false)) {
       checks_.progress().Reset();
     } else if (checks_.progress().InVain()) [[unlikely]] {
-      checks_.PollsInVain(now_ - start_, DescribeWaits().Summary());
-      NeverReturns(EndlessLoop::kPolls);
+      PollsInVain();
     }
   }
   // Tells the handler.
@@ -165,8 +169,12 @@ class World final : public coro::Clock {
   std::uint64_t changes() const { return changes_; }
   // Something happened that a program can see.
   void Wake() { woken_ = true; }
+  // Whether it did since this was asked; for who runs the world by RunFor.
+  bool TakeWake() { return std::exchange(woken_, false); }
+  // kNever: nothing is going to happen by itself.
+  coro::Time NextEvent() const { return events_.empty() ? coro::kNever : events_.top().time; }
   // Wakes whoever waits for the world at `time`: for drivers with timers of their own.
-  void WakeAt(coro::Time time) { Schedule(time, &alarm_, EventKind::kAlarm, 0, 0); }
+  void WakeAt(coro::Time time) { Schedule(time, &chores_, EventKind::kAlarm, 0, 0); }
   // Null when no machine has this GID.
   Nic* FindNic(const Gid& gid);
   std::size_t nic_count() const { return nics_.size(); }
@@ -202,6 +210,9 @@ class World final : public coro::Clock {
   }
 
  private:
+  void Enter(Nic& nic);
+  bool UnderWay() const;
+  void PollsInVain();
   // Runs everything up to `time`, and sets the clock to it.
   void Advance(coro::Time time);
   void RunNext();
@@ -220,43 +231,22 @@ class World final : public coro::Clock {
   };
 
   // --- scheduling.cc ---
-  // What a scheduler has before it.
-  struct Scheduling {
-    struct Entry {
-      Event event;
-      Step step;
-    };
-    explicit Scheduling(Scheduler& who) : scheduler(who) {}
-
-    Scheduler& scheduler;
-    std::vector<Entry> pool;
-    std::vector<Step> ready;  // for the scheduler's eyes
-    std::uint64_t next_sequence = 0;
-    std::uint32_t transmits = 0;  // events that put more into the pool
-    std::uint32_t charges = 0;    // since the program last waited
-  };
+  struct Scheduling;  // what a scheduler has before it: sim/scheduling.h
   bool TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b);
   bool StepScheduled(coro::Time deadline);
   std::optional<std::size_t> PickStep();
   void RunStep(const Step& picked);
   void AdvanceScheduled(coro::Time time);
 
-  class Alarm final : public Actor {
+  // What is nobody's in particular: alarms, and devices that begin to see what was written to their
+  // memory (no program can tell by itself).
+  class Chores final : public Actor {
    public:
-    explicit Alarm(World& world) : world_(world) {}
+    explicit Chores(World& world) : world_(world) {}
     std::uint32_t index() const override { return kNoActor; }
-    void OnEvent(const Event&) override { world_.Wake(); }
-
-   private:
-    World& world_;
-  };
-
-  // Devices begin to see what was written to their memory: no program can tell by itself.
-  class Visibility final : public Actor {
-   public:
-    explicit Visibility(World& world) : world_(world) {}
-    std::uint32_t index() const override { return kNoActor; }
-    void OnEvent(const Event& event) override { world_.bus_.BecomeVisible(event.b); }
+    void OnEvent(const Event& event) override {
+      event.kind == EventKind::kAlarm ? world_.Wake() : world_.bus_.BecomeVisible(event.b);
+    }
 
    private:
     World& world_;
@@ -269,19 +259,20 @@ class World final : public coro::Clock {
   const coro::Time start_;
   coro::Time now_;
   EventQueue events_;
-  Alarm alarm_{*this};
-  Visibility visibility_{*this};
+  Chores chores_{*this};
   Backstage backstage_{*this};
   Wire wire_;
   Numa numa_;
   OperationTable operations_;
   MemoryBus bus_{[this](std::uint64_t number, coro::Duration delay) {
-    ScheduleAt(coro::After(backstage_.Now(), delay), &visibility_, EventKind::kVisible, 0, number);
+    ScheduleAt(coro::After(backstage_.Now(), delay), &chores_, EventKind::kVisible, 0, number);
   }};
   Checks checks_{now_, kStart, bus_};
   std::uint64_t changes_ = 1;
   std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<std::unique_ptr<Nic>> proxies_;
   std::vector<Nic*> nics_;  // index = Nic::index()
+  Neighbours* neighbours_ = nullptr;
   std::map<Gid, Nic*> by_gid_;
   std::vector<Nic*> busy_;  // live mode: devices with work to do
   std::uint64_t event_count_ = 0;

@@ -35,6 +35,7 @@
 #include "sim/efa_status.h"
 #include "sim/event_queue.h"
 #include "sim/faults/fate.h"
+#include "sim/landing.h"
 #include "sim/nic.h"
 #include "sim/operation.h"
 #include "sim/queue_pair.h"
@@ -84,14 +85,16 @@ class FaultModel final : public Actor {
   // --- The target, and memory ---
   // Whether the operation fails here, before it does anything.
   bool Refuses(Nic& nic, QueuePair& target, Operation& operation);
+  // The same where the target is in another process: asked before the operation goes there.
+  bool RefusesAbroad(Operation& operation);
   // A packet is about to be placed.
   void BeforePlacement(Operation& operation);
   // Whether it places these bytes of a write or read itself. `flags`: as in Nic's events.
   bool Place(Nic& nic, Operation& operation, Range range, std::uint32_t flags);
   // The same for a message.
-  bool PlaceMessage(Nic& nic, Operation& operation, Nic::Landing& landing);
+  bool PlaceMessage(Nic& nic, Operation& operation, Landing& landing);
   // What happens to the receive that takes the operation; true: it fails, and takes nothing.
-  bool RefusesReceive(Nic& nic, QueuePair& target, Operation& operation, Nic::Landing& landing);
+  bool RefusesReceive(Nic& nic, QueuePair& target, Operation& operation, Landing& landing);
 
   // --- The end ---
   // Whether the success of the operation becomes a failure, to be seen later.

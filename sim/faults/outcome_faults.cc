@@ -105,7 +105,7 @@ bool FaultModel::Refuses(Nic& nic, QueuePair& target, Operation& operation) {
   // Of a message that fails no receive is taken: what reaches memory is the next one's to
   // overwrite.
   if (operation.kind != OperationKind::kSend && !fate.RunsNot()) return false;
-  Nic::Landing landing;
+  Landing landing;
   const std::uint64_t placed = fate.Placed(operation.length);
   const bool lands = placed > 0 && target.receive.Peek(landing.receive) &&
                      operation.length <= landing.receive.length &&
@@ -116,8 +116,16 @@ bool FaultModel::Refuses(Nic& nic, QueuePair& target, Operation& operation) {
   return true;
 }
 
+bool FaultModel::RefusesAbroad(Operation& operation) {
+  const Fate& fate = FateOf(operation);
+  if (!fate.Fails() || fate.RunsWhole()) return false;
+  if (operation.kind == OperationKind::kRead && !fate.RunsNot()) return false;
+  Fail(operation, fate);
+  return true;
+}
+
 bool FaultModel::RefusesReceive(Nic& nic, QueuePair& target, Operation& operation,
-                                Nic::Landing& landing) {
+                                Landing& landing) {
   const OperationKind kind = OperationKind::kReceive;
   if (!Concerns(Point::kOutcome, kind) && !Concerns(Point::kTiming, kind)) return false;
   EventView view = TargetViewOf(nic, operation);

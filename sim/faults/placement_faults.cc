@@ -146,7 +146,7 @@ void FaultModel::FinishSteps(Nic& nic, Operation& operation, std::uint32_t flags
 
 // ---- Messages ----
 
-bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Nic::Landing& landing) {
+bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Landing& landing) {
   const Fate& fate = FateOf(operation);
   const Range all{0, operation.length};
   const auto steps = StepsOf(fate, operation, all, nic);
@@ -178,7 +178,7 @@ bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Nic::Landing& land
 void FaultModel::LandPiece(Nic& nic, std::uint64_t landing, Range range) {
   const auto found = nic.landings_.find(landing);
   if (found == nic.landings_.end()) return;
-  const Nic::Landing& message = found->second;
+  const Landing& message = found->second;
   const QueuePair* target = nic.FindQueuePair(message.queue_pair, message.qkey);
   if (target == nullptr || !nic.alive() || !nic.ReceiveIsValid(*target, message.receive)) return;
   nic.TellPlacingMessage(*target, message.receive, {message.prefix + range.offset, range.length});

@@ -62,7 +62,8 @@ class Host {
   Node& node();  // our machine
 
   // Time up to now; what has come from peers arrives, and what goes to them leaves. True when
-  // something happened. REQUIRES: mutex() is held.
+  // something happened. To be called before something is posted, too: a request leaves at the time
+  // of the last progress. REQUIRES: mutex() is held.
   bool Progress();
 
   // To be called after something was posted when the caller may not progress soon: the host's
@@ -78,8 +79,10 @@ class Host {
   // destructor.
   bool usable() const;
 
-  // REQUIRES: mutex() is held.
+  // REQUIRES of both: mutex() is held.
   HostCounters counters() const;
+  // The thread sleeps until something comes from outside.
+  bool resting() const;
 
  private:
   class Impl;

@@ -1,0 +1,49 @@
+// A word in shared memory by which threads of any process wake one thread that sleeps.
+//
+// No wake-up is lost: who has something to say writes it, then rings; who wants to sleep prepares,
+// then looks once more, then sleeps. All of it is sequentially consistent.
+
+#ifndef SIM_HOSTS_BELL_H_
+#define SIM_HOSTS_BELL_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "coro/time.h"
+
+namespace sim {
+
+// A view of the word. One thread sleeps at a time.
+class Bell {
+ public:
+  explicit Bell(std::atomic<std::uint32_t>& word) : word_(word) {}
+
+  // --- For the sleeper ---
+  // From now on Ring and Interrupt end the next Sleep.
+  void Prepare() { word_.store(kAsleep, std::memory_order_seq_cst); }
+  // The same, but only Interrupt does: somebody else looks after what Ring is for.
+  void PrepareToDoze() { word_.store(kDozing, std::memory_order_seq_cst); }
+  // There was something to do: no Sleep follows Prepare.
+  void Stay() { word_.store(kAwake, std::memory_order_seq_cst); }
+  // Until somebody rings, for `most` at the most (coro::Duration::max(): for ever); maybe shorter.
+  void Sleep(coro::Duration most);
+
+  // --- For everybody ---
+  // Costs a look while nobody sleeps.
+  void Ring();
+  void Interrupt();
+  bool asleep() const { return word_.load(std::memory_order_seq_cst) == kAsleep; }
+
+ private:
+  static constexpr std::uint32_t kAwake = 0;
+  static constexpr std::uint32_t kAsleep = 1;
+  static constexpr std::uint32_t kDozing = 2;
+
+  void Wake();
+
+  std::atomic<std::uint32_t>& word_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_BELL_H_

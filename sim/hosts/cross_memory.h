@@ -1,0 +1,22 @@
+// Reading another process's memory by cross-memory attach: process_vm_readv, with the rights that a
+// debugger needs.
+
+#ifndef SIM_HOSTS_CROSS_MEMORY_H_
+#define SIM_HOSTS_CROSS_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim {
+
+// False when not all of [address, address + length) of process `pid` could be read: its memory is
+// not there any more, or we may not. `target` is host memory; what it holds then is undefined.
+bool ReadAcross(std::int32_t pid, std::uint64_t address, std::byte* target, std::size_t length);
+
+// Whether we can read that process: there, at `address`, stands `word`. It may be a process of
+// another namespace with the same number.
+bool CanReadAcross(std::int32_t pid, std::uint64_t address, std::uint64_t word);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_CROSS_MEMORY_H_

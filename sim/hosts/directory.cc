@@ -1,0 +1,239 @@
+#include "sim/hosts/directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace sim {
+namespace {
+
+constexpr std::uint64_t kVersion = 0x3161'6665'6b63'6f64ull;  // of the layout
+
+// Locked by whoever changes who is in the network: a byte behind those of the slots.
+constexpr off_t kDoor = static_cast<off_t>(kMachines);
+
+bool Lock(int fd, short type, off_t byte, bool wait) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = byte;
+  lock.l_len = 1;
+  int result = 0;
+  do {
+    result = fcntl(fd, wait ? F_OFD_SETLKW : F_OFD_SETLK, &lock);
+  } while (result != 0 && errno == EINTR);
+  return result == 0;
+}
+
+bool IsLockedByOthers(int fd, off_t first, off_t count) {
+  struct flock lock {};
+  lock.l_type = F_WRLCK;
+  lock.l_whence = SEEK_SET;
+  lock.l_start = first;
+  lock.l_len = count;
+  return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+}
+
+// Whether the path still leads to the open file: somebody may have removed it meanwhile.
+bool IsAt(const std::string& path, int fd) {
+  struct stat named;
+  struct stat opened;
+  return stat(path.c_str(), &named) == 0 && fstat(fd, &opened) == 0 &&
+         named.st_ino == opened.st_ino && named.st_dev == opened.st_dev;
+}
+
+// The door's lock, from here to the end of the block.
+class Door {
+ public:
+  explicit Door(int fd) : fd_(fd), held_(Lock(fd, F_WRLCK, kDoor, true)) {}
+  Door(const Door&) = delete;
+  Door& operator=(const Door&) = delete;
+  ~Door() {
+    if (held_) Lock(fd_, F_UNLCK, kDoor, false);
+  }
+  bool held() const { return held_; }
+
+ private:
+  const int fd_;
+  const bool held_;
+};
+
+}  // namespace
+
+struct alignas(64) Directory::Header {
+  std::atomic<std::uint64_t> version;
+  std::atomic<std::uint32_t> epoch;
+  std::uint64_t fingerprint;  // with the profile: read and written by who holds the door
+  char profile[48];
+};
+
+Directory::Directory(std::string name, int fd, SharedFile file)
+    : name_(std::move(name)), fd_(fd), file_(std::move(file)) {}
+
+Directory::Header& Directory::header() const { return *reinterpret_cast<Header*>(file_.data()); }
+
+MachineSlot& Directory::At(std::uint8_t slot) {
+  return reinterpret_cast<MachineSlot*>(file_.data() + sizeof(Header))[slot];
+}
+
+std::uint32_t Directory::epoch() const { return header().epoch.load(std::memory_order_acquire); }
+
+std::uint32_t Directory::LivingIn(std::uint8_t slot) {
+  const std::uint64_t life = At(slot).life.load(std::memory_order_acquire);
+  return (life & 1) != 0 ? static_cast<std::uint32_t>(life >> 1) : 0;
+}
+
+bool Directory::IsHeld(std::uint8_t slot) const { return IsLockedByOthers(fd_, slot, 1); }
+
+// ---- Coming ----
+
+absl::StatusOr<std::unique_ptr<Directory>> Directory::Join(const std::string& name,
+                                                           const NetworkTerms& terms) {
+  const std::string path = absl::StrCat(kSharedFolder, name);
+  while (true) {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0) {
+      return absl::UnavailableError(
+          absl::StrCat("shared memory: open ", path, ": ", std::strerror(errno)));
+    }
+    absl::StatusOr<SharedFile> file =
+        IsOurs(fd)
+            ? SharedFile::Map(fd, sizeof(Header) + kMachines * sizeof(MachineSlot))
+            : absl::UnavailableError(absl::StrCat("shared memory: ", path, " is not ours alone"));
+    if (!file.ok()) {
+      close(fd);
+      return file.status();
+    }
+    std::unique_ptr<Directory> directory(new Directory(name, fd, *std::move(file)));
+    const Door door(fd);
+    if (!door.held()) {
+      return absl::UnavailableError(
+          absl::StrCat("shared memory: lock ", path, ": ", std::strerror(errno)));
+    }
+    if (!IsAt(path, fd)) continue;  // the last one left while we came
+    const absl::Status claimed = directory->Claim(terms);
+    if (!claimed.ok()) return claimed;
+    return directory;
+  }
+}
+
+absl::Status Directory::Agree(const NetworkTerms& terms) {
+  Header& known = header();
+  if (!IsLockedByOthers(fd_, 0, static_cast<off_t>(kMachines))) {  // nobody is here
+    if (known.version.exchange(kVersion) != kVersion) {
+      for (std::size_t i = 0; i < kMachines; ++i) At(static_cast<std::uint8_t>(i)).life.store(0);
+    }
+    known.fingerprint = terms.fingerprint;
+    std::snprintf(known.profile, sizeof(known.profile), "%s", terms.profile.c_str());
+    return absl::OkStatus();
+  }
+  if (known.version.load() != kVersion) {
+    return absl::FailedPreconditionError(
+        "shared memory: the network was made by another version of the simulator");
+  }
+  if (known.fingerprint == terms.fingerprint) return absl::OkStatus();
+  const std::string other(known.profile, strnlen(known.profile, sizeof(known.profile)));
+  return absl::FailedPreconditionError(
+      absl::StrCat("the machines of the network are of profile ", other, ", this one would be of ",
+                   terms.profile, ": choose another fabric name, or the same profile"));
+}
+
+absl::Status Directory::Claim(const NetworkTerms& terms) {
+  const absl::Status agreed = Agree(terms);
+  if (!agreed.ok()) return agreed;
+  for (std::size_t i = 0; i < kMachines; ++i) {
+    const auto slot = static_cast<std::uint8_t>(i);
+    if (LivingIn(slot) != 0 && !IsHeld(slot)) NoteDeath(slot, LivingIn(slot));
+  }
+  RemoveLeftovers();
+  for (std::size_t i = 0; i < kMachines; ++i) {
+    if (!Lock(fd_, F_WRLCK, static_cast<off_t>(i), false)) continue;
+    slot_ = static_cast<std::uint8_t>(i);
+    MachineSlot& slot = mine();
+    incarnation_ = static_cast<std::uint32_t>(slot.life.load() >> 1) + 1;
+    if (incarnation_ == 0) incarnation_ = 1;
+    slot.life.store(std::uint64_t{incarnation_} << 1);
+    slot.pid.store(0);
+    slot.bell.store(0);
+    for (auto& bits : slot.incoming) bits.store(0);
+    for (auto& incarnation : slot.readable) incarnation.store(0);
+    return absl::OkStatus();
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat("the network has ", kMachines, " machines already"));
+}
+
+void Directory::Announce() {
+  mine().life.store(std::uint64_t{incarnation_} << 1 | 1, std::memory_order_seq_cst);
+  header().epoch.fetch_add(1, std::memory_order_seq_cst);
+}
+
+// ---- Going ----
+
+void Directory::NoteDeath(std::uint8_t slot, std::uint32_t incarnation) {
+  std::uint64_t living = std::uint64_t{incarnation} << 1 | 1;
+  const bool ours = At(slot).life.compare_exchange_strong(living, living & ~std::uint64_t{1});
+  if (!ours) return;  // somebody else saw it, or another one is there
+  header().epoch.fetch_add(1, std::memory_order_seq_cst);
+  RemoveLeftovers();
+}
+
+std::string Directory::RingName(std::uint8_t from, std::uint32_t from_incarnation, std::uint8_t to,
+                                std::uint32_t to_incarnation) const {
+  return absl::StrFormat("%s-%u.%u-%u.%u", name_, from, from_incarnation, to, to_incarnation);
+}
+
+// Files between two machines of which one is not there.
+void Directory::RemoveLeftovers() {
+  DIR* folder = opendir(kSharedFolder);
+  if (folder == nullptr) return;
+  const std::string prefix = name_ + "-";
+  while (const dirent* entry = readdir(folder)) {
+    const std::string file(entry->d_name);
+    if (!absl::StartsWith(file, prefix)) continue;
+    unsigned from = 0;
+    unsigned from_incarnation = 0;
+    unsigned to = 0;
+    unsigned to_incarnation = 0;
+    const int read = std::sscanf(file.c_str() + prefix.size(), "%u.%u-%u.%u", &from,
+                                 &from_incarnation, &to, &to_incarnation);
+    if (read != 4 || from >= kMachines || to >= kMachines) continue;
+    const bool needed = LivingIn(static_cast<std::uint8_t>(from)) == from_incarnation &&
+                        LivingIn(static_cast<std::uint8_t>(to)) == to_incarnation;
+    if (!needed) SharedFile::Unlink(file);
+  }
+  closedir(folder);
+}
+
+Directory::~Directory() {
+  if (fd_ < 0) return;
+  if (incarnation_ != 0) {
+    const Door door(fd_);
+    NoteDeath(slot_, incarnation_);
+    Lock(fd_, F_UNLCK, slot_, false);
+    const bool last = !IsLockedByOthers(fd_, 0, static_cast<off_t>(kMachines));
+    if (door.held() && last && IsAt(absl::StrCat(kSharedFolder, name_), fd_)) {
+      SharedFile::Unlink(name_);
+    }
+  }
+  close(fd_);
+}
+
+void Directory::Abandon() {
+  close(fd_);
+  fd_ = -1;
+}
+
+}  // namespace sim

@@ -1,0 +1,106 @@
+// Who is in a network: a file in shared memory with a slot for each machine.
+//
+//   | header: who it is for, epoch | slot 0 | slot 1 | ... | slot 255 |
+//
+// A machine has a slot as long as its process holds a lock on the byte of the file with the slot's
+// number: the lock dies with the process, however it ends. Each process that takes a slot is
+// another incarnation of its machine; files between two machines carry both incarnations in their
+// names, so that nothing of a dead process is ever taken for its successor's. The epoch counts
+// comings and goings.
+
+#ifndef SIM_HOSTS_DIRECTORY_H_
+#define SIM_HOSTS_DIRECTORY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sim/hosts/shared_file.h"
+
+namespace sim {
+
+inline constexpr std::size_t kMachines = 256;
+
+// What the machines of a network have to agree on.
+struct NetworkTerms {
+  std::string profile;            // at most 47 bytes are kept
+  std::uint64_t fingerprint = 0;  // of what matters in the profile
+};
+
+// One machine, in shared memory. Others may write nonsense here: nothing of it is trusted.
+struct alignas(64) MachineSlot {
+  // Incarnation << 1 | 1 while a process has the slot.
+  std::atomic<std::uint64_t> life;
+  // For cross_memory.h: the process, and a random word in its memory.
+  std::atomic<std::int32_t> pid;
+  std::atomic<std::uint64_t> word_address;
+  std::atomic<std::uint64_t> word;
+  // See Bell.
+  alignas(64) std::atomic<std::uint32_t> bell;
+  // A bit per machine: it has written something for us.
+  alignas(64) std::atomic<std::uint64_t> incoming[kMachines / 64];
+  // Per machine: the incarnation of it whose memory we can read; 0: none.
+  std::atomic<std::uint32_t> readable[kMachines];
+};
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
+
+// One process's view; it has a slot of its own. Not thread-safe, except for what is in the slots.
+class Directory {
+ public:
+  // Takes the first free slot of the network whose files begin with `name`; makes the network when
+  // there is none. Removes what dead processes have left. kFailedPrecondition: the network has
+  // other terms. kResourceExhausted: no slot is free, or no shared memory. kUnavailable: it cannot
+  // be used.
+  static absl::StatusOr<std::unique_ptr<Directory>> Join(const std::string& name,
+                                                         const NetworkTerms& terms);
+  // Leaves. The last one removes the network.
+  ~Directory();
+  Directory(const Directory&) = delete;
+  Directory& operator=(const Directory&) = delete;
+
+  std::uint8_t slot() const { return slot_; }
+  std::uint32_t incarnation() const { return incarnation_; }
+  MachineSlot& mine() { return At(slot_); }
+  MachineSlot& At(std::uint8_t slot);
+  // The incarnation that is in the slot now; 0: none.
+  std::uint32_t LivingIn(std::uint8_t slot);
+  std::uint32_t epoch() const;
+
+  // The slot, with everything in it but its life, is ready for others to see.
+  void Announce();
+  // Whether some process, not this directory, holds the slot.
+  bool IsHeld(std::uint8_t slot) const;
+  // That incarnation of the slot is dead: others learn it, and its files go.
+  void NoteDeath(std::uint8_t slot, std::uint32_t incarnation);
+
+  // The name of the file with messages from one machine to another.
+  std::string RingName(std::uint8_t from, std::uint32_t from_incarnation, std::uint8_t to,
+                       std::uint32_t to_incarnation) const;
+
+  // In a forked child: gives up the lock, which stays the parent's. Nothing else may be called.
+  void Abandon();
+
+ private:
+  Directory(std::string name, int fd, SharedFile file);
+
+  absl::Status Claim(const NetworkTerms& terms);
+  absl::Status Agree(const NetworkTerms& terms);
+  void RemoveLeftovers();
+
+  struct Header;
+  Header& header() const;
+
+  const std::string name_;
+  int fd_;
+  const SharedFile file_;
+  std::uint8_t slot_ = 0;
+  std::uint32_t incarnation_ = 0;  // 0: no slot is ours
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_DIRECTORY_H_

@@ -1,0 +1,22 @@
+// What a forked child must not go on using.
+
+#ifndef SIM_HOSTS_FORKS_H_
+#define SIM_HOSTS_FORKS_H_
+
+namespace sim {
+
+// Told, in a child that was forked off this process, before fork returns there. Only the forking
+// thread is there: no lock may be taken.
+class ForkAware {
+ public:
+  virtual ~ForkAware() = default;
+  virtual void InChild() = 0;
+};
+
+// From now on, and not any more. Thread-safe.
+void WatchForks(ForkAware& who);
+void UnwatchForks(ForkAware& who);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_FORKS_H_

@@ -1,0 +1,277 @@
+#include "sim/hosts/host.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <random>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/steady_clock.h"
+#include "sim/hosts/bell.h"
+#include "sim/hosts/directory.h"
+#include "sim/hosts/forks.h"
+#include "sim/hosts/gid.h"
+#include "sim/hosts/network.h"
+#include "sim/random.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// As long as the program has progressed within this time, it looks after everything itself.
+constexpr coro::Duration kProgramsTurn = 1ms;
+// The thread does not go to sleep for less.
+constexpr coro::Duration kShortest = 20us;
+// How often it looks whether those are alive on whom something depends.
+constexpr coro::Duration kPulse = 10ms;
+// How often it tries again to send what found no room.
+constexpr coro::Duration kRetry = 100us;
+// Answers that are on their way leave before the host does, within this time.
+constexpr coro::Duration kFarewell = 100ms;
+
+bool CrossMemoryIsOff() {
+  const char* value = std::getenv("DRYDOCK_EFA_CROSS_MEMORY");
+  return value != nullptr && std::string(value) == "0";
+}
+
+NetworkTerms TermsOf(const Profile& profile) {
+  NetworkTerms terms{.profile = profile.name};
+  for (const char letter : profile.name) {
+    terms.fingerprint = Combine(terms.fingerprint, static_cast<unsigned char>(letter));
+  }
+  terms.fingerprint = Combine(terms.fingerprint, profile.nics.size());
+  terms.fingerprint = Combine(terms.fingerprint, profile.device.mtu);
+  terms.fingerprint = Combine(terms.fingerprint, profile.device.max_rdma_size);
+  return terms;
+}
+
+NodeIdentity IdentityOf(std::uint64_t fabric, std::uint8_t slot, std::size_t nics) {
+  NodeIdentity identity{.machine = slot, .gids = {}};
+  for (std::size_t i = 0; i < nics; ++i) {
+    identity.gids.push_back(GidOf(fabric, {.machine = slot, .nic = static_cast<std::uint8_t>(i)}));
+  }
+  return identity;
+}
+
+std::uint64_t RandomWord() {
+  std::random_device device;
+  return std::uint64_t{device()} << 32 | device();
+}
+
+}  // namespace
+
+class Host::Impl final : public ForkAware {
+ public:
+  Impl(const HostOptions& options, std::uint64_t fabric, std::unique_ptr<Directory> directory)
+      : directory_(std::move(directory)),
+        // What a machine draws is its own, and its successor's is another's: so are its qkeys.
+        world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
+               *options.profile),
+        node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
+                             IdentityOf(fabric, directory_->slot(), options.profile->nics.size()))),
+        network_(world_, node_, *directory_, fabric, options.cross_memory && !CrossMemoryIsOff()),
+        bell_(directory_->mine().bell),
+        began_(clock_.Now()) {
+    MachineSlot& slot = directory_->mine();
+    slot.pid.store(getpid());
+    slot.word_address.store(reinterpret_cast<std::uint64_t>(&word_));
+    slot.word.store(word_);
+    directory_->Announce();
+    WatchForks(*this);
+    Start();
+  }
+
+  ~Impl() override {
+    Stop();
+    UnwatchForks(*this);
+    const std::lock_guard lock(mutex_);
+    report_ = nullptr;
+    const coro::Time deadline = clock_.Now() + kFarewell;
+    do {
+      Advance();
+    } while (network_.owes() && clock_.Now() < deadline);
+  }
+
+  // --- ForkAware ---
+  void InChild() override {
+    usable_.store(false, std::memory_order_relaxed);
+    directory_->Abandon();
+  }
+
+  std::mutex& mutex() { return mutex_; }
+  World& world() { return world_; }
+  Node& node() { return node_; }
+  bool usable() const { return usable_.load(std::memory_order_relaxed); }
+  void OnCompletion(std::function<void()> report) { report_ = std::move(report); }
+
+  bool Progress() {
+    const bool happened = Advance();
+    progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
+    // The thread sleeps longer than it may by now.
+    if (bell_.asleep() && Until(world_.NextEvent()) < planned_) bell_.Interrupt();
+    return happened;
+  }
+
+  void Kick() {
+    progressed_.store(kLongAgo, std::memory_order_relaxed);
+    bell_.Interrupt();
+  }
+
+  bool resting() const { return bell_.asleep() && planned_ == coro::kNever; }
+
+  HostCounters counters() const {
+    const NeighbourContext& context = network_.context();
+    return {.thread_turns = turns_,
+            .messages_sent = context.messages_sent,
+            .messages_taken = context.messages_taken,
+            .bytes_in_messages = context.bytes_in_messages,
+            .bytes_across = network_.bytes_across(),
+            .messages_refused = context.messages_refused};
+  }
+
+ private:
+  static constexpr std::int64_t kLongAgo = INT64_MIN / 2;
+
+  // The world's time at which an event is, on the machine's clock.
+  coro::Time Until(coro::Time event) const {
+    return event == coro::kNever ? coro::kNever
+                                 : began_ + (event - (world_.Now() - world_.Elapsed()));
+  }
+
+  bool Advance() {
+    const std::uint64_t events = world_.event_count();
+    network_.Refresh();  // first: who has just come can be reached by what was posted since
+    RunToNow();
+    const bool took = network_.Take();
+    if (took) world_.RunFor({});
+    const coro::Time now = clock_.Now();
+    if (now >= next_pulse_) {
+      next_pulse_ = now + kPulse;
+      network_.CheckPulses();
+    }
+    network_.Flush();
+    if (world_.TakeWake() && report_) report_();
+    return took || world_.event_count() != events;
+  }
+
+  void RunToNow() {
+    const coro::Duration behind = (clock_.Now() - began_) - world_.Elapsed();
+    if (behind > coro::Duration::zero()) world_.RunFor(behind);
+  }
+
+  // --- The thread ---
+  void Start() {
+    // Signals are for the program's own threads.
+    sigset_t all;
+    sigset_t before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    thread_ = std::thread([this] { Run(); });
+    pthread_sigmask(SIG_SETMASK, &before, nullptr);
+    pthread_setname_np(thread_.native_handle(), "drydock-efa");
+  }
+
+  void Stop() {
+    stopped_.store(true, std::memory_order_seq_cst);
+    bell_.Interrupt();
+    thread_.join();
+  }
+
+  bool ProgramsTurn() const {
+    return clock_.Now().time_since_epoch().count() - progressed_.load(std::memory_order_relaxed) <
+           kProgramsTurn.count();
+  }
+
+  void Run() {
+    while (!stopped_.load(std::memory_order_seq_cst)) {
+      if (ProgramsTurn()) {
+        bell_.PrepareToDoze();
+        if (stopped_.load(std::memory_order_seq_cst)) return;
+        bell_.Sleep(kProgramsTurn);
+        continue;
+      }
+      const coro::Duration pause = Turn();
+      if (pause < kShortest) {
+        bell_.Stay();
+        std::this_thread::yield();
+      } else {
+        bell_.Sleep(pause);
+      }
+    }
+  }
+
+  // Progresses, and prepares to sleep; says for how long.
+  coro::Duration Turn() {
+    const std::lock_guard lock(mutex_);
+    ++turns_;
+    Advance();
+    planned_ = Until(world_.NextEvent());
+    const coro::Time now = clock_.Now();
+    if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
+    if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
+    bell_.Prepare();
+    // What came before that has not rung.
+    if (network_.HasIncoming() || stopped_.load(std::memory_order_seq_cst)) return {};
+    if (planned_ == coro::kNever) return coro::Duration::max();
+    return std::max(planned_ - now, coro::Duration::zero());
+  }
+
+  const std::uint64_t word_ = RandomWord();
+  coro::SteadyClock clock_;
+  std::mutex mutex_;
+  const std::unique_ptr<Directory> directory_;
+  World world_;
+  Node& node_;
+  Network network_;
+  Bell bell_;
+  const coro::Time began_;
+  std::function<void()> report_;
+  coro::Time next_pulse_{};
+  coro::Time planned_ = coro::kNever;  // until when the thread sleeps
+  std::uint64_t turns_ = 0;
+  std::atomic<bool> usable_{true};
+  std::atomic<bool> stopped_{false};
+  std::atomic<std::int64_t> progressed_{kLongAgo};  // when the program last did
+  std::thread thread_;
+};
+
+absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
+  if (options.profile == nullptr) return absl::InvalidArgumentError("join: no profile");
+  if (options.profile->nics.size() > 256) {
+    return absl::InvalidArgumentError("join: a machine has at most 256 NICs");
+  }
+  const std::uint64_t fabric = FabricNumber(options.fabric, options.seed);
+  absl::StatusOr<std::unique_ptr<Directory>> directory =
+      Directory::Join(FabricFileName(fabric), TermsOf(*options.profile));
+  if (!directory.ok()) return directory.status();
+  return std::unique_ptr<Host>(
+      new Host(std::make_unique<Impl>(options, fabric, *std::move(directory))));
+}
+
+Host::Host(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+
+Host::~Host() {
+  // In a forked child there is no thread to stop, and nobody may be left.
+  if (!impl_->usable()) (void)impl_.release();
+}
+
+std::mutex& Host::mutex() { return impl_->mutex(); }
+World& Host::world() { return impl_->world(); }
+Node& Host::node() { return impl_->node(); }
+bool Host::Progress() { return impl_->Progress(); }
+void Host::Kick() { impl_->Kick(); }
+void Host::OnCompletion(std::function<void()> report) { impl_->OnCompletion(std::move(report)); }
+bool Host::usable() const { return impl_->usable(); }
+bool Host::resting() const { return impl_->resting(); }
+HostCounters Host::counters() const { return impl_->counters(); }
+
+}  // namespace sim

@@ -1,0 +1,362 @@
+// Two hosts of one network, in one process: what passes between them, and how it fails.
+
+#include "sim/hosts/host.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "sim/efa_status.h"
+#include "sim/hosts/station.h"
+
+namespace sim_testing {
+namespace {
+
+namespace efa = fabric::efa_queue;
+using sim::EfaStatus;
+
+int Number(EfaStatus status) { return static_cast<int>(status); }
+
+// How payload travels.
+enum class Bytes { kAcross, kInMessages };
+
+class HostTest : public testing::TestWithParam<Bytes> {
+ protected:
+  StationOptions Options(const sim::Profile& profile = StationProfile()) const {
+    StationOptions options;
+    options.fabric = fabric_;
+    options.cross_memory = GetParam() == Bytes::kAcross;
+    options.profile = &profile;
+    return options;
+  }
+
+  const std::string fabric_ = FreshFabric();
+};
+
+INSTANTIATE_TEST_SUITE_P(BothWays, HostTest, testing::Values(Bytes::kAcross, Bytes::kInMessages),
+                         [](const auto& way) {
+                           return std::string(way.param == Bytes::kAcross ? "Across"
+                                                                          : "InMessages");
+                         });
+
+TEST_P(HostTest, AMessageTakesAReceive) {
+  Station a(Options());
+  Station b(Options());
+  const std::uint16_t known = b.Introduce(a.address().gid);
+  FillBytes(a.Bytes(0, 8000), 7);
+  b.PostReceive(100, 8928, 55);
+  const std::uint16_t sent = a.Post(b.address(), {.length = 8000, .immediate = 0xabcd});
+  const efa::Completion received = b.Wait();
+  EXPECT_EQ(received.status, efa::CompletionStatus::kOk);
+  EXPECT_EQ(received.request_id, 55u);
+  EXPECT_EQ(received.length, 8000u);
+  EXPECT_EQ(received.immediate, 0xabcdu);
+  EXPECT_EQ(received.source_queue_pair, a.address().queue_pair);
+  EXPECT_EQ(received.address_handle, known);
+  EXPECT_TRUE(BytesHold(b.Bytes(100, 8000), 7));
+  EXPECT_EQ(a.StatusOf(sent), 0);
+}
+
+TEST_P(HostTest, AWriteOfManyPacketsAnnouncesItsImmediate) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  FillBytes(a.Bytes(4096, 300000), 8);
+  const std::uint16_t written = a.Post(b.address(), {.operation = efa::Operation::kWrite,
+                                                     .local = 4096,
+                                                     .remote = 64,
+                                                     .length = 300000,
+                                                     .immediate = 99});
+  const efa::Completion told = b.Wait();
+  EXPECT_EQ(told.operation, efa::Operation::kWrite);
+  EXPECT_TRUE(told.unsolicited);
+  EXPECT_EQ(told.immediate, 99u);
+  EXPECT_EQ(told.length, 300000u);
+  EXPECT_TRUE(BytesHold(b.Bytes(64, 300000), 8));
+  EXPECT_EQ(a.StatusOf(written), 0);
+  const sim::HostCounters counters = b.host().counters();
+  if (GetParam() == Bytes::kAcross) {
+    EXPECT_GE(counters.bytes_across, 290000u);
+  } else {
+    EXPECT_GE(counters.bytes_in_messages, 300000u);
+    EXPECT_EQ(counters.bytes_across, 0u);
+  }
+}
+
+TEST_P(HostTest, AReadBringsWhatIsThere) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  FillBytes(b.Bytes(512, 200000), 9);
+  const std::uint16_t read =
+      a.Post(b.address(),
+             {.operation = efa::Operation::kRead, .local = 8, .remote = 512, .length = 200000});
+  EXPECT_EQ(a.StatusOf(read), 0);
+  EXPECT_TRUE(BytesHold(a.Bytes(8, 200000), 9));
+}
+
+TEST_P(HostTest, EmptyOperationsHaveTheirEnds) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  b.PostReceive(0, 16, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 0, .is_inline = true})), 0);
+  EXPECT_EQ(b.Wait().length, 0u);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = 0})), 0);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.operation = efa::Operation::kRead, .length = 0})), 0);
+}
+
+TEST_P(HostTest, InlineBytesTravelWithTheRequest) {
+  Station a(Options());
+  Station b(Options());
+  FillBytes(a.Bytes(0, 32), 4);
+  b.PostReceive(0, 64, 1);
+  const std::uint16_t sent = a.Post(b.address(), {.length = 32, .is_inline = true});
+  FillBytes(a.Bytes(0, 32), 5);
+  EXPECT_EQ(a.StatusOf(sent), 0);
+  EXPECT_EQ(b.Wait().length, 32u);
+  EXPECT_TRUE(BytesHold(b.Bytes(0, 32), 4));
+}
+
+TEST_P(HostTest, DatagramsArriveOrDoNot) {
+  StationOptions options = Options(CalmStationProfile());
+  options.type = sim::QueuePairType::kUd;
+  Station a(options);
+  Station b(options);
+  FillBytes(a.Bytes(0, 5000), 3);
+  b.PostReceive(0, 8928, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);
+  EXPECT_EQ(b.Wait().length, 5000u + sim::kDatagramPrefixBytes);
+  EXPECT_TRUE(BytesHold(b.Bytes(sim::kDatagramPrefixBytes, 5000), 3));
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);  // no receive: nobody tells us
+  b.PollUntil([&] {
+    EXPECT_FALSE(b.Poll().has_value());
+    return b.nic().counters().rx_drops == 1;
+  });
+}
+
+// ---- How it fails ----
+
+TEST_P(HostTest, AMessageWaitsForAReceiveForEver) {
+  Station a(Options());
+  Station b(Options());
+  FillBytes(a.Bytes(0, 700), 6);
+  const std::uint16_t sent = a.Post(b.address(), {.length = 700});
+  b.PollUntil([&] {
+    EXPECT_FALSE(b.Poll().has_value());
+    return b.nic().counters().rx_drops > 0;
+  });
+  EXPECT_FALSE(a.Poll().has_value());
+  b.PostReceive(0, 700, 1);
+  EXPECT_EQ(a.StatusOf(sent), 0);
+  EXPECT_EQ(b.Wait().length, 700u);
+  EXPECT_TRUE(BytesHold(b.Bytes(0, 700), 6));
+}
+
+TEST_P(HostTest, AMessageGivesUpLookingForAReceive) {
+  StationOptions options = Options();
+  options.rnr_retries = 2;
+  Station a(options);
+  Station b(Options());
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 700})), Number(EfaStatus::kRemoteNotReady));
+  EXPECT_EQ(b.nic().counters().rx_drops, 3u);
+}
+
+TEST_P(HostTest, AMessageIsLongerThanItsReceive) {
+  Station a(Options());
+  Station b(Options());
+  b.PostReceive(0, 100, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 101})), Number(EfaStatus::kRemoteBadLength));
+}
+
+TEST_P(HostTest, AWriteWithABadKeyPlacesNothing) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  FillBytes(a.Bytes(0, 100000), 2);
+  StationAddress wrong = b.address();
+  wrong.key ^= 1u << 20;
+  const StationWork work{.operation = efa::Operation::kWrite, .length = 100000};
+  EXPECT_EQ(a.StatusOf(a.Post(wrong, work)), Number(EfaStatus::kRemoteBadAddress));
+  StationWork beyond = work;
+  beyond.remote = b.memory().size() - 50000;
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), beyond)), Number(EfaStatus::kRemoteBadAddress));
+  EXPECT_EQ(a.StatusOf(a.Post(wrong, {.operation = efa::Operation::kRead, .length = 100000})),
+            Number(EfaStatus::kRemoteBadAddress));
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), work)), 0);  // and the next one is not hurt
+  EXPECT_TRUE(BytesHold(b.Bytes(0, 100000), 2));
+}
+
+TEST_P(HostTest, NobodyHasTheQueuePairOrTheQkey) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  StationAddress wrong = b.address();
+  wrong.qkey ^= 1;
+  EXPECT_EQ(a.StatusOf(a.Post(wrong, {.length = 8})), Number(EfaStatus::kRemoteBadQueuePair));
+  wrong = b.address();
+  wrong.queue_pair = 17;
+  EXPECT_EQ(a.StatusOf(a.Post(wrong, {.operation = efa::Operation::kRead, .length = 8})),
+            Number(EfaStatus::kRemoteBadQueuePair));
+}
+
+TEST_P(HostTest, AStrangerMayNotWrite) {
+  Station a(Options());
+  Station b(Options());
+  const StationWork work{.operation = efa::Operation::kWrite, .length = 50000};
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), work)), Number(EfaStatus::kRemoteUnknownPeer));
+  b.Introduce(a.address().gid);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), work)), 0);
+}
+
+TEST_P(HostTest, AClosedRegionIsNotRead) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  const StationAddress address = b.address();
+  b.Deregister();
+  EXPECT_EQ(a.StatusOf(a.Post(address, {.operation = efa::Operation::kRead, .length = 50000})),
+            Number(EfaStatus::kRemoteBadAddress));
+}
+
+TEST_P(HostTest, WhoWasNeverThereIsUnreachable) {
+  Station a(Options());
+  StationAddress nobody = a.address();
+  nobody.gid[14] = 200;
+  EXPECT_EQ(a.StatusOf(a.Post(nobody, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
+  nobody.gid[9] ^= 1;  // of another network
+  EXPECT_EQ(a.StatusOf(a.Post(nobody, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
+}
+
+TEST_P(HostTest, WhoComesLaterIsFound) {
+  Station a(Options());
+  StationAddress later = a.address();
+  later.gid[14] = 1;
+  EXPECT_EQ(a.StatusOf(a.Post(later, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
+  Station b(Options());
+  ASSERT_EQ(b.address().gid, later.gid);
+  b.PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8})), 0);
+}
+
+TEST_P(HostTest, WhoLeavesFallsSilent) {
+  Station a(Options());
+  auto b = std::make_unique<Station>(Options());
+  b->PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b->address(), {.length = 8})), 0);
+  const StationAddress address = b->address();
+  const std::uint16_t waits = a.Post(address, {.length = 8});  // for a receive
+  b->PollUntil([&] {
+    b->Poll();
+    return b->nic().counters().rx_drops > 0;
+  });
+  {
+    const std::lock_guard lock(b->host().mutex());
+    b->host().node().Kill();  // so that it says nothing in leaving
+  }
+  b.reset();
+  EXPECT_EQ(a.StatusOf(waits), Number(EfaStatus::kLocalUnresponsivePeer));
+  EXPECT_EQ(a.StatusOf(a.Post(address, {.length = 8})), Number(EfaStatus::kLocalUnresponsivePeer));
+}
+
+TEST_P(HostTest, ASuccessorHasTheSameGidAndAnotherQkey) {
+  Station a(Options());
+  auto b = std::make_unique<Station>(Options());
+  const StationAddress before = b->address();
+  b->PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(before, {.length = 8})), 0);
+  b.reset();
+  b = std::make_unique<Station>(Options());
+  const StationAddress after = b->address();
+  EXPECT_EQ(after.gid, before.gid);
+  EXPECT_NE(after.qkey, before.qkey);
+  EXPECT_EQ(a.StatusOf(a.Post(before, {.length = 8})), Number(EfaStatus::kRemoteBadQueuePair));
+  b->PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(after, {.length = 8})), 0);
+}
+
+TEST_P(HostTest, ADestroyedQueuePairTakesItsWorkBack) {
+  Station a(Options());
+  Station b(Options());
+  a.Post(b.address(), {.length = 8});
+  b.PollUntil([&] {
+    b.Poll();
+    return b.nic().counters().rx_drops > 0;
+  });
+  const auto taken = [&] {
+    const std::lock_guard lock(b.host().mutex());
+    return b.host().counters().messages_taken;
+  };
+  const std::uint64_t before = taken();
+  a.ReplaceQueuePair();
+  b.PollUntil([&] { return taken() > before; });
+  b.PostReceive(0, 8, 1);
+  b.PostReceive(8, 8, 2);
+  const std::uint16_t sent = a.Post(b.address(), {.length = 5});
+  EXPECT_EQ(a.StatusOf(sent), 0);
+  EXPECT_EQ(b.Wait().length, 5u);  // and nothing else
+  EXPECT_FALSE(b.Poll().has_value());
+}
+
+// ---- Who does the work ----
+
+TEST_P(HostTest, NobodyHasToPoll) {
+  Station a(Options());
+  Station b(Options());
+  b.Introduce(a.address().gid);
+  FillBytes(a.Bytes(0, 100000), 2);
+  a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = 100000});
+  EXPECT_EQ(a.WaitIdly().status, efa::CompletionStatus::kOk);
+  const std::lock_guard lock(b.host().mutex());
+  EXPECT_TRUE(BytesHold(b.Bytes(0, 100000), 2));
+}
+
+TEST_P(HostTest, CompletionsAreReported) {
+  Station a(Options());
+  Station b(Options());
+  std::uint64_t told = 0;
+  {
+    const std::lock_guard lock(b.host().mutex());
+    b.host().OnCompletion([&] { ++told; });
+  }
+  b.PostReceive(0, 8, 1);
+  a.Post(b.address(), {.length = 8});
+  b.PollUntil([&] {
+    const std::lock_guard lock(b.host().mutex());
+    return told > 0;
+  });
+  EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);
+}
+
+TEST_P(HostTest, NothingUnderWayCostsNothing) {
+  Station a(Options());
+  Station b(Options());
+  b.PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8})), 0);
+  b.Wait();
+  // Both threads have taken over, and nothing is to come: from now on they sleep.
+  const auto turns = [](Station& station) {
+    const std::lock_guard lock(station.host().mutex());
+    return station.host().counters().thread_turns;
+  };
+  const auto rests = [&] {
+    const std::lock_guard lock_a(a.host().mutex());
+    const std::lock_guard lock_b(b.host().mutex());
+    return a.host().resting() && b.host().resting();
+  };
+  a.PollUntil(rests);
+  const std::uint64_t before_a = turns(a);
+  const std::uint64_t before_b = turns(b);
+  Station c(Options());  // some time passes; and the network changes
+  c.PostReceive(0, 8, 1);
+  Station d(Options());
+  EXPECT_EQ(d.StatusOf(d.Post(c.address(), {.length = 8})), 0);
+  EXPECT_EQ(turns(a), before_a);
+  EXPECT_EQ(turns(b), before_b);
+}
+
+}  // namespace
+}  // namespace sim_testing

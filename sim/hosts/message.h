@@ -1,0 +1,78 @@
+// What one process tells another: a message of fixed size, and the payload that comes with it.
+
+#ifndef SIM_HOSTS_MESSAGE_H_
+#define SIM_HOSTS_MESSAGE_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <type_traits>
+
+#include "fabric/operation.h"
+#include "sim/operation.h"
+
+namespace sim {
+
+enum class MessageType : std::uint8_t {
+  kPacket = 1,    // initiator to target: a packet of an operation arrives
+  kReadData = 2,  // target to initiator: what it reads
+  kAnswer = 3,    // target to initiator: how it ended
+  kLost = 4,      // target to initiator: nobody answers
+  kEnded = 5,     // initiator to target: forget it
+};
+
+// Where a packet's payload is.
+enum class PayloadPlace : std::uint8_t {
+  kNone = 0,     // there is none
+  kMessage = 1,  // behind the message
+  kSender = 2,   // in the sender's memory, where `sources` or the read's remote address say
+};
+
+// As it stands in memory that both processes have mapped: the same computer, the same layout.
+struct Message {
+  MessageType type = MessageType::kPacket;
+  PayloadPlace place = PayloadPlace::kNone;
+  std::uint8_t initiator_nic = 0;
+  std::uint8_t target_nic = 0;
+  std::uint8_t status = 0;  // kAnswer
+  std::uint8_t kind = 0;    // fabric::OperationKind
+  std::uint8_t rnr_retries = 0;
+  std::uint8_t datagram = 0;
+  std::uint64_t operation = 0;      // OperationId::Pack at the initiator
+  std::uint32_t packet = 0;         // number and flags
+  std::uint32_t payload_bytes = 0;  // behind the message
+  std::uint64_t length = 0;         // of the whole operation
+  std::uint64_t remote_address = 0;
+  std::uint32_t remote_key = 0;
+  std::uint32_t immediate = 0;
+  std::uint32_t qkey = 0;
+  std::uint32_t destination_qkey = 0;
+  std::uint16_t queue_pair = 0;
+  std::uint16_t destination_queue_pair = 0;
+  std::uint8_t has_immediate = 0;
+  std::uint8_t source_count = 0;
+  std::uint16_t unused = 0;
+  struct Source {
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+  };
+  std::array<Source, kMostSendSegments> sources{};  // the operation's local memory
+};
+static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 96);
+
+// Everything about one of our operations but the packet.
+Message Describe(const Operation& operation);
+
+// A copy of the message at the beginning of `bytes`, and its payload. Absent: the bytes are no
+// message, or its payload is not there. What the fields say is still to be checked.
+struct Incoming {
+  Message message;
+  std::span<const std::byte> payload;
+};
+std::optional<Incoming> Parse(std::span<const std::byte> bytes);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_MESSAGE_H_

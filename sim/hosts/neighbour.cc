@@ -1,0 +1,457 @@
+#include "sim/hosts/neighbour.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/abroad.h"
+#include "sim/hosts/bell.h"
+#include "sim/hosts/cross_memory.h"
+#include "sim/hosts/gid.h"
+
+namespace sim {
+namespace {
+
+using fabric::OperationKind;
+
+// Payload up to this length comes with its message, whatever we may read: a copy is faster than a
+// system call.
+constexpr std::uint64_t kMostCopied = 4096;
+
+// Bytes of packets that wait for room before others are held back.
+constexpr std::size_t kMostWaiting = 1 << 20;
+
+// The data of a ring, or less where shared memory is short.
+constexpr std::size_t kMostRingBytes = 1 << 20;
+constexpr std::size_t kLeastRingBytes = 64 << 10;
+
+// Operations of one process that are under way here.
+constexpr std::size_t kMostShadows = 1 << 20;
+
+// After a failure more packets of a write may come: its initiator says when none does.
+bool StaysKnown(OperationKind kind, std::uint8_t status) {
+  return kind == OperationKind::kWrite && status != 0;
+}
+
+std::uint64_t BitOf(std::uint8_t slot) { return std::uint64_t{1} << (slot % 64); }
+
+}  // namespace
+
+Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
+    : context_(context), slot_(slot), proxies_(context.node.nic_count()) {
+  Refresh();
+}
+
+Nic& Neighbour::ProxyOf(std::uint8_t nic) {
+  Nic*& proxy = proxies_[nic];
+  if (proxy != nullptr) return *proxy;
+  proxy = &context_.world.AddProxy(
+      absl::StrCat("machine-", slot_, "/", context_.node.profile().nics[nic].name),
+      std::uint64_t{slot_} << 16 | nic,
+      {.gid = GidOf(context_.fabric, {.machine = slot_, .nic = nic}), .remote = this});
+  if (present()) proxy->Revive();
+  return *proxy;
+}
+
+// ---- Coming and going ----
+
+void Neighbour::Refresh() {
+  const std::uint32_t living = context_.directory.LivingIn(slot_);
+  if (living == incarnation_) return;
+  if (present()) {
+    // What it said before it went counts.
+    if (Take()) context_.world.RunFor({});
+    if (present()) Vanish();
+  }
+  if (living != 0 && living != distrusted_) Appear(living);
+}
+
+void Neighbour::Appear(std::uint32_t incarnation) {
+  incarnation_ = incarnation;
+  const MachineSlot& slot = context_.directory.At(slot_);
+  across_.pid = slot.pid.load(std::memory_order_relaxed);
+  const bool readable = context_.cross_memory &&
+                        CanReadAcross(across_.pid, slot.word_address.load(), slot.word.load());
+  across_.readable = readable ? incarnation : 0;
+  context_.directory.mine().readable[slot_].store(across_.readable, std::memory_order_release);
+  for (Nic* proxy : proxies_) {
+    if (proxy != nullptr) proxy->Revive();
+  }
+}
+
+void Neighbour::Vanish() {
+  incarnation_ = 0;
+  across_.readable = 0;
+  context_.directory.mine().readable[slot_].store(0, std::memory_order_release);
+  out_.reset();
+  out_file_ = SharedFile();
+  in_.reset();
+  in_file_ = SharedFile();
+  waiting_.clear();
+  waiting_bytes_ = 0;
+  unannounced_ = false;
+  for (Nic* proxy : proxies_) {
+    if (proxy != nullptr) proxy->Kill();
+  }
+  context_.world.operations().ForEach([this](Operation& operation) {
+    const bool lost = operation.abroad && !operation.ended && operation.peer->remote() == this;
+    if (lost) Abroad::Silent(operation);
+  });
+  for (auto& [foreign, shadow] : std::exchange(shadows_, {})) {
+    Operation* operation = shadow.over ? nullptr : context_.world.operations().Find(shadow.id);
+    if (operation != nullptr) Abroad::End(context_.world, *operation);
+  }
+}
+
+void Neighbour::Distrust() {
+  ++context_.messages_refused;
+  distrusted_ = incarnation_;
+  Vanish();
+}
+
+void Neighbour::CheckPulse() {
+  if (!present() || !busy() || context_.directory.IsHeld(slot_)) return;
+  context_.directory.NoteDeath(slot_, incarnation_);
+  Refresh();
+}
+
+bool Neighbour::owes() const {
+  if (!waiting_.empty()) return true;
+  return std::any_of(shadows_.begin(), shadows_.end(), [this](const auto& entry) {
+    const Operation* operation =
+        entry.second.over ? nullptr : context_.world.operations().Find(entry.second.id);
+    return operation != nullptr && operation->answered;
+  });
+}
+
+// ---- Sending ----
+
+bool Neighbour::MayReadUs(std::uint64_t length) const {
+  if (length <= kMostCopied || !context_.cross_memory) return false;
+  Directory& directory = context_.directory;
+  return directory.At(slot_).readable[directory.slot()].load(std::memory_order_acquire) ==
+         directory.incarnation();
+}
+
+bool Neighbour::OpenOut() {
+  if (out_.has_value()) return true;
+  if (!present()) return false;
+  Directory& directory = context_.directory;
+  const std::string name =
+      directory.RingName(directory.slot(), directory.incarnation(), slot_, incarnation_);
+  for (std::size_t bytes = kMostRingBytes; bytes >= kLeastRingBytes; bytes /= 2) {
+    absl::StatusOr<SharedFile> file = SharedFile::Make(name, RingBytes(bytes));
+    if (!file.ok()) continue;
+    out_file_ = *std::move(file);
+    out_.emplace(std::span(out_file_.data(), out_file_.size()));
+    return true;
+  }
+  return false;
+}
+
+template <typename Fill>
+void Neighbour::Put(const Message& message, Fill fill) {
+  if (!present()) return;
+  const std::size_t bytes = sizeof(Message) + message.payload_bytes;
+  const bool in_turn = waiting_.empty() && OpenOut();
+  std::byte* room = in_turn ? out_->Reserve(bytes) : nullptr;
+  if (room == nullptr) {
+    waiting_.emplace_back(bytes);
+    waiting_bytes_ += bytes;
+    room = waiting_.back().data();
+  } else {
+    ++context_.messages_sent;
+  }
+  std::memcpy(room, &message, sizeof(Message));
+  if (message.payload_bytes > 0) fill(room + sizeof(Message));
+  unannounced_ = true;
+}
+
+void Neighbour::Put(const Message& message) {
+  Put(message, [](std::byte*) {});
+}
+
+void Neighbour::Flush() {
+  if (!unannounced_ && waiting_.empty()) return;
+  if (!present() || !OpenOut()) return;
+  while (!waiting_.empty()) {
+    const std::vector<std::byte>& oldest = waiting_.front();
+    std::byte* room = out_->Reserve(oldest.size());
+    if (room == nullptr) break;
+    std::memcpy(room, oldest.data(), oldest.size());
+    waiting_bytes_ -= oldest.size();
+    waiting_.pop_front();
+    ++context_.messages_sent;
+    unannounced_ = true;
+  }
+  if (out_->broken()) return Distrust();
+  if (!std::exchange(unannounced_, false)) return;
+  out_->Publish();
+  Directory& directory = context_.directory;
+  MachineSlot& there = directory.At(slot_);
+  there.incoming[directory.slot() / 64].fetch_or(BitOf(directory.slot()),
+                                                 std::memory_order_seq_cst);
+  Bell(there.bell).Ring();
+}
+
+bool Neighbour::SendPacket(const Operation& operation, std::uint32_t packet, Range range) {
+  if (waiting_bytes_ > kMostWaiting) return false;
+  Message message = Describe(operation);
+  message.type = MessageType::kPacket;
+  message.packet = packet;
+  message.initiator_nic = static_cast<std::uint8_t>(operation.initiator->gid().back());
+  message.target_nic = static_cast<std::uint8_t>(operation.peer->gid().back());
+  // Messages are short, and wait for receives: they bring their bytes along.
+  bool stays =
+      operation.kind == OperationKind::kWrite && !operation.is_inline && MayReadUs(range.length);
+  operation.Walk({0, operation.length}, [&](const Segment& piece) {
+    stays = stays && context_.world.bus().IsHost(piece.address);
+    message.sources[message.source_count++] = {piece.address, piece.length};
+  });
+  if (range.length > 0) message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
+  if (range.length > 0 && !stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
+  Put(message, [&](std::byte* target) { operation.CopyOut(context_.world.bus(), range, target); });
+  if (!operation.abroad && !operation.datagram) ++abroad_;
+  return true;
+}
+
+bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Range range) {
+  if (waiting_bytes_ > kMostWaiting) return false;
+  const std::uint64_t address = shadow.remote_address + range.offset;
+  Message message;
+  message.type = MessageType::kReadData;
+  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  message.packet = packet;
+  const bool stays = MayReadUs(range.length) && context_.world.bus().IsHost(address);
+  if (range.length > 0) message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
+  if (range.length > 0 && !stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
+  Put(message, [&](std::byte* target) {
+    context_.world.bus().Copy(target, PointerTo(address), range.length);
+  });
+  return true;
+}
+
+void Neighbour::SendAnswer(const Operation& shadow) {
+  Message message;
+  message.type = MessageType::kAnswer;
+  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  message.status = shadow.status;
+  Put(message);
+}
+
+void Neighbour::SendLost(const Operation& shadow) {
+  Message message;
+  message.type = MessageType::kLost;
+  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  Put(message);
+}
+
+void Neighbour::SendEnded(const Operation& operation) {
+  --abroad_;
+  reads_.erase(operation.id.Pack());
+  const bool read_to_the_end = operation.kind == OperationKind::kRead && operation.status == 0;
+  const bool gone_there = answering_ ? !StaysKnown(operation.kind, operation.status)
+                                     : operation.answered && read_to_the_end;
+  if (gone_there) return;
+  Message message;
+  message.type = MessageType::kEnded;
+  message.operation = operation.id.Pack();
+  Put(message);
+}
+
+// Called when the shadow leaves the table.
+void Neighbour::Forget(const Operation& shadow) {
+  const auto found = shadows_.find(static_cast<const Payload*>(shadow.bytes)->foreign());
+  if (found == shadows_.end()) return;
+  const std::uint8_t status = shadow.timing_out ? 1 : shadow.status;
+  if (!StaysKnown(shadow.kind, status)) {
+    shadows_.erase(found);
+    return;
+  }
+  found->second.over = true;
+}
+
+// ---- Taking ----
+
+bool Neighbour::OpenIn() {
+  if (in_.has_value()) return true;
+  if (!present()) return false;
+  Directory& directory = context_.directory;
+  const std::string name =
+      directory.RingName(slot_, incarnation_, directory.slot(), directory.incarnation());
+  absl::StatusOr<SharedFile> file = SharedFile::Open(name);
+  if (!file.ok()) return false;
+  SharedFile::Unlink(name);  // both sides have it now
+  in_file_ = *std::move(file);
+  in_.emplace(std::span(in_file_.data(), in_file_.size()));
+  return true;
+}
+
+bool Neighbour::Take() {
+  if (!OpenIn()) return false;
+  bool took = false;
+  while (in_.has_value()) {
+    std::span<const std::byte> bytes;
+    const RingReader::Result result = in_->Next(bytes);
+    if (result == RingReader::Result::kNone) break;
+    if (result == RingReader::Result::kGarbage || !Handle(bytes)) {
+      Distrust();
+      return true;
+    }
+    ++context_.messages_taken;
+    took = true;
+    in_->Release();
+  }
+  return took;
+}
+
+bool Neighbour::Handle(std::span<const std::byte> bytes) {
+  const std::optional<Incoming> incoming = Parse(bytes);
+  if (!incoming.has_value()) return false;
+  const Message& message = incoming->message;
+  if (message.type == MessageType::kPacket) return TakePacket(*incoming);
+  if (message.type == MessageType::kEnded) {
+    TakeEnded(message);
+    return true;
+  }
+  Operation* operation = OursOf(message);
+  if (operation == nullptr) return true;  // it has ended meanwhile
+  switch (message.type) {
+    case MessageType::kReadData:
+      return TakeReadData(*incoming, *operation);
+    case MessageType::kAnswer:
+      TakeAnswer(message, *operation);
+      return true;
+    default:
+      Abroad::Silent(*operation);
+      return true;
+  }
+}
+
+// The operation that the other process speaks of, when it is one that it may speak of.
+Operation* Neighbour::OursOf(const Message& message) {
+  Operation* operation = context_.world.operations().Find(OperationId::Unpack(message.operation));
+  const bool its = operation != nullptr && operation->abroad && !operation->ended &&
+                   operation->peer->remote() == this;
+  return its ? operation : nullptr;
+}
+
+bool Neighbour::IsSound(const Message& message) const {
+  const DeviceAttributes& device = context_.node.profile().device;
+  const auto kind = static_cast<OperationKind>(message.kind);
+  const bool send = kind == OperationKind::kSend;
+  if (!send && kind != OperationKind::kWrite && kind != OperationKind::kRead) return false;
+  if (message.initiator_nic >= proxies_.size() || message.target_nic >= proxies_.size()) {
+    return false;
+  }
+  if (message.datagram != 0 && !send) return false;
+  if (message.source_count > message.sources.size()) return false;
+  return message.length <= (send ? device.mtu : device.max_rdma_size);
+}
+
+Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
+  Operation& operation = context_.world.operations().Start();
+  operation.initiator = &ProxyOf(message.initiator_nic);
+  operation.peer = &context_.node.nic(message.target_nic);
+  operation.kind = static_cast<OperationKind>(message.kind);
+  operation.datagram = message.datagram != 0;
+  operation.has_immediate = message.has_immediate != 0;
+  operation.immediate = message.immediate;
+  operation.length = message.length;
+  operation.remote_address = message.remote_address;
+  operation.remote_key = message.remote_key;
+  operation.queue_pair = message.queue_pair;
+  operation.qkey = message.qkey;
+  operation.destination_queue_pair = message.destination_queue_pair;
+  operation.destination_qkey = message.destination_qkey;
+  operation.rnr_retries = message.rnr_retries;
+  operation.packets = Abroad::PacketsOf(*operation.initiator, operation);
+  operation.copies = operation.packets;
+  operation.next_packet = operation.kind == OperationKind::kRead ? 0 : operation.packets;
+  const auto made = shadows_.emplace(
+      message.operation,
+      Shadow{Payload(message.operation, context_.world.bus(), across_), operation.id, false});
+  operation.bytes = &made.first->second.payload;
+  return made.first->second;
+}
+
+bool Neighbour::TakePayload(const Incoming& incoming, Range range, Payload& payload,
+                            std::span<const Segment> sources) {
+  switch (incoming.message.place) {
+    case PayloadPlace::kNone:
+      return range.length == 0;
+    case PayloadPlace::kMessage:
+      if (incoming.payload.size() != range.length) return false;
+      payload.Add(range.offset, incoming.payload);
+      context_.bytes_in_messages += range.length;
+      return true;
+    default:
+      if (across_.readable == 0 || range.length == 0) return false;
+      if (!payload.has_sources()) payload.SetSources(incarnation_, sources);
+      return true;
+  }
+}
+
+bool Neighbour::TakePacket(const Incoming& incoming) {
+  const Message& message = incoming.message;
+  if (!IsSound(message)) return false;
+  auto found = shadows_.find(message.operation);
+  if (found == shadows_.end()) {
+    if (shadows_.size() >= kMostShadows) return false;
+    MakeShadow(message);
+    found = shadows_.find(message.operation);
+  }
+  Shadow& shadow = found->second;
+  Operation* operation = shadow.over ? nullptr : context_.world.operations().Find(shadow.id);
+  if (operation == nullptr || operation->ended) return true;
+  const std::uint32_t packet = Abroad::Number(message.packet);
+  if (packet >= operation->packets) return false;
+  Range range = Abroad::RangeOf(*operation->initiator, *operation, packet);
+  if (operation->kind == OperationKind::kRead) range = {};
+  std::array<Segment, kMostSendSegments> sources;
+  for (std::size_t i = 0; i < message.source_count; ++i) {
+    sources[i] = {.address = message.sources[i].address,
+                  .length = static_cast<std::uint32_t>(message.sources[i].length),
+                  .lkey = 0};
+  }
+  if (!TakePayload(incoming, range, shadow.payload,
+                   std::span(sources).first(message.source_count))) {
+    return false;
+  }
+  Abroad::Arrive(*operation, message.packet, range.length);
+  return true;
+}
+
+bool Neighbour::TakeReadData(const Incoming& incoming, Operation& operation) {
+  const std::uint32_t packet = Abroad::Number(incoming.message.packet);
+  if (operation.kind != OperationKind::kRead || packet >= operation.packets) return false;
+  const Range range = Abroad::RangeOf(*operation.initiator, operation, packet);
+  Payload& payload =
+      reads_.try_emplace(operation.id.Pack(), operation.id.Pack(), context_.world.bus(), across_)
+          .first->second;
+  operation.bytes = &payload;
+  const Segment source{.address = operation.remote_address,
+                       .length = static_cast<std::uint32_t>(operation.length),
+                       .lkey = 0};
+  if (!TakePayload(incoming, range, payload, {&source, 1})) return false;
+  Abroad::ArriveReadData(operation, incoming.message.packet, range.length);
+  return true;
+}
+
+void Neighbour::TakeAnswer(const Message& message, Operation& operation) {
+  answering_ = true;
+  Abroad::Answer(operation, message.status);
+  answering_ = false;
+}
+
+void Neighbour::TakeEnded(const Message& message) {
+  const auto found = shadows_.find(message.operation);
+  if (found == shadows_.end()) return;
+  Operation* operation =
+      found->second.over ? nullptr : context_.world.operations().Find(found->second.id);
+  if (operation != nullptr) Abroad::End(context_.world, *operation);
+  shadows_.erase(message.operation);
+}
+
+}  // namespace sim

@@ -1,0 +1,125 @@
+// One other process of the network, as a world has it: proxies for its NICs, shadows of its
+// operations, and the rings to and from it.
+
+#ifndef SIM_HOSTS_NEIGHBOUR_H_
+#define SIM_HOSTS_NEIGHBOUR_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <vector>
+
+#include "sim/hosts/directory.h"
+#include "sim/hosts/message.h"
+#include "sim/hosts/payload.h"
+#include "sim/hosts/ring.h"
+#include "sim/hosts/shared_file.h"
+#include "sim/remote_port.h"
+#include "sim/world.h"
+
+namespace sim {
+
+// What all neighbours of a host share. What it refers to outlives them.
+struct NeighbourContext {
+  World& world;
+  Node& node;  // ours
+  Directory& directory;
+  const std::uint64_t fabric;
+  const bool cross_memory;
+  // Counted for HostCounters.
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_taken = 0;
+  std::uint64_t messages_refused = 0;
+  std::uint64_t bytes_in_messages = 0;
+};
+
+// Not thread-safe: belongs to its world.
+class Neighbour final : public RemotePort {
+ public:
+  Neighbour(NeighbourContext& context, std::uint8_t slot);
+
+  Nic& ProxyOf(std::uint8_t nic);
+
+  // Looks who is in the slot now: comes to life, or dies with everything that was under way.
+  void Refresh();
+  // Takes what has come; true when something had.
+  bool Take();
+  // Sends what waits for room, and tells the other process of what it has not been told.
+  void Flush();
+  // Looks whether the other process is still there, when something depends on it.
+  void CheckPulse();
+
+  bool present() const { return incarnation_ != 0; }
+  // Something is under way to it or from it.
+  bool busy() const { return abroad_ > 0 || !shadows_.empty() || !waiting_.empty(); }
+  bool has_waiting() const { return !waiting_.empty(); }
+  // It has something to be told that is on its way.
+  bool owes() const;
+  std::uint64_t bytes_across() const { return across_.bytes_across; }
+
+  // --- RemotePort ---
+  bool SendPacket(const Operation& operation, std::uint32_t packet, Range range) override;
+  bool SendReadData(const Operation& shadow, std::uint32_t packet, Range range) override;
+  void SendAnswer(const Operation& shadow) override;
+  void SendLost(const Operation& shadow) override;
+  void SendEnded(const Operation& operation) override;
+  void Forget(const Operation& shadow) override;
+
+ private:
+  // An operation of the other process.
+  struct Shadow {
+    Payload payload;
+    OperationId id;
+    bool over = false;  // has ended here; packets of it may still come
+  };
+
+  void Appear(std::uint32_t incarnation);
+  void Vanish();
+  void Distrust();
+
+  // --- Sending ---
+  bool MayReadUs(std::uint64_t length) const;
+  bool OpenOut();
+  void Put(const Message& message);
+  // `fill` writes the payload of message.payload_bytes.
+  template <typename Fill>
+  void Put(const Message& message, Fill fill);
+
+  // --- Taking: false when the message makes no sense ---
+  bool OpenIn();
+  bool Handle(std::span<const std::byte> bytes);
+  bool TakePacket(const Incoming& incoming);
+  bool IsSound(const Message& message) const;
+  Shadow& MakeShadow(const Message& message);
+  bool TakePayload(const Incoming& incoming, Range range, Payload& payload,
+                   std::span<const Segment> sources);
+  Operation* OursOf(const Message& message);
+  bool TakeReadData(const Incoming& incoming, Operation& operation);
+  void TakeAnswer(const Message& message, Operation& operation);
+  void TakeEnded(const Message& message);
+
+  NeighbourContext& context_;
+  const std::uint8_t slot_;
+  std::vector<Nic*> proxies_;      // index = NIC; null: nobody asked for it
+  std::uint32_t incarnation_ = 0;  // 0: nobody is there
+  std::uint32_t distrusted_ = 0;   // incarnation that wrote nonsense
+  AcrossState across_;
+  SharedFile out_file_;
+  std::optional<RingWriter> out_;
+  SharedFile in_file_;
+  std::optional<RingReader> in_;
+  std::deque<std::vector<std::byte>> waiting_;  // messages that found no room
+  std::size_t waiting_bytes_ = 0;
+  bool unannounced_ = false;                           // something was written since the last Flush
+  bool answering_ = false;                             // an answer is being taken
+  std::size_t abroad_ = 0;                             // operations of ours that it may know
+  std::unordered_map<std::uint64_t, Shadow> shadows_;  // by the id there
+  std::unordered_map<std::uint64_t, Payload> reads_;   // of ours, by the id here
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_NEIGHBOUR_H_

@@ -1,0 +1,106 @@
+#include "sim/hosts/network.h"
+
+#include <bit>
+#include <optional>
+
+#include "sim/hosts/gid.h"
+
+namespace sim {
+
+Network::Network(World& world, Node& node, Directory& directory, std::uint64_t fabric,
+                 bool cross_memory)
+    : context_{.world = world,
+               .node = node,
+               .directory = directory,
+               .fabric = fabric,
+               .cross_memory = cross_memory} {
+  world.UseNeighbours(this);
+}
+
+Network::~Network() { context_.world.UseNeighbours(nullptr); }
+
+template <typename Visit>
+void Network::ForEach(Visit visit) const {
+  for (const auto& neighbour : neighbours_) {
+    if (neighbour != nullptr) visit(*neighbour);
+  }
+}
+
+Neighbour& Network::At(std::uint8_t slot) {
+  std::unique_ptr<Neighbour>& neighbour = neighbours_[slot];
+  if (neighbour == nullptr) neighbour = std::make_unique<Neighbour>(context_, slot);
+  return *neighbour;
+}
+
+Nic* Network::Find(const Gid& gid) {
+  const std::optional<NicPlace> place = PlaceOf(context_.fabric, gid);
+  const bool known = place.has_value() && place->machine != context_.directory.slot() &&
+                     place->nic < context_.node.nic_count();
+  return known ? &At(place->machine).ProxyOf(place->nic) : nullptr;
+}
+
+void Network::Refresh() {
+  const std::uint32_t epoch = context_.directory.epoch();
+  if (epoch == epoch_) return;
+  epoch_ = epoch;
+  ForEach([](Neighbour& neighbour) { neighbour.Refresh(); });
+}
+
+bool Network::HasIncoming() {
+  for (const auto& bits : context_.directory.mine().incoming) {
+    if (bits.load(std::memory_order_seq_cst) != 0) return true;
+  }
+  return false;
+}
+
+bool Network::Take() {
+  bool took = false;
+  for (std::size_t word = 0; word < kMachines / 64; ++word) {
+    auto& bits = context_.directory.mine().incoming[word];
+    if (bits.load(std::memory_order_relaxed) == 0) continue;
+    for (std::uint64_t left = bits.exchange(0, std::memory_order_seq_cst); left != 0;
+         left &= left - 1) {
+      const auto slot =
+          static_cast<std::uint8_t>(64 * word + static_cast<unsigned>(std::countr_zero(left)));
+      if (slot == context_.directory.slot()) continue;
+      Neighbour& neighbour = At(slot);
+      neighbour.Refresh();
+      took = neighbour.Take() || took;
+    }
+  }
+  return took;
+}
+
+void Network::Flush() {
+  ForEach([](Neighbour& neighbour) { neighbour.Flush(); });
+}
+
+void Network::CheckPulses() {
+  ForEach([](Neighbour& neighbour) { neighbour.CheckPulse(); });
+}
+
+bool Network::busy() const {
+  bool busy = false;
+  ForEach([&](const Neighbour& neighbour) { busy = busy || neighbour.busy(); });
+  return busy;
+}
+
+bool Network::has_waiting() const {
+  bool waiting = false;
+  ForEach([&](const Neighbour& neighbour) { waiting = waiting || neighbour.has_waiting(); });
+  return waiting;
+}
+
+bool Network::owes() const {
+  bool owes = false;
+  ForEach([&](const Neighbour& neighbour) { owes = owes || neighbour.owes(); });
+  return owes;
+}
+
+std::uint64_t Network::bytes_across() const {
+  std::uint64_t bytes = 0;
+  ForEach([&](const Neighbour& neighbour) { bytes += neighbour.bytes_across(); });
+  return bytes;
+}
+
+}  // namespace sim

@@ -1,0 +1,63 @@
+// All other processes of a network, as a world has them.
+
+#ifndef SIM_HOSTS_NETWORK_H_
+#define SIM_HOSTS_NETWORK_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "sim/hosts/directory.h"
+#include "sim/hosts/neighbour.h"
+#include "sim/node.h"
+#include "sim/remote_port.h"
+#include "sim/world.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to its world.
+class Network final : public Neighbours {
+ public:
+  // What it refers to outlives it; the world is not run any more when it is gone.
+  Network(World& world, Node& node, Directory& directory, std::uint64_t fabric, bool cross_memory);
+  ~Network() override;
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
+
+  // --- Neighbours ---
+  Nic* Find(const Gid& gid) override;
+
+  // Looks who has come and gone since the last time: costs a look when nobody has.
+  void Refresh();
+  // Whether somebody has written something for us.
+  bool HasIncoming();
+  // Makes events of what has come; true when something had.
+  bool Take();
+  // Sends what there is to be sent.
+  void Flush();
+  // Looks whether those on whom something depends are still there.
+  void CheckPulses();
+
+  // Something is under way to or from others.
+  bool busy() const;
+  // Messages wait for room.
+  bool has_waiting() const;
+  // Others have something to be told that is on its way.
+  bool owes() const;
+
+  const NeighbourContext& context() const { return context_; }
+  std::uint64_t bytes_across() const;
+
+ private:
+  Neighbour& At(std::uint8_t slot);
+  template <typename Visit>
+  void ForEach(Visit visit) const;
+
+  NeighbourContext context_;
+  std::uint32_t epoch_ = 0;
+  std::array<std::unique_ptr<Neighbour>, kMachines> neighbours_;  // index = slot; null: unknown
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_NETWORK_H_

@@ -1,0 +1,61 @@
+#include "sim/hosts/payload.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "sim/checks/poison.h"
+#include "sim/hosts/cross_memory.h"
+
+namespace sim {
+
+void Payload::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
+  pieces_.push_back({.offset = offset,
+                     .left = bytes.size(),
+                     .bytes = std::vector<std::byte>(bytes.begin(), bytes.end())});
+}
+
+void Payload::SetSources(std::uint32_t incarnation, std::span<const Segment> sources) {
+  incarnation_ = incarnation;
+  sources_.assign(sources.begin(), sources.end());
+}
+
+// A packet that came twice has two pieces: all of them together are taken as often as they came.
+bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) {
+  const auto holds = [&](const Piece& piece) {
+    return range.offset >= piece.offset && range.offset - piece.offset <= piece.bytes.size() &&
+           range.length <= piece.bytes.size() - (range.offset - piece.offset);
+  };
+  const auto piece = std::find_if(pieces_.begin(), pieces_.end(), holds);
+  if (piece == pieces_.end()) return FetchAcross(range, target);
+  bus_.Copy(target, piece->bytes.data() + (range.offset - piece->offset), range.length);
+  piece->left -= std::min(piece->left, range.length);
+  if (piece->left == 0 && !operation.faulted) {  // a fault may place it again
+    std::swap(*piece, pieces_.back());
+    pieces_.pop_back();
+  }
+  return true;
+}
+
+bool Payload::FetchAcross(Range range, std::byte* target) {
+  if (incarnation_ == 0 || across_.readable != incarnation_) return false;
+  std::uint64_t missing = range.length;
+  bool read = true;
+  WalkSegments(sources_, range, [&](const Segment& source) {
+    if (!read) return;
+    if (bus_.IsHost(reinterpret_cast<std::uint64_t>(target))) {
+      const Lifted lifted(target, source.length);
+      read = ReadAcross(across_.pid, source.address, target, source.length);
+    } else {
+      std::vector<std::byte> bounce(source.length);
+      read = ReadAcross(across_.pid, source.address, bounce.data(), source.length);
+      if (read) bus_.Copy(target, bounce.data(), source.length);
+    }
+    target += source.length;
+    missing -= source.length;
+  });
+  if (!read || missing > 0) return false;
+  across_.bytes_across += range.length;
+  return true;
+}
+
+}  // namespace sim

@@ -1,0 +1,61 @@
+// The payload of one operation between two processes: what came with its packets, and where the
+// rest is.
+
+#ifndef SIM_HOSTS_PAYLOAD_H_
+#define SIM_HOSTS_PAYLOAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "sim/memory_bus.h"
+#include "sim/operation.h"
+
+namespace sim {
+
+// The other process, as whoever reads its memory sees it.
+struct AcrossState {
+  std::int32_t pid = 0;
+  std::uint32_t readable = 0;  // its incarnation when its memory can be read; 0: it cannot
+  std::uint64_t bytes_across = 0;
+};
+
+// Not thread-safe. What it refers to outlives it.
+class Payload final : public RemoteBytes {
+ public:
+  Payload(std::uint64_t foreign, MemoryBus& bus, AcrossState& across)
+      : foreign_(foreign), bus_(bus), across_(across) {}
+
+  // The operation's id in the other process, for shadows.
+  std::uint64_t foreign() const { return foreign_; }
+
+  // Bytes of a packet that came in a message, from this offset of the operation's on.
+  void Add(std::uint64_t offset, std::span<const std::byte> bytes);
+  // What comes in no message is in these pieces of the other process's memory, laid end to end, as
+  // long as it is this incarnation.
+  void SetSources(std::uint32_t incarnation, std::span<const Segment> sources);
+  bool has_sources() const { return incarnation_ != 0; }
+
+  bool Fetch(const Operation& operation, Range range, std::byte* target) override;
+
+ private:
+  struct Piece {
+    std::uint64_t offset = 0;
+    std::uint64_t left = 0;  // bytes that were not taken yet
+    std::vector<std::byte> bytes;
+  };
+
+  bool FetchAcross(Range range, std::byte* target);
+
+  const std::uint64_t foreign_;
+  MemoryBus& bus_;
+  AcrossState& across_;
+  std::vector<Piece> pieces_;
+  std::vector<Segment> sources_;
+  std::uint32_t incarnation_ = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_PAYLOAD_H_

@@ -1,0 +1,50 @@
+// A file in shared memory, mapped.
+
+#ifndef SIM_HOSTS_SHARED_FILE_H_
+#define SIM_HOSTS_SHARED_FILE_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace sim {
+
+// The folder of shared memory: "/dev/shm/".
+extern const char* const kSharedFolder;
+
+// A move-only mapping, readable and writable; it outlives the file's name. Only files of this user
+// that nobody else may open are mapped.
+class SharedFile {
+ public:
+  // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: there is no room;
+  // kUnavailable: anything else.
+  static absl::StatusOr<SharedFile> Make(const std::string& name, std::size_t bytes);
+  // One that is there, of any size above 0. kNotFound; kUnavailable.
+  static absl::StatusOr<SharedFile> Open(const std::string& name);
+  // What stands behind `fd`, which stays the caller's, made `bytes` long. As Make.
+  static absl::StatusOr<SharedFile> Map(int fd, std::size_t bytes);
+  // The file has no name any more, if it had this one.
+  static void Unlink(const std::string& name);
+
+  SharedFile() = default;
+  SharedFile(SharedFile&& other) noexcept;
+  SharedFile& operator=(SharedFile&& other) noexcept;
+  ~SharedFile();
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  SharedFile(std::byte* data, std::size_t size) : data_(data), size_(size) {}
+
+  std::byte* data_ = nullptr;  // null: nothing is mapped
+  std::size_t size_ = 0;
+};
+
+// Whether the open file is a plain one of this user that nobody else may open.
+bool IsOurs(int fd);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SHARED_FILE_H_
