@@ -87,6 +87,10 @@ class FaultModel final : public Actor {
   bool Refuses(Nic& nic, QueuePair& target, Operation& operation);
   // The same where the target is in another process: asked before the operation goes there.
   bool RefusesAbroad(Operation& operation);
+  // How many bytes of a packet that goes there reach memory, from its first one on; and what is
+  // wrong with them.
+  std::uint64_t KeptAbroad(const Operation& operation, Range range) const;
+  void CorruptAbroad(const Operation& operation, Range range, std::byte* bytes) const;
   // A packet is about to be placed.
   void BeforePlacement(Operation& operation);
   // Whether it places these bytes of a write or read itself. `flags`: as in Nic's events.

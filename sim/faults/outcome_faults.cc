@@ -119,7 +119,7 @@ bool FaultModel::Refuses(Nic& nic, QueuePair& target, Operation& operation) {
 bool FaultModel::RefusesAbroad(Operation& operation) {
   const Fate& fate = FateOf(operation);
   if (!fate.Fails() || fate.RunsWhole()) return false;
-  if (operation.kind == OperationKind::kRead && !fate.RunsNot()) return false;
+  if (operation.kind != OperationKind::kSend && !fate.RunsNot()) return false;
   Fail(operation, fate);
   return true;
 }

@@ -144,6 +144,26 @@ void FaultModel::FinishSteps(Nic& nic, Operation& operation, std::uint32_t flags
   nic.Placed(operation, flags);
 }
 
+// ---- To another process ----
+
+std::uint64_t FaultModel::KeptAbroad(const Operation& operation, Range range) const {
+  const Fate* fate = Find(operation);
+  if (fate == nullptr) return range.length;
+  if (fate->placement && fate->placement.fault() == Fault::kLostPlacement) return 0;
+  if (!fate->Fails() || fate->RunsWhole()) return range.length;
+  const std::uint64_t end = std::max(range.offset, fate->Placed(operation.length));
+  return std::min(range.length, end - range.offset);
+}
+
+void FaultModel::CorruptAbroad(const Operation& operation, Range range, std::byte* bytes) const {
+  const Fate* fate = Find(operation);
+  const bool corrupt =
+      fate != nullptr && fate->placement && fate->placement.fault() == Fault::kCorruptPlacement;
+  if (!corrupt) return;
+  CorruptBits(fate->placement, operation.length, range,
+              [&](std::uint64_t byte, std::byte mask) { bytes[byte - range.offset] ^= mask; });
+}
+
 // ---- Messages ----
 
 bool FaultModel::PlaceMessage(Nic& nic, Operation& operation, Landing& landing) {

@@ -35,6 +35,10 @@ constexpr coro::Duration kShortest = 20us;
 constexpr coro::Duration kPulse = 10ms;
 // How often it tries again to send what found no room.
 constexpr coro::Duration kRetry = 100us;
+// What happens within this time is shown to others at once.
+constexpr coro::Duration kStep = 20us;
+// Others wait no longer for the mutex.
+constexpr coro::Duration kLongestTurn = 500us;
 // Answers that are on their way leave before the host does, within this time.
 constexpr coro::Duration kFarewell = 100ms;
 
@@ -151,8 +155,7 @@ class Host::Impl final : public ForkAware {
     const std::uint64_t events = world_.event_count();
     network_.Refresh();  // first: who has just come can be reached by what was posted since
     RunToNow();
-    const bool took = network_.Take();
-    if (took) world_.RunFor({});
+    const bool took = TakeAndRun();
     const coro::Time now = clock_.Now();
     if (now >= next_pulse_) {
       next_pulse_ = now + kPulse;
@@ -163,9 +166,27 @@ class Host::Impl final : public ForkAware {
     return took || world_.event_count() != events;
   }
 
+  bool TakeAndRun() {
+    const bool took = network_.Take();
+    if (took) world_.RunFor({});
+    return took;
+  }
+
+  // In steps, so that others see what happens while much happens. A world that cannot keep up goes
+  // slower than the clock from then on: catching up would take ever longer turns.
   void RunToNow() {
-    const coro::Duration behind = (clock_.Now() - began_) - world_.Elapsed();
-    if (behind > coro::Duration::zero()) world_.RunFor(behind);
+    const coro::Time begun = clock_.Now();
+    const coro::Duration target = begun - began_;
+    while (world_.Elapsed() < target) {
+      const coro::Duration behind = target - world_.Elapsed();
+      if (Until(world_.NextEvent()) >= begun) return world_.RunFor(behind);
+      world_.RunFor(std::min(behind, kStep));
+      TakeAndRun();
+      network_.Flush();
+      if (clock_.Now() - begun < kLongestTurn) continue;
+      began_ += target - world_.Elapsed();
+      return;
+    }
   }
 
   // --- The thread ---
@@ -233,7 +254,7 @@ class Host::Impl final : public ForkAware {
   Node& node_;
   Network network_;
   Bell bell_;
-  const coro::Time began_;
+  coro::Time began_;  // the world's beginning, on the machine's clock
   std::function<void()> report_;
   coro::Time next_pulse_{};
   coro::Time planned_ = coro::kNever;  // until when the thread sleeps

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "sim/abroad.h"
+#include "sim/faults/fault_model.h"
 #include "sim/hosts/bell.h"
 #include "sim/hosts/cross_memory.h"
 #include "sim/hosts/gid.h"
@@ -32,6 +33,13 @@ constexpr std::size_t kMostShadows = 1 << 20;
 // After a failure more packets of a write may come: its initiator says when none does.
 bool StaysKnown(OperationKind kind, std::uint8_t status) {
   return kind == OperationKind::kWrite && status != 0;
+}
+
+// Whether the range stays in our memory, or goes with the message.
+void SetPlace(Range range, bool stays, Message& message) {
+  if (range.length == 0) return;
+  message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
+  if (!stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
 }
 
 std::uint64_t BitOf(std::uint8_t slot) { return std::uint64_t{1} << (slot % 64); }
@@ -209,9 +217,18 @@ bool Neighbour::SendPacket(const Operation& operation, std::uint32_t packet, Ran
     stays = stays && context_.world.bus().IsHost(piece.address);
     message.sources[message.source_count++] = {piece.address, piece.length};
   });
-  if (range.length > 0) message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
-  if (range.length > 0 && !stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
-  Put(message, [&](std::byte* target) { operation.CopyOut(context_.world.bus(), range, target); });
+  const FaultModel* faults = operation.faulted ? context_.world.faults() : nullptr;
+  if (faults != nullptr) {
+    stays = false;
+    range.length = faults->KeptAbroad(operation, range);
+    message.cut = 1;
+    if (faults->IsCut(operation)) message.has_immediate = 0;
+  }
+  SetPlace(range, stays, message);
+  Put(message, [&](std::byte* target) {
+    operation.CopyOut(context_.world.bus(), range, target);
+    if (faults != nullptr) faults->CorruptAbroad(operation, range, target);
+  });
   if (!operation.abroad && !operation.datagram) ++abroad_;
   return true;
 }
@@ -224,8 +241,7 @@ bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Rang
   message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
   message.packet = packet;
   const bool stays = MayReadUs(range.length) && context_.world.bus().IsHost(address);
-  if (range.length > 0) message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
-  if (range.length > 0 && !stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
+  SetPlace(range, stays, message);
   Put(message, [&](std::byte* target) {
     context_.world.bus().Copy(target, PointerTo(address), range.length);
   });
@@ -378,12 +394,19 @@ Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
 
 bool Neighbour::TakePayload(const Incoming& incoming, Range range, Payload& payload,
                             std::span<const Segment> sources) {
+  const bool cut = incoming.message.cut != 0;
+  if (cut && incoming.message.place != PayloadPlace::kSender) {
+    if (incoming.payload.size() > range.length) return false;
+    payload.Add(range, incoming.payload);
+    context_.bytes_in_messages += incoming.payload.size();
+    return true;
+  }
   switch (incoming.message.place) {
     case PayloadPlace::kNone:
       return range.length == 0;
     case PayloadPlace::kMessage:
       if (incoming.payload.size() != range.length) return false;
-      payload.Add(range.offset, incoming.payload);
+      payload.Add(range, incoming.payload);
       context_.bytes_in_messages += range.length;
       return true;
     default:

@@ -8,9 +8,9 @@
 
 namespace sim {
 
-void Payload::Add(std::uint64_t offset, std::span<const std::byte> bytes) {
-  pieces_.push_back({.offset = offset,
-                     .left = bytes.size(),
+void Payload::Add(Range packet, std::span<const std::byte> bytes) {
+  pieces_.push_back({.range = packet,
+                     .left = packet.length,
                      .bytes = std::vector<std::byte>(bytes.begin(), bytes.end())});
 }
 
@@ -22,12 +22,16 @@ void Payload::SetSources(std::uint32_t incarnation, std::span<const Segment> sou
 // A packet that came twice has two pieces: all of them together are taken as often as they came.
 bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) {
   const auto holds = [&](const Piece& piece) {
-    return range.offset >= piece.offset && range.offset - piece.offset <= piece.bytes.size() &&
-           range.length <= piece.bytes.size() - (range.offset - piece.offset);
+    const std::uint64_t begin = range.offset - piece.range.offset;  // huge if it is before
+    return begin <= piece.range.length && range.length <= piece.range.length - begin;
   };
   const auto piece = std::find_if(pieces_.begin(), pieces_.end(), holds);
   if (piece == pieces_.end()) return FetchAcross(range, target);
-  bus_.Copy(target, piece->bytes.data() + (range.offset - piece->offset), range.length);
+  const std::uint64_t begin = range.offset - piece->range.offset;
+  if (begin < piece->bytes.size()) {
+    const std::uint64_t kept = std::min<std::uint64_t>(range.length, piece->bytes.size() - begin);
+    bus_.Copy(target, piece->bytes.data() + begin, kept);
+  }
   piece->left -= std::min(piece->left, range.length);
   if (piece->left == 0 && !operation.faulted) {  // a fault may place it again
     std::swap(*piece, pieces_.back());

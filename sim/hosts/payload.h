@@ -30,8 +30,8 @@ class Payload final : public RemoteBytes {
   // The operation's id in the other process, for shadows.
   std::uint64_t foreign() const { return foreign_; }
 
-  // Bytes of a packet that came in a message, from this offset of the operation's on.
-  void Add(std::uint64_t offset, std::span<const std::byte> bytes);
+  // A packet that came in a message. Only its first bytes.size() bytes reach memory.
+  void Add(Range packet, std::span<const std::byte> bytes);
   // What comes in no message is in these pieces of the other process's memory, laid end to end, as
   // long as it is this incarnation.
   void SetSources(std::uint32_t incarnation, std::span<const Segment> sources);
@@ -41,7 +41,7 @@ class Payload final : public RemoteBytes {
 
  private:
   struct Piece {
-    std::uint64_t offset = 0;
+    Range range;
     std::uint64_t left = 0;  // bytes that were not taken yet
     std::vector<std::byte> bytes;
   };

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -251,16 +252,17 @@ int Station::StatusOf(std::uint16_t request) {
 }
 
 void FillBytes(std::span<std::byte> bytes, std::uint64_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(sim::Combine(seed, i / 8) >> (8 * (i % 8)));
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = sim::Combine(seed, at);
+    std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));
   }
 }
 
 bool BytesHold(std::span<const std::byte> bytes, std::uint64_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != static_cast<std::byte>(sim::Combine(seed, i / 8) >> (8 * (i % 8)))) {
-      return false;
-    }
+  for (std::size_t at = 0; at < bytes.size(); at += 8) {
+    const std::uint64_t word = sim::Combine(seed, at);
+    const std::size_t length = std::min<std::size_t>(8, bytes.size() - at);
+    if (std::memcmp(bytes.data() + at, &word, length) != 0) return false;
   }
   return true;
 }

@@ -1,0 +1,198 @@
+#include "sim/hosts/directory.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace sim {
+namespace {
+
+const NetworkTerms kTerms{.profile = "some profile", .fingerprint = 42};
+
+class DirectoryTest : public testing::Test {
+ protected:
+  DirectoryTest() : name_(absl::StrCat("drydock-efa-test-", getpid(), "-", ++tests_)) {}
+  ~DirectoryTest() override { EXPECT_TRUE(Files().empty()) << Files().front(); }
+
+  std::unique_ptr<Directory> Join(bool announce = true) {
+    absl::StatusOr<std::unique_ptr<Directory>> directory = Directory::Join(name_, kTerms);
+    EXPECT_TRUE(directory.ok()) << directory.status();
+    if (!directory.ok()) std::abort();
+    if (announce) (*directory)->Announce();
+    return *std::move(directory);
+  }
+  // What there is in shared memory of this network.
+  std::vector<std::string> Files() const {
+    std::vector<std::string> files;
+    DIR* folder = opendir(kSharedFolder);
+    while (const dirent* entry = readdir(folder)) {
+      if (absl::StartsWith(entry->d_name, name_)) files.emplace_back(entry->d_name);
+    }
+    closedir(folder);
+    return files;
+  }
+  // A process that joins and dies in this way, having left a file for slot 0.
+  void LetOneDie(bool by_signal) {
+    const pid_t child = fork();
+    if (child == 0) {
+      auto directory = Join();
+      absl::StatusOr<SharedFile> file = SharedFile::Make(
+          directory->RingName(directory->slot(), directory->incarnation(), 0, 1), 4096);
+      if (by_signal) raise(SIGKILL);
+      _exit(file.ok() ? 0 : 1);
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(child, &status, 0), child);
+    EXPECT_EQ(by_signal ? WIFSIGNALED(status) : WIFEXITED(status), true);
+  }
+
+  static int tests_;
+  const std::string name_;
+};
+
+int DirectoryTest::tests_ = 0;
+
+TEST_F(DirectoryTest, EachHasASlot) {
+  const auto first = Join();
+  const std::uint32_t epoch = first->epoch();
+  const auto second = Join();
+  EXPECT_EQ(first->slot(), 0u);
+  EXPECT_EQ(second->slot(), 1u);
+  EXPECT_NE(first->epoch(), epoch);
+  EXPECT_EQ(first->LivingIn(1), second->incarnation());
+  EXPECT_TRUE(first->IsHeld(1));
+  EXPECT_TRUE(second->IsHeld(0));
+  EXPECT_FALSE(first->IsHeld(2));
+  EXPECT_EQ(first->LivingIn(2), 0u);
+}
+
+TEST_F(DirectoryTest, NobodyLivesInASlotThatWasNotAnnounced) {
+  const auto first = Join();
+  const auto second = Join(false);
+  EXPECT_TRUE(first->IsHeld(1));
+  EXPECT_EQ(first->LivingIn(1), 0u);
+}
+
+TEST_F(DirectoryTest, ASlotThatWasLeftIsTakenByAnotherIncarnation) {
+  const auto first = Join();
+  auto second = Join();
+  const std::uint32_t incarnation = second->incarnation();
+  second->mine().readable[0].store(77);
+  second.reset();
+  EXPECT_EQ(first->LivingIn(1), 0u);
+  EXPECT_FALSE(first->IsHeld(1));
+  second = Join();
+  EXPECT_EQ(second->slot(), 1u);
+  EXPECT_NE(second->incarnation(), incarnation);
+  EXPECT_EQ(second->mine().readable[0].load(), 0u);
+}
+
+TEST_F(DirectoryTest, WhoDiesHasLostItsSlot) {
+  const auto first = Join();
+  for (const bool by_signal : {false, true}) {
+    LetOneDie(by_signal);
+    EXPECT_EQ(Files().size(), 2u);
+    const std::uint32_t incarnation = first->LivingIn(1);
+    EXPECT_NE(incarnation, 0u);
+    EXPECT_FALSE(first->IsHeld(1));
+    const std::uint32_t epoch = first->epoch();
+    first->NoteDeath(1, incarnation + 1);  // of somebody else
+    EXPECT_EQ(first->LivingIn(1), incarnation);
+    first->NoteDeath(1, incarnation);
+    EXPECT_EQ(first->LivingIn(1), 0u);
+    EXPECT_NE(first->epoch(), epoch);
+    EXPECT_EQ(Files().size(), 1u);
+  }
+}
+
+TEST_F(DirectoryTest, WhoComesClearsUpAfterTheDead) {
+  LetOneDie(true);
+  EXPECT_EQ(Files().size(), 2u);
+  const auto successor = Join();
+  EXPECT_EQ(successor->slot(), 0u);
+  EXPECT_EQ(successor->incarnation(), 2u);
+  EXPECT_EQ(Files().size(), 1u);
+}
+
+TEST_F(DirectoryTest, AChildDoesNotOwnTheSlotOfItsParent) {
+  const auto first = Join();
+  auto second = Join();
+  int ready[2];
+  int go[2];
+  ASSERT_EQ(pipe(ready), 0);
+  ASSERT_EQ(pipe(go), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    first->Abandon();
+    second->Abandon();
+    char byte = 1;
+    const bool told = write(ready[1], &byte, 1) == 1 && read(go[0], &byte, 1) == 1;
+    _exit(told ? 0 : 1);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  EXPECT_TRUE(first->IsHeld(1));  // the parent's lock is not hurt
+  second.reset();
+  EXPECT_FALSE(first->IsHeld(1));  // and ends with the parent
+  ASSERT_EQ(write(go[1], &byte, 1), 1);
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  for (const int fd : {ready[0], ready[1], go[0], go[1]}) close(fd);
+}
+
+TEST_F(DirectoryTest, OnlyEqualsShareANetwork) {
+  const auto first = Join();
+  const auto other = Directory::Join(name_, {.profile = "another", .fingerprint = 43});
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_NE(other.status().message().find("some profile"), std::string::npos);
+  EXPECT_NE(other.status().message().find("another"), std::string::npos);
+}
+
+TEST_F(DirectoryTest, TermsEndWithTheLastOne) {
+  Join();
+  const auto other = Directory::Join(name_, {.profile = "another", .fingerprint = 43});
+  EXPECT_TRUE(other.ok()) << other.status();
+}
+
+TEST_F(DirectoryTest, ThereIsRoomForSoMany) {
+  std::vector<std::unique_ptr<Directory>> all;
+  for (std::size_t i = 0; i < kMachines; ++i) all.push_back(Join());
+  EXPECT_EQ(all.back()->slot(), kMachines - 1);
+  EXPECT_EQ(Directory::Join(name_, kTerms).status().code(), absl::StatusCode::kResourceExhausted);
+  all[7].reset();
+  EXPECT_EQ(Join()->slot(), 7u);
+}
+
+TEST_F(DirectoryTest, AFileThatOthersMayOpenIsNotUsed) {
+  const std::string path = absl::StrCat(kSharedFolder, name_);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT, 0600);
+  ASSERT_EQ(fchmod(fd, 0666), 0);
+  close(fd);
+  EXPECT_EQ(Directory::Join(name_, kTerms).status().code(), absl::StatusCode::kUnavailable);
+  unlink(path.c_str());
+}
+
+TEST_F(DirectoryTest, ALinkIsNotFollowed) {
+  const std::string path = absl::StrCat(kSharedFolder, name_);
+  ASSERT_EQ(symlink("/dev/null", path.c_str()), 0);
+  EXPECT_EQ(Directory::Join(name_, kTerms).status().code(), absl::StatusCode::kUnavailable);
+  unlink(path.c_str());
+}
+
+}  // namespace
+}  // namespace sim
