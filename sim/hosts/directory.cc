@@ -15,6 +15,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "sim/random.h"
 
 namespace sim {
 namespace {
@@ -71,6 +72,17 @@ class Door {
 };
 
 }  // namespace
+
+NetworkTerms TermsOf(const Profile& profile) {
+  NetworkTerms terms{.profile = profile.name};
+  for (const char letter : profile.name) {
+    terms.fingerprint = Combine(terms.fingerprint, static_cast<unsigned char>(letter));
+  }
+  terms.fingerprint = Combine(terms.fingerprint, profile.nics.size());
+  terms.fingerprint = Combine(terms.fingerprint, profile.device.mtu);
+  terms.fingerprint = Combine(terms.fingerprint, profile.device.max_rdma_size);
+  return terms;
+}
 
 struct alignas(64) Directory::Header {
   std::atomic<std::uint64_t> version;

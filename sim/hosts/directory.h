@@ -20,6 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sim/hosts/shared_file.h"
+#include "sim/profile.h"
 
 namespace sim {
 
@@ -30,6 +31,8 @@ struct NetworkTerms {
   std::string profile;            // at most 47 bytes are kept
   std::uint64_t fingerprint = 0;  // of what matters in the profile
 };
+
+NetworkTerms TermsOf(const Profile& profile);
 
 // One machine, in shared memory. Others may write nonsense here: nothing of it is trusted.
 struct alignas(64) MachineSlot {

@@ -47,17 +47,6 @@ bool CrossMemoryIsOff() {
   return value != nullptr && std::string(value) == "0";
 }
 
-NetworkTerms TermsOf(const Profile& profile) {
-  NetworkTerms terms{.profile = profile.name};
-  for (const char letter : profile.name) {
-    terms.fingerprint = Combine(terms.fingerprint, static_cast<unsigned char>(letter));
-  }
-  terms.fingerprint = Combine(terms.fingerprint, profile.nics.size());
-  terms.fingerprint = Combine(terms.fingerprint, profile.device.mtu);
-  terms.fingerprint = Combine(terms.fingerprint, profile.device.max_rdma_size);
-  return terms;
-}
-
 NodeIdentity IdentityOf(std::uint64_t fabric, std::uint8_t slot, std::size_t nics) {
   NodeIdentity identity{.machine = slot, .gids = {}};
   for (std::size_t i = 0; i < nics; ++i) {

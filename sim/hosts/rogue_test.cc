@@ -1,0 +1,309 @@
+// A process that writes nonsense where hosts read: they do not crash, they do not believe it, and
+// others are not hurt.
+
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "sim/efa_status.h"
+#include "sim/hosts/bell.h"
+#include "sim/hosts/directory.h"
+#include "sim/hosts/gid.h"
+#include "sim/hosts/message.h"
+#include "sim/hosts/ring.h"
+#include "sim/hosts/shared_file.h"
+#include "sim/hosts/station.h"
+#include "sim/random.h"
+
+namespace sim_testing {
+namespace {
+
+namespace efa = fabric::efa_queue;
+using fabric::OperationKind;
+using sim::EfaStatus;
+using sim::Message;
+using sim::MessageType;
+using sim::PayloadPlace;
+
+// A machine of the network without a host.
+class Rogue {
+ public:
+  Rogue(const std::string& fabric, const sim::NetworkTerms& terms)
+      : fabric_(sim::FabricNumber(fabric, 1)) {
+    auto directory = sim::Directory::Join(sim::FabricFileName(fabric_), terms);
+    EXPECT_TRUE(directory.ok()) << directory.status();
+    if (!directory.ok()) std::abort();
+    directory_ = *std::move(directory);
+    sim::MachineSlot& slot = directory_->mine();
+    slot.pid.store(getpid());
+    slot.word.store(word_);
+    slot.word_address.store(reinterpret_cast<std::uint64_t>(&word_));
+    directory_->Announce();
+    auto file = sim::SharedFile::Make(RingTo(0), sim::RingBytes(64 << 10));
+    EXPECT_TRUE(file.ok()) << file.status();
+    out_file_ = *std::move(file);
+    out_.emplace(std::span(out_file_.data(), out_file_.size()));
+  }
+
+  sim::Gid gid() const { return sim::GidOf(fabric_, {.machine = directory_->slot(), .nic = 0}); }
+
+  void Say(const Message& message, std::span<const std::byte> payload = {}) {
+    std::byte* room = nullptr;
+    while (room == nullptr) room = out_->Reserve(sizeof(Message) + payload.size());
+    std::memcpy(room, &message, sizeof(Message));
+    if (!payload.empty()) std::memcpy(room + sizeof(Message), payload.data(), payload.size());
+    out_->Publish();
+    Ring();
+  }
+  void Ring() {
+    sim::MachineSlot& there = directory_->At(0);
+    there.incoming[directory_->slot() / 64].fetch_or(std::uint64_t{1} << directory_->slot() % 64);
+    sim::Bell(there.bell).Ring();
+  }
+  bool drained() const { return out_->drained(); }
+  // Where the ring's own words are.
+  std::byte* ring() { return out_file_.data(); }
+
+  // The next message for us; absent: there is none.
+  std::optional<Message> Hear() {
+    if (!in_.has_value()) {
+      auto file = sim::SharedFile::Open(directory_->RingName(
+          0, directory_->LivingIn(0), directory_->slot(), directory_->incarnation()));
+      if (!file.ok()) return std::nullopt;
+      in_file_ = *std::move(file);
+      in_.emplace(std::span(in_file_.data(), in_file_.size()));
+    }
+    std::span<const std::byte> bytes;
+    if (in_->Next(bytes) != sim::RingReader::Result::kMessage) return std::nullopt;
+    const Message message = sim::Parse(bytes)->message;
+    in_->Release();
+    return message;
+  }
+
+ private:
+  std::string RingTo(std::uint8_t slot) const {
+    return directory_->RingName(directory_->slot(), directory_->incarnation(), slot,
+                                directory_->LivingIn(slot));
+  }
+
+  const std::uint64_t fabric_;
+  const std::uint64_t word_ = 0x1234567890abcdef;
+  std::unique_ptr<sim::Directory> directory_;
+  sim::SharedFile out_file_;
+  std::optional<sim::RingWriter> out_;
+  sim::SharedFile in_file_;
+  std::optional<sim::RingReader> in_;
+};
+
+class RogueTest : public testing::Test {
+ protected:
+  RogueTest() : victim_(Options()) {}
+
+  StationOptions Options() const {
+    StationOptions options;
+    options.fabric = fabric_;
+    return options;
+  }
+  std::unique_ptr<Rogue> Join() {
+    return std::make_unique<Rogue>(fabric_, sim::TermsOf(StationProfile()));
+  }
+
+  std::uint64_t Refused() {
+    const std::lock_guard lock(victim_.host().mutex());
+    return victim_.host().counters().messages_refused;
+  }
+  // A write that is all right, but for its key.
+  Message Packet() {
+    Message message;
+    message.type = MessageType::kPacket;
+    message.kind = static_cast<std::uint8_t>(OperationKind::kWrite);
+    message.operation = 1;
+    message.place = PayloadPlace::kMessage;
+    message.payload_bytes = 64;
+    message.length = 64;
+    message.remote_address = victim_.address().memory;
+    message.remote_key = victim_.address().key;
+    message.destination_queue_pair = victim_.address().queue_pair;
+    message.destination_qkey = victim_.address().qkey;
+    return message;
+  }
+  void ExpectUnharmed() {
+    Station other(Options());
+    victim_.Introduce(other.address().gid);
+    FillBytes(other.Bytes(0, 50000), 3);
+    const std::uint16_t written = other.Post(
+        victim_.address(), {.operation = efa::Operation::kWrite, .remote = 4096, .length = 50000});
+    EXPECT_EQ(other.StatusOf(written), 0);
+    EXPECT_TRUE(BytesHold(victim_.Bytes(4096, 50000), 3));
+  }
+
+  const std::string fabric_ = FreshFabric();
+  Station victim_;
+  const std::vector<std::byte> payload_ = std::vector<std::byte>(64, std::byte{0x5a});
+};
+
+TEST_F(RogueTest, WhatIsSoundIsServed) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  rogue->Say(Packet(), payload_);
+  std::optional<Message> answer;
+  victim_.PollUntil([&] { return (answer = rogue->Hear()).has_value(); });
+  EXPECT_EQ(answer->type, MessageType::kAnswer);
+  EXPECT_EQ(answer->operation, 1u);
+  EXPECT_EQ(answer->status, 0);
+  EXPECT_EQ(victim_.Bytes(63, 1)[0], std::byte{0x5a});
+  EXPECT_EQ(Refused(), 0u);
+}
+
+TEST_F(RogueTest, EachFieldIsLookedAt) {
+  using Change = std::function<void(Message&)>;
+  const Change changes[] = {
+      [](Message& message) { message.type = static_cast<MessageType>(0); },
+      [](Message& message) { message.type = static_cast<MessageType>(6); },
+      [](Message& message) { message.place = static_cast<PayloadPlace>(3); },
+      [](Message& message) { message.kind = 9; },
+      [](Message& message) { message.initiator_nic = 2; },
+      [](Message& message) { message.target_nic = 2; },
+      [](Message& message) { message.packet = 1; },
+      [](Message& message) { message.length = 65; },
+      [](Message& message) { message.length = std::uint64_t{1} << 40; },
+      [](Message& message) { message.payload_bytes = 63; },
+      [](Message& message) { message.payload_bytes = 72; },
+      [](Message& message) { message.payload_bytes = 0xffffffff; },
+      [](Message& message) { message.datagram = 1; },
+      [](Message& message) { message.source_count = 3; },
+      [](Message& message) { message.place = PayloadPlace::kNone; },
+      [](Message& message) {
+        message.place = PayloadPlace::kNone;
+        message.payload_bytes = 0;
+      },
+  };
+  std::uint64_t refused = 0;
+  for (const Change& change : changes) {
+    const auto rogue = Join();
+    victim_.Introduce(rogue->gid());
+    Message message = Packet();
+    change(message);
+    rogue->Say(message, payload_);
+    ++refused;
+    victim_.PollUntil([&] { return Refused() == refused; });
+  }
+  EXPECT_TRUE(victim_.Bytes(0, 1)[0] == std::byte{});
+  ExpectUnharmed();
+}
+
+TEST_F(RogueTest, ARingOfNonsenseIsNotReadAgain) {
+  const auto rogue = Join();
+  std::memset(rogue->ring() + 64, 0x41, 8);
+  rogue->Ring();
+  victim_.PollUntil([&] { return Refused() == 1; });
+  // To us it is as good as dead.
+  EXPECT_EQ(victim_.StatusOf(victim_.Post({.gid = rogue->gid()}, {.length = 8})),
+            static_cast<int>(EfaStatus::kLocalUnreachablePeer));
+  ExpectUnharmed();
+}
+
+TEST_F(RogueTest, NobodyAnswersForOthers) {
+  const auto rogue = Join();
+  Station other(Options());
+  const std::uint16_t waits = victim_.Post(other.address(), {.length = 8});  // for a receive
+  other.PollUntil([&] {
+    other.Poll();
+    return other.nic().counters().rx_drops > 0;
+  });
+  for (std::uint64_t slot = 0; slot < 4; ++slot) {
+    for (std::uint64_t generation = 0; generation < 4; ++generation) {
+      for (const MessageType type : {MessageType::kAnswer, MessageType::kLost,
+                                     MessageType::kReadData, MessageType::kEnded}) {
+        rogue->Say({.type = type, .operation = generation << 32 | slot});
+      }
+    }
+  }
+  victim_.PollUntil([&] { return rogue->drained(); });
+  EXPECT_FALSE(victim_.Poll().has_value());
+  other.PostReceive(0, 8, 1);
+  EXPECT_EQ(victim_.StatusOf(waits), 0);
+}
+
+TEST_F(RogueTest, AnAnswerMaySayAnything) {
+  const auto rogue = Join();
+  for (int status = 0; status < 256; status += 5) {
+    const std::uint16_t sent = victim_.Post({.gid = rogue->gid()}, {.length = 8});
+    std::optional<Message> packet;
+    victim_.PollUntil([&] {
+      victim_.Poll();
+      return (packet = rogue->Hear()).has_value() && packet->type == MessageType::kPacket;
+    });
+    rogue->Say({.type = MessageType::kAnswer,
+                .status = static_cast<std::uint8_t>(status),
+                .operation = packet->operation});
+    const auto said = static_cast<std::uint8_t>(status);
+    EXPECT_EQ(victim_.StatusOf(sent),
+              sim::IsKnown(said) ? status : static_cast<int>(EfaStatus::kRemoteBadStatus));
+  }
+}
+
+TEST_F(RogueTest, BytesThatAreNowhereAreLost) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  Message message = Packet();
+  message.place = PayloadPlace::kSender;
+  message.payload_bytes = 0;
+  message.source_count = 1;
+  message.sources[0] = {.address = 4096, .length = 64};
+  rogue->Say(message);
+  std::optional<Message> answer;
+  victim_.PollUntil([&] { return (answer = rogue->Hear()).has_value(); });
+  EXPECT_EQ(answer->type, MessageType::kLost);
+  EXPECT_EQ(Refused(), 0u);
+  ExpectUnharmed();
+}
+
+// Messages that are nearly right, thousands of them, from one incarnation after the other.
+TEST_F(RogueTest, AnythingIsSurvived) {
+  for (std::uint64_t life = 0; life < 60; ++life) {
+    const auto rogue = Join();
+    victim_.Introduce(rogue->gid());
+    for (std::uint64_t i = 0; i < 60 && Refused() <= life; ++i) {
+      Message message = Packet();
+      const std::uint64_t word = sim::Combine(life, i);
+      message.operation = word % 5;
+      auto* bytes = reinterpret_cast<std::uint8_t*>(&message);
+      for (std::uint64_t change = 0; change < word % 4; ++change) {
+        const std::uint64_t how = sim::Combine(word, change);
+        bytes[how % 64] =
+            static_cast<std::uint8_t>((how >> 8) % 2 == 0 ? (how >> 16) % 4 : how >> 16);
+      }
+      if (message.target_nic > 1) message.target_nic = 0;
+      rogue->Say(message, payload_);
+    }
+    victim_.PollUntil([&] {
+      victim_.Poll();
+      return rogue->drained() || Refused() > life;
+    });
+    std::uint64_t refused = Refused();
+    if (refused <= life) {
+      std::memset(rogue->ring() + 64, 0x41, 8);
+      rogue->Ring();
+      victim_.PollUntil([&] { return Refused() > life; });
+      refused = Refused();
+    }
+    ASSERT_EQ(refused, life + 1);
+  }
+  while (victim_.Poll().has_value()) {
+  }
+  ExpectUnharmed();
+}
+
+}  // namespace
+}  // namespace sim_testing
