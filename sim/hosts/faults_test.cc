@@ -58,7 +58,7 @@ struct Pair {
         a(OptionsWith(std::move(initiators))),
         b(OptionsWith(std::move(targets))) {
     b.Introduce(a.address().gid);
-    FillBytes(a.Bytes(0, kLength), 1);
+    a.Fill(0, kLength, 1);
   }
 
   StationOptions OptionsWith(std::shared_ptr<FaultEngine> faults) const {
@@ -72,7 +72,7 @@ struct Pair {
     return a.StatusOf(a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = length}));
   }
   int Read() {
-    FillBytes(b.Bytes(0, kLength), 2);
+    b.Fill(0, kLength, 2);
     return a.StatusOf(a.Post(b.address(), {.operation = efa::Operation::kRead, .length = kLength}));
   }
   int Send() {
@@ -84,7 +84,7 @@ struct Pair {
     EXPECT_GT(fired(), 0u);
     engine->Heal();
     EXPECT_EQ(Write(), 0);
-    EXPECT_TRUE(BytesHold(b.Bytes(0, kLength), 1));
+    EXPECT_TRUE(b.Holds(0, kLength, 1));
   }
   std::uint64_t WrongBits(std::span<const std::byte> one, std::span<const std::byte> other) const {
     std::uint64_t bits = 0;
@@ -113,27 +113,27 @@ TEST(InitiatorFaultsTest, LostPacketsAreSentAgain) {
   rule.when.every = 3;
   Pair pair(EngineOf(rule));
   EXPECT_EQ(pair.Write(), 0);
-  EXPECT_TRUE(BytesHold(pair.b.Bytes(0, kLength), 1));
-  EXPECT_GE(pair.a.nic().counters().retrans_pkts, 3u);
+  EXPECT_TRUE(pair.b.Holds(0, kLength, 1));
+  EXPECT_GE(pair.a.device_counters().retrans_pkts, 3u);
 }
 
 TEST(InitiatorFaultsTest, AnOperationFailsBeforeItDoesAnything) {
   Pair pair(EngineOf(Failing(Fault::kRemoteAddress, 0)));
   EXPECT_EQ(pair.Write(), Number(EfaStatus::kRemoteBadAddress));
-  EXPECT_TRUE(IsZero(pair.b.Bytes(0, kLength)));
+  EXPECT_TRUE(IsZero(pair.b.Copy(0, kLength)));
   EXPECT_EQ(pair.Read(), Number(EfaStatus::kRemoteBadAddress));
-  EXPECT_TRUE(BytesHold(pair.a.Bytes(0, kLength), 1));
+  EXPECT_TRUE(pair.a.Holds(0, kLength, 1));
   pair.ExpectHealed();
 }
 
 TEST(InitiatorFaultsTest, AnOperationFailsWhenAllOfItHasHappened) {
   Pair pair(EngineOf(Failing(Fault::kRemoteAbort, 100)));
   EXPECT_EQ(pair.Write(), Number(EfaStatus::kRemoteAbort));
-  EXPECT_TRUE(BytesHold(pair.b.Bytes(0, kLength), 1));
+  EXPECT_TRUE(pair.b.Holds(0, kLength, 1));
   EXPECT_EQ(pair.Send(), Number(EfaStatus::kRemoteAbort));
   EXPECT_EQ(pair.b.Wait().status, efa::CompletionStatus::kOk);
   EXPECT_EQ(pair.Read(), Number(EfaStatus::kRemoteAbort));
-  EXPECT_TRUE(BytesHold(pair.a.Bytes(0, kLength), 2));
+  EXPECT_TRUE(pair.a.Holds(0, kLength, 2));
 }
 
 TEST(InitiatorFaultsTest, AWriteFailsInTheMiddle) {
@@ -141,9 +141,8 @@ TEST(InitiatorFaultsTest, AWriteFailsInTheMiddle) {
   const std::uint16_t written = pair.a.Post(
       pair.b.address(), {.operation = efa::Operation::kWrite, .length = kLength, .immediate = 7});
   EXPECT_EQ(pair.a.StatusOf(written), Number(EfaStatus::kRemoteAbort));
-  const auto source = pair.a.Bytes(0, kLength / 2);
-  EXPECT_TRUE(std::equal(source.begin(), source.end(), pair.b.Bytes(0, kLength / 2).begin()));
-  EXPECT_TRUE(IsZero(pair.b.Bytes(kLength / 2, kLength / 2)));
+  EXPECT_EQ(pair.a.Copy(0, kLength / 2), pair.b.Copy(0, kLength / 2));
+  EXPECT_TRUE(IsZero(pair.b.Copy(kLength / 2, kLength / 2)));
   EXPECT_FALSE(pair.b.Poll().has_value());  // no immediate of a write that is not whole
   pair.ExpectHealed();
 }
@@ -163,24 +162,24 @@ TEST(InitiatorFaultsTest, BitsAreWrong) {
   rule.parameters.bits = 3;
   Pair pair(EngineOf(rule));
   EXPECT_EQ(pair.Write(), 0);
-  EXPECT_EQ(pair.WrongBits(pair.a.Bytes(0, kLength), pair.b.Bytes(0, kLength)), 3u);
+  EXPECT_EQ(pair.WrongBits(pair.a.Copy(0, kLength), pair.b.Copy(0, kLength)), 3u);
   EXPECT_EQ(pair.Send(), 0);
   EXPECT_EQ(pair.b.Wait().status, efa::CompletionStatus::kOk);
-  EXPECT_EQ(pair.WrongBits(pair.a.Bytes(0, 4000), pair.b.Bytes(0, 4000)), 3u);
+  EXPECT_EQ(pair.WrongBits(pair.a.Copy(0, 4000), pair.b.Copy(0, 4000)), 3u);
   EXPECT_EQ(pair.Read(), 0);
-  EXPECT_EQ(pair.WrongBits(pair.a.Bytes(0, kLength), pair.b.Bytes(0, kLength)), 3u);
+  EXPECT_EQ(pair.WrongBits(pair.a.Copy(0, kLength), pair.b.Copy(0, kLength)), 3u);
   pair.engine->Heal();
 }
 
 TEST(InitiatorFaultsTest, BytesAreLost) {
   Pair pair(EngineOf(Rule(Fault::kLostPlacement)));
   EXPECT_EQ(pair.Write(), 0);
-  EXPECT_TRUE(IsZero(pair.b.Bytes(0, kLength)));
+  EXPECT_TRUE(IsZero(pair.b.Copy(0, kLength)));
   EXPECT_EQ(pair.Send(), 0);
   EXPECT_EQ(pair.b.Wait().length, 4000u);
-  EXPECT_TRUE(IsZero(pair.b.Bytes(0, 4000)));
+  EXPECT_TRUE(IsZero(pair.b.Copy(0, 4000)));
   EXPECT_EQ(pair.Read(), 0);
-  EXPECT_TRUE(BytesHold(pair.a.Bytes(0, kLength), 1));
+  EXPECT_TRUE(pair.a.Holds(0, kLength, 1));
   pair.ExpectHealed();
 }
 
@@ -189,7 +188,7 @@ TEST(InitiatorFaultsTest, ReadDataComesInPiecesSeveralTimes) {
        {Fault::kReorderedSegments, Fault::kDuplicatePlacement, Fault::kMixedRead}) {
     Pair pair(EngineOf(Rule(fault)));
     EXPECT_EQ(pair.Read(), 0) << Describe(fault).name;
-    EXPECT_TRUE(BytesHold(pair.a.Bytes(0, kLength), 2)) << Describe(fault).name;
+    EXPECT_TRUE(pair.a.Holds(0, kLength, 2)) << Describe(fault).name;
     EXPECT_GT(pair.fired(), 0u) << Describe(fault).name;
   }
 }
@@ -197,7 +196,7 @@ TEST(InitiatorFaultsTest, ReadDataComesInPiecesSeveralTimes) {
 TEST(InitiatorFaultsTest, ABlockedLinkIsSilence) {
   Pair pair(EngineOf(Rule(Fault::kLinkBlocked)));
   EXPECT_EQ(pair.Write(), Number(EfaStatus::kLocalUnreachablePeer));
-  EXPECT_TRUE(IsZero(pair.b.Bytes(0, kLength)));
+  EXPECT_TRUE(IsZero(pair.b.Copy(0, kLength)));
   pair.ExpectHealed();
 }
 
@@ -216,7 +215,7 @@ TEST(InitiatorFaultsTest, AResetFlushesWhatIsAbroad) {
   const std::uint16_t waits = pair.a.Post(pair.b.address(), {.length = 8});
   pair.b.PollUntil([&] {
     pair.b.Poll();
-    return pair.b.nic().counters().rx_drops > 0;
+    return pair.b.device_counters().rx_drops > 0;
   });
   pair.a.Post(pair.b.address(), {.length = 8});  // leaves, and the device restarts
   EXPECT_EQ(pair.a.StatusOf(waits), Number(EfaStatus::kFlushed));
@@ -227,7 +226,7 @@ TEST(InitiatorFaultsTest, AResetFlushesWhatIsAbroad) {
 TEST(TargetFaultsTest, AnswersThatGetLostAreSilence) {
   Pair pair(nullptr, EngineOf(Rule(Fault::kLinkBlocked)));
   EXPECT_EQ(pair.Write(), Number(EfaStatus::kLocalUnreachablePeer));
-  EXPECT_TRUE(BytesHold(pair.b.Bytes(0, kLength), 1));
+  EXPECT_TRUE(pair.b.Holds(0, kLength, 1));
   pair.ExpectHealed();
 }
 
@@ -242,7 +241,7 @@ TEST(TargetFaultsTest, AResetAbortsWhatWaits) {
   const std::uint16_t waits = pair.a.Post(pair.b.address(), {.length = 8});
   pair.b.PollUntil([&] {
     pair.b.Poll();
-    return pair.b.nic().counters().rx_drops > 0;
+    return pair.b.device_counters().rx_drops > 0;
   });
   {
     const std::lock_guard lock(pair.b.host().mutex());

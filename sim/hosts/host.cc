@@ -39,7 +39,7 @@ constexpr coro::Duration kRetry = 100us;
 constexpr coro::Duration kStep = 20us;
 // Others wait no longer for the mutex.
 constexpr coro::Duration kLongestTurn = 500us;
-// Answers that are on their way leave before the host does, within this time.
+// Answers that are on their way reach others before the host leaves, within this time.
 constexpr coro::Duration kFarewell = 100ms;
 
 bool CrossMemoryIsOff() {
@@ -89,9 +89,11 @@ class Host::Impl final : public ForkAware {
     const std::lock_guard lock(mutex_);
     report_ = nullptr;
     const coro::Time deadline = clock_.Now() + kFarewell;
-    do {
+    Advance();
+    while (network_.owes() && clock_.Now() < deadline) {
+      std::this_thread::yield();
       Advance();
-    } while (network_.owes() && clock_.Now() < deadline);
+    }
   }
 
   // --- ForkAware ---

@@ -46,7 +46,7 @@ TEST_P(HostTest, AMessageTakesAReceive) {
   Station a(Options());
   Station b(Options());
   const std::uint16_t known = b.Introduce(a.address().gid);
-  FillBytes(a.Bytes(0, 8000), 7);
+  a.Fill(0, 8000, 7);
   b.PostReceive(100, 8928, 55);
   const std::uint16_t sent = a.Post(b.address(), {.length = 8000, .immediate = 0xabcd});
   const efa::Completion received = b.Wait();
@@ -56,7 +56,7 @@ TEST_P(HostTest, AMessageTakesAReceive) {
   EXPECT_EQ(received.immediate, 0xabcdu);
   EXPECT_EQ(received.source_queue_pair, a.address().queue_pair);
   EXPECT_EQ(received.address_handle, known);
-  EXPECT_TRUE(BytesHold(b.Bytes(100, 8000), 7));
+  EXPECT_TRUE(b.Holds(100, 8000, 7));
   EXPECT_EQ(a.StatusOf(sent), 0);
 }
 
@@ -64,7 +64,7 @@ TEST_P(HostTest, AWriteOfManyPacketsAnnouncesItsImmediate) {
   Station a(Options());
   Station b(Options());
   b.Introduce(a.address().gid);
-  FillBytes(a.Bytes(4096, 300000), 8);
+  a.Fill(4096, 300000, 8);
   const std::uint16_t written = a.Post(b.address(), {.operation = efa::Operation::kWrite,
                                                      .local = 4096,
                                                      .remote = 64,
@@ -75,9 +75,9 @@ TEST_P(HostTest, AWriteOfManyPacketsAnnouncesItsImmediate) {
   EXPECT_TRUE(told.unsolicited);
   EXPECT_EQ(told.immediate, 99u);
   EXPECT_EQ(told.length, 300000u);
-  EXPECT_TRUE(BytesHold(b.Bytes(64, 300000), 8));
+  EXPECT_TRUE(b.Holds(64, 300000, 8));
   EXPECT_EQ(a.StatusOf(written), 0);
-  const sim::HostCounters counters = b.host().counters();
+  const sim::HostCounters counters = b.counters();
   if (GetParam() == Bytes::kAcross) {
     EXPECT_GE(counters.bytes_across, 290000u);
   } else {
@@ -90,12 +90,12 @@ TEST_P(HostTest, AReadBringsWhatIsThere) {
   Station a(Options());
   Station b(Options());
   b.Introduce(a.address().gid);
-  FillBytes(b.Bytes(512, 200000), 9);
+  b.Fill(512, 200000, 9);
   const std::uint16_t read =
       a.Post(b.address(),
              {.operation = efa::Operation::kRead, .local = 8, .remote = 512, .length = 200000});
   EXPECT_EQ(a.StatusOf(read), 0);
-  EXPECT_TRUE(BytesHold(a.Bytes(8, 200000), 9));
+  EXPECT_TRUE(a.Holds(8, 200000, 9));
 }
 
 TEST_P(HostTest, EmptyOperationsHaveTheirEnds) {
@@ -112,13 +112,13 @@ TEST_P(HostTest, EmptyOperationsHaveTheirEnds) {
 TEST_P(HostTest, InlineBytesTravelWithTheRequest) {
   Station a(Options());
   Station b(Options());
-  FillBytes(a.Bytes(0, 32), 4);
+  a.Fill(0, 32, 4);
   b.PostReceive(0, 64, 1);
   const std::uint16_t sent = a.Post(b.address(), {.length = 32, .is_inline = true});
-  FillBytes(a.Bytes(0, 32), 5);
+  a.Fill(0, 32, 5);
   EXPECT_EQ(a.StatusOf(sent), 0);
   EXPECT_EQ(b.Wait().length, 32u);
-  EXPECT_TRUE(BytesHold(b.Bytes(0, 32), 4));
+  EXPECT_TRUE(b.Holds(0, 32, 4));
 }
 
 TEST_P(HostTest, DatagramsArriveOrDoNot) {
@@ -126,15 +126,15 @@ TEST_P(HostTest, DatagramsArriveOrDoNot) {
   options.type = sim::QueuePairType::kUd;
   Station a(options);
   Station b(options);
-  FillBytes(a.Bytes(0, 5000), 3);
+  a.Fill(0, 5000, 3);
   b.PostReceive(0, 8928, 1);
   EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);
   EXPECT_EQ(b.Wait().length, 5000u + sim::kDatagramPrefixBytes);
-  EXPECT_TRUE(BytesHold(b.Bytes(sim::kDatagramPrefixBytes, 5000), 3));
+  EXPECT_TRUE(b.Holds(sim::kDatagramPrefixBytes, 5000, 3));
   EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);  // no receive: nobody tells us
   b.PollUntil([&] {
     EXPECT_FALSE(b.Poll().has_value());
-    return b.nic().counters().rx_drops == 1;
+    return b.device_counters().rx_drops == 1;
   });
 }
 
@@ -143,17 +143,17 @@ TEST_P(HostTest, DatagramsArriveOrDoNot) {
 TEST_P(HostTest, AMessageWaitsForAReceiveForEver) {
   Station a(Options());
   Station b(Options());
-  FillBytes(a.Bytes(0, 700), 6);
+  a.Fill(0, 700, 6);
   const std::uint16_t sent = a.Post(b.address(), {.length = 700});
   b.PollUntil([&] {
     EXPECT_FALSE(b.Poll().has_value());
-    return b.nic().counters().rx_drops > 0;
+    return b.device_counters().rx_drops > 0;
   });
   EXPECT_FALSE(a.Poll().has_value());
   b.PostReceive(0, 700, 1);
   EXPECT_EQ(a.StatusOf(sent), 0);
   EXPECT_EQ(b.Wait().length, 700u);
-  EXPECT_TRUE(BytesHold(b.Bytes(0, 700), 6));
+  EXPECT_TRUE(b.Holds(0, 700, 6));
 }
 
 TEST_P(HostTest, AMessageGivesUpLookingForAReceive) {
@@ -162,7 +162,7 @@ TEST_P(HostTest, AMessageGivesUpLookingForAReceive) {
   Station a(options);
   Station b(Options());
   EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 700})), Number(EfaStatus::kRemoteNotReady));
-  EXPECT_EQ(b.nic().counters().rx_drops, 3u);
+  EXPECT_EQ(b.device_counters().rx_drops, 3u);
 }
 
 TEST_P(HostTest, AMessageIsLongerThanItsReceive) {
@@ -176,7 +176,7 @@ TEST_P(HostTest, AWriteWithABadKeyPlacesNothing) {
   Station a(Options());
   Station b(Options());
   b.Introduce(a.address().gid);
-  FillBytes(a.Bytes(0, 100000), 2);
+  a.Fill(0, 100000, 2);
   StationAddress wrong = b.address();
   wrong.key ^= 1u << 20;
   const StationWork work{.operation = efa::Operation::kWrite, .length = 100000};
@@ -187,7 +187,7 @@ TEST_P(HostTest, AWriteWithABadKeyPlacesNothing) {
   EXPECT_EQ(a.StatusOf(a.Post(wrong, {.operation = efa::Operation::kRead, .length = 100000})),
             Number(EfaStatus::kRemoteBadAddress));
   EXPECT_EQ(a.StatusOf(a.Post(b.address(), work)), 0);  // and the next one is not hurt
-  EXPECT_TRUE(BytesHold(b.Bytes(0, 100000), 2));
+  EXPECT_TRUE(b.Holds(0, 100000, 2));
 }
 
 TEST_P(HostTest, NobodyHasTheQueuePairOrTheQkey) {
@@ -251,7 +251,7 @@ TEST_P(HostTest, WhoLeavesFallsSilent) {
   const std::uint16_t waits = a.Post(address, {.length = 8});  // for a receive
   b->PollUntil([&] {
     b->Poll();
-    return b->nic().counters().rx_drops > 0;
+    return b->device_counters().rx_drops > 0;
   });
   {
     const std::lock_guard lock(b->host().mutex());
@@ -260,6 +260,18 @@ TEST_P(HostTest, WhoLeavesFallsSilent) {
   b.reset();
   EXPECT_EQ(a.StatusOf(waits), Number(EfaStatus::kLocalUnresponsivePeer));
   EXPECT_EQ(a.StatusOf(a.Post(address, {.length = 8})), Number(EfaStatus::kLocalUnresponsivePeer));
+}
+
+TEST_P(HostTest, WhoLeavesHasAnswered) {
+  Station a(Options());
+  for (int i = 0; i < 20; ++i) {
+    auto b = std::make_unique<Station>(Options());
+    b->PostReceive(0, 8, 1);
+    const std::uint16_t sent = a.Post(b->address(), {.length = 8});
+    EXPECT_EQ(b->Wait().length, 8u);
+    b.reset();
+    EXPECT_EQ(a.StatusOf(sent), 0);
+  }
 }
 
 TEST_P(HostTest, ASuccessorHasTheSameGidAndAnotherQkey) {
@@ -284,7 +296,7 @@ TEST_P(HostTest, ADestroyedQueuePairTakesItsWorkBack) {
   a.Post(b.address(), {.length = 8});
   b.PollUntil([&] {
     b.Poll();
-    return b.nic().counters().rx_drops > 0;
+    return b.device_counters().rx_drops > 0;
   });
   const auto taken = [&] {
     const std::lock_guard lock(b.host().mutex());
@@ -307,11 +319,10 @@ TEST_P(HostTest, NobodyHasToPoll) {
   Station a(Options());
   Station b(Options());
   b.Introduce(a.address().gid);
-  FillBytes(a.Bytes(0, 100000), 2);
+  a.Fill(0, 100000, 2);
   a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = 100000});
   EXPECT_EQ(a.WaitIdly().status, efa::CompletionStatus::kOk);
-  const std::lock_guard lock(b.host().mutex());
-  EXPECT_TRUE(BytesHold(b.Bytes(0, 100000), 2));
+  EXPECT_TRUE(b.Holds(0, 100000, 2));
 }
 
 TEST_P(HostTest, CompletionsAreReported) {

@@ -77,15 +77,20 @@ void Neighbour::Refresh() {
 
 void Neighbour::Appear(std::uint32_t incarnation) {
   incarnation_ = incarnation;
-  const MachineSlot& slot = context_.directory.At(slot_);
-  across_.pid = slot.pid.load(std::memory_order_relaxed);
-  const bool readable = context_.cross_memory &&
-                        CanReadAcross(across_.pid, slot.word_address.load(), slot.word.load());
-  across_.readable = readable ? incarnation : 0;
-  context_.directory.mine().readable[slot_].store(across_.readable, std::memory_order_release);
+  across_.pid = context_.directory.At(slot_).pid.load(std::memory_order_relaxed);
+  Probe();
   for (Nic* proxy : proxies_) {
     if (proxy != nullptr) proxy->Revive();
   }
+}
+
+void Neighbour::Probe() {
+  const MachineSlot& slot = context_.directory.At(slot_);
+  const bool readable = context_.cross_memory &&
+                        CanReadAcross(across_.pid, slot.word_address.load(), slot.word.load());
+  across_.readable = readable ? incarnation_ : 0;
+  across_.doubtful = false;
+  context_.directory.mine().readable[slot_].store(across_.readable, std::memory_order_release);
 }
 
 void Neighbour::Vanish() {
@@ -125,7 +130,8 @@ void Neighbour::CheckPulse() {
 }
 
 bool Neighbour::owes() const {
-  if (!waiting_.empty()) return true;
+  if (!present()) return false;
+  if (!waiting_.empty() || (out_.has_value() && !out_->drained())) return true;
   return std::any_of(shadows_.begin(), shadows_.end(), [this](const auto& entry) {
     const Operation* operation =
         entry.second.over ? nullptr : context_.world.operations().Find(entry.second.id);
@@ -181,6 +187,7 @@ void Neighbour::Put(const Message& message) {
 }
 
 void Neighbour::Flush() {
+  if (across_.doubtful && present()) Probe();  // the rights may be gone, not the bytes alone
   if (!unannounced_ && waiting_.empty()) return;
   if (!present() || !OpenOut()) return;
   while (!waiting_.empty()) {
@@ -296,7 +303,7 @@ bool Neighbour::OpenIn() {
   Directory& directory = context_.directory;
   const std::string name =
       directory.RingName(slot_, incarnation_, directory.slot(), directory.incarnation());
-  absl::StatusOr<SharedFile> file = SharedFile::Open(name);
+  absl::StatusOr<SharedFile> file = SharedFile::Open(name, RingBytes(kMostRingBytes));
   if (!file.ok()) return false;
   SharedFile::Unlink(name);  // both sides have it now
   in_file_ = *std::move(file);

@@ -56,7 +56,7 @@ class Neighbour final : public RemotePort {
   // Something is under way to it or from it.
   bool busy() const { return abroad_ > 0 || !shadows_.empty() || !waiting_.empty(); }
   bool has_waiting() const { return !waiting_.empty(); }
-  // It has something to be told that is on its way.
+  // It is to be told something, or has not read yet what it was told.
   bool owes() const;
   std::uint64_t bytes_across() const { return across_.bytes_across; }
 
@@ -77,6 +77,8 @@ class Neighbour final : public RemotePort {
   };
 
   void Appear(std::uint32_t incarnation);
+  // Whether we can read its memory; it learns the answer.
+  void Probe();
   void Vanish();
   void Distrust();
 

@@ -21,14 +21,15 @@ Network::~Network() { context_.world.UseNeighbours(nullptr); }
 
 template <typename Visit>
 void Network::ForEach(Visit visit) const {
-  for (const auto& neighbour : neighbours_) {
-    if (neighbour != nullptr) visit(*neighbour);
-  }
+  for (std::size_t i = 0; i < known_.size(); ++i) visit(*known_[i]);  // visits may make some known
 }
 
 Neighbour& Network::At(std::uint8_t slot) {
   std::unique_ptr<Neighbour>& neighbour = neighbours_[slot];
-  if (neighbour == nullptr) neighbour = std::make_unique<Neighbour>(context_, slot);
+  if (neighbour == nullptr) {
+    neighbour = std::make_unique<Neighbour>(context_, slot);
+    known_.push_back(neighbour.get());
+  }
   return *neighbour;
 }
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "sim/hosts/directory.h"
 #include "sim/hosts/neighbour.h"
@@ -42,7 +43,7 @@ class Network final : public Neighbours {
   bool busy() const;
   // Messages wait for room.
   bool has_waiting() const;
-  // Others have something to be told that is on its way.
+  // Others are to be told something, or have not read yet what they were told.
   bool owes() const;
 
   const NeighbourContext& context() const { return context_; }
@@ -56,6 +57,7 @@ class Network final : public Neighbours {
   NeighbourContext context_;
   std::uint32_t epoch_ = 0;
   std::array<std::unique_ptr<Neighbour>, kMachines> neighbours_;  // index = slot; null: unknown
+  std::vector<Neighbour*> known_;                                 // in the order of their coming
 };
 
 }  // namespace sim

@@ -57,7 +57,10 @@ bool Payload::FetchAcross(Range range, std::byte* target) {
     target += source.length;
     missing -= source.length;
   });
-  if (!read || missing > 0) return false;
+  if (!read || missing > 0) {
+    across_.doubtful = true;
+    return false;
+  }
   across_.bytes_across += range.length;
   return true;
 }

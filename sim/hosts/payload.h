@@ -18,6 +18,7 @@ namespace sim {
 struct AcrossState {
   std::int32_t pid = 0;
   std::uint32_t readable = 0;  // its incarnation when its memory can be read; 0: it cannot
+  bool doubtful = false;       // something of it could not be read
   std::uint64_t bytes_across = 0;
 };
 

@@ -87,8 +87,7 @@ TEST_P(ProcessesTest, EveryByteArrives) {
   EXPECT_EQ(served.messages, done.messages);
   EXPECT_EQ(served.immediates, done.immediates);
   EXPECT_EQ(child.Wait(), 0);
-  const std::lock_guard lock(station.host().mutex());
-  const sim::HostCounters counters = station.host().counters();
+  const sim::HostCounters counters = station.counters();
   EXPECT_EQ(counters.bytes_across > 0, GetParam() == Bytes::kAcross);
   EXPECT_EQ(counters.messages_refused, 0u);
 }
@@ -100,14 +99,13 @@ TEST_P(ProcessesTest, NobodyHasToPollThere) {
     station.Introduce(talk.Hear<sim::Gid>());
     talk.Say(true);
     talk.Hear<bool>();  // all the time the program does something else
-    const std::lock_guard lock(station.host().mutex());
-    EXPECT_TRUE(BytesHold(station.Bytes(5, 200000), 11));
+    EXPECT_TRUE(station.Holds(5, 200000, 11));
   });
   Station station(Options());
   const auto peer = child.talk().Hear<StationAddress>();
   child.talk().Say(station.address().gid);
   child.talk().Hear<bool>();
-  FillBytes(station.Bytes(0, 200000), 11);
+  station.Fill(0, 200000, 11);
   const std::uint16_t written = station.Post(
       peer, {.operation = efa::Operation::kWrite, .local = 0, .remote = 5, .length = 200000});
   EXPECT_EQ(station.StatusOf(written), 0);

@@ -77,8 +77,10 @@ class Rogue {
   // The next message for us; absent: there is none.
   std::optional<Message> Hear() {
     if (!in_.has_value()) {
-      auto file = sim::SharedFile::Open(directory_->RingName(
-          0, directory_->LivingIn(0), directory_->slot(), directory_->incarnation()));
+      auto file =
+          sim::SharedFile::Open(directory_->RingName(0, directory_->LivingIn(0), directory_->slot(),
+                                                     directory_->incarnation()),
+                                std::size_t{1} << 30);
       if (!file.ok()) return std::nullopt;
       in_file_ = *std::move(file);
       in_.emplace(std::span(in_file_.data(), in_file_.size()));
@@ -118,10 +120,7 @@ class RogueTest : public testing::Test {
     return std::make_unique<Rogue>(fabric_, sim::TermsOf(StationProfile()));
   }
 
-  std::uint64_t Refused() {
-    const std::lock_guard lock(victim_.host().mutex());
-    return victim_.host().counters().messages_refused;
-  }
+  std::uint64_t Refused() { return victim_.counters().messages_refused; }
   // A write that is all right, but for its key.
   Message Packet() {
     Message message;
@@ -140,11 +139,11 @@ class RogueTest : public testing::Test {
   void ExpectUnharmed() {
     Station other(Options());
     victim_.Introduce(other.address().gid);
-    FillBytes(other.Bytes(0, 50000), 3);
+    other.Fill(0, 50000, 3);
     const std::uint16_t written = other.Post(
         victim_.address(), {.operation = efa::Operation::kWrite, .remote = 4096, .length = 50000});
     EXPECT_EQ(other.StatusOf(written), 0);
-    EXPECT_TRUE(BytesHold(victim_.Bytes(4096, 50000), 3));
+    EXPECT_TRUE(victim_.Holds(4096, 50000, 3));
   }
 
   const std::string fabric_ = FreshFabric();
@@ -161,7 +160,7 @@ TEST_F(RogueTest, WhatIsSoundIsServed) {
   EXPECT_EQ(answer->type, MessageType::kAnswer);
   EXPECT_EQ(answer->operation, 1u);
   EXPECT_EQ(answer->status, 0);
-  EXPECT_EQ(victim_.Bytes(63, 1)[0], std::byte{0x5a});
+  EXPECT_EQ(victim_.Copy(63, 1)[0], std::byte{0x5a});
   EXPECT_EQ(Refused(), 0u);
 }
 
@@ -198,7 +197,7 @@ TEST_F(RogueTest, EachFieldIsLookedAt) {
     ++refused;
     victim_.PollUntil([&] { return Refused() == refused; });
   }
-  EXPECT_TRUE(victim_.Bytes(0, 1)[0] == std::byte{});
+  EXPECT_TRUE(victim_.Copy(0, 1)[0] == std::byte{});
   ExpectUnharmed();
 }
 
@@ -219,7 +218,7 @@ TEST_F(RogueTest, NobodyAnswersForOthers) {
   const std::uint16_t waits = victim_.Post(other.address(), {.length = 8});  // for a receive
   other.PollUntil([&] {
     other.Poll();
-    return other.nic().counters().rx_drops > 0;
+    return other.device_counters().rx_drops > 0;
   });
   for (std::uint64_t slot = 0; slot < 4; ++slot) {
     for (std::uint64_t generation = 0; generation < 4; ++generation) {

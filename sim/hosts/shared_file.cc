@@ -53,14 +53,15 @@ absl::StatusOr<SharedFile> SharedFile::Make(const std::string& name, std::size_t
   return file;
 }
 
-absl::StatusOr<SharedFile> SharedFile::Open(const std::string& name) {
+absl::StatusOr<SharedFile> SharedFile::Open(const std::string& name, std::size_t most) {
   const std::string path = absl::StrCat(kSharedFolder, name);
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
   if (fd < 0) return Failure("open", path, errno);
   struct stat status;
   absl::StatusOr<SharedFile> file = Failure("use", path, EACCES);
   if (IsOurs(fd) && fstat(fd, &status) == 0 && status.st_size > 0) {
-    file = Map(fd, static_cast<std::size_t>(status.st_size));
+    const auto bytes = static_cast<std::size_t>(status.st_size);
+    if (bytes <= most) file = Map(fd, bytes);
   }
   close(fd);
   return file;

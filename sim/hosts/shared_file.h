@@ -20,8 +20,9 @@ class SharedFile {
   // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: there is no room;
   // kUnavailable: anything else.
   static absl::StatusOr<SharedFile> Make(const std::string& name, std::size_t bytes);
-  // One that is there, of any size above 0. kNotFound; kUnavailable.
-  static absl::StatusOr<SharedFile> Open(const std::string& name);
+  // One that is there, and not empty. kNotFound; kUnavailable: it is longer than `most`, or
+  // anything else.
+  static absl::StatusOr<SharedFile> Open(const std::string& name, std::size_t most);
   // What stands behind `fd`, which stays the caller's, made `bytes` long. As Make.
   static absl::StatusOr<SharedFile> Map(int fd, std::size_t bytes);
   // The file has no name any more, if it had this one.

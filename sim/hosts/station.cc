@@ -129,6 +129,32 @@ void Station::Deregister() {
   host_->world().checks().memory().registrations().Deregister(nic_->index(), remote_key_);
 }
 
+sim::HostCounters Station::counters() {
+  const std::lock_guard lock(host_->mutex());
+  return host_->counters();
+}
+
+sim::DeviceCounters Station::device_counters() {
+  const std::lock_guard lock(host_->mutex());
+  return nic_->counters();
+}
+
+void Station::Fill(std::size_t offset, std::size_t length, std::uint64_t seed) {
+  const std::lock_guard lock(host_->mutex());
+  FillBytes(Bytes(offset, length), seed);
+}
+
+bool Station::Holds(std::size_t offset, std::size_t length, std::uint64_t seed) {
+  const std::lock_guard lock(host_->mutex());
+  return BytesHold(Bytes(offset, length), seed);
+}
+
+std::vector<std::byte> Station::Copy(std::size_t offset, std::size_t length) {
+  const std::lock_guard lock(host_->mutex());
+  const std::span<std::byte> bytes = Bytes(offset, length);
+  return {bytes.begin(), bytes.end()};
+}
+
 StationAddress Station::address() const {
   return {.gid = nic_->gid(),
           .queue_pair = queue_pair_->number,

@@ -69,12 +69,19 @@ class Station {
   ~Station();
 
   sim::Host& host() { return *host_; }
-  sim::Nic& nic() { return *nic_; }
+  sim::Nic& nic() { return *nic_; }  // to be used with the host's mutex held
+  sim::HostCounters counters();
+  sim::DeviceCounters device_counters();
   StationAddress address() const;
   std::span<std::byte> memory() { return memory_; }
   std::span<std::byte> Bytes(std::size_t offset, std::size_t length) {
     return std::span(memory_).subspan(offset, length);
   }
+
+  // Memory that the device may use just now.
+  void Fill(std::size_t offset, std::size_t length, std::uint64_t seed);
+  bool Holds(std::size_t offset, std::size_t length, std::uint64_t seed);
+  std::vector<std::byte> Copy(std::size_t offset, std::size_t length);
 
   // The number by which the device knows the peer from now on.
   std::uint16_t Introduce(const sim::Gid& gid);
