@@ -170,8 +170,10 @@ class Host::Impl final : public ForkAware {
     const coro::Duration target = begun - began_;
     while (world_.Elapsed() < target) {
       const coro::Duration behind = target - world_.Elapsed();
-      if (Until(world_.NextEvent()) >= begun) return world_.RunFor(behind);
-      world_.RunFor(std::min(behind, kStep));
+      const coro::Time next = Until(world_.NextEvent());
+      if (next > begun) return world_.RunFor(behind);
+      const coro::Duration quiet = next - (begun - behind);
+      world_.RunFor(std::min(behind, std::max(quiet, coro::Duration::zero()) + kStep));
       TakeAndRun();
       network_.Flush();
       if (clock_.Now() - begun < kLongestTurn) continue;

@@ -2,15 +2,20 @@
 
 #include "sim/hosts/host.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <thread>
 
+#include "coro/steady_clock.h"
+#include "coro/time.h"
 #include "gtest/gtest.h"
 #include "sim/efa_status.h"
 #include "sim/hosts/station.h"
+#include "sim/hosts/workout.h"
 
 namespace sim_testing {
 namespace {
@@ -323,6 +328,35 @@ TEST_P(HostTest, NobodyHasToPoll) {
   a.Post(b.address(), {.operation = efa::Operation::kWrite, .length = 100000});
   EXPECT_EQ(a.WaitIdly().status, efa::CompletionStatus::kOk);
   EXPECT_TRUE(b.Holds(0, 100000, 2));
+}
+
+TEST_P(HostTest, TwoProgramsAtOnce) {
+  StationOptions options = Options();
+  options.memory_bytes = kWorkoutBytes;
+  Station a(options);
+  Station b(options);
+  PrepareToServe(b);
+  b.Introduce(a.address().gid);
+  std::atomic<bool> stop = false;
+  WorkoutTally served;
+  std::thread program(
+      [&] { served = ServeWorkout(b, [&](const WorkoutTally&) { return stop.load(); }); });
+  const WorkoutTally done = RunWorkout(a, b.address(), 2000, 5);
+  stop = true;
+  program.join();
+  while (b.Poll().has_value()) ++served.messages;  // or an immediate
+  EXPECT_GE(served.messages + served.immediates, done.messages);
+}
+
+TEST_P(HostTest, ATimeoutComesByItselfAndNotEarly) {
+  Station a(Options());
+  StationAddress nobody = a.address();
+  nobody.gid[14] = 200;
+  const coro::SteadyClock clock;
+  const coro::Time begun = clock.Now();
+  a.Post(nobody, {.length = 8});
+  EXPECT_EQ(a.WaitIdly().status, efa::CompletionStatus::kLocalUnreachableRemote);
+  EXPECT_GE(clock.Now() - begun, StationProfile().unreachable_timeout);
 }
 
 TEST_P(HostTest, CompletionsAreReported) {

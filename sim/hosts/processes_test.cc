@@ -81,7 +81,7 @@ TEST_P(ProcessesTest, EveryByteArrives) {
   const auto peer = child.talk().Hear<StationAddress>();
   child.talk().Say(station.address().gid);
   child.talk().Hear<bool>();
-  const WorkoutTally done = RunWorkout(station, peer, 50000, 1);
+  const WorkoutTally done = RunWorkout(station, peer, 3000, 1);
   child.talk().Say(done);
   const auto served = child.talk().Hear<WorkoutTally>();
   EXPECT_EQ(served.messages, done.messages);

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstring>
 #include <optional>
+#include <span>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -168,7 +171,10 @@ WorkoutTally ServeWorkout(Station& station, const std::function<bool(const Worko
   WorkoutTally tally;
   while (!done(tally) && !testing::Test::HasFailure()) {
     const std::optional<efa::Completion> completion = station.Poll();
-    if (!completion.has_value()) continue;
+    if (!completion.has_value()) {
+      std::this_thread::yield();
+      continue;
+    }
     EXPECT_EQ(completion->status, efa::CompletionStatus::kOk);
     if (completion->operation == efa::Operation::kWrite) {
       ++tally.immediates;
