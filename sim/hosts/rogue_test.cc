@@ -201,6 +201,32 @@ TEST_F(RogueTest, EachFieldIsLookedAt) {
   ExpectUnharmed();
 }
 
+// Packets of an operation that has failed may still be on their way: they do nothing.
+TEST_F(RogueTest, WhatHasFailedStaysFailedUntilItHasEnded) {
+  const auto rogue = Join();
+  victim_.Introduce(rogue->gid());
+  const auto answer = [&] {
+    std::optional<Message> message;
+    victim_.PollUntil([&] { return (message = rogue->Hear()).has_value(); });
+    return std::pair(message->operation, message->status);
+  };
+  Message wrong = Packet();
+  wrong.remote_key ^= 1u << 20;
+  rogue->Say(wrong, payload_);
+  EXPECT_EQ(answer(), std::pair(std::uint64_t{1}, std::uint8_t{7}));
+  rogue->Say(Packet(), payload_);
+  Message other = Packet();
+  other.operation = 2;
+  other.remote_address += 1000;
+  rogue->Say(other, payload_);
+  EXPECT_EQ(answer(), std::pair(std::uint64_t{2}, std::uint8_t{0}));
+  EXPECT_EQ(victim_.Copy(0, 1)[0], std::byte{});
+  rogue->Say({.type = MessageType::kEnded, .operation = 1});
+  rogue->Say(Packet(), payload_);
+  EXPECT_EQ(answer(), std::pair(std::uint64_t{1}, std::uint8_t{0}));
+  EXPECT_EQ(victim_.Copy(0, 1)[0], std::byte{0x5a});
+}
+
 TEST_F(RogueTest, ARingOfNonsenseIsNotReadAgain) {
   const auto rogue = Join();
   std::memset(rogue->ring() + 64, 0x41, 8);
