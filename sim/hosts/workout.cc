@@ -5,7 +5,6 @@
 #include <optional>
 #include <span>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -128,10 +127,9 @@ class Workout {
                                station_.Bytes(SecondOf(number), lane->length).data(), lane->length))
           << "seed " << seed_;
     } else if (lane->operation == efa::Operation::kRead) {
-      std::vector<std::byte> expected(kReadBytes);
       if (constants_.empty()) {
-        FillBytes(expected, kReadSeed);
-        constants_ = std::move(expected);
+        constants_.resize(kReadBytes);
+        FillBytes(constants_, kReadSeed);
       }
       ASSERT_EQ(0, std::memcmp(station_.Bytes(BufferOf(number), lane->length).data(),
                                constants_.data() + (lane->remote - kReadAt), lane->length))
