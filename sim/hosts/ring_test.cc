@@ -24,9 +24,9 @@ class RingMemory {
   explicit RingMemory(std::size_t capacity)
       : bytes_(RingBytes(capacity)), lines_(RingBytes(capacity) / sizeof(Line) + 1) {}
 
-  std::span<std::byte> span() { return {lines_[0].bytes, bytes_}; }
+  std::span<std::byte> span() { return {reinterpret_cast<std::byte*>(lines_.data()), bytes_}; }
   std::uint64_t& Word(std::size_t at) {
-    return *reinterpret_cast<std::uint64_t*>(lines_[0].bytes + at);
+    return *reinterpret_cast<std::uint64_t*>(span().data() + at);
   }
   bool guard_is_whole() const {
     for (const std::byte byte : lines_.back().bytes) {
