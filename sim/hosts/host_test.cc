@@ -5,17 +5,20 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
 #include <thread>
 
+#include "absl/status/status.h"
 #include "coro/steady_clock.h"
 #include "coro/time.h"
 #include "gtest/gtest.h"
 #include "sim/efa_status.h"
 #include "sim/hosts/station.h"
 #include "sim/hosts/workout.h"
+#include "sim/profile.h"
 
 namespace sim_testing {
 namespace {
@@ -401,6 +404,48 @@ TEST_P(HostTest, NothingUnderWayCostsNothing) {
   EXPECT_EQ(d.StatusOf(d.Post(c.address(), {.length = 8})), 0);
   EXPECT_EQ(turns(a), before_a);
   EXPECT_EQ(turns(b), before_b);
+}
+
+// ---- Joining ----
+
+TEST(JoinTest, AProfileIsNeeded) {
+  EXPECT_EQ(sim::Host::Join({}).status().code(), absl::StatusCode::kInvalidArgument);
+}
+
+TEST(JoinTest, ANetworkHasOneProfile) {
+  StationOptions options;
+  options.fabric = FreshFabric();
+  Station station(options);
+  const auto other =
+      sim::Host::Join({.fabric = options.fabric, .seed = 1, .profile = &sim::Profiles().back()});
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(JoinTest, NetworksDoNotMeet) {
+  StationOptions options;
+  options.fabric = FreshFabric();
+  Station a(options);
+  options.fabric = FreshFabric();
+  Station b(options);
+  b.PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8})),
+            Number(EfaStatus::kLocalUnreachablePeer));
+}
+
+TEST(JoinTest, TheEnvironmentKeepsMemoryApart) {
+  setenv("DRYDOCK_EFA_CROSS_MEMORY", "0", 1);
+  StationOptions options;
+  options.fabric = FreshFabric();
+  Station a(options);
+  Station b(options);
+  unsetenv("DRYDOCK_EFA_CROSS_MEMORY");
+  b.Introduce(a.address().gid);
+  a.Fill(0, 8928, 1);
+  const StationWork work{.operation = efa::Operation::kWrite, .length = 8928};
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), work)), 0);
+  EXPECT_TRUE(b.Holds(0, 8928, 1));
+  EXPECT_EQ(b.counters().bytes_across, 0u);
+  EXPECT_GE(b.counters().bytes_in_messages, 8928u);
 }
 
 }  // namespace
