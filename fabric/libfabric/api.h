@@ -38,6 +38,7 @@ class Api {
   virtual int OpenCompletionQueue(fid_domain* domain, fi_cq_attr* attributes, fid_cq** queue) = 0;
   virtual int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) = 0;
   virtual int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) = 0;
+  virtual int OpenEventQueue(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** queue) = 0;
   virtual int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) = 0;
   virtual int RegisterMemory(fid_domain* domain, const fi_mr_attr* attributes, std::uint64_t flags,
                              fid_mr** region) = 0;

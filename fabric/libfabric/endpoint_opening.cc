@@ -142,6 +142,8 @@ absl::Status BindAndEnable(const DomainCore& domain, const EndpointParts& parts,
   if (result != 0) return ControlError(result, "open endpoint: fi_ep_bind(cq)");
   result = api.Bind(endpoint, &parts.peers->vector.get()->fid, 0);
   if (result != 0) return ControlError(result, "open endpoint: fi_ep_bind(av)");
+  result = domain.events.Bind(api, endpoint);
+  if (result != 0) return ControlError(result, "open endpoint: fi_ep_bind(eq)");
   RETURN_IF_ERROR(BindCounters(domain, parts, endpoint));
   result = api.Enable(endpoint);
   return result == 0 ? absl::OkStatus() : ControlError(result, "open endpoint: fi_enable");

@@ -104,7 +104,10 @@ ReadResult LibfabricCompletionQueue::ReadAs(std::span<Completion> entries) {
   const ssize_t got = tells_source
                           ? fi_cq_readfrom(core_->queue.get(), raw.data(), most, sources.data())
                           : fi_cq_read(core_->queue.get(), raw.data(), most);
-  if (got == -FI_EAGAIN || got == 0) return {};
+  if (got == -FI_EAGAIN || got == 0) {
+    core_->domain->events.Look();
+    return {};
+  }
   if (got == -FI_EAVAIL) return ReadError(entries.front());
   if (got < 0) return {0, FromErrno(static_cast<int>(got))};
   ReadResult result;

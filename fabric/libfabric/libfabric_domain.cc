@@ -108,6 +108,7 @@ absl::StatusOr<std::unique_ptr<Domain>> LibfabricDomain::Open(Api& api, const Ni
     return ControlError(result, On("open fabric", nic.described) + ": fi_fabric");
   }
   core->fabric = Handle<fid_fabric>(api, fabric);
+  if (core->is_efa) RETURN_IF_ERROR(core->events.Open(api, fabric));
   fid_domain* domain = nullptr;
   if (const int result = api.OpenDomain(fabric, nic.info, &domain); result != 0) {
     return ControlError(result, On("open domain", nic.described) + ": fi_domain");

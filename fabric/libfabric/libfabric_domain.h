@@ -18,6 +18,7 @@
 #include "fabric/domain.h"
 #include "fabric/libfabric/api.h"
 #include "fabric/libfabric/handle.h"
+#include "fabric/libfabric/provider_events.h"
 #include "fabric/libfabric/provider_selection.h"
 #include "fabric/libfabric/request_slots.h"
 
@@ -35,6 +36,7 @@ struct DomainCore {
   // one is then told by its entry, which elsewhere is not to be trusted.
   bool immediates_name_receives = false;
   Handle<fid_fabric> fabric;
+  ProviderEvents events;  // of efa; elsewhere it is not open
   Handle<fid_domain> domain;
   std::atomic<std::uint64_t> next_key{1};  // where the program chooses keys
 };

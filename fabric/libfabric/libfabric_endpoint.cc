@@ -16,6 +16,13 @@ namespace {
 
 void* Descriptor(const LocalBuffer& buffer) { return reinterpret_cast<void*>(buffer.local_key); }
 
+// Of bytes that the post itself is to take there is none: given one, `efa` of libfabric 1.17 lets
+// the NIC read them later (prov/efa/src/rxr/rxr_pkt_type_base.c).
+template <typename Request>
+void* DescriptorOf(const Request& request, const LocalBuffer& buffer) {
+  return request.inject ? nullptr : Descriptor(buffer);
+}
+
 // The segments of a request in the library's form. Lives on the stack of a post; what is not used
 // is not even cleared. REQUIRES: 1 + more.size() <= kMostSegments.
 struct Segments {
@@ -158,7 +165,7 @@ ErrorCode LibfabricEndpoint::Check(const TaggedRecvRequest& request) const {
 ssize_t LibfabricEndpoint::PostOne(const SendRequest& request, void* slot, std::uint64_t flags) {
   Segments segments(request.buffer, request.more);
   const fi_msg message{.msg_iov = segments.ranges.data(),
-                       .desc = segments.descriptors.data(),
+                       .desc = request.inject ? nullptr : segments.descriptors.data(),
                        .iov_count = segments.count,
                        .addr = peers_->Find(request.peer),
                        .context = slot,
@@ -179,7 +186,7 @@ ssize_t LibfabricEndpoint::PostOne(const RecvRequest& request, void* slot, std::
 
 ssize_t LibfabricEndpoint::PostOne(const WriteRequest& request, void* slot, std::uint64_t flags) {
   const iovec range{request.source.data, request.source.length_bytes};
-  void* descriptor = Descriptor(request.source);
+  void* descriptor = DescriptorOf(request, request.source);
   const fi_rma_iov target{request.target.address, request.source.length_bytes, request.target.key};
   const fi_msg_rma message{.msg_iov = &range,
                            .desc = &descriptor,
@@ -209,7 +216,7 @@ ssize_t LibfabricEndpoint::PostOne(const ReadRequest& request, void* slot, std::
 ssize_t LibfabricEndpoint::PostOne(const TaggedSendRequest& request, void* slot,
                                    std::uint64_t flags) {
   const iovec range{request.buffer.data, request.buffer.length_bytes};
-  void* descriptor = Descriptor(request.buffer);
+  void* descriptor = DescriptorOf(request, request.buffer);
   const fi_msg_tagged message{.msg_iov = &range,
                               .desc = &descriptor,
                               .iov_count = 1,

@@ -101,6 +101,7 @@ struct Observation {
   absl::string_view fabric;  // empty: any
   CapabilitySet capabilities;
   CapabilitySet withdrawn{};  // attested, and not kept
+  std::uint32_t before = 0;   // not of this version of the provider, nor of later ones; 0: any
 };
 using enum Capability;
 constexpr Observation kObservations[] = {
@@ -110,6 +111,14 @@ constexpr Observation kObservations[] = {
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
       kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
       kLongTruncation, kErrorCounts}},
+    // Up to libfabric 1.17 a write is messages that the target takes apart: of what the target refuses
+    // only the target hears, and the initiator waits for ever.
+    {"efa",
+     "",
+     {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation, kUnexpectedWildcard,
+      kErrorCounts},
+     {},
+     FI_VERSION(118, 0)},
     {"efa",
      "",
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kCancel, kReadProtection,
@@ -136,6 +145,7 @@ void AddObserved(const fi_info& info, CapabilitySet& set) {
   for (const Observation& row : kObservations) {
     if (!row.provider.empty() && row.provider != provider) continue;
     if (!row.fabric.empty() && row.fabric != fabric) continue;
+    if (row.before != 0 && info.fabric_attr->prov_version >= row.before) continue;
     for (const CapabilityInfo& capability : CapabilityTable()) {
       if (row.capabilities.Has(capability.capability)) set.Add(capability.capability);
       if (row.withdrawn.Has(capability.capability)) set.Remove(capability.capability);

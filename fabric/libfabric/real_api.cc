@@ -29,6 +29,9 @@ class LinkedApi final : public Api {
   int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) override {
     return fi_cntr_open(domain, attributes, counter, nullptr);
   }
+  int OpenEventQueue(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** queue) override {
+    return fi_eq_open(fabric, attributes, queue, nullptr);
+  }
   int OpenEndpoint(fid_domain* domain, fi_info* info, fid_ep** endpoint) override {
     return fi_endpoint(domain, info, endpoint, nullptr);
   }

@@ -188,6 +188,11 @@ fi_ops_cntr counter_table = MakeTable<fi_ops_cntr>([](fi_ops_cntr& table) {
   table.add = &AddCount;
   table.set = &SetCount;
 });
+fi_ops_eq event_table = MakeTable<fi_ops_eq>([](fi_ops_eq& table) {
+  table.read = [](fid_eq*, std::uint32_t*, void*, std::size_t, std::uint64_t) -> ssize_t {
+    return -FI_EAGAIN;
+  };
+});
 fi_ops_ep endpoint_table =
     MakeTable<fi_ops_ep>([](fi_ops_ep& table) { table.cancel = &CancelRequest; });
 fi_ops_msg message_table = MakeTable<fi_ops_msg>([](fi_ops_msg& table) {
@@ -408,6 +413,11 @@ void FakeLibfabric::AnswerOpens() {
     if (!counters) return -FI_ENOSYS;
     const int error = Open(out);
     if (error == 0) (*out)->ops = &counter_table;
+    return error;
+  });
+  ON_CALL(api_, OpenEventQueue).WillByDefault([this](auto, auto, fid_eq** out) {
+    const int error = Open(out);
+    if (error == 0) (*out)->ops = &event_table;
     return error;
   });
   ON_CALL(api_, OpenAddressVector).WillByDefault([this](auto, auto, fid_av** out) {
