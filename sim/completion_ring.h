@@ -6,6 +6,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "fabric/efa_queue/ring.h"
 #include "fabric/operation.h"
 #include "sim/checks/queue_service.h"
+#include "sim/efa_address.h"
 
 namespace sim {
 
@@ -30,6 +32,7 @@ struct DeviceCompletion {
   std::uint16_t address_handle = fabric::efa_queue::kUnknownAddressHandle;
   std::uint16_t source_queue_pair = 0;
   std::uint32_t length_bytes = 0;
+  Gid source_gid{};  // of the sender of a message whose address handle is unknown
 };
 
 // The device writes, the driver reads; both count entries since the beginning. An entry that finds
@@ -116,6 +119,9 @@ DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
   entry.source_queue_pair = completion.source_queue_pair;
   entry.immediate = completion.immediate;
   entry.length = completion.length_bytes;
+  if (completion.address_handle == fabric::efa_queue::kUnknownAddressHandle) {
+    std::memcpy(entry.source_gid, completion.source_gid.data(), sizeof entry.source_gid);
+  }
   fabric::efa_queue::EncodeCompletion(entry, fabric::efa_queue::CqeSize::k32, producer_.phase(),
                                       Slot(producer_.slot()));
   producer_.Push();

@@ -72,16 +72,20 @@ void Nic::Silence(const Nic& peer) {
   }
 }
 
+// What waits here for a receive.
+void Nic::FlushReceives(QueuePair& queue_pair) {
+  queue_pair.state = QueuePairState::kError;
+  ReceiveWork receive;
+  while (queue_pair.receive.Peek(receive)) {
+    Consume(queue_pair, receive);
+    RefuseReceive(queue_pair, receive, EfaStatus::kFlushed);
+  }
+}
+
 void Nic::Reset() {
   world_.NoteChange();
   for (const auto& queue_pair : queue_pairs_) {
-    if (queue_pair == nullptr) continue;
-    queue_pair->state = QueuePairState::kError;
-    ReceiveWork receive;
-    while (queue_pair->receive.Peek(receive)) {
-      Consume(*queue_pair, receive);
-      RefuseReceive(*queue_pair, receive, EfaStatus::kFlushed);
-    }
+    if (queue_pair != nullptr) FlushReceives(*queue_pair);
   }
   world_.operations().ForEach([this](Operation& operation) {
     if (operation.ended) return;
@@ -90,6 +94,16 @@ void Nic::Reset() {
     } else if (operation.peer == this) {
       Finish(operation, EfaStatus::kRemoteAbort);
     }
+  });
+}
+
+void Nic::FailQueuePair(QueuePair& queue_pair) {
+  world_.NoteChange();
+  FlushReceives(queue_pair);
+  world_.operations().ForEach([&](Operation& operation) {
+    const bool its = operation.initiator == this && operation.queue_pair == queue_pair.number &&
+                     operation.qkey == queue_pair.qkey;
+    if (its && !operation.ended) FinishLocally(operation, EfaStatus::kFlushed);
   });
 }
 

@@ -101,6 +101,8 @@ class Nic final : public Actor {
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
+  // The queue pair is in error for good: its work is flushed.
+  void FailQueuePair(QueuePair& queue_pair);
 
   // --- Data path: writing a doorbell. `counter` is the running number of posted entries. ---
   void RingSend(QueuePair& queue_pair, std::uint32_t counter);
@@ -213,6 +215,7 @@ class Nic final : public Actor {
   void NoReceive(Operation& arrived, QueuePair& target);
   void RetryReceive(Operation& operation);
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
+  void FlushReceives(QueuePair& queue_pair);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
   // Whether the operation may still touch these bytes here, of those that the initiator reads.
   EfaStatus CheckPlacement(const Operation& operation, Range range) const;

@@ -193,7 +193,7 @@ struct QueuePair {
   const QueuePairType type;
   QueuePairState state = QueuePairState::kReadyToSend;
   const ProtectionDomain domain;
-  const std::uint32_t rnr_retries;
+  std::uint32_t rnr_retries;
   const bool unsolicited_immediates;
   bool waits_for_fetch = false;
   fabric::efa_queue::DoorbellFault last_doorbell_fault = fabric::efa_queue::DoorbellFault::kNone;

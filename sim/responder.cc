@@ -158,7 +158,8 @@ DeviceCompletion Nic::FromPeer(const Operation& operation, const QueuePair& targ
           .immediate = operation.immediate,
           .address_handle = address_handles_.NumberOf(target.domain, operation.initiator->index()),
           .source_queue_pair = operation.queue_pair,
-          .length_bytes = static_cast<std::uint32_t>(operation.length)};
+          .length_bytes = static_cast<std::uint32_t>(operation.length),
+          .source_gid = operation.initiator->gid_};
 }
 
 // ---- Writes ----
