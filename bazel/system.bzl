@@ -1,14 +1,14 @@
 """Libraries that come from the machine's packages, required ones and optional ones.
 
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
-Optional (libfabric, hwloc, CUDA): searched in this order: the environment override, the EFA installer's prefix,
+Optional (libfabric, rdma-core's headers, hwloc, CUDA): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. Where one is absent its target is marked incompatible, so that Bazel skips everything
 that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
 the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
 """
 
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
-_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME"]
+_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME"]
 
 _LIBRARY = """cc_library(
     name = "{name}",
@@ -126,6 +126,8 @@ def _optional_library_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     found = _search(ctx)
     linkopts, include = found if found else ([], "")
+    if ctx.attr.headers_only:
+        linkopts = []
     ctx.file("BUILD", _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
     tool, version = _tool(ctx) if found and ctx.attr.tool else ("", "")
     ctx.file("config.bzl", "HAVE = %r\nTOOL = %r\nTOOL_VERSION = %r\n" % (bool(found), tool, version))
@@ -136,6 +138,7 @@ _optional_library = repository_rule(
     environ = _ENVIRON,
     attrs = {
         "header": attr.string(mandatory = True, doc = "A header that proves the installation, below include/."),
+        "headers_only": attr.bool(doc = "The library itself is not linked."),
         "library": attr.string(mandatory = True, doc = "Name after -l."),
         "module": attr.string(doc = "pkg-config module."),
         "overrides": attr.string_list(doc = "Environment variables that name a prefix, or 'none' to do without."),
@@ -210,7 +213,7 @@ def _absl_targets():
     return targets
 
 def optional_libraries(packaged = False):
-    """Declares @libfabric, @hwloc, @cuda and @drydock_system; `packaged`: all other libraries are the machine's, too."""
+    """Declares @libfabric, @rdma_core, @hwloc, @cuda and @drydock_system; `packaged`: all other libraries are the machine's, too."""
     _optional_library(
         name = "libfabric",
         header = "rdma/fabric.h",
@@ -219,6 +222,15 @@ def optional_libraries(packaged = False):
         overrides = ["DRYDOCK_LIBFABRIC"],
         prefixes = ["/opt/amazon/efa"],
         target = "libfabric",
+    )
+    _optional_library(
+        name = "rdma_core",
+        header = "infiniband/efadv.h",
+        headers_only = True,  # //sim/verbs takes the libraries' place
+        library = "ibverbs",
+        module = "libibverbs",
+        overrides = ["DRYDOCK_RDMA_CORE"],
+        target = "rdma_core",
     )
     _optional_library(
         name = "hwloc",

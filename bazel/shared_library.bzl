@@ -1,0 +1,59 @@
+"""A shared library of our own code, for programs that are not ours (//sim/verbs)."""
+
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
+
+def _shared(flag):
+    # The machine's archives of Abseil are not made for shared libraries; its shared objects are (bazel/system.bzl has
+    # chosen the archives, for everything else).
+    if flag.startswith("-l:lib") and flag.endswith(".a"):
+        return "-l" + flag[len("-l:lib"):-len(".a")]
+    return flag
+
+def _impl(ctx):
+    toolchain = find_cc_toolchain(ctx)
+    features = cc_common.configure_features(
+        ctx = ctx,
+        cc_toolchain = toolchain,
+        requested_features = ctx.features,
+        unsupported_features = ctx.disabled_features,
+    )
+    context = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps]).linking_context
+    inputs = [
+        cc_common.create_linker_input(
+            owner = given.owner,
+            libraries = depset(given.libraries),
+            user_link_flags = depset([_shared(flag) for flag in given.user_link_flags]),
+            additional_inputs = depset(given.additional_inputs),
+        )
+        for given in context.linker_inputs.to_list()
+    ]
+    linked = cc_common.link(
+        actions = ctx.actions,
+        feature_configuration = features,
+        cc_toolchain = toolchain,
+        linking_contexts = [cc_common.create_linking_context(linker_inputs = depset(inputs, order = "topological"))],
+        user_link_flags = [
+            "-Wl,--version-script=" + ctx.file.exports.path,
+            "-Wl,-soname,lib%s.so" % ctx.label.name,
+            "-Wl,-z,defs",
+            "-lstdc++",
+            "-lm",
+        ],
+        additional_inputs = [ctx.file.exports],
+        name = ctx.label.name,
+        output_type = "dynamic_library",
+    )
+    library = linked.library_to_link.resolved_symlink_dynamic_library or linked.library_to_link.dynamic_library
+    return [DefaultInfo(files = depset([library]), runfiles = ctx.runfiles([library]))]
+
+# libNAME.so with the functions that `exports`, a version script, lists. `deps` are alwayslink, and their code is in it.
+dd_shared_library = rule(
+    implementation = _impl,
+    attrs = {
+        "deps": attr.label_list(providers = [CcInfo]),
+        "exports": attr.label(allow_single_file = True, mandatory = True),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    },
+    fragments = ["cpp"],
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)

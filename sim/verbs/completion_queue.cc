@@ -1,0 +1,290 @@
+#include "sim/verbs/completion_queue.h"
+
+#include <endian.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "fabric/efa_queue/cqe.h"
+#include "sim/verbs/completion_channel.h"
+#include "sim/verbs/queue_pair.h"
+#include "sim/verbs/wc_status.h"
+
+namespace sim::verbs {
+
+namespace efa = fabric::efa_queue;
+
+namespace {
+
+void Translate(const efa::Completion& entry, std::uint64_t wr_id, WorkCompletion& completion) {
+  const bool receive = entry.queue == efa::QueueType::kReceive;
+  const bool write = entry.operation == efa::Operation::kWrite;
+  completion = {};
+  completion.wr_id = wr_id;
+  completion.vendor_error = static_cast<std::uint8_t>(entry.status);
+  completion.status = WcStatusOf(completion.vendor_error);
+  // libefa does not tell a read from a send (linux-rdma/rdma-core providers/efa/verbs.c).
+  completion.opcode = receive ? (write ? IBV_WC_RECV_RDMA_WITH_IMM : IBV_WC_RECV)
+                              : (write ? IBV_WC_RDMA_WRITE : IBV_WC_SEND);
+  completion.byte_len = entry.length;
+  completion.immediate = htobe32(entry.immediate);
+  completion.flags = entry.has_immediate ? IBV_WC_WITH_IMM : 0;
+  completion.queue_pair = entry.queue_pair;
+  completion.source_queue_pair = entry.source_queue_pair;
+  completion.source_handle = entry.address_handle;
+  completion.unsolicited = entry.unsolicited;
+  static_assert(sizeof entry.source_gid == sizeof completion.source_gid);
+  std::memcpy(completion.source_gid.data(), entry.source_gid, sizeof entry.source_gid);
+}
+
+// ---- An extended poll ----
+
+int TakeNext(Queue& queue) {
+  if (!queue.Take(queue.current)) return ENOENT;
+  queue.status = queue.current.status;
+  queue.wr_id = queue.current.wr_id;
+  return 0;
+}
+
+int StartPoll(ibv_cq_ex* ibv, ibv_poll_cq_attr* attr) {
+  if (attr->comp_mask != 0) return EINVAL;
+  Queue& queue = QueueOf(ibv);
+  queue.BeginPoll();
+  int result;
+  {
+    const std::lock_guard lock(queue.owner().mutex());
+    queue.owner().host->Progress();
+    result = TakeNext(queue);
+  }
+  if (result == 0) {
+    queue.FoundSomething();
+  } else {
+    queue.FoundNothing();
+    queue.EndPoll();
+  }
+  return result;
+}
+
+int NextPoll(ibv_cq_ex* ibv) {
+  Queue& queue = QueueOf(ibv);
+  const std::lock_guard lock(queue.owner().mutex());
+  return TakeNext(queue);
+}
+
+void EndPoll(ibv_cq_ex* ibv) { QueueOf(ibv).EndPoll(); }
+
+const WorkCompletion& Current(ibv_cq_ex* ibv) { return QueueOf(ibv).current; }
+const WorkCompletion& Current(efadv_cq* functions) {
+  return Current(reinterpret_cast<QueueFunctions*>(functions)->queue);
+}
+
+int ReadSourceGid(efadv_cq* functions, ibv_gid* gid) {
+  const WorkCompletion& completion = Current(functions);
+  if (completion.source_gid == Gid{}) return ENOENT;
+  std::copy(completion.source_gid.begin(), completion.source_gid.end(), gid->raw);
+  return 0;
+}
+
+void FillReadFunctions(ibv_cq_ex& queue) {
+  queue.start_poll = StartPoll;
+  queue.next_poll = NextPoll;
+  queue.end_poll = EndPoll;
+  queue.read_opcode = [](ibv_cq_ex* cq) { return Current(cq).opcode; };
+  queue.read_vendor_err = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).vendor_error}; };
+  queue.read_byte_len = [](ibv_cq_ex* cq) { return Current(cq).byte_len; };
+  queue.read_imm_data = [](ibv_cq_ex* cq) { return Current(cq).immediate; };
+  queue.read_qp_num = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).queue_pair}; };
+  queue.read_src_qp = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_queue_pair}; };
+  queue.read_wc_flags = [](ibv_cq_ex* cq) { return Current(cq).flags; };
+  queue.read_slid = [](ibv_cq_ex* cq) { return std::uint32_t{Current(cq).source_handle}; };
+  queue.read_sl = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+  queue.read_dlid_path_bits = [](ibv_cq_ex*) { return std::uint8_t{0}; };
+}
+
+// ---- Creation ----
+
+constexpr std::uint64_t kKnownWcFlags = IBV_WC_STANDARD_FLAGS;
+constexpr std::uint64_t kKnownEfaFlags = kCqWithSgid | kCqWithIsUnsolicited;
+
+ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, std::uint64_t efa_flags) {
+  Context& context = ContextOf(ibv);
+  const DeviceAttributes& device = context.profile().device;
+  if (attr.comp_mask != 0 || (attr.wc_flags & ~kKnownWcFlags) != 0 ||
+      (efa_flags & ~kKnownEfaFlags) != 0) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  if (attr.cqe == 0 || attr.cqe > device.max_cq_depth ||
+      (attr.channel != nullptr && attr.comp_vector >= device.num_comp_vectors)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  const std::lock_guard lock(context.mutex());
+  if (const int error = AskPlan(context, fabric::faults::Point::kOpenCompletionQueue);
+      error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  auto ring = context.nic->CreateCompletionRing(std::bit_ceil(attr.cqe));
+  if (!ring.ok()) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  return new Queue(context, *std::move(ring), attr, (efa_flags & kCqWithSgid) != 0);
+}
+
+}  // namespace
+
+Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
+             bool with_source)
+    : ibv_cq_ex{}, owner_(owner), ring_(std::move(ring)), with_source_(with_source) {
+  context = &owner.handle.verbs.context;
+  channel = attr.channel;
+  cq_context = attr.cq_context;
+  cqe = static_cast<int>(ring_->depth());
+  pthread_mutex_init(&mutex, nullptr);
+  pthread_cond_init(&cond, nullptr);
+  FillReadFunctions(*this);
+  functions_.comp_mask = 0;
+  functions_.wc_read_sgid = ReadSourceGid;
+  functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
+  functions_.queue = this;
+  if (channel != nullptr) ++channel->refcnt;
+}
+
+void Queue::FoundNothing() {
+  constexpr std::uint32_t kPatience = 64;
+  if (in_vain_ < kPatience) {
+    ++in_vain_;
+  } else {
+    sched_yield();
+  }
+}
+
+bool Queue::TakeFromRing(WorkCompletion& completion) {
+  while (const void* slot = ring_->Peek()) {
+    efa::Completion entry;
+    const bool sound = efa::DecodeCompletion(slot, efa::CqeSize::k32, ring_->phase(), entry) ==
+                       efa::Malformed::kNone;
+    ring_->Pop();
+    if (!sound || entry.queue_pair >= owner_.queue_pairs.size()) continue;
+    QueuePair* queue_pair = owner_.queue_pairs[entry.queue_pair];
+    if (queue_pair == nullptr) continue;
+    Translate(entry, queue_pair->Ended(entry), completion);
+    return true;
+  }
+  return false;
+}
+
+bool Queue::Take(WorkCompletion& completion) {
+  if (kept_.empty()) return TakeFromRing(completion);
+  completion = kept_.front();
+  kept_.pop_front();
+  return true;
+}
+
+void Queue::Forget(std::uint16_t queue_pair) {
+  WorkCompletion completion;
+  while (TakeFromRing(completion)) kept_.push_back(completion);
+  std::erase_if(kept_, [queue_pair](const WorkCompletion& entry) {
+    return entry.queue_pair == queue_pair;
+  });
+}
+
+ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr) {
+  return Create(context, *attr, 0);
+}
+
+int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
+  Queue& queue = QueueOf(ibv);
+  queue.BeginPoll();
+  int taken = 0;
+  {
+    const std::lock_guard lock(queue.owner().mutex());
+    queue.owner().host->Progress();
+    WorkCompletion completion;
+    for (; taken < count && queue.Take(completion); ++taken) {
+      ibv_wc& entry = entries[taken];
+      entry = {};
+      entry.wr_id = completion.wr_id;
+      entry.status = completion.status;
+      entry.opcode = completion.opcode;
+      entry.vendor_err = completion.vendor_error;
+      entry.byte_len = completion.byte_len;
+      entry.imm_data = completion.immediate;
+      entry.qp_num = completion.queue_pair;
+      entry.src_qp = completion.source_queue_pair;
+      entry.wc_flags = completion.flags;
+      entry.slid = completion.source_handle;
+    }
+  }
+  if (taken > 0) {
+    queue.FoundSomething();
+  } else {
+    queue.FoundNothing();
+  }
+  queue.EndPoll();
+  return taken;
+}
+
+int RequestEvent(ibv_cq* ibv, int solicited_only) {
+  if (solicited_only != 0) return EOPNOTSUPP;
+  Queue& queue = QueueOf(ibv);
+  if (queue.channel == nullptr) return EINVAL;
+  const std::lock_guard lock(queue.owner().mutex());
+  queue.ring()->Arm();
+  Await(queue);
+  queue.owner().host->Kick();
+  return 0;
+}
+
+}  // namespace sim::verbs
+
+using sim::verbs::Context;
+using sim::verbs::Queue;
+using sim::verbs::QueueOf;
+
+extern "C" {
+
+ibv_cq* ibv_create_cq(ibv_context* context, int count, void* cq_context, ibv_comp_channel* channel,
+                      int vector) {
+  ibv_cq_init_attr_ex attr{};
+  attr.cqe = static_cast<std::uint32_t>(std::max(count, 0));
+  attr.cq_context = cq_context;
+  attr.channel = channel;
+  attr.comp_vector = static_cast<std::uint32_t>(vector);
+  return reinterpret_cast<ibv_cq*>(sim::verbs::CreateExtendedQueue(context, &attr));
+}
+
+ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr,
+                           efadv_cq_init_attr* efa, std::uint32_t length) {
+  if (length < sizeof *efa || efa->comp_mask != 0 ||
+      !sim::verbs::RestIsZero(efa, sizeof *efa, length)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return sim::verbs::Create(context, *attr, efa->wc_flags);
+}
+
+efadv_cq* efadv_cq_from_ibv_cq_ex(ibv_cq_ex* queue) {
+  sim::verbs::CqFunctions& functions = QueueOf(queue).functions();
+  return reinterpret_cast<efadv_cq*>(&functions);
+}
+
+int ibv_destroy_cq(ibv_cq* ibv) {
+  Queue& queue = QueueOf(ibv);
+  {
+    const sim::verbs::Closing lock(queue.owner());
+    if (!lock) return EBUSY;
+    sim::verbs::Abandon(queue);
+    if (queue.channel != nullptr) --queue.channel->refcnt;
+  }
+  delete &queue;
+  return 0;
+}
+
+}  // extern "C"

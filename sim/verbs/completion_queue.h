@@ -1,0 +1,92 @@
+// Completion queues: entries of a simulated ring, as ibv_poll_cq and the extended functions of a
+// poll tell them.
+
+#ifndef SIM_VERBS_COMPLETION_QUEUE_H_
+#define SIM_VERBS_COMPLETION_QUEUE_H_
+
+#include <infiniband/verbs.h>
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+
+#include "sim/completion_ring.h"
+#include "sim/efa_address.h"
+#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/objects.h"
+
+namespace sim::verbs {
+
+// What a program reads of one completion.
+struct WorkCompletion {
+  std::uint64_t wr_id = 0;
+  ibv_wc_status status = IBV_WC_SUCCESS;
+  ibv_wc_opcode opcode = IBV_WC_SEND;
+  std::uint8_t vendor_error = 0;  // the device's status
+  std::uint32_t byte_len = 0;
+  __be32 immediate = 0;
+  unsigned flags = 0;  // ibv_wc_flags
+  std::uint16_t queue_pair = 0;
+  std::uint16_t source_queue_pair = 0;
+  std::uint16_t source_handle = 0;  // 0xffff: unknown
+  Gid source_gid{};                 // of a sender whose handle is unknown; otherwise zeros
+  bool unsolicited = false;
+};
+
+// Functions that a program takes out of the queue (efadv_cq_from_ibv_cq_ex).
+struct QueueFunctions : CqFunctions {
+  ibv_cq_ex* queue = nullptr;
+};
+
+class Queue : public ibv_cq_ex {
+ public:
+  // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
+  Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
+        bool with_source);
+
+  Context& owner() const { return owner_; }
+  const std::shared_ptr<CompletionRing>& ring() const { return ring_; }
+  QueueFunctions& functions() { return functions_; }
+  bool with_source() const { return with_source_; }
+
+  // The next completion of a queue pair that still is; false when there is none.
+  bool Take(WorkCompletion& completion);
+  // Before a queue pair goes: its completions are dropped, those of the others kept.
+  void Forget(std::uint16_t queue_pair);
+
+  // A program's own poll, from the first entry to its end: one at a time. No mutex is needed.
+  void BeginPoll() { polling_.lock(); }
+  void EndPoll() { polling_.unlock(); }
+  // A poll has found nothing. Whoever goes on polling lets others run, on a machine with fewer CPUs
+  // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and EndPoll.
+  void FoundNothing();
+  void FoundSomething() { in_vain_ = 0; }
+  // The entry that the read functions tell about.
+  WorkCompletion current;
+
+ private:
+  bool TakeFromRing(WorkCompletion& completion);
+
+  Context& owner_;
+  const std::shared_ptr<CompletionRing> ring_;
+  const bool with_source_;
+  QueueFunctions functions_;
+  std::mutex polling_;
+  std::uint32_t in_vain_ = 0;  // polls in a row that found nothing
+  std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
+};
+
+inline Queue& QueueOf(ibv_cq_ex* queue) { return *static_cast<Queue*>(queue); }
+// The interface has two structures for a queue, of which the longer one begins like the other.
+inline Queue& QueueOf(ibv_cq* queue) { return QueueOf(reinterpret_cast<ibv_cq_ex*>(queue)); }
+
+// The functions that a context carries: results and errors as in ibv_create_cq_ex(3),
+// ibv_poll_cq(3), ibv_req_notify_cq(3).
+ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr);
+int PollQueue(ibv_cq* queue, int count, ibv_wc* entries);
+int RequestEvent(ibv_cq* queue, int solicited_only);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_COMPLETION_QUEUE_H_

@@ -1,0 +1,287 @@
+// Devices: the list of them, opening one, and what it says about itself.
+
+#include <dlfcn.h>
+#include <endian.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "sim/verbs/completion_queue.h"
+#include "sim/verbs/machine.h"
+#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/objects.h"
+#include "sim/verbs/queue_pair.h"
+
+// Macros of the header that stand before the functions of the same name.
+#undef ibv_query_port
+
+namespace sim::verbs {
+namespace {
+
+using fabric::ErrorCode;
+
+constexpr std::uint32_t kAmazon = 0x1d0f;
+
+// "1d0f:efa1": the part after the colon, a hexadecimal number.
+std::uint32_t PartOf(const Profile& profile) {
+  const std::size_t colon = profile.vendor_device_id.find(':');
+  if (colon == std::string::npos) return 0xefa0;
+  return static_cast<std::uint32_t>(
+      std::strtoul(profile.vendor_device_id.c_str() + colon + 1, nullptr, 16));
+}
+
+void Copy(char* target, std::size_t bytes, const std::string& text) {
+  std::snprintf(target, bytes, "%s", text.c_str());
+}
+
+Device* MakeDevice(const Machine& machine, std::size_t index) {
+  const char* sysfs = std::getenv("SYSFS_PATH");
+  const std::string root = sysfs != nullptr && sysfs[0] != '\0' ? sysfs : "/sys";
+  const std::string& name = machine.profile().nics[index].name;
+  auto* device = new Device;
+  device->index = index;
+  device->node_type = IBV_NODE_UNSPECIFIED;
+  device->transport_type = IBV_TRANSPORT_UNSPECIFIED;
+  Copy(device->name, sizeof device->name, name);
+  Copy(device->dev_name, sizeof device->dev_name, absl::StrCat("uverbs", index));
+  Copy(device->dev_path, sizeof device->dev_path,
+       absl::StrCat(root, "/class/infiniband_verbs/uverbs", index));
+  Copy(device->ibdev_path, sizeof device->ibdev_path,
+       absl::StrCat(root, "/class/infiniband/", name));
+  return device;
+}
+
+const std::vector<Device*>& Devices() {
+  static const auto& devices = *new std::vector<Device*>([] {
+    std::vector<Device*> made;
+    const absl::StatusOr<Machine*>& machine = Machine::Get();
+    if (!machine.ok()) return made;
+    for (std::size_t i = 0; i < (*machine)->profile().nics.size(); ++i) {
+      made.push_back(MakeDevice(**machine, i));
+    }
+    return made;
+  }());
+  return devices;
+}
+
+// ---- What a device says about itself ----
+
+void Fill(const Context& context, ibv_device_attr& attr) {
+  const DeviceAttributes& device = context.profile().device;
+  attr = {};
+  Copy(attr.fw_ver, sizeof attr.fw_ver, "0.0.0.0");
+  attr.node_guid = context.nic->gid()[15];
+  attr.max_mr_size = device.max_mr_pages * device.page_bytes;
+  attr.page_size_cap = ~std::uint64_t{device.page_bytes - 1};
+  attr.vendor_id = kAmazon;
+  attr.vendor_part_id = PartOf(context.profile());
+  attr.max_qp = static_cast<int>(device.max_qp);
+  attr.max_qp_wr = static_cast<int>(std::min(device.max_sq_depth, device.max_rq_depth));
+  attr.max_sge = static_cast<int>(std::min(device.max_wr_send_sges, device.max_wr_recv_sges));
+  attr.max_sge_rd = static_cast<int>(device.max_wr_rdma_sges);
+  attr.max_cq = static_cast<int>(device.max_cq);
+  attr.max_cqe = static_cast<int>(device.max_cq_depth);
+  attr.max_mr = static_cast<int>(device.max_mr);
+  attr.max_pd = static_cast<int>(device.max_pd);
+  attr.max_ah = static_cast<int>(device.max_ah);
+  attr.max_pkeys = 1;
+  attr.phys_port_cnt = 1;
+}
+
+// Codes of linux-rdma's uapi/rdma/ib_user_ioctl_verbs.h: four lanes of 25, 50 or 100 Gbit/s.
+std::uint8_t SpeedOf(double gbps) {
+  if (gbps <= 100) return 32;
+  return gbps <= 200 ? 64 : 128;
+}
+
+int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
+  if (port != 1) return EINVAL;
+  const Context& context = ContextOf(ibv);
+  ibv_port_attr filled{};
+  filled.state = IBV_PORT_ACTIVE;
+  filled.max_mtu = IBV_MTU_4096;
+  filled.active_mtu = IBV_MTU_4096;
+  filled.gid_tbl_len = 1;
+  filled.max_msg_sz = context.profile().device.mtu;
+  filled.pkey_tbl_len = 1;
+  filled.max_vl_num = 1;
+  filled.active_width = 2;  // four lanes
+  filled.active_speed = SpeedOf(context.profile().link_gbps);
+  filled.phys_state = 5;  // the link is up
+  filled.link_layer = IBV_LINK_LAYER_UNSPECIFIED;
+  std::memcpy(attr, &filled, std::min(length, sizeof filled));
+  return 0;
+}
+
+int QueryDeviceEx(ibv_context* ibv, const ibv_query_device_ex_input*, ibv_device_attr_ex* attr,
+                  std::size_t length) {
+  if (length < sizeof(ibv_device_attr)) return EINVAL;
+  ibv_device_attr_ex filled{};
+  Fill(ContextOf(ibv), filled.orig_attr);
+  filled.phys_port_cnt_ex = 1;
+  std::memcpy(attr, &filled, std::min(length, sizeof filled));
+  return 0;
+}
+
+// ---- Opening ----
+
+void FillFunctions(Context& context, ibv_device* device) {
+  verbs_context& verbs = context.handle.verbs;
+  verbs.query_port = QueryPort;
+  verbs.query_device_ex = QueryDeviceEx;
+  verbs.create_cq_ex = CreateExtendedQueue;
+  verbs.create_qp_ex = CreateQueuePair;
+  verbs.sz = sizeof(verbs_context);
+  ibv_context& plain = verbs.context;
+  plain.device = device;
+  plain.ops.poll_cq = PollQueue;
+  plain.ops.req_notify_cq = RequestEvent;
+  plain.ops.post_send = PostSends;
+  plain.ops.post_recv = PostReceives;
+  plain.cmd_fd = -1;
+  plain.async_fd = -1;
+  plain.num_comp_vectors = static_cast<int>(context.profile().device.num_comp_vectors);
+  plain.abi_compat = __VERBS_ABI_IS_EXTENDED;
+}
+
+int ErrnoOf(ErrorCode error) {
+  switch (error) {
+    case ErrorCode::kAgain:
+      return EAGAIN;
+    case ErrorCode::kInvalidArgument:
+      return EINVAL;
+    case ErrorCode::kUnsupported:
+      return EOPNOTSUPP;
+    case ErrorCode::kBusy:
+      return EBUSY;
+    case ErrorCode::kDeviceFault:
+      return EIO;
+    default:
+      return ENOMEM;
+  }
+}
+
+}  // namespace
+
+int AskPlan(const Context& context, fabric::faults::Point point) {
+  fabric::faults::FaultEngine* const plan = (*Machine::Get())->faults();
+  if (plan == nullptr) return 0;
+  fabric::faults::EventView view;
+  view.nic = context.nic->name();
+  view.time = context.host->world().Elapsed();
+  const auto firing = plan->Decide(fabric::faults::Layer::kDecorator, point, view);
+  return firing ? ErrnoOf(firing.parameters().error) : 0;
+}
+
+}  // namespace sim::verbs
+
+using sim::verbs::Context;
+using sim::verbs::ContextOf;
+using sim::verbs::Machine;
+
+extern "C" {
+
+ibv_device** ibv_get_device_list(int* count) {
+  const auto& devices = sim::verbs::Devices();
+  if (count != nullptr) *count = static_cast<int>(devices.size());
+  if (!Machine::Get().ok()) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto** list = static_cast<ibv_device**>(std::calloc(devices.size() + 1, sizeof(ibv_device*)));
+  for (std::size_t i = 0; list != nullptr && i < devices.size(); ++i) list[i] = devices[i];
+  return list;
+}
+
+void ibv_free_device_list(ibv_device** list) { std::free(list); }
+
+const char* ibv_get_device_name(ibv_device* device) { return device->name; }
+
+int ibv_get_device_index(ibv_device* device) {
+  return static_cast<int>(static_cast<sim::verbs::Device*>(device)->index);
+}
+
+__be64 ibv_get_device_guid(ibv_device* device) {
+  return htobe64(static_cast<std::uint64_t>(ibv_get_device_index(device)) + 1);
+}
+
+ibv_context* ibv_open_device(ibv_device* device) {
+  auto host = (*Machine::Get())->Open();
+  if (!host.ok()) {
+    sim::verbs::Say(std::string(host.status().message()));
+    errno = ENODEV;
+    return nullptr;
+  }
+  auto* context = new Context;
+  context->host = *std::move(host);
+  context->nic = &context->host->node().nic(static_cast<std::size_t>(ibv_get_device_index(device)));
+  context->handle.context = context;
+  sim::verbs::FillFunctions(*context, device);
+  return &context->handle.verbs.context;
+}
+
+int ibv_close_device(ibv_context* context) {
+  if (!sim::verbs::Closing(ContextOf(context))) return EBUSY;
+  delete &ContextOf(context);
+  return 0;
+}
+
+int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
+  sim::verbs::Fill(ContextOf(context), *attr);
+  return 0;
+}
+
+int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attr) {
+  // What the structure was before its last two fields.
+  constexpr std::size_t kCompatBytes = offsetof(ibv_port_attr, port_cap_flags2);
+  return sim::verbs::QueryPort(context, port, reinterpret_cast<ibv_port_attr*>(attr), kCompatBytes);
+}
+
+int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
+  if (port != 1 || index != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  const sim::Gid& ours = ContextOf(context).nic->gid();
+  std::copy(ours.begin(), ours.end(), gid->raw);
+  return 0;
+}
+
+int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
+  if (port != 1 || index != 0) {
+    errno = EINVAL;
+    return -1;
+  }
+  *pkey = 0xffff;
+  return 0;
+}
+
+int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint32_t length) {
+  const sim::DeviceAttributes& device = ContextOf(context).profile().device;
+  using namespace sim::verbs;  // NOLINT(build/namespaces)
+  if (length < offsetof(efadv_device_attr, inline_buf_size) + sizeof attr->inline_buf_size) {
+    return EINVAL;
+  }
+  efadv_device_attr filled{};
+  filled.max_sq_wr = device.max_sq_depth;
+  filled.max_rq_wr = device.max_rq_depth;
+  filled.max_sq_sge = static_cast<std::uint16_t>(device.max_wr_send_sges);
+  filled.max_rq_sge = static_cast<std::uint16_t>(device.max_wr_recv_sges);
+  filled.inline_buf_size = static_cast<std::uint16_t>(device.inline_buf_size);
+  filled.device_caps = (device.rdma_read ? kCapRdmaRead : 0) |
+                       (device.rnr_retry ? kCapRnrRetry : 0) | kCapCqWithSgid |
+                       (device.rdma_write ? kCapRdmaWrite : 0) |
+                       (device.unsolicited_write_recv ? kCapUnsolicitedWriteRecv : 0);
+  filled.max_rdma_size = static_cast<std::uint32_t>(device.max_rdma_size);
+  std::memset(attr, 0, length);
+  std::memcpy(attr, &filled, std::min<std::size_t>(length, sizeof filled));
+  return 0;
+}
+
+}  // extern "C"

@@ -1,0 +1,212 @@
+// efa-run: runs any libfabric program on simulated EFA. See --help and docs/efa-run.md.
+
+#include <dlfcn.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "coro/status_macros.h"
+#include "sim/profile.h"
+#include "sim/verbs/program_check.h"
+#include "sim/verbs/settings.h"
+#include "sim/verbs/sysfs_tree.h"
+
+namespace {
+
+using sim::verbs::Settings;
+
+constexpr char kHelp[] =
+    R"(Runs a program on simulated EFA: libfabric's own provider `efa`, over NICs that are not there.
+
+  efa-run [FLAGS] PROGRAM [ARGUMENT...]
+
+  efa-run fi_info -p efa                                the NICs that the program sees
+  efa-run fi_pingpong -p efa -e rdm -c &                two processes, which are two machines
+  efa-run fi_pingpong -p efa -e rdm -c 127.0.0.1
+  efa-run --nics=4 --faults=plan.json ./my_program      what goes wrong (docs/faults.md)
+  efa-run --trace=out.json ./my_program                 what the NICs did, for ui.perfetto.dev
+
+Processes that are started with the same --fabric, --seed and --profile reach each other.
+
+  --profile=NAME   the kind of machine (default p5): )";
+
+constexpr char kMoreHelp[] = R"(
+  --nics=N         only the first N of its NICs (default: all)
+  --seed=N         of everything random (default 1)
+  --fabric=NAME    the network that the program joins (default: default)
+  --faults=FILE    a fault plan in JSON, for the NICs of this process
+  --trace=FILE     writes the events of each process to FILE, its process number before the extension
+  --quiet          does not say what is simulated
+  --help           this
+
+The simulated NICs move bytes between memory of the host; what the simulation does not model: docs/fidelity.md.
+Exit status: the program's; 2 when it could not be run, with one line that says why.
+)";
+
+struct Request {
+  Settings settings;
+  bool quiet = false;
+  bool help = false;
+  std::vector<char*> program;  // with its arguments, and a null at the end
+};
+
+absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+// The flags are told to the program's process by the environment; reading them back from there is
+// how they are checked.
+absl::StatusOr<Request> Parse(int count, char** words) {
+  static constexpr struct {
+    const char* flag;
+    const char* variable;
+  } kFlags[] = {{"--profile=", sim::verbs::kProfileVariable},
+                {"--nics=", sim::verbs::kNicsVariable},
+                {"--seed=", sim::verbs::kSeedVariable},
+                {"--fabric=", sim::verbs::kFabricVariable},
+                {"--faults=", sim::verbs::kFaultsVariable},
+                {"--trace=", sim::verbs::kTraceVariable}};
+  Request request;
+  int next = 1;
+  for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
+    absl::string_view word = words[next];
+    if (word == "--") {
+      ++next;
+      break;
+    }
+    bool known = word == "--quiet" || word == "--help";
+    request.quiet = request.quiet || word == "--quiet";
+    request.help = request.help || word == "--help";
+    for (const auto& flag : kFlags) {
+      absl::string_view value = word;
+      if (!absl::ConsumePrefix(&value, flag.flag)) continue;
+      setenv(flag.variable, std::string(value).c_str(), 1);
+      known = true;
+    }
+    if (!known) return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
+  }
+  if (request.help) return request;
+  if (next >= count) return Bad("no program to run (--help shows how)");
+  request.program.assign(words + next, words + count);
+  request.program.push_back(nullptr);
+  ASSIGN_OR_RETURN(request.settings, Settings::FromEnvironment([](const char* name) {
+                     return static_cast<const char*>(std::getenv(name));
+                   }));
+  return request;
+}
+
+// Files are named from where the user is, also when a build tool has gone elsewhere.
+absl::Status GoWhereTheUserIs() {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || chdir(folder) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(folder, ": ", std::strerror(errno)));
+}
+
+absl::StatusOr<std::string> FindLibrary() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::string library = (self.parent_path() / "libdrydock_verbs.so").string();
+  if (error || access(library.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat(library, ": not there (it is built with efa-run)"));
+  }
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) return absl::UnavailableError(dlerror());
+  return library;
+}
+
+absl::Status CheckMachine() {
+  // A libfabric that has the provider efa is linked with these; its loader wants them to be there.
+  for (const char* library : {"libibverbs.so.1", "libefa.so.1"}) {
+    if (dlopen(library, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+      return absl::NotFoundError(absl::StrCat(
+          library, " is missing: install rdma-core's libraries (Debian: apt-get install "
+                   "libibverbs1 ibverbs-providers), without which libfabric has no provider efa"));
+    }
+  }
+  if (access("/dev/shm", R_OK | W_OK | X_OK) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("/dev/shm: ", std::strerror(errno), ": processes cannot share memory here"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFiles(const Settings& settings) {
+  if (!settings.faults.empty() && access(settings.faults.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("--faults=", settings.faults, ": ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+void PutInFront(const char* variable, const std::string& value) {
+  const char* before = std::getenv(variable);
+  const std::string all =
+      before == nullptr || before[0] == '\0' ? value : absl::StrCat(value, ":", before);
+  setenv(variable, all.c_str(), 1);
+}
+
+// Files that the program's process opens have to be named for any folder it goes to.
+void MakeAbsolute(const char* variable, const std::string& file) {
+  if (!file.empty()) setenv(variable, std::filesystem::absolute(file).c_str(), 1);
+}
+
+// Returns only when the program could not be started.
+absl::Status Run(Request& request) {
+  RETURN_IF_ERROR(GoWhereTheUserIs());
+  ASSIGN_OR_RETURN(const sim::Profile profile, request.settings.MakeProfile());
+  RETURN_IF_ERROR(CheckFiles(request.settings));
+  const char* path = std::getenv("PATH");
+  ASSIGN_OR_RETURN(const std::string program,
+                   sim::verbs::FindProgram(request.program[0], path == nullptr ? "" : path));
+  RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
+  RETURN_IF_ERROR(CheckMachine());
+  ASSIGN_OR_RETURN(const std::string library, FindLibrary());
+  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp"));
+  PutInFront("LD_PRELOAD", library);
+  setenv("SYSFS_PATH", sysfs.c_str(), 1);
+  // Two endpoints with one GID would not use the NIC at all.
+  setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
+  MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
+  MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
+  if (!request.quiet) {
+    std::fprintf(stderr, "efa-run: simulated EFA: profile %s (%s), %zu NICs, seed %llu, fabric %s\n",
+                 profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
+                 static_cast<unsigned long long>(request.settings.seed),
+                 request.settings.fabric.c_str());
+  }
+  execv(program.c_str(), request.program.data());
+  return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));
+}
+
+void PrintHelp() {
+  std::fputs(kHelp, stdout);
+  const char* separator = "";
+  for (const sim::Profile& profile : sim::Profiles()) {
+    std::printf("%s%s", separator, profile.name.c_str());
+    separator = ", ";
+  }
+  std::fputs(kMoreHelp, stdout);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  absl::StatusOr<Request> request = Parse(count, words);
+  if (request.ok() && request->help) {
+    PrintHelp();
+    return 0;
+  }
+  const absl::Status status = request.ok() ? Run(*request) : request.status();
+  std::fprintf(stderr, "efa-run: %s\n", std::string(status.message()).c_str());
+  return 2;
+}

@@ -1,0 +1,58 @@
+// The machine that this process is on the simulated network, as long as it has a device open.
+
+#ifndef SIM_VERBS_MACHINE_H_
+#define SIM_VERBS_MACHINE_H_
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/faults/engine.h"
+#include "sim/hosts/host.h"
+#include "sim/nic.h"
+#include "sim/profile.h"
+#include "sim/verbs/settings.h"
+#include "sim/verbs/trace.h"
+
+namespace sim::verbs {
+
+// What the environment asks for: its devices exist before anything is opened. Thread-safe.
+class Machine {
+ public:
+  // The one of this process. An error was said on standard error, once; the process then has no
+  // device.
+  static const absl::StatusOr<Machine*>& Get();
+
+  const Profile& profile() const { return profile_; }
+  const Settings& settings() const { return settings_; }
+
+  // Joins the network if no device is open yet. The machine leaves it when nobody holds the result
+  // any more.
+  absl::StatusOr<std::shared_ptr<Host>> Open();
+
+  // The plan that the device applies; null when there is none. REQUIRES: a device is open.
+  fabric::faults::FaultEngine* faults() { return faults_.get(); }
+
+ private:
+  Machine(Settings settings, Profile profile)
+      : settings_(std::move(settings)), profile_(std::move(profile)) {}
+
+  static absl::StatusOr<Machine*> Make();
+  absl::Status Prepare(Host& host);
+
+  const Settings settings_;
+  const Profile profile_;
+  std::mutex mutex_;
+  std::weak_ptr<Host> host_;
+  std::shared_ptr<fabric::faults::FaultEngine> faults_;
+  std::unique_ptr<Trace> trace_;
+};
+
+// Says one line on standard error, for a person who looks for the reason of an errno.
+void Say(const std::string& line);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_MACHINE_H_

@@ -1,0 +1,106 @@
+// What later releases of rdma-core added to the interface of libefa, for programs that were built
+// against them: the headers of the machine may be older. Names and layouts as in linux-rdma/rdma-core
+// providers/efa/man (efadv_create_cq, efadv_query_cq, efadv_query_qp_wqs, efadv_query_mr,
+// efadv_get_max_sq_depth) and providers/efa/efadv.h.
+//
+// A structure that has grown is told by the length that a caller passes: what lies beyond it is
+// neither read nor written. What a caller has beyond the structures here has to be zero.
+
+#ifndef SIM_VERBS_NEWER_ABI_H_
+#define SIM_VERBS_NEWER_ABI_H_
+
+#include <infiniband/efadv.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace sim::verbs {
+
+// Bits of efadv_device_attr::device_caps.
+inline constexpr std::uint32_t kCapRdmaRead = 1u << 0;
+inline constexpr std::uint32_t kCapRnrRetry = 1u << 1;
+inline constexpr std::uint32_t kCapCqWithSgid = 1u << 2;
+inline constexpr std::uint32_t kCapRdmaWrite = 1u << 3;
+inline constexpr std::uint32_t kCapUnsolicitedWriteRecv = 1u << 4;
+
+// Bits of efadv_cq_init_attr::wc_flags.
+inline constexpr std::uint64_t kCqWithSgid = 1u << 0;
+inline constexpr std::uint64_t kCqWithIsUnsolicited = 1u << 1;
+
+// efadv_qp_init_attr: two bytes that were reserved are flags by now.
+struct QpInitAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t driver_qp_type;
+  std::uint16_t flags;
+  std::uint8_t service_level;
+  std::uint8_t reserved[1];
+};
+static_assert(sizeof(QpInitAttr) == sizeof(efadv_qp_init_attr));
+inline constexpr std::uint16_t kQpUnsolicitedWriteRecv = 1u << 0;
+
+// Whether nothing is asked for beyond the `known` bytes of a caller's structure.
+inline bool RestIsZero(const void* structure, std::size_t known, std::size_t length) {
+  const auto* bytes = static_cast<const std::uint8_t*>(structure);
+  for (std::size_t i = known; i < length; ++i) {
+    if (bytes[i] != 0) return false;
+  }
+  return true;
+}
+
+// efadv_cq, with the function that came later at its end.
+struct CqFunctions {
+  std::uint64_t comp_mask;
+  int (*wc_read_sgid)(efadv_cq* cq, ibv_gid* sgid);
+  bool (*wc_is_unsolicited)(efadv_cq* cq);
+};
+static_assert(offsetof(CqFunctions, wc_read_sgid) == offsetof(efadv_cq, wc_read_sgid));
+
+// efadv_wq_attr, one for each ring of a queue pair.
+struct WqAttr {
+  std::uint64_t comp_mask;
+  std::uint8_t* buffer;
+  std::uint32_t entry_size;
+  std::uint32_t num_entries;
+  std::uint32_t* doorbell;
+  std::uint32_t max_batch;
+  std::uint8_t reserved[4];
+};
+
+// efadv_cq_attr.
+struct CqAttr {
+  std::uint64_t comp_mask;
+  std::uint8_t* buffer;
+  std::uint32_t entry_size;
+  std::uint32_t num_entries;
+  std::uint32_t* doorbell;
+};
+
+// efadv_mr_attr: which interconnects a region is reached by; nothing is known here.
+struct MrAttr {
+  std::uint64_t comp_mask;
+  std::uint16_t ic_id_validity;
+  std::uint16_t recv_ic_id;
+  std::uint16_t rdma_read_ic_id;
+  std::uint16_t rdma_recv_ic_id;
+};
+
+// efadv_sq_depth_attr.
+struct SqDepthAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t flags;
+  std::uint32_t max_send_sge;
+  std::uint32_t max_rdma_sge;
+  std::uint32_t max_inline_data;
+};
+inline constexpr std::uint32_t kSqDepthInlineWrite = 1u << 0;
+
+// efadv_rq_depth_attr.
+struct RqDepthAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t flags;
+  std::uint32_t max_recv_sge;
+};
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_NEWER_ABI_H_

@@ -1,0 +1,87 @@
+// What stands behind the handles that a program has: the structure of the interface, and ours.
+
+#ifndef SIM_VERBS_OBJECTS_H_
+#define SIM_VERBS_OBJECTS_H_
+
+#include <infiniband/verbs.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <vector>
+
+#include "fabric/faults/event.h"
+#include "sim/hosts/host.h"
+#include "sim/memory_table.h"
+#include "sim/nic.h"
+
+namespace sim::verbs {
+
+class QueuePair;
+
+// A name in the list of devices. Made once, lives as long as the process.
+struct Device : ibv_device {
+  std::size_t index = 0;  // of the profile's NICs
+};
+
+struct Context;
+
+// The structure of the interface grows at its beginning, so it comes last here.
+struct ContextHandle {
+  Context* context;
+  verbs_context verbs;
+};
+static_assert(std::is_standard_layout_v<ContextHandle>);
+
+// An open device: ibv_open_device to ibv_close_device.
+struct Context {
+  std::shared_ptr<Host> host;
+  Nic* nic = nullptr;
+  std::vector<QueuePair*> queue_pairs;  // index = number; guarded by mutex()
+  ContextHandle handle{};
+
+  // Held around everything that touches the simulated device.
+  std::mutex& mutex() const { return host->mutex(); }
+  const Profile& profile() const { return nic->profile(); }
+};
+
+struct Domain : ibv_pd {
+  ProtectionDomain number = 0;
+};
+
+struct AddressHandle : ibv_ah {
+  std::uint16_t number = 0;
+};
+
+inline Context& ContextOf(const ibv_context* context) {
+  constexpr std::size_t kOffset = offsetof(ContextHandle, verbs) + offsetof(verbs_context, context);
+  const auto address = reinterpret_cast<std::uintptr_t>(context) - kOffset;
+  return *reinterpret_cast<ContextHandle*>(address)->context;
+}
+
+// Held around the end of an object. A program may end from a signal that interrupted one of its own
+// calls, and close everything on its way out: then the mutex never comes, and false is the answer
+// after a second. What was to be closed goes with the process.
+class Closing {
+ public:
+  explicit Closing(const Context& context) : lock_(context.mutex(), std::defer_lock) {
+    for (int i = 0; i < 1000 && !lock_.try_lock(); ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
+  explicit operator bool() const { return lock_.owns_lock(); }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
+// The environment's fault plan is asked at a call of the driver; an errno, or 0.
+int AskPlan(const Context& context, fabric::faults::Point point);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_OBJECTS_H_

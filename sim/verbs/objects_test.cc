@@ -1,0 +1,694 @@
+// What a program is told about devices, and what it can make on one: against the profile that the
+// environment names.
+
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+#include "sim/verbs/end.h"
+#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/settings.h"
+
+extern "C" {
+int efadv_get_max_sq_depth(ibv_context* context, sim::verbs::SqDepthAttr* attr,
+                           std::uint32_t length);
+int efadv_get_max_rq_depth(ibv_context* context, sim::verbs::RqDepthAttr* attr,
+                           std::uint32_t length);
+}
+
+namespace sim_testing {
+namespace {
+
+using sim::DeviceAttributes;
+using sim::Profile;
+
+const Profile& ProfileInUse() {
+  const absl::StatusOr<const Profile*> profile =
+      sim::FindProfile(std::getenv(sim::verbs::kProfileVariable));
+  if (!profile.ok()) std::abort();
+  return **profile;
+}
+const DeviceAttributes& Device() { return ProfileInUse().device; }
+
+// Calls `make` until it gives null, at most `most` times; what it made goes by `end`. Returns how
+// many there were; errno is that of the last one.
+template <typename Thing>
+std::size_t MakeMany(std::size_t most, const std::function<Thing*()>& make,
+                     const std::function<int(Thing*)>& end) {
+  std::vector<Thing*> things;
+  int error = 0;
+  while (things.size() < most) {
+    Thing* thing = make();
+    error = errno;
+    if (thing == nullptr) break;
+    things.push_back(thing);
+  }
+  for (Thing* thing : things) EXPECT_EQ(end(thing), 0);
+  errno = error;
+  return things.size();
+}
+
+// ---- Devices ----
+
+TEST(DeviceTest, TheListIsTheProfiles) {
+  int count = 0;
+  ibv_device** list = ibv_get_device_list(&count);
+  ASSERT_NE(list, nullptr);
+  const Profile& profile = ProfileInUse();
+  ASSERT_EQ(static_cast<std::size_t>(count), profile.nics.size());
+  std::set<__be64> guids;
+  for (int i = 0; i < count; ++i) {
+    const std::string& name = profile.nics[static_cast<std::size_t>(i)].name;
+    EXPECT_EQ(ibv_get_device_name(list[i]), name);
+    EXPECT_EQ(ibv_get_device_index(list[i]), i);
+    guids.insert(ibv_get_device_guid(list[i]));
+    const std::string path = list[i]->ibdev_path;
+    const std::string end = "/class/infiniband/" + name;
+    ASSERT_GE(path.size(), end.size());
+    EXPECT_EQ(path.substr(path.size() - end.size()), end);
+  }
+  EXPECT_EQ(guids.size(), profile.nics.size());
+  EXPECT_EQ(list[count], nullptr);
+  ibv_free_device_list(list);
+  list = ibv_get_device_list(nullptr);
+  ASSERT_NE(list, nullptr);
+  ibv_free_device_list(list);
+}
+
+TEST(DeviceTest, ItsAttributes) {
+  ibv_context* context = OpenDevice(0);
+  ibv_device_attr attr;
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ(ibv_query_device(context, &attr), 0);
+  const DeviceAttributes& device = Device();
+  EXPECT_EQ(attr.vendor_id, 0x1d0fu);
+  EXPECT_EQ(attr.vendor_part_id,
+            std::stoul(ProfileInUse().vendor_device_id.substr(5), nullptr, 16));
+  EXPECT_EQ(attr.max_qp, static_cast<int>(device.max_qp));
+  EXPECT_EQ(attr.max_cq, static_cast<int>(device.max_cq));
+  EXPECT_EQ(attr.max_cqe, static_cast<int>(device.max_cq_depth));
+  EXPECT_EQ(attr.max_mr, static_cast<int>(device.max_mr));
+  EXPECT_EQ(attr.max_pd, static_cast<int>(device.max_pd));
+  EXPECT_EQ(attr.max_ah, static_cast<int>(device.max_ah));
+  EXPECT_EQ(attr.max_mr_size, device.max_mr_pages * device.page_bytes);
+  EXPECT_EQ(attr.max_sge_rd, static_cast<int>(device.max_wr_rdma_sges));
+  EXPECT_EQ(attr.phys_port_cnt, 1);
+  EXPECT_EQ(attr.max_srq, 0);
+
+  ibv_device_attr_ex extended;
+  std::memset(&extended, 0xee, sizeof extended);
+  ASSERT_EQ(ibv_query_device_ex(context, nullptr, &extended), 0);
+  EXPECT_EQ(extended.orig_attr.max_qp, attr.max_qp);
+  EXPECT_EQ(extended.phys_port_cnt_ex, 1u);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, ItsPort) {
+  ibv_context* context = OpenDevice(0);
+  ibv_port_attr attr;
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ(ibv_query_port(context, 1, &attr), 0);
+  EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
+  EXPECT_EQ(attr.max_msg_sz, Device().mtu);
+  EXPECT_EQ(attr.gid_tbl_len, 1);
+  EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_UNSPECIFIED);
+  EXPECT_EQ(attr.port_cap_flags2, 0);
+  EXPECT_EQ(ibv_query_port(context, 0, &attr), EINVAL);
+  EXPECT_EQ(ibv_query_port(context, 2, &attr), EINVAL);
+
+  // The function behind the macro is for programs whose structure ends earlier.
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ((ibv_query_port)(context, 1, reinterpret_cast<_compat_ibv_port_attr*>(&attr)), 0);
+  EXPECT_EQ(attr.max_msg_sz, Device().mtu);
+  EXPECT_EQ(attr.port_cap_flags2, 0xeeee);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, EveryNicHasItsGid) {
+  std::set<std::string> gids;
+  for (std::size_t i = 0; i < ProfileInUse().nics.size(); ++i) {
+    ibv_context* context = OpenDevice(static_cast<int>(i));
+    ibv_gid gid{};
+    ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+    EXPECT_EQ(gid.raw[0], 0xfe);  // link-local, as EFA's are
+    gids.emplace(reinterpret_cast<const char*>(gid.raw), sizeof gid.raw);
+    EXPECT_EQ(ibv_query_gid(context, 1, 1, &gid), -1);
+    EXPECT_EQ(ibv_query_gid(context, 2, 0, &gid), -1);
+    __be16 pkey = 0;
+    EXPECT_EQ(ibv_query_pkey(context, 1, 0, &pkey), 0);
+    EXPECT_EQ(pkey, 0xffff);
+    EXPECT_EQ(ibv_close_device(context), 0);
+  }
+  EXPECT_EQ(gids.size(), ProfileInUse().nics.size());
+}
+
+TEST(DeviceTest, StructuresOfEveryLength) {
+  ibv_context* context = OpenDevice(0);
+  const DeviceAttributes& device = Device();
+  const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u |
+                             (device.rdma_write ? 8u : 0) |
+                             (device.unsolicited_write_recv ? 16u : 0);
+  constexpr std::uint32_t kShortest = offsetof(efadv_device_attr, reserved);
+  for (std::uint32_t length = 0; length <= sizeof(efadv_device_attr) + 24; ++length) {
+    std::array<std::uint8_t, sizeof(efadv_device_attr) + 32> bytes;
+    bytes.fill(0xee);
+    auto* attr = reinterpret_cast<efadv_device_attr*>(bytes.data());
+    const int error = efadv_query_device(context, attr, length);
+    // Nothing beyond what the caller has.
+    EXPECT_TRUE(std::all_of(bytes.begin() + length, bytes.end(), [](int b) { return b == 0xee; }))
+        << length;
+    if (length < kShortest) {
+      EXPECT_EQ(error, EINVAL) << length;
+      continue;
+    }
+    ASSERT_EQ(error, 0) << length;
+    EXPECT_EQ(attr->comp_mask, 0u);
+    EXPECT_EQ(attr->max_sq_wr, device.max_sq_depth);
+    EXPECT_EQ(attr->max_rq_wr, device.max_rq_depth);
+    EXPECT_EQ(attr->max_sq_sge, device.max_wr_send_sges);
+    EXPECT_EQ(attr->max_rq_sge, device.max_wr_recv_sges);
+    EXPECT_EQ(attr->inline_buf_size, device.inline_buf_size);
+    if (length < sizeof *attr) continue;
+    EXPECT_EQ(attr->device_caps, caps);
+    EXPECT_EQ(attr->max_rdma_size, device.max_rdma_size);
+    // What a later release may add is nothing.
+    EXPECT_TRUE(std::all_of(bytes.begin() + sizeof *attr, bytes.begin() + length,
+                            [](int b) { return b == 0; }));
+  }
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, TheDepthsOfQueues) {
+  ibv_context* context = OpenDevice(0);
+  const DeviceAttributes& device = Device();
+  sim::verbs::SqDepthAttr send{};
+  send.max_send_sge = 1;
+  const int narrow = efadv_get_max_sq_depth(context, &send, sizeof send);
+  EXPECT_EQ(narrow, static_cast<int>(sim::MaxSendQueueDepth(ProfileInUse(), 64)));
+  send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()));
+  const int wide = efadv_get_max_sq_depth(context, &send, sizeof send);
+  EXPECT_EQ(wide, device.inline_buf_size_ex > device.inline_buf_size ? narrow / 2 : narrow);
+  ++send.max_inline_data;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  send.max_send_sge = device.max_wr_send_sges + 1;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  send.max_rdma_sge = device.max_wr_rdma_sges + 1;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send - 1), -EINVAL);
+
+  sim::verbs::RqDepthAttr receive{};
+  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  for (std::uint32_t segments = 1; segments <= device.max_wr_recv_sges; ++segments) {
+    receive.max_recv_sge = segments;
+    EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive),
+              static_cast<int>(device.max_rq_depth / segments));
+  }
+  receive.max_recv_sge = device.max_wr_recv_sges + 1;
+  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, NothingIsPinned) {
+  EXPECT_EQ(ibv_fork_init(), 0);
+  EXPECT_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
+
+// ---- Memory ----
+
+class ObjectsTest : public ::testing::Test {
+ protected:
+  ObjectsTest() : end_({.ready = false}) {}
+  // The errno of a registration that fails; 0 of one that does not.
+  int Registering(void* address, std::size_t length, unsigned access = IBV_ACCESS_LOCAL_WRITE) {
+    ibv_mr* region = ibv_reg_mr(end_.domain, address, length, static_cast<int>(access));
+    if (region == nullptr) return errno;
+    EXPECT_EQ(ibv_dereg_mr(region), 0);
+    return 0;
+  }
+  End end_;
+};
+
+TEST_F(ObjectsTest, ARegion) {
+  ibv_mr* one = ibv_reg_mr(end_.domain, end_.at(10), 100, IBV_ACCESS_LOCAL_WRITE);
+  ibv_mr* other = ibv_reg_mr(end_.domain, end_.at(10), 100, IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(one->addr, end_.at(10));
+  EXPECT_EQ(one->length, 100u);
+  EXPECT_EQ(one->pd, end_.domain);
+  EXPECT_EQ(one->context, end_.context);
+  EXPECT_NE(one->lkey, other->lkey);
+  EXPECT_NE(one->rkey, other->rkey);
+  EXPECT_EQ(ibv_dereg_mr(one), 0);
+  EXPECT_EQ(ibv_dereg_mr(other), 0);
+}
+
+TEST_F(ObjectsTest, RegionsThatAreRefused) {
+  EXPECT_EQ(Registering(end_.at(0), 1), 0);
+  EXPECT_EQ(Registering(end_.at(0), 0), EINVAL);
+  EXPECT_EQ(Registering(reinterpret_cast<void*>(~std::uintptr_t{0} - 10), 100), EINVAL);
+  EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_REMOTE_ATOMIC), EOPNOTSUPP);
+  EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
+  EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_RELAXED_ORDERING), 0);  // a hint
+  errno = 0;
+  EXPECT_EQ(ibv_reg_mr_iova(end_.domain, end_.at(0), 64, /*iova=*/0, IBV_ACCESS_LOCAL_WRITE),
+            nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+TEST_F(ObjectsTest, MemoryThatIsNotThere) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  auto* pages = static_cast<std::byte*>(
+      mmap(nullptr, 3 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(pages, MAP_FAILED);
+  EXPECT_EQ(Registering(pages, 3 * page), 0);
+  ASSERT_EQ(munmap(pages + page, page), 0);
+  EXPECT_EQ(Registering(pages, page), 0);
+  EXPECT_EQ(Registering(pages, page + 1), EFAULT);
+  EXPECT_EQ(Registering(pages, 3 * page), EFAULT);  // a hole
+  EXPECT_EQ(Registering(pages + page + 100, 8), EFAULT);
+  EXPECT_EQ(Registering(pages + 2 * page, page), 0);
+  munmap(pages, 3 * page);
+}
+
+TEST_F(ObjectsTest, MemoryBehindADescriptor) {
+  const int fd = memfd_create("device", MFD_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  ASSERT_EQ(ftruncate(fd, 1 << 16), 0);
+  void* mapped = mmap(nullptr, 1 << 16, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  const auto iova = reinterpret_cast<std::uint64_t>(mapped);
+  ibv_mr* region = ibv_reg_dmabuf_mr(end_.domain, 0, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE);
+  ASSERT_NE(region, nullptr) << std::strerror(errno);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
+  munmap(mapped, 1 << 16);
+  // The host cannot reach it any more.
+  EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 1 << 16, iova, fd, IBV_ACCESS_LOCAL_WRITE), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  close(fd);
+  EXPECT_EQ(ibv_reg_dmabuf_mr(end_.domain, 0, 64, end_.address(0), fd, IBV_ACCESS_LOCAL_WRITE),
+            nullptr);
+  EXPECT_EQ(errno, EBADF);
+}
+
+TEST_F(ObjectsTest, AllRegionsThatADeviceHas) {
+  if (Device().max_mr > 10000) GTEST_SKIP() << "too many to make";
+  const std::size_t made = MakeMany<ibv_mr>(
+      Device().max_mr + 1,
+      [&] { return ibv_reg_mr(end_.domain, end_.at(0), 8, IBV_ACCESS_LOCAL_WRITE); }, ibv_dereg_mr);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(made, Device().max_mr - 1);  // one is the end's own
+  EXPECT_EQ(Registering(end_.at(0), 8), 0);
+}
+
+TEST_F(ObjectsTest, AllProtectionDomains) {
+  const std::size_t made = MakeMany<ibv_pd>(
+      Device().max_pd + 1, [&] { return ibv_alloc_pd(end_.context); }, ibv_dealloc_pd);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(made, Device().max_pd - 1);
+}
+
+// ---- Address handles ----
+
+TEST_F(ObjectsTest, AddressHandles) {
+  ibv_ah_attr attr{};
+  attr.is_global = 1;
+  attr.port_num = 1;
+  attr.grh.dgid = end_.gid;
+  ibv_ah* one = ibv_create_ah(end_.domain, &attr);
+  ibv_ah* same = ibv_create_ah(end_.domain, &attr);
+  attr.grh.dgid.raw[15] ^= 1;
+  ibv_ah* other = ibv_create_ah(end_.domain, &attr);
+  ASSERT_NE(one, nullptr);
+  ASSERT_NE(same, nullptr);
+  ASSERT_NE(other, nullptr);
+  // The device has one for each GID of a domain.
+  EXPECT_EQ(End::NumberOf(one), End::NumberOf(same));
+  EXPECT_NE(End::NumberOf(one), End::NumberOf(other));
+  for (ibv_ah* handle : {one, same, other}) EXPECT_EQ(ibv_destroy_ah(handle), 0);
+
+  attr.is_global = 0;
+  errno = 0;
+  EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  attr.is_global = 1;
+  attr.port_num = 2;
+  errno = 0;
+  EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST_F(ObjectsTest, TheNumberOfAHandle) {
+  ibv_ah* handle = end_.HandleOf(end_);
+  constexpr std::uint32_t kShortest = offsetof(efadv_ah_attr, reserved);
+  for (std::uint32_t length = 0; length <= sizeof(efadv_ah_attr) + 8; ++length) {
+    std::array<std::uint8_t, sizeof(efadv_ah_attr) + 16> bytes;
+    bytes.fill(0xee);
+    auto* attr = reinterpret_cast<efadv_ah_attr*>(bytes.data());
+    const int error = efadv_query_ah(handle, attr, length);
+    EXPECT_EQ(error, length < kShortest ? EINVAL : 0) << length;
+    EXPECT_TRUE(std::all_of(bytes.begin() + length, bytes.end(), [](int b) { return b == 0xee; }));
+    if (error == 0) {
+      EXPECT_EQ(attr->comp_mask, 0u);
+    }
+    if (error == 0) {
+      EXPECT_EQ(attr->ahn, End::NumberOf(handle));
+    }
+  }
+}
+
+TEST_F(ObjectsTest, AllAddressHandles) {
+  ibv_ah_attr attr{};
+  attr.is_global = 1;
+  attr.port_num = 1;
+  attr.grh.dgid = end_.gid;
+  std::uint16_t next = 0;
+  const std::size_t made = MakeMany<ibv_ah>(
+      Device().max_ah + 1,
+      [&] {
+        std::memcpy(attr.grh.dgid.raw + 2, &++next, sizeof next);
+        return ibv_create_ah(end_.domain, &attr);
+      },
+      ibv_destroy_ah);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(made, Device().max_ah);
+}
+
+// ---- Completion queues ----
+
+TEST_F(ObjectsTest, TheDepthOfACompletionQueue) {
+  for (const std::uint32_t asked : {1u, 2u, 3u, 100u, Device().max_cq_depth}) {
+    ibv_cq_ex* queue = MakeQueue(end_.context, asked);
+    ASSERT_NE(queue, nullptr) << asked;
+    EXPECT_EQ(queue->cqe, static_cast<int>(std::bit_ceil(asked)));
+    EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+  }
+  for (const std::uint32_t asked : {0u, Device().max_cq_depth + 1, UINT32_MAX}) {
+    errno = 0;
+    EXPECT_EQ(MakeQueue(end_.context, asked), nullptr) << asked;
+    EXPECT_EQ(errno, EINVAL) << asked;
+  }
+}
+
+TEST_F(ObjectsTest, CompletionQueuesThatAreRefused) {
+  struct Case {
+    const char* what;
+    int error;
+    std::function<void(ibv_cq_init_attr_ex&, efadv_cq_init_attr&, std::uint32_t&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"as it is", 0, [](auto&, auto&, auto&) {}},
+      {"flags that nobody knows", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) { attr.wc_flags = 1ull << 40; }},
+      {"time stamps", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) { attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; }},
+      {"extensions", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) { attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS; }},
+      {"flags of EFA that nobody knows", EOPNOTSUPP,
+       [](auto&, auto& efa, auto&) { efa.wc_flags = 1ull << 5; }},
+      {"extensions of EFA", EINVAL, [](auto&, auto& efa, auto&) { efa.comp_mask = 1; }},
+      {"a structure that is too short", EINVAL, [](auto&, auto&, auto& length) { length -= 1; }},
+  };
+  for (const Case& test : cases) {
+    ibv_cq_init_attr_ex attr{};
+    attr.cqe = 16;
+    efadv_cq_init_attr efa{};
+    std::uint32_t length = sizeof efa;
+    test.change(attr, efa, length);
+    errno = 0;
+    ibv_cq_ex* queue = efadv_create_cq(end_.context, &attr, &efa, length);
+    EXPECT_EQ(queue == nullptr ? errno : 0, test.error) << test.what;
+    if (queue != nullptr) {
+      EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+    }
+  }
+}
+
+TEST_F(ObjectsTest, AllCompletionQueues) {
+  const std::size_t made = MakeMany<ibv_cq>(
+      Device().max_cq + 1, [&] { return ibv_create_cq(end_.context, 8, nullptr, nullptr, 0); },
+      ibv_destroy_cq);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(made, Device().max_cq - 2);  // two are the end's own
+}
+
+// ---- Queue pairs ----
+
+TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
+  const DeviceAttributes& device = Device();
+  using Attr = ibv_qp_init_attr_ex;
+  struct Case {
+    const char* what;
+    int error;
+    std::function<void(Attr&, sim::verbs::QpInitAttr&, std::uint32_t&)> change;
+  };
+  const std::vector<Case> cases = {
+      {"as it is", 0, [](auto&, auto&, auto&) {}},
+      {"the longest queues", 0,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_send_wr = device.max_sq_depth;
+         a.cap.max_recv_wr = device.max_rq_depth;
+         a.cap.max_recv_sge = 1;
+       }},
+      {"sends", EINVAL,
+       [&](Attr& a, auto&, auto&) { a.cap.max_send_wr = device.max_sq_depth + 1; }},
+      {"receives", EINVAL,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_recv_sge = 1;
+         a.cap.max_recv_wr = device.max_rq_depth + 1;
+       }},
+      {"descriptors", EINVAL,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_recv_sge = 2;
+         a.cap.max_recv_wr = device.max_rq_depth / 2 + 1;
+       }},
+      {"segments of a send", EINVAL, [](Attr& a, auto&, auto&) { a.cap.max_send_sge = 3; }},
+      {"segments of a receive", EINVAL, [](Attr& a, auto&, auto&) { a.cap.max_recv_sge = 4; }},
+      {"inline bytes", EINVAL,
+       [](Attr& a, auto&, auto&) {
+         a.cap.max_inline_data =
+             static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse())) + 1;
+       }},
+      {"no domain", EINVAL, [](Attr& a, auto&, auto&) { a.pd = nullptr; }},
+      {"no domain is named", EINVAL,
+       [](Attr& a, auto&, auto&) { a.comp_mask = IBV_QP_INIT_ATTR_SEND_OPS_FLAGS; }},
+      {"no queue for sends", EINVAL, [](Attr& a, auto&, auto&) { a.send_cq = nullptr; }},
+      {"no queue for receives", EINVAL, [](Attr& a, auto&, auto&) { a.recv_cq = nullptr; }},
+      {"another type", EINVAL, [](Attr& a, auto&, auto&) { a.qp_type = IBV_QPT_RC; }},
+      {"atomics", EOPNOTSUPP,
+       [](Attr& a, auto&, auto&) { a.send_ops_flags |= IBV_QP_EX_WITH_ATOMIC_CMP_AND_SWP; }},
+      {"extensions", EOPNOTSUPP,
+       [](Attr& a, auto&, auto&) { a.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS; }},
+      {"another type of driver", EOPNOTSUPP,
+       [](Attr&, auto& efa, auto&) { efa.driver_qp_type = 7; }},
+      {"flags that nobody knows", EOPNOTSUPP, [](Attr&, auto& efa, auto&) { efa.flags = 0x80; }},
+      {"extensions of EFA", EINVAL, [](Attr&, auto& efa, auto&) { efa.comp_mask = 1; }},
+      {"a byte that means nothing", EINVAL, [](Attr&, auto& efa, auto&) { efa.reserved[0] = 1; }},
+      {"a structure that is too short", EINVAL, [](Attr&, auto&, auto& length) { length = 11; }},
+      {"the shortest structure", 0, [](Attr&, auto&, auto& length) { length = 12; }},
+  };
+  for (const Case& test : cases) {
+    Attr attr = QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue);
+    sim::verbs::QpInitAttr efa{};
+    efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+    std::uint32_t length = sizeof efa;
+    test.change(attr, efa, length);
+    errno = 0;
+    ibv_qp* made = efadv_create_qp_ex(end_.context, &attr,
+                                      reinterpret_cast<efadv_qp_init_attr*>(&efa), length);
+    EXPECT_EQ(made == nullptr ? errno : 0, test.error) << test.what;
+    if (made != nullptr) {
+      EXPECT_EQ(ibv_destroy_qp(made), 0);
+    }
+  }
+}
+
+// A program that was built against a later release has longer structures: fine as long as it asks
+// for nothing with them.
+TEST_F(ObjectsTest, StructuresOfLaterReleases) {
+  for (const std::uint8_t last : {0, 1}) {
+    alignas(8) std::array<std::uint8_t, 48> bytes{};
+    bytes[40] = last;
+    errno = 0;
+    ibv_cq_init_attr_ex queue_attr{};
+    queue_attr.cqe = 16;
+    ibv_cq_ex* queue =
+        efadv_create_cq(end_.context, &queue_attr,
+                        reinterpret_cast<efadv_cq_init_attr*>(bytes.data()), bytes.size());
+    EXPECT_EQ(queue == nullptr ? errno : 0, last == 0 ? 0 : EINVAL);
+    errno = 0;
+    ibv_qp_init_attr_ex attr =
+        QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue);
+    ibv_qp* made = efadv_create_qp_ex(
+        end_.context, &attr, reinterpret_cast<efadv_qp_init_attr*>(bytes.data()), bytes.size());
+    EXPECT_EQ(made == nullptr ? errno : 0, last == 0 ? 0 : EINVAL);
+    if (queue != nullptr) {
+      EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+    }
+    if (made != nullptr) {
+      EXPECT_EQ(ibv_destroy_qp(made), 0);
+    }
+  }
+}
+
+TEST_F(ObjectsTest, WhatAQueuePairHas) {
+  ibv_qp_init_attr_ex attr = QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue,
+                                                 {.sends = 1, .receives = 5, .inline_bytes = 1});
+  attr.qp_context = this;
+  efadv_qp_init_attr efa{};
+  efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
+  ibv_qp* made = efadv_create_qp_ex(end_.context, &attr, &efa, sizeof efa);
+  ASSERT_NE(made, nullptr);
+  // A program is told what it has: at least what it asked for.
+  EXPECT_EQ(attr.cap.max_send_wr, Device().min_sq_depth);
+  EXPECT_GE(attr.cap.max_recv_wr, 5u);
+  EXPECT_EQ(attr.cap.max_inline_data, Device().inline_buf_size);
+  EXPECT_EQ(made->state, IBV_QPS_RESET);
+  ASSERT_EQ(MakeReady(made, /*rnr_retry=*/3), 0);
+  ibv_qp_attr now{};
+  ibv_qp_init_attr init{};
+  ASSERT_EQ(ibv_query_qp(made, &now, IBV_QP_STATE, &init), 0);
+  EXPECT_EQ(now.qp_state, IBV_QPS_RTS);
+  EXPECT_EQ(now.qkey, End::kQkey);
+  EXPECT_EQ(now.rnr_retry, 3);
+  EXPECT_EQ(now.cap.max_send_wr, attr.cap.max_send_wr);
+  EXPECT_EQ(init.qp_context, this);
+  EXPECT_EQ(init.send_cq, attr.send_cq);
+  EXPECT_EQ(ibv_destroy_qp(made), 0);
+}
+
+TEST_F(ObjectsTest, MoreRetriesThanThereAre) {
+  ibv_qp_attr attr{};
+  attr.rnr_retry = 8;
+  EXPECT_EQ(ibv_modify_qp(end_.queue_pair, &attr, IBV_QP_RNR_RETRY), EOPNOTSUPP);
+}
+
+TEST_F(ObjectsTest, TheOlderWaysToAQueuePair) {
+  ibv_qp_init_attr attr{};
+  attr.send_cq = ibv_cq_ex_to_cq(end_.send_queue);
+  attr.recv_cq = ibv_cq_ex_to_cq(end_.receive_queue);
+  attr.cap = {.max_send_wr = 4, .max_recv_wr = 4, .max_send_sge = 1, .max_recv_sge = 1};
+  attr.qp_type = IBV_QPT_DRIVER;
+  ibv_qp* driver = efadv_create_driver_qp(end_.domain, &attr, EFADV_QP_DRIVER_TYPE_SRD);
+  ASSERT_NE(driver, nullptr);
+  EXPECT_EQ(attr.cap.max_send_wr, Device().min_sq_depth);
+  EXPECT_EQ(ibv_destroy_qp(driver), 0);
+  EXPECT_EQ(ibv_create_qp(end_.domain, &attr), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  attr.qp_type = IBV_QPT_UD;
+  ibv_qp* datagram = ibv_create_qp(end_.domain, &attr);
+  ASSERT_NE(datagram, nullptr);
+  EXPECT_EQ(ibv_destroy_qp(datagram), 0);
+  EXPECT_EQ(efadv_create_driver_qp(end_.domain, &attr, EFADV_QP_DRIVER_TYPE_SRD), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+}
+
+TEST_F(ObjectsTest, AllQueuePairs) {
+  const std::size_t made = MakeMany<ibv_qp>(
+      Device().max_qp + 1,
+      [&] {
+        return MakeQueuePair(end_.context,
+                             QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue));
+      },
+      ibv_destroy_qp);
+  EXPECT_EQ(errno, ENOMEM);
+  EXPECT_EQ(made, Device().max_qp - 1);
+}
+
+// ---- States ----
+
+// The moves from RESET to each state that a program can bring about.
+const std::vector<std::vector<ibv_qp_state>>& Ways() {
+  static const auto& ways = *new std::vector<std::vector<ibv_qp_state>>{
+      {},
+      {IBV_QPS_INIT},
+      {IBV_QPS_INIT, IBV_QPS_RTR},
+      {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS},
+      {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD},
+      {IBV_QPS_INIT, IBV_QPS_ERR},
+  };
+  return ways;
+}
+
+// linux-rdma drivers/infiniband/hw/efa/efa_verbs.c, srd_qp_state_table.
+bool MayMove(ibv_qp_state from, ibv_qp_state to) {
+  static const auto& table = *new std::set<std::pair<ibv_qp_state, ibv_qp_state>>{
+      {IBV_QPS_RESET, IBV_QPS_RESET}, {IBV_QPS_RESET, IBV_QPS_INIT}, {IBV_QPS_INIT, IBV_QPS_RESET},
+      {IBV_QPS_INIT, IBV_QPS_ERR},    {IBV_QPS_INIT, IBV_QPS_INIT},  {IBV_QPS_INIT, IBV_QPS_RTR},
+      {IBV_QPS_RTR, IBV_QPS_RESET},   {IBV_QPS_RTR, IBV_QPS_ERR},    {IBV_QPS_RTR, IBV_QPS_RTS},
+      {IBV_QPS_RTS, IBV_QPS_RESET},   {IBV_QPS_RTS, IBV_QPS_ERR},    {IBV_QPS_RTS, IBV_QPS_RTS},
+      {IBV_QPS_RTS, IBV_QPS_SQD},     {IBV_QPS_SQD, IBV_QPS_RESET},  {IBV_QPS_SQD, IBV_QPS_ERR},
+      {IBV_QPS_SQD, IBV_QPS_RTS},     {IBV_QPS_SQD, IBV_QPS_SQD},    {IBV_QPS_ERR, IBV_QPS_RESET},
+      {IBV_QPS_ERR, IBV_QPS_ERR},
+  };
+  return table.contains({from, to});
+}
+
+TEST_F(ObjectsTest, EveryMoveFromEveryState) {
+  for (const std::vector<ibv_qp_state>& way : Ways()) {
+    for (const ibv_qp_state to : {IBV_QPS_RESET, IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS,
+                                  IBV_QPS_SQD, IBV_QPS_SQE, IBV_QPS_ERR}) {
+      ibv_qp* made = MakeQueuePair(
+          end_.context, QueuePairAttributes(end_.domain, end_.send_queue, end_.receive_queue));
+      ASSERT_NE(made, nullptr);
+      for (const ibv_qp_state state : way) ASSERT_EQ(Move(made, state), 0);
+      const ibv_qp_state from = made->state;
+      const bool legal = MayMove(from, to);
+      EXPECT_EQ(Move(made, to), legal ? 0 : EINVAL) << from << " to " << to;
+      EXPECT_EQ(made->state, legal ? to : from) << from << " to " << to;
+      EXPECT_EQ(ibv_destroy_qp(made), 0);
+    }
+  }
+}
+
+TEST_F(ObjectsTest, WhatAMoveNeeds) {
+  ibv_qp_attr attr{};
+  attr.port_num = 1;
+  attr.qp_state = IBV_QPS_INIT;
+  constexpr int kAll = IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY;
+  for (const int missing : {IBV_QP_PKEY_INDEX, IBV_QP_PORT, IBV_QP_QKEY}) {
+    EXPECT_EQ(ibv_modify_qp(end_.queue_pair, &attr, kAll & ~missing), EINVAL) << missing;
+  }
+  ASSERT_EQ(Move(end_.queue_pair, IBV_QPS_INIT), 0);
+  ASSERT_EQ(Move(end_.queue_pair, IBV_QPS_RTR), 0);
+  attr.qp_state = IBV_QPS_RTS;
+  EXPECT_EQ(ibv_modify_qp(end_.queue_pair, &attr, IBV_QP_STATE), EINVAL);
+  EXPECT_EQ(Move(end_.queue_pair, IBV_QPS_RTS), 0);
+}
+
+TEST_F(ObjectsTest, WhereWorkCanBePosted) {
+  const std::set<ibv_qp_state> sends = {IBV_QPS_RTS, IBV_QPS_SQD};
+  const std::set<ibv_qp_state> receives = {IBV_QPS_INIT, IBV_QPS_RTR, IBV_QPS_RTS, IBV_QPS_SQD};
+  for (const std::vector<ibv_qp_state>& way : Ways()) {
+    End end({.ready = false});
+    for (const ibv_qp_state state : way) ASSERT_EQ(Move(end.queue_pair, state), 0);
+    const ibv_qp_state state = end.queue_pair->state;
+    EXPECT_EQ(end.Send(end, 1, {end.Segment(0, 8)}), sends.contains(state) ? 0 : EINVAL) << state;
+    EXPECT_EQ(end.Write(end, 2, 8), sends.contains(state) ? 0 : EINVAL) << state;
+    EXPECT_EQ(end.Receive(3, {end.Segment(0, 8)}), receives.contains(state) ? 0 : EINVAL) << state;
+  }
+}
+
+}  // namespace
+}  // namespace sim_testing

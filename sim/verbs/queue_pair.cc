@@ -1,0 +1,343 @@
+#include "sim/verbs/queue_pair.h"
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <utility>
+
+#include "sim/verbs/newer_abi.h"
+
+namespace sim::verbs {
+
+namespace efa = fabric::efa_queue;
+
+namespace {
+
+constexpr std::uint64_t kDatagramOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+
+std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
+  if (datagram) return kDatagramOps;
+  return kDatagramOps | (device.rdma_read ? IBV_QP_EX_WITH_RDMA_READ : 0) |
+         (device.rdma_write ? IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM : 0);
+}
+
+// What a program asked for, an errno when the device cannot do it.
+int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAttributes& device) {
+  const bool datagram = attr.qp_type == IBV_QPT_UD;
+  constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
+  if ((attr.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
+  if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) return EOPNOTSUPP;
+  if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0) return EOPNOTSUPP;
+  if (efa.flags != 0 && !device.unsolicited_write_recv) return EOPNOTSUPP;
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return EINVAL;
+  if (attr.send_cq == nullptr || attr.recv_cq == nullptr || attr.srq != nullptr) return EINVAL;
+  const bool with_ops = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
+  if (with_ops && (attr.send_ops_flags & ~OpsOf(device, datagram)) != 0) return EOPNOTSUPP;
+  const ibv_qp_cap& cap = attr.cap;
+  if (cap.max_send_sge > device.max_wr_send_sges || cap.max_recv_sge > device.max_wr_recv_sges ||
+      cap.max_send_wr > device.max_sq_depth ||
+      std::uint64_t{cap.max_recv_wr} * std::max(cap.max_recv_sge, 1u) > device.max_rq_depth ||
+      cap.max_inline_data > std::max(device.inline_buf_size, device.inline_buf_size_ex)) {
+    return EINVAL;
+  }
+  return 0;
+}
+
+// The device's words for it.
+QueuePairAttributes AttributesOf(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa,
+                                 const DeviceAttributes& device) {
+  QueuePairAttributes made;
+  made.type = attr.qp_type == IBV_QPT_UD ? QueuePairType::kUd : QueuePairType::kSrd;
+  made.domain = static_cast<Domain*>(attr.pd)->number;
+  made.send_ring = QueueOf(attr.send_cq).ring();
+  made.receive_ring = QueueOf(attr.recv_cq).ring();
+  made.wide = attr.cap.max_inline_data > device.inline_buf_size;
+  const std::uint32_t sends = std::max({attr.cap.max_send_wr, device.min_sq_depth, 1u});
+  made.send_entries = std::bit_ceil(sends);
+  made.receive_descriptors =
+      std::bit_ceil(std::max(attr.cap.max_recv_wr, 1u) * std::max(attr.cap.max_recv_sge, 1u));
+  made.unsolicited_immediates = (efa.flags & kQpUnsolicitedWriteRecv) != 0;
+  return made;
+}
+
+ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& efa) {
+  Context& context = ContextOf(ibv);
+  const DeviceAttributes& device = context.profile().device;
+  if (const int error = Check(attr, efa, device); error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  const std::lock_guard lock(context.mutex());
+  if (const int error = AskPlan(context, fabric::faults::Point::kOpenEndpoint); error != 0) {
+    errno = error;
+    return nullptr;
+  }
+  const auto made = context.nic->CreateQueuePair(AttributesOf(attr, efa, device));
+  if (!made.ok()) {
+    errno = ENOMEM;
+    return nullptr;
+  }
+  (*made)->state = QueuePairState::kError;  // until the program says that it is ready
+  auto* queue_pair =
+      new QueuePair(context, **made, attr, QueueOf(attr.send_cq), QueueOf(attr.recv_cq));
+  const std::uint16_t number = (*made)->number;
+  if (context.queue_pairs.size() <= number) context.queue_pairs.resize(number + 1u);
+  context.queue_pairs[number] = queue_pair;
+  attr.cap = queue_pair->cap();
+  if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
+    FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags);
+  }
+  return &queue_pair->qp_base;
+}
+
+// The older structure is the beginning of the newer one.
+ibv_qp* CreatePlain(ibv_pd* pd, ibv_qp_init_attr* attr, const QpInitAttr& efa) {
+  ibv_qp_init_attr_ex extended{};
+  std::memcpy(&extended, attr, sizeof *attr);
+  extended.comp_mask = IBV_QP_INIT_ATTR_PD;
+  extended.pd = pd;
+  ibv_qp* queue_pair = Create(pd->context, extended, efa);
+  if (queue_pair != nullptr) attr->cap = extended.cap;
+  return queue_pair;
+}
+
+// The moves of a queue pair, and what some of them need beside the state (linux-rdma
+// drivers/infiniband/hw/efa/efa_verbs.c).
+bool IsLegal(ibv_qp_state from, ibv_qp_state to, unsigned mask) {
+  if (to == IBV_QPS_RESET) return true;
+  if (to == IBV_QPS_ERR) return from != IBV_QPS_RESET;
+  const auto given = [mask](unsigned needed) { return (mask & needed) == needed; };
+  switch (from) {
+    case IBV_QPS_RESET:
+      return to == IBV_QPS_INIT && given(IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+    case IBV_QPS_INIT:
+      return to == IBV_QPS_INIT || to == IBV_QPS_RTR;
+    case IBV_QPS_RTR:
+      return to == IBV_QPS_RTS && given(IBV_QP_SQ_PSN);
+    case IBV_QPS_RTS:
+    case IBV_QPS_SQD:
+      return to == IBV_QPS_RTS || to == IBV_QPS_SQD;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_init_attr_ex& attr,
+                     Queue& sends, Queue& receives)
+    : ibv_qp_ex{},
+      owner_(owner),
+      device_(device_pair),
+      sends_(sends),
+      receives_(receives),
+      cap_(attr.cap),
+      all_signalled_(attr.sq_sig_all != 0),
+      send_slots_(device_pair.send.entries()),
+      receive_slots_(device_pair.receive.descriptors()),
+      send_producer_(device_pair.send.entries(), device_pair.send.max_batch()),
+      receive_producer_(device_pair.receive.descriptors(), device_pair.receive.descriptors()) {
+  cap_.max_send_wr = device_.send.entries();
+  cap_.max_recv_wr = device_.receive.descriptors() / std::max(cap_.max_recv_sge, 1u);
+  cap_.max_inline_data = device_.send.format().inline_bytes();
+  qp_base.context = &owner.handle.verbs.context;
+  qp_base.qp_context = attr.qp_context;
+  qp_base.pd = attr.pd;
+  qp_base.send_cq = attr.send_cq;
+  qp_base.recv_cq = attr.recv_cq;
+  qp_base.handle = device_.number;
+  qp_base.qp_num = device_.number;
+  qp_base.state = IBV_QPS_RESET;
+  qp_base.qp_type = attr.qp_type;
+  pthread_mutex_init(&qp_base.mutex, nullptr);
+  pthread_cond_init(&qp_base.cond, nullptr);
+}
+
+// ---- Posting ----
+
+int QueuePair::CheckSend(unsigned flags) const {
+  const bool ready = qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD;
+  const bool signalled = all_signalled_ || (flags & IBV_SEND_SIGNALED) != 0;
+  const bool known = (flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) == 0;
+  return ready && signalled && known ? 0 : EINVAL;
+}
+
+int QueuePair::PostSend(BuiltWork& made) {
+  if (send_slots_.full() || send_producer_.full()) return ENOMEM;
+  if (send_producer_.room() == 0) RingSends();  // a batch is all that the device takes at once
+  if (made.work.is_inline) made.work.inline_data = made.inline_data.data();
+  made.work.request_id =
+      send_slots_.Take(fabric::Context{made.wr_id}, fabric::OperationKind::kSend);
+  efa::EncodeSend(made.work, device_.send.format(), send_producer_.phase(),
+                  device_.send.Slot(send_producer_.slot()));
+  send_producer_.Post();
+  return 0;
+}
+
+int QueuePair::PostReceive(const ibv_recv_wr& request) {
+  const auto segments = static_cast<std::uint32_t>(std::max(request.num_sge, 0));
+  const bool able = qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
+  if (!able || segments == 0 || segments > cap_.max_recv_sge) return EINVAL;
+  if (receive_slots_.full() || receive_producer_.free() < segments) return ENOMEM;
+  efa::ReceiveWork work;
+  work.segment_count = static_cast<std::uint8_t>(segments);
+  for (std::uint32_t i = 0; i < segments; ++i) {
+    const ibv_sge& segment = request.sg_list[i];
+    work.segments[i] = {.length = segment.length, .lkey = segment.lkey, .address = segment.addr};
+  }
+  work.request_id = receive_slots_.Take(fabric::Context{request.wr_id},
+                                        fabric::OperationKind::kReceive, work.segment_count);
+  efa::EncodeReceive(work, device_.receive.memory(), device_.receive.descriptors(),
+                     receive_producer_.posted());
+  receive_producer_.Post(segments);
+  return 0;
+}
+
+void QueuePair::RingSends() {
+  if (send_producer_.unannounced() == 0) return;
+  owner_.nic->RingSend(device_, send_producer_.Ring());
+}
+
+void QueuePair::RingReceives() {
+  if (receive_producer_.unannounced() == 0) return;
+  owner_.nic->RingReceive(device_, receive_producer_.Ring());
+}
+
+std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
+  const auto id = static_cast<std::uint16_t>(entry.request_id);
+  if (entry.queue == efa::QueueType::kSend) {
+    send_producer_.Complete();
+    const RequestSlots::Request* request = send_slots_.Release(id);
+    return request == nullptr ? 0 : static_cast<std::uint64_t>(request->context);
+  }
+  if (entry.unsolicited) return 0;
+  const RequestSlots::Request* request = receive_slots_.Release(id);
+  if (request == nullptr) return 0;
+  receive_producer_.Complete(request->descriptors);
+  return static_cast<std::uint64_t>(request->context);
+}
+
+// ---- Creation ----
+
+ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
+  if (attr->qp_type != IBV_QPT_UD) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return Create(context, *attr, QpInitAttr{});
+}
+
+}  // namespace sim::verbs
+
+using sim::verbs::Context;
+using sim::verbs::QpInitAttr;
+using sim::verbs::QueuePair;
+using sim::verbs::QueuePairOf;
+
+extern "C" {
+
+ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
+  if (attr->qp_type != IBV_QPT_UD) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  return sim::verbs::CreatePlain(pd, attr, QpInitAttr{});
+}
+
+ibv_qp* efadv_create_driver_qp(ibv_pd* pd, ibv_qp_init_attr* attr, std::uint32_t type) {
+  if (attr->qp_type != IBV_QPT_DRIVER) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  QpInitAttr efa{};
+  efa.driver_qp_type = type;
+  return sim::verbs::CreatePlain(pd, attr, efa);
+}
+
+ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr,
+                           efadv_qp_init_attr* efa, std::uint32_t length) {
+  QpInitAttr given{};
+  std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
+  if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags) ||
+      given.comp_mask != 0 || given.reserved[0] != 0 ||
+      !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  return sim::verbs::Create(context, *attr, given);
+}
+
+ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return &QueuePairOf(queue_pair); }
+
+int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
+  QueuePair& queue_pair = QueuePairOf(ibv);
+  const auto mask = static_cast<unsigned>(given);
+  const std::lock_guard lock(queue_pair.owner().mutex());
+  sim::QueuePair& device = queue_pair.device();
+  if ((mask & IBV_QP_STATE) != 0 && !sim::verbs::IsLegal(ibv->state, attr->qp_state, mask)) {
+    return EINVAL;
+  }
+  if ((mask & IBV_QP_RNR_RETRY) != 0) {
+    if (!queue_pair.owner().profile().device.rnr_retry || attr->rnr_retry > sim::kRetryForEver) {
+      return EOPNOTSUPP;
+    }
+    device.rnr_retries = attr->rnr_retry;
+  }
+  queue_pair.owner().host->Progress();
+  if ((mask & IBV_QP_QKEY) != 0) device.qkey = attr->qkey;
+  if ((mask & IBV_QP_STATE) != 0) {
+    ibv->state = attr->qp_state;
+    const bool ready = ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS ||
+                       ibv->state == IBV_QPS_SQD;
+    if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->FailQueuePair(device);
+    device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
+  }
+  queue_pair.owner().host->world().NoteChange();
+  queue_pair.owner().host->Kick();
+  return 0;
+}
+
+int ibv_query_qp(ibv_qp* ibv, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
+  QueuePair& queue_pair = QueuePairOf(ibv);
+  const std::lock_guard lock(queue_pair.owner().mutex());
+  *attr = {};
+  attr->qp_state = ibv->state;
+  attr->cur_qp_state = ibv->state;
+  attr->qkey = queue_pair.device().qkey;
+  attr->rnr_retry = static_cast<std::uint8_t>(queue_pair.device().rnr_retries);
+  attr->cap = queue_pair.cap();
+  attr->port_num = 1;
+  *init = {};
+  init->qp_context = ibv->qp_context;
+  init->send_cq = ibv->send_cq;
+  init->recv_cq = ibv->recv_cq;
+  init->cap = queue_pair.cap();
+  init->qp_type = ibv->qp_type;
+  return 0;
+}
+
+int ibv_destroy_qp(ibv_qp* ibv) {
+  QueuePair& queue_pair = QueuePairOf(ibv);
+  Context& context = queue_pair.owner();
+  {
+    const sim::verbs::Closing lock(context);
+    if (!lock) return EBUSY;
+    context.host->Progress();
+    const std::uint16_t number = queue_pair.device().number;
+    queue_pair.send_queue().Forget(number);
+    queue_pair.receive_queue().Forget(number);
+    context.queue_pairs[number] = nullptr;
+    context.nic->DestroyQueuePair(queue_pair.device());
+    context.host->Kick();
+  }
+  delete &queue_pair;
+  return 0;
+}
+
+// No order is promised beyond what the device's blocks have.
+int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; }
+
+}  // extern "C"

@@ -1,0 +1,98 @@
+// Queue pairs: the host driver for the rings of a simulated queue pair, as the verbs interface
+// shows them. It writes entries of the hardware's format and rings.
+
+#ifndef SIM_VERBS_QUEUE_PAIR_H_
+#define SIM_VERBS_QUEUE_PAIR_H_
+
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/efa_queue/ring.h"
+#include "fabric/efa_queue/wqe.h"
+#include "sim/queue_pair.h"
+#include "sim/request_slots.h"
+#include "sim/verbs/completion_queue.h"
+#include "sim/verbs/objects.h"
+
+namespace sim::verbs {
+
+// A work request that a program builds call by call, and its errno so far. The bytes of an inline
+// one are kept here.
+struct BuiltWork {
+  fabric::efa_queue::SendWork work;
+  std::uint64_t wr_id = 0;
+  std::array<std::uint8_t, kMostInlineBytes> inline_data{};
+};
+
+class QueuePair : public ibv_qp_ex {
+ public:
+  // `device_pair` lives until DestroyQueuePair. REQUIRES: the context's mutex is held, as for all
+  // that does not say otherwise.
+  QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_init_attr_ex& attr,
+            Queue& sends, Queue& receives);
+
+  Context& owner() const { return owner_; }
+  sim::QueuePair& device() const { return device_; }
+  Queue& send_queue() const { return sends_; }
+  Queue& receive_queue() const { return receives_; }
+  const ibv_qp_cap& cap() const { return cap_; }
+
+  // --- Posting. An errno, or 0: EINVAL: wrong state, flags or segments; ENOMEM: the ring is full.
+  // Nothing is rung before Ring.
+  int CheckSend(unsigned flags) const;
+  int PostSend(BuiltWork& built);
+  int PostReceive(const ibv_recv_wr& request);
+  void RingSends();
+  void RingReceives();
+  // How many more sends the ring takes.
+  std::uint32_t free_sends() const { return send_producer_.free(); }
+
+  // A completion of this queue pair was read: what it held is free. Returns its wr_id; 0 of an
+  // unsolicited one.
+  std::uint64_t Ended(const fabric::efa_queue::Completion& entry);
+
+  // --- Work requests that are built call by call, between wr_start and wr_complete: by one thread
+  // at a time, which holds `building`. No mutex is needed.
+  std::mutex building;
+  std::vector<BuiltWork> built;
+  int build_error = 0;
+
+ private:
+  Context& owner_;
+  sim::QueuePair& device_;
+  Queue& sends_;
+  Queue& receives_;
+  ibv_qp_cap cap_;
+  const bool all_signalled_;
+  RequestSlots send_slots_;
+  RequestSlots receive_slots_;
+  fabric::efa_queue::Producer send_producer_;
+  fabric::efa_queue::Producer receive_producer_;
+};
+
+inline QueuePair& QueuePairOf(ibv_qp_ex* queue_pair) {
+  return *static_cast<QueuePair*>(queue_pair);
+}
+// The interface has two structures for a queue pair, of which the longer one begins with the other.
+inline QueuePair& QueuePairOf(ibv_qp* queue_pair) {
+  return QueuePairOf(reinterpret_cast<ibv_qp_ex*>(queue_pair));
+}
+
+// The functions that a context carries: results and errors as in ibv_create_qp_ex(3),
+// ibv_post_send(3), ibv_post_recv(3).
+ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr);
+int PostSends(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** bad);
+int PostReceives(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** bad);
+
+// The functions of ibv_wr_...(3), for the operations that `send_ops` names.
+void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_QUEUE_PAIR_H_

@@ -1,0 +1,62 @@
+#include "sim/verbs/settings.h"
+
+#include <algorithm>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+
+namespace sim::verbs {
+namespace {
+
+using Variable = std::function<const char*(const char*)>;
+
+template <typename Number>
+absl::Status ReadNumber(const Variable& variable, const char* name, Number& number) {
+  const char* text = variable(name);
+  if (text == nullptr || absl::SimpleAtoi(text, &number)) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(name, "=", text, " is not a number"));
+}
+
+void ReadText(const Variable& variable, const char* name, std::string& text) {
+  const char* given = variable(name);
+  if (given != nullptr && given[0] != '\0') text = given;
+}
+
+bool IsWord(const std::string& text) {
+  return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           c == '-' || c == '_';
+  });
+}
+
+}  // namespace
+
+absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
+  Settings settings;
+  ReadText(variable, kProfileVariable, settings.profile);
+  ReadText(variable, kFabricVariable, settings.fabric);
+  ReadText(variable, kFaultsVariable, settings.faults);
+  ReadText(variable, kTraceVariable, settings.trace);
+  RETURN_IF_ERROR(ReadNumber(variable, kNicsVariable, settings.nics));
+  RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
+  if (!IsWord(settings.fabric)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kFabricVariable, "=", settings.fabric,
+                     ": the name of a fabric has 1 to 32 letters, digits, - or _"));
+  }
+  return settings;
+}
+
+absl::StatusOr<Profile> Settings::MakeProfile() const {
+  ASSIGN_OR_RETURN(const Profile* const found, FindProfile(profile));
+  Profile made = *found;
+  if (nics > made.nics.size()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(nics, " NICs: a machine of profile ", made.name, " has ", made.nics.size()));
+  }
+  if (nics != 0) made.nics.resize(nics);
+  return made;
+}
+
+}  // namespace sim::verbs

@@ -1,0 +1,44 @@
+// What efa-run tells the library about the device to simulate: environment variables, because the
+// program in between knows nothing of either.
+
+#ifndef SIM_VERBS_SETTINGS_H_
+#define SIM_VERBS_SETTINGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sim/profile.h"
+
+namespace sim::verbs {
+
+inline constexpr char kProfileVariable[] = "DRYDOCK_EFA_PROFILE";
+inline constexpr char kNicsVariable[] = "DRYDOCK_EFA_NICS";
+inline constexpr char kSeedVariable[] = "DRYDOCK_EFA_SEED";
+inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
+inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
+inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
+
+struct Settings {
+  std::string profile = "p5";  // by name or alias
+  std::uint32_t nics = 0;      // 0: all of the profile
+  std::uint64_t seed = 1;
+  std::string fabric = "default";  // processes that name the same one share a network
+  std::string faults;              // file of a fault plan; empty: none
+  std::string trace;               // file for the events; empty: none
+
+  // `variable` returns null for one that is not set, as getenv. kInvalidArgument: names the
+  // variable.
+  static absl::StatusOr<Settings> FromEnvironment(
+      const std::function<const char*(const char*)>& variable);
+
+  // The profile with so many NICs as are asked for. kNotFound: lists the profiles.
+  // kInvalidArgument: more NICs than it has.
+  absl::StatusOr<Profile> MakeProfile() const;
+};
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_SETTINGS_H_

@@ -1,0 +1,124 @@
+#include "sim/verbs/settings.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+
+namespace sim::verbs {
+namespace {
+
+using Environment = std::map<std::string, std::string>;
+
+absl::StatusOr<Settings> Read(const Environment& environment) {
+  return Settings::FromEnvironment([&](const char* name) -> const char* {
+    const auto found = environment.find(name);
+    return found == environment.end() ? nullptr : found->second.c_str();
+  });
+}
+
+// The message of a failure, with its code.
+std::string FailureOf(const Environment& environment) {
+  return Read(environment).status().ToString();
+}
+
+TEST(SettingsTest, NothingIsSet) {
+  const absl::StatusOr<Settings> settings = Read({});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->profile, "p5");
+  EXPECT_EQ(settings->nics, 0u);
+  EXPECT_EQ(settings->seed, 1u);
+  EXPECT_EQ(settings->fabric, "default");
+  EXPECT_EQ(settings->faults, "");
+  EXPECT_EQ(settings->trace, "");
+}
+
+TEST(SettingsTest, EverythingIsSet) {
+  const absl::StatusOr<Settings> settings = Read({{"DRYDOCK_EFA_PROFILE", "small"},
+                                                  {"DRYDOCK_EFA_NICS", "2"},
+                                                  {"DRYDOCK_EFA_SEED", "18446744073709551615"},
+                                                  {"DRYDOCK_EFA_FABRIC", "My_net-7"},
+                                                  {"DRYDOCK_EFA_FAULTS", "/plans/a b.json"},
+                                                  {"DRYDOCK_EFA_TRACE", "out.json"}});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->profile, "small");
+  EXPECT_EQ(settings->nics, 2u);
+  EXPECT_EQ(settings->seed, UINT64_MAX);
+  EXPECT_EQ(settings->fabric, "My_net-7");
+  EXPECT_EQ(settings->faults, "/plans/a b.json");
+  EXPECT_EQ(settings->trace, "out.json");
+}
+
+TEST(SettingsTest, AnEmptyTextIsAsGoodAsNone) {
+  const absl::StatusOr<Settings> settings = Read({{"DRYDOCK_EFA_PROFILE", ""},
+                                                  {"DRYDOCK_EFA_FABRIC", ""},
+                                                  {"DRYDOCK_EFA_FAULTS", ""},
+                                                  {"DRYDOCK_EFA_TRACE", ""}});
+  ASSERT_TRUE(settings.ok()) << settings.status();
+  EXPECT_EQ(settings->profile, "p5");
+  EXPECT_EQ(settings->fabric, "default");
+}
+
+TEST(SettingsTest, ANumberThatIsNone) {
+  for (const char* name : {"DRYDOCK_EFA_NICS", "DRYDOCK_EFA_SEED"}) {
+    for (const char* text : {"x", "-1", "1.5", "4 NICs", "18446744073709551616", "0x10"}) {
+      EXPECT_EQ(FailureOf({{name, text}}),
+                std::string("INVALID_ARGUMENT: ") + name + "=" + text + " is not a number");
+    }
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(Read({{"DRYDOCK_EFA_NICS", "4294967296"}}).status()));
+}
+
+TEST(SettingsTest, TheNameOfAFabricIsAWord) {
+  const std::string longest(32, 'a');
+  EXPECT_TRUE(Read({{"DRYDOCK_EFA_FABRIC", longest}}).ok());
+  for (const std::string& name : {longest + "a", std::string("a/b"), std::string("a b"),
+                                  std::string("."), std::string("caf\xc3\xa9")}) {
+    const std::string failure = FailureOf({{"DRYDOCK_EFA_FABRIC", name}});
+    EXPECT_NE(failure.find("INVALID_ARGUMENT: DRYDOCK_EFA_FABRIC=" + name), std::string::npos)
+        << failure;
+    EXPECT_EQ(failure.find('\n'), std::string::npos) << failure;
+  }
+}
+
+TEST(SettingsTest, AllNicsOfAProfileOrTheFirstOnes) {
+  Settings settings{.profile = "p5"};
+  const absl::StatusOr<Profile> all = settings.MakeProfile();
+  ASSERT_TRUE(all.ok()) << all.status();
+  EXPECT_EQ(all->name, "p5");
+  ASSERT_EQ(all->nics.size(), 32u);
+
+  settings.nics = 4;
+  const absl::StatusOr<Profile> four = settings.MakeProfile();
+  ASSERT_TRUE(four.ok()) << four.status();
+  ASSERT_EQ(four->nics.size(), 4u);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(four->nics[i].name, all->nics[i].name);
+
+  settings.nics = 32;
+  EXPECT_TRUE(settings.MakeProfile().ok());
+  settings.nics = 33;
+  EXPECT_EQ(settings.MakeProfile().status().ToString(),
+            "INVALID_ARGUMENT: 33 NICs: a machine of profile p5 has 32");
+}
+
+TEST(SettingsTest, AProfileHasOtherNames) {
+  const absl::StatusOr<Profile> profile = Settings{.profile = "p5.48xlarge"}.MakeProfile();
+  ASSERT_TRUE(profile.ok()) << profile.status();
+  EXPECT_EQ(profile->name, "p5");
+}
+
+TEST(SettingsTest, AProfileThatIsNotThere) {
+  const absl::Status status = Settings{.profile = "p7"}.MakeProfile().status();
+  EXPECT_TRUE(absl::IsNotFound(status)) << status;
+  EXPECT_NE(status.message().find("p7"), absl::string_view::npos) << status;
+  EXPECT_NE(status.message().find("small"), absl::string_view::npos) << status;
+}
+
+}  // namespace
+}  // namespace sim::verbs

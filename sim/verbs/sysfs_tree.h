@@ -1,0 +1,26 @@
+// The files below /sys that libfabric reads about a NIC, for NICs that are not there.
+
+#ifndef SIM_VERBS_SYSFS_TREE_H_
+#define SIM_VERBS_SYSFS_TREE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "sim/profile.h"
+
+namespace sim::verbs {
+
+// Writes the tree of the profile's NICs below `root`, a folder that is there and empty: what
+// libibverbs and libfabric look for (class/infiniband_verbs/abi_version; of each NIC a PCI folder
+// with its driver, vendor, device and NUMA node). kUnavailable: names the file.
+absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
+
+// A tree for the profile in a folder that only this user can reach, made when it is not there yet;
+// it stays, for the next run. `parent`: a folder for such things, /tmp. kUnavailable: the folder
+// cannot be made; kPermissionDenied: it is somebody else's.
+absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_SYSFS_TREE_H_

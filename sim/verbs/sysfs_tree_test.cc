@@ -1,0 +1,192 @@
+#include "sim/verbs/sysfs_tree.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+
+namespace sim::verbs {
+namespace {
+
+namespace fs = std::filesystem;
+
+Profile ProfileOf(const std::string& name, std::size_t nics = 0) {
+  const absl::StatusOr<const Profile*> found = FindProfile(name);
+  EXPECT_TRUE(found.ok()) << found.status();
+  Profile profile = **found;
+  if (nics != 0) profile.nics.resize(nics);
+  return profile;
+}
+
+std::string FirstLine(const fs::path& file) {
+  std::ifstream stream(file);
+  std::string line;
+  EXPECT_TRUE(std::getline(stream, line)) << file;
+  return line;
+}
+
+// Each test has an empty folder of its own.
+class SysfsTreeTest : public ::testing::Test {
+ protected:
+  SysfsTreeTest()
+      : parent_(fs::path(::testing::TempDir()) /
+                (std::string("tree-") +
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name())) {
+    fs::remove_all(parent_);
+    fs::create_directories(parent_);
+  }
+  ~SysfsTreeTest() override { fs::remove_all(parent_); }
+
+  fs::path folder() const { return parent_ / ("drydock-efa-" + std::to_string(geteuid())); }
+  absl::StatusOr<std::string> Tree(const Profile& profile) const {
+    return SysfsTreeFor(profile, parent_.string());
+  }
+  std::set<std::string> NamesInFolder() const {
+    std::set<std::string> names;
+    for (const fs::directory_entry& entry : fs::directory_iterator(folder())) {
+      names.insert(entry.path().filename());
+    }
+    return names;
+  }
+
+  const fs::path parent_;
+};
+
+TEST_F(SysfsTreeTest, WhatLibfabricReads) {
+  for (const char* name : {"small", "p5", "p4d"}) {
+    const Profile profile = ProfileOf(name);
+    const fs::path root = parent_ / name;
+    fs::create_directory(root);
+    const absl::Status written = WriteSysfsTree(profile, root.string());
+    ASSERT_TRUE(written.ok()) << written;
+    EXPECT_EQ(FirstLine(root / "class/infiniband_verbs/abi_version"), "6");
+    for (const NicProfile& nic : profile.nics) {
+      // libfabric follows the link to a folder that has the PCI address as its name, and from there
+      // to the name of the driver (prov/util: ofi_get_pci...).
+      const fs::path device = root / "class/infiniband" / nic.name / "device";
+      EXPECT_EQ(fs::canonical(device), fs::canonical(root) / "devices" / nic.pci_address);
+      EXPECT_EQ(fs::canonical(device / "driver").filename(), "efa");
+      EXPECT_TRUE(fs::is_symlink(device / "driver"));
+      EXPECT_EQ(FirstLine(device / "vendor"), "0x1d0f");
+      EXPECT_EQ("0x1d0f:" + FirstLine(device / "device").substr(2),
+                "0x" + profile.vendor_device_id);
+      EXPECT_EQ(FirstLine(device / "numa_node"), std::to_string(nic.numa_node));
+    }
+    EXPECT_FALSE(fs::exists(root / "class/infiniband_verbs" /
+                            ("uverbs" + std::to_string(profile.nics.size()))));
+  }
+}
+
+TEST_F(SysfsTreeTest, TheCharacterDevicesBelongToTheNicsInTheirOrder) {
+  const Profile profile = ProfileOf("p5");
+  ASSERT_TRUE(WriteSysfsTree(profile, parent_.string()).ok());
+  for (std::size_t i = 0; i < profile.nics.size(); ++i) {
+    const fs::path verbs = parent_ / "class/infiniband_verbs" / ("uverbs" + std::to_string(i));
+    EXPECT_EQ(FirstLine(verbs / "ibdev"), profile.nics[i].name);
+    EXPECT_EQ(fs::canonical(verbs / "device").filename(), profile.nics[i].pci_address);
+  }
+}
+
+TEST_F(SysfsTreeTest, AFolderThatIsNotThere) {
+  std::ofstream(parent_ / "file") << "no folder";
+  const absl::Status status = WriteSysfsTree(ProfileOf("small"), (parent_ / "file").string());
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_NE(status.message().find((parent_ / "file").string()), absl::string_view::npos) << status;
+}
+
+TEST_F(SysfsTreeTest, TheSecondRunTakesTheSameTree) {
+  const absl::StatusOr<std::string> first = Tree(ProfileOf("small"));
+  ASSERT_TRUE(first.ok()) << first.status();
+  std::ofstream(fs::path(*first) / "mark") << "still there";
+  const absl::StatusOr<std::string> second = Tree(ProfileOf("small"));
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_EQ(*first, *second);
+  EXPECT_TRUE(fs::exists(fs::path(*first) / "mark"));
+  EXPECT_EQ(NamesInFolder().size(), 1u);  // nothing half written is left
+}
+
+TEST_F(SysfsTreeTest, OtherMachinesHaveOtherTrees) {
+  std::set<std::string> trees;
+  for (const Profile& profile :
+       {ProfileOf("small"), ProfileOf("small", 1), ProfileOf("p5"), ProfileOf("p5", 1)}) {
+    const absl::StatusOr<std::string> tree = Tree(profile);
+    ASSERT_TRUE(tree.ok()) << tree.status();
+    trees.insert(*tree);
+    std::size_t nics = 0;
+    for ([[maybe_unused]] const fs::directory_entry& entry :
+         fs::directory_iterator(fs::path(*tree) / "class/infiniband")) {
+      ++nics;
+    }
+    EXPECT_EQ(nics, profile.nics.size());
+  }
+  EXPECT_EQ(trees.size(), 4u);
+}
+
+TEST_F(SysfsTreeTest, SeveralAtOnceAgree) {
+  const Profile profile = ProfileOf("p5", 4);
+  std::vector<absl::StatusOr<std::string>> trees(8);
+  std::vector<std::thread> threads;
+  for (absl::StatusOr<std::string>& tree : trees) {
+    threads.emplace_back([&] { tree = Tree(profile); });
+  }
+  for (std::thread& thread : threads) thread.join();
+  for (const absl::StatusOr<std::string>& tree : trees) {
+    ASSERT_TRUE(tree.ok()) << tree.status();
+    EXPECT_EQ(*tree, *trees[0]);
+  }
+  EXPECT_EQ(NamesInFolder(), std::set<std::string>{fs::path(*trees[0]).filename()});
+}
+
+TEST_F(SysfsTreeTest, NobodyElseGetsAtTheFolder) {
+  ASSERT_TRUE(Tree(ProfileOf("small")).ok());
+  EXPECT_EQ(fs::status(folder()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(SysfsTreeTest, AFolderThatOthersCanWriteIsRefused) {
+  for (const mode_t mode : {0770u, 0707u, 0777u, 0720u, 0702u}) {
+    fs::remove_all(folder());
+    ASSERT_EQ(mkdir(folder().c_str(), 0700), 0);
+    ASSERT_EQ(chmod(folder().c_str(), mode), 0);
+    const absl::Status status = Tree(ProfileOf("small")).status();
+    EXPECT_TRUE(absl::IsPermissionDenied(status)) << mode << ": " << status;
+    EXPECT_NE(status.message().find(folder().string()), absl::string_view::npos) << status;
+    EXPECT_TRUE(fs::is_empty(folder()));
+  }
+  ASSERT_EQ(chmod(folder().c_str(), 0755), 0);  // others may look
+  EXPECT_TRUE(Tree(ProfileOf("small")).ok());
+}
+
+TEST_F(SysfsTreeTest, SomebodyElsesFolderIsRefused) {
+  ASSERT_EQ(mkdir(folder().c_str(), 0700), 0);
+  if (chown(folder().c_str(), geteuid() + 1, static_cast<gid_t>(-1)) != 0) {
+    GTEST_SKIP() << "only root can give a folder away";
+  }
+  const absl::Status status = Tree(ProfileOf("small")).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+}
+
+TEST_F(SysfsTreeTest, WhatIsNoFolderIsRefused) {
+  fs::create_directory(parent_ / "elsewhere");
+  fs::create_directory_symlink(parent_ / "elsewhere", folder());
+  EXPECT_TRUE(absl::IsUnavailable(Tree(ProfileOf("small")).status()));
+  EXPECT_TRUE(fs::is_empty(parent_ / "elsewhere"));
+  fs::remove(folder());
+  std::ofstream(folder()) << "a file";
+  EXPECT_TRUE(absl::IsUnavailable(Tree(ProfileOf("small")).status()));
+  EXPECT_TRUE(absl::IsUnavailable(
+      SysfsTreeFor(ProfileOf("small"), (parent_ / "missing").string()).status()));
+}
+
+}  // namespace
+}  // namespace sim::verbs

@@ -1,0 +1,82 @@
+#include "sim/verbs/wc_status.h"
+
+#include <array>
+
+#include "sim/efa_status.h"
+
+namespace sim::verbs {
+
+ibv_wc_status WcStatusOf(std::uint8_t efa_status) {
+  switch (static_cast<EfaStatus>(efa_status)) {
+    case EfaStatus::kOk:
+      return IBV_WC_SUCCESS;
+    case EfaStatus::kFlushed:
+      return IBV_WC_WR_FLUSH_ERR;
+    case EfaStatus::kLocalQueuePairInternal:
+    case EfaStatus::kLocalUnsupportedOperation:
+    case EfaStatus::kLocalInvalidAddressHandle:
+      return IBV_WC_LOC_QP_OP_ERR;
+    case EfaStatus::kLocalInvalidLkey:
+      return IBV_WC_LOC_PROT_ERR;
+    case EfaStatus::kLocalBadLength:
+      return IBV_WC_LOC_LEN_ERR;
+    case EfaStatus::kRemoteBadAddress:
+      return IBV_WC_REM_ACCESS_ERR;
+    case EfaStatus::kRemoteAbort:
+      return IBV_WC_REM_ABORT_ERR;
+    case EfaStatus::kRemoteBadQueuePair:
+      return IBV_WC_REM_INV_RD_REQ_ERR;
+    case EfaStatus::kRemoteNotReady:
+      return IBV_WC_RNR_RETRY_EXC_ERR;
+    case EfaStatus::kRemoteBadLength:
+    case EfaStatus::kRemoteFeatureMismatch:
+      return IBV_WC_REM_INV_REQ_ERR;
+    case EfaStatus::kRemoteBadStatus:
+      return IBV_WC_BAD_RESP_ERR;
+    case EfaStatus::kLocalUnresponsivePeer:
+    case EfaStatus::kLocalUnreachablePeer:
+      return IBV_WC_RESP_TIMEOUT_ERR;
+    case EfaStatus::kRemoteUnknownPeer:
+      return IBV_WC_REM_OP_ERR;
+    default:
+      return IBV_WC_GENERAL_ERR;
+  }
+}
+
+namespace {
+
+// In the order of ibv_wc_status.
+constexpr std::array<const char*, 24> kTexts = {
+    "success",
+    "local length error",
+    "local queue pair operation error",
+    "local end-to-end context operation error",
+    "local protection error",
+    "work request flushed",
+    "memory window bind error",
+    "bad response",
+    "local access error",
+    "remote invalid request error",
+    "remote access error",
+    "remote operation error",
+    "transport retries exceeded",
+    "receiver not ready: retries exceeded",
+    "local reliable datagram violation",
+    "remote invalid read request",
+    "remote abort",
+    "invalid end-to-end context number",
+    "invalid end-to-end context state",
+    "fatal error",
+    "response timeout",
+    "general error",
+    "tag matching error",
+    "tag matching rendezvous incomplete",
+};
+
+}  // namespace
+}  // namespace sim::verbs
+
+extern "C" const char* ibv_wc_status_str(ibv_wc_status status) {
+  const auto index = static_cast<std::size_t>(status);
+  return index < sim::verbs::kTexts.size() ? sim::verbs::kTexts[index] : "unknown";
+}
