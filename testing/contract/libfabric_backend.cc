@@ -39,6 +39,11 @@ class LibfabricBackend final : public Backend {
       return *fabric::Address::FromBytes(
           {reinterpret_cast<const std::uint8_t*>(kName), sizeof kName});
     }
+    if (Provider() == "efa") {
+      // A GID of another network, queue pair 0.
+      static constexpr std::array<std::uint8_t, 32> kEfa = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9};
+      return *fabric::Address::FromBytes(kEfa);
+    }
     // 127.0.0.1, port 1: nobody listens there.
     static constexpr std::array<std::uint8_t, 16> kSocket = {2, 0, 0, 1, 127, 0, 0, 1};
     return *fabric::Address::FromBytes(kSocket);
@@ -59,13 +64,7 @@ class LibfabricBackend final : public Backend {
                               Capability::kCancel,
                               Capability::kAtomics,
                               Capability::kCounters};
-    using enum Capability;
-    const auto own = Provider() == "tcp"
-                         ? std::vector{kBlockingWait,  kReadProtection, kSilentWriteProtection,
-                                       kCloseInFlight, kLongTruncation, kUnexpectedWildcard,
-                                       kErrorCounts,   kSourceAddress}
-                         : std::vector{kRemoteWriteLength, kRevocation};
-    for (const Capability capability : own) set.Add(capability);
+    for (const Capability capability : Own()) set.Add(capability);
     return set;
   }
 
@@ -73,6 +72,15 @@ class LibfabricBackend final : public Backend {
     std::vector<std::string> names = {"DatagramContract.*",
                                       "MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
                                       "RetryContract.*", "SolicitedContract.*"};
+    if (Provider() == "efa") {
+      return {"DatagramContract.*",
+              "MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
+              "RetryContract.FailedMessageDoesNotComeLater",
+              "RetryContract.FiniteRetriesEnd",
+              "RetryContract.SevenMeansForEver",
+              "SolicitedContract.*",
+              "WaitContract.*"};
+    }
     if (Provider() == "shm") {
       names.insert(names.end(),
                    {"ClosingContract.LongMessageMayBeUnderWay",
@@ -84,6 +92,18 @@ class LibfabricBackend final : public Backend {
   }
 
  private:
+  // What not every provider has.
+  static std::vector<Capability> Own() {
+    using enum Capability;
+    if (Provider() == "tcp") {
+      return {kBlockingWait,   kReadProtection,     kSilentWriteProtection, kCloseInFlight,
+              kLongTruncation, kUnexpectedWildcard, kErrorCounts,           kSourceAddress};
+    }
+    if (Provider() == "shm") return {kRemoteWriteLength, kRevocation};
+    return {kReceiverNotReadyRetry, kRemoteWriteLength, kRevocation,         kCloseInFlight,
+            kLongTruncation,        kSourceAddress,     kUnexpectedWildcard, kErrorCounts};
+  }
+
   coro::SteadyClock clock_;
   std::unique_ptr<fabric::Fabric> fabric_;
 };

@@ -1,0 +1,64 @@
+#!/usr/bin/env bash
+# Programs that know nothing of us, on simulated EFA: libfabric's own, and the write program of this project between two
+# processes. Arguments: efa-run, write.
+set -euo pipefail
+efa_run=$PWD/$1 write=$PWD/$2
+unset BUILD_WORKING_DIRECTORY
+work=${TEST_TMPDIR:-$(mktemp -d)}
+fabric=programs-$$
+trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
+
+fail() { echo "FAILED: $*"; cat "$work"/*.log; exit 1; }
+expect() { grep -qF -- "$2" "$1" || fail "no '$2' in $1"; }
+# Waits until a line that begins with $2 is in file $1, and prints its second word.
+second_word() {
+  for _ in $(seq 200); do
+    awk -v key="$2" '$1 == key { print $2; found = 1; exit } END { exit !found }' "$1" && return
+    sleep 0.1
+  done
+  fail "nothing begins with '$2' in $1"
+}
+
+echo "== fi_info shows the NICs of the profile"
+"$efa_run" --profile=p5 --fabric="$fabric" fi_info -p efa -t FI_EP_RDM >"$work/info.log" 2>"$work/info.err.log"
+expect "$work/info.err.log" "simulated EFA: profile p5"
+[ "$(grep -c 'domain: rdmap.*s0-rdm' "$work/info.log")" = 32 ] || fail "not 32 NICs"
+"$efa_run" --profile=p4d --nics=2 --quiet fi_info -p efa -t FI_EP_RDM >"$work/info4.log" 2>&1
+[ "$(grep -c 'domain: .*-rdm' "$work/info4.log")" = 2 ] || fail "not 2 NICs"
+
+echo "== fi_pingpong between two processes, every size, data checked"
+port=$((20000 + $$ % 20000))
+run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" fi_pingpong -p efa -e rdm -c)
+"${run[@]}" -B $port >"$work/server.log" 2>&1 &
+for attempt in $(seq 50); do  # until the server listens
+  if timeout 60 "${run[@]}" -P $port 127.0.0.1 >"$work/client.log" 2>&1; then break; fi
+  [ "$attempt" -lt 50 ] || fail "fi_pingpong"
+  sleep 0.2
+done
+wait %1 || fail "fi_pingpong's server"
+for size in 64 256 1k 4k 64k 1m; do
+  grep -qE "^$size +10 +=10 " "$work/client.log" || fail "size $size"
+done
+
+echo "== write between two processes, data checked"
+run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" "$write" --fabric=libfabric --provider=efa)
+"${run[@]}" >"$work/write-server.log" 2>&1 &
+address=$(second_word "$work/write-server.log" address)
+timeout 60 "${run[@]}" "$address" >"$work/write.log" 2>&1 || fail "write"
+expect "$work/write.log" "Data is correct"
+kill -INT %2 && wait %2 || true
+
+echo "== refusals: one line, exit status 2"
+refused() {
+  local said status=0
+  said=$("$efa_run" "${@:2}" 2>&1) || status=$?
+  [ $status = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$1" <<<"$said" || fail "$* gave $status: $said"
+}
+refused "no program to run"
+refused "no such program" no-such-program-anywhere
+refused "unknown flag --frobnicate" --frobnicate fi_info
+refused "no profile 'p9'" --profile=p9 fi_info
+refused "33 NICs: a machine of profile p5 has 32" --profile=p5 --nics=33 fi_info
+refused "not a number" --nics=many fi_info
+refused "No such file or directory" --faults=/nowhere/plan.json fi_info
+echo "all programs ran"
