@@ -111,12 +111,13 @@ constexpr Observation kObservations[] = {
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
       kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
       kLongTruncation, kErrorCounts}},
-    // Up to libfabric 1.17 a write is messages that the target takes apart: of what the target refuses
+    // Up to libfabric 1.17 a write is messages that the target takes apart: of what the target
+    // refuses
     // only the target hears, and the initiator waits for ever.
     {"efa",
      "",
-     {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation, kUnexpectedWildcard,
-      kErrorCounts},
+     {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation,
+      kUnexpectedWildcard, kErrorCounts},
      {},
      FI_VERSION(118, 0)},
     {"efa",

@@ -124,8 +124,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, std::uint64
     return nullptr;
   }
   const std::lock_guard lock(context.mutex());
-  if (const int error = AskPlan(context, fabric::faults::Point::kOpenCompletionQueue);
-      error != 0) {
+  if (const int error = AskPlan(context, fabric::faults::Point::kOpenCompletionQueue); error != 0) {
     errno = error;
     return nullptr;
   }
@@ -190,9 +189,8 @@ bool Queue::Take(WorkCompletion& completion) {
 void Queue::Forget(std::uint16_t queue_pair) {
   WorkCompletion completion;
   while (TakeFromRing(completion)) kept_.push_back(completion);
-  std::erase_if(kept_, [queue_pair](const WorkCompletion& entry) {
-    return entry.queue_pair == queue_pair;
-  });
+  std::erase_if(
+      kept_, [queue_pair](const WorkCompletion& entry) { return entry.queue_pair == queue_pair; });
 }
 
 ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr) {
@@ -260,8 +258,8 @@ ibv_cq* ibv_create_cq(ibv_context* context, int count, void* cq_context, ibv_com
   return reinterpret_cast<ibv_cq*>(sim::verbs::CreateExtendedQueue(context, &attr));
 }
 
-ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr,
-                           efadv_cq_init_attr* efa, std::uint32_t length) {
+ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr, efadv_cq_init_attr* efa,
+                           std::uint32_t length) {
   if (length < sizeof *efa || efa->comp_mask != 0 ||
       !sim::verbs::RestIsZero(efa, sizeof *efa, length)) {
     errno = EINVAL;

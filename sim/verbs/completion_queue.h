@@ -59,7 +59,8 @@ class Queue : public ibv_cq_ex {
   void BeginPoll() { polling_.lock(); }
   void EndPoll() { polling_.unlock(); }
   // A poll has found nothing. Whoever goes on polling lets others run, on a machine with fewer CPUs
-  // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and EndPoll.
+  // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and
+  // EndPoll.
   void FoundNothing();
   void FoundSomething() { in_vain_ = 0; }
   // The entry that the read functions tell about.
@@ -73,7 +74,7 @@ class Queue : public ibv_cq_ex {
   const bool with_source_;
   QueueFunctions functions_;
   std::mutex polling_;
-  std::uint32_t in_vain_ = 0;  // polls in a row that found nothing
+  std::uint32_t in_vain_ = 0;        // polls in a row that found nothing
   std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
 };
 

@@ -70,12 +70,10 @@ absl::StatusOr<Request> Parse(int count, char** words) {
   static constexpr struct {
     const char* flag;
     const char* variable;
-  } kFlags[] = {{"--profile=", sim::verbs::kProfileVariable},
-                {"--nics=", sim::verbs::kNicsVariable},
-                {"--seed=", sim::verbs::kSeedVariable},
-                {"--fabric=", sim::verbs::kFabricVariable},
-                {"--faults=", sim::verbs::kFaultsVariable},
-                {"--trace=", sim::verbs::kTraceVariable}};
+  } kFlags[] = {
+      {"--profile=", sim::verbs::kProfileVariable}, {"--nics=", sim::verbs::kNicsVariable},
+      {"--seed=", sim::verbs::kSeedVariable},       {"--fabric=", sim::verbs::kFabricVariable},
+      {"--faults=", sim::verbs::kFaultsVariable},   {"--trace=", sim::verbs::kTraceVariable}};
   Request request;
   int next = 1;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
@@ -129,8 +127,9 @@ absl::Status CheckMachine() {
   for (const char* library : {"libibverbs.so.1", "libefa.so.1"}) {
     if (dlopen(library, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
       return absl::NotFoundError(absl::StrCat(
-          library, " is missing: install rdma-core's libraries (Debian: apt-get install "
-                   "libibverbs1 ibverbs-providers), without which libfabric has no provider efa"));
+          library,
+          " is missing: install rdma-core's libraries (Debian: apt-get install "
+          "libibverbs1 ibverbs-providers), without which libfabric has no provider efa"));
     }
   }
   if (access("/dev/shm", R_OK | W_OK | X_OK) != 0) {
@@ -179,10 +178,10 @@ absl::Status Run(Request& request) {
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
   if (!request.quiet) {
-    std::fprintf(stderr, "efa-run: simulated EFA: profile %s (%s), %zu NICs, seed %llu, fabric %s\n",
-                 profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
-                 static_cast<unsigned long long>(request.settings.seed),
-                 request.settings.fabric.c_str());
+    std::fprintf(
+        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NICs, seed %llu, fabric %s\n",
+        profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
+        static_cast<unsigned long long>(request.settings.seed), request.settings.fabric.c_str());
   }
   execv(program.c_str(), request.program.data());
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));

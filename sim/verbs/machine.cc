@@ -78,9 +78,9 @@ absl::Status Machine::Prepare(Host& host) {
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   const std::lock_guard lock(mutex_);
   if (std::shared_ptr<Host> open = host_.lock()) return open;
-  ASSIGN_OR_RETURN(std::unique_ptr<Host> host, Host::Join({.fabric = settings_.fabric,
-                                                           .seed = settings_.seed,
-                                                           .profile = &profile_}));
+  ASSIGN_OR_RETURN(
+      std::unique_ptr<Host> host,
+      Host::Join({.fabric = settings_.fabric, .seed = settings_.seed, .profile = &profile_}));
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));

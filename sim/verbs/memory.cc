@@ -68,8 +68,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   const std::lock_guard lock(context.mutex());
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->memory().Register(
-      static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address),
-      length, AccessOf(access));
+      static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   auto* region = new ibv_mr{};
   region->context = pd->context;
@@ -177,8 +176,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const std::lock_guard lock(context.mutex());
   sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
-  const auto number = context.nic->CreateAddressHandle(
-      static_cast<Domain*>(pd)->number, gid);
+  const auto number = context.nic->CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
   if (!number.ok()) {
     errno = ENOMEM;
     return nullptr;

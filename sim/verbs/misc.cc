@@ -117,7 +117,8 @@ int efadv_get_max_sq_depth(ibv_context* ibv, sim::verbs::SqDepthAttr* attr, std:
   const sim::Profile& profile = ContextOf(ibv).profile();
   const sim::DeviceAttributes& device = profile.device;
   if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
-  if (attr->max_send_sge > device.max_wr_send_sges || attr->max_rdma_sge > device.max_wr_rdma_sges ||
+  if (attr->max_send_sge > device.max_wr_send_sges ||
+      attr->max_rdma_sge > device.max_wr_rdma_sges ||
       attr->max_inline_data > sim::MaxInlineBytes(profile)) {
     return -EINVAL;
   }

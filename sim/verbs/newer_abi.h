@@ -1,7 +1,7 @@
 // What later releases of rdma-core added to the interface of libefa, for programs that were built
-// against them: the headers of the machine may be older. Names and layouts as in linux-rdma/rdma-core
-// providers/efa/man (efadv_create_cq, efadv_query_cq, efadv_query_qp_wqs, efadv_query_mr,
-// efadv_get_max_sq_depth) and providers/efa/efadv.h.
+// against them: the headers of the machine may be older. Names and layouts as in
+// linux-rdma/rdma-core providers/efa/man (efadv_create_cq, efadv_query_cq, efadv_query_qp_wqs,
+// efadv_query_mr, efadv_get_max_sq_depth) and providers/efa/efadv.h.
 //
 // A structure that has grown is told by the length that a caller passes: what lies beyond it is
 // neither read nor written. What a caller has beyond the structures here has to be zero.

@@ -88,8 +88,8 @@ bool IsFullByPlan(const QueuePair& queue_pair, fabric::OperationKind kind) {
   view.nic = context.nic->name();
   view.time = context.host->world().Elapsed();
   view.operation = kind;
-  return static_cast<bool>(plan->Decide(fabric::faults::Layer::kDecorator,
-                                        fabric::faults::Point::kPost, view));
+  return static_cast<bool>(
+      plan->Decide(fabric::faults::Layer::kDecorator, fabric::faults::Point::kPost, view));
 }
 
 }  // namespace
@@ -215,8 +215,8 @@ void SetInlineList(ibv_qp_ex* ibv, std::size_t count, const ibv_data_buf* buffer
     int error = 0;
     built.work.is_inline = true;
     for (std::size_t i = 0; i < count && error == 0; ++i) {
-      error = AppendInline(built, buffers[i].addr, buffers[i].length,
-                           queue_pair.cap().max_inline_data);
+      error =
+          AppendInline(built, buffers[i].addr, buffers[i].length, queue_pair.cap().max_inline_data);
     }
     return error;
   });

@@ -38,11 +38,11 @@ class ElfFile {
   bool Needs(std::string_view library) const {
     bool found = false;
     ForEachSection(SHT_DYNAMIC, [&](const Elf64_Shdr& section, const Elf64_Shdr& strings) {
-      ForEach<Elf64_Dyn>(section.sh_offset, section.sh_size / sizeof(Elf64_Dyn),
-                         [&](const Elf64_Dyn& entry) {
-                           found = found || (entry.d_tag == DT_NEEDED &&
-                                             Text(strings, entry.d_un.d_val) == library);
-                         });
+      ForEach<Elf64_Dyn>(
+          section.sh_offset, section.sh_size / sizeof(Elf64_Dyn), [&](const Elf64_Dyn& entry) {
+            found =
+                found || (entry.d_tag == DT_NEEDED && Text(strings, entry.d_un.d_val) == library);
+          });
     });
     return found;
   }
@@ -51,11 +51,11 @@ class ElfFile {
     bool found = false;
     for (const std::uint32_t type : {SHT_SYMTAB, SHT_DYNSYM}) {
       ForEachSection(type, [&](const Elf64_Shdr& section, const Elf64_Shdr& strings) {
-        ForEach<Elf64_Sym>(section.sh_offset, section.sh_size / sizeof(Elf64_Sym),
-                           [&](const Elf64_Sym& symbol) {
-                             found = found || (symbol.st_shndx != SHN_UNDEF &&
-                                               Text(strings, symbol.st_name) == function);
-                           });
+        ForEach<Elf64_Sym>(
+            section.sh_offset, section.sh_size / sizeof(Elf64_Sym), [&](const Elf64_Sym& symbol) {
+              found = found ||
+                      (symbol.st_shndx != SHN_UNDEF && Text(strings, symbol.st_name) == function);
+            });
       });
     }
     return found;

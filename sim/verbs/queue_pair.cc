@@ -257,8 +257,8 @@ ibv_qp* efadv_create_driver_qp(ibv_pd* pd, ibv_qp_init_attr* attr, std::uint32_t
   return sim::verbs::CreatePlain(pd, attr, efa);
 }
 
-ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr,
-                           efadv_qp_init_attr* efa, std::uint32_t length) {
+ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efadv_qp_init_attr* efa,
+                           std::uint32_t length) {
   QpInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
   if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags) ||
@@ -290,8 +290,8 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   if ((mask & IBV_QP_QKEY) != 0) device.qkey = attr->qkey;
   if ((mask & IBV_QP_STATE) != 0) {
     ibv->state = attr->qp_state;
-    const bool ready = ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS ||
-                       ibv->state == IBV_QPS_SQD;
+    const bool ready =
+        ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS || ibv->state == IBV_QPS_SQD;
     if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->FailQueuePair(device);
     device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
   }

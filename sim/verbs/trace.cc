@@ -40,14 +40,15 @@ Trace::~Trace() {
 
 void Trace::OnLogged(const LoggedEvent& event) {
   const std::string_view name = Name(event.kind);
-  std::fprintf(file_,
-               "%s{\"name\":\"%.*s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%.3f,\"pid\":%d,\"tid\":%" PRIu32
-               ",\"args\":{\"nic\":\"%s\",\"operation\":%" PRIu64 ",\"packet\":%" PRIu32
-               ",\"bytes\":%" PRIu64 ",\"branch\":%u}}",
-               first_ ? "[\n" : ",\n", static_cast<int>(name.size()), name.data(),
-               static_cast<double>(event.time.count()) / 1000.0, pid_, event.actor,
-               event.actor < world_.nic_count() ? world_.nic(event.actor).name().c_str() : "world",
-               event.operation, event.packet, event.bytes, unsigned{event.branch});
+  std::fprintf(
+      file_,
+      "%s{\"name\":\"%.*s\",\"ph\":\"i\",\"s\":\"t\",\"ts\":%.3f,\"pid\":%d,\"tid\":%" PRIu32
+      ",\"args\":{\"nic\":\"%s\",\"operation\":%" PRIu64 ",\"packet\":%" PRIu32
+      ",\"bytes\":%" PRIu64 ",\"branch\":%u}}",
+      first_ ? "[\n" : ",\n", static_cast<int>(name.size()), name.data(),
+      static_cast<double>(event.time.count()) / 1000.0, pid_, event.actor,
+      event.actor < world_.nic_count() ? world_.nic(event.actor).name().c_str() : "world",
+      event.operation, event.packet, event.bytes, unsigned{event.branch});
   first_ = false;
 }
 

@@ -41,7 +41,8 @@ class LibfabricBackend final : public Backend {
     }
     if (Provider() == "efa") {
       // A GID of another network, queue pair 0.
-      static constexpr std::array<std::uint8_t, 32> kEfa = {0xfe, 0x80, 0, 0, 0, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9};
+      static constexpr std::array<std::uint8_t, 32> kEfa = {0xfe, 0x80, 0, 0, 0, 0, 0, 0,
+                                                            9,    9,    9, 9, 9, 9, 9, 9};
       return *fabric::Address::FromBytes(kEfa);
     }
     // 127.0.0.1, port 1: nobody listens there.

@@ -1,6 +1,6 @@
-// The same scenarios for the simulated fabric `efa` and for libfabric's own provider on the simulated device: what comes of
-// each is printed, one line a fact, and both_agree_test.sh compares the two. Nothing is judged here but that a scenario came to
-// its end.
+// The same scenarios for the simulated fabric `efa` and for libfabric's own provider on the
+// simulated device: what comes of each is printed, one line a fact, and both_agree_test.sh compares
+// the two. Nothing is judged here but that a scenario came to its end.
 
 #include <cstdint>
 #include <cstdio>
@@ -37,9 +37,9 @@ class Scenario : public ContractTest {
   std::string Tell(const Side& side, const std::optional<Completion>& seen) const {
     if (!seen.has_value()) return "none";
     const Completion& completion = *seen;
-    std::string text = absl::StrCat(
-        "kind ", static_cast<int>(completion.kind), ", error ",
-        std::string(fabric::Name(completion.error)), ", provider ", completion.provider_error);
+    std::string text = absl::StrCat("kind ", static_cast<int>(completion.kind), ", error ",
+                                    std::string(fabric::Name(completion.error)), ", provider ",
+                                    completion.provider_error);
     absl::StrAppend(&text, ", length ", completion.length_bytes, ", context ",
                     completion.context.has_value()
                         ? absl::StrCat(static_cast<std::uint64_t>(*completion.context))
@@ -62,7 +62,8 @@ class Scenario : public ContractTest {
     Note(absl::StrCat(what, " posted: ", std::string(fabric::Name(posted))));
   }
   void NoteData(std::size_t offset, std::size_t length, std::uint8_t pattern) {
-    Note(absl::StrCat("data: ", Holds(Bytes(target_, offset, length), pattern) ? "right" : "wrong"));
+    Note(
+        absl::StrCat("data: ", Holds(Bytes(target_, offset, length), pattern) ? "right" : "wrong"));
   }
 
   void Exchange(std::size_t length, std::size_t room, std::optional<std::uint32_t> immediate) {
@@ -76,7 +77,8 @@ class Scenario : public ContractTest {
 };
 
 TEST_F(Scenario, MessagesOfEverySize) {
-  for (const std::size_t length : {0u, 1u, 32u, 33u, 4096u, 8000u, 9000u, 65536u, 100000u, 1000000u}) {
+  for (const std::size_t length :
+       {0u, 1u, 32u, 33u, 4096u, 8000u, 9000u, 65536u, 100000u, 1000000u}) {
     Exchange(length, length, std::nullopt);
   }
 }
@@ -182,7 +184,8 @@ TEST_F(Scenario, WriteIsRefused) {
   Note(absl::StrCat("initiator: ", Tell(initiator_, TakeIfAny(initiator_, 1))));
 }
 
-// For a fault plan that lets the first message fail: what is told of it, in the provider's own words.
+// For a fault plan that lets the first message fail: what is told of it, in the provider's own
+// words.
 class Plan : public Scenario {};
 
 TEST_F(Plan, FirstMessageFails) {
@@ -210,9 +213,8 @@ TEST_F(Plan, EveryMessageArrives) {
 // For one that lets a registration of this program's fail: which of the three.
 TEST_F(Plan, RegistrationFails) {
   for (int i = 0; i < 3; ++i) {
-    const fabric::MemoryRequest request{.data = initiator_.memory.data(),
-                                        .length_bytes = 4096,
-                                        .access = fabric::Access::kSend};
+    const fabric::MemoryRequest request{
+        .data = initiator_.memory.data(), .length_bytes = 4096, .access = fabric::Access::kSend};
     const auto region = initiator_.domain->RegisterMemory(request);
     Note(region.ok() ? "registered" : std::string(region.status().message()));
   }
