@@ -92,8 +92,7 @@ class Nic final : public Actor {
   MemoryTable& memory() { return memory_; }
   // kResourceExhausted: as MemoryTable::Register, or an address handle too many.
   absl::StatusOr<std::uint16_t> CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
-  // Work that uses the handle ends: what is under way with kFlushed, what was not fetched with
-  // kLocalInvalidAddressHandle.
+  // Work under way to the handle ends with kFlushed, later work with kLocalInvalidAddressHandle.
   void DestroyAddressHandle(std::uint16_t number);
   // kResourceExhausted: the device has no completion queue left. `depth` is a power of two.
   absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth);
