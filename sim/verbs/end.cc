@@ -3,6 +3,7 @@
 #include <endian.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -327,7 +328,7 @@ void Fill(std::span<std::byte> bytes, unsigned seed) {
 bool Holds(std::span<const std::byte> bytes, unsigned seed) {
   std::vector<std::byte> expected(bytes.size());
   Fill(expected, seed);
-  return std::memcmp(bytes.data(), expected.data(), bytes.size()) == 0;
+  return std::equal(bytes.begin(), bytes.end(), expected.begin());
 }
 
 }  // namespace sim_testing

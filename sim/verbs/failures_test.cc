@@ -25,6 +25,9 @@
 namespace sim_testing {
 namespace {
 
+// An int: the macros of verbs.h mix enumerations otherwise.
+constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
+
 const std::string& PlanFile() {
   static const auto& file = *new std::string([] {
     const char* folder = std::getenv("TEST_TMPDIR");
@@ -163,7 +166,8 @@ const std::map<std::string, Mistake>& Mistakes() {
        {7, IBV_WC_REM_ACCESS_ERR,
         [](End& a, End& b) {
           EXPECT_EQ(ibv_dereg_mr(b.region), 0);
-          b.region = ibv_reg_mr(b.domain, b.at(0), kEnd, IBV_ACCESS_REMOTE_READ);
+          constexpr int kAccess = IBV_ACCESS_REMOTE_READ;
+          b.region = ibv_reg_mr(b.domain, b.at(0), kEnd, kAccess);
           return a.Write(b, 1, 8);
         }}},
       {"a write to a region that has gone",
@@ -404,7 +408,7 @@ TEST_F(FailuresTest, TheThirdRegistration) {
   std::vector<ibv_mr*> regions;
   for (int call = 1; call <= 4; ++call) {
     errno = 0;
-    ibv_mr* region = ibv_reg_mr(end.domain, end.at(0), 64, IBV_ACCESS_LOCAL_WRITE);
+    ibv_mr* region = ibv_reg_mr(end.domain, end.at(0), 64, kLocalWrite);
     EXPECT_EQ(region == nullptr, call == 3) << call;
     EXPECT_EQ(errno, call == 3 ? ENOMEM : 0) << call;
     if (region != nullptr) regions.push_back(region);
@@ -421,7 +425,7 @@ TEST_F(FailuresTest, ThePlanChoosesTheErrno) {
   for (const auto& [name, error] : errors) {
     WritePlan(R"({"fault": "register_memory_fails", "parameters": {"error": ")" + name + R"("}})");
     End end({.registered = false});
-    EXPECT_EQ(ibv_reg_mr(end.domain, end.at(0), 64, IBV_ACCESS_LOCAL_WRITE), nullptr);
+    EXPECT_EQ(ibv_reg_mr(end.domain, end.at(0), 64, kLocalWrite), nullptr);
     EXPECT_EQ(errno, error) << name;
   }
 }

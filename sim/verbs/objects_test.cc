@@ -37,6 +37,9 @@ int efadv_get_max_rq_depth(ibv_context* context, sim::verbs::RqDepthAttr* attr,
 namespace sim_testing {
 namespace {
 
+// An int: the macros of verbs.h mix enumerations otherwise.
+constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
+
 using sim::DeviceAttributes;
 using sim::Profile;
 
@@ -250,8 +253,8 @@ class ObjectsTest : public ::testing::Test {
 };
 
 TEST_F(ObjectsTest, ARegion) {
-  ibv_mr* one = ibv_reg_mr(end_.domain, end_.at(10), 100, IBV_ACCESS_LOCAL_WRITE);
-  ibv_mr* other = ibv_reg_mr(end_.domain, end_.at(10), 100, IBV_ACCESS_LOCAL_WRITE);
+  ibv_mr* one = ibv_reg_mr(end_.domain, end_.at(10), 100, kLocalWrite);
+  ibv_mr* other = ibv_reg_mr(end_.domain, end_.at(10), 100, kLocalWrite);
   ASSERT_NE(one, nullptr);
   ASSERT_NE(other, nullptr);
   EXPECT_EQ(one->addr, end_.at(10));
@@ -272,8 +275,7 @@ TEST_F(ObjectsTest, RegionsThatAreRefused) {
   EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_ON_DEMAND), EOPNOTSUPP);
   EXPECT_EQ(Registering(end_.at(0), 1, IBV_ACCESS_RELAXED_ORDERING), 0);  // a hint
   errno = 0;
-  EXPECT_EQ(ibv_reg_mr_iova(end_.domain, end_.at(0), 64, /*iova=*/0, IBV_ACCESS_LOCAL_WRITE),
-            nullptr);
+  EXPECT_EQ(ibv_reg_mr_iova(end_.domain, end_.at(0), 64, /*iova=*/0, kLocalWrite), nullptr);
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
@@ -315,8 +317,8 @@ TEST_F(ObjectsTest, MemoryBehindADescriptor) {
 TEST_F(ObjectsTest, AllRegionsThatADeviceHas) {
   if (Device().max_mr > 10000) GTEST_SKIP() << "too many to make";
   const std::size_t made = MakeMany<ibv_mr>(
-      Device().max_mr + 1,
-      [&] { return ibv_reg_mr(end_.domain, end_.at(0), 8, IBV_ACCESS_LOCAL_WRITE); }, ibv_dereg_mr);
+      Device().max_mr + 1, [&] { return ibv_reg_mr(end_.domain, end_.at(0), 8, kLocalWrite); },
+      ibv_dereg_mr);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(made, Device().max_mr - 1);  // one is the end's own
   EXPECT_EQ(Registering(end_.at(0), 8), 0);
