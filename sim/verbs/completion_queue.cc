@@ -278,6 +278,10 @@ int ibv_destroy_cq(ibv_cq* ibv) {
   {
     const sim::verbs::Closing lock(queue.owner());
     if (!lock) return EBUSY;
+    for (const sim::verbs::QueuePair* user : queue.owner().queue_pairs) {
+      if (user == nullptr) continue;
+      if (&user->send_queue() == &queue || &user->receive_queue() == &queue) return EBUSY;
+    }
     sim::verbs::Abandon(queue);
     if (queue.channel != nullptr) --queue.channel->refcnt;
   }

@@ -447,6 +447,15 @@ TEST_F(ObjectsTest, CompletionQueuesThatAreRefused) {
   }
 }
 
+TEST_F(ObjectsTest, ACompletionQueueInUse) {
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(end_.send_queue)), EBUSY);
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(end_.receive_queue)), EBUSY);
+  EXPECT_EQ(ibv_destroy_qp(end_.queue_pair), 0);
+  end_.queue_pair = nullptr;
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(end_.send_queue)), 0);
+  end_.send_queue = nullptr;
+}
+
 TEST_F(ObjectsTest, AllCompletionQueues) {
   const std::size_t made = MakeMany<ibv_cq>(
       Device().max_cq + 1, [&] { return ibv_create_cq(end_.context, 8, nullptr, nullptr, 0); },

@@ -18,7 +18,7 @@ exported() {
 
 # The same, as the version script lists them.
 listed() {
-  sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' "$EXPORTS" | tr ';{}' '\n\n\n' | awk '
+  sed -e 's|/\*.*\*/||' -e '/\/\*/,/\*\//d' "$EXPORTS" | tr ';{}' '\n' | awk '
     { gsub(/^[ \t]+|[ \t]+$/, "") }
     /^(IBVERBS|EFA)_[0-9.]+$/ { version = $0 }
     { sub(/^global:[ \t]*/, "") }
