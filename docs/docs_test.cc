@@ -154,7 +154,7 @@ bool HasTarget(const fs::path& package, const std::string& name) {
 TEST(DocsTest, EveryTargetThatAPageNamesExists) {
   // Not a URL, not another repository's. NAME and other words in capitals stand for any target.
   static const std::regex kTarget(
-      "(?:^|[^:/\\w@])//((?:[a-z0-9_]+/?)*)(\\.\\.\\.)?(?::([a-z0-9_.]+))?");
+      "(?:^|[^:/\\w@])//((?:[a-z0-9_]+/?)*)(\\.\\.\\.)?(?::([a-z0-9_.-]+))?");
   int named = 0;
   for (const fs::path& page : FilesNamed(".md")) {
     ForEachMatch(ReadFile(Root() / page), kTarget, [&](const std::smatch& match) {

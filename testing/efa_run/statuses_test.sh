@@ -39,8 +39,6 @@ END
 
 echo "== receivers that are not ready, again and again"
 run EveryMessageArrives '{"rules": [{"name": "storm", "fault": "receiver_not_ready", "when": {"operation": "send", "probability": 0.2}}]}'
-echo "== full send queues"
-run EveryMessageArrives '{"mode": "adversarial", "rules": [{"name": "full", "fault": "send_queue_full", "when": {"probability": 0.2}}]}'
 echo "== the nth registration fails, and the next one works"
 # The provider registers memory of its own before: a number in the middle of ours is found by trying.
 for nth in $(seq 1 40); do
