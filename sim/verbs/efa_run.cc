@@ -175,8 +175,8 @@ absl::Status Run(Request& request) {
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
   // Two endpoints with one GID would not use the NIC at all.
   setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
-  // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so of
-  // a device that cannot read, it ends the program.
+  // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so
+  // of a device that cannot read, it ends the program.
   if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
