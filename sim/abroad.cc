@@ -101,24 +101,23 @@ std::uint32_t Abroad::Number(std::uint32_t packet) { return packet & Nic::kPacke
 bool Abroad::IsSecondCopy(std::uint32_t packet) { return (packet & Nic::kSecondCopy) != 0; }
 bool Abroad::CopyFollows(std::uint32_t packet) { return (packet & Nic::kCopyFollows) != 0; }
 
+// A packet of another process is counted, and is an event of now.
+void Abroad::Enter(Nic& nic, EventKind kind, const Operation& operation, std::uint32_t packet,
+                   std::uint64_t bytes) {
+  ++nic.counters_.rx_pkts;
+  nic.counters_.rx_bytes += bytes + nic.profile_.header_bytes;
+  nic.world_.Schedule(nic.world_.Now(), &nic, kind, packet & ~Nic::kCopyFollows,
+                      operation.id.Pack());
+}
+
 void Abroad::Arrive(Operation& shadow, std::uint32_t packet, std::uint64_t bytes) {
-  Nic& target = *shadow.peer;
-  World& world = target.world_;
   if (CopyFollows(packet)) ++shadow.copies;
-  ++target.counters_.rx_pkts;
-  target.counters_.rx_bytes += bytes + target.profile_.header_bytes;
-  world.Schedule(world.Now(), &target, EventKind::kArrive, packet & ~Nic::kCopyFollows,
-                 shadow.id.Pack());
+  Enter(*shadow.peer, EventKind::kArrive, shadow, packet, bytes);
 }
 
 void Abroad::ArriveReadData(Operation& operation, std::uint32_t packet, std::uint64_t bytes) {
-  Nic& initiator = *operation.initiator;
-  World& world = initiator.world_;
   if (CopyFollows(packet)) ++operation.copies;
-  ++initiator.counters_.rx_pkts;
-  initiator.counters_.rx_bytes += bytes + initiator.profile_.header_bytes;
-  world.Schedule(world.Now(), &initiator, EventKind::kReadData, packet & ~Nic::kCopyFollows,
-                 operation.id.Pack());
+  Enter(*operation.initiator, EventKind::kReadData, operation, packet, bytes);
 }
 
 void Abroad::Answer(Operation& operation, std::uint8_t status) {

@@ -50,6 +50,8 @@ class Abroad {
   static void End(World& world, Operation& shadow);
 
  private:
+  static void Enter(Nic& nic, EventKind kind, const Operation& operation, std::uint32_t packet,
+                    std::uint64_t bytes);
   static void Forward(Nic& proxy, Operation& operation, const Event& event);
   static void ForwardReadData(Nic& proxy, Operation& shadow, const Event& event);
 };

@@ -111,9 +111,13 @@ class Host::Impl final : public ForkAware {
   bool Progress() {
     const bool happened = Advance();
     progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
+    Posted();
+    return happened;
+  }
+
+  void Posted() {
     // The thread sleeps longer than it may by now.
     if (bell_.asleep() && Until(world_.NextEvent()) < planned_) bell_.Interrupt();
-    return happened;
   }
 
   void Kick() {
@@ -282,6 +286,7 @@ std::mutex& Host::mutex() { return impl_->mutex(); }
 World& Host::world() { return impl_->world(); }
 Node& Host::node() { return impl_->node(); }
 bool Host::Progress() { return impl_->Progress(); }
+void Host::Posted() { impl_->Posted(); }
 void Host::Kick() { impl_->Kick(); }
 void Host::OnCompletion(std::function<void()> report) { impl_->OnCompletion(std::move(report)); }
 bool Host::usable() const { return impl_->usable(); }

@@ -66,8 +66,12 @@ class Host {
   // of the last progress. REQUIRES: mutex() is held.
   bool Progress();
 
-  // To be called after something was posted when the caller may not progress soon: the host's
-  // thread sees to it. REQUIRES: mutex() is held.
+  // To be called after something was posted: the host's thread sees to it if the program does not
+  // progress within a millisecond. Wakes the thread only when it would sleep longer than it may.
+  // REQUIRES: mutex() is held.
+  void Posted();
+  // The program is not going to progress by itself, as when it waits for an event: the host's
+  // thread takes over at once. REQUIRES: mutex() is held.
   void Kick();
 
   // `report` is called, with the mutex held and from any thread that progresses, after a progress

@@ -120,7 +120,7 @@ void Station::ReplaceQueuePair() {
   const std::lock_guard lock(host_->mutex());
   nic_->DestroyQueuePair(*queue_pair_);
   Open();
-  host_->Kick();
+  host_->Posted();
 }
 
 void Station::Deregister() {
@@ -204,7 +204,7 @@ std::uint16_t Station::Post(const StationAddress& peer, const StationWork& work,
                   queue_pair_->send.Slot(producer_->slot()));
   producer_->Post();
   nic_->RingSend(*queue_pair_, producer_->Ring());
-  host_->Kick();
+  host_->Posted();
   return static_cast<std::uint16_t>(request.request_id);
 }
 
@@ -220,7 +220,7 @@ void Station::PostReceive(std::size_t offset, std::uint32_t length, std::uint16_
                      receive_producer_->posted());
   receive_producer_->Post();
   nic_->RingReceive(*queue_pair_, receive_producer_->Ring());
-  host_->Kick();
+  host_->Posted();
 }
 
 std::optional<efa::Completion> Station::Take() {

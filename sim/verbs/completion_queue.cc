@@ -20,7 +20,8 @@ namespace efa = fabric::efa_queue;
 
 namespace {
 
-void Translate(const efa::Completion& entry, std::uint64_t wr_id, WorkCompletion& completion) {
+void Translate(const efa::Completion& entry, std::uint64_t wr_id, bool with_source,
+               WorkCompletion& completion) {
   const bool receive = entry.queue == efa::QueueType::kReceive;
   const bool write = entry.operation == efa::Operation::kWrite;
   completion = {};
@@ -38,6 +39,7 @@ void Translate(const efa::Completion& entry, std::uint64_t wr_id, WorkCompletion
   completion.source_handle = entry.address_handle;
   completion.unsolicited = entry.unsolicited;
   static_assert(sizeof entry.source_gid == sizeof completion.source_gid);
+  if (!with_source) return;
   std::memcpy(completion.source_gid.data(), entry.source_gid, sizeof entry.source_gid);
 }
 
@@ -173,7 +175,7 @@ bool Queue::TakeFromRing(WorkCompletion& completion) {
     if (!sound || entry.queue_pair >= owner_.queue_pairs.size()) continue;
     QueuePair* queue_pair = owner_.queue_pairs[entry.queue_pair];
     if (queue_pair == nullptr) continue;
-    Translate(entry, queue_pair->Ended(entry), completion);
+    Translate(entry, queue_pair->Ended(entry), with_source_, completion);
     return true;
   }
   return false;

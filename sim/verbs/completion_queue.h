@@ -30,7 +30,8 @@ struct WorkCompletion {
   std::uint16_t queue_pair = 0;
   std::uint16_t source_queue_pair = 0;
   std::uint16_t source_handle = 0;  // 0xffff: unknown
-  Gid source_gid{};                 // of a sender whose handle is unknown; otherwise zeros
+  // Of a sender whose handle is unknown, in queues that were made to tell it; otherwise zeros.
+  Gid source_gid{};
   bool unsolicited = false;
 };
 
@@ -48,7 +49,6 @@ class Queue : public ibv_cq_ex {
   Context& owner() const { return owner_; }
   const std::shared_ptr<CompletionRing>& ring() const { return ring_; }
   QueueFunctions& functions() { return functions_; }
-  bool with_source() const { return with_source_; }
 
   // The next completion of a queue pair that still is; false when there is none.
   bool Take(WorkCompletion& completion);

@@ -76,7 +76,7 @@ void Fill(const Context& context, ibv_device_attr& attr) {
   const DeviceAttributes& device = context.profile().device;
   attr = {};
   Copy(attr.fw_ver, sizeof attr.fw_ver, "0.0.0.0");
-  attr.node_guid = context.nic->gid()[15];
+  attr.node_guid = ibv_get_device_guid(context.handle.verbs.context.device);
   attr.max_mr_size = device.max_mr_pages * device.page_bytes;
   attr.page_size_cap = ~std::uint64_t{device.page_bytes - 1};
   attr.vendor_id = kAmazon;

@@ -77,7 +77,8 @@ absl::Status Machine::Prepare(Host& host) {
 
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   const std::lock_guard lock(mutex_);
-  if (std::shared_ptr<Host> open = host_.lock()) return open;
+  // A forked child has a copy of its parent's that it cannot use: it joins by itself.
+  if (std::shared_ptr<Host> open = host_.lock(); open != nullptr && open->usable()) return open;
   ASSIGN_OR_RETURN(
       std::unique_ptr<Host> host,
       Host::Join({.fabric = settings_.fabric, .seed = settings_.seed, .profile = &profile_}));

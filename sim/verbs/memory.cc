@@ -70,6 +70,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   const auto keys = context.nic->memory().Register(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
+  ++static_cast<Domain*>(pd)->users;
   auto* region = new ibv_mr{};
   region->context = pd->context;
   region->pd = pd;
@@ -110,7 +111,7 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   auto* domain = static_cast<Domain*>(pd);
   {
     const Closing lock(context);
-    if (!lock) return EBUSY;
+    if (!lock || domain->users > 0) return EBUSY;
     context.nic->FreeDomain(domain->number);
   }
   delete domain;
@@ -155,6 +156,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.nic->memory().Deregister(ibv->rkey);
+    --static_cast<Domain*>(ibv->pd)->users;
   }
   delete ibv;
   return 0;
@@ -181,6 +183,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     errno = ENOMEM;
     return nullptr;
   }
+  ++static_cast<Domain*>(pd)->users;
   auto* handle = new AddressHandle;
   handle->context = pd->context;
   handle->pd = pd;
@@ -197,7 +200,8 @@ int ibv_destroy_ah(ibv_ah* ah) {
     if (!lock) return EBUSY;
     context.host->Progress();
     context.nic->DestroyAddressHandle(handle->number);
-    context.host->Kick();
+    --static_cast<Domain*>(handle->pd)->users;
+    context.host->Posted();
   }
   delete handle;
   return 0;

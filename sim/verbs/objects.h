@@ -51,6 +51,7 @@ struct Context {
 
 struct Domain : ibv_pd {
   ProtectionDomain number = 0;
+  std::uint32_t users = 0;  // regions, address handles and queue pairs in it; guarded by mutex()
 };
 
 struct AddressHandle : ibv_ah {

@@ -4,6 +4,7 @@
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -329,6 +330,47 @@ TEST_F(ObjectsTest, AllProtectionDomains) {
       Device().max_pd + 1, [&] { return ibv_alloc_pd(end_.context); }, ibv_dealloc_pd);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(made, Device().max_pd - 1);
+}
+
+TEST_F(ObjectsTest, AProtectionDomainInUse) {
+  ibv_pd* domain = ibv_alloc_pd(end_.context);
+  ASSERT_NE(domain, nullptr);
+  ibv_mr* region = ibv_reg_mr(domain, end_.at(0), 8, kLocalWrite);
+  ASSERT_NE(region, nullptr);
+  EXPECT_EQ(ibv_dealloc_pd(domain), EBUSY);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
+
+  ibv_ah_attr attr{};
+  attr.is_global = 1;
+  attr.port_num = 1;
+  attr.grh.dgid = end_.gid;
+  ibv_ah* handle = ibv_create_ah(domain, &attr);
+  ASSERT_NE(handle, nullptr);
+  EXPECT_EQ(ibv_dealloc_pd(domain), EBUSY);
+  EXPECT_EQ(ibv_destroy_ah(handle), 0);
+
+  ibv_qp* queue_pair =
+      MakeQueuePair(end_.context, QueuePairAttributes(domain, end_.send_queue, end_.receive_queue));
+  ASSERT_NE(queue_pair, nullptr);
+  EXPECT_EQ(ibv_dealloc_pd(domain), EBUSY);
+  EXPECT_EQ(ibv_destroy_qp(queue_pair), 0);
+  EXPECT_EQ(ibv_dealloc_pd(domain), 0);
+}
+
+// What a parent has open is no child's; the child may open devices of its own.
+TEST_F(ObjectsTest, AForkedChildIsAnotherMachine) {
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    ibv_context* context = OpenDevice(0);
+    ibv_gid gid{};
+    const bool opened = context != nullptr && ibv_query_gid(context, 1, 0, &gid) == 0;
+    const bool another = std::memcmp(gid.raw, end_.gid.raw, sizeof gid.raw) != 0;
+    _exit(opened && another ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 // ---- Address handles ----

@@ -109,7 +109,7 @@ int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
   }
   if (error != 0 && bad != nullptr) *bad = request;
   queue_pair.RingSends();
-  context.host->Kick();
+  context.host->Posted();
   return error;
 }
 
@@ -126,7 +126,7 @@ int PostReceives(ibv_qp* ibv, ibv_recv_wr* request, ibv_recv_wr** bad) {
   }
   if (error != 0 && bad != nullptr) *bad = request;
   queue_pair.RingReceives();
-  context.host->Kick();
+  context.host->Posted();
   return error;
 }
 
@@ -251,7 +251,7 @@ int Post(QueuePair& queue_pair) {
     if (const int error = queue_pair.PostSend(built); error != 0) return error;
   }
   queue_pair.RingSends();
-  context.host->Kick();
+  context.host->Posted();
   return 0;
 }
 

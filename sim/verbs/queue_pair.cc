@@ -80,6 +80,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
     errno = ENOMEM;
     return nullptr;
   }
+  ++static_cast<Domain*>(attr.pd)->users;
   (*made)->state = QueuePairState::kError;  // until the program says that it is ready
   auto* queue_pair =
       new QueuePair(context, **made, attr, QueueOf(attr.send_cq), QueueOf(attr.recv_cq));
@@ -137,7 +138,8 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
       cap_(attr.cap),
       all_signalled_(attr.sq_sig_all != 0),
       send_slots_(device_pair.send.entries()),
-      receive_slots_(device_pair.receive.descriptors()),
+      // As libefa counts them, whatever segments they have.
+      receive_slots_(device_pair.receive.descriptors() / std::max(attr.cap.max_recv_sge, 1u)),
       send_producer_(device_pair.send.entries(), device_pair.send.max_batch()),
       receive_producer_(device_pair.receive.descriptors(), device_pair.receive.descriptors()) {
   cap_.max_send_wr = device_.send.entries();
@@ -296,7 +298,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
   }
   queue_pair.owner().host->world().NoteChange();
-  queue_pair.owner().host->Kick();
+  queue_pair.owner().host->Posted();
   return 0;
 }
 
@@ -331,7 +333,8 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     queue_pair.receive_queue().Forget(number);
     context.queue_pairs[number] = nullptr;
     context.nic->DestroyQueuePair(queue_pair.device());
-    context.host->Kick();
+    --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
+    context.host->Posted();
   }
   delete &queue_pair;
   return 0;

@@ -222,6 +222,17 @@ TEST_F(TrafficTest, FullQueues) {
   Sent(99);
 }
 
+// As libefa counts: receives, whatever segments they have.
+TEST_F(TrafficTest, NoMoreShortReceivesThanLongOnes) {
+  ibv_qp_attr attr{};
+  ibv_qp_init_attr init{};
+  ASSERT_EQ(ibv_query_qp(b.queue_pair, &attr, IBV_QP_CAP, &init), 0);
+  for (std::uint64_t i = 0; i < attr.cap.max_recv_wr; ++i) {
+    ASSERT_EQ(b.Receive(i, {b.Segment(0, 64)}), 0) << i;
+  }
+  EXPECT_EQ(b.Receive(99, {b.Segment(0, 64)}), ENOMEM);
+}
+
 TEST_F(TrafficTest, QueuesThatComeAroundManyTimes) {
   constexpr std::uint64_t kMessages = 600;
   constexpr std::uint64_t kReceives = 12;
@@ -604,6 +615,29 @@ TEST_F(TrafficTest, WhoASenderIs) {
   const Entry known = Await(b.receive_queue);
   EXPECT_EQ(known.source_handle, End::NumberOf(handle));
   EXPECT_FALSE(known.source_gid.has_value());
+}
+
+TEST_F(TrafficTest, AQueueThatWasNotMadeToTellSenders) {
+  ibv_cq_init_attr_ex attr{};
+  attr.cqe = 16;
+  attr.wc_flags = IBV_WC_STANDARD_FLAGS;
+  efadv_cq_init_attr efa{};
+  ibv_cq_ex* plain = efadv_create_cq(b.context, &attr, &efa, sizeof efa);
+  ASSERT_NE(plain, nullptr);
+  ibv_qp* second = MakeQueuePair(b.context, QueuePairAttributes(b.domain, b.send_queue, plain));
+  ASSERT_NE(second, nullptr);
+  ASSERT_EQ(MakeReady(second), 0);
+  b.Forget(a);
+  std::swap(b.queue_pair, second);
+  ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+  ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
+  Sent(2);
+  const Entry stranger = Await(plain);
+  EXPECT_EQ(stranger.source_handle, 0xffffu);
+  EXPECT_FALSE(stranger.source_gid.has_value());
+  std::swap(b.queue_pair, second);
+  EXPECT_EQ(ibv_destroy_qp(second), 0);
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(plain)), 0);
 }
 
 // ---- Queues that several have ----
