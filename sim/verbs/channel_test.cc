@@ -1,0 +1,119 @@
+// Completion channels: how a program that sleeps is told of completions.
+
+#include <fcntl.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+
+#include <cerrno>
+
+#include "gtest/gtest.h"
+#include "sim/verbs/end.h"
+
+namespace sim_testing {
+namespace {
+
+bool Readable(const ibv_comp_channel* channel, int timeout_ms) {
+  pollfd asked{.fd = channel->fd, .events = POLLIN, .revents = 0};
+  return poll(&asked, 1, timeout_ms) == 1;
+}
+
+class ChannelTest : public ::testing::Test {
+ protected:
+  static constexpr int kGuard = 20000;  // ms
+
+  ChannelTest() : context_(OpenDevice(1)), channel_(ibv_create_comp_channel(context_)) {}
+  ~ChannelTest() override {
+    EXPECT_EQ(ibv_destroy_comp_channel(channel_), 0);
+    EXPECT_EQ(ibv_close_device(context_), 0);
+  }
+  // A message from a, of which a has heard that it arrived.
+  static void Deliver(End& a, End& b) {
+    ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+    ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
+    EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+  }
+
+  ibv_context* context_;
+  ibv_comp_channel* channel_;
+};
+
+TEST_F(ChannelTest, OneEventForEachRequest) {
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  ibv_cq* queue = ibv_cq_ex_to_cq(b.receive_queue);
+  Deliver(a, b);
+  EXPECT_FALSE(Readable(channel_, 0));  // nobody asked
+
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
+    EXPECT_FALSE(Readable(channel_, 0));  // what is there already is no event
+    ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+    ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
+    ASSERT_TRUE(Readable(channel_, kGuard));  // while nobody polls
+    ibv_cq* told = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+    EXPECT_EQ(told, queue);
+    EXPECT_EQ(cq_context, &b);
+    EXPECT_FALSE(Readable(channel_, 0));
+    EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+    Deliver(a, b);
+    EXPECT_FALSE(Readable(channel_, 0));  // one event, one request
+  }
+  ibv_ack_cq_events(queue, 3);
+  for (int i = 0; i < 7; ++i) EXPECT_TRUE(Take(b.receive_queue).has_value()) << i;
+  EXPECT_TRUE(b.Quiet());
+}
+
+TEST_F(ChannelTest, TwoRequestsForOneEventAreOne) {
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  ibv_cq* queue = ibv_cq_ex_to_cq(b.receive_queue);
+  ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
+  ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
+  Deliver(a, b);
+  Deliver(a, b);
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  EXPECT_FALSE(Readable(channel_, 0));
+  ibv_ack_cq_events(queue, 1);
+}
+
+TEST_F(ChannelTest, TwoQueuesOnOneChannel) {
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  End c({.nic = 1, .channel = channel_});
+  ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.receive_queue), 0), 0);
+  ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(c.receive_queue), 0), 0);
+  Deliver(a, c);
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  EXPECT_EQ(cq_context, &c);
+  Deliver(a, b);
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  EXPECT_EQ(cq_context, &b);
+  EXPECT_EQ(told, ibv_cq_ex_to_cq(b.receive_queue));
+}
+
+TEST_F(ChannelTest, WhatCannotBeAskedFor) {
+  End b({.nic = 1, .channel = channel_});
+  EXPECT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.receive_queue), 1), EOPNOTSUPP);
+  EXPECT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.send_queue), 0), EINVAL);  // it has no channel
+  EXPECT_EQ(ibv_destroy_comp_channel(channel_), EBUSY);
+}
+
+TEST_F(ChannelTest, ADescriptorThatDoesNotBlock) {
+  ASSERT_EQ(fcntl(channel_->fd, F_SETFL, fcntl(channel_->fd, F_GETFL) | O_NONBLOCK), 0);
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  EXPECT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), -1);
+  EXPECT_EQ(errno, EAGAIN);
+}
+
+}  // namespace
+}  // namespace sim_testing
