@@ -40,19 +40,30 @@ struct DeviceCompletion {
 // (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md). It is counted.
 class CompletionRing {
  public:
-  // REQUIRES: depth is a power of two. `number` is the device's.
-  CompletionRing(std::uint16_t number, std::size_t depth)
+  // REQUIRES: depth is a power of two. `number` is the device's. `memory`: where the entries are,
+  // depth * 32 bytes, aligned to 8, which outlive the ring; null: the ring has its own. As on the
+  // device, whoever gives memory has filled it with zeros.
+  CompletionRing(std::uint16_t number, std::size_t depth, std::byte* memory = nullptr)
       : number_(number),
         producer_(static_cast<std::uint32_t>(depth)),
         consumer_(static_cast<std::uint32_t>(depth)),
-        entries_(depth * kEntryBytes / sizeof(std::uint64_t)) {}
+        own_(memory == nullptr ? depth * kEntryBytes / sizeof(std::uint64_t) : 0),
+        entries_(memory == nullptr ? own_.data() : reinterpret_cast<std::uint64_t*>(memory)) {}
+  CompletionRing(const CompletionRing&) = delete;
+  CompletionRing& operator=(const CompletionRing&) = delete;
 
   std::uint16_t number() const { return number_; }
   std::size_t depth() const { return producer_.entries(); }
   // What the checks know of it (sim/checks/queue_service.h).
   QueueService& service() { return service_; }
   // The memory that the device writes, depth() entries of 32 bytes.
-  const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_.data()); }
+  const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_); }
+  // The program reads that memory itself, and says to nobody how far it is: from now on an entry
+  // that finds the ring full takes the place of the oldest one.
+  std::byte* MapMemory() {
+    mapped_ = true;
+    return reinterpret_cast<std::byte*>(entries_);
+  }
 
   // --- The device's side ---
   // False when the entry was lost. Inlined: most fields are constants where it is called.
@@ -81,22 +92,24 @@ class CompletionRing {
  private:
   static constexpr std::size_t kEntryBytes = 32;
 
-  void* Slot(std::uint32_t slot) { return entries_.data() + slot * (kEntryBytes / 8); }
-  const void* Slot(std::uint32_t slot) const { return entries_.data() + slot * (kEntryBytes / 8); }
+  void* Slot(std::uint32_t slot) { return entries_ + slot * (kEntryBytes / 8); }
+  const void* Slot(std::uint32_t slot) const { return entries_ + slot * (kEntryBytes / 8); }
 
   const std::uint16_t number_;
   fabric::efa_queue::CompletionProducer producer_;
   fabric::efa_queue::CompletionConsumer consumer_;
-  std::vector<std::uint64_t> entries_;
+  std::vector<std::uint64_t> own_;
+  std::uint64_t* const entries_;
   std::uint64_t lost_ = 0;
   QueueService service_;
+  bool mapped_ = false;
   bool armed_ = false;
   bool event_ = false;
 };
 
 DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
   using fabric::OperationKind;
-  if (producer_.full(consumer_.consumed())) {
+  if (producer_.full(consumer_.consumed()) && !mapped_) [[unlikely]] {
     ++lost_;
     return false;
   }

@@ -39,6 +39,8 @@ std::string_view Name(EventKind kind) {
       return "fault";
     case EventKind::kVisible:
       return "visible";
+    case EventKind::kDoorbell:
+      return "doorbell";
   }
   return "unknown";
 }

@@ -44,6 +44,8 @@ enum class EventKind : std::uint8_t {
   kFault = 15,  // operation: number of the timer
   // --- Memory of a device ---
   kVisible = 16,  // it sees what a NIC has written; operation: number of the write
+  // --- CPU threads that a program has given its NICs to ---
+  kDoorbell = 17,  // one has come to a doorbell; packet: the thread
 };
 
 // "place": one word. Static storage.

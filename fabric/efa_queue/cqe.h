@@ -211,6 +211,28 @@ DD_HOST_DEVICE DD_HOT Malformed DecodeCompletion(const void* cqe, CqeSize size, 
   return LoadReceiveFields(cqe, size, word0, word1, completion);
 }
 
+// Takes a completion of a send queue from the first word of its entry alone, for who has loaded the
+// first words of several: all of it but bits 63:16 of the request id, which are set to 0. Results
+// as DecodeCompletion; kUnknownQueueType also for a completion of a receive queue.
+DD_HOST_DEVICE DD_HOT Malformed DecodeSendWord(std::uint64_t word0, unsigned phase,
+                                               Completion& completion) {
+  using namespace internal;  // NOLINT(build/namespaces)
+  if (((word0 & kCqePhase) != 0) != (phase != 0)) return Malformed::kWrongPhase;
+  const unsigned flags = static_cast<unsigned>(word0 >> (kFlags + 1)) & 0x7F;
+  if ((flags & 3) != static_cast<unsigned>(QueueType::kSend)) [[unlikely]] {
+    return Malformed::kUnknownQueueType;
+  }
+  if (const Malformed why = CheckFlags(flags); why != Malformed::kNone) [[unlikely]] {
+    return why;
+  }
+  completion = Completion();
+  completion.request_id = word0 & 0xFFFF;
+  completion.queue_pair = static_cast<std::uint16_t>(word0 >> kQueuePair);
+  completion.status = static_cast<CompletionStatus>(word0 >> kStatus & 0xFF);
+  completion.operation = static_cast<Operation>((flags >> 3) & 7);
+  return Malformed::kNone;
+}
+
 }  // namespace fabric::efa_queue
 
 #endif  // FABRIC_EFA_QUEUE_CQE_H_

@@ -297,6 +297,27 @@ TEST(CqeMalformed, ReservedBitsOfSendEntries) {
   }
 }
 
+TEST(CqeMalformed, TheFirstWordOfASendEntryTellsAllButLongRequestIds) {
+  for (unsigned flags = 0; flags < 256; ++flags) {
+    Image image = Encoded(OfSend(Operation::kRead), CqeSize::k32, 1);
+    image[3] = static_cast<std::uint8_t>(flags);
+    Completion whole, word;
+    const Malformed why = DecodeCompletion(image.data(), CqeSize::k32, 1, whole);
+    const Malformed told = DecodeSendWord(LoadWord(image.data(), 0), 1, word);
+    if (why == Malformed::kNone && whole.queue == QueueType::kReceive) {
+      EXPECT_EQ(told, Malformed::kUnknownQueueType) << flags;
+    } else if (why == Malformed::kNone) {
+      ASSERT_EQ(told, Malformed::kNone) << flags;
+      word.request_id = whole.request_id;
+      ExpectSame(word, whole);
+    } else if (why == Malformed::kWrongPhase) {
+      EXPECT_EQ(told, Malformed::kWrongPhase) << flags;
+    } else {
+      EXPECT_NE(told, Malformed::kNone) << flags;
+    }
+  }
+}
+
 TEST(CqeMemory, NeitherSideTouchesAnythingOutsideTheEntry) {
   const GuardedPage ring;
   for (const CqeSize size : {CqeSize::k16, CqeSize::k32}) {

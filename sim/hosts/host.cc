@@ -8,6 +8,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
+#include <map>
 #include <random>
 #include <thread>
 #include <utility>
@@ -39,6 +40,10 @@ constexpr coro::Duration kRetry = 100us;
 constexpr coro::Duration kStep = 20us;
 // Others wait no longer for the mutex.
 constexpr coro::Duration kLongestTurn = 500us;
+// Memory that is watched is looked at without a pause for so long after something was there; later
+// with pauses that grow up to a millisecond.
+constexpr coro::Duration kAttention = 2ms;
+constexpr coro::Duration kLongestPause = 1ms;
 // Answers that are on their way reach others before the host leaves, within this time.
 constexpr coro::Duration kFarewell = 100ms;
 
@@ -108,6 +113,14 @@ class Host::Impl final : public ForkAware {
   bool usable() const { return usable_.load(std::memory_order_relaxed); }
   void OnCompletion(std::function<void()> report) { report_ = std::move(report); }
 
+  int Watch(std::function<bool()> glance) {
+    glances_.emplace(++last_glance_, std::move(glance));
+    found_ = clock_.Now();
+    bell_.Interrupt();
+    return last_glance_;
+  }
+  void Unwatch(int number) { glances_.erase(number); }
+
   bool Progress() {
     const bool happened = Advance();
     progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
@@ -150,6 +163,7 @@ class Host::Impl final : public ForkAware {
     const std::uint64_t events = world_.event_count();
     network_.Refresh();  // first: who has just come can be reached by what was posted since
     RunToNow();
+    if (!glances_.empty() && Glance()) RunToNow();
     const bool took = TakeAndRun();
     const coro::Time now = clock_.Now();
     if (now >= next_pulse_) {
@@ -159,6 +173,20 @@ class Host::Impl final : public ForkAware {
     network_.Flush();
     if (world_.TakeWake() && report_) report_();
     return took || world_.event_count() != events;
+  }
+
+  bool Glance() {
+    bool found = false;
+    for (const auto& [number, glance] : glances_) found = glance() || found;
+    if (found) found_ = clock_.Now();
+    return found;
+  }
+
+  // When the next glance is due.
+  coro::Time NextGlance(coro::Time now) const {
+    if (glances_.empty()) return coro::kNever;
+    const coro::Duration quiet = now - found_;
+    return quiet < kAttention ? now : now + std::min(quiet / 16, kLongestPause);
   }
 
   bool TakeAndRun() {
@@ -236,6 +264,7 @@ class Host::Impl final : public ForkAware {
     const coro::Time now = clock_.Now();
     if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
     if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
+    planned_ = std::min(planned_, NextGlance(now));
     bell_.Prepare();
     // What came before that has not rung.
     if (network_.HasIncoming() || stopped_.load(std::memory_order_seq_cst)) return {};
@@ -253,6 +282,9 @@ class Host::Impl final : public ForkAware {
   Bell bell_;
   coro::Time began_;  // the world's beginning, on the machine's clock
   std::function<void()> report_;
+  std::map<int, std::function<bool()>> glances_;
+  int last_glance_ = 0;
+  coro::Time found_{};  // when a glance last found something
   coro::Time next_pulse_{};
   coro::Time planned_ = coro::kNever;  // until when the thread sleeps
   std::uint64_t turns_ = 0;
@@ -288,6 +320,8 @@ Node& Host::node() { return impl_->node(); }
 bool Host::Progress() { return impl_->Progress(); }
 void Host::Posted() { impl_->Posted(); }
 void Host::Kick() { impl_->Kick(); }
+int Host::Watch(std::function<bool()> glance) { return impl_->Watch(std::move(glance)); }
+void Host::Unwatch(int number) { impl_->Unwatch(number); }
 void Host::OnCompletion(std::function<void()> report) { impl_->OnCompletion(std::move(report)); }
 bool Host::usable() const { return impl_->usable(); }
 bool Host::resting() const { return impl_->resting(); }

@@ -79,6 +79,13 @@ class Host {
   // empty: nobody is told. It must not call the host. REQUIRES: mutex() is held.
   void OnCompletion(std::function<void()> report);
 
+  // Somebody writes to memory that nobody announces: a program that rings doorbells of its own.
+  // `glance` looks there, with the mutex held: at every progress, and from the host's thread all
+  // the time while it has found something lately (true), every millisecond later. It must not call
+  // the host. Returns a number for Unwatch. REQUIRES of both: mutex() is held.
+  int Watch(std::function<bool()> glance);
+  void Unwatch(int number);
+
   // False in a child that was forked off this process: it must call nothing but this and the
   // destructor.
   bool usable() const;

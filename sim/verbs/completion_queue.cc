@@ -110,13 +110,14 @@ void FillReadFunctions(ibv_cq_ex& queue) {
 // ---- Creation ----
 
 constexpr std::uint64_t kKnownWcFlags = IBV_WC_STANDARD_FLAGS;
+constexpr std::uint64_t kCqeBytes = 32;
 constexpr std::uint64_t kKnownEfaFlags = kCqWithSgid | kCqWithIsUnsolicited;
 
-ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, std::uint64_t efa_flags) {
+ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqInitAttr& efa) {
   Context& context = ContextOf(ibv);
   const DeviceAttributes& device = context.profile().device;
   if (attr.comp_mask != 0 || (attr.wc_flags & ~kKnownWcFlags) != 0 ||
-      (efa_flags & ~kKnownEfaFlags) != 0) {
+      (efa.wc_flags & ~kKnownEfaFlags) != 0 || (efa.flags & ~kCqExtMemDmabuf) != 0) {
     errno = EOPNOTSUPP;
     return nullptr;
   }
@@ -130,19 +131,34 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, std::uint64
     errno = error;
     return nullptr;
   }
-  auto ring = context.nic->CreateCompletionRing(std::bit_ceil(attr.cqe));
+  const std::uint32_t depth = std::bit_ceil(attr.cqe);
+  ExternalMemory memory;
+  if ((efa.flags & kCqExtMemDmabuf) != 0) {
+    const auto& where = efa.ext_mem_dmabuf;
+    if (const int error = memory.Map(where.fd, where.offset, where.length, depth * kCqeBytes);
+        error != 0) {
+      errno = error;
+      return nullptr;
+    }
+  }
+  auto ring = context.nic->CreateCompletionRing(depth, memory.data());
   if (!ring.ok()) {
     errno = ENOMEM;
     return nullptr;
   }
-  return new Queue(context, *std::move(ring), attr, (efa_flags & kCqWithSgid) != 0);
+  return new Queue(context, *std::move(ring), attr, (efa.wc_flags & kCqWithSgid) != 0,
+                   std::move(memory));
 }
 
 }  // namespace
 
 Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-             bool with_source)
-    : ibv_cq_ex{}, owner_(owner), ring_(std::move(ring)), with_source_(with_source) {
+             bool with_source, ExternalMemory memory)
+    : ibv_cq_ex{},
+      owner_(owner),
+      memory_(std::move(memory)),
+      ring_(std::move(ring)),
+      with_source_(with_source) {
   context = &owner.handle.verbs.context;
   channel = attr.channel;
   cq_context = attr.cq_context;
@@ -155,6 +171,10 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
   functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
   functions_.queue = this;
   if (channel != nullptr) ++channel->refcnt;
+}
+
+Queue::~Queue() {
+  if (watch_ != 0) owner_.host->Unwatch(watch_);
 }
 
 void Queue::FoundNothing() {
@@ -196,7 +216,7 @@ void Queue::Forget(std::uint16_t queue_pair) {
 }
 
 ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr) {
-  return Create(context, *attr, 0);
+  return Create(context, *attr, CqInitAttr{});
 }
 
 int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
@@ -262,12 +282,14 @@ ibv_cq* ibv_create_cq(ibv_context* context, int count, void* cq_context, ibv_com
 
 ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr, efadv_cq_init_attr* efa,
                            std::uint32_t length) {
-  if (length < sizeof *efa || efa->comp_mask != 0 ||
-      !sim::verbs::RestIsZero(efa, sizeof *efa, length)) {
+  sim::verbs::CqInitAttr given{};
+  std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
+  if (length < sizeof *efa || given.comp_mask != 0 ||
+      !sim::verbs::RestIsZero(efa, sizeof given, length)) {
     errno = EINVAL;
     return nullptr;
   }
-  return sim::verbs::Create(context, *attr, efa->wc_flags);
+  return sim::verbs::Create(context, *attr, given);
 }
 
 efadv_cq* efadv_cq_from_ibv_cq_ex(ibv_cq_ex* queue) {
@@ -286,8 +308,8 @@ int ibv_destroy_cq(ibv_cq* ibv) {
     }
     sim::verbs::Abandon(queue);
     if (queue.channel != nullptr) --queue.channel->refcnt;
+    delete &queue;
   }
-  delete &queue;
   return 0;
 }
 

@@ -13,6 +13,7 @@
 
 #include "sim/completion_ring.h"
 #include "sim/efa_address.h"
+#include "sim/verbs/external_memory.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
 
@@ -43,8 +44,10 @@ struct QueueFunctions : CqFunctions {
 class Queue : public ibv_cq_ex {
  public:
   // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
+  // `memory`: what the ring is in, where it is the program's.
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-        bool with_source);
+        bool with_source, ExternalMemory memory = {});
+  ~Queue();
 
   Context& owner() const { return owner_; }
   const std::shared_ptr<CompletionRing>& ring() const { return ring_; }
@@ -52,6 +55,14 @@ class Queue : public ibv_cq_ex {
 
   // The next completion of a queue pair that still is; false when there is none.
   bool Take(WorkCompletion& completion);
+  // --- The program reads the ring itself (mapped_queues.cc), and says at a doorbell how far it is
+  // and whether it wants an event: the host's thread looks there.
+  struct Mapping {
+    std::byte* entries;
+    std::uint32_t* doorbell;
+  };
+  Mapping MapRing();
+
   // Before a queue pair goes: its completions are dropped, those of the others kept.
   void Forget(std::uint16_t queue_pair);
 
@@ -68,14 +79,20 @@ class Queue : public ibv_cq_ex {
 
  private:
   bool TakeFromRing(WorkCompletion& completion);
+  // Takes what the doorbell says; whether that was something.
+  bool TakeDoorbell();
 
   Context& owner_;
+  const ExternalMemory memory_;  // dies after the ring
   const std::shared_ptr<CompletionRing> ring_;
   const bool with_source_;
   QueueFunctions functions_;
   std::mutex polling_;
   std::uint32_t in_vain_ = 0;        // polls in a row that found nothing
   std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
+  std::uint32_t doorbell_ = 0;       // where the program writes
+  std::uint32_t taken_ = 0;          // the value that was taken last
+  int watch_ = 0;                    // the host's number for it; 0: not mapped
 };
 
 inline Queue& QueueOf(ibv_cq_ex* queue) { return *static_cast<Queue*>(queue); }

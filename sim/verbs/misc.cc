@@ -6,9 +6,8 @@
 #include <cstdlib>
 #include <string>
 
-#include "sim/verbs/completion_queue.h"
 #include "sim/verbs/newer_abi.h"
-#include "sim/verbs/queue_pair.h"
+#include "sim/verbs/objects.h"
 
 namespace sim::verbs {
 namespace {
@@ -105,13 +104,6 @@ void ibv_copy_path_rec_from_kern(void*, void*) {}
 void ibv_copy_path_rec_to_kern(void*, void*) {}
 
 // ---- later releases of libefa ----
-
-// The rings exist, but a program that writes to them itself would have to wake the simulated device
-// too: programs then post through the functions above.
-int efadv_query_qp_wqs(ibv_qp*, sim::verbs::WqAttr*, sim::verbs::WqAttr*, std::uint32_t) {
-  return NotSupported();
-}
-int efadv_query_cq(ibv_cq*, sim::verbs::CqAttr*, std::uint32_t) { return NotSupported(); }
 
 int efadv_get_max_sq_depth(ibv_context* ibv, sim::verbs::SqDepthAttr* attr, std::uint32_t length) {
   const sim::Profile& profile = ContextOf(ibv).profile();

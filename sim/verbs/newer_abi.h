@@ -22,10 +22,26 @@ inline constexpr std::uint32_t kCapRnrRetry = 1u << 1;
 inline constexpr std::uint32_t kCapCqWithSgid = 1u << 2;
 inline constexpr std::uint32_t kCapRdmaWrite = 1u << 3;
 inline constexpr std::uint32_t kCapUnsolicitedWriteRecv = 1u << 4;
+inline constexpr std::uint32_t kCapCqWithExtMemDmabuf = 1u << 5;
 
 // Bits of efadv_cq_init_attr::wc_flags.
 inline constexpr std::uint64_t kCqWithSgid = 1u << 0;
 inline constexpr std::uint64_t kCqWithIsUnsolicited = 1u << 1;
+
+// efadv_cq_init_attr: where the queue's memory is was added.
+struct CqInitAttr {
+  std::uint64_t comp_mask;
+  std::uint64_t wc_flags;
+  std::uint64_t flags;
+  struct {
+    std::uint8_t* buffer;  // the host's address of it, or null
+    std::uint64_t length;
+    std::uint64_t offset;  // in the dmabuf
+    std::int32_t fd;
+    std::uint8_t reserved[4];
+  } ext_mem_dmabuf;
+};
+inline constexpr std::uint64_t kCqExtMemDmabuf = 1u << 0;
 
 // efadv_qp_init_attr: two bytes that were reserved are flags by now.
 struct QpInitAttr {

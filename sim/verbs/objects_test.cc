@@ -167,7 +167,7 @@ TEST(DeviceTest, EveryNicHasItsGid) {
 TEST(DeviceTest, StructuresOfEveryLength) {
   ibv_context* context = OpenDevice(0);
   const DeviceAttributes& device = Device();
-  const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u |
+  const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u | 32u |
                              (device.rdma_write ? 8u : 0) |
                              (device.unsolicited_write_recv ? 16u : 0);
   constexpr std::uint32_t kShortest = offsetof(efadv_device_attr, reserved);
@@ -581,8 +581,8 @@ TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
 // for nothing with them.
 TEST_F(ObjectsTest, StructuresOfLaterReleases) {
   for (const std::uint8_t last : {0, 1}) {
-    alignas(8) std::array<std::uint8_t, 48> bytes{};
-    bytes[40] = last;
+    alignas(8) std::array<std::uint8_t, 72> bytes{};
+    bytes[64] = last;
     errno = 0;
     ibv_cq_init_attr_ex queue_attr{};
     queue_attr.cqe = 16;

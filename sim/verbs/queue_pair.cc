@@ -161,7 +161,7 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
 // ---- Posting ----
 
 int QueuePair::CheckSend(unsigned flags) const {
-  const bool ready = qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD;
+  const bool ready = !mapped() && (qp_base.state == IBV_QPS_RTS || qp_base.state == IBV_QPS_SQD);
   const bool signalled = all_signalled_ || (flags & IBV_SEND_SIGNALED) != 0;
   const bool known = (flags & ~(IBV_SEND_SIGNALED | IBV_SEND_INLINE)) == 0;
   return ready && signalled && known ? 0 : EINVAL;
@@ -181,7 +181,7 @@ int QueuePair::PostSend(BuiltWork& made) {
 
 int QueuePair::PostReceive(const ibv_recv_wr& request) {
   const auto segments = static_cast<std::uint32_t>(std::max(request.num_sge, 0));
-  const bool able = qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
+  const bool able = !mapped() && qp_base.state != IBV_QPS_RESET && qp_base.state != IBV_QPS_ERR;
   if (!able || segments == 0 || segments > cap_.max_recv_sge) return EINVAL;
   if (receive_slots_.full() || receive_producer_.free() < segments) return ENOMEM;
   efa::ReceiveWork work;
@@ -210,6 +210,7 @@ void QueuePair::RingReceives() {
 
 std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   const auto id = static_cast<std::uint16_t>(entry.request_id);
+  if (mapped()) return entry.unsolicited ? 0 : id;  // the program's own number
   if (entry.queue == efa::QueueType::kSend) {
     send_producer_.Complete();
     const RequestSlots::Request* request = send_slots_.Release(id);
@@ -220,6 +221,10 @@ std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   if (request == nullptr) return 0;
   receive_producer_.Complete(request->descriptors);
   return static_cast<std::uint64_t>(request->context);
+}
+
+QueuePair::~QueuePair() {
+  if (mapped()) owner_.host->Unwatch(watch_);
 }
 
 // ---- Creation ----
@@ -335,8 +340,8 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     context.nic->DestroyQueuePair(queue_pair.device());
     --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();
+    delete &queue_pair;
   }
-  delete &queue_pair;
   return 0;
 }
 

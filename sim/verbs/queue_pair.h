@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <vector>
 
@@ -30,12 +31,20 @@ struct BuiltWork {
   std::array<std::uint8_t, kMostInlineBytes> inline_data{};
 };
 
+// How far a doorbell in memory was looked at.
+struct RungBell {
+  std::uint32_t seen = 0;       // the value that was there last
+  std::uint32_t announced = 0;  // the last counter that made sense, low 16 bits
+};
+
 class QueuePair : public ibv_qp_ex {
  public:
   // `device_pair` lives until DestroyQueuePair. REQUIRES: the context's mutex is held, as for all
   // that does not say otherwise.
   QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_init_attr_ex& attr,
             Queue& sends, Queue& receives);
+  // The device's queue pair may be gone already.
+  ~QueuePair();
 
   Context& owner() const { return owner_; }
   sim::QueuePair& device() const { return device_; }
@@ -57,6 +66,15 @@ class QueuePair : public ibv_qp_ex {
   // unsolicited one.
   std::uint64_t Ended(const fabric::efa_queue::Completion& entry);
 
+  // --- The program drives the rings itself (mapped_queues.cc). From the first MapRings on, the
+  // host's thread looks at the doorbells, and nothing is posted here any more (EINVAL).
+  struct Doorbells {
+    alignas(64) std::uint32_t send = 0;
+    alignas(64) std::uint32_t receive = 0;
+  };
+  Doorbells& MapRings();
+  bool mapped() const { return doorbells_ != nullptr; }
+
   // --- Work requests that are built call by call, between wr_start and wr_complete: by one thread
   // at a time, which holds `building`. No mutex is needed.
   std::mutex building;
@@ -64,6 +82,9 @@ class QueuePair : public ibv_qp_ex {
   int build_error = 0;
 
  private:
+  // Takes what the doorbells say; whether that was something.
+  bool TakeDoorbells();
+
   Context& owner_;
   sim::QueuePair& device_;
   Queue& sends_;
@@ -74,6 +95,10 @@ class QueuePair : public ibv_qp_ex {
   RequestSlots receive_slots_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;
+  std::unique_ptr<Doorbells> doorbells_;  // null: not mapped
+  RungBell rung_sends_;
+  RungBell rung_receives_;
+  int watch_ = 0;  // the host's number for it
 };
 
 inline QueuePair& QueuePairOf(ibv_qp_ex* queue_pair) {

@@ -1,0 +1,134 @@
+// Queues that a program drives itself, as libfabric's direct data path and GPUs do: it writes work
+// requests and doorbells, and reads completions, where it was told that they are. A doorbell of
+// hardware tells the device; a word in memory tells nobody, so the host's thread looks at it.
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "fabric/efa_queue/ring.h"
+#include "sim/verbs/completion_channel.h"
+#include "sim/verbs/completion_queue.h"
+#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/queue_pair.h"
+
+namespace sim::verbs {
+namespace {
+
+// Entries that were written before a value came to the doorbell are visible once it is.
+std::uint32_t Load(const std::uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
+
+// A word keeps only the last of several values, each of which the device would have taken: what it
+// holds is announced in steps of at most a batch. What cannot be right is handed on as it is, for
+// the device to refuse, and changes nothing. Returns whether there was something.
+template <typename Ring>
+bool Take(std::uint32_t value, RungBell& bell, std::uint32_t entries, std::uint32_t batch,
+          const Ring& ring) {
+  if (value == bell.seen) return false;
+  bell.seen = value;
+  const std::uint32_t added = (value - bell.announced) & 0xFFFF;
+  if (added > entries) {
+    ring(value & 0xFFFF);
+    return true;
+  }
+  const std::uint32_t end = bell.announced + added;
+  while (bell.announced != end) {
+    bell.announced = std::min(end, bell.announced + batch);
+    ring(bell.announced & 0xFFFF);
+  }
+  bell.announced &= 0xFFFF;
+  return true;
+}
+
+}  // namespace
+
+QueuePair::Doorbells& QueuePair::MapRings() {
+  if (mapped()) return *doorbells_;
+  doorbells_ = std::make_unique<Doorbells>();
+  const std::uint32_t sends = send_producer_.posted() & 0xFFFF;
+  const std::uint32_t receives = receive_producer_.posted() & 0xFFFF;
+  rung_sends_ = {.seen = sends, .announced = sends};
+  rung_receives_ = {.seen = receives, .announced = receives};
+  doorbells_->send = sends;
+  doorbells_->receive = receives;
+  watch_ = owner_.host->Watch([this] { return TakeDoorbells(); });
+  return *doorbells_;
+}
+
+bool QueuePair::TakeDoorbells() {
+  const bool sends =
+      Take(Load(doorbells_->send), rung_sends_, device_.send.entries(), device_.send.max_batch(),
+           [this](std::uint32_t counter) { owner_.nic->RingSend(device_, counter); });
+  const std::uint32_t descriptors = device_.receive.descriptors();
+  const bool receives =
+      Take(Load(doorbells_->receive), rung_receives_, descriptors, descriptors,
+           [this](std::uint32_t counter) { owner_.nic->RingReceive(device_, counter); });
+  return sends || receives;
+}
+
+Queue::Mapping Queue::MapRing() {
+  if (watch_ == 0) watch_ = owner_.host->Watch([this] { return TakeDoorbell(); });
+  return {.entries = ring_->MapMemory(), .doorbell = &doorbell_};
+}
+
+bool Queue::TakeDoorbell() {
+  const std::uint32_t value = Load(doorbell_);
+  if (value == taken_) return false;
+  taken_ = value;
+  if (fabric::efa_queue::ReadCompletionDoorbell(value).arm && channel != nullptr) {
+    ring_->Arm();
+    Await(*this);
+  }
+  return true;
+}
+
+}  // namespace sim::verbs
+
+using sim::verbs::CqAttr;
+using sim::verbs::Queue;
+using sim::verbs::QueueOf;
+using sim::verbs::QueuePair;
+using sim::verbs::QueuePairOf;
+using sim::verbs::WqAttr;
+
+extern "C" {
+
+int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
+  if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;
+  QueuePair& queue_pair = QueuePairOf(ibv);
+  const std::lock_guard lock(queue_pair.owner().mutex());
+  sim::QueuePair& device = queue_pair.device();
+  QueuePair::Doorbells& doorbells = queue_pair.MapRings();
+  *sends = {.comp_mask = 0,
+            .buffer = static_cast<std::uint8_t*>(device.send.Slot(0)),
+            .entry_size = static_cast<std::uint32_t>(device.send.format().entry_bytes()),
+            .num_entries = device.send.entries(),
+            .doorbell = &doorbells.send,
+            .max_batch = device.send.max_batch(),
+            .reserved = {}};
+  *receives = {.comp_mask = 0,
+               .buffer = static_cast<std::uint8_t*>(device.receive.memory()),
+               .entry_size = sizeof(fabric::efa_queue::ReceiveDescriptor),
+               .num_entries = device.receive.descriptors(),
+               .doorbell = &doorbells.receive,
+               .max_batch = device.receive.descriptors(),
+               .reserved = {}};
+  return 0;
+}
+
+int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
+  if (length < sizeof *attr || attr->comp_mask != 0) return EINVAL;
+  Queue& queue = QueueOf(ibv);
+  const std::lock_guard lock(queue.owner().mutex());
+  const Queue::Mapping mapping = queue.MapRing();
+  *attr = {.comp_mask = 0,
+           .buffer = reinterpret_cast<std::uint8_t*>(mapping.entries),
+           .entry_size = 32,
+           .num_entries = static_cast<std::uint32_t>(queue.ring()->depth()),
+           .doorbell = mapping.doorbell};
+  return 0;
+}
+
+}  // extern "C"

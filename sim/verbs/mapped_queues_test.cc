@@ -1,0 +1,373 @@
+// Queues that a program drives itself: what it writes into rings and doorbells happens, and what
+// the device writes is where it was told to be, though no function is called.
+
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <thread>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/efa_queue/ring.h"
+#include "fabric/efa_queue/wqe.h"
+#include "gtest/gtest.h"
+#include "sim/verbs/end.h"
+#include "sim/verbs/newer_abi.h"
+
+extern "C" {
+int efadv_query_qp_wqs(ibv_qp* qp, sim::verbs::WqAttr* sends, sim::verbs::WqAttr* receives,
+                       std::uint32_t length);
+int efadv_query_cq(ibv_cq* cq, sim::verbs::CqAttr* attr, std::uint32_t length);
+}
+
+namespace sim_testing {
+namespace {
+
+namespace efa = fabric::efa_queue;
+using sim::verbs::CqAttr;
+using sim::verbs::CqInitAttr;
+using sim::verbs::WqAttr;
+
+// Limit of a wait that ends as soon as something is there.
+constexpr auto kGuard = std::chrono::seconds(30);
+
+// One completion queue, read where it is.
+class MappedQueue {
+ public:
+  explicit MappedQueue(ibv_cq_ex* queue) {
+    EXPECT_EQ(efadv_query_cq(ibv_cq_ex_to_cq(queue), &attr_, sizeof attr_), 0);
+    consumer_ = efa::CompletionConsumer(attr_.num_entries);
+  }
+
+  const CqAttr& attr() const { return attr_; }
+  std::optional<efa::Completion> Poll() {
+    efa::Completion entry;
+    const std::uint8_t* slot = attr_.buffer + std::size_t{consumer_.slot()} * attr_.entry_size;
+    if (efa::DecodeCompletion(slot, efa::CqeSize::k32, consumer_.phase(), entry) !=
+        efa::Malformed::kNone) {
+      return std::nullopt;
+    }
+    consumer_.Pop();
+    return entry;
+  }
+  // Nothing but memory is looked at.
+  std::optional<efa::Completion> Wait() {
+    const auto end = std::chrono::steady_clock::now() + kGuard;
+    while (std::chrono::steady_clock::now() < end) {
+      if (const auto entry = Poll()) return entry;
+      std::this_thread::yield();
+    }
+    return std::nullopt;
+  }
+  void Arm() { __atomic_store_n(attr_.doorbell, consumer_.Doorbell(true), __ATOMIC_RELEASE); }
+
+ private:
+  CqAttr attr_{};
+  efa::CompletionConsumer consumer_{1};
+};
+
+// The two work rings of an end.
+class MappedRings {
+ public:
+  explicit MappedRings(End& end) : end_(end) {
+    EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends_, &receives_, sizeof sends_), 0);
+    send_producer_ = efa::Producer(sends_.num_entries, sends_.max_batch);
+    receive_producer_ = efa::Producer(receives_.num_entries, receives_.max_batch);
+  }
+
+  const WqAttr& sends() const { return sends_; }
+  const WqAttr& receives() const { return receives_; }
+
+  // Written, and not announced.
+  void WriteSend(const End& peer, std::uint16_t number, efa::Operation operation,
+                 std::size_t offset, std::uint32_t length) {
+    efa::SendWork work;
+    work.request_id = number;
+    work.operation = operation;
+    work.segment_count = 1;
+    work.segments[0] = {
+        .length = length, .lkey = end_.region->lkey, .address = end_.address(offset)};
+    work.address_handle = End::NumberOf(end_.HandleOf(peer));
+    work.destination_queue_pair = static_cast<std::uint16_t>(peer.queue_pair->qp_num);
+    work.qkey = End::kQkey;
+    if (operation == efa::Operation::kWrite) {
+      work.has_immediate = true;
+      work.immediate = number;
+      work.remote = {.length = length, .rkey = peer.region->rkey, .address = peer.address(offset)};
+    }
+    const efa::SendFormat format{.wide = sends_.entry_size == 128};
+    efa::EncodeSend(work, format, send_producer_.phase(),
+                    sends_.buffer + std::size_t{send_producer_.slot()} * sends_.entry_size);
+    send_producer_.Post();
+  }
+  void RingSends() { Store(sends_.doorbell, send_producer_.Ring()); }
+  void SendEnded() { send_producer_.Complete(); }
+
+  void Receive(std::uint16_t number, std::size_t offset, std::uint32_t length) {
+    efa::ReceiveWork work{.request_id = number, .segment_count = 1};
+    work.segments[0] = {
+        .length = length, .lkey = end_.region->lkey, .address = end_.address(offset)};
+    efa::EncodeReceive(work, receives_.buffer, receives_.num_entries, receive_producer_.posted());
+    receive_producer_.Post();
+    Store(receives_.doorbell, receive_producer_.Ring());
+  }
+
+  static void Store(std::uint32_t* doorbell, std::uint32_t value) {
+    __atomic_store_n(doorbell, value, __ATOMIC_RELEASE);
+  }
+
+ private:
+  End& end_;
+  WqAttr sends_{};
+  WqAttr receives_{};
+  efa::Producer send_producer_{1, 1};
+  efa::Producer receive_producer_{1, 1};
+};
+
+TEST(MappedQueuesTest, MessagesWithoutACall) {
+  End a({.nic = 0});
+  End b({.nic = 1});
+  a.HandleOf(b);
+  b.HandleOf(a);
+  MappedRings from(a);
+  MappedRings to(b);
+  MappedQueue sent(a.send_queue);
+  MappedQueue received(b.receive_queue);
+  EXPECT_EQ(sent.attr().entry_size, 32u);
+  EXPECT_EQ(sent.attr().num_entries, 128u);
+  EXPECT_EQ(from.receives().entry_size, 16u);
+
+  // More than either ring has entries.
+  const std::uint32_t count = 5 * from.sends().num_entries + 3;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    const auto number = static_cast<std::uint16_t>(i);
+    to.Receive(number, 4096, 64);
+    Fill({a.at(0), 64}, i);
+    from.WriteSend(b, number, efa::Operation::kSend, 0, 64);
+    from.RingSends();
+    const auto arrived = received.Wait();
+    ASSERT_TRUE(arrived.has_value()) << i;
+    EXPECT_EQ(arrived->status, efa::CompletionStatus::kOk);
+    EXPECT_EQ(arrived->request_id, number);
+    EXPECT_EQ(arrived->length, 64u);
+    EXPECT_TRUE(Holds({b.at(4096), 64}, i)) << i;
+    const auto done = sent.Wait();
+    ASSERT_TRUE(done.has_value()) << i;
+    EXPECT_EQ(done->request_id, number);
+    from.SendEnded();
+  }
+}
+
+// A word in memory shows the last value only, also where the device takes no more than a batch at a
+// time.
+TEST(MappedQueuesTest, DoorbellMayHaveMovedByMoreThanABatch) {
+  End a({.nic = 0, .sends = 64});
+  End b({.nic = 1, .unsolicited = true});
+  a.HandleOf(b);
+  b.HandleOf(a);
+  MappedRings from(a);
+  MappedQueue sent(a.send_queue);
+  MappedQueue received(b.receive_queue);
+  const std::uint32_t count = from.sends().num_entries;
+  ASSERT_GT(count, from.sends().max_batch);
+  Fill({a.at(0), 64 * count}, 7);
+  for (std::uint32_t i = 0; i < count; ++i) {
+    from.WriteSend(b, static_cast<std::uint16_t>(i), efa::Operation::kWrite, 64 * i, 64);
+  }
+  from.RingSends();
+  for (std::uint32_t i = 0; i < count; ++i) {
+    ASSERT_TRUE(sent.Wait().has_value()) << i;
+    const auto announced = received.Wait();
+    ASSERT_TRUE(announced.has_value()) << i;
+    EXPECT_TRUE(announced->has_immediate && announced->unsolicited);
+  }
+  EXPECT_TRUE(Holds({b.at(0), 64 * count}, 7));
+}
+
+TEST(MappedQueuesTest, DoorbellIsSeenAfterALongRest) {
+  End a({.nic = 0});
+  End b({.nic = 1, .unsolicited = true});
+  a.HandleOf(b);
+  b.HandleOf(a);
+  MappedRings from(a);
+  MappedQueue sent(a.send_queue);
+  // The device's thread does not look all the time: a tenth of a second of rest costs it little.
+  timespec before{};
+  timespec after{};
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &before);
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &after);
+  const double busy = static_cast<double>(after.tv_sec - before.tv_sec) +
+                      1e-9 * static_cast<double>(after.tv_nsec - before.tv_nsec);
+  EXPECT_LT(busy, 0.25);
+  from.WriteSend(b, 1, efa::Operation::kWrite, 0, 8);
+  from.RingSends();
+  EXPECT_TRUE(sent.Wait().has_value());
+}
+
+TEST(MappedQueuesTest, NonsenseInADoorbellIsRefusedAndTheNextOneTaken) {
+  End a({.nic = 0});
+  End b({.nic = 1, .unsolicited = true});
+  a.HandleOf(b);
+  b.HandleOf(a);
+  MappedRings from(a);
+  MappedQueue sent(a.send_queue);
+  MappedRings::Store(from.sends().doorbell, 30000);  // more than the ring has
+  End other({.nic = 1});
+  ASSERT_EQ(other.Receive(1, {other.Segment(0, 8)}), 0);  // the device has had its turn by now
+  EXPECT_FALSE(sent.Poll().has_value());
+  // More than a batch, counted from what was taken before the nonsense.
+  const std::uint32_t count = from.sends().max_batch + 1;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    from.WriteSend(b, static_cast<std::uint16_t>(i), efa::Operation::kWrite, 0, 8);
+  }
+  from.RingSends();
+  for (std::uint32_t i = 0; i < count; ++i) EXPECT_TRUE(sent.Wait().has_value()) << i;
+}
+
+// As on the device, the program alone posts there: our own functions would not know where.
+TEST(MappedQueuesTest, OrdinaryPostsAreRefusedAndPollsTellTheProgramsNumbers) {
+  End a({.nic = 0});
+  End b({.nic = 1, .unsolicited = true});
+  a.HandleOf(b);
+  b.HandleOf(a);
+  MappedRings from(a);
+  EXPECT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), EINVAL);
+  EXPECT_EQ(a.Receive(1, {a.Segment(0, 8)}), EINVAL);
+  from.WriteSend(b, 77, efa::Operation::kWrite, 0, 8);
+  from.RingSends();
+  const Entry entry = Await(a.send_queue);  // a queue that was not mapped
+  EXPECT_EQ(entry.status, IBV_WC_SUCCESS);
+  EXPECT_EQ(entry.wr_id, 77u);
+}
+
+TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {
+  ibv_context* context = OpenDevice(1);
+  ibv_comp_channel* channel = ibv_create_comp_channel(context);
+  {
+    End a({.nic = 0});
+    End b({.nic = 1, .channel = channel});
+    MappedQueue received(b.receive_queue);
+    ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+    received.Arm();
+    // No function is called between that and the message's arrival, but those of the sender.
+    ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
+    EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+    pollfd asked{.fd = channel->fd, .events = POLLIN, .revents = 0};
+    ASSERT_EQ(poll(&asked, 1, 20000), 1);
+    ibv_cq* told = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(channel, &told, &cq_context), 0);
+    EXPECT_EQ(told, ibv_cq_ex_to_cq(b.receive_queue));
+    ibv_ack_cq_events(told, 1);
+    EXPECT_TRUE(received.Poll().has_value());
+  }
+  EXPECT_EQ(ibv_destroy_comp_channel(channel), 0);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
+  End end;
+  WqAttr sends{};
+  WqAttr receives{};
+  EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends, &receives, sizeof sends - 1), EINVAL);
+  sends.comp_mask = 1;
+  EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends, &receives, sizeof sends), EINVAL);
+  CqAttr queue{};
+  ibv_cq* cq = ibv_cq_ex_to_cq(end.send_queue);
+  EXPECT_EQ(efadv_query_cq(cq, &queue, sizeof queue - 1), EINVAL);
+  queue.comp_mask = 1;
+  EXPECT_EQ(efadv_query_cq(cq, &queue, sizeof queue), EINVAL);
+  EXPECT_EQ(end.Receive(1, {end.Segment(0, 8)}), 0);  // nothing was mapped
+}
+
+// ---- Completion queues in a program's memory ----
+
+class ExternalQueueTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kOffset = 4096 + 64;
+  static constexpr std::size_t kBytes = 64 * 32;
+
+  ExternalQueueTest() : fd_(memfd_create("completions", MFD_CLOEXEC)), context_(OpenDevice(0)) {
+    EXPECT_EQ(ftruncate(fd_, 4 * 4096), 0);
+    memory_ = static_cast<std::uint8_t*>(
+        mmap(nullptr, 4 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fd_, 0));
+  }
+  ~ExternalQueueTest() override {
+    munmap(memory_, 4 * 4096);
+    close(fd_);
+    EXPECT_EQ(ibv_close_device(context_), 0);
+  }
+
+  ibv_cq_ex* Create(std::uint64_t offset, std::uint64_t length, int fd) {
+    ibv_cq_init_attr_ex attr{};
+    attr.cqe = 64;
+    attr.wc_flags = IBV_WC_STANDARD_FLAGS;
+    CqInitAttr efa{};
+    efa.flags = sim::verbs::kCqExtMemDmabuf;
+    efa.ext_mem_dmabuf.length = length;
+    efa.ext_mem_dmabuf.offset = offset;
+    efa.ext_mem_dmabuf.fd = fd;
+    return efadv_create_cq(context_, &attr, reinterpret_cast<efadv_cq_init_attr*>(&efa),
+                           sizeof efa);
+  }
+  int ErrorOf(std::uint64_t offset, std::uint64_t length, int fd) {
+    errno = 0;
+    EXPECT_EQ(Create(offset, length, fd), nullptr);
+    return errno;
+  }
+
+  int fd_;
+  ibv_context* context_;
+  std::uint8_t* memory_ = nullptr;
+};
+
+TEST_F(ExternalQueueTest, EntriesAreInTheProgramsMemory) {
+  ibv_cq_ex* queue = Create(kOffset, kBytes, fd_);
+  ASSERT_NE(queue, nullptr);
+  ibv_pd* domain = ibv_alloc_pd(context_);
+  ibv_qp* queue_pair = MakeQueuePair(context_, QueuePairAttributes(domain, queue, queue));
+  ASSERT_NE(queue_pair, nullptr);
+  ASSERT_EQ(MakeReady(queue_pair), 0);
+  // A receive whose queue pair fails ends as flushed.
+  End other;
+  ibv_sge segment = other.Segment(0, 8);
+  ibv_recv_wr request{.wr_id = 5, .next = nullptr, .sg_list = &segment, .num_sge = 1};
+  ibv_recv_wr* bad = nullptr;
+  ASSERT_EQ(ibv_post_recv(queue_pair, &request, &bad), 0);
+  ASSERT_EQ(Move(queue_pair, IBV_QPS_ERR), 0);
+  const auto end = std::chrono::steady_clock::now() + kGuard;
+  while (!efa::CompletionIsThere(memory_ + kOffset, 1) && std::chrono::steady_clock::now() < end) {
+    std::this_thread::yield();
+  }
+  EXPECT_TRUE(efa::CompletionIsThere(memory_ + kOffset, 1));
+  EXPECT_EQ(efa::QueuePairOf(memory_ + kOffset), queue_pair->qp_num);
+  EXPECT_EQ(Await(queue).wr_id, 5u);
+  EXPECT_EQ(ibv_destroy_qp(queue_pair), 0);
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+  EXPECT_EQ(ibv_dealloc_pd(domain), 0);
+}
+
+TEST_F(ExternalQueueTest, MemoryThatCannotBeIsRefused) {
+  EXPECT_EQ(ErrorOf(kOffset, kBytes - 1, fd_), EINVAL);            // too short
+  EXPECT_EQ(ErrorOf(kOffset + 4, kBytes, fd_), EINVAL);            // not aligned
+  EXPECT_EQ(ErrorOf(0, kBytes, -1), EINVAL);                       // nothing
+  EXPECT_EQ(ErrorOf(4 * 4096 - kBytes + 8, kBytes, fd_), EINVAL);  // past the end
+  EXPECT_EQ(ErrorOf(UINT64_MAX - 7, kBytes, fd_), EINVAL);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  EXPECT_EQ(ErrorOf(0, kBytes, ends[0]), EOPNOTSUPP);  // nothing that has memory
+  close(ends[0]);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace sim_testing
