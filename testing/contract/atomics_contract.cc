@@ -135,7 +135,7 @@ class AtomicsContract : public ContractTest {
 
   // Refused by the post, or by the target where that is told; the target's memory is as it was.
   void ExpectRefused(const AtomicRequest& request, ErrorCode told) {
-    const std::vector<std::byte> then = target_.memory;
+    const std::vector<std::byte> then(target_.memory.begin(), target_.memory.end());
     const ErrorCode posted = PostAtomic(request);
     if (posted != ErrorCode::kOk) {
       EXPECT_EQ(posted, told);
@@ -143,7 +143,7 @@ class AtomicsContract : public ContractTest {
       EXPECT_EQ(Take(initiator_, 1).error, told);
     }
     PumpQuietly();
-    EXPECT_TRUE(then == target_.memory);
+    EXPECT_TRUE(std::ranges::equal(then, target_.memory));
     EXPECT_TRUE(target_.completions.empty());
     initiator_.completions.clear();
   }

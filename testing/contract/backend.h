@@ -6,6 +6,7 @@
 #define TESTING_CONTRACT_BACKEND_H_
 
 #include <memory>
+#include <memory_resource>
 #include <string>
 #include <vector>
 
@@ -21,6 +22,9 @@ class Backend {
   // Two nodes that can reach each other; they may be the same fabric.
   virtual fabric::Fabric& initiator() = 0;
   virtual fabric::Fabric& target() = 0;
+
+  // Where the test's memory comes from: everything that either node registers. Outlives both.
+  virtual std::pmr::memory_resource& memory() { return *std::pmr::new_delete_resource(); }
 
   virtual coro::Time Now() = 0;
 

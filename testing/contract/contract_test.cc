@@ -45,7 +45,7 @@ void ContractTest::Open(fabric::Fabric& fabric, Side& side) {
   side.queue = side.domain->OpenCompletionQueue(QueueOptions()).value();
   side.peers = side.domain->OpenAddressVector().value();
   side.endpoint = OpenAnother(side);
-  side.memory.assign(kMemoryBytes, std::byte{0});
+  side.memory.Allocate(kMemoryBytes);
   side.region =
       side.domain->RegisterMemory({.data = side.memory.data(), .length_bytes = kMemoryBytes})
           .value();

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <memory_resource>
 #include <optional>
 #include <span>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "testing/contract/applicability.h"
 #include "testing/contract/backend.h"
+#include "testing/contract/side_memory.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace contract {
@@ -24,11 +26,14 @@ namespace contract {
 // One end of the conversation: everything that a program opens on one node, and what it has read
 // from its queue.
 struct Side {
+  // `memory` will be allocated from `resource`.
+  explicit Side(std::pmr::memory_resource& resource) : memory(resource) {}
+
   std::unique_ptr<fabric::Domain> domain;
   std::unique_ptr<fabric::CompletionQueue> queue;
   std::unique_ptr<fabric::AddressVector> peers;
   std::unique_ptr<fabric::Endpoint> endpoint;
-  std::vector<std::byte> memory;
+  SideMemory memory;
   std::unique_ptr<fabric::MemoryRegion> region;  // all of `memory`, with every right
   fabric::Peer peer{};                           // the other side
   std::vector<fabric::Completion> completions;   // read and not taken, in the order of reading
@@ -149,9 +154,9 @@ class ContractTest : public ::testing::Test {
   }
 
   std::unique_ptr<Backend> backend_;
-  Side initiator_;
-  Side target_;
-  Side third_;  // empty before OpenThird
+  Side initiator_{backend_->memory()};
+  Side target_{backend_->memory()};
+  Side third_{backend_->memory()};  // empty before OpenThird
 
  private:
   std::size_t CompletionsRead() const;

@@ -1,4 +1,5 @@
-// The contract suite on a software provider of libfabric: DRYDOCK_PROVIDER names it.
+// The contract suite on a provider of libfabric: DRYDOCK_PROVIDER names it. With
+// DRYDOCK_PROCESSES=2 the target is in another process.
 
 #include <array>
 #include <chrono>
@@ -6,12 +7,15 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <memory_resource>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "coro/steady_clock.h"
 #include "fabric/libfabric/libfabric_fabric.h"
 #include "testing/contract/backend.h"
+#include "testing/two_processes/far_fabric.h"
 
 namespace contract {
 namespace {
@@ -21,12 +25,24 @@ using fabric::Capability;
 
 std::string Provider() { return std::getenv("DRYDOCK_PROVIDER"); }
 
+std::unique_ptr<two_processes::FarFabric> OpenFar() {
+  const char* processes = std::getenv("DRYDOCK_PROCESSES");
+  if (processes == nullptr || std::string_view(processes) != "2") return nullptr;
+  return std::make_unique<two_processes::FarFabric>([]() -> fabric::Fabric* {
+    return fabric::libfabric::OpenLibfabric(Provider()).value().release();
+  });
+}
+
 class LibfabricBackend final : public Backend {
  public:
-  LibfabricBackend() : fabric_(fabric::libfabric::OpenLibfabric(Provider()).value()) {}
-
   fabric::Fabric& initiator() override { return *fabric_; }
-  fabric::Fabric& target() override { return *fabric_; }
+  fabric::Fabric& target() override {
+    if (far_ != nullptr) return *far_;
+    return *fabric_;
+  }
+  std::pmr::memory_resource& memory() override {
+    return far_ == nullptr ? Backend::memory() : far_->shared();
+  }
   coro::Time Now() override { return clock_.Now(); }
   void Idle() override {}  // these providers make progress only while they are polled
   coro::Duration Patience() const override { return 20s; }
@@ -106,7 +122,10 @@ class LibfabricBackend final : public Backend {
   }
 
   coro::SteadyClock clock_;
-  std::unique_ptr<fabric::Fabric> fabric_;
+  // Null: one process. First of all, because it forks.
+  const std::unique_ptr<two_processes::FarFabric> far_ = OpenFar();
+  const std::unique_ptr<fabric::Fabric> fabric_ =
+      fabric::libfabric::OpenLibfabric(Provider()).value();
 };
 
 }  // namespace

@@ -93,7 +93,7 @@ TEST_F(LifetimeContract, RefusedCloseChangesNothing) {
 TEST_F(LifetimeContract, HandlesMayGoInAnyOrder) {
   std::array<int, 5> order = {0, 1, 2, 3, 4};
   do {
-    Side side;
+    Side side(backend_->memory());
     Open(backend_->target(), side);
     for (const int handle : order) {
       if (handle == 0) side.domain.reset();

@@ -89,7 +89,7 @@ TEST_F(MultiReceiveContract, FullBufferIsReleasedOnce) {
     EXPECT_TRUE(last.buffer_released);
     EXPECT_EQ(last.length_bytes, 0u);
   }
-  const std::vector<std::byte> then = target_.memory;
+  const std::vector<std::byte> then(target_.memory.begin(), target_.memory.end());
   ASSERT_EQ(Recv(500000, 1000, 7), ErrorCode::kOk);
   ASSERT_EQ(Send(0, 1000, 8), ErrorCode::kOk);
   EXPECT_TRUE(Take(target_, 7).ok());

@@ -1,0 +1,58 @@
+// One end of a conversation through libfabric's own provider `efa`, in a process of its own.
+
+#ifndef TESTING_EFA_RUN_PROVIDER_NODE_H_
+#define TESTING_EFA_RUN_PROVIDER_NODE_H_
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "fabric/libfabric/libfabric_fabric.h"
+#include "sim/hosts/child_process.h"
+
+namespace efa_run {
+
+// Everything that a program opens, and memory with every right. What cannot be opened ends the
+// process.
+struct ProviderNode {
+  explicit ProviderNode(std::size_t memory_bytes) : memory(memory_bytes) {}
+
+  // Tells the other process where this endpoint is; hears where its is, and knows it from then on.
+  void TellAddress(sim_testing::Talk& talk) const {
+    const fabric::Address address = endpoint->address();
+    FarAddress own{.size = address.size()};
+    std::copy(address.bytes().begin(), address.bytes().end(), own.bytes.begin());
+    talk.Say(own);
+  }
+  fabric::Peer HearPeer(sim_testing::Talk& talk) {
+    const auto far = talk.Hear<FarAddress>();
+    return peers->Insert(*fabric::Address::FromBytes({far.bytes.data(), far.size})).value();
+  }
+
+  std::unique_ptr<fabric::Fabric> fabric = fabric::libfabric::OpenLibfabric("efa").value();
+  std::unique_ptr<fabric::Domain> domain = fabric->OpenDomain(0).value();
+  std::unique_ptr<fabric::CompletionQueue> queue = domain->OpenCompletionQueue({}).value();
+  std::unique_ptr<fabric::AddressVector> peers = domain->OpenAddressVector().value();
+  std::vector<std::byte> memory;
+  std::unique_ptr<fabric::MemoryRegion> region =
+      domain->RegisterMemory({.data = memory.data(), .length_bytes = memory.size()}).value();
+  std::unique_ptr<fabric::Endpoint> endpoint = domain
+                                                   ->OpenEndpoint({.send_queue = queue.get(),
+                                                                   .receive_queue = queue.get(),
+                                                                   .address_vector = peers.get()})
+                                                   .value();
+
+ private:
+  struct FarAddress {
+    std::array<std::uint8_t, fabric::Address::kMaxBytes> bytes{};
+    std::size_t size = 0;
+  };
+};
+
+}  // namespace efa_run
+
+#endif  // TESTING_EFA_RUN_PROVIDER_NODE_H_
