@@ -146,7 +146,8 @@ void Nic::DestroyAddressHandle(std::uint16_t number) {
   });
 }
 
-absl::StatusOr<std::shared_ptr<CompletionRing>> Nic::CreateCompletionRing(std::size_t depth) {
+absl::StatusOr<std::shared_ptr<CompletionRing>> Nic::CreateCompletionRing(std::size_t depth,
+                                                                          std::byte* memory) {
   auto free = std::find_if(completion_rings_.begin(), completion_rings_.end(),
                            [](const auto& ring) { return ring.expired(); });
   if (free == completion_rings_.end()) {
@@ -157,7 +158,7 @@ absl::StatusOr<std::shared_ptr<CompletionRing>> Nic::CreateCompletionRing(std::s
     free = completion_rings_.emplace(free);
   }
   const auto number = static_cast<std::uint16_t>(free - completion_rings_.begin());
-  auto ring = std::make_shared<CompletionRing>(number, depth);
+  auto ring = std::make_shared<CompletionRing>(number, depth, memory);
   *free = ring;
   return ring;
 }

@@ -1,8 +1,7 @@
 // A simulated EFA device: it fetches work requests, sends packets, and places what arrives.
 //
 // What it promises, and nothing more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
-//   1. Every work request ends in exactly one completion entry, unless its queue pair is destroyed
-//   first.
+//   1. Every work request ends in exactly one completion entry; of a destroyed queue pair in none.
 //   2. Work requests, the packets of one, and the pieces of a packet are placed in any order.
 //   3. The immediate of a write appears only after every byte of that write was placed.
 //   4. The same packet may be placed twice before the completion; nothing is placed after it.
@@ -95,7 +94,8 @@ class Nic final : public Actor {
   // Work under way to the handle ends with kFlushed, later work with kLocalInvalidAddressHandle.
   void DestroyAddressHandle(std::uint16_t number);
   // kResourceExhausted: the device has no completion queue left. `depth` is a power of two.
-  absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth);
+  absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth,
+                                                                       std::byte* memory = nullptr);
   // kResourceExhausted: the device has no queue pair left. In state RTS at once.
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.

@@ -13,11 +13,9 @@ namespace {
 using fabric::OperationKind;
 
 // How often something passes between two nodes. A DMA read is a request and the data; a DMA write
-// is only data, and nobody waits for more. A store to the device is followed by a wait for its
-// arrival, and a load from memory that the device has written goes there and back.
+// is only data, and nobody waits for more.
 constexpr int kCrossingsOfRead = 2;
 constexpr int kCrossingsOfWrite = 1;
-constexpr int kCrossingsOfThread = 2;
 
 constexpr double kPicosecondsPerNanosecond = 1000;
 
@@ -147,7 +145,7 @@ coro::Duration Numa::FarThreadCost(const Nic& nic) const {
   const Place* place = Find(nic);
   const bool far = place != nullptr && place->thread != kAnywhere &&
                    place->numa_node != kAnywhere && place->thread != place->numa_node;
-  return far ? nic.profile().numa_crossing * kCrossingsOfThread : coro::Duration{};
+  return far ? sim::FarThreadCost(nic.profile()) : coro::Duration{};
 }
 
 }  // namespace sim

@@ -17,6 +17,7 @@
 #include "absl/strings/string_view.h"
 #include "coro/time.h"
 #include "fabric/limits.h"
+#include "sim/host_costs.h"
 #include "sim/random.h"
 
 namespace sim {
@@ -107,6 +108,8 @@ struct Profile {
       16;                 // work requests that a NIC serves at the same time, in random order
   double dma_gbps = 126;  // Gbit/s between the NIC and memory, each direction; 0: no limit
   coro::Duration dma_latency{};  // of a DMA read that a packet waits for before it can leave
+  double receive_gbps =
+      0;  // Gbit/s of packets that it takes in, if less than its link; 0: the link
 
   // --- The wire ---
   DelayModel one_way;             // from one NIC to another, without the time on the link
@@ -135,6 +138,12 @@ struct Profile {
   coro::Duration post_cost{};      // per work request
   coro::Duration doorbell_cost{};  // per post call
   coro::Duration poll_cost{};      // per read of a completion queue, empty or not
+  HostCosts host;                  // beside these, for programs with threads (sim/processors.h)
+
+  // --- For predictions only (sim/model) ---
+  double drained_share =
+      0;  // of the link's time, more, where each window is drained before the next
+  double host_memory_gbytes_per_s = 0;  // GB/s of all NICs from host to host memory; 0: not told
 };
 
 // ---- What a provider derives from the attributes (ofiwg/libfabric prov/efa/src) ----
@@ -174,6 +183,11 @@ std::size_t MaxBatch(const Profile& profile, std::size_t work_request_bytes, std
 // Entries of a completion queue for which `requested` were asked: the next power of two, or what
 // the device has at most.
 std::size_t CompletionQueueDepth(const Profile& profile, std::size_t requested);
+
+// What a thread on another NUMA node than its NIC pays more for a doorbell, and for each look into
+// a queue that finds completions: a store to the device is followed by a wait for its arrival, and
+// a load from memory that the device has written goes there and back.
+constexpr coro::Duration FarThreadCost(const Profile& profile) { return profile.numa_crossing * 2; }
 
 // ---- Lookup ----
 

@@ -318,7 +318,9 @@ coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Time ready) {
 // How long a packet waits because others are on the receiver's link: several senders share it.
 coro::Duration Nic::QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const {
   const std::uint64_t on_link = bytes + profile_.header_bytes;
-  const std::uint64_t takes = on_link * PicosecondsPerByte(receiver.profile_.link_gbps);
+  const double least = receiver.profile_.receive_gbps;
+  const std::uint64_t takes =
+      on_link * PicosecondsPerByte(least > 0 ? least : receiver.profile_.link_gbps);
   const auto reaches_ps = static_cast<std::uint64_t>(sent.time_since_epoch().count()) * 1000;
   // The sender's own link has spaced the packets already: an idle receiver adds nothing.
   const std::uint64_t begins =

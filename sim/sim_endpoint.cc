@@ -101,6 +101,7 @@ PeerState SimEndpoint::StateOf(fabric::Peer peer) const {
 
 absl::Status SimEndpoint::Close() {
   if (queue_pair_ == nullptr) return absl::OkStatus();
+  domain_->world.processors().Finish(domain_->nic, *queue_pair_);
   send_queue_->Forget(queue_pair_->number);
   if (receive_queue_ != send_queue_) receive_queue_->Forget(queue_pair_->number);
   domain_->nic.Audit(*queue_pair_);
@@ -235,6 +236,7 @@ template <typename Request, typename Fill>
 PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
   PostResult result;
+  new_call_ = true;
   FaultModel* const faults = domain_->world.faults();
   SendQueue& ring = queue_pair_->send;
   for (const Request& request : requests) {
@@ -265,12 +267,16 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     ++result.accepted;
   }
   if (send_producer_.unannounced() > 0) RingSend();
-  domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
+  if (!domain_->world.processors().Drives(domain_->nic)) [[likely]] {
+    domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
+  }
   return result;
 }
 
 void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::Peer peer) {
   domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind, peers_->Find(peer)->nic);
+  Processors& processors = domain_->world.processors();
+  if (processors.Drives(domain_->nic)) processors.Address(domain_->nic, queue_pair_->number, peer);
 }
 
 void SimEndpoint::NoteAgain(OperationKind kind) {
@@ -290,6 +296,12 @@ void SimEndpoint::NoteAgain(OperationKind kind) {
 }
 
 void SimEndpoint::RingSend() {
+  const std::uint32_t requests = send_producer_.unannounced();
+  Processors& processors = domain_->world.processors();
+  if (processors.Drives(domain_->nic)) [[unlikely]] {
+    return processors.RingSend(domain_->nic, *queue_pair_, send_producer_.Ring(), requests,
+                               std::exchange(new_call_, false));
+  }
   domain_->world.Charge(domain_->nic.profile().doorbell_cost +
                         domain_->world.numa().FarThreadCost(domain_->nic));
   domain_->nic.RingSend(*queue_pair_, send_producer_.Ring());
@@ -346,6 +358,12 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     efa::EncodeReceive(work, ring.memory(), ring.descriptors(), receive_producer_.posted());
     receive_producer_.Post(work.segment_count);
     ++result.accepted;
+  }
+  Processors& processors = domain_->world.processors();
+  if (processors.Drives(domain_->nic)) [[unlikely]] {
+    if (result.accepted == 0) return result;
+    processors.RingReceive(domain_->nic, *queue_pair_, receive_producer_.Ring(), result.accepted);
+    return result;
   }
   const Profile& profile = domain_->nic.profile();
   domain_->world.Charge(profile.doorbell_cost + profile.post_cost * result.accepted +

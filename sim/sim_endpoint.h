@@ -105,6 +105,7 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   const fabric::Address address_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors
+  bool new_call_ = false;                         // the post call under way has not rung yet
   std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
   RequestSlots sends_;

@@ -37,13 +37,21 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
     world.Progress();
     return {core_->Take(entries)};
   }
-  world.Charge(core_->domain->nic.profile().poll_cost);
+  Processors& processors = world.processors();
+  const bool driven = processors.Drives(core_->domain->nic);
+  if (!driven) world.Charge(core_->domain->nic.profile().poll_cost);
   ++core_->domain->reads;
   core_->ring->service().Read();
-  const fabric::ReadResult result{core_->Take(entries)};
+  const bool busy = driven && !processors.MayRead(core_->domain->nic);
+  const fabric::ReadResult result{busy ? 0 : core_->Take(entries)};
+  if (result.count == 0 && driven) processors.FoundNothing(core_->domain->nic);
   if (result.count == 0) world.FoundNothing();
   if (result.count > 0) {
     LogRead(result.count);
+    if (driven) {
+      processors.HasRead(core_->domain->nic);
+      return result;
+    }
     const coro::Duration far = world.numa().FarThreadCost(core_->domain->nic);
     if (far > coro::Duration::zero()) world.Charge(far);
   }
@@ -99,7 +107,12 @@ std::uint64_t SimCounter::Read() {
   if (domain_->world.live()) {
     domain_->world.Progress();
   } else {
-    domain_->world.Charge(domain_->nic.profile().poll_cost);
+    Processors& processors = domain_->world.processors();
+    if (processors.Drives(domain_->nic)) {
+      processors.FoundNothing(domain_->nic);
+    } else {
+      domain_->world.Charge(domain_->nic.profile().poll_cost);
+    }
     domain_->world.FoundNothing();
   }
   return core_->value;

@@ -84,6 +84,7 @@ void World::Unblock(Node& from, Node& to) {
 }
 
 void World::CheckRequests() {
+  processors_.FinishAll();
   for (Nic* nic : nics_) nic->AuditAll();
 }
 

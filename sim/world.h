@@ -41,6 +41,7 @@
 #include "sim/node.h"
 #include "sim/numa.h"
 #include "sim/operation_table.h"
+#include "sim/processors.h"
 #include "sim/profile.h"
 #include "sim/remote_port.h"
 #include "sim/scheduler.h"
@@ -186,6 +187,8 @@ class World final : public coro::Clock {
   MemoryBus& bus() { return bus_; }
   // Where memory and threads are; programs place theirs.
   Numa& numa() { return numa_; }
+  // Which CPU threads drive the NICs; programs say so of theirs.
+  Processors& processors() { return processors_; }
   FaultModel* faults() { return faults_.get(); }  // null: no fault plan
 
   // The rules that the program broke, in the order of the first time. Valid until the next event.
@@ -263,6 +266,7 @@ class World final : public coro::Clock {
   Backstage backstage_{*this};
   Wire wire_;
   Numa numa_;
+  Processors processors_{*this};
   OperationTable operations_;
   MemoryBus bus_{[this](std::uint64_t number, coro::Duration delay) {
     ScheduleAt(coro::After(backstage_.Now(), delay), &chores_, EventKind::kVisible, 0, number);

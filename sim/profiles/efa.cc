@@ -69,6 +69,19 @@ Profile EfaProfile() {
   profile.post_cost = 150ns;
   profile.doorbell_cost = 200ns;
   profile.poll_cost = 40ns;
+
+  // Of a program with threads, as a p5's CPU runs it: fitted to the steps by which 32 NICs came
+  // from 293 to 3108 Gbit/s (abcdabcd987/libfabric-efa-demo src/, programs 10 to 15);
+  // docs/performance.md shows the fit. Other machines than p5 take them over.
+  profile.host.turn = 514ns;      // bursts of 16 do without 15 of 16
+  profile.host.work = 486ns;      // what one thread needs for a request, less all the rest
+  profile.host.progress = 300ns;  // the last step was bound by the wire: it is 170 ns at least
+  profile.host.machine_contention = 0.09;  // 8 pinned threads with states of their own
+  profile.host.state_contention = 0.054;   // 8 pinned threads with one state
+  profile.host.wandering = 5.5;            // the same, not pinned
+  // The first connect message took 19.56 ms (the same); a first submission to a peer 26 to 99 ms,
+  // and then 0.09 ms (kvcache-ai/Mooncake docs/source/design/transfer-engine/efa_transport.md).
+  profile.host.first_contact = 19560us;
   return profile;
 }
 

@@ -26,6 +26,7 @@ Profile P6Profile() {
   profile.issue_cost = 380ns;
   profile.dma_gbps = 504;  // 63 GB/s, the link that the captured trees show
   profile.header_bytes = 245;
+  profile.host.work = 265ns;
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
   // What NCCL reckons with for Emerald Rapids (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 40;
@@ -39,6 +40,7 @@ Profile P6B200Profile() {
   profile.name = "p6-b200";
   profile.description = "p6-b200.48xlarge: 8 NICs of 400 Gbit/s, 8 B200";
   profile.aliases = {"p6-b200.48xlarge"};
+  profile.host_memory_gbytes_per_s = 222;  // as p5en, the same source
   const GpuModel b200{"NVIDIA B200", "10de:2901"};
   const struct {
     int upstream_bus;
@@ -61,6 +63,7 @@ Profile P6B300Profile() {
   profile.name = "p6-b300";
   profile.description = "p6-b300.48xlarge: 16 NICs of 400 Gbit/s, 8 B300";
   profile.aliases = {"p6-b300.48xlarge"};
+  profile.host_memory_gbytes_per_s = 283;  // as p5en, the same source
   const GpuModel b300{"NVIDIA B300", "10de:3182"};
   for (int group = 0; group < 8; ++group) {
     const Place place{group, group / 4};
