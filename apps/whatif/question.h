@@ -1,0 +1,42 @@
+// What is asked: one workload, or a row of them that differ in one thing.
+
+#ifndef APPS_WHATIF_QUESTION_H_
+#define APPS_WHATIF_QUESTION_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sim/model/workload.h"
+#include "sim/profile.h"
+
+namespace apps::whatif {
+
+enum class Sweep : std::uint8_t { kNone, kSize, kNics, kThreads, kWindow };
+
+// "size". Static storage.
+absl::string_view Name(Sweep sweep);
+
+struct Question {
+  const sim::Profile* profile = nullptr;
+  Sweep sweep = Sweep::kNone;
+  std::vector<sim::model::Workload> workloads;  // one, or those of the sweep
+};
+
+// What the flags say. kInvalidArgument, kNotFound: one line that says which flag, and what it
+// takes.
+absl::StatusOr<Question> QuestionFromFlags();
+
+// What stands for a workload in a table with this sweep: "64 KiB", "8".
+std::string Label(const sim::model::Workload& workload, Sweep sweep);
+// The same as a number.
+double Value(const sim::model::Workload& workload, Sweep sweep);
+
+// One line: what of a workload does not come from the sweep.
+std::string Describe(const Question& question);
+
+}  // namespace apps::whatif
+
+#endif  // APPS_WHATIF_QUESTION_H_

@@ -1,0 +1,47 @@
+// What the program says: of predictions, and of predictions beside published figures.
+
+#ifndef APPS_WHATIF_REPORT_H_
+#define APPS_WHATIF_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/whatif/question.h"
+#include "sim/model/predictor.h"
+#include "sim/model/published.h"
+
+namespace apps::whatif {
+
+enum class Format : std::uint8_t { kText, kJson, kCsv, kSvg };
+
+struct Answer {
+  Question question;
+  std::vector<sim::model::Prediction> predictions;  // of each workload
+};
+
+// kInvalidArgument, kUnimplemented: what is asked cannot be on this machine.
+absl::StatusOr<Answer> Predict(Question question);
+
+std::string ToText(const Answer& answer, Format format);
+
+// Published figures of a machine, each beside what is predicted of it.
+struct Comparison {
+  struct Row {
+    const sim::model::PublishedFigure* published;
+    sim::model::Prediction prediction;
+
+    double deviation() const { return prediction.overall_gbps / published->gbps - 1; }
+  };
+  const sim::Profile* profile = nullptr;
+  std::vector<Row> rows;
+};
+
+// kNotFound: nothing was published of this machine.
+absl::StatusOr<Comparison> Compare(const sim::Profile& profile);
+
+std::string ToText(const Comparison& comparison, Format format);
+
+}  // namespace apps::whatif
+
+#endif  // APPS_WHATIF_REPORT_H_

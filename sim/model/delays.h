@@ -1,0 +1,43 @@
+// Distributions of times, on a grid: how long a packet flies, how late the last of many is.
+
+#ifndef SIM_MODEL_DELAYS_H_
+#define SIM_MODEL_DELAYS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "coro/time.h"
+#include "sim/profile.h"
+
+namespace sim::model {
+
+// Of a time that is a fixed part and a random one. A value; thread-safe as values are.
+class Delays {
+ public:
+  // The random part is rounded to this.
+  static constexpr coro::Duration kStep{250};
+
+  // From one NIC to another, without the time on the link: what the profile's delay model and paths
+  // make of it. Loss, which is rare, is left out.
+  static Delays OfFlight(const Profile& profile);
+
+  coro::Duration mean() const;
+
+  // Both, one after the other; the two are independent.
+  Delays operator+(const Delays& other) const;
+  Delays operator+(coro::Duration more) const;
+
+  // Of `count` that begin `spacing` after each other, the last to end; counted from when the last
+  // of them begins. REQUIRES: count > 0, spacing not negative.
+  Delays LastOf(std::size_t count, coro::Duration spacing) const;
+
+ private:
+  explicit Delays(coro::Duration fixed, std::vector<double> shares);
+
+  coro::Duration fixed_;
+  std::vector<double> shares_;  // how often the random part is so many steps; they add up to 1
+};
+
+}  // namespace sim::model
+
+#endif  // SIM_MODEL_DELAYS_H_

@@ -1,0 +1,343 @@
+#include "sim/model/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "sim/model/delays.h"
+
+namespace sim::model {
+namespace {
+
+constexpr double kBitsPerByte = 8;
+
+double Seconds(coro::Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
+
+coro::Duration FromSeconds(double seconds) {
+  return coro::Duration(static_cast<std::int64_t>(seconds * 1e9));
+}
+
+// What a NIC has to do for a page, or for its part of one.
+struct Request {
+  double bytes = 0;
+  double packets = 0;
+  double bytes_on_link = 0;
+};
+
+class Calculation {
+ public:
+  Calculation(const Profile& profile, const Workload& workload)
+      : profile_(profile),
+        load_(workload),
+        nics_(ActiveNics()),
+        parts_(PartsOfPage()),
+        request_(RequestOf(static_cast<double>(workload.page_bytes) / static_cast<double>(parts_))),
+        threads_(std::min(workload.threads, nics_)),
+        flight_(Delays::OfFlight(profile)) {}
+
+  Prediction Run();
+
+ private:
+  std::size_t ActiveNics() const;
+  std::size_t PartsOfPage() const;
+  Request RequestOf(double bytes) const;
+
+  // --- Rates of stages, in requests of all NICs a second ---
+  double OfNics(double seconds_each) const { return static_cast<double>(nics_) / seconds_each; }
+  double OnLink(double gbps) const { return request_.bytes_on_link * kBitsPerByte / (gbps * 1e9); }
+  double ReceiveRate() const;
+  double PostRate(double seconds_each) const;
+  double WindowRate(double slowest_stage) const;
+  double FarMemoryRate() const;
+
+  // --- Times ---
+  // Of a thread, for each request, in a crowd of others or alone.
+  double PostSeconds(bool pinned) const;
+  double FarShare(bool pinned) const;
+  // From when the last packet has left to the completion.
+  Delays Ending() const;
+  double LatencySeconds(std::size_t together) const;
+  double ContactSeconds() const;
+
+  const Profile& profile_;
+  const Workload& load_;
+  const std::size_t nics_;   // that are used
+  const std::size_t parts_;  // of a page: each is a request
+  const Request request_;
+  const std::size_t threads_;  // that have something to do
+  const Delays flight_;
+};
+
+// ---- Who does what ----
+
+// NICs that share a switch with a GPU, for each GPU there.
+std::size_t NicsNearGpu(const Profile& profile) {
+  if (profile.gpus.empty()) return profile.nics.size();
+  const int place = profile.gpus[0].pcie_switch;
+  const auto there = [place](const auto& device) { return device.pcie_switch == place; };
+  const auto nics = std::count_if(profile.nics.begin(), profile.nics.end(), there);
+  const auto gpus = std::count_if(profile.gpus.begin(), profile.gpus.end(), there);
+  return static_cast<std::size_t>(std::max<std::ptrdiff_t>(1, nics / gpus));
+}
+
+std::size_t Calculation::ActiveNics() const {
+  switch (load_.policy) {
+    case Policy::kByPeer:
+      return std::min(load_.nics, load_.gpus * load_.peers);
+    case Policy::kPinned:
+      return std::min(load_.nics, load_.gpus);
+    case Policy::kNearFirst:
+      return std::min(load_.nics, load_.gpus * NicsNearGpu(profile_));
+    default:
+      return load_.pattern == Pattern::kSingle && load_.policy != Policy::kSplit
+                 ? std::min(load_.nics, load_.gpus)  // one page, one NIC
+                 : load_.nics;
+  }
+}
+
+std::size_t Calculation::PartsOfPage() const {
+  return load_.policy == Policy::kSplit ? std::max<std::size_t>(1, nics_ / load_.gpus) : 1;
+}
+
+Request Calculation::RequestOf(double bytes) const {
+  const double packets = std::max(1.0, std::ceil(bytes / profile_.device.mtu));
+  return {.bytes = bytes,
+          .packets = packets,
+          .bytes_on_link = bytes + packets * static_cast<double>(profile_.header_bytes)};
+}
+
+// ---- The CPU ----
+
+// How much of what a thread does is for NICs of another node than its own. NICs are dealt out in
+// their order, which is that of their nodes.
+double Calculation::FarShare(bool pinned) const {
+  const std::size_t nodes = std::max<std::size_t>(1, profile_.numa_cpus.size());
+  if (!pinned) return 1.0 - 1.0 / static_cast<double>(nodes);
+  std::size_t far = 0;
+  for (std::size_t thread = 0; thread < threads_; ++thread) {
+    const std::size_t begin = thread * nics_ / threads_;
+    const std::size_t end = (thread + 1) * nics_ / threads_;
+    for (std::size_t nic = begin; nic < end; ++nic) {
+      far += profile_.nics[nic].numa_node != profile_.nics[begin].numa_node ? 1 : 0;
+    }
+  }
+  return static_cast<double>(far) / static_cast<double>(nics_);
+}
+
+double Calculation::PostSeconds(bool pinned) const {
+  const HostCosts& host = profile_.host;
+  const std::size_t window = load_.pattern == Pattern::kSingle ? 1 : load_.window;
+  const std::size_t burst = std::min(load_.burst, window);
+  const std::size_t batch =
+      MaxBatch(profile_, WorkRequestBytes(profile_, 0), profile_.limits.send_queue_depth);
+  const std::size_t doorbells = (burst + batch - 1) / batch;
+  const coro::Duration far = Times(FarThreadCost(profile_), FarShare(pinned));
+  coro::Duration call = (profile_.doorbell_cost + far) * static_cast<std::int64_t>(doorbells) +
+                        profile_.poll_cost + far;
+  coro::Duration each = profile_.post_cost;
+  if (!load_.bare) {
+    call += host.turn;
+    each += host.work;
+  }
+  if (!load_.lazy) each += host.progress;
+  const ThreadCrowd crowd{
+      .threads = threads_, .sharing = load_.sharded ? 1 : threads_, .pinned = pinned};
+  return (Seconds(call) / static_cast<double>(burst) + Seconds(each)) * Slowdown(host, crowd);
+}
+
+// Threads have whole NICs: one that has more of them than others may be busy while those are not.
+double Calculation::PostRate(double seconds_each) const {
+  return static_cast<double>(threads_) / seconds_each;
+}
+
+// ---- Times of a request ----
+
+Delays Calculation::Ending() const {
+  const coro::Duration packet =
+      FromSeconds(OnLink(profile_.link_gbps) / std::max(1.0, request_.packets));
+  const Delays data = flight_.LastOf(static_cast<std::size_t>(request_.packets), packet);
+  // A write is acknowledged; a read's own request goes there first.
+  return data + flight_ +
+         (load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{});
+}
+
+// Of a page of which so many requests go out together, by as many NICs.
+double Calculation::LatencySeconds(std::size_t together) const {
+  const double carried =
+      std::max(OnLink(profile_.link_gbps), OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
+  const double taken_in =
+      OnLink(profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps);
+  const double posted = PostSeconds(load_.pinned) * static_cast<double>(together);
+  return posted + Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost) +
+         std::max(carried, taken_in) + Seconds(Ending().LastOf(together, {}).mean());
+}
+
+double Calculation::ContactSeconds() const {
+  if (load_.warm) return 0;
+  const double nics = std::ceil(static_cast<double>(nics_) / static_cast<double>(threads_));
+  return nics * static_cast<double>(load_.peers) * Seconds(profile_.host.first_contact);
+}
+
+// ---- Rates ----
+
+double Calculation::ReceiveRate() const {
+  const std::size_t each = load_.receivers == 0 ? nics_ : std::min(load_.receivers, nics_);
+  const double gbps = profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps;
+  const auto receivers = static_cast<double>(std::min(each * load_.peers, nics_));
+  return receivers / OnLink(gbps);
+}
+
+double Calculation::FarMemoryRate() const {
+  return profile_.numa_link_gbytes_per_s * 1e9 * static_cast<double>(profile_.numa_cpus.size()) /
+         request_.bytes;
+}
+
+double Calculation::WindowRate(double slowest_stage) const {
+  const auto window = static_cast<double>(std::min(load_.window, profile_.limits.send_queue_depth));
+  switch (load_.pattern) {
+    case Pattern::kSingle:
+      return static_cast<double>(load_.gpus * parts_) / LatencySeconds(parts_);
+    case Pattern::kPaged:
+      return OfNics(LatencySeconds(1) / window);
+    case Pattern::kDrained:
+      break;
+  }
+  // All of a window follow each other at the pace of the slowest stage; then the last ending.
+  const double pace = std::max(static_cast<double>(nics_) / slowest_stage,
+                               OnLink(profile_.link_gbps) * (1 + profile_.drained_share));
+  const double ending =
+      Seconds(Ending().LastOf(static_cast<std::size_t>(window), FromSeconds(pace)).mean());
+  const double once = Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost);
+  return OfNics((window * pace + once + ending) / window);
+}
+
+Prediction Calculation::Run() {
+  Prediction prediction;
+  std::vector<Bound>& bounds = prediction.bounds;
+  const auto bound = [&](Limiter limiter, double requests_per_s) {
+    bounds.push_back({limiter, requests_per_s / static_cast<double>(parts_)});
+  };
+  const double post = PostSeconds(load_.pinned);
+  bound(Limiter::kWire, OfNics(OnLink(profile_.link_gbps)));
+  if (profile_.dma_gbps > 0) bound(Limiter::kPcie, OfNics(OnLink(profile_.dma_gbps)));
+  // A peer's NIC that takes in all that its link brings is no stage of its own.
+  if (ReceiveRate() < OfNics(OnLink(profile_.link_gbps))) {
+    bound(Limiter::kReceiveSide, ReceiveRate());
+  }
+  bound(Limiter::kRequestRate, OfNics(Seconds(profile_.issue_cost)));
+  // Where pinning would be the greater part of a cure, that is what is amiss.
+  const bool roams = !load_.pinned && post > 2 * PostSeconds(true);
+  bound(roams ? Limiter::kNuma : Limiter::kPostRate, PostRate(post));
+  if (load_.memory != Memory::kGpu && profile_.host_memory_gbytes_per_s > 0) {
+    bound(Limiter::kMemory, profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes);
+  }
+  if (load_.memory == Memory::kFar && profile_.numa_link_gbytes_per_s > 0) {
+    bound(Limiter::kNuma, FarMemoryRate());
+  }
+  const auto less = [](const Bound& a, const Bound& b) {
+    return a.operations_per_s < b.operations_per_s;
+  };
+  std::stable_sort(bounds.begin(), bounds.end(), less);
+  bound(Limiter::kWindow,
+        WindowRate(bounds.front().operations_per_s * static_cast<double>(parts_)));
+  std::stable_sort(bounds.begin(), bounds.end(), less);
+
+  prediction.limiter = bounds.front().limiter;
+  prediction.operations_per_s = bounds.front().operations_per_s;
+  prediction.gbps =
+      prediction.operations_per_s * static_cast<double>(load_.page_bytes) * kBitsPerByte / 1e9;
+  prediction.share_of_line =
+      prediction.gbps / (profile_.link_gbps * static_cast<double>(load_.nics));
+  prediction.latency = FromSeconds(LatencySeconds(parts_));
+  prediction.post_cost = FromSeconds(post);
+  prediction.contact_time = FromSeconds(ContactSeconds());
+  prediction.overall_gbps = prediction.gbps;
+  if (load_.operations > 0) {
+    const double pages = static_cast<double>(load_.operations);
+    prediction.total = prediction.contact_time + prediction.latency +
+                       FromSeconds(pages / prediction.operations_per_s);
+    prediction.overall_gbps = pages * static_cast<double>(load_.page_bytes) * kBitsPerByte /
+                              static_cast<double>(prediction.total.count());
+  }
+  return prediction;
+}
+
+}  // namespace
+
+std::string_view Name(Policy policy) {
+  switch (policy) {
+    case Policy::kRoundRobin:
+      return "round-robin";
+    case Policy::kSplit:
+      return "split";
+    case Policy::kByPeer:
+      return "by-peer";
+    case Policy::kByBytes:
+      return "by-bytes";
+    case Policy::kPinned:
+      return "pinned";
+    case Policy::kNearFirst:
+      return "near-first";
+  }
+  return "unknown";
+}
+
+std::string_view Name(Limiter limiter) {
+  switch (limiter) {
+    case Limiter::kWire:
+      return "wire";
+    case Limiter::kPcie:
+      return "PCIe";
+    case Limiter::kReceiveSide:
+      return "receive side";
+    case Limiter::kRequestRate:
+      return "request rate";
+    case Limiter::kPostRate:
+      return "post rate";
+    case Limiter::kNuma:
+      return "NUMA";
+    case Limiter::kWindow:
+      return "window";
+    case Limiter::kMemory:
+      return "host memory";
+  }
+  return "unknown";
+}
+
+absl::Status Check(const Profile& profile, const Workload& workload) {
+  const auto refuse = [&](const auto&... parts) {
+    return absl::InvalidArgumentError(absl::StrCat(parts...));
+  };
+  if (!profile.device.rdma_write || !profile.device.rdma_read) {
+    return absl::UnimplementedError(
+        absl::StrCat("predict: NICs of profile ", profile.name, " neither read nor write"));
+  }
+  if (workload.nics == 0 || workload.nics > profile.nics.size()) {
+    return refuse("predict: ", workload.nics, " NICs, profile ", profile.name, " has ",
+                  profile.nics.size());
+  }
+  if (workload.gpus == 0 || workload.gpus > workload.nics) {
+    return refuse("predict: ", workload.gpus, " GPUs with ", workload.nics,
+                  " NICs: 1 to as many as NICs");
+  }
+  if (workload.gpus > std::max<std::size_t>(1, profile.gpus.size())) {
+    return refuse("predict: ", workload.gpus, " GPUs, profile ", profile.name, " has ",
+                  profile.gpus.size());
+  }
+  if (workload.threads == 0 || workload.window == 0 || workload.burst == 0 || workload.peers == 0) {
+    return refuse("predict: threads, window, burst and peers are 1 or more");
+  }
+  if (workload.page_bytes == 0 || workload.page_bytes > profile.device.max_rdma_size) {
+    return refuse("predict: page of ", workload.page_bytes, " bytes: 1 to ",
+                  profile.device.max_rdma_size);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workload) {
+  RETURN_IF_ERROR(Check(profile, workload));
+  return Calculation(profile, workload).Run();
+}
+
+}  // namespace sim::model

@@ -1,0 +1,67 @@
+// How fast a workload is on a kind of machine, calculated from the figures of its profile.
+//
+//   CPU thread ──► NIC: requests ──► PCIe ──► wire ──► peer's NIC ──► memory
+//   post rate      request rate      PCIe     wire     receive side   memory, NUMA
+//        ▲                                                  │
+//        └───────── window: so many under way, ─────────────┘
+//                   each for one latency
+//
+// Each stage has a rate; the least of them is the workload's, and its stage the limiter. Nothing is
+// looked up: the published figures that the profiles were fitted to are tests (predictor_test.cc).
+
+#ifndef SIM_MODEL_PREDICTOR_H_
+#define SIM_MODEL_PREDICTOR_H_
+
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/model/workload.h"
+#include "sim/profile.h"
+
+namespace sim::model {
+
+enum class Limiter : std::uint8_t {
+  kWire,         // the NICs' links
+  kPcie,         // between NIC and memory
+  kReceiveSide,  // what the peers' NICs take in
+  kRequestRate,  // the NICs' own pace, request by request
+  kPostRate,     // the CPU threads
+  kNuma,         // the same, and not for want of threads: they are pinned nowhere; or far memory
+  kWindow,       // too little under way for the latency
+  kMemory,       // the host's
+};
+
+// "receive side". Static storage.
+std::string_view Name(Limiter limiter);
+
+struct Bound {
+  Limiter limiter;
+  double operations_per_s;  // pages of all GPUs together, were this the only limit
+};
+
+struct Prediction {
+  double operations_per_s = 0;  // pages of all GPUs together, in the steady state
+  double gbps = 0;              // Gbit/s of payload
+  double share_of_line = 0;     // of the links of all NICs that the workload names: 0 to 1
+  Limiter limiter = Limiter::kWire;
+  std::vector<Bound> bounds;      // of every stage, the least first
+  coro::Duration latency{};       // of one page, from the post to its completion, alone
+  coro::Duration post_cost{};     // of a thread, per request
+  coro::Duration contact_time{};  // before the first page, where nothing is warm
+  coro::Duration total{};         // for Workload::operations, contact included; 0: for ever
+  double overall_gbps = 0;        // over that time; with no end, the same as gbps
+};
+
+// kInvalidArgument: says what the machine does not have, or what makes no sense. kUnimplemented:
+// its NICs can do no RDMA. Thread-safe.
+absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workload);
+
+// The most NICs that a workload can name on this machine, and so on: what Predict asks of it.
+absl::Status Check(const Profile& profile, const Workload& workload);
+
+}  // namespace sim::model
+
+#endif  // SIM_MODEL_PREDICTOR_H_

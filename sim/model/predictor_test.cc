@@ -1,0 +1,250 @@
+// The predictions beside what was published, and that they behave as machines do.
+
+#include "sim/model/predictor.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "sim/model/published.h"
+#include "sim/profile.h"
+#include "testing/benchmarks/published_p5.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace sim::model {
+namespace {
+
+using ::testing_matchers::IsOk;
+
+const Profile& ProfileNamed(const char* name) { return **FindProfile(name); }
+
+Prediction Of(const char* profile, const Workload& workload) {
+  const absl::StatusOr<Prediction> prediction = Predict(ProfileNamed(profile), workload);
+  EXPECT_THAT(prediction, IsOk());
+  return prediction.value_or(Prediction{});
+}
+
+Prediction Of(const PublishedFigure& figure) { return Of(figure.profile, figure.workload); }
+
+double Ratio(const PublishedFigure& figure) { return Of(figure).overall_gbps / figure.gbps; }
+
+// A machine with all its NICs and a thread for each GPU.
+Workload WholeP5() { return Staircase().back().workload; }
+
+// ---- Beside published figures ----
+
+TEST(PublishedTest, TheStaircaseIsInItsOrderAndEachStepWithinAFifth) {
+  double last = 0;
+  for (const PublishedFigure& step : Staircase()) {
+    const double gbps = Of(step).overall_gbps;
+    EXPECT_GT(gbps, last) << step.name;
+    EXPECT_NEAR(gbps / step.gbps, 1, 0.20) << step.name;
+    last = gbps;
+  }
+  EXPECT_GE(last, 0.97 * 3200);
+}
+
+// With the few parameters that it has, the fit is far better than a fifth.
+TEST(PublishedTest, TheStaircaseIsFittedWithinThreePerCent) {
+  for (const PublishedFigure& step : Staircase()) EXPECT_NEAR(Ratio(step), 1, 0.03) << step.name;
+}
+
+TEST(PublishedTest, EachStepOfTheStaircaseHasItsLimiter) {
+  std::vector<std::string> limiters;
+  for (const PublishedFigure& step : Staircase()) {
+    limiters.emplace_back(Name(Of(step).limiter));
+  }
+  EXPECT_EQ(limiters, (std::vector<std::string>{"post rate", "post rate", "NUMA", "post rate",
+                                                "post rate", "post rate", "wire"}));
+}
+
+Workload RmaBandwidth(std::uint64_t bytes) {
+  Workload load;
+  load.bare = true;
+  load.burst = 1;
+  load.page_bytes = bytes;
+  load.pattern = Pattern::kDrained;
+  return load;
+}
+
+TEST(PublishedTest, SizesOfOneNicAreWithinATenth) {
+  for (const bench::PublishedPoint& point : bench::kPublishedP5) {
+    if (point.bytes > bench::kPromisedBytes) continue;
+    const double microseconds = 1e6 / Of("p5", RmaBandwidth(point.bytes)).operations_per_s;
+    EXPECT_NEAR(microseconds / point.microseconds, 1, 0.10) << point.bytes << " bytes";
+  }
+}
+
+TEST(PublishedTest, TransferEngineIsWithinATenth) {
+  for (const PublishedFigure& row : TransferEngine()) EXPECT_NEAR(Ratio(row), 1, 0.10) << row.name;
+}
+
+TEST(PublishedTest, OtherFiguresAreWithinATenth) {
+  for (const PublishedFigure& row : OtherFigures()) EXPECT_NEAR(Ratio(row), 1, 0.10) << row.name;
+}
+
+// ---- As machines behave ----
+
+std::vector<const char*> ProfilesWithRdma() {
+  return {"small", "p5", "p5en", "p6-b200", "p6-b300"};
+}
+
+TEST(PredictorTest, NothingIsFasterThanTheLink) {
+  for (const char* profile : ProfilesWithRdma()) {
+    for (std::uint64_t bytes = 1; bytes <= 64 << 20; bytes *= 4) {
+      for (const Pattern pattern : {Pattern::kPaged, Pattern::kDrained, Pattern::kSingle}) {
+        Workload load;
+        load.page_bytes = bytes;
+        load.pattern = pattern;
+        const Prediction prediction = Of(profile, load);
+        EXPECT_LT(prediction.share_of_line, 1) << profile << " " << bytes;
+        EXPECT_GT(prediction.operations_per_s, 0) << profile << " " << bytes;
+      }
+    }
+  }
+}
+
+TEST(PredictorTest, MoreOfEverythingIsNotSlower) {
+  const auto rises = [](const char* what, const std::vector<std::uint64_t>& values, auto change) {
+    double last = 0;
+    for (const std::uint64_t value : values) {
+      Workload load;
+      load.nics = 4;
+      load.page_bytes = 16 << 10;
+      change(load, value);
+      const double gbps = Of("p5", load).gbps;
+      EXPECT_GE(gbps, last * 0.999) << what << " " << value;
+      last = gbps;
+    }
+  };
+  rises("page", {64, 512, 4096, 8192, 65536, 1 << 20},
+        [](Workload& load, std::uint64_t value) { load.page_bytes = value; });
+  rises("window", {1, 2, 4, 8, 16, 64, 4096},
+        [](Workload& load, std::uint64_t value) { load.window = value; });
+  rises("NICs", {1, 2, 4, 8, 16},  // all of the thread's own node
+        [](Workload& load, std::uint64_t value) { load.nics = value; });
+  rises("threads", {1, 2, 4}, [](Workload& load, std::uint64_t value) { load.threads = value; });
+  rises("burst", {1, 2, 4, 8, 11, 22},
+        [](Workload& load, std::uint64_t value) { load.burst = value; });
+  rises("receivers", {1, 2, 3, 4},
+        [](Workload& load, std::uint64_t value) { load.receivers = value; });
+}
+
+TEST(PredictorTest, TheLimiterIsNamed) {
+  const auto limiter = [](const char* profile, auto change) {
+    Workload load;
+    change(load);
+    return std::string(Name(Of(profile, load).limiter));
+  };
+  EXPECT_EQ(limiter("p5", [](Workload&) {}), "wire");
+  EXPECT_EQ(limiter("p5en", [](Workload&) {}), "receive side");
+  EXPECT_EQ(limiter("p5", [](Workload& load) { load.window = 1; }), "window");
+  EXPECT_EQ(limiter("p5", [](Workload& load) { load.pattern = Pattern::kSingle; }), "window");
+  EXPECT_EQ(limiter("p5", [](Workload& load) { load.page_bytes = 64; }), "post rate");
+  EXPECT_EQ(limiter("p5",
+                    [](Workload& load) {
+                      load.page_bytes = 64;
+                      load.window = 256;
+                      load.bare = true;
+                    }),
+            "request rate");
+  EXPECT_EQ(limiter("p5",
+                    [](Workload& load) {
+                      load.nics = 4;
+                      load.receivers = 1;
+                    }),
+            "receive side");
+  EXPECT_EQ(limiter("p5",
+                    [](Workload& load) {
+                      load = WholeP5();
+                      load.memory = Memory::kFar;
+                    }),
+            "NUMA");
+  EXPECT_EQ(limiter("p5en",
+                    [](Workload& load) {
+                      load = WholeP5();
+                      load.nics = 16;
+                      load.memory = Memory::kHost;
+                    }),
+            "host memory");
+  Profile narrow = ProfileNamed("p5");
+  narrow.dma_gbps = 50;
+  EXPECT_EQ(Name(Predict(narrow, {})->limiter), "PCIe");
+}
+
+// Half of the window is half of the rate, and a window's worth of pages takes one latency.
+TEST(PredictorTest, AWindowTurnsOverOncePerLatency) {
+  Workload load;
+  load.page_bytes = 4096;
+  load.window = 4;
+  const Prediction four = Of("p5", load);
+  EXPECT_EQ(four.limiter, Limiter::kWindow);
+  EXPECT_NEAR(four.operations_per_s * static_cast<double>(four.latency.count()) * 1e-9, 4, 0.01);
+  load.window = 2;
+  EXPECT_NEAR(four.operations_per_s / Of("p5", load).operations_per_s, 2, 0.1);
+  load.window = 1 << 20;  // the device's queue is all that there is
+  Workload deep = load;
+  deep.window = ProfileNamed("p5").limits.send_queue_depth;
+  EXPECT_EQ(Of("p5", load).operations_per_s, Of("p5", deep).operations_per_s);
+}
+
+TEST(PredictorTest, FirstContactIsPaidOncePerNicAndPeerUnlessItIsWarm) {
+  Workload load = WholeP5();
+  load.operations = 1000;
+  load.warm = false;
+  const Prediction cold = Of("p5", load);
+  EXPECT_EQ(cold.contact_time, 4 * ProfileNamed("p5").host.first_contact);
+  load.peers = 3;
+  EXPECT_EQ(Of("p5", load).contact_time, 3 * cold.contact_time);
+  load.warm = true;
+  load.peers = 1;
+  EXPECT_EQ(Of("p5", load).contact_time, coro::Duration{});
+  EXPECT_EQ(cold.total - Of("p5", load).total, cold.contact_time);
+}
+
+TEST(PredictorTest, PoliciesUseTheNicsThatTheyUse) {
+  const auto gbps = [](Policy policy, std::size_t peers = 1) {
+    Workload load;
+    load.nics = 8;
+    load.threads = 8;
+    load.policy = policy;
+    load.peers = peers;
+    load.page_bytes = 1 << 20;
+    return Of("p5", load).gbps;
+  };
+  const double one = gbps(Policy::kPinned);
+  EXPECT_NEAR(gbps(Policy::kRoundRobin) / one, 8, 0.1);
+  EXPECT_NEAR(gbps(Policy::kByBytes) / one, 8, 0.1);
+  EXPECT_NEAR(gbps(Policy::kSplit) / one, 8, 0.1);
+  EXPECT_NEAR(gbps(Policy::kNearFirst) / one, 4, 0.1);  // as many as share the GPU's switch
+  EXPECT_NEAR(gbps(Policy::kByPeer) / one, 1, 0.1);
+  EXPECT_NEAR(gbps(Policy::kByPeer, 3) / one, 3, 0.1);
+}
+
+TEST(PredictorTest, WhatMakesNoSenseIsRefused) {
+  const auto code = [](const char* profile, auto change) {
+    Workload load;
+    change(load);
+    return Predict(ProfileNamed(profile), load).status().code();
+  };
+  constexpr auto kBad = absl::StatusCode::kInvalidArgument;
+  EXPECT_EQ(code("p5", [](Workload& load) { load.nics = 33; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.nics = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.gpus = 2; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.nics = load.gpus = 9; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.threads = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.window = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.burst = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.peers = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.page_bytes = 0; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.page_bytes = (1 << 30) + 1; }), kBad);
+  EXPECT_EQ(code("p4d", [](Workload&) {}), absl::StatusCode::kUnimplemented);
+}
+
+}  // namespace
+}  // namespace sim::model

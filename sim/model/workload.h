@@ -1,0 +1,64 @@
+// What a program does, as far as its speed depends on it.
+
+#ifndef SIM_MODEL_WORKLOAD_H_
+#define SIM_MODEL_WORKLOAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace sim::model {
+
+// Which NICs carry what.
+enum class Policy : std::uint8_t {
+  kRoundRobin,  // each page by the next NIC of all
+  kSplit,       // each page in equal parts, by all NICs of its GPU
+  kByPeer,      // all of a peer's pages by one NIC
+  kByBytes,     // each page by the NIC that has the fewest bytes under way
+  kPinned,      // all pages of a GPU by one NIC
+  kNearFirst,   // each page by a NIC that shares the GPU's PCIe switch
+};
+
+enum class Pattern : std::uint8_t {
+  kPaged,    // pages under way up to the window, which is kept full
+  kDrained,  // a window of pages is posted and all are awaited, then the next: fi_rma_bw
+  kSingle,   // a GPU's pages one at a time: each is awaited before the next
+};
+
+enum class Direction : std::uint8_t { kWrite, kRead };
+
+// Where the bytes are at both ends.
+enum class Memory : std::uint8_t {
+  kGpu,   // a GPU's that shares the NIC's PCIe switch
+  kHost,  // the host's, on the NIC's NUMA node
+  kFar,   // the host's, on another one
+};
+
+// One machine that writes to another one or reads from it, both of the same kind. A value.
+struct Workload {
+  std::size_t nics = 1;     // that a program uses, of the machine's; equally many of its GPUs' ...
+  std::size_t gpus = 1;     // ... of which there are so many: each has nics / gpus
+  std::size_t threads = 1;  // that drive them, each an equal share
+  bool pinned = true;       // threads to the NUMA node of their NICs
+  bool sharded = true;      // each thread has state of its own
+  std::size_t burst = 16;   // requests that a post call takes, where there are so many
+  bool lazy = true;         // posts do not look for completions
+  bool bare = false;        // a loop that does nothing but post and read: a benchmark tool
+  std::uint64_t page_bytes = 64 << 10;
+  std::size_t window = 64;  // requests of a NIC under way
+  Policy policy = Policy::kRoundRobin;
+  Pattern pattern = Pattern::kPaged;
+  Direction direction = Direction::kWrite;
+  Memory memory = Memory::kGpu;
+  std::size_t peers = 1;         // machines at the other end
+  std::size_t receivers = 0;     // NICs at the other end, of each peer; 0: as many as `nics`
+  std::uint64_t operations = 0;  // pages of all GPUs together; 0: it goes on for ever
+  bool warm = true;              // every NIC has been in contact with its peers before
+};
+
+// "round-robin". Static storage.
+std::string_view Name(Policy policy);
+
+}  // namespace sim::model
+
+#endif  // SIM_MODEL_WORKLOAD_H_
