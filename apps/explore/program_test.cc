@@ -195,7 +195,7 @@ TEST(ExploreProgramTest, ListNamesEveryScenario) {
        {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all", "try-again"}) {
     EXPECT_THAT(end.out, HasSubstr(name));
   }
-  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 7u);
+  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 8u);
 }
 
 TEST(ExploreProgramTest, HelpTeaches) {

@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "apps/explore/transfer_scenario.h"
 #include "apps/explore/write_scenario.h"
 #include "sim/explore/classics/classics.h"
 
@@ -13,6 +14,7 @@ using sim::explore::Scenario;
 std::vector<const Scenario*> Scenarios() {
   std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
   for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
+  scenarios.push_back(&TransferScenario());
   return scenarios;
 }
 

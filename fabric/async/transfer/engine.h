@@ -1,0 +1,255 @@
+// Writes to many peers by many NICs.
+//
+//   CO_ASSIGN_OR_RETURN(const std::uint32_t peer, co_await engine.Connect(their_descriptor));
+//   ASSIGN_OR_RETURN(const RemoteRef target, engine.Import(peer, their_memory));
+//   ...
+//   // the receiver, before it asks:
+//   ASSIGN_OR_RETURN(auto arrived, engine.Expect(/*transfer=*/7, /*pages=*/1024));
+//   // the sender:
+//   CO_RETURN_IF_ERROR(co_await engine.WritePages(memory, target, shape, {.transfer = 7}));
+//   // the receiver:
+//   const bool all = co_await arrived->Reached(deadline);
+//
+// Every page is a write with an immediate that names its transfer and its number in it. The
+// receiver counts distinct pages over all of its NICs: so pages may go any way, in any order, and
+// again.
+//
+//   submit ──► transfers ── chunks ──► Balance: which NIC ──► Rail: window, bursts ──► endpoint
+//                  ▲                                            │
+//                  └── pages that failed, by another way ◄──────┤ reports
+//   Expectation ◄── distinct pages ◄────────────────────────────┘ arrivals
+//
+// A NIC that fails, or leaves an operation without completion, is taken out; its unfinished pages
+// go by others. A call returns OK when every page has been completed by the peer's NIC, and with an
+// error only when none of its pages is under way any more, unless its deadline came first.
+
+#ifndef FABRIC_ASYNC_TRANSFER_ENGINE_H_
+#define FABRIC_ASYNC_TRANSFER_ENGINE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/event_loop.h"
+#include "coro/intrusive_list.h"
+#include "coro/selector.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "coro/wait_list.h"
+#include "fabric/async/transfer/arrivals.h"
+#include "fabric/async/transfer/balance.h"
+#include "fabric/async/transfer/descriptor.h"
+#include "fabric/async/transfer/memory.h"
+#include "fabric/async/transfer/plan.h"
+#include "fabric/async/transfer/policy.h"
+#include "fabric/async/transfer/rail.h"
+#include "fabric/domain.h"
+#include "fabric/memory.h"
+
+namespace fabric::async::transfer {
+
+class BarrierGroup;
+class RailThreads;
+
+struct EngineOptions {
+  Policy policy = Policy::kRoundRobin;
+  RailOptions nic;  // of each NIC: window, burst, time-out
+  // NICs (by their places in Open's list), nearest first, for Policy::kNearFirst: as gpu/topology
+  // orders them. Those left out come last.
+  std::vector<std::uint32_t> near_first;
+  std::uint32_t attempts = 4;  // of one page, before its transfer fails
+  // NIC i writes to the peer's NIC i only: where the others are not on its network.
+  bool same_nic_only = false;
+  // The NICs' threads, not started yet; null: everything is on the engine's loop. Outlives the
+  // engine, and is stopped before it dies.
+  RailThreads* threads = nullptr;
+};
+
+// Of one call. Trivially destructible, as everything that is written inside a co_await expression.
+struct TransferOptions {
+  // What the receiver expects: below kMostTransfers. A number that was used is best used again
+  // last: until then, announcements that are late are told apart.
+  std::uint32_t transfer = 0;
+  std::uint32_t first_page = 0;  // number of the first page: several calls may make up one transfer
+  const Policy* policy = nullptr;  // instead of the engine's
+  std::size_t nic = 0;             // of Policy::kPinned
+  coro::Time deadline = coro::kNever;
+};
+
+// One range. It is cut into pieces, which are the transfer's pages; see PiecesOf.
+struct WriteShape {
+  std::uint64_t source_offset = 0;
+  std::uint64_t target_offset = 0;
+  std::uint64_t bytes = 0;
+  std::uint64_t piece_bytes = 0;  // 0: one piece, or with Policy::kSplit one for each NIC
+};
+// How many pages an Engine with so many NICs makes of it: what its receiver has to expect.
+std::uint32_t PiecesOf(const WriteShape& shape, Policy policy, std::size_t nics);
+
+// Where the pages are at one end.
+struct PageList {
+  std::span<const std::uint32_t> indices;  // page i is at indices[i]; empty: at i
+  std::uint64_t offset_bytes = 0;          // where index 0 is
+  std::uint64_t stride_bytes = 0;          // from one index to the next; 0: as long as a page
+};
+struct PagesShape {
+  std::uint32_t pages = 0;
+  std::uint64_t page_bytes = 0;
+  PageList from;
+  PageList to;
+};
+
+// One write of a scatter. The writes to one peer are numbered in their order.
+struct ScatterWrite {
+  RemoteRef target;
+  std::uint64_t source_offset = 0;
+  std::uint64_t target_offset = 0;
+  std::uint32_t bytes = 0;
+};
+
+// What one NIC has done, and what is known of it.
+struct NicStats {
+  std::string name;
+  bool alive = true;
+  std::uint64_t bytes = 0;            // that arrived at peers, or are under way
+  std::uint64_t bytes_under_way = 0;  // or wait for their turn
+  double bytes_per_ns = 0;            // as measured while it was busy; 0: not yet
+  std::uint64_t arrived_pages = 0;    // announcements of peers
+  std::uint64_t posted_pages = 0;
+  std::uint64_t doorbells = 0;
+  std::uint64_t refused_posts = 0;  // kAgain
+};
+
+// Ownership: owns its NICs' endpoints, keeps the memory of what is under way. Dies after every
+// coroutine that uses it, and before its loop and the domains. Threads: the loop's; with
+// RailThreads each NIC is on one of theirs, and only rings are shared.
+class Engine final : private coro::Selector {
+ public:
+  // One endpoint on each domain. kInvalidArgument: no NIC, more than kMostNics, options out of
+  // range; errors of the backend.
+  static absl::StatusOr<std::unique_ptr<Engine>> Open(coro::EventLoop& loop,
+                                                      std::span<Domain* const> nics,
+                                                      const EngineOptions& options = {});
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+  ~Engine() override;
+
+  // What peers connect to.
+  PeerDescriptor descriptor() const;
+  // Registers with every NIC. `keep` keeps the bytes; null: they stay as long as anybody has the
+  // memory. Errors: those of Domain::RegisterMemory.
+  absl::StatusOr<MemoryRef> Register(const MemoryRequest& request,
+                                     std::shared_ptr<void> keep = nullptr);
+  // The same with fresh zero bytes.
+  absl::StatusOr<MemoryRef> Allocate(std::size_t length_bytes, Access access = Access::kAll);
+
+  // Makes the peer known to every NIC: from then on it may write here, and be written to. Returns
+  // its number. A NIC that cannot reach some of the peer's is used for the others; an error means
+  // that no NIC reaches any. kInvalidArgument: a descriptor without NICs.
+  coro::Task<absl::StatusOr<std::uint32_t>> Connect(PeerDescriptor peer);
+  // kInvalidArgument: no such peer, or another number of NICs than it has.
+  absl::StatusOr<RemoteRef> Import(std::uint32_t peer, MemoryDescriptor descriptor) const;
+
+  // Each returns when all of its pages have been completed. kInvalidArgument, before anything is
+  // written: numbers out of range, or a page outside of its memory. kDeadlineExceeded: pages that
+  // are under way are left behind, and their memory stays as long as they need it. Others: what the
+  // last attempt of a page failed with; kUnavailable: no NIC is left that has a way to the peer.
+  // The spans have to stay only until the call has begun. A call that is cancelled is left behind,
+  // too.
+  coro::Task<absl::Status> Write(MemoryRef source, RemoteRef target, WriteShape shape,
+                                 TransferOptions options);
+  coro::Task<absl::Status> WritePages(MemoryRef source, RemoteRef target, PagesShape shape,
+                                      TransferOptions options);
+  coro::Task<absl::Status> Scatter(MemoryRef source, std::span<const ScatterWrite> writes,
+                                   TransferOptions options);
+  // barrier_group.h
+  coro::Task<absl::Status> Barrier(BarrierGroup& group, coro::Time deadline = coro::kNever);
+
+  // From now on counts the pages of this transfer, 0 to pages - 1. kInvalidArgument: out of range;
+  // kAlreadyExists: it is expected.
+  absl::StatusOr<std::unique_ptr<Expectation>> Expect(std::uint32_t transfer, std::uint32_t pages);
+  ArrivalTable& arrivals() { return arrivals_; }
+
+  std::size_t nic_count() const { return rails_.size(); }
+  NicStats nic_stats(std::size_t nic) const;
+  // Bytes that we have written to this NIC of the peer, or are writing.
+  std::uint64_t BytesTo(std::uint32_t peer, std::size_t remote_nic) const {
+    return balance_.remote_share(peer, remote_nic).total();
+  }
+  // Pages that failed and went, or are to go, another way.
+  std::uint64_t reissued_pages() const { return reissued_; }
+  const ArrivalCounters& arrival_counters() const { return arrivals_.counters(); }
+
+ private:
+  struct Transfer;
+  struct Dispatched;
+  class Lease;
+  class Turn;
+
+  Engine(coro::EventLoop& loop, const EngineOptions& options,
+         std::vector<std::unique_ptr<Rail>> rails);
+
+  // --- coro::Selector ---
+  std::size_t Poll(std::size_t budget) override;
+
+  // --- Submission: engine_calls.cc ---
+  Transfer& NewTransfer(MemoryRef source, const TransferOptions& options);
+  absl::Status ReadScatter(std::span<const ScatterWrite> writes, const TransferOptions& options,
+                           Plan& plan) const;
+  coro::Task<absl::Status> Run(Transfer& transfer, coro::Time deadline);
+  // The caller waits no more.
+  void Abandon(Transfer& transfer);
+  void Recycle(Transfer& transfer);
+
+  // --- The loop's turn: engine.cc ---
+  std::size_t TakeArrivals(std::size_t nic);
+  std::size_t TakeReports(std::size_t nic);
+  void PageFailed(std::size_t nic, const Report& report);
+  void ChunkEnded(std::size_t nic, std::uint32_t id);
+  std::size_t Dispatch();
+  Balance::Answer HandOut(Transfer& transfer);
+  std::uint32_t ChunkOf(const Transfer& transfer) const;
+  void Give(Transfer& transfer, Dispatched chunk);
+  // Of a scatter: chooses the peers' NICs, and returns how many of the pages can go by this NIC.
+  std::uint32_t RouteScatter(Transfer& transfer, const Dispatched& chunk);
+  void Activate(Transfer& transfer);
+  void Fail(Transfer& transfer, absl::Status status);
+  // Nothing more of it is handed out.
+  void Retire(Transfer& transfer);
+  // Finishes it if it is over and done.
+  void Settle(Transfer& transfer);
+  coro::Time Now();
+
+  coro::EventLoop& loop_;
+  const EngineOptions options_;
+  std::vector<Domain*> domains_;
+  std::vector<std::unique_ptr<Transfer>> transfers_;  // all that there ever were at a time
+  std::vector<Transfer*> idle_;
+  coro::IntrusiveList<Transfer> active_;  // have pages to hand out
+  std::size_t active_count_ = 0;
+  std::uint64_t backlog_bytes_ = 0;  // of active transfers, that nobody has yet
+  Balance balance_;
+  std::vector<std::vector<Dispatched>> chunks_;          // by NIC, by id
+  std::vector<std::vector<std::uint32_t>> free_chunks_;  // ids, by NIC
+  std::vector<std::uint64_t> arrived_;                   // by NIC
+  std::vector<std::size_t> peer_nics_;                   // how many each peer has
+  std::vector<Introduction> introductions_;              // of the peer that is being connected
+  std::size_t introductions_open_ = 0;
+  bool connecting_ = false;
+  coro::WaitList introduced_{"its NICs to know the peer"};
+  ArrivalTable arrivals_;
+  std::uint64_t reissued_ = 0;
+  bool dirty_ = false;  // there may be something to hand out
+  bool now_is_read_ = false;
+  coro::Time now_{};
+  std::vector<std::unique_ptr<Rail>> rails_;  // go first: then nothing is under way
+};
+
+}  // namespace fabric::async::transfer
+
+#endif  // FABRIC_ASYNC_TRANSFER_ENGINE_H_

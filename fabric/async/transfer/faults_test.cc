@@ -1,0 +1,267 @@
+// What goes wrong under way: NICs that die or are slow, completions out of order, full queues.
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "fabric/async/transfer/engine.h"
+#include "fabric/faults/plan.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/harness/seed_test.h"
+#include "testing/harness/transfer_hosts.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::async::transfer {
+namespace {
+
+using namespace std::chrono_literals;
+using faults::Fault;
+using faults::FaultPlan;
+using faults::FaultRule;
+using faults::Legality;
+using harness::Host;
+using harness::Introduce;
+using harness::UnequalPair;
+using ::testing_matchers::IsOk;
+
+constexpr std::uint32_t kPages = 96;
+constexpr std::uint64_t kPage = 256;
+constexpr std::uint64_t kGuard = 64;
+
+// A sender and a receiver in the world of a seed, with all NICs of the profile.
+struct TwoHosts {
+  std::unique_ptr<Host> from, to;
+  MemoryRef source, landed;
+  RemoteRef target;
+};
+
+coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial) {
+  EngineOptions options;
+  options.nic.window = 16;
+  options.nic.burst = 4;
+  options.nic.operation_timeout = 3s;
+  TwoHosts hosts;
+  for (const char* name : {"sender", "receiver"}) {
+    CO_ASSIGN_OR_RETURN(auto fabric, trial.OpenMachine(name));
+    std::vector<std::unique_ptr<Fabric>> fabrics;
+    fabrics.push_back(std::move(fabric));
+    CO_ASSIGN_OR_RETURN(auto host,
+                        Host::Open(coro::EventLoop::Current(), std::move(fabrics), 2, options));
+    (hosts.from == nullptr ? hosts.from : hosts.to) = std::move(host);
+  }
+  CO_ASSIGN_OR_RETURN(const std::uint32_t peer, co_await Introduce(*hosts.from, *hosts.to));
+  CO_ASSIGN_OR_RETURN(hosts.source, hosts.from->Filled(kPages * kPage, trial.seed()));
+  CO_ASSIGN_OR_RETURN(hosts.landed, hosts.to->engine().Allocate(kPages * kPage + 2 * kGuard));
+  CO_ASSIGN_OR_RETURN(hosts.target, hosts.from->engine().Import(peer, hosts.landed->descriptor()));
+  co_return hosts;
+}
+
+// Writes all pages, in the opposite order, and looks at every byte.
+coro::Task<absl::Status> MoveAll(sim::explore::Trial& trial, TwoHosts& hosts) {
+  const coro::Time deadline = coro::After(coro::EventLoop::Current().Now(), 30s);
+  CO_ASSIGN_OR_RETURN(const auto arrived, hosts.to->engine().Expect(1, kPages));
+  std::vector<std::uint32_t> places;
+  for (std::uint32_t i = 0; i < kPages; ++i) places.push_back(kPages - 1 - i);
+  PagesShape shape;
+  shape.pages = kPages;
+  shape.page_bytes = kPage;
+  shape.to.indices = places;
+  shape.to.offset_bytes = kGuard;
+  CO_RETURN_IF_ERROR(co_await hosts.from->engine().WritePages(
+      hosts.source, hosts.target, shape, {.transfer = 1, .deadline = deadline}));
+  const bool all = co_await arrived->Reached(deadline);
+  if (!all) co_return absl::DeadlineExceededError("not every page was announced");
+  if (arrived->distinct() != kPages) co_return harness::WrongData("pages were counted twice");
+  for (std::uint32_t i = 0; i < kPages; ++i) {
+    if (!harness::Holds(hosts.landed, kGuard + places[i] * kPage, kPage, trial.seed(), i * kPage)) {
+      co_return harness::WrongData("a page that was announced is not there");
+    }
+  }
+  const auto bytes = hosts.landed->bytes();
+  for (std::uint64_t i = 0; i < kGuard; ++i) {
+    if (bytes[i] != std::byte{0} || bytes[bytes.size() - 1 - i] != std::byte{0}) {
+      co_return harness::WrongData("a page landed outside of its place");
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+coro::Task<absl::Status> Move(sim::explore::Trial& trial) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial));
+  co_return co_await MoveAll(trial, hosts);
+}
+
+// With one NIC of either side left, the transfer has to end well.
+coro::Task<absl::Status> MoveWell(sim::explore::Trial& trial) {
+  const absl::Status status = co_await Move(trial);
+  EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
+  co_return status;
+}
+
+sim::explore::PlanSource Plan(FaultRule rule, Legality mode = Legality::kStrict) {
+  FaultPlan plan{.mode = mode};
+  plan.rules.push_back(std::move(rule));
+  return sim::explore::SamePlan(plan.rules.front().name, plan);
+}
+
+FaultRule OnNic(Fault fault, const char* nic, std::uint64_t nth) {
+  FaultRule rule = FaultRule::Of(fault);
+  rule.when.nics = {nic};
+  if (nth > 0) rule.when.nth = nth;
+  return rule;
+}
+
+FaultRule Storm() {
+  FaultRule rule = FaultRule::Of(Fault::kAgainThenAccepted);
+  rule.parameters.attempts = 5;
+  rule.when.every = 3;
+  return rule;
+}
+
+FaultRule Reversed() {
+  FaultRule rule = FaultRule::Of(Fault::kHeldCompletion);
+  rule.parameters.behind = 16;
+  rule.when.every = 2;
+  return rule;
+}
+
+FaultRule Slow() {
+  FaultRule rule = OnNic(Fault::kSlowLink, "sender/rdmap79s0", 0);
+  rule.parameters.factor = 10;
+  return rule;
+}
+
+// The NIC falls silent in the middle, also to its own program.
+DD_SEED_TEST(Transfer, SendingNicDies,
+             {.seeds = 25, .faults = Plan(OnNic(Fault::kNicDies, "sender/rdmap79s0", 40))}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, ReceivingNicDies,
+             {.seeds = 25, .faults = Plan(OnNic(Fault::kNicDies, "receiver/rdmap147s0", 40))}) {
+  return MoveWell(trial);
+}
+// It restarts: what was under way fails, and its queue pair is gone.
+DD_SEED_TEST(Transfer, SendingNicRestarts,
+             {.seeds = 25, .faults = Plan(OnNic(Fault::kNicResets, "sender/rdmap79s0", 40))}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, ReceivingNicRestarts,
+             {.seeds = 25, .faults = Plan(OnNic(Fault::kNicResets, "receiver/rdmap147s0", 40))}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, SendingNicIsSlow, {.seeds = 12, .faults = Plan(Slow())}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, CompletionsComeInAnotherOrder, {.seeds = 12, .faults = Plan(Reversed())}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, QueuesAreFullAgainAndAgain,
+             {.seeds = 12, .faults = Plan(Storm(), Legality::kAdversarial)}) {
+  return MoveWell(trial);
+}
+DD_SEED_TEST(Transfer, AnythingHappens, {.seeds = 60}) { return Move(trial); }
+
+// An immediate that comes more than once, for whichever reason, counts once.
+FaultRule Flood() {
+  FaultRule rule = FaultRule::Of(Fault::kImmediateFlood);
+  rule.parameters.copies = 2;
+  rule.when.every = 5;
+  return rule;
+}
+DD_SEED_TEST(Transfer, AnnouncementsThatComeTwiceCountOnce,
+             {.seeds = 10, .faults = Plan(Flood(), Legality::kAdversarial)}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial));
+  CO_RETURN_IF_ERROR(co_await MoveAll(trial, hosts));
+  const ArrivalCounters& counters = hosts.to->engine().arrival_counters();
+  EXPECT_EQ(counters.pages, kPages);
+  EXPECT_GT(counters.duplicates + counters.refused, 0u);
+  co_return absl::OkStatus();
+}
+
+// The page was written and announced, but its completion says that it failed: it goes once more,
+// and counts once.
+FaultRule FailsAfterAll() {
+  FaultRule rule = FaultRule::Of(Fault::kUnresponsive);
+  rule.parameters.placed_percent = 100;
+  rule.when.operations = {OperationKind::kWrite};
+  rule.when.nth = 30;
+  return rule;
+}
+DD_SEED_TEST(Transfer, PageThatArrivedAndFailedIsCountedOnce,
+             {.seeds = 10, .faults = Plan(FailsAfterAll())}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial));
+  CO_RETURN_IF_ERROR(co_await MoveAll(trial, hosts));
+  EXPECT_EQ(hosts.from->engine().reissued_pages(), 1u);
+  EXPECT_EQ(hosts.to->engine().arrival_counters().pages, kPages);
+  co_return absl::OkStatus();
+}
+
+// ---- Rates, in virtual time ----
+
+constexpr std::uint32_t kManyPages = 2400;
+constexpr std::uint64_t kLongPage = 16 << 10;
+
+// All but what a NIC can have under way.
+constexpr std::uint32_t kMost = kManyPages - 200;
+
+// Nanoseconds until so many pages have arrived.
+struct Times {
+  double most = 0;
+  double all = 0;
+};
+
+// Writes all pages. `kill`: when a quarter has arrived, this NIC of the sender dies.
+Times Measure(const std::vector<double>& gbps, std::optional<std::size_t> kill = std::nullopt) {
+  UnequalPair pair(gbps, {}, /*seed=*/3);
+  Times times;
+  auto main = [&]() -> coro::Task<absl::Status> {
+    CO_ASSIGN_OR_RETURN(const MemoryRef from, pair.sender().Allocate(kManyPages * kLongPage));
+    CO_ASSIGN_OR_RETURN(const MemoryRef to, pair.receiver().Allocate(kManyPages * kLongPage));
+    CO_ASSIGN_OR_RETURN(const RemoteRef target, pair.sender().Import(0, to->descriptor()));
+    CO_ASSIGN_OR_RETURN(const auto arrived, pair.receiver().Expect(1, kManyPages));
+    PagesShape shape;
+    shape.pages = kManyPages;
+    shape.page_bytes = kLongPage;
+    coro::Scope calls;
+    const coro::Time begin = pair.loop().Now();
+    const auto elapsed = [&] { return static_cast<double>((pair.loop().Now() - begin).count()); };
+    calls.Spawn(pair.sender().WritePages(from, target, shape, {.transfer = 1}));
+    if (kill.has_value()) {
+      const bool quarter = co_await arrived->Reached(kManyPages / 4, coro::kNever);
+      EXPECT_TRUE(quarter);
+      pair.Kill(*kill);
+    }
+    const bool most = co_await arrived->Reached(kMost, coro::kNever);
+    times.most = elapsed();
+    const bool all = co_await arrived->Reached(kManyPages, coro::kNever);
+    times.all = elapsed();
+    EXPECT_TRUE(most && all);
+    co_return co_await calls.Join();
+  };
+  EXPECT_THAT(pair.loop().Run(main()), IsOk());
+  return times;
+}
+
+TEST(RateTest, NicThatIsSlowOrDeadCostsWhatItLacksAndNoMore) {
+  const Times healthy = Measure({100, 100, 100, 100});
+  EXPECT_GT(8.0 * kManyPages * kLongPage / healthy.all, 0.75 * 400) << "Gbit/s of four NICs";
+  // 310 of 400 Gbit/s are left.
+  const Times slowed = Measure({100, 100, 10, 100});
+  EXPECT_GT(slowed.all, healthy.all * 400 / 310 * 0.9);
+  EXPECT_LT(slowed.all, healthy.all * 400 / 310 * 1.1);
+  // A quarter by four NICs, three quarters by three; but for what the fourth had under way, which
+  // comes when its time-out has passed.
+  const Times killed = Measure({100, 100, 100, 100}, 1);
+  EXPECT_LT(killed.most, healthy.most * (0.25 + 0.75 * 4 / 3) * 1.1);
+}
+
+}  // namespace
+}  // namespace fabric::async::transfer

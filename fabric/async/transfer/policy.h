@@ -1,0 +1,33 @@
+// Which NICs a transfer's pages go out by.
+
+#ifndef FABRIC_ASYNC_TRANSFER_POLICY_H_
+#define FABRIC_ASYNC_TRANSFER_POLICY_H_
+
+#include <cstdint>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace fabric::async::transfer {
+
+// Under every policy a NIC whose window is full is passed over, so that one that is slow gets less;
+// and one that died, or has no way to the peer, is replaced by others.
+enum class Policy : std::uint8_t {
+  kRoundRobin,  // one NIC after the other
+  kSplit,       // as kRoundRobin; Engine::Write cuts what it is given into a piece for each NIC
+  kByPeer,      // all that goes to one peer by one NIC: the peer's number, modulo the NICs
+  kByBytes,     // the NIC that is expected to be done with it first
+  kPinned,      // the NIC that TransferOptions::nic names
+  kNearFirst,   // the first NIC of EngineOptions::near_first that has room
+};
+inline constexpr int kPolicyCount = 6;
+
+// "round-robin", "split", "by-peer", "by-bytes", "pinned", "near-first".
+std::string_view Name(Policy policy);
+// kInvalidArgument lists the names that exist.
+absl::StatusOr<Policy> ParsePolicy(absl::string_view name);
+
+}  // namespace fabric::async::transfer
+
+#endif  // FABRIC_ASYNC_TRANSFER_POLICY_H_

@@ -1,0 +1,183 @@
+// One NIC of an engine: posts the pages that it is given, and reports what becomes of them.
+//
+//   engine ── commands ──► Rail ── bursts, one doorbell each ──► Endpoint
+//          ◄── reports ───      ◄───────── completions ───────── CompletionQueue
+//          ◄── arrivals ──      (immediates of peers)
+//
+// Posting is lazy: a command only waits in its ring; each turn of the loop reads the completion
+// queue, and then posts one burst, as far as the window goes. Nothing is shared with other NICs,
+// and nothing is allocated for a page.
+
+#ifndef FABRIC_ASYNC_TRANSFER_RAIL_H_
+#define FABRIC_ASYNC_TRANSFER_RAIL_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coro/event_loop.h"
+#include "coro/selector.h"
+#include "coro/time.h"
+#include "coro/timer_queue.h"
+#include "fabric/async/transfer/messages.h"
+#include "fabric/async/transfer/spsc_ring.h"
+#include "fabric/domain.h"
+
+namespace fabric::async::transfer {
+
+struct RailOptions {
+  // Pages under way at the most; less where the endpoint's send queue is shorter, or half of the
+  // completion queue: the other half is for the immediates of peers.
+  std::size_t window = 128;
+  std::size_t burst = 16;  // pages posted with one doorbell, at the most kMostBurst
+  // An operation whose completion has not come after this long will never have one: the NIC is
+  // taken for dead. More than the device's own patience with a silent peer (2 s).
+  coro::Duration operation_timeout = std::chrono::seconds(5);
+  std::size_t completion_queue_depth = 0;  // 0: the provider's default
+};
+
+// What a NIC has done. Read from any thread.
+struct RailCounters {
+  std::atomic<std::uint64_t> bursts{0};    // posts that took something: doorbells
+  std::atomic<std::uint64_t> pages{0};     // that were posted, again or for the first time
+  std::atomic<std::uint64_t> again{0};     // posts that were refused for now
+  std::atomic<std::uint64_t> stray{0};     // failures without a context, and late completions
+  std::atomic<std::uint64_t> overruns{0};  // failures of the completion queue
+};
+
+// Owns its queue, address vector and endpoint. Threads: Attach, Detach and Poll on one, the loop's;
+// what is under "the engine's side" on one other, or the same.
+class Rail final : public coro::Selector {
+ public:
+  static constexpr std::size_t kMostBurst = 64;
+
+  // Opens queue, address vector and endpoint on `domain`. kInvalidArgument for options out of
+  // range; errors of the backend. `index`: its number in Memory's keys.
+  static absl::StatusOr<std::unique_ptr<Rail>> Open(Domain& domain, std::size_t index,
+                                                    const RailOptions& options);
+  Rail(const Rail&) = delete;
+  Rail& operator=(const Rail&) = delete;
+  // Closes the endpoint: what is under way lands nowhere any more. REQUIRES: detached.
+  ~Rail() override;
+
+  // Begins and ends to work on this loop, whose Run is not under way or which calls this.
+  void Attach(coro::EventLoop& loop);
+  void Detach();
+
+  // --- The engine's side ---
+  const Address& address() const { return address_; }
+  const NicInfo& nic() const { return nic_; }
+  std::size_t window() const { return window_; }
+  std::size_t burst() const { return burst_; }
+  // Chunks that it may have been given and that have not ended.
+  std::size_t most_chunks() const { return works_.size(); }
+  const RailCounters& counters() const { return counters_; }
+  // REQUIRES: no more chunks than most_chunks(), no more than one introduction at a time.
+  void Tell(const Command& command);
+  // False: there is nothing new.
+  bool TakeReport(Report& report) { return reports_.TryPop(report); }
+  bool TakeArrival(std::uint32_t& immediate) { return arrivals_.TryPop(immediate); }
+
+  // --- coro::Selector ---
+  std::size_t Poll(std::size_t budget) override;
+
+ private:
+  // A chunk that it was given.
+  struct Work {
+    Chunk chunk;
+    std::uint32_t posted = 0;  // or handed back: the first so many
+    std::uint32_t ended = 0;
+  };
+  // A page under way. Its number is in its completion's context, with the generation.
+  struct Operation {
+    std::uint32_t generation = 0;
+    std::uint32_t chunk = 0;
+    std::uint32_t page = 0;
+    bool under_way = false;
+    coro::Time posted{};
+  };
+  // The way to one NIC of a peer.
+  struct Path {
+    Peer peer = kNoPeer;
+    bool failed = false;
+  };
+  // A timer that calls a member function.
+  struct Alarm : coro::TimerNode {
+    Alarm(Rail& owner, void (Rail::*function)());
+    Rail& rail;
+    void (Rail::*const call)();
+  };
+
+  Rail(Domain& domain, std::size_t index, std::size_t window, const RailOptions& options);
+
+  std::size_t ReadCompletions(std::size_t budget);
+  void Complete(const Completion& completion);
+  void EndOperation(std::uint32_t number, const Completion& completion);
+  std::size_t TakeCommands();
+  void Introduce(Introduction& introduction);
+
+  // Posts a burst; how many pages were taken, or handed back.
+  std::size_t PostBurst();
+  // Fills requests_ with the next pages; stops before one that cannot be posted.
+  std::size_t Gather(std::size_t most);
+  // Notes that the first `count` requests are under way.
+  void Accept(std::size_t count);
+  // The next page: its chunk is the first one that is not all posted. REQUIRES: there is one.
+  Work& NextWork();
+  // Ends the next page without its being under way. `tried`: the endpoint has refused it.
+  void HandBack(ErrorCode error, bool tried);
+  void Advance(Work& work);
+  void EndPage(Work& work);
+  void FailPage(const Work& work, std::uint32_t page, ErrorCode error, std::int32_t provider_error,
+                bool tried);
+  void Say(const Report& report);
+
+  // This NIC posts no more.
+  void Die(ErrorCode error);
+  void Watch();      // looks for operations that never end
+  void TryAgain();   // after kAgain
+  void EndAll();     // closes the endpoint, and ends what is under way
+  coro::Time Now();  // read once a turn at the most
+
+  const NicInfo nic_;
+  const std::size_t index_;
+  const std::size_t window_;
+  const std::size_t burst_;
+  const coro::Duration timeout_;
+  std::unique_ptr<CompletionQueue> queue_;
+  std::unique_ptr<AddressVector> peers_;
+  std::unique_ptr<Endpoint> endpoint_;
+  Address address_;
+  coro::EventLoop* loop_ = nullptr;
+
+  SpscRing<Command> commands_;
+  SpscRing<Report> reports_;
+  SpscRing<std::uint32_t> arrivals_;
+
+  std::vector<std::vector<Path>> paths_;  // by peer, by its NIC
+  std::vector<Work> works_;               // by the chunk's id
+  std::vector<std::uint32_t> line_;       // ids of chunks that are not all posted: a ring
+  std::size_t line_head_ = 0;
+  std::size_t line_tail_ = 0;
+  std::vector<Operation> operations_;
+  std::vector<std::uint32_t> free_;  // numbers of operations that are not under way
+  std::array<WriteRequest, kMostBurst> requests_;
+  std::array<Completion, 32> completions_;
+  bool dead_ = false;
+  bool refused_ = false;  // kAgain, and nothing has made room since
+  coro::Duration wait_;
+  bool now_is_read_ = false;
+  coro::Time now_{};
+  Alarm watch_{*this, &Rail::Watch};
+  Alarm try_again_{*this, &Rail::TryAgain};
+  RailCounters counters_;
+};
+
+}  // namespace fabric::async::transfer
+
+#endif  // FABRIC_ASYNC_TRANSFER_RAIL_H_

@@ -1,0 +1,274 @@
+// The parts of the engine, each by itself.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "fabric/async/transfer/arrivals.h"
+#include "fabric/async/transfer/balance.h"
+#include "fabric/async/transfer/descriptor.h"
+#include "fabric/async/transfer/immediate.h"
+#include "fabric/async/transfer/policy.h"
+#include "fabric/async/transfer/spsc_ring.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace fabric::async::transfer {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+using Bytes = std::vector<std::byte>;
+
+// ---- Descriptors ----
+
+Address AddressOf(std::uint8_t first) {
+  const std::vector<std::uint8_t> bytes = {first, 2, 3, 4};
+  return Address::FromBytes(bytes).value();
+}
+
+PeerDescriptor SomePeer() {
+  PeerDescriptor peer;
+  peer.nics = {AddressOf(1), AddressOf(9)};
+  return peer;
+}
+
+MemoryDescriptor SomeMemory() {
+  MemoryDescriptor memory;
+  memory.length_bytes = 4096;
+  memory.nics = {{.address = 0x1000, .key = 7}, {.address = 0x2000, .key = UINT64_MAX}};
+  return memory;
+}
+
+TEST(DescriptorTest, SurvivesTheJourney) {
+  const absl::StatusOr<PeerDescriptor> peer = PeerDescriptor::Parse(SomePeer().Serialize());
+  ASSERT_THAT(peer, IsOk());
+  EXPECT_EQ(*peer, SomePeer());
+  const auto memory = MemoryDescriptor::Parse(SomeMemory().Serialize());
+  ASSERT_THAT(memory, IsOk());
+  EXPECT_EQ(memory->length_bytes, 4096u);
+  ASSERT_EQ(memory->nics.size(), 2u);
+  EXPECT_EQ(memory->nics[1].address, 0x2000u);
+  EXPECT_EQ(memory->nics[1].key, UINT64_MAX);
+}
+
+TEST(DescriptorTest, EveryCutIsRefused) {
+  for (const Bytes& whole : {SomePeer().Serialize(), SomeMemory().Serialize()}) {
+    for (std::size_t length = 0; length < whole.size(); ++length) {
+      const Bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(length));
+      EXPECT_THAT(PeerDescriptor::Parse(cut), StatusIs(absl::StatusCode::kInvalidArgument));
+      EXPECT_THAT(MemoryDescriptor::Parse(cut), StatusIs(absl::StatusCode::kInvalidArgument));
+    }
+    Bytes longer = whole;
+    longer.push_back(std::byte{0});
+    EXPECT_THAT(PeerDescriptor::Parse(longer), StatusIs(absl::StatusCode::kInvalidArgument));
+    EXPECT_THAT(MemoryDescriptor::Parse(longer), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+}
+
+TEST(DescriptorTest, NonsenseIsRefusedByName) {
+  const auto refused = [](const auto& result, const char* why) {
+    EXPECT_THAT(result, StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(why)));
+  };
+  refused(PeerDescriptor::Parse(SomeMemory().Serialize()), "other bytes");
+  PeerDescriptor peer = SomePeer();
+  peer.nics[1] = peer.nics[0];
+  refused(PeerDescriptor::Parse(peer.Serialize()), "earlier one");
+  peer.nics = {Address()};
+  refused(PeerDescriptor::Parse(peer.Serialize()), "NIC 0");
+  peer.nics.clear();
+  refused(PeerDescriptor::Parse(peer.Serialize()), "0 NICs");
+  for (std::uint8_t i = 0; i < 65; ++i) peer.nics.push_back(AddressOf(i));
+  refused(PeerDescriptor::Parse(peer.Serialize()), "65 NICs");
+  MemoryDescriptor memory = SomeMemory();
+  memory.length_bytes = 0;
+  refused(MemoryDescriptor::Parse(memory.Serialize()), "no bytes");
+  memory.length_bytes = UINT64_MAX - 0x1000;
+  refused(MemoryDescriptor::Parse(memory.Serialize()), "last address");
+}
+
+// ---- Immediates, arrivals ----
+
+TEST(ImmediateTest, NamesTransferAndPage) {
+  const std::uint32_t immediate = MakeImmediate(kMostTransfers - 1, kMostPages - 2);
+  EXPECT_EQ(TransferOf(immediate), kMostTransfers - 1);
+  EXPECT_EQ(PageOf(immediate), kMostPages - 2);
+}
+
+TEST(ArrivalsTest, DistinctPagesCountAndNothingElse) {
+  ArrivalTable table;
+  {
+    Expectation expectation(table, 3, 65);
+    for (const std::uint32_t page : {0u, 64u, 0u, 65u, kMostPages - 1}) {
+      table.Arrived(MakeImmediate(3, page));
+    }
+    table.Arrived(MakeImmediate(4, 1));
+    EXPECT_EQ(expectation.distinct(), 2u);
+    EXPECT_EQ(expectation.duplicates(), 1u);
+    EXPECT_TRUE(expectation.has(64));
+    EXPECT_FALSE(expectation.has(1));
+  }
+  table.Arrived(MakeImmediate(3, 1));  // nobody expects it any more
+  EXPECT_EQ(table.counters().pages, 2u);
+  EXPECT_EQ(table.counters().duplicates, 1u);
+  EXPECT_EQ(table.counters().refused, 4u);
+}
+
+// ---- Rings ----
+
+TEST(SpscRingTest, HandsOverEverythingInOrderBetweenTwoThreads) {
+  constexpr std::uint64_t kCount = 20000;
+  SpscRing<std::uint64_t> ring(7);
+  EXPECT_EQ(ring.room(), 8u);
+  std::thread producer([&] {
+    for (std::uint64_t i = 0; i < kCount;) {
+      if (ring.TryPush(i)) {
+        ++i;
+      } else {
+        std::this_thread::yield();
+      }
+    }
+  });
+  std::uint64_t expected = 0;
+  for (std::uint64_t value = 0; expected < kCount;) {
+    if (!ring.TryPop(value)) {
+      std::this_thread::yield();
+      continue;
+    }
+    EXPECT_EQ(value, expected);
+    ++expected;
+  }
+  producer.join();
+}
+
+TEST(SpscRingTest, RefusesWhatDoesNotFit) {
+  SpscRing<int> ring(2);
+  EXPECT_TRUE(ring.TryPush(1));
+  EXPECT_TRUE(ring.TryPush(2));
+  EXPECT_FALSE(ring.TryPush(3));
+  int value = 0;
+  EXPECT_TRUE(ring.TryPop(value));
+  EXPECT_EQ(value, 1);
+  EXPECT_TRUE(ring.TryPush(3));
+  EXPECT_TRUE(ring.TryPop(value));
+  EXPECT_TRUE(ring.TryPop(value));
+  EXPECT_EQ(value, 3);
+  EXPECT_FALSE(ring.TryPop(value));
+}
+
+// ---- Policies, balance ----
+
+TEST(PolicyTest, NamesAreRead) {
+  for (int i = 0; i < kPolicyCount; ++i) {
+    const auto policy = static_cast<Policy>(i);
+    const std::string_view name = Name(policy);
+    const absl::StatusOr<Policy> parsed = ParsePolicy({name.data(), name.size()});
+    ASSERT_THAT(parsed, IsOk());
+    EXPECT_EQ(*parsed, policy);
+  }
+  EXPECT_THAT(ParsePolicy("fastest"),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("near-first")));
+}
+
+// Two NICs, and a peer with two.
+class BalanceTest : public ::testing::Test {
+ protected:
+  BalanceTest() : balance_({.windows = {64, 64}}) {
+    balance_.AddPeer({{true, true}, {true, true}}, 0);
+  }
+
+  Wish Of(Policy policy, std::uint64_t left = 1000) {
+    Wish wish;
+    wish.policy = policy;
+    wish.bytes = 10;
+    wish.left = left;
+    return wish;
+  }
+  Route Choose(const Wish& wish) {
+    Route route;
+    EXPECT_EQ(balance_.Choose(wish, route), Balance::Answer::kFound);
+    return route;
+  }
+  // So many chunks end by NIC `nic`, one at a time, each after `took`.
+  void Learn(std::uint16_t nic, coro::Duration took) {
+    for (int i = 0; i < 8; ++i) {
+      balance_.Given(0, {nic, nic}, 1, 10, now_);
+      now_ += took;
+      balance_.Ended(0, {nic, nic}, 1, 10, 0, now_);
+    }
+  }
+
+  Balance balance_;
+  coro::Time now_ = coro::Time(1s);
+};
+
+TEST_F(BalanceTest, SlowNicGetsNothingOfTheLastAndItsShareOfTheRest) {
+  Learn(0, 10us);
+  Learn(1, 100us);
+  EXPECT_NEAR(balance_.share(0).rate() / balance_.share(1).rate(), 10, 0.1);
+  // Of the last 20 bytes: the slow one would need far longer for 10 than the fast one for all.
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(Choose(Of(Policy::kRoundRobin, 20)).nic, 0);
+  std::vector<int> chosen(2);
+  for (int i = 0; i < 20; ++i) ++chosen[Choose(Of(Policy::kRoundRobin, 100000)).nic];
+  EXPECT_EQ(chosen, (std::vector<int>{10, 10}));
+}
+
+TEST_F(BalanceTest, NewNicGetsLessUntilItHasShownWhatItDoes) {
+  Balance balance({.windows = {128}});
+  EXPECT_EQ(balance.room(0), 16u);
+  balance.AddPeer({{true}}, 0);
+  balance.Given(0, {0, 0}, 16, 160, now_);
+  EXPECT_EQ(balance.room(0), 0u);
+  Route route;
+  EXPECT_EQ(balance.Choose(Of(Policy::kPinned), route), Balance::Answer::kBusy);
+  balance.Ended(0, {0, 0}, 16, 160, 0, now_ + 1us);
+  EXPECT_EQ(balance.room(0), 32u);
+}
+
+TEST_F(BalanceTest, WayThatFailedIsTheLastResort) {
+  Wish wish = Of(Policy::kPinned);
+  balance_.Failed(0, {0, 0}, false);
+  EXPECT_EQ(Choose(wish), (Route{0, 1, false}));
+  balance_.Failed(0, {0, 1}, true);
+  EXPECT_EQ(Choose(wish).nic, 1);
+  balance_.Died(1);
+  EXPECT_EQ(Choose(wish), (Route{0, 0, true})) << "the one that may work again";
+  balance_.Worked(0, {0, 0});
+  EXPECT_EQ(Choose(wish), (Route{0, 0, false}));
+  balance_.Failed(0, {0, 0}, true);
+  Route route;
+  EXPECT_EQ(balance_.Choose(wish, route), Balance::Answer::kNone);
+}
+
+TEST_F(BalanceTest, PageThatFailedGoesAnotherWay) {
+  for (const Route failed : {Route{0, 0}, Route{1, 0}, Route{0, 1}, Route{1, 1}}) {
+    Wish wish = Of(Policy::kRoundRobin);
+    wish.avoid = failed;
+    const Route route = Choose(wish);
+    EXPECT_NE(route.nic, failed.nic);
+    EXPECT_NE(route.remote, failed.remote);
+  }
+}
+
+TEST_F(BalanceTest, SilentReceivingNicDoesNotTakeTheWholeWindow) {
+  std::vector<std::uint64_t> given(2);
+  for (int i = 0; i < 60; ++i) {
+    const Route route = Choose(Of(Policy::kRoundRobin));
+    balance_.Given(0, route, 1, 10, now_);
+    given[route.remote] += 10;
+    now_ += 1us;
+    // NIC 0 of the peer never answers.
+    if (route.remote == 1) balance_.Ended(0, route, 1, 10, 0, now_);
+  }
+  EXPECT_LE(given[0], 30u);
+  EXPECT_GE(given[1], 500u);
+}
+
+}  // namespace
+}  // namespace fabric::async::transfer
