@@ -10,11 +10,13 @@
 #include "apps/common/wire.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
 
 namespace apps {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing_matchers::IsOkAndHolds;
 
 TEST(UnitsTest, BytesAreBinary) {
   EXPECT_EQ(FormatBytes(0), "0 B");
@@ -84,6 +86,17 @@ TEST(WireTest, ReadingPastTheEndIsNoticedAndHarmless) {
   EXPECT_FALSE(reader.ok());
   EXPECT_EQ(reader.Number<std::uint8_t>(), 0u);
   EXPECT_TRUE(reader.Bytes(1000).empty());
+}
+
+TEST(SizeTest, IsReadAsPeopleWriteIt) {
+  EXPECT_THAT(ParseBytes("4096"), IsOkAndHolds(4096u));
+  EXPECT_THAT(ParseBytes("1B"), IsOkAndHolds(1u));
+  EXPECT_THAT(ParseBytes("64KiB"), IsOkAndHolds(65536u));
+  EXPECT_THAT(ParseBytes(" 1.5 MiB"), IsOkAndHolds(3u << 19));
+  EXPECT_THAT(ParseBytes("2kB"), IsOkAndHolds(2000u));
+  for (const char* bad : {"", "KiB", "-1", "0", "1.5", "1e99", "nan", "4 K", "4096x"}) {
+    EXPECT_FALSE(ParseBytes(bad).ok()) << bad;
+  }
 }
 
 }  // namespace

@@ -1,8 +1,13 @@
 #include "apps/common/units.h"
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
@@ -54,6 +59,31 @@ std::string FormatRate(std::uint64_t bytes, coro::Duration duration) {
   constexpr std::array kBits = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"};
   const double rate = static_cast<double>(bytes) * 1e9 / static_cast<double>(duration.count());
   return absl::StrCat(Scaled(rate, kBytes), " (", Scaled(8 * rate, kBits), ")");
+}
+
+absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
+  struct Unit {
+    absl::string_view name;
+    double bytes;
+  };
+  constexpr Unit kUnits[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"kB", 1e3},
+                             {"MB", 1e6},      {"GB", 1e9},      {"B", 1}};
+  absl::string_view number = absl::StripAsciiWhitespace(text);
+  double unit = 1;
+  for (const Unit& known : kUnits) {
+    if (!absl::EndsWith(number, known.name)) continue;
+    number.remove_suffix(known.name.size());
+    unit = known.bytes;
+    break;
+  }
+  double value = 0;
+  const bool is_number = absl::SimpleAtod(absl::StripAsciiWhitespace(number), &value);
+  const double bytes = value * unit;
+  if (!is_number || !(bytes >= 1) || bytes > 1e15 || bytes != std::floor(bytes)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(text, " is no size: 4096, 64KiB and 1.5MiB are"));
+  }
+  return static_cast<std::uint64_t>(bytes);
 }
 
 }  // namespace apps

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "coro/time.h"
 
 namespace apps {
@@ -19,6 +21,10 @@ std::string FormatDuration(coro::Duration duration);
 
 // "11.8 GB/s (94.4 Gbit/s)", "320 B/s (2.56 kbit/s)"; empty when no time passed.
 std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
+
+// "64KiB", "1.5 MiB", "64 kB", "4096": bytes. kInvalidArgument: it is no size, or not a whole
+// number of bytes.
+absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text);
 
 }  // namespace apps
 

@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
+#include "apps/common/svg.h"
 #include "apps/gpuloc/outline.h"
-#include "apps/gpuloc/svg.h"
 #include "gpu/topology/locality.h"
 
 namespace apps::gpuloc {

@@ -1,7 +1,9 @@
 #include "testing/benchmarks/options.h"
 
 #include <cstdint>
+#include <fstream>
 #include <iostream>
+#include <string>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +12,8 @@
 #include "coro/steady_clock.h"
 
 ABSL_FLAG(bool, json, false, "Print one JSON object instead of the table.");
+ABSL_FLAG(bool, csv, false, "Print comma-separated values instead of the table.");
+ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file: one for each kind of figure.");
 ABSL_FLAG(bool, check, false, "Exit with 1 when a goal is missed.");
 ABSL_FLAG(bool, smoke, false,
           "Run everything once, as briefly as it goes: shows that it works, measures nothing.");
@@ -37,13 +41,27 @@ absl::StatusOr<Options> OptionsFromFlags(std::size_t rounds) {
   return options;
 }
 
+std::string Rendered(const Report& report) {
+  if (absl::GetFlag(FLAGS_json)) return report.ToJson();
+  return absl::GetFlag(FLAGS_csv) ? report.ToCsv() : report.ToText();
+}
+
+absl::Status Draw(const Report& report) {
+  const std::string path = absl::GetFlag(FLAGS_svg);
+  if (path.empty()) return absl::OkStatus();
+  std::ofstream file(path, std::ios::binary);
+  file << report.ToSvg() << std::flush;
+  if (file.good()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--svg=", path, ": cannot write this file"));
+}
+
 }  // namespace
 
 int RunMain(int argc, char** argv, const std::string& name, const std::string& what,
             std::size_t rounds, const std::function<std::size_t(const Options&)>& ticks,
             const Benchmark& benchmark) {
   const apps::Usage usage{
-      name, what, "[--json] [--check] [--rounds=N] [--smoke]",
+      name, what, "[--json|--csv] [--svg=FILE] [--check] [--rounds=N] [--smoke]",
       absl::StrCat("  ./bazelw run --config=opt //testing/benchmarks:", name,
                    "\n\nExit status: 0 it ran, 1 it failed or --check found a goal missed, 2 bad "
                    "input.")};
@@ -54,6 +72,9 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
   }
   const absl::StatusOr<Options> options = OptionsFromFlags(rounds);
   if (!options.ok()) return apps::ReportError(name, options.status());
+  if (absl::GetFlag(FLAGS_json) && absl::GetFlag(FLAGS_csv)) {
+    return apps::ReportError(name, absl::InvalidArgumentError("choose one: --json or --csv"));
+  }
 
   const coro::SteadyClock clock;
   apps::Progress progress({.what = "samples", .total = ticks(*options)}, clock);
@@ -62,7 +83,8 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
       benchmark(*options, [&progress, &done] { progress.Update(++done); });
   progress.Hide();
   if (!report.ok()) return apps::ReportError(name, report.status());
-  std::cout << (absl::GetFlag(FLAGS_json) ? report->ToJson() : report->ToText()) << std::flush;
+  if (const absl::Status drawn = Draw(*report); !drawn.ok()) return apps::ReportError(name, drawn);
+  std::cout << Rendered(*report) << std::flush;
   const bool missed = absl::GetFlag(FLAGS_check) && !report->GoalsHold();
   return missed ? apps::kExitFailed : apps::kExitOk;
 }

@@ -1,4 +1,5 @@
-// The command line that all benchmarks share: --json, --check, --smoke, --rounds.
+// The command line that all benchmarks share: --json, --csv, --svg, --check, --smoke,
+// --rounds.
 
 #ifndef TESTING_BENCHMARKS_OPTIONS_H_
 #define TESTING_BENCHMARKS_OPTIONS_H_

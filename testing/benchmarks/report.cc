@@ -4,6 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "apps/common/csv.h"
+#include "apps/common/plot.h"
 #include "apps/common/text_table.h"
 #include "coro/check.h"
 
@@ -112,6 +115,55 @@ std::string Report::ToJson() const {
   }
   json["notes"] = notes_;
   return json.dump(2) + "\n";
+}
+
+std::string Report::ToCsv() const {
+  std::vector<std::vector<std::string>> lines = {columns_};
+  for (const auto& row : rows_) {
+    std::vector<std::string> line;
+    for (const Cell& cell : row) line.push_back(cell.value.is_null() ? "" : cell.text);
+    lines.push_back(std::move(line));
+  }
+  return apps::FormatCsv(lines);
+}
+
+std::vector<std::size_t> Report::FigureColumns() const {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    bool any = false;
+    const bool all = std::all_of(rows_.begin(), rows_.end(), [&](const std::vector<Cell>& row) {
+      any = any || row[i].value.is_number_float();
+      return row[i].value.is_number_float() || row[i].value.is_null();
+    });
+    if (all && any) columns.push_back(i);
+  }
+  return columns;
+}
+
+std::string Report::LabelOf(const std::vector<Cell>& row, std::size_t first_figure) const {
+  std::vector<std::string> parts;
+  for (std::size_t i = 0; i < first_figure; ++i) parts.push_back(row[i].text);
+  return absl::StrJoin(parts, " ");
+}
+
+std::string Report::ToSvg() const {
+  std::vector<std::string> charts;
+  const std::vector<std::size_t> figures = FigureColumns();
+  for (const std::size_t column : figures) {
+    std::vector<std::string> labels;
+    apps::BarSeries bars{.name = columns_[column], .values = {}};
+    for (const auto& row : rows_) {
+      if (row[column].value.is_null()) continue;
+      labels.push_back(LabelOf(row, figures.front()));
+      bars.values.push_back(row[column].value.get<double>());
+    }
+    const apps::ChartText text{.title = absl::StrCat(name_, ": ", columns_[column]),
+                               .subtitle = "measured",
+                               .x_label = "",
+                               .y_label = columns_[column]};
+    charts.push_back(apps::DrawBars(text, labels, {&bars, 1}));
+  }
+  return apps::StackCharts(charts);
 }
 
 bool Report::GoalsHold() const {

@@ -1,5 +1,5 @@
 // What a benchmark prints: one table of figures, the goals that they were held against, and the
-// same as JSON.
+// same as JSON, as comma-separated values and as charts.
 
 #ifndef TESTING_BENCHMARKS_REPORT_H_
 #define TESTING_BENCHMARKS_REPORT_H_
@@ -70,10 +70,21 @@ class Report {
   // One object: benchmark, rows (an object each), goals, notes.
   std::string ToJson() const;
 
+  // The table, a line each, the heading first.
+  std::string ToCsv() const;
+  // A chart for each column of figures that were measured: a bar a row, named by the cells in front
+  // of the first of them.
+  std::string ToSvg() const;
+
   // False when a goal was missed, or should have been measured and was not.
   bool GoalsHold() const;
 
  private:
+  // Columns in which every cell is a measured figure or nothing; what stands in front of them in a
+  // row.
+  std::vector<std::size_t> FigureColumns() const;
+  std::string LabelOf(const std::vector<Cell>& row, std::size_t first_figure) const;
+
   std::string name_;
   std::vector<std::string> columns_;
   std::vector<std::vector<Cell>> rows_;

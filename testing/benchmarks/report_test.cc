@@ -58,6 +58,21 @@ TEST(ReportTest, JsonHasTheValuesBehindTheText) {
   EXPECT_EQ(json["notes"][0], "a note");
 }
 
+TEST(ReportTest, CsvAndChartsShowTheMeasuredFigures) {
+  Report report("demo", {"what", "window", "ns", "ratio", "goal"});
+  report.AddRow({Text("fast, small"), Count(1), Number(1.25, 2), Nothing(), Text("pass")});
+  report.AddRow({Text("slow"), Count(16), Number(5, 2), Number(4, 1), Text("-")});
+  EXPECT_EQ(report.ToCsv(),
+            "what,window,ns,ratio,goal\n"
+            "\"fast, small\",1,1.25,,pass\n"
+            "slow,16,5.00,4.0,-\n");
+  const std::string svg = report.ToSvg();
+  EXPECT_THAT(svg, HasSubstr("demo: ns"));
+  EXPECT_THAT(svg, HasSubstr("demo: ratio"));
+  EXPECT_THAT(svg, ::testing::Not(HasSubstr("demo: window")));
+  EXPECT_THAT(svg, HasSubstr("slow 16"));
+}
+
 TEST(ReportTest, GoalsHoldUnlessOneWasMissedOrNotMeasured) {
   const auto holds_with = [](Goal::State state) {
     Report report("demo", {"what"});

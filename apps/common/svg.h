@@ -1,13 +1,14 @@
-// The few shapes that a drawing here is made of, as SVG.
+// The few shapes that drawings and charts are made of, as SVG.
 
-#ifndef APPS_GPULOC_SVG_H_
-#define APPS_GPULOC_SVG_H_
+#ifndef APPS_COMMON_SVG_H_
+#define APPS_COMMON_SVG_H_
 
+#include <span>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace apps::gpuloc {
+namespace apps {
 
 // In pixels, from the left and from the top.
 struct Box {
@@ -15,6 +16,11 @@ struct Box {
   double y = 0;
   double width = 0;
   double height = 0;
+};
+
+struct Point {
+  double x = 0;
+  double y = 0;
 };
 
 struct TextStyle {
@@ -29,6 +35,8 @@ class Svg {
  public:
   void Rectangle(const Box& box, absl::string_view fill, absl::string_view border, double radius);
   void Line(double x1, double y1, double x2, double y2, absl::string_view colour, double width);
+  // From point to point.
+  void Polyline(std::span<const Point> points, absl::string_view colour, double width);
   // Its baseline is at y. What is longer than `width_px` by a rough guess ends with dots.
   void Text(double x, double y, absl::string_view text, double width_px, const TextStyle& style);
 
@@ -43,6 +51,6 @@ class Svg {
   std::string shapes_;
 };
 
-}  // namespace apps::gpuloc
+}  // namespace apps
 
-#endif  // APPS_GPULOC_SVG_H_
+#endif  // APPS_COMMON_SVG_H_

@@ -1,4 +1,4 @@
-#include "apps/gpuloc/svg.h"
+#include "apps/common/svg.h"
 
 #include <cstddef>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/str_format.h"
 #include "gpu/topology/xml.h"
 
-namespace apps::gpuloc {
+namespace apps {
 namespace {
 
 using gpu::topology::EscapeXml;
@@ -48,6 +48,13 @@ void Svg::Text(double x, double y, absl::string_view text, double width_px,
                         style.colour, style.anchor, EscapeXml(Shortened(text, width_px, style)));
 }
 
+void Svg::Polyline(std::span<const Point> points, absl::string_view colour, double width) {
+  absl::StrAppend(&shapes_, "<polyline points=\"");
+  for (const Point& point : points) absl::StrAppendFormat(&shapes_, "%.1f,%.1f ", point.x, point.y);
+  absl::StrAppendFormat(&shapes_, "\" fill=\"none\" stroke=\"%s\" stroke-width=\"%.1f\"/>\n",
+                        colour, width);
+}
+
 void Svg::BeginGroup(absl::string_view tooltip) {
   absl::StrAppend(&shapes_, "<g><title>", EscapeXml(tooltip), "</title>\n");
 }
@@ -63,4 +70,4 @@ std::string Svg::Finish(double width, double height) const {
       width, height, width, height, shapes_);
 }
 
-}  // namespace apps::gpuloc
+}  // namespace apps
