@@ -33,6 +33,11 @@ namespace gpu::cuda {
   X(cuCtxSynchronize)              \
   X(cuMemAlloc)                    \
   X(cuMemFree)                     \
+  X(cuMemHostAlloc)                \
+  X(cuMemFreeHost)                 \
+  X(cuMemHostRegister)             \
+  X(cuMemHostUnregister)           \
+  X(cuMemHostGetDevicePointer)     \
   X(cuMemGetHandleForAddressRange) \
   X(cuMemGetAllocationGranularity) \
   X(cuMemCreate)                   \

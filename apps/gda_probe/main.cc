@@ -1,0 +1,203 @@
+// The gda_probe program: see README.md in this folder.
+
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/common/command_line.h"
+#include "apps/common/device_choice.h"
+#include "coro/status_macros.h"
+#include "gpu/gda/launcher.h"
+#include "gpu/gda/queue.h"
+#include "gpu/gda/sim_pair.h"
+#include "nlohmann/json.hpp"
+#include "sim/profile.h"
+
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+#include "gpu/gda/libfabric_endpoint.h"
+#endif
+
+ABSL_FLAG(std::string, source, "auto",
+          "Whose queue: sim (a simulated NIC's), libfabric (of an EFA NIC, fabric efa-direct), or "
+          "auto, which is an EFA NIC's where libfabric gives one, else a simulated one's.");
+ABSL_FLAG(std::string, device, "auto",
+          "Into which device it is mapped: host (a GPU that stands in on machines without), "
+          "cuda:N, or auto, which is the first GPU or else host.");
+ABSL_FLAG(std::string, nic, "", "With libfabric: name of the NIC; empty means the first.");
+ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
+ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");
+ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
+
+namespace apps::gda_probe {
+namespace {
+
+using namespace gpu::gda;  // NOLINT(build/namespaces)
+
+const Usage kUsage = {
+    .name = "gda_probe",
+    .summary =
+        "can a GPU drive this machine's EFA NIC by itself? Opens a queue, prints what it is, and "
+        "maps its rings and doorbells into the device.",
+    .synopsis = "[--source=auto|sim|libfabric] [--device=NAME] [--nic=NAME] [--json]",
+    .examples =
+        "  gda_probe                                        ends with: mappable, or why not\n"
+        "  gda_probe --source=libfabric --device=cuda:0     the real NIC and GPU, or what is "
+        "missing\n"
+        "  gda_probe --source=sim --device=host             works everywhere\n"
+        "\nExit status: 0 mappable, 1 not mappable, 2 there is no such queue or device."};
+
+// A queue, and whatever keeps it open. Members die in reverse order.
+struct Source {
+  std::string nic;
+  std::string kind;  // "simulated, profile p5", "libfabric 2.4, fabric efa-direct"
+  std::string reason;
+  MappedMemory memory = MappedMemory::kHost;  // what its rings of sends and doorbells are
+  QueueView view;
+  std::unique_ptr<SimPair> pair;
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+  std::unique_ptr<LibfabricEndpoint> endpoint;
+#endif
+};
+
+absl::StatusOr<Source> OpenSimulated(gpu::Device& device) {
+  ASSIGN_OR_RETURN(const sim::Profile* const profile,
+                   sim::FindProfile(absl::GetFlag(FLAGS_profile)));
+  Source source;
+  source.kind = absl::StrCat("simulated, profile ", absl::GetFlag(FLAGS_profile));
+  source.pair = std::make_unique<SimPair>(*profile, absl::GetFlag(FLAGS_seed), device, device);
+  RETURN_IF_ERROR(source.pair->Prepare(4096, BufferPlace::kDevice, RingMode::kMappedBell));
+  source.nic = source.pair->nic().name;
+  source.view = source.pair->queue()->View();
+  return source;
+}
+
+absl::StatusOr<Source> OpenReal() {
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+  Source source;
+  ASSIGN_OR_RETURN(source.endpoint, LibfabricEndpoint::Open(absl::GetFlag(FLAGS_nic)));
+  source.nic = source.endpoint->nic();
+  source.kind = absl::StrCat(source.endpoint->library(), ", fabric efa-direct");
+  source.memory = MappedMemory::kIo;
+  source.view = source.endpoint->View();
+  return source;
+#else
+  return absl::UnimplementedError("this program was built without libfabric");
+#endif
+}
+
+absl::StatusOr<Source> OpenSource(gpu::Device& device) {
+  const std::string which = absl::GetFlag(FLAGS_source);
+  if (which == "libfabric") return OpenReal();
+  if (which == "sim") return OpenSimulated(device);
+  if (which != "auto") {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--source=", which, " does not exist: auto, sim or libfabric"));
+  }
+  absl::StatusOr<Source> real = OpenReal();
+  if (real.ok()) return real;
+  ASSIGN_OR_RETURN(Source simulated, OpenSimulated(device));
+  simulated.reason = std::string(real.status().message());
+  return simulated;
+}
+
+std::string Describe(const WorkRing& ring) {
+  return absl::StrFormat("%d entries of %d B, at most %d between two doorbells", ring.entry_count,
+                         ring.entry_bytes, ring.max_batch);
+}
+
+std::string Describe(const DoneRing& ring) {
+  return absl::StrFormat("%d entries of %d B", ring.entry_count, ring.entry_bytes);
+}
+
+void PrintText(const Source& source, gpu::Device& device, const std::vector<MappedPiece>& pieces,
+               bool mappable) {
+  const auto row = [](const char* what, const std::string& text) {
+    std::cout << absl::StreamFormat("%-12s%s\n", what, text);
+  };
+  row("nic", absl::StrCat(source.nic, " (", source.kind, ")"));
+  if (!source.reason.empty()) row("because", source.reason);
+  row("device", absl::StrCat(device.name(), " (", device.description(), ")"));
+  row("send", Describe(source.view.send));
+  row("receive", Describe(source.view.receive));
+  row("send cq", Describe(source.view.send_done));
+  row("receive cq", Describe(source.view.receive_done));
+  row("ids", source.view.long_request_ids ? "64 bits" : "16 bits");
+  for (const MappedPiece& piece : pieces) {
+    row("map", absl::StrCat(piece.what, ", ", piece.bytes, " B: ",
+                            piece.status.ok() ? "mapped" : std::string(piece.status.message())));
+  }
+  std::cout << (mappable ? "mappable\n" : "not mappable\n");
+}
+
+nlohmann::ordered_json ToJson(const WorkRing& ring) {
+  return {{"entries", ring.entry_count},
+          {"entry_bytes", ring.entry_bytes},
+          {"max_batch", ring.max_batch}};
+}
+
+nlohmann::ordered_json ToJson(const DoneRing& ring) {
+  return {{"entries", ring.entry_count}, {"entry_bytes", ring.entry_bytes}};
+}
+
+void PrintJson(const Source& source, gpu::Device& device, const std::vector<MappedPiece>& pieces,
+               bool mappable) {
+  nlohmann::ordered_json mapped = nlohmann::ordered_json::array();
+  for (const MappedPiece& piece : pieces) {
+    nlohmann::ordered_json one = {
+        {"what", piece.what}, {"bytes", piece.bytes}, {"host", absl::StrFormat("%p", piece.host)}};
+    if (piece.status.ok()) {
+      one["device"] = absl::StrFormat("%p", piece.device);
+    } else {
+      one["error"] = std::string(piece.status.message());
+    }
+    mapped.push_back(std::move(one));
+  }
+  const nlohmann::ordered_json json = {{"nic", source.nic},
+                                       {"source", source.kind},
+                                       {"device", device.name()},
+                                       {"send", ToJson(source.view.send)},
+                                       {"receive", ToJson(source.view.receive)},
+                                       {"send_cq", ToJson(source.view.send_done)},
+                                       {"receive_cq", ToJson(source.view.receive_done)},
+                                       {"long_request_ids", source.view.long_request_ids},
+                                       {"pieces", std::move(mapped)},
+                                       {"mappable", mappable}};
+  std::cout << json.dump(2) << "\n";
+}
+
+absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
+  }
+  ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(const Source source, OpenSource(*choice.device));
+  // Dies before the queue: what it mapped is the queue's memory.
+  ASSIGN_OR_RETURN(const std::unique_ptr<Launcher> launcher, OpenLauncher(*choice.device));
+  // A simulated queue is mapped by its pair already, which a driver does once only.
+  if (source.pair != nullptr) source.pair->launcher(0).Unmap();
+  QueueView view = source.view;
+  const std::vector<MappedPiece> pieces = MapPieces(*launcher, view, source.memory);
+  bool mappable = true;
+  for (const MappedPiece& piece : pieces) mappable = mappable && piece.status.ok();
+  (absl::GetFlag(FLAGS_json) ? PrintJson : PrintText)(source, *choice.device, pieces, mappable);
+  return mappable ? kExitOk : kExitFailed;
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<int> code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
+  return code.ok() ? *code : ReportError(kUsage.name, code.status());
+}
+
+}  // namespace
+}  // namespace apps::gda_probe
+
+int main(int argc, char** argv) { return apps::gda_probe::Main(argc, argv); }

@@ -1,0 +1,266 @@
+// The gda_put program: see README.md in this folder.
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "apps/common/command_line.h"
+#include "apps/common/device_choice.h"
+#include "apps/common/units.h"
+#include "coro/status_macros.h"
+#include "coro/time.h"
+#include "fabric/memory.h"
+#include "gpu/gda/kernels.h"
+#include "gpu/gda/launcher.h"
+#include "gpu/gda/sim_pair.h"
+#include "nlohmann/json.hpp"
+#include "sim/profile.h"
+
+ABSL_FLAG(std::string, device, "auto",
+          "Whose threads post: host (a GPU that stands in on machines without), cuda:N, or auto, "
+          "which is the first GPU or else host.");
+ABSL_FLAG(std::string, peer_device, "auto",
+          "Whose memory is written; auto is another GPU where there are two.");
+ABSL_FLAG(std::string, ring, "mapped",
+          "Who rings the NIC: mapped (the device itself), record (the device writes the counter to "
+          "memory, a thread of the host rings) or proxy (a thread of the host does it all).");
+ABSL_FLAG(std::string, kernel, "put",
+          "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
+          "block fill batches together. blocks: many blocks share the queue.");
+ABSL_FLAG(std::uint64_t, bytes, 4096, "Of each write; a multiple of 8.");
+ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a place of its own; --kernel=put has one.");
+ABSL_FLAG(std::uint64_t, batch, 1,
+          "With --kernel=loop: writes that are completed together before the next ones; 0: wait "
+          "for completions only when the queue is full.");
+ABSL_FLAG(std::uint64_t, blocks, 4, "With --kernel=blocks.");
+ABSL_FLAG(std::uint64_t, threads, 0,
+          "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
+ABSL_FLAG(std::string, memory, "device", "Where the data is: device or host.");
+ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
+ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs, and of the data.");
+ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
+
+namespace apps::gda_put {
+namespace {
+
+using namespace gpu::gda;  // NOLINT(build/namespaces)
+
+const Usage kUsage = {
+    .name = "gda_put",
+    .summary =
+        "a device posts RDMA writes by itself: it fills the NIC's ring, rings, and polls; then "
+        "every byte is checked. The NICs are simulated, in real time.",
+    .synopsis = "[--device=NAME] [--kernel=put|loop|team|blocks] [--ring=mapped|record|proxy]",
+    .examples =
+        "  gda_put                                         one put by a GPU, or its stand-in\n"
+        "  gda_put --kernel=loop --count=10000 --batch=32  in batches of 32\n"
+        "  gda_put --kernel=blocks --blocks=8              eight blocks on one queue\n"
+        "  gda_put --ring=proxy --kernel=loop              a thread of the host posts\n"
+        "  gda_put --device=cuda:0 --kernel=loop --count=1000000 --bytes=8 --memory=host\n"
+        "\nExit status: 0 data correct, 1 data wrong or a write failed, 2 bad input."};
+
+constexpr std::uint64_t kMostBytes = std::uint64_t{4} << 30;
+constexpr std::uint64_t kMostThreads = 1024;
+constexpr std::uint64_t kPatience = 60'000'000'000;  // ns, of every wait of a kernel
+
+struct Options {
+  Kernel kernel = Kernel::kPut;
+  RingMode ring = RingMode::kMappedBell;
+  BufferPlace place = BufferPlace::kDevice;
+  std::uint32_t bytes = 0;
+  std::uint64_t count = 1;
+  std::uint32_t batch = 1;
+  unsigned blocks = 1;
+  unsigned threads = 1;
+};
+
+struct Result {
+  KernelReport report;  // of all blocks
+  gpu::Mismatch mismatch;
+  std::vector<std::string> faults;
+};
+
+template <typename T>
+absl::StatusOr<T> Named(const char* flag, const std::string& value,
+                        std::vector<std::pair<const char*, T>> names) {
+  for (const auto& [name, meaning] : names) {
+    if (value == name) return meaning;
+  }
+  std::vector<const char*> known;
+  for (const auto& one : names) known.push_back(one.first);
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", value, " does not exist: ", absl::StrJoin(known, ", ")));
+}
+
+absl::Status InRange(const char* flag, std::uint64_t value, std::uint64_t least,
+                     std::uint64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", flag, "=", value, " is not between ", least, " and ", most));
+}
+
+absl::StatusOr<Options> OptionsFromFlags(bool stand_in) {
+  Options options;
+  ASSIGN_OR_RETURN(options.kernel, (Named<Kernel>("kernel", absl::GetFlag(FLAGS_kernel),
+                                                  {{"put", Kernel::kPut},
+                                                   {"loop", Kernel::kWriteLoop},
+                                                   {"team", Kernel::kTeamWrites},
+                                                   {"blocks", Kernel::kBlockWrites}})));
+  ASSIGN_OR_RETURN(options.ring, (Named<RingMode>("ring", absl::GetFlag(FLAGS_ring),
+                                                  {{"mapped", RingMode::kMappedBell},
+                                                   {"record", RingMode::kBellRecord},
+                                                   {"proxy", RingMode::kProxy}})));
+  ASSIGN_OR_RETURN(
+      options.place,
+      (Named<BufferPlace>("memory", absl::GetFlag(FLAGS_memory),
+                          {{"device", BufferPlace::kDevice}, {"host", BufferPlace::kHost}})));
+  const std::uint64_t bytes = absl::GetFlag(FLAGS_bytes);
+  RETURN_IF_ERROR(InRange("bytes", bytes, 8, 1 << 30));
+  if (bytes % 8 != 0) {
+    return absl::InvalidArgumentError(absl::StrCat("--bytes=", bytes, " is no multiple of 8"));
+  }
+  options.bytes = static_cast<std::uint32_t>(bytes);
+  options.count = options.kernel == Kernel::kPut ? 1 : absl::GetFlag(FLAGS_count);
+  RETURN_IF_ERROR(InRange("count", options.count, 1, kMostBytes / bytes));
+  RETURN_IF_ERROR(InRange("batch", absl::GetFlag(FLAGS_batch), 0, 1 << 20));
+  options.batch = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_batch));
+  const bool many = options.kernel == Kernel::kBlockWrites;
+  const bool teams = many || options.kernel == Kernel::kTeamWrites;
+  if (teams && options.ring == RingMode::kProxy) {
+    return absl::InvalidArgumentError(
+        "--ring=proxy is for one thread: --kernel=put or --kernel=loop");
+  }
+  RETURN_IF_ERROR(InRange("blocks", absl::GetFlag(FLAGS_blocks), 1, stand_in ? 16 : 128));
+  RETURN_IF_ERROR(
+      InRange("threads", absl::GetFlag(FLAGS_threads), 0, stand_in ? 16 : kMostThreads));
+  if (many) options.blocks = static_cast<unsigned>(absl::GetFlag(FLAGS_blocks));
+  if (teams) options.threads = static_cast<unsigned>(absl::GetFlag(FLAGS_threads));
+  if (options.threads == 0) options.threads = stand_in ? 2 : 32;
+  return options;
+}
+
+absl::StatusOr<KernelReport> RunKernel(SimPair& pair, const Options& options) {
+  Launcher& launcher = pair.launcher(0);
+  const Grid grid{options.blocks, options.threads};
+  ASSIGN_OR_RETURN(const SharedMemory reports, pair.Reports(options.blocks));
+  auto* const report = reports.on_device<KernelReport>();
+  const Series series{pair.Write(0, options.bytes), options.count, options.count, options.bytes};
+  if (options.kernel == Kernel::kPut) {
+    const PutArguments arguments{pair.channel(), series.first, kPatience, report};
+    RETURN_IF_ERROR(launcher.Launch(options.kernel, grid, &arguments));
+  } else if (options.kernel == Kernel::kBlockWrites) {
+    ASSIGN_OR_RETURN(const SharedView shared, pair.Share());
+    const BlockArguments arguments{shared, series, kPatience, report};
+    RETURN_IF_ERROR(launcher.Launch(options.kernel, grid, &arguments));
+  } else {
+    const LoopArguments arguments{pair.channel(), series, options.batch, kPatience, report};
+    RETURN_IF_ERROR(launcher.Launch(options.kernel, grid, &arguments));
+  }
+  RETURN_IF_ERROR(launcher.Wait());
+  KernelReport all = reports.on_host<KernelReport>()[0];
+  for (unsigned block = 1; block < options.blocks; ++block) {
+    const KernelReport& one = reports.on_host<KernelReport>()[block];
+    if (all.outcome == Outcome::kOk) all.outcome = one.outcome;
+    all.done += one.done;
+    all.nanoseconds = std::max(all.nanoseconds, one.nanoseconds);
+  }
+  return all;
+}
+
+void Print(SimPair& pair, const Options& options, const Result& result) {
+  const KernelReport& report = result.report;
+  const double each = static_cast<double>(report.nanoseconds) /
+                      static_cast<double>(std::max<std::uint64_t>(report.done, 1));
+  const bool correct = result.mismatch.none();
+  if (absl::GetFlag(FLAGS_json)) {
+    const nlohmann::ordered_json json = {{"device", pair.device(0).name()},
+                                         {"peer", pair.device(1).name()},
+                                         {"kernel", absl::GetFlag(FLAGS_kernel)},
+                                         {"ring", RingModeName(options.ring)},
+                                         {"bytes", options.bytes},
+                                         {"count", options.count},
+                                         {"batch", options.batch},
+                                         {"outcome", OutcomeName(report.outcome)},
+                                         {"done", report.done},
+                                         {"failures", report.failures},
+                                         {"status", report.status},
+                                         {"ns_per_write", each},
+                                         {"faults", result.faults},
+                                         {"correct", correct}};
+    std::cout << json.dump(2) << "\n";
+    return;
+  }
+  std::cout << absl::StreamFormat("device    %s (%s), writes to %s\n", pair.device(0).name(),
+                                  pair.device(0).description(), pair.device(1).name());
+  std::cout << absl::StreamFormat("nic       %s, simulated; queue pair %d to queue pair %d\n",
+                                  pair.nic().name, pair.number(0), pair.number(1));
+  std::cout << absl::StreamFormat("kernel    %s, %d x %d threads, doorbell %s\n",
+                                  absl::GetFlag(FLAGS_kernel), options.blocks, options.threads,
+                                  RingModeName(options.ring));
+  std::cout << absl::StreamFormat("put       %d of %d writes of %s: %s\n", report.done,
+                                  options.count, FormatBytes(options.bytes),
+                                  OutcomeName(report.outcome));
+  if (report.failures != 0) {
+    std::cout << absl::StreamFormat("failed    %d, the last with EFA's status %d\n",
+                                    report.failures, report.status);
+  }
+  for (const std::string& fault : result.faults) std::cout << "fault     " << fault << "\n";
+  std::cout << absl::StreamFormat(
+      "time      %s, %s each\n",
+      FormatDuration(coro::Duration(static_cast<std::int64_t>(report.nanoseconds))),
+      FormatDuration(coro::Duration(static_cast<std::int64_t>(each))));
+  if (!correct) {
+    std::cout << absl::StreamFormat("Data is wrong: %d words, the first at byte %d\n",
+                                    result.mismatch.wrong_words, result.mismatch.first_wrong_byte);
+  } else {
+    std::cout << "Data is correct\n";
+  }
+}
+
+// 0, or 1 when the result is bad.
+absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
+  }
+  ASSIGN_OR_RETURN(const DeviceChoice own, ChooseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(const DeviceChoice other,
+                   ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), *own.device));
+  gpu::Device& peer = other.device == nullptr ? *own.device : *other.device;
+  const bool stand_in = own.device->kind() == fabric::MemoryKind::kStandIn;
+  ASSIGN_OR_RETURN(const Options options, OptionsFromFlags(stand_in));
+  ASSIGN_OR_RETURN(const sim::Profile* const profile,
+                   sim::FindProfile(absl::GetFlag(FLAGS_profile)));
+  const std::uint64_t seed = absl::GetFlag(FLAGS_seed);
+  SimPair pair(*profile, seed, *own.device, peer);
+  RETURN_IF_ERROR(pair.Prepare(options.count * options.bytes, options.place, options.ring));
+  RETURN_IF_ERROR(pair.Fill(0, seed));
+  RETURN_IF_ERROR(pair.Fill(1, ~seed));
+  Result result;
+  ASSIGN_OR_RETURN(result.report, RunKernel(pair, options));
+  RETURN_IF_ERROR(pair.Flush());
+  ASSIGN_OR_RETURN(result.mismatch, pair.Verify(1, seed));
+  result.faults = pair.Faults();
+  Print(pair, options, result);
+  const bool good = result.report.outcome == Outcome::kOk && result.mismatch.none();
+  return good ? kExitOk : kExitFailed;
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<int> code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
+  return code.ok() ? *code : ReportError(kUsage.name, code.status());
+}
+
+}  // namespace
+}  // namespace apps::gda_put
+
+int main(int argc, char** argv) { return apps::gda_put::Main(argc, argv); }

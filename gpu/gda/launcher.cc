@@ -1,0 +1,76 @@
+#include "gpu/gda/launcher.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gpu/gda/cuda_launcher.h"
+#include "gpu/gda/host_launcher.h"
+
+namespace gpu::gda {
+namespace {
+
+template <typename T>
+void MapPiece(Launcher& launcher, T*& address, std::size_t bytes, MappedMemory memory,
+              const char* what, std::vector<MappedPiece>& pieces) {
+  if (address == nullptr) return;
+  const absl::StatusOr<void*> mapped = launcher.Map(address, bytes, memory);
+  pieces.push_back({what, bytes, address, mapped.ok() ? *mapped : nullptr, mapped.status()});
+  if (mapped.ok()) address = static_cast<T*>(*mapped);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device) {
+  if (device.kind() == fabric::MemoryKind::kCuda) return OpenCudaLauncher(device.ordinal());
+  return OpenHostLauncher();
+}
+
+std::vector<MappedPiece> MapPieces(Launcher& launcher, QueueView& view, MappedMemory nic) {
+  constexpr MappedMemory kHost = MappedMemory::kHost;
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  std::vector<MappedPiece> pieces;
+  const auto map = [&](auto*& address, std::size_t bytes, MappedMemory memory, const char* what) {
+    MapPiece(launcher, address, bytes, memory, what, pieces);
+  };
+  const auto bytes = [](const auto& ring) {
+    return std::size_t{ring.entry_count} * ring.entry_bytes;
+  };
+  map(view.send.entries, bytes(view.send), nic, "the send ring");
+  map(view.send.bell.word, kWord, nic, "the send doorbell");
+  map(view.send.bell.taken, kWord, kHost, "what the send doorbell took");
+  map(view.send_done.entries, bytes(view.send_done), kHost, "the send completion ring");
+  map(view.receive.entries, bytes(view.receive), kHost, "the receive ring");
+  map(view.receive.bell.word, kWord, nic, "the receive doorbell");
+  map(view.receive.bell.taken, kWord, kHost, "what the receive doorbell took");
+  map(view.receive_done.entries, bytes(view.receive_done), kHost, "the receive completion ring");
+  return pieces;
+}
+
+absl::StatusOr<QueueView> MapQueue(Launcher& launcher, const QueueView& view, MappedMemory nic) {
+  QueueView mapped = view;
+  for (const MappedPiece& piece : MapPieces(launcher, mapped, nic)) {
+    if (piece.status.ok()) continue;
+    return absl::Status(piece.status.code(),
+                        absl::StrCat("map ", piece.what, ": ", piece.status.message()));
+  }
+  return mapped;
+}
+
+std::size_t ArgumentBytes(Kernel kernel) {
+  switch (kernel) {
+    case Kernel::kPut:
+      return sizeof(PutArguments);
+    case Kernel::kWriteLoop:
+    case Kernel::kTeamWrites:
+    case Kernel::kBareLoop:
+      return sizeof(LoopArguments);
+    case Kernel::kBlockWrites:
+      return sizeof(BlockArguments);
+    case Kernel::kFillBytes:
+    case Kernel::kCountWrong:
+      return sizeof(BytesArguments);
+  }
+  return 0;
+}
+
+}  // namespace gpu::gda

@@ -1,0 +1,97 @@
+// How kernels get onto a device, and memory before their eyes: for real GPUs, and for the stand-in,
+// whose threads are the host's.
+
+#ifndef GPU_GDA_LAUNCHER_H_
+#define GPU_GDA_LAUNCHER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gpu/device_memory.h"
+#include "gpu/gda/kernels.h"
+#include "gpu/gda/queue.h"
+
+namespace gpu::gda {
+
+// What is behind addresses of the host that a device shall reach.
+enum class MappedMemory : std::uint8_t {
+  kHost,  // memory of the host
+  kIo,    // a NIC's own, mapped into this process: rings and doorbells in a BAR
+};
+
+struct Grid {
+  unsigned blocks = 1;
+  unsigned threads = 1;  // of a block
+};
+
+// Memory that host and device share. Zero at first.
+struct SharedMemory {
+  void* host = nullptr;
+  void* device = nullptr;
+
+  template <typename T>
+  T* on_host() const {
+    return static_cast<T*>(host);
+  }
+  template <typename T>
+  T* on_device() const {
+    return static_cast<T*>(device);
+  }
+};
+
+// One device's. What was mapped or allocated stays until the launcher goes, or Unmap. Ownership:
+// the caller's; dies before its device, and before the memory that it mapped. Threads: one at a
+// time. Errors have the driver's words.
+class Launcher {
+ public:
+  virtual ~Launcher() = default;
+
+  // Where kernels find `length` bytes of the host's at `host`; whole pages around them are mapped,
+  // each once. kFailedPrecondition, kUnimplemented: the driver does not; the message says what it
+  // takes.
+  virtual absl::StatusOr<void*> Map(const void* host, std::size_t length, MappedMemory what) = 0;
+  // Undoes every Map. REQUIRES: no kernel runs.
+  virtual void Unmap() = 0;
+
+  virtual absl::StatusOr<SharedMemory> AllocateShared(std::size_t length) = 0;
+  // For kernels alone, zero at first.
+  virtual absl::StatusOr<void*> AllocateScratch(std::size_t length) = 0;
+  // Where kernels find memory of this device (gpu::DeviceMemory). kInvalidArgument: it is none.
+  virtual absl::StatusOr<unsigned char*> Reach(const std::byte* address, std::size_t length) = 0;
+
+  // Begins a kernel; `arguments`, which are copied, are the struct that kernels.h names for it.
+  // kFailedPrecondition: one is running.
+  virtual absl::Status Launch(Kernel kernel, Grid grid, const void* arguments) = 0;
+  // Waits for it. What it stored is visible to the host afterwards.
+  virtual absl::Status Wait() = 0;
+};
+
+// For any device that gpu/host_device or gpu/cuda opened. kUnimplemented: built without CUDA.
+absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device);
+
+// One piece of a queue, and where a device sees it, or why not.
+struct MappedPiece {
+  const char* what;  // "the send ring"
+  std::size_t bytes;
+  const void* host;
+  void* device;  // null: it was not mapped
+  absl::Status status;
+};
+
+// Maps every piece of `view`, whose addresses are the host's, and puts those that the device has in
+// their place. `nic`: what rings of sends and doorbells are; the other rings are the host's.
+std::vector<MappedPiece> MapPieces(Launcher& launcher, QueueView& view, MappedMemory nic);
+
+// The same, or what was wrong with the first piece that was not mapped.
+absl::StatusOr<QueueView> MapQueue(Launcher& launcher, const QueueView& view, MappedMemory nic);
+
+// The number of bytes that `kernel` takes as arguments.
+std::size_t ArgumentBytes(Kernel kernel);
+
+}  // namespace gpu::gda
+
+#endif  // GPU_GDA_LAUNCHER_H_

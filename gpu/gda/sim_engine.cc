@@ -1,0 +1,23 @@
+#include "gpu/gda/sim_engine.h"
+
+#include <utility>
+
+#include "coro/status_macros.h"
+
+namespace gpu::gda {
+
+absl::StatusOr<SimQueue*> SimEngine::Open(fabric::Endpoint& endpoint) {
+  ASSIGN_OR_RETURN(std::unique_ptr<SimQueue> queue, SimQueue::Open(endpoint, world_.live()));
+  queues_.push_back(std::move(queue));
+  return queues_.back().get();
+}
+
+bool SimEngine::Step() {
+  bool any = false;
+  for (const auto& queue : queues_) any |= queue->TakeDoorbells();
+  world_.Progress();
+  for (const auto& queue : queues_) any |= queue->DeliverCompletions();
+  return any;
+}
+
+}  // namespace gpu::gda
