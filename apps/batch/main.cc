@@ -1,0 +1,261 @@
+// The batch program: see README.md in this folder.
+
+#include <algorithm>
+#include <chrono>
+#include <fstream>
+#include <iostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/batch/load.h"
+#include "apps/batch/report.h"
+#include "apps/batch/simulated_run.h"
+#include "apps/batch/steps.h"
+#include "apps/batch/two_processes.h"
+#include "apps/common/backend_choice.h"
+#include "apps/common/command_line.h"
+#include "apps/common/units.h"
+#include "coro/status_macros.h"
+#include "fabric/async/transfer/immediate.h"
+
+ABSL_FLAG(std::uint64_t, gpus, 0,
+          "GPUs whose memory is moved; 0: all of a simulated machine, or 1.");
+ABSL_FLAG(std::uint64_t, nics_per_gpu, 0,
+          "NICs of each GPU; 0: all that it has on a simulated machine or with EFA, otherwise 2: "
+          "endpoints that share one software NIC.");
+ABSL_FLAG(std::string, page_size, "64KiB", "Bytes of a page: 4096, 64KiB, 1MiB.");
+ABSL_FLAG(std::uint64_t, pages, 0,
+          "Pages for each NIC; 0: 300 simulated (1000 with --steps), 5000 for real.");
+ABSL_FLAG(std::uint64_t, window, 128, "Pages of a NIC under way; less where its queues are short.");
+ABSL_FLAG(std::uint64_t, burst, 16, "Pages posted with one doorbell, 1 to 64.");
+ABSL_FLAG(std::string, policy, "round-robin",
+          "Which of a GPU's NICs a page takes: round-robin, split, by-peer, by-bytes, pinned, "
+          "near-first.");
+ABSL_FLAG(
+    std::int64_t, threads, -1,
+    "CPU threads that drive the NICs, each an equal share; -1: one for each GPU. For real, 0: "
+    "the program's own thread drives all.");
+ABSL_FLAG(bool, pin, true, "Threads are pinned to the NUMA node of their NICs.");
+ABSL_FLAG(bool, shard, true, "Simulated threads have state of their own.");
+ABSL_FLAG(bool, lazy, true, "Simulated posts do not look for completions.");
+ABSL_FLAG(bool, warm_up, true, "Make every connection before the clock starts.");
+ABSL_FLAG(double, timeout, 60, "Seconds that a page, and a run, may take (of simulated time).");
+ABSL_FLAG(std::string, listen, "127.0.0.1:0",
+          "Where a receiver waits for its sender (TCP); port 0: one that is free.");
+ABSL_FLAG(bool, steps, false,
+          "Simulate the published steps from one thread to the full rate, and print both.");
+ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
+ABSL_FLAG(bool, csv, false, "Print comma-separated values: bytes over time, or the steps.");
+ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file.");
+
+namespace apps::batch {
+namespace {
+
+const Usage kUsage = {
+    .name = "batch",
+    .summary =
+        "writes pages from the memory of GPUs by all of their NICs, and shows what each NIC "
+        "did: simulated, unless --fabric=libfabric or a provider is named.",
+    .synopsis =
+        "[--profile=NAME] [--gpus=N] [--page_size=N] [--window=N] [...]   two simulated machines\n"
+        "--steps                                       the published staircase, simulated\n"
+        "--provider=tcp|efa-direct [--listen=HOST:PORT]   a receiver: prints its address\n"
+        "--provider=tcp|efa-direct HOST:PORT [...]        a sender to it",
+    .examples =
+        "  batch                                      all 32 NICs of a p5.48xlarge\n"
+        "  batch --gpus=1 --page_size=16KiB --window=64\n"
+        "  batch --threads=1 --burst=1 --nolazy       what one thread gets out of them\n"
+        "  batch --steps --svg=steps.svg              287 to 3108 Gbit/s, and why\n"
+        "  batch --profile=p5en --svg=nics.svg        a picture of every NIC, and over time\n"
+        "  batch --provider=tcp &                     prints: address   127.0.0.1:40123\n"
+        "  batch --provider=tcp 127.0.0.1:40123 --nics_per_gpu=4\n"
+        "\nwhatif predicts the same without moving a byte.\n"
+        "Exit status: 0 all data is correct, 1 it is not, or the run failed, 2 bad input."};
+
+constexpr std::uint64_t kSimulatedPages = 300;
+constexpr std::uint64_t kStepPages = 1000;
+constexpr std::uint64_t kMeasuredPages = 5000;
+constexpr std::uint64_t kMostPages = 100'000'000;
+constexpr std::uint64_t kMostPageBytes = 1 << 30;
+
+absl::Status BadInput(const std::string& why) { return absl::InvalidArgumentError(why); }
+
+absl::Status CheckRange(const char* flag, std::uint64_t value, std::uint64_t least,
+                        std::uint64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return BadInput(absl::StrCat("--", flag, "=", value, " is not between ", least, " and ", most));
+}
+
+// Everything but the sizes that depend on where it runs.
+absl::StatusOr<Load> LoadFromFlags() {
+  Load load;
+  ASSIGN_OR_RETURN(load.page_bytes, ParseBytes(absl::GetFlag(FLAGS_page_size)));
+  load.pages = absl::GetFlag(FLAGS_pages);
+  load.window = absl::GetFlag(FLAGS_window);
+  load.burst = absl::GetFlag(FLAGS_burst);
+  ASSIGN_OR_RETURN(load.policy, fabric::async::transfer::ParsePolicy(absl::GetFlag(FLAGS_policy)));
+  load.pin = absl::GetFlag(FLAGS_pin);
+  load.sharded = absl::GetFlag(FLAGS_shard);
+  load.lazy = absl::GetFlag(FLAGS_lazy);
+  load.warm_up = absl::GetFlag(FLAGS_warm_up);
+  load.gpus = absl::GetFlag(FLAGS_gpus);
+  load.nics_per_gpu = absl::GetFlag(FLAGS_nics_per_gpu);
+  const double seconds = absl::GetFlag(FLAGS_timeout);
+  if (!(seconds >= 0.001 && seconds <= 86400)) {
+    return BadInput(absl::StrCat("--timeout=", seconds, " is not between 0.001 and 86400 seconds"));
+  }
+  load.timeout = std::chrono::duration_cast<coro::Duration>(std::chrono::duration<double>(seconds));
+  RETURN_IF_ERROR(CheckRange("page_size", load.page_bytes, 1, kMostPageBytes));
+  RETURN_IF_ERROR(CheckRange("pages", load.pages, 0, kMostPages));
+  RETURN_IF_ERROR(CheckRange("window", load.window, 1, 32768));
+  RETURN_IF_ERROR(CheckRange("burst", load.burst, 1, 64));
+  return load;
+}
+
+// What was left to the program is filled in; the whole is looked at.
+absl::Status Complete(Load& load, std::size_t gpus, std::size_t nics_per_gpu, std::uint64_t pages,
+                      bool simulated) {
+  if (load.gpus == 0) load.gpus = gpus;
+  if (load.nics_per_gpu == 0) load.nics_per_gpu = nics_per_gpu;
+  if (load.pages == 0) load.pages = pages;
+  RETURN_IF_ERROR(CheckRange("gpus", load.gpus, 1, 64));
+  RETURN_IF_ERROR(
+      CheckRange("nics_per_gpu", load.nics_per_gpu, 1, fabric::async::transfer::kMostNics));
+  const std::int64_t threads = absl::GetFlag(FLAGS_threads);
+  if (threads < -1 || threads > static_cast<std::int64_t>(load.nics()) ||
+      (simulated && threads == 0)) {
+    return BadInput(absl::StrCat("--threads=", threads, " is not between ", simulated ? 1 : 0,
+                                 " and the number of NICs, ", load.nics()));
+  }
+  load.threads = threads < 0 ? load.gpus : static_cast<std::size_t>(threads);
+  if (PagesOfTransfer(load) > fabric::async::transfer::kMostPages) {
+    return BadInput(absl::StrCat("--pages=", load.pages, " is more than can be numbered"));
+  }
+  return absl::OkStatus();
+}
+
+Format FormatFromFlags() {
+  return absl::GetFlag(FLAGS_json)  ? Format::kJson
+         : absl::GetFlag(FLAGS_csv) ? Format::kCsv
+                                    : Format::kText;
+}
+
+absl::Status Save(const std::string& text) {
+  const std::string path = absl::GetFlag(FLAGS_svg);
+  std::ofstream file(path, std::ios::binary);
+  file << text << std::flush;
+  if (file.good()) return absl::OkStatus();
+  return BadInput(absl::StrCat("--svg=", path, ": cannot write this file"));
+}
+
+// Prints a report, and draws it. The exit status.
+template <typename Render>
+absl::StatusOr<int> Deliver(const Render& render, bool correct) {
+  if (!absl::GetFlag(FLAGS_svg).empty()) RETURN_IF_ERROR(Save(render(Format::kSvg)));
+  std::cout << render(FormatFromFlags()) << std::flush;
+  return std::cout.good() && correct ? kExitOk : kExitFailed;
+}
+
+absl::StatusOr<int> Deliver(const Report& report) {
+  return Deliver([&](Format format) { return ToText(report, format); }, report.result.correct);
+}
+
+// Unless something else is asked for, a simulated p5.
+BackendOptions Backend() {
+  BackendOptions options = BackendOptionsFromFlags();
+  const bool simulated =
+      options.fabric == "sim" || (options.fabric == "auto" && options.provider.empty());
+  if (simulated && options.profile.empty()) options.profile = "p5";
+  return options;
+}
+
+absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice& choice) {
+  if (choice.simulated_fabric != SimulatedFabric::kEfaDirect) {
+    return BadInput("--provider=efa: simulated threads drive the device itself, efa-direct");
+  }
+  SimulatedRun run;
+  run.profile = choice.profile;
+  run.seed = backend.seed;
+  run.progress = true;
+  const std::string where = absl::StrCat("simulated efa-direct, two ", choice.profile->name,
+                                         " in this process, seed ", backend.seed);
+  ASSIGN_OR_RETURN(Load load, LoadFromFlags());
+  if (absl::GetFlag(FLAGS_steps)) {
+    ASSIGN_OR_RETURN(const std::vector<Step> steps,
+                     RunSteps(run, load.pages == 0 ? kStepPages : load.pages));
+    return Deliver([&](Format format) { return ToText(where, steps, format); }, true);
+  }
+  RETURN_IF_ERROR(Complete(load, GpuCount(*choice.profile), NicsPerGpu(*choice.profile),
+                           kSimulatedPages, true));
+  Report report;
+  report.where = where;
+  report.simulated = true;
+  report.load = load;
+  report.line_gbps = choice.profile->link_gbps;
+  ASSIGN_OR_RETURN(report.result, RunSimulated(run, load));
+  return Deliver(report);
+}
+
+absl::StatusOr<int> RunForReal(const BackendOptions& backend, const BackendChoice& choice,
+                               const std::vector<std::string>& positional) {
+  if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
+  const fabric::NicInfo& nic = choice.fabric->nics().front();
+  const bool efa = nic.address_format == "FI_ADDR_EFA";
+  ASSIGN_OR_RETURN(Load load, LoadFromFlags());
+  RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
+  TwoProcessRun run;
+  run.fabric = choice.fabric.get();
+  run.seed = backend.seed;
+  run.progress = true;
+  run.log = [](absl::string_view label, absl::string_view text) {
+    std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
+  };
+  if (positional.empty()) {
+    ASSIGN_OR_RETURN(const coro::TcpAddress at,
+                     coro::TcpAddress::Resolve(absl::GetFlag(FLAGS_listen)));
+    RETURN_IF_ERROR(RunReceiver(run, at, load));
+    std::cout << "Data is correct" << std::endl;
+    return kExitOk;
+  }
+  ASSIGN_OR_RETURN(const coro::TcpAddress to, coro::TcpAddress::Resolve(positional.front()));
+  Report report;
+  report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to.ToString());
+  report.load = load;
+  report.line_gbps = efa ? nic.link_gbps : 0;  // a software NIC has no line
+  ASSIGN_OR_RETURN(report.result, RunSender(run, to, load));
+  return Deliver(report);
+}
+
+absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+  if (positional.size() > 1) {
+    return BadInput(absl::StrCat("unexpected argument '", positional[1], "'"));
+  }
+  if (absl::GetFlag(FLAGS_json) && absl::GetFlag(FLAGS_csv)) {
+    return BadInput("choose one: --json or --csv");
+  }
+  const BackendOptions backend = Backend();
+  ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(backend));
+  if (!choice.simulated) return RunForReal(backend, choice, positional);
+  if (!positional.empty()) {
+    return BadInput(absl::StrCat("unexpected argument '", positional.front(),
+                                 "': both simulated machines are in this process"));
+  }
+  return Simulate(backend, choice);
+}
+
+int Main(int argc, char** argv) {
+  const absl::StatusOr<int> exit_code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
+  if (!exit_code.ok()) return ReportError(kUsage.name, exit_code.status());
+  return *exit_code;
+}
+
+}  // namespace
+}  // namespace apps::batch
+
+int main(int argc, char** argv) { return apps::batch::Main(argc, argv); }

@@ -1,0 +1,198 @@
+// The program, started as a user starts it: simulated, and between two processes.
+
+#include <algorithm>
+#include <cstdint>
+#include <fstream>
+#include <iterator>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "testing/harness/subprocess.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps::batch {
+namespace {
+
+using harness::ProcessEnd;
+using harness::Subprocess;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing_matchers::IsOk;
+using Json = nlohmann::json;
+
+std::vector<std::string> Command(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), harness::ProgramPath("BATCH"));
+  return arguments;
+}
+
+ProcessEnd RunBatch(std::vector<std::string> arguments) {
+  absl::StatusOr<ProcessEnd> end = Subprocess::Run(Command(std::move(arguments)));
+  EXPECT_THAT(end, IsOk());
+  return end.ok() ? *std::move(end) : ProcessEnd();
+}
+
+Json RunForJson(std::vector<std::string> arguments) {
+  arguments.emplace_back("--json");
+  const ProcessEnd end = RunBatch(std::move(arguments));
+  EXPECT_EQ(end.exit_code, 0) << end;
+  return Json::parse(end.out, nullptr, /*allow_exceptions=*/false);
+}
+
+std::string Contents(const std::string& path) {
+  std::ifstream file(path);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+// Small, and of both kinds of sharing: two GPUs with two of their NICs each.
+const std::vector<std::string> kSmall = {"--gpus=2", "--nics_per_gpu=2", "--pages=150"};
+
+TEST(SimulatedTest, EveryPageOfEveryNicArrives) {
+  const Json json = RunForJson(kSmall);
+  EXPECT_EQ(json["simulated"], true);
+  EXPECT_EQ(json["correct"], true);
+  EXPECT_EQ(json["reissued_pages"], 0);
+  ASSERT_EQ(json["nics"].size(), 4u);
+  std::uint64_t bytes = 0;
+  for (const Json& nic : json["nics"]) {
+    EXPECT_GT(nic["bytes"], 0);
+    EXPECT_EQ(nic["alive"], true);
+    bytes += nic["bytes"].get<std::uint64_t>();
+  }
+  EXPECT_EQ(bytes, 4u * 150 * 65536);
+  EXPECT_EQ(json["bytes"], bytes);
+}
+
+// Both GPUs of a p5en's switch have NICs of their own below it.
+TEST(SimulatedTest, GpusThatShareASwitchShareItsNics) {
+  const Json json = RunForJson({"--profile=p5en", "--gpus=2", "--pages=40"});
+  ASSERT_EQ(json["nics"].size(), 4u);
+  std::vector<std::string> names;
+  for (const Json& nic : json["nics"]) names.push_back(nic["name"]);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::unique(names.begin(), names.end()), names.end());
+}
+
+TEST(SimulatedTest, TheSameSeedGivesTheSameRun) {
+  const ProcessEnd first = RunBatch(kSmall);
+  EXPECT_EQ(first.exit_code, 0) << first;
+  EXPECT_EQ(first.LastLine(), "Data is correct");
+  EXPECT_THAT(first.out, HasSubstr("simulated time"));
+  EXPECT_EQ(RunBatch(kSmall).out, first.out);
+}
+
+// Short pages: it is the threads that limit.
+TEST(SimulatedTest, OneThreadThatAlsoPollsInEveryPostIsSlower) {
+  const std::vector<std::string> fast = {"--gpus=2", "--nics_per_gpu=1", "--page_size=1KiB",
+                                         "--pages=600", "--window=64"};
+  std::vector<std::string> slow = fast;
+  slow.insert(slow.end(), {"--threads=1", "--burst=1", "--nolazy", "--noshard", "--nopin"});
+  EXPECT_LT(RunForJson(slow)["steady_gbps"].get<double>(),
+            0.7 * RunForJson(fast)["steady_gbps"].get<double>());
+}
+
+TEST(SimulatedTest, PicturesAndTables) {
+  const std::string path = absl::StrCat(::testing::TempDir(), "/batch.svg");
+  std::vector<std::string> arguments = kSmall;
+  arguments.insert(arguments.end(), {"--csv", absl::StrCat("--svg=", path)});
+  const ProcessEnd end = RunBatch(arguments);
+  EXPECT_EQ(end.exit_code, 0) << end;
+  const std::vector<std::string> lines = absl::StrSplit(end.out, '\n', absl::SkipEmpty());
+  EXPECT_GT(lines.size(), 20u);
+  EXPECT_THAT(lines.front(), HasSubstr("seconds,bytes,rdmap79s0,"));
+  EXPECT_THAT(lines.back(), HasSubstr(absl::StrCat(",", 4 * 150 * 65536, ",")));
+  const std::string svg = Contents(path);
+  EXPECT_THAT(svg, HasSubstr("Throughput of each NIC"));
+  EXPECT_THAT(svg, HasSubstr("Throughput over time"));
+  EXPECT_THAT(svg, HasSubstr("simulated time"));
+}
+
+TEST(RefusalTest, OneLineAndTwo) {
+  const std::vector<std::vector<std::string>> refused = {
+      {"--gpus=9"},
+      {"--nics_per_gpu=5"},
+      {"--threads=33"},
+      {"--threads=0"},
+      {"--page_size=three"},
+      {"--window=0"},
+      {"--burst=65"},
+      {"--policy=random"},
+      {"--timeout=0"},
+      {"--json", "--csv"},
+      {"--steps", "--profile=p5en"},
+      {"--svg=/no/such/folder/x.svg", "--gpus=1", "--pages=1"},
+      {"127.0.0.1:1"},
+      {"one", "two"},
+  };
+  for (const std::vector<std::string>& arguments : refused) {
+    const ProcessEnd end = RunBatch(arguments);
+    EXPECT_EQ(end.exit_code, 2) << arguments.front() << "\n" << end;
+    EXPECT_THAT(end.out, IsEmpty());
+    EXPECT_TRUE(absl::StartsWith(end.err, "batch: ")) << end.err;
+    EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
+  }
+}
+
+#ifdef DRYDOCK_HAVE_LIBFABRIC
+
+class TwoProcessesTest : public ::testing::Test {
+ protected:
+  // A receiver that says where it is.
+  std::unique_ptr<Subprocess> Receive(std::vector<std::string> arguments = {}) {
+    arguments.insert(arguments.begin(), "--provider=tcp");
+    absl::StatusOr<std::unique_ptr<Subprocess>> receiver = Subprocess::Start(Command(arguments));
+    EXPECT_THAT(receiver, IsOk());
+    const absl::StatusOr<std::string> line = (*receiver)->WaitForLine("address");
+    EXPECT_THAT(line, IsOk());
+    if (line.ok()) address_ = line->substr(line->find_last_of(' ') + 1);
+    return *std::move(receiver);
+  }
+
+  std::string address_;
+};
+
+TEST_F(TwoProcessesTest, SeveralEndpointsOfOneSoftwareNic) {
+  for (const char* threads : {"--threads=0", "--threads=2"}) {
+    const std::unique_ptr<Subprocess> receiver = Receive({threads});
+    const Json json = RunForJson({"--provider=tcp", address_, "--gpus=2", "--nics_per_gpu=3",
+                                  "--pages=300", "--window=32", threads});
+    EXPECT_EQ(json["correct"], true);
+    EXPECT_EQ(json["simulated"], false);
+    EXPECT_EQ(json["nics"].size(), 6u);
+    EXPECT_EQ(json["bytes"], 6u * 300 * 65536);
+    ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
+    EXPECT_EQ(end.exit_code, 0) << end;
+    EXPECT_EQ(end.LastLine(), "Data is correct");
+  }
+}
+
+TEST_F(TwoProcessesTest, SenderWithoutReceiver) {
+  const ProcessEnd end = RunBatch({"--provider=tcp", "127.0.0.1:1", "--timeout=5"});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.err, HasSubstr("nobody listens there"));
+}
+
+// A peer's bytes are untrusted: whoever speaks something else is refused, in a line.
+TEST_F(TwoProcessesTest, ReceiverOfSomethingElse) {
+  const std::unique_ptr<Subprocess> receiver = Receive({"--timeout=20"});
+  const std::string say = absl::StrCat("printf '\\004\\000\\000\\000none' > /dev/tcp/",
+                                       absl::StrReplaceAll(address_, {{":", "/"}}));
+  ASSERT_THAT(Subprocess::Run({"/bin/bash", "-c", say}), IsOk());
+  ASSERT_OK_AND_ASSIGN(const ProcessEnd end, receiver->Finish());
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.err, HasSubstr("another form than batch's"));
+}
+
+#endif  // DRYDOCK_HAVE_LIBFABRIC
+
+}  // namespace
+}  // namespace apps::batch

@@ -1,0 +1,27 @@
+// Two simulated machines in this process, in virtual time: one writes, the other one receives.
+
+#ifndef APPS_BATCH_SIMULATED_RUN_H_
+#define APPS_BATCH_SIMULATED_RUN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "apps/batch/load.h"
+#include "apps/batch/watch.h"
+#include "sim/profile.h"
+
+namespace apps::batch {
+
+struct SimulatedRun {
+  const sim::Profile* profile = nullptr;  // outlives the run
+  std::uint64_t seed = 1;
+  bool progress = false;  // on a terminal: a line on standard error
+};
+
+// Errors: kInvalidArgument for what the machine does not have; those of the transfers; kInternal
+// for what the simulator found wrong with the run.
+absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load);
+
+}  // namespace apps::batch
+
+#endif  // APPS_BATCH_SIMULATED_RUN_H_

@@ -1,0 +1,79 @@
+#include "apps/batch/steps.h"
+
+#include <chrono>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "sim/model/predictor.h"
+#include "sim/model/published.h"
+
+namespace apps::batch {
+namespace {
+
+Load LoadOf(const sim::model::Workload& workload, std::uint64_t pages) {
+  Load load;
+  load.gpus = workload.gpus;
+  load.nics_per_gpu = workload.nics / workload.gpus;
+  load.page_bytes = workload.page_bytes;
+  load.pages = pages;
+  load.window = workload.window;
+  load.burst = workload.burst;
+  load.threads = workload.threads;
+  load.pin = workload.pinned;
+  load.sharded = workload.sharded;
+  load.lazy = workload.lazy;
+  load.warm_up = workload.warm;
+  return load;
+}
+
+double Seconds(coro::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
+// Over `pages` pages, the first of which wait for `contact` seconds.
+double Extended(const Load& load, double steady_gbps, double contact, std::uint64_t pages) {
+  const double gigabits = static_cast<double>(pages * load.page_bytes) * 8e-9;
+  return gigabits / (contact + gigabits / steady_gbps);
+}
+
+absl::StatusOr<double> SimulateStep(const SimulatedRun& run, const Load& load,
+                                    std::uint64_t published_pages) {
+  Load warm = load;
+  warm.warm_up = true;
+  ASSIGN_OR_RETURN(const BatchResult steady, RunSimulated(run, warm));
+  if (!steady.correct) return absl::DataLossError("the data of a step is wrong");
+  double contact = 0;
+  if (!load.warm_up) {
+    ASSIGN_OR_RETURN(const BatchResult cold, RunSimulated(run, load));
+    contact = Seconds(cold.took - steady.took);
+  }
+  const double rate = SteadyGbps(warm, steady).value_or(Gbps(load.total_bytes(), steady.took));
+  return Extended(load, rate, contact, published_pages);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<Step>> RunSteps(const SimulatedRun& run, std::uint64_t pages) {
+  std::vector<Step> steps;
+  for (const sim::model::PublishedFigure& figure : sim::model::Staircase()) {
+    if (run.profile->name != figure.profile) continue;
+    Step step;
+    step.name = figure.name;
+    step.source = figure.source;
+    step.load = LoadOf(figure.workload, pages);
+    step.line_gbps = run.profile->link_gbps * static_cast<double>(step.load.nics());
+    step.published_gbps = figure.gbps;
+    ASSIGN_OR_RETURN(const sim::model::Prediction predicted,
+                     sim::model::Predict(*run.profile, figure.workload));
+    step.predicted_gbps = predicted.overall_gbps;
+    ASSIGN_OR_RETURN(step.gbps, SimulateStep(run, step.load, figure.workload.operations));
+    steps.push_back(std::move(step));
+  }
+  if (steps.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("--steps: no steps were published for a ",
+                                                   run.profile->name, ", only for a ",
+                                                   sim::model::Staircase().front().profile));
+  }
+  return steps;
+}
+
+}  // namespace apps::batch

@@ -1,0 +1,309 @@
+#include "apps/batch/two_processes.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/batch/mover.h"
+#include "apps/batch/pinning.h"
+#include "apps/batch/wire_messages.h"
+#include "apps/common/units.h"
+#include "coro/epoll_selector.h"
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "coro/when_all.h"
+#include "fabric/async/transfer/engine.h"
+#include "fabric/async/transfer/rail_threads.h"
+
+namespace apps::batch {
+namespace {
+
+using namespace std::chrono_literals;
+using fabric::async::transfer::EngineOptions;
+using fabric::async::transfer::RailThreads;
+using fabric::async::transfer::RailThreadsOptions;
+
+constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
+
+// One side: an engine for each GPU, on NICs of the fabric, one after the other. Where there are
+// fewer, several endpoints share one.
+class Side {
+ public:
+  static absl::StatusOr<std::unique_ptr<Side>> Open(coro::EventLoop& loop, fabric::Fabric& fabric,
+                                                    const Load& load) {
+    auto side = std::make_unique<Side>();
+    side->load_ = load;
+    const std::size_t count = fabric.nics().size();
+    if (load.threads > 0) side->threads_ = MakeThreads(fabric, load);
+    EngineOptions options;
+    options.policy = load.policy;
+    options.nic.window = load.window;
+    options.nic.burst = load.burst;
+    options.nic.operation_timeout = load.timeout;
+    options.same_nic_only = true;  // NIC i of one side and NIC i of the other are partners
+    options.threads = side->threads_.get();
+    for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
+      std::vector<fabric::Domain*> domains;
+      for (std::size_t i = 0; i < load.nics_per_gpu; ++i) {
+        const std::size_t nic = NicOf(fabric, gpu * load.nics_per_gpu + i) % count;
+        ASSIGN_OR_RETURN(auto domain, fabric.OpenDomain(nic));
+        domains.push_back(domain.get());
+        side->domains_.push_back(std::move(domain));
+      }
+      ASSIGN_OR_RETURN(side->engines.emplace_back(), Engine::Open(loop, domains, options));
+      ASSIGN_OR_RETURN(side->memories.emplace_back(),
+                       side->engines.back()->Allocate(PlacesOf(load) * load.page_bytes));
+    }
+    if (side->threads_ != nullptr) side->threads_->Start();
+    return side;
+  }
+
+  ~Side() {
+    if (threads_ != nullptr) threads_->Stop();
+  }
+
+  std::vector<Engine*> Engines() const {
+    std::vector<Engine*> all;
+    for (const auto& engine : engines) all.push_back(engine.get());
+    return all;
+  }
+  std::vector<PeerDescriptor> Descriptors() const {
+    std::vector<PeerDescriptor> descriptors;
+    for (const auto& engine : engines) descriptors.push_back(engine->descriptor());
+    return descriptors;
+  }
+  const Load& load() const { return load_; }
+
+ private:
+  // EFA's NICs are all alike; of other providers the first one is meant.
+  static std::size_t NicOf(const fabric::Fabric& fabric, std::size_t number) {
+    return fabric.nics().front().address_format == "FI_ADDR_EFA" ? number : 0;
+  }
+  static std::unique_ptr<RailThreads> MakeThreads(const fabric::Fabric& fabric, const Load& load) {
+    RailThreadsOptions options;
+    options.threads = load.threads;
+    if (load.pin) {
+      std::vector<int> nodes;  // by thread
+      for (std::size_t i = 0; i < load.threads; ++i) {
+        const std::size_t nic = i * load.nics() / load.threads;
+        nodes.push_back(fabric.nics()[NicOf(fabric, nic) % fabric.nics().size()].numa_node);
+      }
+      options.on_start = [nodes](std::size_t thread) { PinThisThreadToNode(nodes[thread]); };
+    }
+    return std::make_unique<RailThreads>(std::move(options));
+  }
+
+  Load load_;
+  std::unique_ptr<RailThreads> threads_;
+  std::vector<std::unique_ptr<fabric::Domain>> domains_;
+
+ public:
+  std::vector<std::unique_ptr<Engine>> engines;  // by GPU; die first
+  std::vector<MemoryRef> memories;
+};
+
+coro::Task<absl::Status> ForAll(std::vector<coro::Task<absl::Status>> tasks) {
+  const std::vector<absl::Status> results = co_await coro::WhenAll(std::move(tasks));
+  for (const absl::Status& result : results) CO_RETURN_IF_ERROR(result);
+  co_return absl::OkStatus();
+}
+
+coro::Time DeadlineOf(const Load& load) {
+  return coro::After(coro::EventLoop::Current().Now(), load.timeout);
+}
+
+// ---- The sender ----
+
+class Sender {
+ public:
+  Sender(Side& side, const TwoProcessRun& run)
+      : side_(side),
+        run_(run),
+        watch_(side.Engines(), side.load(), run.fabric->nics().front().link_gbps, stderr,
+               run.progress && isatty(STDERR_FILENO) != 0) {}
+
+  coro::Task<absl::StatusOr<BatchResult>> Go(coro::EpollSelector& io, coro::TcpAddress to) {
+    const Load& load = side_.load();
+    CO_ASSIGN_OR_RETURN(const coro::Descriptor peer,
+                        co_await coro::Connect(io, to, DeadlineOf(load)));
+    CO_RETURN_IF_ERROR(co_await Greet(peer));
+    coro::EventLoop& loop = coro::EventLoop::Current();
+    if (load.warm_up) CO_RETURN_IF_ERROR(co_await ForEvery(&PageSender::WarmUp));
+    watch_.Begin(loop.Now());
+    coro::Scope scope;
+    scope.Spawn(watch_.Run(20ms));
+    const absl::Status sent = co_await ForEvery(&PageSender::Send);
+    BatchResult result = watch_.End(loop.Now());
+    scope.Cancel();
+    const absl::Status ended = co_await scope.Join();
+    static_cast<void>(ended);  // cancelled
+    CO_RETURN_IF_ERROR(sent);
+    CO_ASSIGN_OR_RETURN(const std::vector<std::byte> answer,
+                        co_await ReceiveMessage(peer, DeadlineOf(load)));
+    CO_ASSIGN_OR_RETURN(const Verdict verdict, Verdict::Parse(answer));
+    if (!verdict.error.empty()) {
+      co_return absl::FailedPreconditionError(absl::StrCat("receiver: ", verdict.error));
+    }
+    result.correct = verdict.correct;
+    result.duplicates = verdict.duplicates;
+    co_return result;
+  }
+
+ private:
+  coro::Task<absl::Status> Greet(const coro::Descriptor& peer) {
+    const Load& load = side_.load();
+    Hello hello;
+    hello.load = load;
+    hello.seed = run_.seed;
+    hello.engines = side_.Descriptors();
+    CO_RETURN_IF_ERROR(co_await SendMessage(peer, hello.Serialize(), DeadlineOf(load)));
+    CO_ASSIGN_OR_RETURN(const std::vector<std::byte> answer,
+                        co_await ReceiveMessage(peer, DeadlineOf(load)));
+    CO_ASSIGN_OR_RETURN(const Ready ready, Ready::Parse(answer));
+    if (!ready.refusal.empty()) {
+      co_return absl::FailedPreconditionError(
+          absl::StrCat("the receiver refuses: ", ready.refusal));
+    }
+    if (ready.engines.size() != load.gpus) {
+      co_return absl::InvalidArgumentError("the receiver has another number of GPUs");
+    }
+    for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
+      Engine& engine = *side_.engines[gpu];
+      const PeerDescriptor there = ready.engines[gpu];
+      CO_ASSIGN_OR_RETURN(const std::uint32_t number, co_await engine.Connect(there));
+      CO_ASSIGN_OR_RETURN(RemoteRef target, engine.Import(number, ready.memories[gpu]));
+      FillPlaces(side_.memories[gpu]->bytes(), run_.seed, gpu);
+      senders_.push_back(
+          std::make_unique<PageSender>(engine, side_.memories[gpu], std::move(target), load));
+    }
+    co_return absl::OkStatus();
+  }
+
+  coro::Task<absl::Status> ForEvery(coro::Task<absl::Status> (PageSender::*what)(coro::Time)) {
+    std::vector<coro::Task<absl::Status>> tasks;
+    for (const auto& sender : senders_) {
+      tasks.push_back((sender.get()->*what)(DeadlineOf(side_.load())));
+    }
+    co_return co_await ForAll(std::move(tasks));
+  }
+
+  Side& side_;
+  const TwoProcessRun& run_;
+  Watch watch_;
+  std::vector<std::unique_ptr<PageSender>> senders_;
+};
+
+// ---- The receiver ----
+
+class Receiver {
+ public:
+  Receiver(coro::EventLoop& loop, const TwoProcessRun& run, const Load& load)
+      : loop_(loop), run_(run), own_(load) {}
+
+  coro::Task<absl::Status> Serve(const coro::Descriptor& listener) {
+    CO_ASSIGN_OR_RETURN(const coro::Descriptor peer, co_await coro::Accept(listener));
+    const absl::Status ready = co_await GetReady(peer);
+    if (!ready.ok()) {
+      Ready refusal;
+      refusal.refusal = std::string(ready.message());
+      const absl::Status told = co_await SendMessage(peer, refusal.Serialize(), DeadlineOf(own_));
+      static_cast<void>(told);  // what was wrong before is the news
+      co_return ready;
+    }
+    Verdict verdict;
+    const absl::Status received = co_await ReceiveAll();
+    verdict.error = std::string(received.message());
+    verdict.correct = received.ok() && IsCorrect();
+    for (const auto& receiver : receivers_) verdict.duplicates += receiver->duplicates();
+    CO_RETURN_IF_ERROR(co_await SendMessage(peer, verdict.Serialize(), DeadlineOf(own_)));
+    CO_RETURN_IF_ERROR(received);
+    // The sender has its answer, and closes first.
+    std::array<std::byte, 1> nothing;
+    const auto end = co_await coro::Read(peer, nothing, DeadlineOf(own_));
+    static_cast<void>(end);
+    if (!verdict.correct) co_return absl::DataLossError("receive: the data is wrong");
+    const Load& load = side_->load();
+    run_.log("received",
+             absl::StrCat(load.total_pages(), " pages, ", FormatBytes(load.total_bytes())));
+    co_return absl::OkStatus();
+  }
+
+ private:
+  coro::Task<absl::Status> GetReady(const coro::Descriptor& peer) {
+    CO_ASSIGN_OR_RETURN(const std::vector<std::byte> greeting,
+                        co_await ReceiveMessage(peer, DeadlineOf(own_)));
+    CO_ASSIGN_OR_RETURN(const Hello hello, Hello::Parse(greeting));
+    Load load = hello.load;
+    load.threads = own_.threads;
+    load.pin = own_.pin;
+    load.policy = own_.policy;
+    load.timeout = own_.timeout;
+    if (PlacesOf(load) * load.page_bytes * load.gpus > kMostMemory) {
+      co_return absl::InvalidArgumentError("the sender asks for more memory than there is");
+    }
+    seed_ = hello.seed;
+    CO_ASSIGN_OR_RETURN(side_, Side::Open(loop_, *run_.fabric, load));
+    Ready ready;
+    for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {
+      const PeerDescriptor there = hello.engines[gpu];
+      const absl::StatusOr<std::uint32_t> number = co_await side_->engines[gpu]->Connect(there);
+      CO_RETURN_IF_ERROR(number.status());
+      CO_ASSIGN_OR_RETURN(receivers_.emplace_back(),
+                          PageReceiver::Expect(*side_->engines[gpu], side_->memories[gpu], load));
+      ready.memories.push_back(side_->memories[gpu]->descriptor());
+    }
+    ready.engines = side_->Descriptors();
+    co_return co_await SendMessage(peer, ready.Serialize(), DeadlineOf(own_));
+  }
+
+  coro::Task<absl::Status> ReceiveAll() {
+    std::vector<coro::Task<absl::Status>> tasks;
+    for (const auto& receiver : receivers_) tasks.push_back(receiver->Receive(DeadlineOf(own_)));
+    co_return co_await ForAll(std::move(tasks));
+  }
+  bool IsCorrect() const {
+    for (std::size_t gpu = 0; gpu < receivers_.size(); ++gpu) {
+      if (!HoldsPlaces(receivers_[gpu]->memory()->bytes(), seed_, gpu)) return false;
+    }
+    return true;
+  }
+
+  coro::EventLoop& loop_;
+  const TwoProcessRun& run_;
+  const Load own_;
+  std::uint64_t seed_ = 0;
+  std::unique_ptr<Side> side_;
+  std::vector<std::unique_ptr<PageReceiver>> receivers_;
+};
+
+}  // namespace
+
+absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
+                                      const Load& load) {
+  coro::SteadyClock clock;
+  coro::EventLoop loop(clock);
+  ASSIGN_OR_RETURN(const auto io, coro::EpollSelector::Open(loop));
+  ASSIGN_OR_RETURN(const auto side, Side::Open(loop, *run.fabric, load));
+  Sender sender(*side, run);
+  return loop.Run(sender.Go(*io, to));
+}
+
+absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, const Load& load) {
+  coro::SteadyClock clock;
+  coro::EventLoop loop(clock);
+  ASSIGN_OR_RETURN(const auto io, coro::EpollSelector::Open(loop));
+  ASSIGN_OR_RETURN(const coro::Descriptor listener, coro::Listen(*io, at));
+  ASSIGN_OR_RETURN(const coro::TcpAddress here, coro::LocalAddress(listener));
+  run.log("address", here.ToString());
+  Receiver receiver(loop, run, load);
+  return loop.Run(receiver.Serve(listener));
+}
+
+}  // namespace apps::batch

@@ -1,0 +1,41 @@
+// A run between two processes, through libfabric: a receiver that waits for one sender. They find
+// each other by TCP; the pages go by the fabric.
+
+#ifndef APPS_BATCH_TWO_PROCESSES_H_
+#define APPS_BATCH_TWO_PROCESSES_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/batch/load.h"
+#include "apps/batch/watch.h"
+#include "coro/tcp.h"
+#include "fabric/fabric.h"
+
+namespace apps::batch {
+
+struct TwoProcessRun {
+  fabric::Fabric* fabric = nullptr;  // outlives the run
+  std::uint64_t seed = 1;
+  bool progress = false;  // on a terminal: a line on standard error
+  // A line for a person or a script: "address", "HOST:PORT".
+  std::function<void(absl::string_view label, absl::string_view text)> log;
+};
+
+// Writes to the receiver at `to`. kUnavailable: nobody is there; kFailedPrecondition: the receiver
+// refuses, or could not do its part; others as the engine's.
+absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
+                                      const Load& load);
+
+// Listens at `at`, says where, serves one sender and returns; `load` says the window, the threads
+// and the time-out. kDataLoss: what came is wrong; kInvalidArgument: the sender asks for what
+// cannot be.
+absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, const Load& load);
+
+}  // namespace apps::batch
+
+#endif  // APPS_BATCH_TWO_PROCESSES_H_

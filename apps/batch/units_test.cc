@@ -1,0 +1,154 @@
+// What the program is made of: how pages are cut up, which NICs are whose, what a peer may say.
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "apps/batch/load.h"
+#include "apps/batch/mover.h"
+#include "apps/batch/watch.h"
+#include "apps/batch/wire_messages.h"
+#include "fabric/async/transfer/immediate.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps::batch {
+namespace {
+
+using ::testing_matchers::IsOk;
+
+TEST(LoadTest, TransfersCoverAllPagesAndCanBeNumbered) {
+  for (const std::uint64_t pages : {1ull, 7ull, 500ull, 5000ull, 100'000'000ull}) {
+    for (const std::size_t nics : {1u, 4u, 16u}) {
+      Load load;
+      load.pages = pages;
+      load.nics_per_gpu = nics;
+      const std::uint64_t each = PagesOfTransfer(load);
+      const std::uint64_t count = TransfersOf(load);
+      EXPECT_GE(each * count, load.pages_of_gpu());
+      EXPECT_LT(each * (count - 1), load.pages_of_gpu());
+      EXPECT_LT(count, fabric::async::transfer::kMostTransfers);  // one is left for the warm-up
+      EXPECT_LE(each, fabric::async::transfer::kMostPages);
+    }
+  }
+}
+
+TEST(LoadTest, EveryNicOfAMachineIsOneGpus) {
+  for (const sim::Profile& profile : sim::Profiles()) {
+    const auto groups = NicsOfGpus(profile, GpuCount(profile), NicsPerGpu(profile));
+    if (profile.nics.size() < GpuCount(profile)) continue;
+    ASSERT_THAT(groups, IsOk()) << profile.name;
+    std::vector<std::size_t> all;
+    for (const auto& group : *groups) all.insert(all.end(), group.begin(), group.end());
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(std::unique(all.begin(), all.end()), all.end()) << profile.name;
+  }
+}
+
+TEST(MoverTest, PlacesDifferAndAreChecked) {
+  std::vector<std::byte> memory(1003);
+  EXPECT_FALSE(HoldsPlaces(memory, 1, 0));
+  FillPlaces(memory, 1, 0);
+  EXPECT_TRUE(HoldsPlaces(memory, 1, 0));
+  EXPECT_FALSE(HoldsPlaces(memory, 2, 0));
+  EXPECT_FALSE(HoldsPlaces(memory, 1, 1));
+  for (const std::size_t at : {0, 500, 1002}) {
+    memory[at] ^= std::byte{1};
+    EXPECT_FALSE(HoldsPlaces(memory, 1, 0)) << at;
+    memory[at] ^= std::byte{1};
+  }
+}
+
+TEST(WatchTest, SteadyRateIsThatOfTheMiddle) {
+  BatchResult result;
+  result.took = std::chrono::milliseconds(100);
+  std::uint64_t bytes = 0;
+  for (int i = 1; i <= 100; ++i) {
+    bytes += i <= 20 ? 1 : i <= 95 ? 1'000'000 : 1000;  // a slow beginning, a slow end
+    result.samples.push_back(
+        {.at = std::chrono::milliseconds(i), .bytes = {bytes / 2, bytes - bytes / 2}});
+  }
+  Load load;
+  load.window = 10;
+  load.pages = 70;
+  EXPECT_NEAR(SteadyGbps(load, result).value_or(0), 8, 0.01);  // 1 MB a millisecond
+  load.pages = 69;
+  EXPECT_FALSE(SteadyGbps(load, result).has_value());
+}
+
+// ---- What a peer says ----
+
+Hello MakeHello() {
+  Hello hello;
+  hello.load.gpus = 1;
+  hello.load.nics_per_gpu = 2;
+  hello.seed = 9;
+  fabric::async::transfer::PeerDescriptor engine;
+  const std::vector<std::uint8_t> first = {1, 2, 3};
+  const std::vector<std::uint8_t> second = {4, 5, 6};
+  engine.nics = {*fabric::Address::FromBytes(first), *fabric::Address::FromBytes(second)};
+  hello.engines.push_back(engine);
+  return hello;
+}
+
+TEST(WireTest, HelloSurvives) {
+  const auto hello = Hello::Parse(MakeHello().Serialize());
+  ASSERT_THAT(hello, IsOk());
+  EXPECT_EQ(hello->seed, 9u);
+  EXPECT_EQ(hello->load.nics_per_gpu, 2u);
+  EXPECT_EQ(hello->engines, MakeHello().engines);
+}
+
+TEST(WireTest, HelloThatIsCutOrTooLongIsRefused) {
+  std::vector<std::byte> bytes = MakeHello().Serialize();
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    EXPECT_FALSE(Hello::Parse(std::span(bytes).first(length)).ok()) << length;
+  }
+  bytes.push_back(std::byte{0});
+  EXPECT_FALSE(Hello::Parse(bytes).ok());
+}
+
+TEST(WireTest, HelloThatAsksForTooMuchIsRefused) {
+  const std::vector<void (*)(Load&)> changes = {
+      [](Load& load) { load.gpus = 0; },
+      [](Load& load) { load.gpus = 65; },
+      [](Load& load) { load.nics_per_gpu = 0; },
+      [](Load& load) { load.nics_per_gpu = 65; },
+      [](Load& load) { load.page_bytes = 0; },
+      [](Load& load) { load.page_bytes = std::uint64_t{1} << 31; },
+      [](Load& load) { load.pages = 0; },
+      [](Load& load) { load.pages = std::numeric_limits<std::uint64_t>::max(); },
+      [](Load& load) { load.pages = (std::uint64_t{1} << 31) + 1; },
+      [](Load& load) { load.burst = 0; },
+      [](Load& load) { load.window = 0; },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Hello hello = MakeHello();
+    changes[i](hello.load);
+    EXPECT_FALSE(Hello::Parse(hello.Serialize()).ok()) << i;
+  }
+}
+
+TEST(WireTest, ReadyAndVerdictSurvive) {
+  Ready ready;
+  ready.refusal = "no room";
+  const auto refused = Ready::Parse(ready.Serialize());
+  ASSERT_THAT(refused, IsOk());
+  EXPECT_EQ(refused->refusal, "no room");
+  Verdict verdict;
+  verdict.correct = true;
+  verdict.duplicates = 3;
+  const auto told = Verdict::Parse(verdict.Serialize());
+  ASSERT_THAT(told, IsOk());
+  EXPECT_TRUE(told->correct);
+  EXPECT_EQ(told->duplicates, 3u);
+  EXPECT_FALSE(Verdict::Parse({}).ok());
+}
+
+}  // namespace
+}  // namespace apps::batch

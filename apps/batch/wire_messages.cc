@@ -1,0 +1,175 @@
+#include "apps/batch/wire_messages.h"
+
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "apps/common/wire.h"
+#include "coro/status_macros.h"
+#include "fabric/async/transfer/immediate.h"
+
+namespace apps::batch {
+namespace {
+
+constexpr std::uint32_t kMagic = 0x31544244;  // "DBT1"
+constexpr std::size_t kMostMessage = 1 << 20;
+constexpr std::size_t kMostGpus = 64;
+constexpr std::size_t kMostText = 4096;
+constexpr std::size_t kMostWindow = 32768;
+constexpr std::uint64_t kMostPages = std::uint64_t{1} << 32;
+
+absl::Status Malformed(const char* what) {
+  return absl::InvalidArgumentError(absl::StrCat("a message of the other side has ", what));
+}
+
+void Write(WireWriter& writer, std::span<const std::byte> part) {
+  writer.Number(static_cast<std::uint32_t>(part.size()));
+  writer.Bytes({reinterpret_cast<const std::uint8_t*>(part.data()), part.size()});
+}
+void Write(WireWriter& writer, const std::string& text) {
+  Write(writer, std::as_bytes(std::span(text).first(std::min(text.size(), kMostText))));
+}
+
+std::span<const std::byte> ReadPart(WireReader& reader) {
+  return reader.Bytes(reader.Number<std::uint32_t>());
+}
+std::string ReadText(WireReader& reader) {
+  const std::span<const std::byte> part = ReadPart(reader);
+  return std::string(reinterpret_cast<const char*>(part.data()), part.size());
+}
+
+template <typename T>
+void WriteList(WireWriter& writer, const std::vector<T>& list) {
+  writer.Number(static_cast<std::uint32_t>(list.size()));
+  for (const T& item : list) Write(writer, std::span<const std::byte>(item.Serialize()));
+}
+template <typename T>
+absl::Status ReadList(WireReader& reader, std::vector<T>& list) {
+  const auto count = reader.Number<std::uint32_t>();
+  if (count > kMostGpus) return Malformed("more GPUs than any machine");
+  for (std::uint32_t i = 0; i < count && reader.ok(); ++i) {
+    ASSIGN_OR_RETURN(list.emplace_back(), T::Parse(ReadPart(reader)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckEnd(const WireReader& reader) {
+  if (!reader.ok()) return Malformed("less than it says");
+  if (reader.remaining() > 0) return Malformed("more than it says");
+  return absl::OkStatus();
+}
+
+// What a receiver would have to find room for.
+absl::Status CheckLoad(const Load& load) {
+  if (load.gpus == 0 || load.gpus > kMostGpus || load.nics_per_gpu == 0 ||
+      load.nics_per_gpu > fabric::async::transfer::kMostNics) {
+    return Malformed("a number of GPUs or NICs that cannot be");
+  }
+  if (load.page_bytes == 0 || load.page_bytes > (1u << 30) || load.burst == 0 || load.burst > 64 ||
+      load.window == 0 || load.window > kMostWindow || load.pages == 0 ||
+      load.pages > (std::uint64_t{1} << 40)) {
+    return Malformed("pages that cannot be");
+  }
+  // The receiver has a bit for each.
+  if (load.pages > kMostPages / load.nics()) return Malformed("more pages than anybody counts");
+  if (PagesOfTransfer(load) > fabric::async::transfer::kMostPages) {
+    return Malformed("more pages than can be numbered");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+std::vector<std::byte> Hello::Serialize() const {
+  WireWriter writer;
+  writer.Number(kMagic);
+  writer.Number(static_cast<std::uint32_t>(load.gpus));
+  writer.Number(static_cast<std::uint32_t>(load.nics_per_gpu));
+  writer.Number(load.page_bytes);
+  writer.Number(load.pages);
+  writer.Number(static_cast<std::uint32_t>(load.window));
+  writer.Number(static_cast<std::uint32_t>(load.burst));
+  writer.Number(static_cast<std::uint8_t>(load.warm_up ? 1 : 0));
+  writer.Number(seed);
+  WriteList(writer, engines);
+  return writer.Take();
+}
+
+absl::StatusOr<Hello> Hello::Parse(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  if (reader.Number<std::uint32_t>() != kMagic) return Malformed("another form than batch's");
+  Hello hello;
+  hello.load.gpus = reader.Number<std::uint32_t>();
+  hello.load.nics_per_gpu = reader.Number<std::uint32_t>();
+  hello.load.page_bytes = reader.Number<std::uint64_t>();
+  hello.load.pages = reader.Number<std::uint64_t>();
+  hello.load.window = reader.Number<std::uint32_t>();
+  hello.load.burst = reader.Number<std::uint32_t>();
+  hello.load.warm_up = reader.Number<std::uint8_t>() != 0;
+  hello.seed = reader.Number<std::uint64_t>();
+  RETURN_IF_ERROR(ReadList(reader, hello.engines));
+  RETURN_IF_ERROR(CheckEnd(reader));
+  RETURN_IF_ERROR(CheckLoad(hello.load));
+  if (hello.engines.size() != hello.load.gpus) return Malformed("engines for other GPUs");
+  return hello;
+}
+
+std::vector<std::byte> Ready::Serialize() const {
+  WireWriter writer;
+  Write(writer, refusal);
+  WriteList(writer, engines);
+  WriteList(writer, memories);
+  return writer.Take();
+}
+
+absl::StatusOr<Ready> Ready::Parse(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  Ready ready;
+  ready.refusal = ReadText(reader);
+  RETURN_IF_ERROR(ReadList(reader, ready.engines));
+  RETURN_IF_ERROR(ReadList(reader, ready.memories));
+  RETURN_IF_ERROR(CheckEnd(reader));
+  if (ready.engines.size() != ready.memories.size()) return Malformed("memory for other GPUs");
+  return ready;
+}
+
+std::vector<std::byte> Verdict::Serialize() const {
+  WireWriter writer;
+  writer.Number(static_cast<std::uint8_t>(correct ? 1 : 0));
+  writer.Number(duplicates);
+  Write(writer, error);
+  return writer.Take();
+}
+
+absl::StatusOr<Verdict> Verdict::Parse(std::span<const std::byte> bytes) {
+  WireReader reader(bytes);
+  Verdict verdict;
+  verdict.correct = reader.Number<std::uint8_t>() == 1;
+  verdict.duplicates = reader.Number<std::uint64_t>();
+  verdict.error = ReadText(reader);
+  RETURN_IF_ERROR(CheckEnd(reader));
+  return verdict;
+}
+
+coro::Task<absl::Status> SendMessage(const coro::Descriptor& to, std::vector<std::byte> message,
+                                     coro::Time deadline) {
+  WireWriter writer;
+  writer.Number(static_cast<std::uint32_t>(message.size()));
+  const std::vector<std::byte> length = writer.Take();
+  CO_RETURN_IF_ERROR(co_await coro::WriteAll(to, length, deadline));
+  co_return co_await coro::WriteAll(to, message, deadline);
+}
+
+coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveMessage(const coro::Descriptor& from,
+                                                                  coro::Time deadline) {
+  std::array<std::byte, 4> header;
+  CO_RETURN_IF_ERROR(co_await coro::ReadAll(from, header, deadline));
+  WireReader reader(header);
+  const auto length = reader.Number<std::uint32_t>();
+  if (length > kMostMessage) co_return Malformed("more than a message may have");
+  std::vector<std::byte> message(length);
+  CO_RETURN_IF_ERROR(co_await coro::ReadAll(from, message, deadline));
+  co_return message;
+}
+
+}  // namespace apps::batch

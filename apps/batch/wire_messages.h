@@ -1,0 +1,68 @@
+// What two batch processes say to each other, over TCP, before and after the pages: messages with a
+// length in front. Whoever parses them trusts nothing.
+
+#ifndef APPS_BATCH_WIRE_MESSAGES_H_
+#define APPS_BATCH_WIRE_MESSAGES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/batch/load.h"
+#include "coro/descriptor.h"
+#include "coro/task.h"
+#include "coro/time.h"
+#include "fabric/async/transfer/descriptor.h"
+
+namespace apps::batch {
+
+using fabric::async::transfer::MemoryDescriptor;
+using fabric::async::transfer::PeerDescriptor;
+
+// The sender's first: what it is going to write, and who it is.
+struct Hello {
+  Hello() = default;  // no aggregate: see docs/coroutine-traps.md
+  Load load;          // gpus, nics_per_gpu, page_bytes, pages, window, burst, warm_up
+  std::uint64_t seed = 0;
+  std::vector<PeerDescriptor> engines;  // by GPU
+
+  std::vector<std::byte> Serialize() const;
+  // kInvalidArgument: says what is wrong with it.
+  static absl::StatusOr<Hello> Parse(std::span<const std::byte> bytes);
+};
+
+// The receiver's answer: where the pages go.
+struct Ready {
+  Ready() = default;
+  std::string refusal;  // not empty: there is nothing else
+  std::vector<PeerDescriptor> engines;
+  std::vector<MemoryDescriptor> memories;
+
+  std::vector<std::byte> Serialize() const;
+  static absl::StatusOr<Ready> Parse(std::span<const std::byte> bytes);
+};
+
+// The receiver's last: what has come.
+struct Verdict {
+  Verdict() = default;
+  bool correct = false;
+  std::uint64_t duplicates = 0;
+  std::string error;  // of the receiver; empty: none
+
+  std::vector<std::byte> Serialize() const;
+  static absl::StatusOr<Verdict> Parse(std::span<const std::byte> bytes);
+};
+
+// One message. kInvalidArgument: longer than any of these is.
+coro::Task<absl::Status> SendMessage(const coro::Descriptor& to, std::vector<std::byte> message,
+                                     coro::Time deadline);
+coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveMessage(const coro::Descriptor& from,
+                                                                  coro::Time deadline);
+
+}  // namespace apps::batch
+
+#endif  // APPS_BATCH_WIRE_MESSAGES_H_

@@ -1,0 +1,172 @@
+// What a write costs that a device posts by itself, in the three ways to ring, beside a loop that
+// looks after nothing. By the device's own clock; the NIC is simulated, on a thread of the host.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/device_choice.h"
+#include "coro/clock.h"
+#include "coro/status_macros.h"
+#include "coro/time.h"
+#include "fabric/memory.h"
+#include "gpu/gda/kernels.h"
+#include "gpu/gda/sim_pair.h"
+#include "sim/profile.h"
+#include "testing/benchmarks/options.h"
+#include "testing/benchmarks/paired.h"
+#include "testing/benchmarks/report.h"
+#include "testing/benchmarks/statistics.h"
+
+ABSL_FLAG(std::string, device, "auto", "Whose threads post: host, cuda:N or auto.");
+
+namespace bench {
+namespace {
+
+using namespace gpu::gda;  // NOLINT(build/namespaces)
+
+constexpr std::size_t kRounds = 21;
+constexpr std::uint32_t kBytes = 64;
+constexpr std::uint32_t kBatches[] = {1, 32};
+constexpr std::uint64_t kPatience = 60'000'000'000;  // ns
+
+// What a GPU is held to: nanoseconds an operation, and times the bare loop.
+constexpr double kMostBlocking = 3500;
+constexpr double kMostBatched = 250;
+constexpr double kMostRatio = 1.3;
+
+// The time that kernels have taken, as they say.
+class KernelClock final : public coro::Clock {
+ public:
+  coro::Time Now() const override { return now_; }
+  bool WaitUntil(coro::Time) override { return false; }
+  bool IsVirtual() const override { return false; }
+  void Add(std::uint64_t nanoseconds) {
+    now_ += coro::Duration(static_cast<std::int64_t>(nanoseconds));
+  }
+
+ private:
+  coro::Time now_ = coro::Time(std::chrono::seconds(1));
+};
+
+// One way to post: two machines of its own.
+struct Way {
+  std::string name;
+  Kernel kernel = Kernel::kWriteLoop;
+  std::unique_ptr<SimPair> pair;
+  SharedMemory report;
+};
+
+absl::StatusOr<Way> OpenWay(std::string name, Kernel kernel, RingMode mode,
+                            const sim::Profile& profile, gpu::Device& device) {
+  Way way;
+  way.name = std::move(name);
+  way.kernel = kernel;
+  way.pair = std::make_unique<SimPair>(profile, /*seed=*/1, device, device);
+  RETURN_IF_ERROR(way.pair->Prepare(4096, BufferPlace::kHost, mode));
+  ASSIGN_OR_RETURN(way.report, way.pair->Reports());
+  RETURN_IF_ERROR(way.pair->Fill(0, 7));
+  way.pair->Pause();
+  return way;
+}
+
+absl::Status RunWay(Way& way, std::uint32_t batch, std::uint64_t operations, KernelClock& clock) {
+  const gpu::gda::Series series{way.pair->Write(0, kBytes), operations, 1, 0};
+  const LoopArguments arguments{way.pair->channel(), series, batch, kPatience,
+                                way.report.on_device<KernelReport>()};
+  way.pair->Resume();
+  absl::Status status = way.pair->launcher(0).Launch(way.kernel, {}, &arguments);
+  status.Update(way.pair->launcher(0).Wait());
+  way.pair->Pause();
+  RETURN_IF_ERROR(status);
+  const KernelReport& report = *way.report.on_host<KernelReport>();
+  if (report.outcome != Outcome::kOk || report.done != operations) {
+    return absl::InternalError(absl::StrCat(way.name, ": ", OutcomeName(report.outcome), " after ",
+                                            report.done, " of ", operations));
+  }
+  clock.Add(report.nanoseconds == 0 ? 1 : report.nanoseconds);
+  return absl::OkStatus();
+}
+
+void AddGoals(const Way& way, std::uint32_t batch, bool on_gpu, double nanoseconds, double ratio,
+              Report& report) {
+  if (way.kernel == Kernel::kBareLoop || way.pair->channel().mode != RingMode::kMappedBell) return;
+  const std::string name = absl::StrCat(way.name, batch == 1 ? ", blocking" : ", batches of 32");
+  if (!on_gpu) {
+    report.AddGoal({absl::StrCat(name, ", on a GPU"), "", "", Goal::State::kSkipped});
+    return;
+  }
+  const double most = batch == 1 ? kMostBlocking : kMostBatched;
+  report.AddGoal(AtMost(absl::StrCat(name, ": ns"), nanoseconds, most, 0));
+  report.AddGoal(AtMost(absl::StrCat(name, ": times the bare loop"), ratio, kMostRatio));
+}
+
+absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& tick) {
+  ASSIGN_OR_RETURN(const apps::DeviceChoice choice,
+                   apps::ChooseDevice(absl::GetFlag(FLAGS_device)));
+  ASSIGN_OR_RETURN(const sim::Profile* const p5, sim::FindProfile("p5"));
+  sim::Profile profile = *p5;
+  profile.device.max_tx_batch =
+      0;  // no limit: a batch of 32 is one doorbell, for the bare loop too
+  gpu::Device& device = *choice.device;
+  std::vector<Way> ways;
+  const auto open = [&](const char* name, Kernel kernel, RingMode mode) -> absl::Status {
+    ASSIGN_OR_RETURN(Way way, OpenWay(name, kernel, mode, profile, device));
+    ways.push_back(std::move(way));
+    return absl::OkStatus();
+  };
+  RETURN_IF_ERROR(open("bare loop", Kernel::kBareLoop, RingMode::kMappedBell));
+  RETURN_IF_ERROR(open("mapped doorbell", Kernel::kWriteLoop, RingMode::kMappedBell));
+  RETURN_IF_ERROR(open("doorbell record", Kernel::kWriteLoop, RingMode::kBellRecord));
+  RETURN_IF_ERROR(open("proxy", Kernel::kWriteLoop, RingMode::kProxy));
+  KernelClock clock;
+  std::vector<Case> cases;
+  for (const std::uint32_t batch : kBatches) {
+    for (Way& way : ways) {
+      cases.push_back({absl::StrCat(way.name, " ", batch), batch,
+                       [&way, batch, &clock](std::uint64_t operations) {
+                         return RunWay(way, batch, operations, clock);
+                       }});
+    }
+  }
+  ASSIGN_OR_RETURN(const std::vector<bench::Series> series,
+                   MeasurePaired(cases, options.paired, clock, tick));
+  Report report("gda", {"way", "batch", "ns each", "quartiles", "times bare"});
+  const bool on_gpu = device.kind() == fabric::MemoryKind::kCuda;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::size_t bare = i / ways.size() * ways.size();
+    const Way& way = ways[i - bare];
+    const Summary cost = Summarize(series[i].nanoseconds);
+    const double ratio = Compare(series[i].nanoseconds, series[bare].nanoseconds).median;
+    report.AddRow({Text(way.name), Count(cases[i].granule), Number(cost.median, 0),
+                   Text(absl::StrCat(static_cast<std::int64_t>(cost.lower_quartile), " to ",
+                                     static_cast<std::int64_t>(cost.upper_quartile))),
+                   Number(ratio, 2)});
+    AddGoals(way, static_cast<std::uint32_t>(cases[i].granule), on_gpu, cost.median, ratio, report);
+  }
+  report.AddNote(absl::StrCat("Writes of 64 B by one thread of ", device.name(), " (",
+                              device.description(),
+                              "), data and rings in host memory; each batch is one doorbell, and "
+                              "completed before the next. Batch 1 blocks."));
+  return report;
+}
+
+std::size_t Ticks(const Options& options) { return options.paired.rounds * 8; }
+
+}  // namespace
+}  // namespace bench
+
+int main(int argc, char** argv) {
+  return bench::RunMain(argc, argv, "gda",
+                        "Prints what a write costs that a device posts by itself, in three ways.",
+                        bench::kRounds, bench::Ticks, bench::Run);
+}
