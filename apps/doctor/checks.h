@@ -1,0 +1,38 @@
+// The checks, one function for each group of findings. What needs no EFA NIC to be worth knowing is
+// said in examination.cc. Pure functions of what was read, but for the files that they look at.
+
+#ifndef APPS_DOCTOR_CHECKS_H_
+#define APPS_DOCTOR_CHECKS_H_
+
+#include "apps/doctor/finding.h"
+#include "apps/doctor/machine.h"
+#include "apps/doctor/probes.h"
+
+namespace apps::doctor {
+
+// Instance type, container.
+void CheckMachine(const MachineFacts& machine, Findings& findings);
+
+// Whether there are EFA NICs at all, and as many as the instance type has.
+void CheckNicsArePresent(const MachineFacts& machine, Findings& findings);
+// Driver, RDMA devices, their files, what their counters say.
+void CheckNicsWork(const MachineFacts& machine, Findings& findings);
+
+// rdma-core, libfabric, their copies and symbol versions. `probes`: null where nothing may be run.
+void CheckLibraries(const MachineFacts& machine, Probes* probes, Findings& findings);
+
+// Locked memory, huge pages, shared memory, forks, ptrace, environment.
+void CheckLimits(const MachineFacts& machine, Findings& findings);
+
+// The NVIDIA driver, dmabuf and peer memory, a CUDA context.
+void CheckGpus(const MachineFacts& machine, Probes* probes, Findings& findings);
+
+// NUMA nodes, the CPUs that this process may use, PCIe, hwloc.
+void CheckPlaces(const MachineFacts& machine, Findings& findings);
+
+// What cannot be seen from here.
+void CheckNetwork(Findings& findings);
+
+}  // namespace apps::doctor
+
+#endif  // APPS_DOCTOR_CHECKS_H_

@@ -1,0 +1,46 @@
+// A whole examination: which checks make sense on this machine, what they found, what comes next.
+
+#ifndef APPS_DOCTOR_EXAMINATION_H_
+#define APPS_DOCTOR_EXAMINATION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "apps/doctor/finding.h"
+#include "apps/doctor/plan.h"
+#include "apps/doctor/probes.h"
+#include "apps/doctor/system_files.h"
+#include "sim/profile.h"
+
+namespace apps::doctor {
+
+struct ExaminationOptions {
+  std::uint64_t process = 0;  // whose limits, variables and memory map; 0: this program's
+  bool everything = false;    // also without an EFA NIC what matters only with one
+  std::set<Group> only;       // groups; empty: all
+  std::optional<Plan> plan;
+  const sim::Profile* plan_profile = nullptr;  // null: of the instance type, else p5
+};
+
+struct Diagnosis {
+  std::string instance_type;  // empty: not told
+  std::size_t nics = 0;       // EFA NICs
+  std::vector<Finding> findings;
+  bool partial = false;           // only some groups were looked at
+  bool shortened = false;         // what needs an EFA NIC was left out
+  std::vector<std::string> next;  // what to do now: a sentence or a command line each
+};
+
+// `probes`: null where nothing may be run, because the files are another machine's.
+Diagnosis Examine(const SystemFiles& files, Probes* probes, const ExaminationOptions& options);
+
+// The program's: 0 nothing worse than information, 1 a warning, 2 EFA programs cannot run.
+int ExitStatusOf(const Diagnosis& diagnosis);
+
+}  // namespace apps::doctor
+
+#endif  // APPS_DOCTOR_EXAMINATION_H_

@@ -1,0 +1,39 @@
+// Where a program of this system would find a shared library, and every other copy of it.
+
+#ifndef APPS_DOCTOR_LIBRARIES_H_
+#define APPS_DOCTOR_LIBRARIES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "apps/doctor/elf_library.h"
+#include "apps/doctor/system_files.h"
+#include "apps/doctor/version.h"
+
+namespace apps::doctor {
+
+struct LibraryCopy {
+  std::string path;     // as it was found: /opt/amazon/efa/lib/libfabric.so.1
+  std::string file;     // with links followed
+  std::string through;  // why it was found: "LD_LIBRARY_PATH", "ld.so.conf", "the default folders"
+  bool by_loader = false;  // the loader looks there; otherwise only we do
+  std::string problem;     // why it could not be read; empty: `elf` holds
+  ElfLibrary elf;
+  std::optional<Version> version;  // of the release, where a file tells
+};
+
+// All copies of `name` (libfabric.so.1), each file once, in the order of the loader: the first with
+// `by_loader` is what it takes for a program that has no path of its own. `library_path` is the
+// value of LD_LIBRARY_PATH; relative folders in it, which mean another place to each program, are
+// left out. Behind them: the folders of the EFA installer.
+std::vector<LibraryCopy> FindLibrary(const SystemFiles& files, absl::string_view library_path,
+                                     absl::string_view name);
+
+// The first with `by_loader`; null if there is none.
+const LibraryCopy* LoadedCopy(const std::vector<LibraryCopy>& copies);
+
+}  // namespace apps::doctor
+
+#endif  // APPS_DOCTOR_LIBRARIES_H_

@@ -1,0 +1,71 @@
+// What doctor knows of a machine before it judges: read once, from the system's files.
+
+#ifndef APPS_DOCTOR_MACHINE_H_
+#define APPS_DOCTOR_MACHINE_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "apps/doctor/libraries.h"
+#include "apps/doctor/system_files.h"
+#include "apps/doctor/version.h"
+#include "sim/profile.h"
+
+namespace apps::doctor {
+
+// A function of the PCI bus that is an EFA NIC.
+struct Nic {
+  std::string pci_address;  // 0000:4f:00.0
+  std::string device_id;    // 0xefa1
+  std::string driver;       // efa; empty: none has taken it
+  std::string rdma_name;    // rdmap79s0; empty: it is no RDMA device
+  std::string port_state;   // 4: ACTIVE
+  std::string uverbs;       // uverbs0; empty: none
+  std::string peer_memory;  // what the driver's sysfs attribute p2p says; empty: no such attribute
+  std::int64_t numa_node = -1;
+  std::optional<std::int64_t> interrupts;  // vectors of its own
+};
+
+struct Gpu {
+  std::string pci_address;
+  bool nvidia = false;
+};
+
+struct MachineFacts {
+  explicit MachineFacts(const SystemFiles& system) : files(system) {}
+
+  const SystemFiles& files;
+  std::string process = "/proc/self";              // the folder of the process that is looked at
+  std::map<std::string, std::string> environment;  // of that process
+  bool environment_known = false;                  // another user's process keeps it to itself
+  std::string instance_type;                       // p5.48xlarge; empty: not told
+  std::string instance_id;                         // i-0123; empty: not told
+  bool on_ec2 = false;
+  const sim::Profile* profile = nullptr;  // of the instance type; null: none is known
+  std::optional<Version> kernel;
+  std::string container;  // docker, kubernetes, ...; empty: none that can be seen
+  std::vector<Nic> nics;  // by PCI address
+  std::vector<Gpu> gpus;
+  std::vector<LibraryCopy> libfabric;
+  std::vector<LibraryCopy> libibverbs;
+  std::vector<LibraryCopy> libefa;
+
+  // A variable of the process; empty: not set, or set to nothing.
+  std::string Variable(const std::string& name) const;
+  bool has_efa() const { return !nics.empty(); }
+  bool has_nvidia_gpu() const;
+};
+
+// `process`: its number; 0: this program.
+MachineFacts LookAround(const SystemFiles& files, std::uint64_t process);
+
+// A field of a file of lines "Name:   value", such as /proc/meminfo; empty: not there.
+std::string FieldOf(absl::string_view text, absl::string_view name);
+
+}  // namespace apps::doctor
+
+#endif  // APPS_DOCTOR_MACHINE_H_

@@ -1,0 +1,125 @@
+#include "apps/doctor/plan.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "apps/doctor/fake_machine.h"
+#include "apps/doctor/finding.h"
+#include "apps/doctor/machine.h"
+#include "apps/doctor/system_files.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps::doctor {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOkAndHolds;
+using ::testing_matchers::StatusIs;
+
+constexpr std::uint64_t kGiB = 1 << 30;
+
+// The finding of one check, for a plan on a p5 with this limit of locked memory.
+Finding Check(const Plan& plan, const std::string& check, const std::string& limit = "unlimited") {
+  const FakeMachine machine;
+  machine.Write("/proc/meminfo", "MemTotal:       2097152000 kB\n");
+  machine.Write("/proc/self/limits", "Max locked memory   " + limit + "   " + limit + " bytes\n");
+  const SystemFiles files(machine.root());
+  MachineFacts facts(files);
+  facts.nics.resize(1);  // the plan is for this machine
+  EXPECT_THAT(CheckPlanIsSane(plan), StatusIs(absl::StatusCode::kOk));
+  std::vector<Finding> all;
+  Findings findings(Group::kPlan, all);
+  CheckPlan(plan, **sim::FindProfile("p5"), facts, findings);
+  for (const Finding& finding : all) {
+    if (finding.check == check) return finding;
+  }
+  ADD_FAILURE() << "no finding " << check;
+  return {};
+}
+
+TEST(PlanTest, SizesAreReadAsPeopleWriteThem) {
+  EXPECT_THAT(ParseSize("0"), IsOkAndHolds(0));
+  EXPECT_THAT(ParseSize("4096"), IsOkAndHolds(4096));
+  EXPECT_THAT(ParseSize("64GiB"), IsOkAndHolds(64 * kGiB));
+  EXPECT_THAT(ParseSize("64 gb"), IsOkAndHolds(64 * kGiB));
+  EXPECT_THAT(ParseSize("1.5T"), IsOkAndHolds(1536 * kGiB));
+  EXPECT_THAT(ParseSize("512MiB"), IsOkAndHolds(kGiB / 2));
+  for (const char* text :
+       {"", "GiB", "64X", "1e3", "-1", "64GiBs", "1..2G", "9999999PiB", "64KK"}) {
+    EXPECT_THAT(ParseSize(text), StatusIs(absl::StatusCode::kInvalidArgument)) << text;
+  }
+}
+
+TEST(PlanTest, NumbersThatNoRunHasAreRefused) {
+  EXPECT_THAT(CheckPlanIsSane({.processes = 0}), StatusIs(absl::StatusCode::kInvalidArgument));
+  EXPECT_THAT(CheckPlanIsSane({.peers = UINT64_MAX}), StatusIs(absl::StatusCode::kInvalidArgument));
+}
+
+TEST(PlanTest, ProcessesShareTheNics) {
+  // 8 processes with 4 of the 32 NICs each: one on each NIC.
+  EXPECT_THAT(Check({.processes = 8, .nics = 4}, "plan-queue-pairs").what, HasSubstr(": 1 of 256"));
+  EXPECT_THAT(Check({.processes = 8}, "plan-queue-pairs").what, HasSubstr(": 8 of 256"));
+  EXPECT_EQ(Check({.processes = 256}, "plan-queue-pairs").severity, Severity::kOk);
+  EXPECT_EQ(Check({.processes = 257}, "plan-queue-pairs").severity, Severity::kCannot);
+  EXPECT_EQ(Check({.nics = 33}, "plan-nics").severity, Severity::kCannot);
+}
+
+TEST(PlanTest, QueuesHoldWhatMayBeUnderWay) {
+  EXPECT_EQ(Check({.peers = 4096}, "plan-send-queue").severity, Severity::kOk);
+  EXPECT_EQ(Check({.peers = 4097}, "plan-send-queue").severity, Severity::kWarning);
+  // Own completions are bounded by the send queue (4096), what arrives is not.
+  EXPECT_EQ(Check({.peers = 4096, .in_flight = 3}, "plan-completions").severity, Severity::kOk);
+  const Finding more = Check({.peers = 4096, .in_flight = 4}, "plan-completions");
+  EXPECT_EQ(more.severity, Severity::kWarning);
+  EXPECT_THAT(more.fix, HasSubstr("20480 entries"));
+  EXPECT_EQ(Check({.peers = 4096, .in_flight = 8}, "plan-completions").severity, Severity::kCannot);
+  EXPECT_EQ(Check({.processes = 2, .peers = 1024}, "plan-address-handles").severity,
+            Severity::kWarning);
+}
+
+TEST(PlanTest, MemoryIsCountedInPagesAndOnEveryNic) {
+  EXPECT_EQ(Check({.memory_bytes = 4 * kGiB}, "plan-region-pages").severity, Severity::kOk);
+  const Finding large = Check({.memory_bytes = 64 * kGiB}, "plan-region-pages");
+  EXPECT_EQ(large.severity, Severity::kCannot);
+  EXPECT_THAT(large.fix, HasSubstr("huge pages"));
+  EXPECT_EQ(Check({.memory_bytes = 64 * kGiB, .regions = 16}, "plan-region-pages").severity,
+            Severity::kOk);
+  EXPECT_EQ(Check({.memory_bytes = 96 * kGiB, .regions = 96}, "plan-pages").severity,
+            Severity::kOk);
+  EXPECT_EQ(Check({.memory_bytes = 97 * kGiB, .regions = 97}, "plan-pages").severity,
+            Severity::kCannot);
+
+  const Plan four = {.nics = 4, .memory_bytes = kGiB};
+  EXPECT_EQ(Check(four, "plan-locked-memory", "4294967296").severity, Severity::kOk);
+  const Finding locked = Check(four, "plan-locked-memory", "4294967295");
+  EXPECT_EQ(locked.severity, Severity::kCannot);
+  EXPECT_THAT(locked.what, HasSubstr("4 GiB (1 GiB on 4 NICs, each counts)"));
+  EXPECT_EQ(Check(four, "plan-locked-memory").severity, Severity::kOk);
+
+  EXPECT_EQ(Check({.processes = 20, .memory_bytes = 100 * kGiB}, "plan-memory").severity,
+            Severity::kOk);
+  EXPECT_EQ(Check({.processes = 21, .memory_bytes = 100 * kGiB}, "plan-memory").severity,
+            Severity::kCannot);
+}
+
+// The largest plan that is accepted does not overflow into one that fits.
+TEST(PlanTest, TheLargestPlanFitsNothing) {
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
+  const Plan plan = {.processes = kMost,
+                     .peers = kMost,
+                     .in_flight = kMost,
+                     .memory_bytes = std::uint64_t{1} << 62,
+                     .regions = kMost};
+  for (const char* check : {"plan-queue-pairs", "plan-completions", "plan-memory-regions",
+                            "plan-pages", "plan-memory"}) {
+    EXPECT_EQ(Check(plan, check).severity, Severity::kCannot) << check;
+  }
+}
+
+}  // namespace
+}  // namespace apps::doctor

@@ -1,0 +1,26 @@
+// A diagnosis as text for a person, and as JSON for a script. Pure functions.
+
+#ifndef APPS_DOCTOR_REPORT_H_
+#define APPS_DOCTOR_REPORT_H_
+
+#include <string>
+
+#include "apps/doctor/examination.h"
+
+namespace apps::doctor {
+
+struct TextStyle {
+  bool color = false;
+  bool quiet = false;  // only warnings and what cannot be
+};
+
+std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style);
+std::string FormatJson(const Diagnosis& diagnosis);
+
+// Whether to colour what goes to standard output: `asked` is "always", "never" or "auto", which
+// colours on a terminal that is not dumb, unless NO_COLOR is set to anything (no-color.org).
+bool UseColor(const std::string& asked, bool terminal, const char* no_color, const char* term);
+
+}  // namespace apps::doctor
+
+#endif  // APPS_DOCTOR_REPORT_H_
