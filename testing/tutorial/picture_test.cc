@@ -1,0 +1,15 @@
+// The last program of docs/tutorial.md: the transfer under faults, with many seeds.
+
+#include "testing/tutorial/picture.h"
+
+#include <chrono>
+
+#include "testing/harness/seed_test.h"
+
+namespace {
+
+DD_SEED_TEST(Picture, IsWholeOrCleanlyRefused, {.seeds = 200}) {
+  co_return co_await tutorial::TransferPicture(trial, std::chrono::milliseconds(200));
+}
+
+}  // namespace
