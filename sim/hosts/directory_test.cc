@@ -17,6 +17,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "sim/testing/unique_name.h"
 
 namespace sim {
 namespace {
@@ -25,7 +26,7 @@ const NetworkTerms kTerms{.profile = "some profile", .fingerprint = 42};
 
 class DirectoryTest : public testing::Test {
  protected:
-  DirectoryTest() : name_(absl::StrCat("drydock-efa-test-", getpid(), "-", ++tests_)) {}
+  DirectoryTest() : name_(UniqueName("drydock-efa-test")) {}
   ~DirectoryTest() override { EXPECT_TRUE(Files().empty()) << Files().front(); }
 
   std::unique_ptr<Directory> Join(bool announce = true) {
@@ -60,11 +61,8 @@ class DirectoryTest : public testing::Test {
     EXPECT_EQ(by_signal ? WIFSIGNALED(status) : WIFEXITED(status), true);
   }
 
-  static int tests_;
   const std::string name_;
 };
-
-int DirectoryTest::tests_ = 0;
 
 TEST_F(DirectoryTest, EachHasASlot) {
   const auto first = Join();

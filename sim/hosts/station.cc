@@ -1,7 +1,5 @@
 #include "sim/hosts/station.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -11,11 +9,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
 #include "coro/steady_clock.h"
 #include "fabric/efa_queue/receive_wqe.h"
 #include "gtest/gtest.h"
 #include "sim/random.h"
+#include "sim/testing/unique_name.h"
 
 namespace sim_testing {
 
@@ -64,10 +62,7 @@ const sim::Profile& CalmStationProfile() {
   return profile;
 }
 
-std::string FreshFabric() {
-  static int number = 0;
-  return absl::StrCat("test-", getpid(), "-", number++);
-}
+std::string FreshFabric() { return UniqueName("test"); }
 
 Station::Station(const StationOptions& options)
     : options_(options),

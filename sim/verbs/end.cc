@@ -1,7 +1,6 @@
 #include "sim/verbs/end.h"
 
 #include <endian.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -12,6 +11,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "sim/testing/unique_name.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/settings.h"
 
@@ -62,7 +62,7 @@ Entry EntryOf(ibv_cq_ex* queue) {
 }  // namespace
 
 void SetUpEnvironment() {
-  const std::string fabric = "verbs-" + std::to_string(getpid());
+  const std::string fabric = UniqueName("verbs");
   setenv(sim::verbs::kProfileVariable, "small", /*overwrite=*/0);
   setenv(sim::verbs::kFabricVariable, fabric.c_str(), /*overwrite=*/0);
   setenv(sim::verbs::kSeedVariable, "1", /*overwrite=*/0);

@@ -5,5 +5,5 @@ set -euo pipefail
 efa_run=$PWD/$1 suite=$PWD/$2 differences=$3
 excluded=$(sed -e 's/#.*//' "$differences" | awk 'NF { printf "%s%s", sep, $1; sep = ":" }')
 export DRYDOCK_PROVIDER=efa DRYDOCK_PROCESSES=$4
-# Each shard is a network of its own.
-exec "$efa_run" --profile=p5 --nics=1 --fabric="contract-$$" "$suite" --gtest_filter="-$excluded" --gtest_brief=1
+# Each shard is a network of its own: drawn, not $$, which each sandbox can have.
+exec "$efa_run" --profile=p5 --nics=1 --fabric="contract-$(mktemp -u XXXXXXXXXX)" "$suite" --gtest_filter="-$excluded" --gtest_brief=1

@@ -6,11 +6,14 @@ set -euo pipefail
 efa_run=$PWD/$1 sim=$PWD/$2 provider=$PWD/$3 known=$4
 work=${TEST_TMPDIR:-$(mktemp -d)}
 
+# Drawn, not $$: in a sandbox every test can have the same process number, and they share one folder of shared memory.
+fabric=agree-$(mktemp -u XXXXXXXXXX)
+
 # One process a scenario: what one leaves behind is no other's.
 scenarios=$("$sim" --gtest_list_tests --gtest_filter='Scenario.*' | awk '/^ / { print "Scenario." $1 }')
 for scenario in $scenarios; do
   "$sim" --gtest_filter="$scenario" 2>&1 | grep '^OUTCOME' >>"$work/sim.txt"
-  DRYDOCK_PROVIDER=efa "$efa_run" --nics=1 --quiet --fabric="agree-$$" "$provider" --gtest_filter="$scenario" \
+  DRYDOCK_PROVIDER=efa "$efa_run" --nics=1 --quiet --fabric="$fabric" "$provider" --gtest_filter="$scenario" \
     >"$work/one.txt" 2>&1 || { echo "$scenario did not come to its end"; cat "$work/one.txt"; exit 1; }
   grep '^OUTCOME' "$work/one.txt" >>"$work/provider.txt"
 done

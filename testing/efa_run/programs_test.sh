@@ -5,7 +5,8 @@ set -euo pipefail
 efa_run=$PWD/$1 write=$PWD/$2
 unset BUILD_WORKING_DIRECTORY
 work=${TEST_TMPDIR:-$(mktemp -d)}
-fabric=programs-$$
+# Drawn, not $$: in a sandbox every test can have the same process number, and they share one folder of shared memory.
+fabric=programs-$(mktemp -u XXXXXXXXXX)
 trap 'kill $(jobs -p) 2>/dev/null || true' EXIT
 
 fail() { echo "FAILED: $*"; cat "$work"/*.log; exit 1; }
@@ -23,11 +24,11 @@ echo "== fi_info shows the NICs of the profile"
 "$efa_run" --profile=p5 --fabric="$fabric" fi_info -p efa -t FI_EP_RDM >"$work/info.log" 2>"$work/info.err.log"
 expect "$work/info.err.log" "simulated EFA: profile p5"
 [ "$(grep -c 'domain: rdmap.*s0-rdm' "$work/info.log")" = 32 ] || fail "not 32 NICs"
-"$efa_run" --profile=p4d --nics=2 --quiet fi_info -p efa -t FI_EP_RDM >"$work/info4.log" 2>&1
+"$efa_run" --profile=p4d --nics=2 --quiet --fabric="$fabric-p4d" fi_info -p efa -t FI_EP_RDM >"$work/info4.log" 2>&1
 [ "$(grep -c 'domain: .*-rdm' "$work/info4.log")" = 2 ] || fail "not 2 NICs"
 
 echo "== fi_pingpong between two processes, every size, data checked"
-port=$((20000 + $$ % 20000))
+port=$((20000 + RANDOM % 12000))
 run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" fi_pingpong -p efa -e rdm -c)
 "${run[@]}" -B $port >"$work/server.log" 2>&1 &
 for attempt in $(seq 50); do  # until the server listens

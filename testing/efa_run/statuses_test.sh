@@ -5,10 +5,12 @@ set -euo pipefail
 efa_run=$PWD/$1 provider=$PWD/$2
 work=${TEST_TMPDIR:-$(mktemp -d)}
 export DRYDOCK_PROVIDER=efa
+# Drawn, not $$: in a sandbox every test can have the same process number, and they share one folder of shared memory.
+fabric=statuses-$(mktemp -u XXXXXXXXXX)
 
 run() {  # SCENARIO PLAN: prints its facts
   echo "$2" >"$work/plan.json"
-  "$efa_run" --nics=1 --quiet --fabric="statuses-$$" --faults="$work/plan.json" "$provider" --gtest_filter="Plan.$1" \
+  "$efa_run" --nics=1 --quiet --fabric="$fabric" --faults="$work/plan.json" "$provider" --gtest_filter="Plan.$1" \
     >"$work/one.txt" 2>&1 || { echo "FAILED: $1 under $2"; cat "$work/one.txt"; exit 1; }
   sed -n 's/^OUTCOME //p' "$work/one.txt"
 }
@@ -43,7 +45,7 @@ echo "== the nth registration fails, and the next one works"
 # The provider registers memory of its own before: a number in the middle of ours is found by trying.
 for nth in $(seq 1 40); do
   echo '{"rules": [{"name": "nth", "fault": "register_memory_fails", "when": {"nth": '"$nth"'}}]}' >"$work/plan.json"
-  "$efa_run" --nics=1 --quiet --fabric="statuses-$$" --faults="$work/plan.json" "$provider" \
+  "$efa_run" --nics=1 --quiet --fabric="$fabric" --faults="$work/plan.json" "$provider" \
     --gtest_filter=Plan.RegistrationFails >"$work/one.txt" 2>&1 || true
   if [ "$(grep -c 'OUTCOME.*registered' "$work/one.txt")" = 2 ]; then
     grep -F "Cannot allocate memory" "$work/one.txt"
