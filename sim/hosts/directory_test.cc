@@ -26,7 +26,7 @@ const NetworkTerms kTerms{.profile = "some profile", .fingerprint = 42};
 
 class DirectoryTest : public testing::Test {
  protected:
-  DirectoryTest() : name_(UniqueName("drydock-efa-test")) {}
+  DirectoryTest() : name_(sim_testing::UniqueName("drydock-efa-test")) {}
   ~DirectoryTest() override { EXPECT_TRUE(Files().empty()) << Files().front(); }
 
   std::unique_ptr<Directory> Join(bool announce = true) {
