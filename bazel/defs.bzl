@@ -18,8 +18,12 @@ WARNINGS = [
 # Turned on by every package that holds C++ (the first needs Clang, and does nothing with GCC).
 FEATURES = ["layering_check"]
 
+# GCC looks for garbage from its first 128 MB on, which a precompiled header fills by itself. Up to 600 MB it need not:
+# 15 % less time for 10 % more memory (docs/decisions/0020-precompiled-headers.md).
+_COMPILER = ["--param=ggc-min-heapsize=600000"] if GCC_VERSION else []
+
 def _with_warnings(kwargs):
-    kwargs["copts"] = WARNINGS + kwargs.get("copts", [])
+    kwargs["copts"] = WARNINGS + _COMPILER + kwargs.get("copts", [])
     return kwargs
 
 _GTEST = "@com_google_googletest//:gtest"
