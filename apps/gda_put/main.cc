@@ -41,7 +41,8 @@ ABSL_FLAG(std::uint64_t, bytes, 4096, "Of each write; a multiple of 8.");
 ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a place of its own; --kernel=put has one.");
 ABSL_FLAG(std::uint64_t, batch, 1,
           "With --kernel=loop: writes that are completed together before the next ones; 0: wait "
-          "for completions only when the queue is full.");
+          "for completions only when the queue is full. A team has one a thread, as far as the NIC "
+          "takes so many at once.");
 ABSL_FLAG(std::uint64_t, blocks, 4, "With --kernel=blocks.");
 ABSL_FLAG(std::uint64_t, threads, 0,
           "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
@@ -79,7 +80,7 @@ struct Options {
   BufferPlace place = BufferPlace::kDevice;
   std::uint32_t bytes = 0;
   std::uint64_t count = 1;
-  std::uint32_t batch = 1;
+  std::uint32_t batch = 0;
   unsigned blocks = 1;
   unsigned threads = 1;
 };
@@ -133,7 +134,9 @@ absl::StatusOr<Options> OptionsFromFlags(bool stand_in) {
   options.count = options.kernel == Kernel::kPut ? 1 : absl::GetFlag(FLAGS_count);
   RETURN_IF_ERROR(InRange("count", options.count, 1, kMostBytes / bytes));
   RETURN_IF_ERROR(InRange("batch", absl::GetFlag(FLAGS_batch), 0, 1 << 20));
-  options.batch = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_batch));
+  if (options.kernel == Kernel::kWriteLoop) {
+    options.batch = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_batch));
+  }
   const bool many = options.kernel == Kernel::kBlockWrites;
   const bool teams = many || options.kernel == Kernel::kTeamWrites;
   if (teams && options.ring == RingMode::kProxy) {

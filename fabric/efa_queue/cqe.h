@@ -211,26 +211,27 @@ DD_HOST_DEVICE DD_HOT Malformed DecodeCompletion(const void* cqe, CqeSize size, 
   return LoadReceiveFields(cqe, size, word0, word1, completion);
 }
 
-// Takes a completion of a send queue from the first word of its entry alone, for who has loaded the
-// first words of several: all of it but bits 63:16 of the request id, which are set to 0. Results
-// as DecodeCompletion; kUnknownQueueType also for a completion of a receive queue.
-DD_HOST_DEVICE DD_HOT Malformed DecodeSendWord(std::uint64_t word0, unsigned phase,
-                                               Completion& completion) {
+// What the low 32 bits of an entry's first word tell of a completion of a send queue: all that
+// there is to know, when it is there and ended well. For who has loaded those of several entries.
+struct SendSuccess {
+  bool is_one = false;         // of this phase, ended well, and as an EFA writes it
+  bool brought_bytes = false;  // of a read
+};
+DD_HOST_DEVICE DD_HOT SendSuccess ReadSendSuccess(std::uint32_t low_word0, unsigned phase) {
   using namespace internal;  // NOLINT(build/namespaces)
-  if (((word0 & kCqePhase) != 0) != (phase != 0)) return Malformed::kWrongPhase;
-  const unsigned flags = static_cast<unsigned>(word0 >> (kFlags + 1)) & 0x7F;
-  if ((flags & 3) != static_cast<unsigned>(QueueType::kSend)) [[unlikely]] {
-    return Malformed::kUnknownQueueType;
-  }
-  if (const Malformed why = CheckFlags(flags); why != Malformed::kNone) [[unlikely]] {
-    return why;
-  }
-  completion = Completion();
-  completion.request_id = word0 & 0xFFFF;
-  completion.queue_pair = static_cast<std::uint16_t>(word0 >> kQueuePair);
-  completion.status = static_cast<CompletionStatus>(word0 >> kStatus & 0xFF);
-  completion.operation = static_cast<Operation>((flags >> 3) & 7);
-  return Malformed::kNone;
+  constexpr unsigned kOperation = kFlags + 4;
+  constexpr std::uint32_t kLowOperation = 3u << kOperation;
+  constexpr std::uint32_t kFixed = (0xFFu << kStatus | 0xFFu << kFlags) & ~kLowOperation;
+  const std::uint32_t expected = static_cast<std::uint32_t>(QueueType::kSend) << (kFlags + 1) |
+                                 (phase != 0 ? static_cast<std::uint32_t>(kCqePhase) : 0);
+  const bool known = (low_word0 & kLowOperation) != kLowOperation;  // 3 is none
+  return {.is_one = ((low_word0 ^ expected) & kFixed) == 0 && known,
+          .brought_bytes =
+              (low_word0 >> kOperation & 3) == static_cast<std::uint32_t>(Operation::kRead)};
+}
+// Whether an entry with these bits is of this phase at all.
+DD_HOST_DEVICE DD_HOT bool HasPhase(std::uint32_t low_word0, unsigned phase) {
+  return ((low_word0 & static_cast<std::uint32_t>(internal::kCqePhase)) != 0) == (phase != 0);
 }
 
 }  // namespace fabric::efa_queue

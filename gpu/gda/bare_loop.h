@@ -55,7 +55,7 @@ DD_HOST_DEVICE inline std::uint64_t BareLoop(const QueueView& view, QueueState* 
         while (LoadShared(view.send.bell.taken) != ((posted - some) & 0xFFFF)) wait.Look();
       }
       SystemFence();
-      StoreBell(view.send.bell.word, posted & 0xFFFF);
+      StoreFencedBell(view.send.bell.word, posted & 0xFFFF);
     }
     consumed += batch;
     const std::uint32_t last = consumed - 1;  // entries come in the order of the ring

@@ -87,23 +87,28 @@ class Channel {
   // Non-blocking put: returns when there was room for it. It is on its way at the latest when
   // Flush, Quiet or Put return.
   DD_HOST_DEVICE DD_HOT Outcome Start(const Transfer& transfer) {
-    Patience patience(timeout_ns_);
+    return Start(Prepare(transfer), 0);
+  }
+  // The same for many that differ in their addresses: number by number of bytes from those of the
+  // first, on both sides.
+  using Prepared = std::conditional_t<kProxied, Transfer, fabric::efa_queue::PreparedSend>;
+  DD_HOST_DEVICE DD_HOT Prepared Prepare(const Transfer& first) const {
     if constexpr (kProxied) {
-      std::uint64_t number = 0;
-      while (!way_.Submit(transfer, number)) {
-        if (patience.Over()) return Outcome::kTimedOut;
-      }
-      return Outcome::kOk;
+      return first;
     } else {
-      for (;;) {
-        const PostResult result = way_.Post(WorkOf(transfer, peer_, way_.posted()));
-        if (result == PostResult::kOk) return Outcome::kOk;
-        if (result == PostResult::kTooMany) return Outcome::kTooMany;
-        if (result == PostResult::kFull) way_.Ring();  // or nothing would ever complete
-        const Outcome polled = Poll();
-        if (polled != Outcome::kOk && polled != Outcome::kTimedOut) return polled;
-        if (patience.Over()) return Outcome::kTimedOut;
-      }
+      return way_.Prepare(WorkOf(first, peer_, 0));
+    }
+  }
+  DD_HOST_DEVICE DD_HOT Outcome Start(const Prepared& prepared, std::uint64_t offset) {
+    Patience patience(timeout_ns_);
+    for (;;) {
+      const PostResult result = TryStart(prepared, offset);
+      if (result == PostResult::kOk) return Outcome::kOk;
+      if (result == PostResult::kTooMany) return Outcome::kTooMany;
+      if (result == PostResult::kFull) Flush();  // or nothing would ever complete
+      const Outcome polled = Poll();
+      if (polled != Outcome::kOk && polled != Outcome::kTimedOut) return polled;
+      if (patience.Over()) return Outcome::kTimedOut;
     }
   }
   // What was started is announced.
@@ -114,6 +119,7 @@ class Channel {
   // last time.
   DD_HOST_DEVICE DD_HOT Outcome Quiet() {
     Flush();
+    if constexpr (!kProxied) way_.AwaitOnly();  // most often a put that blocks
     Patience patience(timeout_ns_);
     while (!IsQuiet()) {
       const Outcome polled = Poll();
@@ -148,6 +154,17 @@ class Channel {
       return way_.IsQuiet();
     } else {
       return way_.in_flight() == 0;
+    }
+  }
+  DD_HOST_DEVICE DD_HOT PostResult TryStart(const Prepared& prepared, std::uint64_t offset) {
+    if constexpr (kProxied) {
+      Transfer transfer = prepared;
+      transfer.local += offset;
+      transfer.remote += offset;
+      std::uint64_t number = 0;
+      return way_.Submit(transfer, number) ? PostResult::kOk : PostResult::kFull;
+    } else {
+      return way_.Post(prepared, offset);
     }
   }
   // kTimedOut: nothing was there.

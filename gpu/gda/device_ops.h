@@ -24,11 +24,12 @@
 namespace gpu::gda {
 
 // Every store of this thread before it is visible to the NIC before any store after it. On a GPU,
-// stores to the NIC and to host memory may pass each other without it (membar.sys); on the host it
-// drains write-combining buffers, which the stores of a ring in the NIC's memory sit in.
+// stores to the NIC and to host memory may pass each other without it (not __threadfence_system(),
+// which orders more than that, and takes longer); on the host it drains write-combining buffers,
+// which the stores of a ring in the NIC's memory sit in.
 DD_HOST_DEVICE DD_HOT void SystemFence() {
 #if defined(__CUDA_ARCH__)
-  __threadfence_system();
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
 #elif defined(__x86_64__)
   asm volatile("sfence" ::: "memory");
 #elif defined(__aarch64__)
@@ -36,7 +37,17 @@ DD_HOST_DEVICE DD_HOT void SystemFence() {
 #endif
 }
 
-// Rings: one store of 32 bits. What was fenced before is visible to who sees it.
+// One store of 32 bits after a SystemFence: what was stored before the fence is visible to who sees
+// it. On a GPU a second fence would come with StoreBell, at a quarter of what a blocking put takes.
+DD_HOST_DEVICE DD_HOT void StoreFencedBell(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+#else
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#endif
+}
+
+// The same, with what was stored before it visible to who sees it.
 DD_HOST_DEVICE DD_HOT void StoreBell(std::uint32_t* word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
@@ -56,21 +67,21 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadShared(const std::uint32_t* word) {
 #endif
 }
 
-// A word of 64 bits that another processor publishes, for who looks at several before he decides:
-// on a GPU all of them are under way at once, and AcquireLoaded() makes visible what came with
-// them.
-DD_HOST_DEVICE DD_HOT std::uint64_t LoadAhead(const void* entry) {
+// The low half of a word that another processor publishes, for who looks at several before he
+// decides: on a GPU all of them are under way at once, and AcquireLoaded() makes visible what came
+// with them.
+DD_HOST_DEVICE DD_HOT std::uint32_t LoadAhead(const void* entry) {
 #if defined(__CUDA_ARCH__)
-  std::uint64_t value;
-  asm volatile("ld.relaxed.sys.u64 %0, [%1];" : "=l"(value) : "l"(entry));
+  std::uint32_t value;
+  asm volatile("ld.relaxed.sys.u32 %0, [%1];" : "=r"(value) : "l"(entry));
   return value;
 #else
-  return fabric::efa_queue::LoadPublishedWord(entry, 0);
+  return static_cast<std::uint32_t>(fabric::efa_queue::LoadPublishedWord(entry, 0));
 #endif
 }
 DD_HOST_DEVICE DD_HOT void AcquireLoaded() {
 #if defined(__CUDA_ARCH__)
-  __threadfence_system();
+  asm volatile("fence.acq_rel.sys;" ::: "memory");
 #endif
 }
 
@@ -108,7 +119,7 @@ class Patience {
   DD_HOST_DEVICE DD_HOT bool Over() { return ++looks_ % 64 == 0 && OverByTheClock(); }
 
  private:
-  DD_HOST_DEVICE DD_COLD bool OverByTheClock() {
+  DD_HOST_DEVICE DD_HOT bool OverByTheClock() {
 #if !defined(__CUDA_ARCH__)
     Relax();  // as many threads as there are share few processors
 #endif
@@ -157,7 +168,7 @@ struct DirectStores {
   }
   DD_HOST_DEVICE DD_HOT void Fence() { SystemFence(); }
   DD_HOST_DEVICE DD_HOT void Bell(std::uint32_t* word, std::uint32_t value) {
-    StoreBell(word, value);
+    StoreFencedBell(word, value);
   }
 };
 

@@ -26,10 +26,13 @@
 
 #include "fabric/efa_queue/cqe.h"
 #include "fabric/efa_queue/host_device.h"
+#include "fabric/efa_queue/prepared_send.h"
 #include "fabric/efa_queue/receive_wqe.h"
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
 #include "gpu/gda/device_ops.h"
+#include "gpu/gda/done_ring.h"
+#include "gpu/gda/entry_writer.h"
 #include "gpu/gda/queue.h"
 
 namespace gpu::gda {
@@ -41,24 +44,13 @@ enum class PostResult : std::uint8_t {
   kTooMany,   // more than max_batch at once: never possible
 };
 
-enum class PollResult : std::uint8_t {
-  kOk,
-  kEmpty,
-  kUnexpected,  // a completion of nothing that was announced; it was consumed
-  kMalformed,   // an entry that no EFA writes; it was consumed
-  kOverrun,     // the NIC has come round: completions are lost, and counts with them
-};
-
 // Not thread-safe, except FillAt.
 template <typename Stores = DirectStores>
 class DeviceQueue {
  public:
   // Takes the state, which nobody else uses until Save. REQUIRES: made by FreshState(view).
   DD_HOST_DEVICE DeviceQueue(const QueueView& view, QueueState* home, Stores stores = Stores())
-      : view_(view), home_(home), state_(*home), stores_(stores) {
-    format_.wide = view.send.entry_bytes == sizeof(fabric::efa_queue::WideWqe);
-    format_.long_request_ids = view.long_request_ids;
-  }
+      : view_(view), home_(home), state_(*home), entries_(view), stores_(stores) {}
   DD_HOST_DEVICE void Save() const { *home_ = state_; }
 
   // ---- Sending ----
@@ -85,11 +77,7 @@ class DeviceQueue {
   // reserves, commits and rings.
   DD_HOST_DEVICE DD_HOT void FillAt(std::uint32_t counter,
                                     const fabric::efa_queue::SendWork& work) {
-    const std::uint32_t entries = state_.send.entries();
-    const unsigned phase = (counter & entries) != 0 ? 1 : 0;
-    unsigned char* const slot = SlotOf(counter & (entries - 1));
-    // A size that is a constant keeps the entry in registers on its way.
-    format_.wide ? FillSlot<true>(work, phase, slot) : FillSlot<false>(work, phase, slot);
+    entries_.Write(counter, work, stores_);
   }
   // The next `count` entries were filled. REQUIRES: reserved.
   DD_HOST_DEVICE DD_HOT void Commit(std::uint32_t count) { state_.send.Post(count); }
@@ -103,6 +91,26 @@ class DeviceQueue {
     return PostResult::kOk;
   }
 
+  // What Post and Fill take, for many whose addresses are `offset` bytes further. The request id is
+  // the counter.
+  DD_HOST_DEVICE DD_HOT fabric::efa_queue::PreparedSend Prepare(
+      const fabric::efa_queue::SendWork& work) const {
+    return {work, entries_.format()};
+  }
+  DD_HOST_DEVICE DD_HOT PostResult Post(const fabric::efa_queue::PreparedSend& prepared,
+                                        std::uint64_t offset) {
+    const PostResult result = Reserve(1);
+    if (result != PostResult::kOk) return result;
+    Fill(0, prepared, offset);
+    Commit(1);
+    return PostResult::kOk;
+  }
+  DD_HOST_DEVICE DD_HOT void Fill(std::uint32_t ahead,
+                                  const fabric::efa_queue::PreparedSend& prepared,
+                                  std::uint64_t offset) {
+    entries_.Write(state_.send.posted() + ahead, prepared, offset, stores_);
+  }
+
   // Everything that was posted is announced: fence, then the running counter. Nothing when nothing
   // is new.
   DD_HOST_DEVICE DD_HOT void Ring() {
@@ -111,6 +119,11 @@ class DeviceQueue {
     state_.send_rung = state_.send.Ring();
     state_.send_bell_free = false;
     stores_.Bell(view_.send.bell.word, state_.send_rung);
+  }
+  // Another thread of the team, whose handle has the same counts, rings for all.
+  DD_HOST_DEVICE DD_HOT void RungByAnother() {
+    state_.send_rung = state_.send.Ring();
+    state_.send_bell_free = false;
   }
 
   // ---- Receiving ----
@@ -140,7 +153,7 @@ class DeviceQueue {
 
   // The next completion of a send, write or read. With kOk one slot more is free.
   DD_HOST_DEVICE DD_HOT PollResult Poll(fabric::efa_queue::Completion& done) {
-    const PollResult result = PollRing(view_.send_done, state_.send_done, done);
+    const PollResult result = overrun_.Poll(view_.send_done, state_.send_done, done);
     if (result != PollResult::kOk) return result;
     if (state_.send.in_flight() == state_.send.unannounced()) return PollResult::kUnexpected;
     state_.send.Complete();
@@ -152,45 +165,73 @@ class DeviceQueue {
     std::uint32_t failed = 0;
     std::uint32_t status = 0;  // EFA's, of the last failure; else untouched
   };
-  // Several completions of what was announced, in the time of one where a look takes long. kOk: at
-  // least one. kMalformed: perhaps some, and then an entry that no EFA writes.
+  // Several completions of what was announced, in the time of one where a look takes long: kOk, at
+  // least one. Otherwise as Poll.
   DD_HOST_DEVICE DD_HOT PollResult PollSome(Tally& tally) {
-    using fabric::efa_queue::Malformed;
     const std::uint32_t due = state_.send.in_flight() - state_.send.unannounced();
-    const std::uint32_t looks = due < kAhead ? due : kAhead;
-    std::uint64_t words[kAhead];
-    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
-      words[i] = i < looks ? LoadAhead(EntryOf(view_.send_done, state_.send_done.slot(i))) : 0;
+    if (due == 0) return overrun_.Empty(view_.send_done, state_.send_done);
+    std::uint32_t words[kAhead];
+    words[0] = LoadAhead(EntryAhead(0));
+    if (due > 1) {  // all are under way at once; a put that blocks has none of them
+      GDA_UNROLL for (std::uint32_t i = 1; i < kAhead; ++i) {
+        words[i] = i < due ? LoadAhead(EntryAhead(i)) : 0;
+      }
     }
-    std::uint32_t found = 0;
-    bool brought_bytes = false;
-    Malformed why = Malformed::kWrongPhase;
-    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
-      fabric::efa_queue::Completion done;
-      if (i >= looks) break;
-      why = fabric::efa_queue::DecodeSendWord(words[i], state_.send_done.phase(i), done);
-      if (why != Malformed::kNone) break;
+    const unsigned phase = state_.send_done.phase();
+    const auto first = fabric::efa_queue::ReadSendSuccess(words[0], phase);
+    if (!first.is_one) {
+      if (fabric::efa_queue::HasPhase(words[0], phase)) return PollOdd(tally);
+      return overrun_.Empty(view_.send_done, state_.send_done);
+    }
+    std::uint32_t found = 1;
+    bool brought_bytes = first.brought_bytes;
+    GDA_UNROLL for (std::uint32_t i = 1; i < kAhead; ++i) {
+      if (i >= due) break;
+      const auto next = fabric::efa_queue::ReadSendSuccess(words[i], state_.send_done.phase(i));
+      if (!next.is_one) break;
       ++found;
-      brought_bytes |= done.operation == fabric::efa_queue::Operation::kRead;
-      if (done.status == fabric::efa_queue::CompletionStatus::kOk) continue;
-      ++tally.failed;
-      tally.status = static_cast<std::uint32_t>(done.status);
+      brought_bytes |= next.brought_bytes;
     }
     // Nothing comes with the completion of a send or write; and a fence takes a GPU a microsecond.
     if (brought_bytes) AcquireLoaded();
     tally.done += found;
-    state_.send_done.Pop(found);
-    state_.send.Complete(found);
-    if (why != Malformed::kNone && why != Malformed::kWrongPhase) {
-      state_.send_done.Pop();
-      return PollResult::kMalformed;
+    Take(found);
+    return PollResult::kOk;
+  }
+  // Waits for a while for the only one that is under way, with as little to do as there can be.
+  // False: it is not the only one, or has not ended, or not well, which the other ways to poll tell
+  // apart.
+  DD_HOST_DEVICE DD_HOT bool AwaitOnly() {
+    constexpr int kLooks = 64;
+    if (state_.send.in_flight() != 1 || state_.send.unannounced() != 0) return false;
+    const unsigned char* const entry = EntryAhead(0);
+    const unsigned phase = state_.send_done.phase();
+    for (int look = 0; look < kLooks; ++look) {
+      const auto success = fabric::efa_queue::ReadSendSuccess(LoadAhead(entry), phase);
+      if (!success.is_one) continue;
+      if (success.brought_bytes) AcquireLoaded();
+      Take(1);
+      return true;
     }
-    return found != 0 ? PollResult::kOk : EmptyOrOverrun(view_.send_done, state_.send_done);
+    return false;
+  }
+  // Whether the one that is `ahead` of the next has ended well. Any thread of a team; then one and
+  // all Take.
+  DD_HOST_DEVICE DD_HOT bool HasEnded(std::uint32_t ahead) const {
+    const auto success = fabric::efa_queue::ReadSendSuccess(LoadAhead(EntryAhead(ahead)),
+                                                            state_.send_done.phase(ahead));
+    if (success.is_one && success.brought_bytes) AcquireLoaded();
+    return success.is_one;
+  }
+  // The next `count` completions are seen. REQUIRES: they are there.
+  DD_HOST_DEVICE DD_HOT void Take(std::uint32_t count) {
+    state_.send_done.Pop(count);
+    state_.send.Complete(count);
   }
 
   // The next completion of a receive, or of a peer's write with immediate.
   DD_HOST_DEVICE PollResult PollReceive(fabric::efa_queue::Completion& done) {
-    return PollRing(view_.receive_done, state_.receive_done, done);
+    return overrun_.Poll(view_.receive_done, state_.receive_done, done);
   }
   // The descriptors of a receive that has ended are free again: as many as it had segments, which
   // its poster knows by the request id. An unsolicited immediate takes none.
@@ -200,23 +241,25 @@ class DeviceQueue {
 
   DD_HOST_DEVICE std::uint32_t in_flight() const { return state_.send.in_flight(); }
   DD_HOST_DEVICE std::uint32_t posted() const { return state_.send.posted(); }
-
- private:
-  DD_HOST_DEVICE DD_HOT unsigned char* SlotOf(std::uint32_t slot) const {
-    return static_cast<unsigned char*>(view_.send.entries) +
-           std::uint64_t{slot} * format_.entry_bytes();
+  // Entries that can be posted, announced at once, and completed before the next.
+  DD_HOST_DEVICE std::uint32_t largest_batch() const {
+    const std::uint32_t batch = state_.send.max_batch();
+    const std::uint32_t room = view_.send_done.entry_count;
+    return batch < room ? batch : room;
   }
 
-  template <bool kWide>
-  DD_HOST_DEVICE DD_HOT void FillSlot(const fabric::efa_queue::SendWork& work, unsigned phase,
-                                      unsigned char* slot) {
-    fabric::efa_queue::SendFormat format = format_;
-    format.wide = kWide;
-    constexpr unsigned kBytes =
-        kWide ? sizeof(fabric::efa_queue::WideWqe) : sizeof(fabric::efa_queue::NarrowWqe);
-    alignas(8) unsigned char entry[kBytes];
-    fabric::efa_queue::EncodeSend(work, format, phase, entry);
-    stores_.Entry(slot, entry, kBytes);
+ private:
+  // The next completion, which is there, and failed or is none.
+  DD_HOST_DEVICE DD_HOT PollResult PollOdd(Tally& tally) {
+    fabric::efa_queue::Completion done;
+    const PollResult result = Poll(done);
+    if (result != PollResult::kOk) return result;
+    ++tally.done;
+    if (done.status != fabric::efa_queue::CompletionStatus::kOk) {
+      ++tally.failed;
+      tally.status = static_cast<std::uint32_t>(done.status);
+    }
+    return result;
   }
 
   // Whether the last value was taken. A completion of everything announced says so, too, and is
@@ -237,54 +280,19 @@ class DeviceQueue {
     return state_.receive_bell_free;
   }
 
-  DD_HOST_DEVICE DD_HOT PollResult PollRing(const DoneRing& ring,
-                                            fabric::efa_queue::CompletionConsumer& at,
-                                            fabric::efa_queue::Completion& done) {
-    using fabric::efa_queue::CqeSize;
-    using fabric::efa_queue::Malformed;
-    const CqeSize size = ring.entry_bytes == 32 ? CqeSize::k32 : CqeSize::k16;
-    const Malformed why =
-        fabric::efa_queue::DecodeCompletion(EntryOf(ring, at.slot()), size, at.phase(), done);
-    if (why == Malformed::kNone) {
-      at.Pop();
-      return PollResult::kOk;
-    }
-    if (why != Malformed::kWrongPhase) {
-      at.Pop();
-      return PollResult::kMalformed;
-    }
-    return EmptyOrOverrun(ring, at);
-  }
-
-  DD_HOST_DEVICE static const unsigned char* EntryOf(const DoneRing& ring, std::uint32_t slot) {
-    return static_cast<const unsigned char*>(ring.entries) + std::uint64_t{slot} * ring.entry_bytes;
-  }
-
-  // Nothing is where the next completion would be. Is there something in the last slot of this lap,
-  // which is written after it?
-  DD_HOST_DEVICE DD_HOT PollResult EmptyOrOverrun(const DoneRing& ring,
-                                                  const fabric::efa_queue::CompletionConsumer& at) {
-    using fabric::efa_queue::CompletionIsThere;
-    if (++empty_polls_ % kPollsBetweenOverrunChecks != 0) return PollResult::kEmpty;
-    const std::uint32_t last = ring.entry_count - 1;
-    const bool lapped =
-        last != 0 && CompletionIsThere(EntryOf(ring, at.slot(last)), at.phase(last));
-    // It may all have been written since the first look: then this one is here, too.
-    const bool here = CompletionIsThere(EntryOf(ring, at.slot()), at.phase());
-    return lapped && !here ? PollResult::kOverrun : PollResult::kEmpty;
+  DD_HOST_DEVICE DD_HOT const unsigned char* EntryAhead(std::uint32_t ahead) const {
+    return EntryOf(view_.send_done, state_.send_done.slot(ahead));
   }
 
   // Completions that are looked at together.
-  static constexpr std::uint32_t kAhead = 8;
-  // A look at a second entry costs a GPU another trip over PCIe.
-  static constexpr std::uint32_t kPollsBetweenOverrunChecks = 64;
+  static constexpr std::uint32_t kAhead = 16;
 
   QueueView view_;
   QueueState* home_;
   QueueState state_;
-  fabric::efa_queue::SendFormat format_;
+  EntryWriter<Stores> entries_;
   Stores stores_;
-  std::uint32_t empty_polls_ = 0;
+  OverrunWatch overrun_;
 };
 
 }  // namespace gpu::gda

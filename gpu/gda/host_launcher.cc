@@ -21,6 +21,7 @@ struct Block {
   std::barrier<> barrier;
   std::uint32_t word = 0;
   std::atomic<std::uint32_t> sum{0};
+  std::atomic<std::uint32_t> counts[3]{};
 };
 
 // One thread, as kernels.h sees it.
@@ -41,6 +42,16 @@ class HostTeam {
     Sync();  // before the next one
     return all;
   }
+  std::uint32_t Count(bool value) {
+    // Three in turn: the one after the next is cleared while nobody uses it.
+    std::atomic<std::uint32_t>& count = block_.counts[round_ % 3];
+    if (value) ++count;
+    Sync();
+    const std::uint32_t all = count;
+    if (rank_ == 0) block_.counts[(round_ + 2) % 3] = 0;
+    ++round_;
+    return all;
+  }
   std::uint32_t Sum(std::uint32_t value) {
     block_.sum += value;
     Sync();
@@ -52,6 +63,7 @@ class HostTeam {
   const unsigned number_;
   const Grid grid_;
   const unsigned rank_;
+  unsigned round_ = 0;
 };
 
 void RunKernel(Kernel kernel, const void* arguments, HostTeam& team) {

@@ -29,6 +29,9 @@ class CudaTeam {
     __syncthreads();  // before the next one
     return all;
   }
+  __device__ std::uint32_t Count(bool value) {
+    return static_cast<std::uint32_t>(__syncthreads_count(value));
+  }
   __device__ std::uint32_t Sum(std::uint32_t value) {
     atomicAdd(&shared_[1], value);
     __syncthreads();

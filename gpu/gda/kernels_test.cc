@@ -190,6 +190,21 @@ TEST_P(TeamsTest, ABlockFillsABatchTogether) {
     EXPECT_EQ(report.done, 50u);
   }
   EXPECT_EQ(Loop(Kernel::kWriteLoop, {}, 50, 5).outcome, Outcome::kOk);  // it goes on from there
+  const KernelReport report = Loop(Kernel::kTeamWrites, {1, 8}, 50, 3);  // batches of 3 by 8
+  EXPECT_EQ(report.outcome, Outcome::kOk);
+  EXPECT_EQ(report.done, 50u);
+}
+
+// Nobody serves the first, and what it left is completed by the second before its own.
+TEST_P(TeamsTest, ABlockDoesNotWaitForEverAndTakesUpWhatWasLeft) {
+  const Series series{Write(0, 64), 3, 3, 64};
+  const LoopArguments arguments{View(), series, 0, /*timeout_ns=*/1'000'000, report_};
+  EXPECT_EQ(Run(Kernel::kTeamWrites, {1, 4}, &arguments).outcome, Outcome::kTimedOut);
+  service_.Start();
+  const KernelReport report = Loop(Kernel::kTeamWrites, {1, 4}, 20, 0);
+  EXPECT_EQ(report.outcome, Outcome::kOk);
+  EXPECT_EQ(report.done, 20u);
+  EXPECT_EQ(bed_.a.state.send.in_flight(), 0u);
 }
 
 TEST_P(TeamsTest, ABlockTellsOfFailures) {

@@ -55,7 +55,7 @@ WorkRing RingOf(const GdaOps::WorkQueue& queue) {
   ring.entries = queue.buffer;
   ring.entry_count = queue.entry_count;
   ring.entry_bytes = queue.entry_bytes;
-  ring.max_batch = queue.max_batch;
+  ring.max_batch = std::min<std::uint32_t>(queue.max_batch, ring.entry_count);
   ring.bell.word = queue.doorbell;  // a register: it takes every store
   return ring;
 }
