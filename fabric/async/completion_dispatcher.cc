@@ -16,7 +16,9 @@ constexpr std::size_t kMostErrorTexts = 64;
 
 CompletionDispatcher::CompletionDispatcher(coro::EventLoop& loop,
                                            std::unique_ptr<CompletionQueue> queue)
-    : loop_(loop), queue_(std::move(queue)) {
+    : loop_(loop),
+      queue_(std::move(queue)),
+      resumes_(queue_->capability<trace::ResumeListener>()) {
   loop_.AddSelector(*this);
 }
 
@@ -36,7 +38,12 @@ std::size_t CompletionDispatcher::Poll(std::size_t budget) {
   while (handled < budget) {
     const std::size_t room = std::min(budget - handled, entries_.size());
     const ReadResult result = queue_->Read({entries_.data(), room});
-    for (std::size_t i = 0; i < result.count; ++i) Dispatch(entries_[i]);
+    for (std::size_t i = 0; i < result.count; ++i) {
+      if (resumes_ != nullptr) [[unlikely]] {
+        resumes_->OnResume(i);
+      }
+      Dispatch(entries_[i]);
+    }
     handled += result.count;
     if (result.error != ErrorCode::kOk) ++counters_.queue_errors;
     if (result.count < room) break;

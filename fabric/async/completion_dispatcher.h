@@ -15,6 +15,7 @@
 #include "coro/selector.h"
 #include "fabric/async/operation_slots.h"
 #include "fabric/completion_queue.h"
+#include "fabric/trace/resume_listener.h"
 
 namespace fabric::async {
 
@@ -76,6 +77,7 @@ class CompletionDispatcher final : public coro::Selector {
 
   coro::EventLoop& loop_;
   std::unique_ptr<CompletionQueue> queue_;
+  trace::ResumeListener* const resumes_;  // null: nobody observes
   OperationSlots slots_;
   std::map<std::uint32_t, ImmediateCounter*> immediates_;
   std::map<std::int32_t, std::string> error_texts_;

@@ -1,0 +1,18 @@
+// What a dying process still says of its flight files, and what an ended one takes away.
+
+#ifndef FABRIC_TRACE_FLIGHT_ALARM_H_
+#define FABRIC_TRACE_FLIGHT_ALARM_H_
+
+namespace fabric::trace {
+
+// From now on a signal that means a bug (SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL) prints where the
+// file is before the process dies of it, and one that a person ends programs with (SIGINT, SIGTERM,
+// SIGHUP), if nobody else handles it, removes the file first. Handlers that were installed before
+// are called after ours. `path` stays until Withdraw. Does nothing when too many files are known.
+// Thread-safe.
+void Announce(const char* path);
+void Withdraw(const char* path);
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_FLIGHT_ALARM_H_

@@ -1,0 +1,58 @@
+// The flight recorder's memory: a file that is mapped, so that the last events are in it whatever
+// the process dies of.
+//
+//   header │ names: nodes, tracks, texts, appended │ ring of events
+//
+// A normal end removes the file. After std::abort() or a fault of memory a line on standard error
+// says where it is; after SIGKILL it is where temporary files are, as drydock-flight-PID-*.
+
+#ifndef FABRIC_TRACE_FLIGHT_FILE_H_
+#define FABRIC_TRACE_FLIGHT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "fabric/trace/event.h"
+
+namespace fabric::trace {
+
+// Events that a flight file keeps.
+inline constexpr std::size_t kFlightEvents = 4096;
+
+struct FlightLayout;
+
+// One thread at a time. It is about 650 KiB long.
+class FlightFile {
+ public:
+  // In the folder of temporary files ($TMPDIR, or /tmp). kUnavailable: it cannot be made.
+  static absl::StatusOr<std::unique_ptr<FlightFile>> Create();
+  // Removes the file, in the process that made it.
+  ~FlightFile();
+  FlightFile(const FlightFile&) = delete;
+  FlightFile& operator=(const FlightFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // Names are lost when there is no room for them any more; events never.
+  void Add(const TraceInfo& info);
+  void AddNode(std::string_view name);
+  void AddTrack(const Track& track);
+  void AddText(std::uint32_t id, std::string_view text);
+  void Append(const Event& event);
+
+ private:
+  FlightFile(std::string path, FlightLayout* layout);
+  void AddName(char type, std::string_view bytes);
+
+  const std::string path_;
+  FlightLayout* const layout_;  // the mapping
+  const int pid_;
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_FLIGHT_FILE_H_

@@ -1,0 +1,113 @@
+// What everything that can be observed records into.
+//
+//   TracedFabric ─┐                ┌──► all events, for a trace (if wished)
+//   sim listener ─┼──► Recorder ───┤
+//   resumes ──────┘                └──► flight file: the last 4,096, whatever happens
+//
+// Nothing records where there is no recorder: whoever may observe holds a pointer, and null costs a
+// test. Observing never changes what is observed: nothing here is seen by a clock, a random draw or
+// a digest.
+
+#ifndef FABRIC_TRACE_RECORDER_H_
+#define FABRIC_TRACE_RECORDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "coro/clock.h"
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "fabric/address.h"
+#include "fabric/trace/event.h"
+#include "fabric/trace/flight_file.h"
+#include "fabric/trace/posted_work.h"
+#include "fabric/trace/regions.h"
+
+namespace fabric::trace {
+
+struct RecorderOptions {
+  TraceInfo info;
+  // Events that are kept for Take, parts among them; those that come later are only counted.
+  std::size_t capacity = 0;
+  // Also keeps the last ones in a file that survives an abort; where that cannot be made, it does
+  // without.
+  bool flight = true;
+};
+
+// Thread-safe. Outlives everything that records into it. Blocking: a lock that is never held for
+// long.
+class Recorder {
+ public:
+  explicit Recorder(const RecorderOptions& options);
+  Recorder(const Recorder&) = delete;
+  Recorder& operator=(const Recorder&) = delete;
+
+  // --- Time: nanoseconds since the recording began; never decreases ---
+  // From now on that of `clock`, of which `start` is the beginning; null: it stands still. At first
+  // the machine's monotonic clock.
+  void UseClock(const coro::Clock* clock, coro::Time start);
+  std::int64_t Now() const;
+
+  // --- Names. Ids of tracks, texts and objects are never 0. ---
+  // What a recording is of, when that is known late.
+  void Describe(std::string_view backend, bool simulated, bool virtual_time);
+  // The machine of this name; a new one, unless there is one.
+  std::uint16_t Node(std::string_view name);
+  std::uint32_t TrackOf(const Track& track);
+  // Arguments of events, as members of a JSON object. `flight`: the flight file has them, too.
+  std::uint32_t Text(std::string text, bool flight = true);
+  std::uint32_t NewObject();
+  // Numbers of `count` operations of a machine: the first, and those after it.
+  std::uint64_t NewOperations(std::uint16_t node, std::size_t count = 1);
+
+  // --- Events ---
+  // One, and the parts that belong to it. Events of one call stay together.
+  void Record(std::span<const Event> events);
+  void Record(const Event& event) { Record({&event, 1}); }
+
+  // --- What those who observe tell each other ---
+  void AddRegion(std::uint16_t node, const Regions::Region& region, std::uint64_t local_key,
+                 std::uint64_t remote_key);
+  void RemoveRegion(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,
+                    std::uint64_t remote_key);
+  // Fills object and offset of an event for memory of `node` at event.address, named by this key;
+  // the address goes. False: no region is known there, and the address stays.
+  bool Locate(std::uint16_t node, std::uint64_t key, Event& event) const;
+  // Of the open endpoint with this address; null: it is nobody's who tells.
+  void AddWork(const Address& address, std::shared_ptr<PostedWork> work);
+  void RemoveWork(const Address& address);
+  std::shared_ptr<PostedWork> WorkOf(const Address& address) const;
+
+  // Everything so far, which is forgotten.
+  Recording Take();
+  // Empty: there is none.
+  std::string flight_path() const { return flight_ == nullptr ? "" : flight_->path(); }
+
+ private:
+  const std::size_t capacity_;
+  const coro::SteadyClock steady_;
+  mutable std::mutex mutex_;  // of what follows
+  const coro::Clock* clock_ = &steady_;
+  coro::Time start_;
+  mutable std::int64_t last_ns_ = 0;
+  std::unique_ptr<FlightFile> flight_;  // null: none
+  Recording recording_;
+  std::map<Track, std::uint32_t> tracks_;
+  std::uint32_t texts_ = 0;
+  std::uint32_t objects_ = 0;
+  std::vector<std::uint64_t> operations_;  // by node: how many
+  Regions regions_;
+  std::map<std::string, std::shared_ptr<PostedWork>> work_;  // by address
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_RECORDER_H_

@@ -1,0 +1,57 @@
+// Which registered region an address lies in, for the drawing of buffers.
+
+#ifndef FABRIC_TRACE_REGIONS_H_
+#define FABRIC_TRACE_REGIONS_H_
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+
+namespace fabric::trace {
+
+// The open regions of all machines. Not thread-safe: its recorder's lock is held.
+class Regions {
+ public:
+  struct Region {
+    std::uint32_t id = 0;
+    std::uint64_t address = 0;  // of byte 0, as the program knows it
+    std::uint64_t length = 0;
+  };
+
+  // `local_key`, `remote_key`: how requests name it here and from elsewhere; often the same.
+  void Add(std::uint16_t node, const Region& region, std::uint64_t local_key,
+           std::uint64_t remote_key) {
+    by_key_[{node, local_key}].push_back(region);
+    if (remote_key != local_key) by_key_[{node, remote_key}].push_back(region);
+  }
+
+  void Remove(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,
+              std::uint64_t remote_key) {
+    for (const std::uint64_t key : {local_key, remote_key}) {
+      const auto found = by_key_.find({node, key});
+      if (found == by_key_.end()) continue;
+      std::erase_if(found->second, [id](const Region& region) { return region.id == id; });
+      if (found->second.empty()) by_key_.erase(found);
+    }
+  }
+
+  // The youngest region of `node` with this key that holds the address; null: there is none. NICs
+  // of one machine may use one key for several. Valid until the next Add or Remove.
+  const Region* Find(std::uint16_t node, std::uint64_t key, std::uint64_t address) const {
+    const auto found = by_key_.find({node, key});
+    if (found == by_key_.end()) return nullptr;
+    for (auto region = found->second.rbegin(); region != found->second.rend(); ++region) {
+      if (address - region->address < region->length) return &*region;
+    }
+    return nullptr;
+  }
+
+ private:
+  absl::flat_hash_map<std::pair<std::uint16_t, std::uint64_t>, std::vector<Region>> by_key_;
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_REGIONS_H_

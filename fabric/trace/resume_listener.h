@@ -1,0 +1,25 @@
+// Told when a program acts on completions that it has read: a power of completion queues that are
+// observed. Others lack it, and cost a test of a null pointer.
+
+#ifndef FABRIC_TRACE_RESUME_LISTENER_H_
+#define FABRIC_TRACE_RESUME_LISTENER_H_
+
+#include <cstddef>
+
+#include "fabric/capability.h"
+
+namespace fabric::trace {
+
+class ResumeListener {
+ public:
+  static constexpr PowerId kPower{"fabric::trace::ResumeListener"};
+  virtual ~ResumeListener() = default;
+
+  // Whoever waits for the completion with this index, among those that the last Read has filled,
+  // is told of it now. Threads: the queue's.
+  virtual void OnResume(std::size_t index) = 0;
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_RESUME_LISTENER_H_

@@ -1,0 +1,37 @@
+// A recorder above any fabric: the simulator, a software provider of libfabric, or real EFA.
+//
+//   Recorder recorder({.info = ..., .capacity = 1 << 20});
+//   fabric = OpenTracedFabric(std::move(fabric), {.recorder = &recorder, .node = "client"});
+//
+// Recorded are posts, doorbells (one for each call that had something accepted), polls that found
+// something, completions, resumes of coroutines (fabric/async), and what is opened and closed.
+// Powers go through untouched, except tagged messages, whose posts are recorded too.
+
+#ifndef FABRIC_TRACE_TRACED_FABRIC_H_
+#define FABRIC_TRACE_TRACED_FABRIC_H_
+
+#include <memory>
+#include <string>
+
+#include "fabric/fabric.h"
+#include "fabric/trace/recorder.h"
+
+namespace fabric::trace {
+
+struct TracedFabricOptions {
+  // Outlives the fabric and everything that is opened from it. Null: nothing is recorded.
+  Recorder* recorder = nullptr;
+  std::string node;  // the machine's name
+  // Each post is a work request of a simulated device whose world is recorded as well
+  // (sim/tracing): completions are then the device's to record.
+  bool device_completes = false;
+};
+
+// What it is: `wrapped`, observed. Ownership, threads, blocking: as the wrapped fabric's. Without a
+// recorder it is the wrapped fabric itself.
+std::unique_ptr<Fabric> OpenTracedFabric(std::unique_ptr<Fabric> wrapped,
+                                         const TracedFabricOptions& options);
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_TRACED_FABRIC_H_

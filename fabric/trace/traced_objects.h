@@ -1,0 +1,98 @@
+// Regions, queues and address vectors of a traced domain.
+
+#ifndef FABRIC_TRACE_TRACED_OBJECTS_H_
+#define FABRIC_TRACE_TRACED_OBJECTS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "fabric/forwarding.h"
+#include "fabric/trace/pending_operations.h"
+#include "fabric/trace/resume_listener.h"
+#include "fabric/trace/traced_session.h"
+
+namespace fabric::trace {
+
+class TracedMemoryRegion final : public MemoryRegion {
+ public:
+  TracedMemoryRegion(std::unique_ptr<MemoryRegion> wrapped, std::shared_ptr<TracedSession> session,
+                     const std::string& nic);
+  ~TracedMemoryRegion() override;
+
+  std::byte* data() const override { return wrapped_->data(); }
+  std::size_t length_bytes() const override { return wrapped_->length_bytes(); }
+  Access access() const override { return wrapped_->access(); }
+  std::uint64_t local_key() const override { return wrapped_->local_key(); }
+  RemoteBuffer remote() const override { return wrapped_->remote(); }
+  absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override { return wrapped_->QueryPower(power); }
+
+ private:
+  void Closed();
+
+  const std::unique_ptr<MemoryRegion> wrapped_;
+  const std::uint64_t local_key_;
+  const std::uint64_t remote_key_;
+  TracedObject object_;
+  bool known_ = true;
+};
+
+// What a queue tells the endpoints that are opened on it.
+struct TracedQueue {
+  static constexpr PowerId kPower{"fabric::trace::TracedQueue"};
+
+  std::uint32_t track = kNone;
+  std::uint32_t object = kNone;
+  std::shared_ptr<PendingOperations> pending = std::make_shared<PendingOperations>();
+};
+
+class TracedCompletionQueue final : public ForwardingCompletionQueue, private ResumeListener {
+ public:
+  TracedCompletionQueue(std::unique_ptr<CompletionQueue> wrapped,
+                        std::shared_ptr<TracedSession> session, const std::string& nic);
+
+  ReadResult Read(std::span<Completion> entries) override;
+  absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override;
+
+ private:
+  void OnResume(std::size_t index) override;
+  void Record(std::span<const Completion> read, const ReadResult& result, std::int64_t from);
+
+  TracedObject object_;
+  TracedQueue queue_;
+  std::vector<std::uint64_t> last_;  // operations of the last read
+  std::vector<Event> events_;        // of the read under way: its memory is used again
+};
+
+// Its id, for the endpoints that are opened with it.
+struct TracedVector {
+  static constexpr PowerId kPower{"fabric::trace::TracedVector"};
+  std::uint32_t object = kNone;
+};
+
+class TracedAddressVector final : public ForwardingAddressVector {
+ public:
+  TracedAddressVector(std::unique_ptr<AddressVector> wrapped,
+                      std::shared_ptr<TracedSession> session, const std::string& nic);
+
+  absl::StatusOr<Peer> Insert(const Address& address) override;
+  absl::Status Remove(Peer peer) override;
+  absl::Status Close() override;
+  void* QueryPower(const PowerId& power) override;
+
+ private:
+  const std::shared_ptr<TracedSession> session_;
+  const std::string nic_;
+  TracedObject object_;
+  TracedVector vector_;
+  std::map<Peer, std::unique_ptr<TracedObject>> peers_;
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_TRACED_OBJECTS_H_

@@ -1,0 +1,96 @@
+// What the objects of one traced fabric share.
+
+#ifndef FABRIC_TRACE_TRACED_SESSION_H_
+#define FABRIC_TRACE_TRACED_SESSION_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "fabric/trace/event.h"
+#include "fabric/trace/json_text.h"
+#include "fabric/trace/recorder.h"
+
+namespace fabric::trace {
+
+// Thread-safe.
+class TracedSession {
+ public:
+  TracedSession(Recorder& into, std::string_view machine, bool device)
+      : recorder(into),
+        node(into.Node(machine)),
+        device_completes(device),
+        program_track(into.TrackOf({node, TrackKind::kProgram, 0, ""})) {}
+
+  Recorder& recorder;
+  const std::uint16_t node;
+  const bool device_completes;
+  const std::uint32_t program_track;
+
+  // The next number of its kind on that NIC.
+  std::uint32_t Number(const std::string& nic, TrackKind kind) {
+    const std::lock_guard lock(mutex_);
+    return numbers_[{nic, kind}]++;
+  }
+
+  std::uint32_t TrackOf(const std::string& nic, TrackKind kind, std::uint32_t number = 0) {
+    return recorder.TrackOf({node, kind, number, nic});
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::pair<std::string, TrackKind>, std::uint32_t> numbers_;
+};
+
+// Something that is open, as long as it lives: tells of its beginning and its end.
+class TracedObject {
+ public:
+  // `members`: what is known of it.
+  TracedObject(std::shared_ptr<TracedSession> session, std::string_view kind,
+               const std::string& nic, const JsonMembers& members)
+      : session_(std::move(session)),
+        kind_(kind),
+        id_(session_->recorder.NewObject()),
+        track_(session_->TrackOf(nic, TrackKind::kNic)) {
+    Tell("open", members);
+  }
+  ~TracedObject() { Closed(); }
+  TracedObject(const TracedObject&) = delete;
+  TracedObject& operator=(const TracedObject&) = delete;
+
+  std::uint32_t id() const { return id_; }
+  TracedSession& session() const { return *session_; }
+
+  // It is closed now. `members`: what is known at the end.
+  void Closed(const JsonMembers& members = {}) {
+    if (std::exchange(open_, false)) Tell("close", members);
+  }
+
+ private:
+  void Tell(std::string_view event, const JsonMembers& members) {
+    Recorder& recorder = session_->recorder;
+    JsonMembers all;
+    all.Text("event", event).Text("object", kind_).Unsigned("id", id_).Members(members.str());
+    Event told;
+    told.time_ns = recorder.Now();
+    told.kind = Kind::kObject;
+    told.track = track_;
+    told.object = id_;
+    told.text = recorder.Text(all.str());
+    recorder.Record(told);
+  }
+
+  const std::shared_ptr<TracedSession> session_;
+  const std::string kind_;
+  const std::uint32_t id_;
+  const std::uint32_t track_;
+  bool open_ = true;
+};
+
+}  // namespace fabric::trace
+
+#endif  // FABRIC_TRACE_TRACED_SESSION_H_
