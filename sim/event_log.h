@@ -105,8 +105,10 @@ class EventLog {
   std::uint64_t count() const { return count_; }
   const Digest& digest() const { return digest_; }
 
-  // Null: nobody. The listener outlives the log, or is taken away before.
+  // Null: nobody. The listener outlives the log, or is taken away before. Whoever takes the place of
+  // another one tells it, and gives it back its place.
   void set_listener(EventListener* listener) { listener_ = listener; }
+  EventListener* listener() const { return listener_; }
 
  private:
   static constexpr std::uint64_t kOdd = 0x9fb21c651e98df25ull;

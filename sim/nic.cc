@@ -244,6 +244,9 @@ void Nic::Report(CompletionRing& ring, const DeviceCompletion& completion) {
   outcomes_.Completed(completion.kind, completion.status);
   const bool kept = ring.Push(completion);
   if (!kept) ReportLost(ring);
+  if (world_.device_listener() != nullptr) [[unlikely]] {
+    world_.device_listener()->OnReported(*this, ring, completion, kept);
+  }
   TellReported(completion, kept);
   if (ring.service().Arrived(world_.Elapsed())) {
     world_.checks().QueueNotServed(name_, ring.number(), world_.Elapsed());

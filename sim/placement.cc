@@ -49,6 +49,16 @@ void Nic::LogPlaced(const Operation& operation, std::uint32_t packet, Range rang
               .packet = packet,
               .operation = operation.id.Pack(),
               .bytes = range.length});
+  DeviceListener* const listener = world_.device_listener();
+  if (listener == nullptr || operation.kind == OperationKind::kSend) return;  // see PlaceMessage
+  if (operation.kind == OperationKind::kRead) {
+    operation.Walk(range,
+                   [&](const Segment& piece) { listener->OnPlaced(*this, operation.id, piece); });
+  } else {
+    listener->OnPlaced(*this, operation.id,
+                       {operation.remote_address + range.offset,
+                        static_cast<std::uint32_t>(range.length), operation.remote_key});
+  }
 }
 
 // ---- Writes, and the data of reads ----
@@ -149,6 +159,9 @@ void Nic::PlaceMessage(const Operation& operation, const Landing& landing, Range
   landing.receive.Walk({landing.prefix + range.offset, range.length}, [&](const Segment& piece) {
     operation.CopyOut(world_.bus(), {offset, piece.length}, PointerTo(piece.address));
     offset += piece.length;
+    if (world_.device_listener() != nullptr) [[unlikely]] {
+      world_.device_listener()->OnPlaced(*this, operation.id, piece);
+    }
   });
 }
 
@@ -175,6 +188,9 @@ void Nic::Land(std::uint64_t number) {
     landing.receive.Walk({landing.prefix, landing.rest.size()}, [&](const Segment& piece) {
       world_.bus().Copy(PointerTo(piece.address), source, piece.length);
       source += piece.length;
+      if (world_.device_listener() != nullptr) [[unlikely]] {
+        world_.device_listener()->OnPlaced(*this, landing.operation, piece);
+      }
     });
     world_.Log({.kind = EventKind::kPlace,
                 .actor = index_,

@@ -54,6 +54,9 @@ void Nic::TellEnded(const Operation& operation) {
 
 void Nic::Consume(QueuePair& queue_pair, const ReceiveWork& receive) {
   queue_pair.receive.Consume(receive);
+  if (world_.device_listener() != nullptr) [[unlikely]] {
+    world_.device_listener()->OnReceiveTaken(*this, queue_pair, receive);
+  }
   if (queue_pair.watched != nullptr) {
     world_.checks().memory().Taken(*queue_pair.watched, receive.request_id);
   }
@@ -158,6 +161,9 @@ void Nic::TellRefusedReceive(const QueuePair& target, const Segment& segment) co
 }
 
 void Nic::TellImmediate(const Operation& operation, const QueuePair& target) {
+  if (world_.device_listener() != nullptr) [[unlikely]] {
+    world_.device_listener()->OnImmediate(operation);
+  }
   if (world_.live() || operation.faulted) return;
   world_.checks().memory().Announced(name_, target.number, operation.bytes_placed,
                                      operation.length);

@@ -33,6 +33,7 @@
 #include "fabric/peer_memory.h"
 #include "sim/checks/checks.h"
 #include "sim/checks/wait_graph.h"
+#include "sim/device_listener.h"
 #include "sim/efa_address.h"
 #include "sim/event_log.h"
 #include "sim/event_queue.h"
@@ -204,6 +205,9 @@ class World final : public coro::Clock {
   std::uint64_t event_count() const { return event_count_; }
   // Everything that happened; empty in live mode, where no run is like another.
   EventLog& log() { return log_; }
+  // Told what the log does not tell; null: nobody. Outlives the world, or is taken away before.
+  void set_device_listener(DeviceListener* listener) { device_listener_ = listener; }
+  DeviceListener* device_listener() const { return device_listener_; }
   const Digest& digest() const { return log_.digest(); }
   // Enters into the log what came of an event, or what the program did.
   void Log(LoggedEvent event) {
@@ -281,6 +285,7 @@ class World final : public coro::Clock {
   std::vector<Nic*> busy_;  // live mode: devices with work to do
   std::uint64_t event_count_ = 0;
   EventLog log_;
+  DeviceListener* device_listener_ = nullptr;
   bool woken_ = false;
   mutable bool asked_time_ = false;  // since it was last looked at
   EndlessHandler endless_loop_;

@@ -222,6 +222,11 @@ void FaultEngine::set_listener(FiringListener* listener) {
   listener_ = listener;
 }
 
+FiringListener* FaultEngine::listener() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return listener_;
+}
+
 std::vector<RuleReport> FaultEngine::Report() const {
   const std::lock_guard<std::mutex> lock(mutex_);
   std::vector<RuleReport> reports;

@@ -126,8 +126,10 @@ class FaultEngine {
   // Of what Restrict listed, the firings whose event has not come.
   std::vector<FiringId> Missed() const;
 
-  // Null: nobody. The listener outlives the engine, or is taken away before.
+  // Null: nobody. The listener outlives the engine, or is taken away before. Whoever takes the place
+  // of another one tells it, and gives it back its place.
   void set_listener(FiringListener* listener);
+  FiringListener* listener() const;
 
   // In the plan's order.
   std::vector<RuleReport> Report() const;

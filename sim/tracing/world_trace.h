@@ -1,0 +1,111 @@
+// What the simulated devices of a world do, recorded beside what the program does on them.
+//
+//   program ─► TracedFabric ─► sim ─┬► event log, device listener ─► WorldTrace ─► Recorder
+//                   └───────────────┼───────────────────────────────────────────────┘
+//                                   └► fault engine, checks ──────► WorldTrace
+//
+// Observing changes nothing: a run has the digest that it would have without.
+
+#ifndef SIM_TRACING_WORLD_TRACE_H_
+#define SIM_TRACING_WORLD_TRACE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/container/flat_hash_map.h"
+#include "fabric/faults/engine.h"
+#include "fabric/trace/event.h"
+#include "fabric/trace/posted_work.h"
+#include "fabric/trace/recorder.h"
+#include "sim/device_listener.h"
+#include "sim/event_log.h"
+#include "sim/world.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to its world. In live mode, where nothing is told, it only lends the
+// recorder its clock.
+class WorldTrace final : private EventListener,
+                         private DeviceListener,
+                         private fabric::faults::FiringListener {
+ public:
+  // From now on the recorder has the world's time. Whoever listened before goes on being told.
+  // `engine`: its firings are recorded, too; null: there is none. All of them outlive this.
+  WorldTrace(World& world, fabric::trace::Recorder& recorder,
+             fabric::faults::FaultEngine* engine = nullptr);
+  // The recorder's time stands still then, until it gets another clock.
+  ~WorldTrace() override;
+  WorldTrace(const WorldTrace&) = delete;
+  WorldTrace& operator=(const WorldTrace&) = delete;
+
+ private:
+  // An operation as the recorder knows it.
+  struct Known {
+    std::uint64_t op = 0;  // 0: unknown
+    std::uint16_t node = 0;
+    fabric::OperationKind kind = fabric::OperationKind::kSend;
+  };
+  struct Machine {
+    std::uint16_t node = 0;
+    std::string nic;
+    std::uint32_t wire = 0;  // its tracks
+    std::uint32_t memory = 0;
+    std::uint32_t marks = 0;
+  };
+  // Of one life of a queue pair.
+  struct Queue {
+    std::uint32_t qkey = 0;
+    std::shared_ptr<fabric::trace::PostedWork> work;  // null: the program's posts are not recorded
+  };
+
+  // --- EventListener ---
+  void OnLogged(const LoggedEvent& event) override;
+  // --- DeviceListener ---
+  void OnPlaced(const Nic& nic, OperationId operation, const Segment& piece) override;
+  void OnReceiveTaken(const Nic& nic, const QueuePair& queue_pair,
+                      const ReceiveWork& receive) override;
+  void OnImmediate(const Operation& operation) override;
+  void OnReported(const Nic& nic, const CompletionRing& ring, const DeviceCompletion& completion,
+                  bool kept) override;
+  // --- FiringListener ---
+  void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
+               const fabric::faults::Firing& firing) override;
+
+  Machine& MachineOf(std::uint32_t nic);
+  // The same by a NIC's name, "machine/name", or by its last part; null: there is none.
+  Machine* FindMachine(std::string_view name);
+  // The track of faults and checks for what is about that NIC.
+  std::uint32_t MarksOf(std::string_view name);
+  fabric::trace::PostedWork* WorkOf(const Nic& nic, std::uint16_t queue_pair, std::uint32_t qkey);
+  Known& KnownOf(OperationId id);
+  void Fetched(const LoggedEvent& event);
+  void Sent(const LoggedEvent& event);
+  // Which operation an entry is about.
+  Known Completed(const Nic& nic, const DeviceCompletion& completion);
+  void RecordFindings();
+
+  World& world_;
+  fabric::trace::Recorder& recorder_;
+  fabric::faults::FaultEngine* const engine_;
+  EventListener* const next_;
+  DeviceListener* const next_device_;
+  fabric::faults::FiringListener* const next_firing_;
+  std::vector<std::optional<Machine>> machines_;             // by index of the NIC
+  std::vector<std::pair<std::uint32_t, Known>> operations_;  // by slot: generation
+  absl::flat_hash_map<std::uint64_t, Queue> queues_;         // by NIC and queue pair
+  // By NIC, queue pair and request id: what has not completed.
+  absl::flat_hash_map<std::uint64_t, Known> requests_;
+  absl::flat_hash_map<std::uint64_t, Known> receives_;
+  Known announced_;           // whose immediate is reported next
+  std::size_t findings_ = 0;  // that were recorded
+};
+
+}  // namespace sim
+
+#endif  // SIM_TRACING_WORLD_TRACE_H_
