@@ -19,6 +19,7 @@
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
 #include "apps/common/network.h"
+#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "apps/write/client.h"
 #include "apps/write/console.h"
@@ -126,7 +127,7 @@ class Program {
  private:
   int Fail(const absl::Status& status) const { return ReportError(name_, status); }
   int Simulate(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-               const Arguments& arguments, const FaultRun* faults) const;
+               const Arguments& arguments, const FaultRun* faults, const TraceRun& trace) const;
   int Serve(Console& console, coro::EventLoop& loop, const BackendChoice& choice, std::size_t nic,
             const Arguments& arguments) const;
   int Fetch(Console& console, coro::EventLoop& loop, const BackendChoice& choice, std::size_t nic,
@@ -145,7 +146,8 @@ void Program::SayPlaces(Console& console) const {
 }
 
 int Program::Simulate(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-                      const Arguments& arguments, const FaultRun* faults) const {
+                      const Arguments& arguments, const FaultRun* faults,
+                      const TraceRun& trace) const {
   if (arguments.server.has_value()) {
     return Fail(absl::InvalidArgumentError(
         "the simulator runs both sides in one process and takes no address; to reach another "
@@ -171,6 +173,7 @@ int Program::Simulate(Console& console, const BackendOptions& backend, const Bac
                           [&world](coro::Time time) { world.WakeAt(time); });
     };
   }
+  options.trace = &trace;
   options.opened = [&](const fabric::Fabric& fabric, const fabric::NicInfo& nic,
                        const fabric::Address& server, const RandomFillMessage& request) {
     scene.fabric = std::string(fabric.description());
@@ -273,6 +276,9 @@ int Program::Run(Arguments arguments) {
   const absl::StatusOr<std::unique_ptr<FaultRun>> faults =
       FaultRun::FromFlags(backend.seed, AppliedByDevice(*choice));
   if (!faults.ok()) return Fail(faults.status());
+  const absl::StatusOr<std::unique_ptr<TraceRun>> trace =
+      TraceRun::FromFlags(name_, choice->simulated, backend.seed);
+  if (!trace.ok()) return Fail(trace.status());
   coro::SteadyClock clock;
   if (*faults != nullptr && !choice->simulated) {
     absl::StatusOr<std::unique_ptr<fabric::Fabric>> wrapped =
@@ -280,13 +286,20 @@ int Program::Run(Arguments arguments) {
     if (!wrapped.ok()) return Fail(wrapped.status());
     choice->fabric = *std::move(wrapped);
   }
+  if (!choice->simulated) {
+    const bool client = arguments.server.has_value();
+    choice->fabric = (*trace)->Wrap(std::move(choice->fabric), client ? "client" : "server");
+  }
   Console console(std::cout, std::cerr, clock,
                   {.json = absl::GetFlag(FLAGS_json),
                    .verbose = absl::GetFlag(FLAGS_verbose),
                    .program = name_});
   const int exit_code = choice->simulated
-                            ? Simulate(console, backend, *choice, arguments, faults->get())
+                            ? Simulate(console, backend, *choice, arguments, faults->get(), **trace)
                             : RunOnFabric(console, backend, *choice, arguments);
+  choice->fabric.reset();
+  const absl::Status traced = (*trace)->Finish();
+  if (!traced.ok()) return Fail(traced);
   return *faults == nullptr ? exit_code : ReportFaults(console, **faults, exit_code);
 }
 

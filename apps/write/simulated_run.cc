@@ -7,6 +7,7 @@
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace apps::write {
@@ -35,9 +36,14 @@ absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& cloc
                                             const SimulatedRunOptions& options) {
   if (options.faults != nullptr) RETURN_IF_ERROR(world.UseFaultEngine(options.faults));
   options.prepare(world);
-  const auto open = [&](const char* name) {
-    return options.decorate(
-        OpenSimulatedFabric(options.simulated_fabric, world, world.AddNode(name)), world);
+  std::unique_ptr<sim::WorldTrace> devices;
+  if (options.trace != nullptr) devices = options.trace->Watch(world, options.faults.get());
+  const auto open = [&](const char* name) -> absl::StatusOr<std::unique_ptr<fabric::Fabric>> {
+    ASSIGN_OR_RETURN(auto fabric, options.decorate(OpenSimulatedFabric(options.simulated_fabric,
+                                                                       world, world.AddNode(name)),
+                                                   world));
+    if (options.trace == nullptr) return fabric;
+    return options.trace->Wrap(std::move(fabric), name, world, options.simulated_fabric);
   };
   ASSIGN_OR_RETURN(const auto server_fabric, open("server"));
   ASSIGN_OR_RETURN(const auto client_fabric, open("client"));

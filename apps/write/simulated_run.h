@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "apps/common/simulated_fabric.h"
+#include "apps/common/trace_flags.h"
 #include "apps/write/client.h"
 #include "apps/write/server.h"
 #include "coro/clock.h"
@@ -37,6 +38,8 @@ struct SimulatedRunOptions {
   std::function<absl::StatusOr<std::unique_ptr<fabric::Fabric>>(std::unique_ptr<fabric::Fabric>,
                                                                 sim::World&)>
       decorate = [](std::unique_ptr<fabric::Fabric> fabric, sim::World&) { return fabric; };
+  // Observes the run; null: nobody does. Outlives it.
+  const TraceRun* trace = nullptr;
   // Called once, before the transfer, when everything is open.
   std::function<void(const fabric::Fabric& fabric, const fabric::NicInfo& nic,
                      const fabric::Address& server, const RandomFillMessage& request)>

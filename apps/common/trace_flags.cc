@@ -1,0 +1,104 @@
+#include "apps/common/trace_flags.h"
+
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <iostream>
+#include <utility>
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "fabric/trace/perfetto.h"
+#include "fabric/trace/traced_fabric.h"
+
+ABSL_FLAG(std::string, trace, "",
+          "Write what happened to this file, for ui.perfetto.dev: posts, packets, placements, "
+          "completions, resumes, faults and checks, with arrows along each operation.");
+
+namespace apps {
+namespace {
+
+using fabric::trace::Recorder;
+using fabric::trace::Recording;
+
+// Some 200 MB of memory, and a file that viewers still open.
+constexpr std::size_t kMostEvents = std::size_t{1} << 21;
+
+}  // namespace
+
+TraceRun::TraceRun(std::string path, std::ofstream file, std::unique_ptr<Recorder> recorder)
+    : path_(std::move(path)), file_(std::move(file)), recorder_(std::move(recorder)) {}
+
+absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view program,
+                                                              bool simulated, std::uint64_t seed) {
+  const std::string path = absl::GetFlag(FLAGS_trace);
+  std::ofstream file;
+  if (absl::EndsWith(path, ".html")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trace=", path, ": only JSON can be written, for ui.perfetto.dev"));
+  }
+  if (!path.empty()) {
+    file.open(path, std::ios::binary | std::ios::trunc);
+    if (!file) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--trace=", path, ": cannot be written: ", std::strerror(errno)));
+    }
+  }
+  std::unique_ptr<Recorder> recorder;
+  if (simulated || !path.empty()) {
+    fabric::trace::RecorderOptions options;
+    options.info.program = std::string(program);
+    options.info.simulated = simulated;
+    options.info.seed = seed;
+    options.capacity = path.empty() ? 0 : kMostEvents;
+    recorder = std::make_unique<Recorder>(options);
+  }
+  return std::unique_ptr<TraceRun>(new TraceRun(path, std::move(file), std::move(recorder)));
+}
+
+std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> fabric,
+                                               absl::string_view node) const {
+  if (recorder_ == nullptr) return fabric;
+  const std::string backend(fabric->description());
+  recorder_->Describe(backend, false, false);
+  return fabric::trace::OpenTracedFabric(std::move(fabric),
+                                         {.recorder = recorder_.get(), .node = std::string(node)});
+}
+
+std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> fabric,
+                                               absl::string_view node, const sim::World& world,
+                                               SimulatedFabric kind) const {
+  if (recorder_ == nullptr) return fabric;
+  const std::string backend(fabric->description());
+  recorder_->Describe(backend, true, !world.live());
+  return fabric::trace::OpenTracedFabric(
+      std::move(fabric),
+      {.recorder = recorder_.get(),
+       .node = std::string(node),
+       .device_completes = !world.live() && kind == SimulatedFabric::kEfaDirect});
+}
+
+std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,
+                                                 fabric::faults::FaultEngine* engine) const {
+  if (recorder_ == nullptr) return nullptr;
+  return std::make_unique<sim::WorldTrace>(world, *recorder_, engine);
+}
+
+absl::Status TraceRun::Finish() {
+  if (path_.empty()) return absl::OkStatus();
+  const Recording recording = recorder_->Take();
+  fabric::trace::WriteTrace(recording, file_);
+  file_.close();
+  if (!file_) {
+    return absl::UnavailableError(
+        absl::StrCat("--trace=", path_, ": writing failed: ", std::strerror(errno)));
+  }
+  std::cerr << "trace: " << recording.events.size() << " events in " << path_
+            << ": open it at https://ui.perfetto.dev";
+  if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";
+  std::cerr << "\n";
+  return absl::OkStatus();
+}
+
+}  // namespace apps

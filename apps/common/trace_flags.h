@@ -1,0 +1,65 @@
+// --trace=FILE: what a run did, as a picture for ui.perfetto.dev (docs/trace-format.md); and the
+// flight recorder of simulated runs, which is always on.
+//
+//   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags("write", simulated, seed));
+//   fabric = trace->Wrap(std::move(fabric), "client");
+//   ... run ...
+//   status = trace->Finish();
+
+#ifndef APPS_COMMON_TRACE_FLAGS_H_
+#define APPS_COMMON_TRACE_FLAGS_H_
+
+#include <cstdint>
+#include <fstream>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/common/simulated_fabric.h"
+#include "fabric/fabric.h"
+#include "fabric/faults/engine.h"
+#include "fabric/trace/recorder.h"
+#include "sim/tracing/world_trace.h"
+#include "sim/world.h"
+
+namespace apps {
+
+// The observation of one run. Outlives every fabric that it has wrapped. Threads: what is wrapped
+// may be used by several; the rest is for one.
+class TraceRun {
+ public:
+  // Without --trace it observes simulated runs only, for the flight recorder. kInvalidArgument: the
+  // file cannot be written.
+  static absl::StatusOr<std::unique_ptr<TraceRun>> FromFlags(absl::string_view program,
+                                                             bool simulated, std::uint64_t seed);
+  // Null: nothing is observed.
+  fabric::trace::Recorder* recorder() const { return recorder_.get(); }
+
+  // The fabric, observed, or as it is. `node`: what the machine is called.
+  std::unique_ptr<fabric::Fabric> Wrap(std::unique_ptr<fabric::Fabric> fabric,
+                                       absl::string_view node) const;
+  // The same for a machine of a world, whose devices are observed as well when Watch was called.
+  std::unique_ptr<fabric::Fabric> Wrap(std::unique_ptr<fabric::Fabric> fabric,
+                                       absl::string_view node, const sim::World& world,
+                                       SimulatedFabric kind) const;
+  // Observes a world's devices, as long as the result lives; null where nothing is observed.
+  // `engine` may be null.
+  std::unique_ptr<sim::WorldTrace> Watch(sim::World& world,
+                                         fabric::faults::FaultEngine* engine) const;
+
+  // Writes the file, and says so on standard error. Call it when everything is closed.
+  absl::Status Finish();
+
+ private:
+  TraceRun(std::string path, std::ofstream file, std::unique_ptr<fabric::trace::Recorder> recorder);
+
+  const std::string path_;  // empty: no trace is wished
+  std::ofstream file_;
+  const std::unique_ptr<fabric::trace::Recorder> recorder_;
+};
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_TRACE_FLAGS_H_
