@@ -178,6 +178,7 @@ Side& Lab::Open(sim::Node& node, const SideOptions& options) {
   side.pages.resize(Side::kBytes / sizeof(Side::Page));
   std::fill(side.memory().begin(), side.memory().end(), std::byte{0});
   side.fabric = sim::OpenSimFabric(world_, node);
+  if (decorate_) side.fabric = decorate_(std::move(side.fabric), node.name());
   side.domain = Must(side.fabric->OpenDomain(options.nic));
   side.queue = Must(side.domain->OpenCompletionQueue({.depth = options.queue_depth}));
   side.peers = Must(side.domain->OpenAddressVector());

@@ -21,6 +21,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -148,6 +149,11 @@ class Lab {
 
   sim::World& world() { return world_; }
 
+  // What is put around the fabrics of machines that are added from now on.
+  using Decorate = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>,
+                                                                 const std::string& machine)>;
+  void set_decorate(Decorate decorate) { decorate_ = std::move(decorate); }
+
   // A machine with an open endpoint, in the world's profile or another one (which outlives the
   // lab).
   Side& Add(const std::string& name, const SideOptions& options = {},
@@ -190,6 +196,7 @@ class Lab {
   sim::World world_;
   std::vector<std::unique_ptr<Side>> sides_;
   std::vector<sim::Check> allowed_;
+  Decorate decorate_;
 };
 
 }  // namespace sim_testing
