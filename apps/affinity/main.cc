@@ -15,6 +15,7 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 
@@ -130,7 +131,7 @@ absl::Status LeaveOutFar(const Machine& machine, std::vector<Policy>& policies, 
 }
 
 absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoice& choice,
-                                std::vector<Policy> policies) {
+                                const TraceRun& trace, std::vector<Policy> policies) {
   if (!TopologyFromFlags().empty()) {
     return BadInput("--topology is for real NICs: that of a simulated machine is its profile's");
   }
@@ -151,6 +152,7 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
   run.fabric = choice.simulated_fabric;
   run.seed = backend.seed;
   run.load = report.load;
+  run.trace = &trace;
   for (const Policy policy : policies) {
     std::vector<Seat> seats = PlanSeats(machine, nics, policy);
     if (policy == Policy::kNone) DrawSeats(machine, backend.seed, seats);
@@ -161,7 +163,7 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
 }
 
 absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoice& choice,
-                               std::vector<Policy> policies) {
+                               const TraceRun& trace, std::vector<Policy> policies) {
   ASSIGN_OR_RETURN(const MachineChoice here, ChooseMachine(TopologyFromFlags()));
   const Machine machine = WithNics(here.machine, choice.fabric->nics());
   Report report;
@@ -178,6 +180,7 @@ absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoic
   run.backend.fabric = "libfabric";
   run.bind_memory = machine.numa_nodes.size() > 1;
   run.load = report.load;
+  run.trace = &trace;
   for (const Policy policy : policies) {
     const std::vector<Seat> seats = PlanSeats(machine, nics, policy);
     ASSIGN_OR_RETURN(std::vector<SeatResult> results, RunMeasured(run, seats));
@@ -193,8 +196,13 @@ absl::StatusOr<Report> Run(const std::vector<std::string>& positional) {
   ASSIGN_OR_RETURN(std::vector<Policy> policies, ParsePolicies(absl::GetFlag(FLAGS_policy)));
   const BackendOptions backend = Backend();
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(backend));
-  return choice.simulated ? Simulate(backend, choice, std::move(policies))
-                          : Measure(backend, choice, std::move(policies));
+  ASSIGN_OR_RETURN(const auto trace,
+                   TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
+  absl::StatusOr<Report> report = choice.simulated
+                                      ? Simulate(backend, choice, *trace, std::move(policies))
+                                      : Measure(backend, choice, *trace, std::move(policies));
+  RETURN_IF_ERROR(trace->Finish());
+  return report;
 }
 
 int Main(int argc, char** argv) {

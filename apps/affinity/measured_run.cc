@@ -26,6 +26,9 @@ class Workplace {
     ASSIGN_OR_RETURN(Pages target, MapPages());
     const std::lock_guard<std::mutex> lock(opening);
     ASSIGN_OR_RETURN(backend_, ChooseBackend(run_.backend));
+    if (run_.trace != nullptr) {
+      backend_.fabric = run_.trace->Wrap(std::move(backend_.fabric), "this machine");
+    }
     ASSIGN_OR_RETURN(lane_, Lane::Open(loop_, *backend_.fabric, *backend_.fabric, seat_.nic,
                                        run_.load, std::move(source), std::move(target)));
     return absl::OkStatus();

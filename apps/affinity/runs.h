@@ -12,6 +12,7 @@
 #include "apps/affinity/plan.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/simulated_fabric.h"
+#include "apps/common/trace_flags.h"
 #include "coro/time.h"
 #include "sim/profile.h"
 
@@ -28,6 +29,7 @@ struct SimulatedRun {
   SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
   std::uint64_t seed = 1;
   Load load;
+  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
 };
 
 // Two machines of the profile; the first one's NICs write to those of the second one. Memory and
@@ -40,6 +42,7 @@ struct MeasuredRun {
   BackendOptions backend;    // no simulator
   bool bind_memory = false;  // else it is wherever the system puts it: a machine of one node
   Load load;
+  const TraceRun* trace = nullptr;  // as above
 };
 
 // On this machine: a thread for each NIC, pinned to its seat's CPUs, with both ends of the

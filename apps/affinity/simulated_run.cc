@@ -7,6 +7,7 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace apps::affinity {
@@ -22,10 +23,11 @@ class TwoMachines {
   explicit TwoMachines(const SimulatedRun& run)
       : load_(run.load),
         world_(run.seed, *run.profile),
+        devices_(run.trace == nullptr ? nullptr : run.trace->Watch(world_, nullptr)),
         client_(world_.AddNode("client")),
         server_(world_.AddNode("server")),
-        from_(OpenSimulatedFabric(run.fabric, world_, client_)),
-        to_(OpenSimulatedFabric(run.fabric, world_, server_)),
+        from_(OpenFabric(run, client_)),
+        to_(OpenFabric(run, server_)),
         loop_(world_) {}
 
   coro::EventLoop& loop() { return loop_; }
@@ -49,8 +51,15 @@ class TwoMachines {
   }
 
  private:
+  std::unique_ptr<fabric::Fabric> OpenFabric(const SimulatedRun& run, sim::Node& node) {
+    auto fabric = OpenSimulatedFabric(run.fabric, world_, node);
+    if (run.trace == nullptr) return fabric;
+    return run.trace->Wrap(std::move(fabric), node.name(), world_, run.fabric);
+  }
+
   const Load load_;
   sim::World world_;
+  const std::unique_ptr<sim::WorldTrace> devices_;
   sim::Node& client_;
   sim::Node& server_;
   std::unique_ptr<fabric::Fabric> from_;

@@ -20,6 +20,7 @@
 #include "apps/batch/two_processes.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
+#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "fabric/async/transfer/immediate.h"
@@ -175,7 +176,8 @@ BackendOptions Backend() {
   return options;
 }
 
-absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice& choice) {
+absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice& choice,
+                             const TraceRun& trace) {
   if (choice.simulated_fabric != SimulatedFabric::kEfaDirect) {
     return BadInput("--provider=efa: simulated threads drive the device itself, efa-direct");
   }
@@ -183,6 +185,7 @@ absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice&
   run.profile = choice.profile;
   run.seed = backend.seed;
   run.progress = true;
+  run.trace = &trace;
   const std::string where = absl::StrCat("simulated efa-direct, two ", choice.profile->name,
                                          " in this process, seed ", backend.seed);
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
@@ -240,13 +243,24 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
     return BadInput("choose one: --json or --csv");
   }
   const BackendOptions backend = Backend();
-  ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(backend));
-  if (!choice.simulated) return RunForReal(backend, choice, positional);
+  ASSIGN_OR_RETURN(BackendChoice choice, ChooseBackend(backend));
+  ASSIGN_OR_RETURN(const auto trace,
+                   TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
+  if (!choice.simulated) {
+    choice.fabric =
+        trace->Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
+    const absl::StatusOr<int> code = RunForReal(backend, choice, positional);
+    choice.fabric.reset();
+    RETURN_IF_ERROR(trace->Finish());
+    return code;
+  }
   if (!positional.empty()) {
     return BadInput(absl::StrCat("unexpected argument '", positional.front(),
                                  "': both simulated machines are in this process"));
   }
-  return Simulate(backend, choice);
+  const absl::StatusOr<int> code = Simulate(backend, choice, *trace);
+  RETURN_IF_ERROR(trace->Finish());
+  return code;
 }
 
 int Main(int argc, char** argv) {

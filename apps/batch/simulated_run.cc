@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "apps/batch/mover.h"
+#include "apps/common/simulated_fabric.h"
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
@@ -20,6 +21,7 @@
 #include "fabric/async/transfer/engine.h"
 #include "fabric/fabric.h"
 #include "sim/sim_fabric.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace apps::batch {
@@ -38,9 +40,13 @@ class Machine {
  public:
   static absl::StatusOr<std::unique_ptr<Machine>> Open(coro::EventLoop& loop, sim::World& world,
                                                        sim::Node& node, const Groups& groups,
-                                                       const Load& load) {
+                                                       const Load& load, const TraceRun* trace) {
     auto machine = std::make_unique<Machine>();
     machine->fabric_ = sim::OpenSimFabric(world, node);
+    if (trace != nullptr) {
+      machine->fabric_ =
+          trace->Wrap(std::move(machine->fabric_), node.name(), world, SimulatedFabric::kEfaDirect);
+    }
     EngineOptions options;
     options.policy = load.policy;
     options.nic.window = load.window;
@@ -197,12 +203,14 @@ class Run {
 absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load) {
   ASSIGN_OR_RETURN(const Groups groups, NicsOfGpus(*run.profile, load.gpus, load.nics_per_gpu));
   sim::World world(run.seed, *run.profile);
+  std::unique_ptr<sim::WorldTrace> devices;
+  if (run.trace != nullptr) devices = run.trace->Watch(world, nullptr);
   sim::Node& here = world.AddNode("sender");
   sim::Node& there = world.AddNode("receiver");
   RETURN_IF_ERROR(GiveThreads(world, here, there, groups, load));
   coro::EventLoop loop(world);
-  ASSIGN_OR_RETURN(const auto sender, Machine::Open(loop, world, here, groups, load));
-  ASSIGN_OR_RETURN(const auto receiver, Machine::Open(loop, world, there, groups, load));
+  ASSIGN_OR_RETURN(const auto sender, Machine::Open(loop, world, here, groups, load, run.trace));
+  ASSIGN_OR_RETURN(const auto receiver, Machine::Open(loop, world, there, groups, load, run.trace));
   absl::StatusOr<BatchResult> result;
   {
     Run moves(*sender, *receiver, run, load);

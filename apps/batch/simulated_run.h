@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "apps/batch/load.h"
 #include "apps/batch/watch.h"
+#include "apps/common/trace_flags.h"
 #include "sim/profile.h"
 
 namespace apps::batch {
@@ -15,7 +16,8 @@ namespace apps::batch {
 struct SimulatedRun {
   const sim::Profile* profile = nullptr;  // outlives the run
   std::uint64_t seed = 1;
-  bool progress = false;  // on a terminal: a line on standard error
+  bool progress = false;            // on a terminal: a line on standard error
+  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
 };
 
 // Errors: kInvalidArgument for what the machine does not have; those of the transfers; kInternal

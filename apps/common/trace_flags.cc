@@ -94,7 +94,7 @@ absl::Status TraceRun::Finish() {
     return absl::UnavailableError(
         absl::StrCat("--trace=", path_, ": writing failed: ", std::strerror(errno)));
   }
-  std::cerr << "trace: " << recording.events.size() << " events in " << path_
+  std::cerr << "trace: " << recording.count() << " events in " << path_
             << ": open it at https://ui.perfetto.dev";
   if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";
   std::cerr << "\n";

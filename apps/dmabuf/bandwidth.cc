@@ -7,12 +7,14 @@
 #include <vector>
 
 #include "apps/common/network.h"
+#include "apps/common/simulated_fabric.h"
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "coro/task.h"
 #include "gpu/device_buffer.h"
 #include "sim/sim_fabric.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace apps::dmabuf {
@@ -36,7 +38,8 @@ class Bench {
       : source_device_(source),
         target_device_(target),
         options_(options),
-        world_(/*seed=*/1, *options.profile, sim::TimeMode::kLive) {
+        world_(/*seed=*/1, *options.profile, sim::TimeMode::kLive),
+        devices_(options.trace == nullptr ? nullptr : options.trace->Watch(world_, nullptr)) {
     world_.AttachDevice(source.peer_memory());
     if (&source != &target) world_.AttachDevice(target.peer_memory());
   }
@@ -75,6 +78,7 @@ class Bench {
   const BandwidthOptions options_;
   coro::SteadyClock clock_;
   sim::World world_;
+  const std::unique_ptr<sim::WorldTrace> devices_;
   coro::EventLoop loop_{world_};
   std::unique_ptr<fabric::Fabric> server_fabric_;
   std::unique_ptr<fabric::Fabric> client_fabric_;
@@ -87,8 +91,13 @@ class Bench {
 };
 
 absl::Status Bench::Open() {
-  server_fabric_ = sim::OpenSimFabric(world_, world_.AddNode("server"));
-  client_fabric_ = sim::OpenSimFabric(world_, world_.AddNode("client"));
+  const auto open = [this](const char* name) {
+    auto fabric = sim::OpenSimFabric(world_, world_.AddNode(name));
+    if (options_.trace == nullptr) return fabric;
+    return options_.trace->Wrap(std::move(fabric), name, world_, SimulatedFabric::kEfaDirect);
+  };
+  server_fabric_ = open("server");
+  client_fabric_ = open("client");
   ASSIGN_OR_RETURN(server_, Network::Open(loop_, *server_fabric_, 0));
   ASSIGN_OR_RETURN(client_, Network::Open(loop_, *client_fabric_, 0));
   RETURN_IF_ERROR(

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "apps/common/trace_flags.h"
 #include "coro/time.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_memory.h"
@@ -20,6 +21,7 @@ struct BandwidthOptions {
   std::uint64_t repeats = 20;
   gpu::Registration registration = gpu::Registration::kDmabuf;
   gpu::Allocation allocation = gpu::Allocation::kPlain;
+  const TraceRun* trace = nullptr;  // observes the runs, and outlives them; null: nobody
 };
 
 // Medians over the repeats, which took turns.

@@ -16,6 +16,7 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "apps/dmabuf/bandwidth.h"
 #include "apps/dmabuf/device_data.h"
@@ -182,8 +183,14 @@ int RunBandwidth() {
   const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(name.empty() ? "p5" : name);
   if (!profile.ok()) return fail(profile.status());
   options.profile = *profile;
+  // Without --trace nobody observes what is timed.
+  const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
+  if (!trace.ok()) return fail(trace.status());
+  options.trace = trace->get();
   const absl::StatusOr<Bandwidth> measured =
       MeasureBandwidth(devices->server(), devices->client(), options);
+  const absl::Status traced = (*trace)->Finish();
+  if (!traced.ok()) return fail(traced);
   if (!measured.ok()) return fail(measured.status());
   Print(options, *devices, *measured);
   return measured->correct ? kExitOk : kExitFailed;

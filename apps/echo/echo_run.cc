@@ -17,6 +17,7 @@
 #include "coro/task.h"
 #include "coro/wait_list.h"
 #include "sim/profile.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace apps::echo {
@@ -28,10 +29,13 @@ constexpr const char* kProfile = "small";
 class EchoRun {
  public:
   // The world is the clock as well. It is a live one: its clock is the machine's, as TCP needs it.
-  EchoRun(const RunOptions& options, const Log& log, const sim::Profile& profile)
+  EchoRun(const RunOptions& options, const Log& log, const TraceRun& trace,
+          const sim::Profile& profile)
       : options_(options),
         log_(log),
+        trace_(trace),
         world_(/*seed=*/1, profile, sim::TimeMode::kLive),
+        devices_(trace.Watch(world_, nullptr)),
         loop_(world_) {}
 
   absl::Status Run() {
@@ -56,7 +60,7 @@ class EchoRun {
     log_("loop", absl::StrCat("one thread, one loop: epoll",
                               options_.rdma ? " and the completion queues of 2 NICs" : ""));
     if (options_.rdma) {
-      ASSIGN_OR_RETURN(rdma_, RdmaEcho::Open(loop_, world_, options_.echo));
+      ASSIGN_OR_RETURN(rdma_, RdmaEcho::Open(loop_, world_, options_.echo, trace_));
       log_("rdma", absl::StrCat("server ", rdma_->server_address().ToHex(), " on simulated NIC ",
                                 rdma_->nic().name));
     }
@@ -117,7 +121,9 @@ class EchoRun {
 
   const RunOptions& options_;
   const Log& log_;
+  const TraceRun& trace_;
   sim::World world_;
+  const std::unique_ptr<sim::WorldTrace> devices_;
   coro::EventLoop loop_;
   std::unique_ptr<coro::EpollSelector> io_;
   std::unique_ptr<coro::Signals> signals_;
@@ -134,9 +140,9 @@ class EchoRun {
 
 }  // namespace
 
-absl::Status Run(const RunOptions& options, const Log& log) {
+absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace) {
   ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(kProfile));
-  return EchoRun(options, log, *profile).Run();
+  return EchoRun(options, log, trace, *profile).Run();
 }
 
 }  // namespace apps::echo

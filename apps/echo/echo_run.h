@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "apps/common/trace_flags.h"
 #include "apps/echo/messages.h"
 #include "coro/tcp.h"
 
@@ -24,10 +25,11 @@ struct RunOptions {
   std::uint64_t clients = 0;                // of `listen`: ends after so many; 0: never
 };
 
-// Opens everything, runs it to its end, and tells `log` what happens. OK: every message came back;
-// a server that was interrupted has done its work too. kCancelled: interrupted (SIGINT or SIGTERM)
-// before that; what had come back by then is in the log. Otherwise what went wrong.
-absl::Status Run(const RunOptions& options, const Log& log);
+// Opens everything, runs it to its end, and tells `log` what happens; `trace` observes RDMA. OK:
+// every message came back; a server that was interrupted has done its work too. kCancelled:
+// interrupted (SIGINT or SIGTERM) before that; what had come back by then is in the log. Otherwise
+// what went wrong.
+absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace);
 
 }  // namespace apps::echo
 

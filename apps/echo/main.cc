@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
+#include "apps/common/trace_flags.h"
 #include "apps/echo/echo_run.h"
 #include "coro/status_macros.h"
 #include "coro/tcp.h"
@@ -108,8 +109,13 @@ int Main(int argc, char** argv) {
   const Log log = [](absl::string_view label, absl::string_view text) {
     std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
   };
-  const absl::Status status = Run(*options, log);
+  // In real time: without --trace nobody observes, not even for the flight recorder.
+  const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
+  if (!trace.ok()) return ReportError(kUsage.name, trace.status());
+  const absl::Status status = Run(*options, log, **trace);
+  const absl::Status traced = (*trace)->Finish();
   if (!status.ok()) return ReportError(kUsage.name, status);
+  if (!traced.ok()) return ReportError(kUsage.name, traced);
   if (!options->listen.has_value()) std::cout << "Every byte came back" << std::endl;
   return kExitOk;
 }

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/simulated_fabric.h"
 #include "coro/status_macros.h"
 #include "fabric/async/message_receiver.h"
 #include "fabric/capability.h"
@@ -25,10 +26,11 @@ constexpr std::size_t kWindow = 4;
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RdmaEcho>> RdmaEcho::Open(coro::EventLoop& loop, sim::World& world,
-                                                         const EchoOptions& options) {
+                                                         const EchoOptions& options,
+                                                         const TraceRun& trace) {
   std::unique_ptr<RdmaEcho> echo(new RdmaEcho(options));
-  RETURN_IF_ERROR(echo->OpenMachine(loop, world, "server", echo->server_));
-  RETURN_IF_ERROR(echo->OpenMachine(loop, world, "client", echo->client_));
+  RETURN_IF_ERROR(echo->OpenMachine(loop, world, "server", trace, echo->server_));
+  RETURN_IF_ERROR(echo->OpenMachine(loop, world, "client", trace, echo->client_));
   Machine& server = echo->server_;
   Machine& client = echo->client_;
   ASSIGN_OR_RETURN(server.peer,
@@ -39,8 +41,9 @@ absl::StatusOr<std::unique_ptr<RdmaEcho>> RdmaEcho::Open(coro::EventLoop& loop, 
 }
 
 absl::Status RdmaEcho::OpenMachine(coro::EventLoop& loop, sim::World& world, const char* name,
-                                   Machine& machine) {
-  machine.fabric = sim::OpenSimFabric(world, world.AddNode(name));
+                                   const TraceRun& trace, Machine& machine) {
+  machine.fabric = trace.Wrap(sim::OpenSimFabric(world, world.AddNode(name)), name, world,
+                              SimulatedFabric::kEfaDirect);
   ASSIGN_OR_RETURN(machine.network, Network::Open(loop, *machine.fabric, 0));
   RETURN_IF_ERROR(
       RequireCapabilities(machine.network->nic(), std::array{fabric::Capability::kMessages}));

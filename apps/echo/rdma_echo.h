@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/common/network.h"
+#include "apps/common/trace_flags.h"
 #include "apps/echo/messages.h"
 #include "coro/event_loop.h"
 #include "coro/task.h"
@@ -24,8 +25,10 @@ class RdmaEcho {
  public:
   // Opens the NICs of two new machines in `world`, for messages of options.message_bytes.
   // kInvalidArgument: the NIC takes no message of that size.
+  // `trace` outlives it.
   static absl::StatusOr<std::unique_ptr<RdmaEcho>> Open(coro::EventLoop& loop, sim::World& world,
-                                                        const EchoOptions& options);
+                                                        const EchoOptions& options,
+                                                        const TraceRun& trace);
 
   const fabric::NicInfo& nic() const { return server_.network->nic(); }
   fabric::Address server_address() const { return server_.network->endpoint().address(); }
@@ -49,7 +52,7 @@ class RdmaEcho {
 
   explicit RdmaEcho(const EchoOptions& options) : options_(options) {}
   absl::Status OpenMachine(coro::EventLoop& loop, sim::World& world, const char* name,
-                           Machine& machine);
+                           const TraceRun& trace, Machine& machine);
 
   const EchoOptions options_;
   Machine server_;

@@ -1,5 +1,7 @@
 #include "fabric/trace/event.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 
 namespace fabric::trace {
@@ -9,6 +11,11 @@ std::string_view Name(Kind kind) {
                                                 "completion", "poll",     "resume",  "fault",
                                                 "check",      "object",   "segment", "polled"};
   return kind <= kLastKind ? kNames[static_cast<std::size_t>(kind)] : "unknown";
+}
+
+std::size_t Recording::count() const {
+  return static_cast<std::size_t>(std::count_if(
+      events.begin(), events.end(), [](const Event& event) { return !IsPart(event.kind); }));
 }
 
 std::string Name(const Track& track) {

@@ -6,6 +6,7 @@
 #ifndef FABRIC_TRACE_EVENT_H_
 #define FABRIC_TRACE_EVENT_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -121,6 +122,9 @@ struct Recording {
   std::vector<std::string> texts;
   std::vector<Event> events;  // in the order of recording; parts follow what they belong to
   std::uint64_t dropped = 0;  // that came when it was full
+
+  // Events that are no parts of others.
+  std::size_t count() const;
 };
 
 }  // namespace fabric::trace

@@ -52,9 +52,7 @@ class Writer {
     other.Text("backend", info.backend).Text("clock", info.virtual_time ? "virtual" : "steady");
     other.Bool("simulated", info.simulated);
     if (info.simulated) other.Unsigned("seed", info.seed);
-    const auto events = std::count_if(recording_.events.begin(), recording_.events.end(),
-                                      [](const Event& event) { return !IsPart(event.kind); });
-    other.Number("events", events).Unsigned("dropped", recording_.dropped);
+    other.Unsigned("events", recording_.count()).Unsigned("dropped", recording_.dropped);
     out_ << "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{" << other.str()
          << "},\n\"traceEvents\":[";
   }

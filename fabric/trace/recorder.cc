@@ -21,12 +21,14 @@ void Recorder::UseClock(const coro::Clock* clock, coro::Time start) {
   const std::lock_guard lock(mutex_);
   clock_ = clock;
   start_ = start;
-  if (clock != nullptr) last_ns_ = 0;
+  before_ns_ = last_ns_;
 }
 
 std::int64_t Recorder::Now() const {
   const std::lock_guard lock(mutex_);
-  if (clock_ != nullptr) last_ns_ = std::max(last_ns_, (clock_->Now() - start_).count());
+  if (clock_ != nullptr) {
+    last_ns_ = std::max(last_ns_, before_ns_ + (clock_->Now() - start_).count());
+  }
   return last_ns_;
 }
 

@@ -51,8 +51,8 @@ class Recorder {
   Recorder& operator=(const Recorder&) = delete;
 
   // --- Time: nanoseconds since the recording began; never decreases ---
-  // From now on that of `clock`, of which `start` is the beginning; null: it stands still. At first
-  // the machine's monotonic clock.
+  // Goes on with `clock`, which has shown `start` when it was where the recorder is now; null: it
+  // stands still. At first the machine's monotonic clock.
   void UseClock(const coro::Clock* clock, coro::Time start);
   std::int64_t Now() const;
 
@@ -97,6 +97,7 @@ class Recorder {
   mutable std::mutex mutex_;  // of what follows
   const coro::Clock* clock_ = &steady_;
   coro::Time start_;
+  std::int64_t before_ns_ = 0;  // this clock
   mutable std::int64_t last_ns_ = 0;
   std::unique_ptr<FlightFile> flight_;  // null: none
   Recording recording_;

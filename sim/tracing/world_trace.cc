@@ -43,6 +43,7 @@ WorldTrace::WorldTrace(World& world, fabric::trace::Recorder& recorder,
       next_device_(world.device_listener()),
       next_firing_(engine == nullptr ? nullptr : engine->listener()) {
   recorder_.UseClock(&world_.backstage(), world_.live() ? world_.backstage().Now() : World::kStart);
+  began_ns_ = recorder_.Now();
   if (world_.live()) return;
   world_.log().set_listener(this);
   world_.set_device_listener(this);
@@ -149,7 +150,7 @@ void WorldTrace::Sent(const LoggedEvent& event) {
   const Nic* receiver = &sender == operation->initiator ? operation->peer : operation->initiator;
   const Profile& profile = sender.profile();
   fabric::trace::Event packet;
-  packet.time_ns = event.time.count();
+  packet.time_ns = recorder_.Now();
   packet.duration_ns = static_cast<std::int64_t>(
       static_cast<double>(event.bytes + profile.header_bytes) * 8 / profile.link_gbps);
   packet.op = known.op;
@@ -270,7 +271,7 @@ void WorldTrace::RecordFindings() {
     JsonMembers members;
     members.Text("check", Name(finding.check)).Text("text", ToText(finding));
     fabric::trace::Event check;
-    check.time_ns = finding.first.count();
+    check.time_ns = began_ns_ + finding.first.count();
     check.track = MarksOf(finding.where);
     check.text = recorder_.Text(members.str());
     check.kind = Kind::kCheck;

@@ -104,6 +104,7 @@ class WorldTrace final : private EventListener,
   absl::flat_hash_map<std::uint64_t, Known> receives_;
   Known announced_;           // whose immediate is reported next
   std::size_t findings_ = 0;  // that were recorded
+  std::int64_t began_ns_;     // the recorder's time then
 };
 
 }  // namespace sim
