@@ -1,0 +1,45 @@
+// Turns a trace into a page: what `--trace=FILE.html` does, for a trace that was written as JSON.
+
+#include <iostream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/command_line.h"
+#include "apps/common/trace_page.h"
+
+namespace apps {
+namespace {
+
+const Usage kUsage = {
+    .name = "trace_html",
+    .summary = "turns a trace that was written as JSON into a page for a browser.",
+    .synopsis = "<TRACE.json >PAGE.html",
+    .examples =
+        "  write --trace=run.json\n"
+        "  trace_html <run.json >run.html   what write --trace=run.html gives at once",
+};
+
+absl::Status Convert(const std::vector<std::string>& positional) {
+  if (!positional.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", positional.front(),
+                                                   " (the trace is read from standard input)"));
+  }
+  const std::string trace{std::istreambuf_iterator<char>(std::cin), {}};
+  if (trace.empty()) return absl::InvalidArgumentError("standard input is empty, and not a trace");
+  std::cout << TracePage(trace) << std::flush;
+  if (!std::cout.good()) return absl::DataLossError("the page could not be written");
+  return absl::OkStatus();
+}
+
+int Main(int argc, char** argv) {
+  const absl::Status status = Convert(ParseCommandLineOrExit(argc, argv, kUsage));
+  return status.ok() ? kExitOk : ReportError(kUsage.name, status);
+}
+
+}  // namespace
+}  // namespace apps
+
+int main(int argc, char** argv) { return apps::Main(argc, argv); }
