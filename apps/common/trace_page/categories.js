@@ -22,14 +22,18 @@ function categoryOf(event) {
   return Number.isInteger(index) ? index : CATEGORY.other;
 }
 
-// Posted and refused, or completed with an error, or a packet that did not simply arrive.
+// What went wrong: a request was refused, or completed with an error. "" if nothing did.
 function troubleOf(event) {
-  const args = event.args;
-  if (event.cat === 'completion' && args.status !== undefined && args.status !== 'ok')
-    return String(args.status);
-  if (event.cat === 'post' && args.result !== undefined && args.result !== 'accepted')
-    return String(args.result);
-  if (event.cat === 'packet' && args.fate !== undefined && args.fate !== 'arrives')
-    return String(args.fate);
-  return '';
+  const {status, result} = event.args;
+  if (event.cat === 'completion' && status !== undefined && status !== 'ok') return String(status);
+  const refused = event.cat === 'post' && result !== undefined && result !== 'accepted';
+  return refused && result !== 'Again' ? String(result) : '';
+}
+
+// What did not go smoothly, and what the device or a retry makes good: a packet that was lost, sent
+// again or came twice; a queue that was full.
+function hiccupOf(event) {
+  const {fate, result} = event.args;
+  if (event.cat === 'packet' && fate !== undefined && fate !== 'arrives') return String(fate);
+  return event.cat === 'post' && result === 'Again' ? 'the queue is full' : '';
 }

@@ -40,7 +40,7 @@ function summary(page) {
         `${formatCount(model.count)} events of ${plural(model.operations.length, 'operation')}`),
     table(rows)
   ];
-  if (model.marks.length > 0) parts.push(...troubleList(page));
+  parts.push(...troubleList(page), ...hiccupList(page));
   if (model.ignored > 0) {
     parts.push(element(
         'p',
@@ -52,35 +52,38 @@ function summary(page) {
 
 const MOST_LISTED = 12;
 
-function troubleList(page) {
+function eventList(page, title, events, className, more) {
   const {model} = page;
-  const rows = model.marks.slice(0, MOST_LISTED)
-                   .map((event) => ({
-                          cells: [
-                            formatTime(model.start[event]),
-                            swatched(model.category[event], troubleText(model, event))
-                          ],
-                          event,
-                        }));
-  const parts = [
-    element('h2', `What went wrong (${formatCount(model.marks.length)})`, 'bad'),
-    table(rows, page.choose)
-  ];
-  if (model.marks.length > MOST_LISTED) {
-    parts.push(element(
-        'p',
-        `and ${
-            formatCount(
-                model.marks.length - MOST_LISTED)} more: keys E and Shift+E go through them`));
-  }
+  const rows = events.slice(0, MOST_LISTED).map((event) => {
+    const what = swatched(model.category[event], eventText(model, event));
+    return {cells: [formatTime(model.start[event]), what], event};
+  });
+  const heading = element('h2', `${title} (${formatCount(events.length)})`, className);
+  const left = events.length - MOST_LISTED;
+  const parts = [heading, table(rows, page.choose)];
+  if (left > 0) parts.push(element('p', `and ${formatCount(left)} more${more}`));
   return parts;
 }
 
-function troubleText(model, event) {
-  const raw = model.raw[event];
-  const trouble = model.trouble.get(event);
-  const said = trouble === undefined || String(raw.name).includes(trouble);
-  return said ? String(raw.name) : `${raw.name}: ${trouble}`;
+function troubleList(page) {
+  const {marks} = page.model;
+  if (marks.length === 0) return [];
+  return eventList(page, 'What went wrong', marks, 'bad', ': keys E and Shift+E go through them');
+}
+
+function hiccupList(page) {
+  const events = [...page.model.hiccups.keys()];
+  if (events.length === 0) return [];
+  const text = 'Packets that were lost, sent again or came twice, and queues that were full: the ' +
+      'device or another try makes good for it, later or in another order.';
+  return [...eventList(page, 'Not smoothly', events, 'hiccup', ''), element('p', text)];
+}
+
+// An event's name, and what befell it unless the name says so.
+function eventText(model, event) {
+  const name = String(model.raw[event].name);
+  const said = model.trouble.get(event) || model.hiccups.get(event) || '';
+  return name.includes(said) ? name : `${name}: ${said}`;
 }
 
 function valueText(value) {
@@ -98,6 +101,12 @@ function argumentText(key, value) {
   return valueText(value);
 }
 
+// Events of the same nanosecond are drawn one after the other; "at" says when they really were.
+function realStart(model, event) {
+  const {at} = model.raw[event].args;
+  return Number.isFinite(at) ? at - model.first : model.start[event];
+}
+
 function eventDetails(page) {
   const {model} = page;
   const event = page.chosen;
@@ -107,14 +116,14 @@ function eventDetails(page) {
   const rows = [
     {cells: ['what', swatched(category, `${raw.cat}: ${CATEGORIES[category].says}`)]},
     {cells: ['where', `${track.node.name}, ${track.name}`]},
-    {cells: ['when', `${formatTime(model.start[event], 7)} after the first event`]},
+    {cells: ['when', `${formatTime(realStart(model, event), 7)} after the first event`]},
   ];
   if (model.end[event] > model.start[event]) {
     rows.push({cells: ['drawn for', formatTime(model.end[event] - model.start[event])]});
   }
   for (const [key, value] of Object.entries(raw.args)) {
-    const bad =
-        (key === 'status' || key === 'result' || key === 'fate') && model.trouble.has(event);
+    if (key === 'at') continue;
+    const bad = (key === 'status' || key === 'result') && model.trouble.has(event);
     rows.push({cells: [key, element('span', argumentText(key, value), bad ? 'bad' : '')]});
   }
   return [element('h2', String(raw.name)), table(rows)];
@@ -135,19 +144,9 @@ function operationDetails(page) {
       about.bad ? 'bad' : '');
   const rows = operation.events.slice(0, 500).map((event, at) => {
     const since = at === 0 ? 0 : model.start[event] - model.start[operation.events[at - 1]];
-    const trouble = model.trouble.get(event);
-    const where = model.tracks[model.track[event]].node.name;
-    return {
-      cells: [
-        '+' + formatTime(since),
-        swatched(
-            model.category[event],
-            trouble ? `${model.raw[event].name}: ${trouble}` : String(model.raw[event].name)),
-        where
-      ],
-      event,
-      chosen: event === page.chosen
-    };
+    const where = 'node ' + model.tracks[model.track[event]].node.number;
+    const what = swatched(model.category[event], eventText(model, event));
+    return {cells: ['+' + formatTime(since), what, where], event, chosen: event === page.chosen};
   });
   return [heading, line, table(rows, page.choose)];
 }
@@ -163,6 +162,7 @@ function tooltipText(page, event) {
     const range = `bytes ${formatCount(offset)} to ${formatCount(offset + bytes - 1)}`;
     lines.push(range + ' of ' + regionName(model, raw));
   }
-  if (model.trouble.has(event)) lines.push(model.trouble.get(event));
+  const said = model.trouble.get(event) || model.hiccups.get(event);
+  if (said) lines.push(said);
   return lines.join('\n');
 }

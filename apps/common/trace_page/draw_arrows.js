@@ -31,7 +31,10 @@ function drawArrows(context, page) {
     }
     context.globalAlpha = 1;
   }
-  if (chosen >= 0) drawOperation(context, page, model.operations[chosen], palette.accent, 2);
+  if (chosen >= 0) {
+    const operation = model.operations[chosen];
+    drawOperation(context, page, operation, palette.accent, operation.events.length > 30 ? 1 : 2);
+  }
 }
 
 function drawOperation(context, page, operation, colour, width) {

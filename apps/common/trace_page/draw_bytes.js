@@ -90,7 +90,7 @@ function drawRegionName(context, page, row) {
       NAME_WIDTH - 40);
   if (again > 0) {
     drawText(
-        context, `${formatBytes(again)} more than once`, 24, row.y + 45, palette.bad,
+        context, `${formatBytes(again)} more than once`, 24, row.y + 45, palette.hiccup,
         NAME_WIDTH - 84);
   }
 }

@@ -79,8 +79,11 @@ function drawPhase(context, page, size, row, y) {
 function drawFold(context, page, size, row, y) {
   const {palette} = page;
   const [left, right] = [TIME_WIDTH - 6, size.width - NOTE_WIDTH];
-  context.fillStyle = palette.panel;
+  const holdsChosen = page.chosen >= row.event && page.chosen <= row.last;
+  context.fillStyle = holdsChosen ? palette.match : palette.panel;
+  context.globalAlpha = holdsChosen ? 0.35 : 1;
   context.fillRect(left, y - 10, right - left, 20);
+  context.globalAlpha = 1;
   drawText(
       context, '⋮  ' + row.fold + '  (click to open)', (left + right) / 2, y, palette.muted,
       right - left - 12, 'center');
@@ -88,7 +91,7 @@ function drawFold(context, page, size, row, y) {
 
 function drawCall(context, page, size, row, y, chosen) {
   const {palette, model} = page;
-  const colour = row.bad ? palette.bad : palette.category[model.category[row.event]];
+  const colour = row.bad ? palette.bad : colourOf(page, row.event);
   const pale = page.found !== null && !page.found.has(row.event);
   if (chosen.has(row.event) || page.hovered === row.event) {
     context.fillStyle = page.chosen === row.event ? palette.match : palette.band;

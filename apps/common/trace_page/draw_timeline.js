@@ -1,7 +1,7 @@
 // The timeline: a ruler, names at the left, and every track's slices. What is narrower than a pixel
 // is drawn once a pixel: the work grows with the screen, not with the trace.
 
-const NAME_WIDTH = 210;
+const NAME_WIDTH = 240;
 const RULER_HEIGHT = 24;
 
 // `page` is the state of the page (main.js); `size` {width, height} the canvas in CSS pixels.
@@ -21,7 +21,7 @@ function drawTimeline(context, page, size) {
   context.clip();
   for (const row of rows) drawRow(context, page, row);
   drawArrows(context, page);
-  drawMarkLines(context, page, size);
+  drawMarks(context, page, size);
   drawChosen(context, page);
   context.restore();
   for (const row of rows) drawRowName(context, page, row);
@@ -118,11 +118,13 @@ function drawLane(context, page, lane, y) {
   }
 }
 
-// A match, or trouble, must not be lost among what shares its pixel.
+// A match, or what went wrong, must not be lost among what shares its pixel.
 function drawFound(context, page, lane, from, to, x, y) {
   for (let i = from; i < to && i < from + 500; ++i) {
     const event = lane.events[i];
-    if ((page.found !== null && page.found.has(event)) || page.model.trouble.has(event)) {
+    const {trouble, hiccups} = page.model;
+    if ((page.found !== null && page.found.has(event)) || trouble.has(event) ||
+        hiccups.has(event)) {
       drawSlice(context, page, event, x, y, 1.5);
       break;
     }
@@ -130,12 +132,18 @@ function drawFound(context, page, lane, from, to, x, y) {
   return to;
 }
 
+function colourOf(page, event) {
+  const {model, palette} = page;
+  if (model.trouble.has(event)) return palette.bad;
+  return model.hiccups.has(event) ? palette.hiccup : palette.category[model.category[event]];
+}
+
 function drawSlice(context, page, event, x, y, width) {
   const {model, palette} = page;
   const category = model.category[event];
   const pale = isPale(page, event);
   context.globalAlpha = pale ? 0.13 : 1;
-  context.fillStyle = model.trouble.has(event) ? palette.bad : palette.category[category];
+  context.fillStyle = colourOf(page, event);
   context.fillRect(x, y, width, LANE_HEIGHT - 2);
   if (!pale && width > 26) {
     drawText(
@@ -145,29 +153,31 @@ function drawSlice(context, page, event, x, y, width) {
   context.globalAlpha = 1;
 }
 
-// Lines over the whole picture where something went wrong, at most one every few pixels.
-function drawMarkLines(context, page, size) {
+const MOST_LINES = 60;
+const MOST_LABELS = 12;
+
+// A sign where something went wrong, and a line over the whole picture; where it is too much for
+// that, signs only, as many as have room.
+function drawMarks(context, page, size) {
   const {model, view, palette, scroll} = page;
-  const few = lowerBound(model.marks, model.start, view.to) -
-          lowerBound(model.marks, model.start, view.from) <=
-      12;
-  let free = -Infinity;
-  for (let i = lowerBound(model.marks, model.start, view.from); i < model.marks.length; ++i) {
+  const from = lowerBound(model.marks, model.start, view.from);
+  const count = lowerBound(model.marks, model.start, view.to) - from;
+  const free = new Map();  // by track: where the next sign has room
+  for (let i = from; i < from + count; ++i) {
     const event = model.marks[i];
     const x = view.x(model.start[event]);
-    if (x > view.left + view.width) break;
-    if (x < free || isPale(page, event)) continue;
+    if (isPale(page, event)) continue;
     const check = model.category[event] === CATEGORY.check;
     const colour = check ? palette.category[CATEGORY.check] : palette.bad;
-    drawLine(context, x, scroll, x, scroll + size.height, colour, 1, [3, 4]);
-    const top = eventTop(model, page.layout, event);
-    if (top !== undefined) {
-      drawSign(
-          context, signOf(model, event), x, top + LANE_HEIGHT / 2 - 1, colour,
-          palette['on-colour']);
-      if (few) drawLabel(context, page, event, x, top + LANE_HEIGHT / 2 - 1, colour);
+    if (count <= MOST_LINES) {
+      drawLine(context, x, scroll, x, scroll + size.height, colour, 1, [3, 4]);
     }
-    free = x + 4;
+    const top = eventTop(model, page.layout, event);
+    if (top === undefined || x < free.get(model.track[event])) continue;
+    const middle = top + LANE_HEIGHT / 2 - 1;
+    drawSign(context, signOf(model, event), x, middle, colour, palette['on-colour']);
+    if (count <= MOST_LABELS) drawLabel(context, page, event, x, middle, colour);
+    free.set(model.track[event], x + 9);
   }
 }
 
@@ -177,10 +187,10 @@ function drawLabel(context, page, event, x, y, colour) {
   const {model, view} = page;
   const {events} = model.tracks[model.track[event]];
   const at = lowerBound(events, model.start, model.start[event]);
-  const after = Math.max(x, view.x(model.end[event])) + 8;
+  const after = Math.max(x, view.x(model.end[event])) + 11;
   const next = at + 1 < events.length ? view.x(model.start[events[at + 1]]) : Infinity;
   const before = at > 0 ? view.x(model.end[events[at - 1]]) : view.left;
-  const text = troubleText(model, event);
+  const text = eventText(model, event);
   const width = textWidth(context, text);
   if (Math.min(next, view.left + view.width) - after > width + 4)
     drawText(context, text, after, y, colour);
@@ -200,7 +210,8 @@ function drawChosen(context, page) {
     context.lineWidth = width;
     context.strokeRect(x - 1, top - 1, w + 2, LANE_HEIGHT);
   };
-  for (const event of eventsOfChosen(page)) frame(event, palette.text, 1.5);
+  const events = eventsOfChosen(page);
+  for (const event of events) frame(event, palette.text, events.length > 30 ? 0.75 : 1.5);
   if (page.chosen >= 0) frame(page.chosen, palette.match, 3);
   if (page.hovered >= 0) frame(page.hovered, palette.text, 1);
 }

@@ -61,7 +61,9 @@ async function look() {
           text('facts')));
   expect('it says simulated', !document.getElementById('simulated').hidden);
   expect('a newcomer is told how to read it', heading() === 'How to read this');
-  expect('what went wrong is listed', /What went wrong \(5\)/.test(text('details')));
+  expect(
+      'what went wrong is listed',
+      /What went wrong \(3\)[^]*Not smoothly \(2\)/.test(text('details')));
   expect(
       'the legend has what the trace has',
       document.querySelectorAll('#legend button').length === 10);
@@ -97,7 +99,7 @@ async function find() {
       '→ is the next of the track',
       heading() === 'remote write' && text('details').includes('op6op_node0'));
   await press('e');
-  expect('E goes to what went wrong', heading() === 'packet 0 again');
+  expect('E goes to what went wrong', heading() === 'remote-bounds');
   await press('Escape');
   expect('Escape chooses nothing', heading() === 'How to read this');
   box.value = '';

@@ -23,6 +23,8 @@ class Page {
     this.unfolded = new Set();
     this.waiting = false;
     this.choose = this.choose.bind(this);
+    const [from, to] = busyRange(model);
+    if (to < model.span) this.view.show(from - to * 0.02, to * 1.02);
     this.layOut();
   }
 
@@ -85,6 +87,7 @@ class Page {
     const parts = [];
     if (this.mode === 'timeline') {
       parts.push(`on the screen: ${formatTime(this.view.span, 3)}`);
+      if (this.view.to < this.model.span) parts.push('F shows all of it');
       if (this.arrowsLeftOut) parts.push('zoom in for the arrows of all operations');
     }
     byId('hint').textContent = parts.join(' · ');
@@ -199,7 +202,8 @@ function listen(page) {
   });
 }
 
-// "#view=sequence&theme=dark&search=lost&event=12": what a link to the page may ask for.
+// "#view=sequence&theme=dark&search=lost&event=12&from=0&to=5000" (ns): what a link to the page may
+// ask for.
 function applyAddress(page) {
   const wish = new URLSearchParams(location.hash.slice(1));
   if (wish.has('theme')) page.setTheme(wish.get('theme') === 'dark');
@@ -207,6 +211,7 @@ function applyAddress(page) {
     byId('search').value = wish.get('search');
     page.search(wish.get('search'));
   }
+  if (wish.has('from')) page.view.show(Number(wish.get('from')) || 0, Number(wish.get('to')) || 0);
   const event = Number.parseInt(wish.get('event'), 10);
   if (event >= 0 && event < page.model.count) page.choose(event);
   if (wish.get('view') === 'sequence') page.show('sequence');

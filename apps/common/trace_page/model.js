@@ -136,6 +136,7 @@ function fillColumns(slices, tracks) {
     lane: new Uint8Array(count),
     category: new Uint8Array(count),
     trouble: new Map(),
+    hiccups: new Map(),
   };
   const first = count > 0 ? slices[0].ts : 0;
   for (let i = 0; i < count; ++i) {
@@ -149,6 +150,8 @@ function fillColumns(slices, tracks) {
     model.category[i] = categoryOf(event);
     const trouble = troubleOf(event);
     if (trouble) model.trouble.set(i, trouble);
+    const hiccup = hiccupOf(event);
+    if (hiccup) model.hiccups.set(i, hiccup);
   }
   model.first = first * 1000;
   return model;

@@ -94,39 +94,3 @@ function describeOperation(model, operation) {
                                         0,
   };
 }
-
-// Pairs [from, to] of an operation's events: to each its cause, as far as it can be told. A
-// packet's cause is the post, a placement's its packet, a completion's the last placement before
-// it.
-function arrowsOf(model, operation) {
-  const arrows = [];
-  const events = operation.events;
-  for (let i = 1; i < events.length; ++i) {
-    const cause = causeOf(model, events, i);
-    if (cause >= 0) arrows.push([events[cause], events[i]]);
-  }
-  return arrows;
-}
-
-function causeOf(model, events, i) {
-  const category = model.category[events[i]];
-  const rank = (at) => model.category[events[at]];
-  if (category === CATEGORY.place) {
-    const packet = model.raw[events[i]].args.packet;
-    const nth =
-        events.slice(0, i).filter((event) => model.category[event] === CATEGORY.place).length;
-    const packets = [];
-    for (let at = 0; at < i; ++at) {
-      if (rank(at) === CATEGORY.packet && model.raw[events[at]].args.fate !== 'lost')
-        packets.push(at);
-    }
-    const same =
-        packets.find((at) => packet !== undefined && model.raw[events[at]].args.packet === packet);
-    if (same !== undefined) return same;
-    if (nth < packets.length) return packets[nth];
-  }
-  for (let at = i - 1; at >= 0; --at) {
-    if (rank(at) < category) return at;
-  }
-  return category <= CATEGORY.resume ? -1 : i - 1;
-}

@@ -12,6 +12,7 @@ function readPalette() {
   const palette = Object.fromEntries(names.map((name) => [name, colour(name)]));
   palette.category = CATEGORIES.map((category) => colour(category.name));
   palette.bad = colour('fault');
+  palette.hiccup = colour('hiccup');
   return palette;
 }
 

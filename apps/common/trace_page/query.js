@@ -43,8 +43,8 @@ function fieldMatches(model, event, key, value) {
   if (key === 'op' || key === 'operation') return isOperation(model, event, value);
   if (key === 'node') return String(raw.pid - 1) === value;
   if (key === 'cat') return String(raw.cat).startsWith(value);
-  if (key === 'status' && (model.trouble.get(event) || '').toLowerCase().includes(value))
-    return true;
+  const said = model.trouble.get(event) || model.hiccups.get(event) || '';
+  if (key === 'status' && said.toLowerCase().includes(value)) return true;
   return Object.hasOwn(raw.args, key) &&
       JSON.stringify(raw.args[key]).toLowerCase().includes(value);
 }

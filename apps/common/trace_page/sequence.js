@@ -70,6 +70,7 @@ const ROW_OF = {
       {way: 'fabric', text: `packet ${args.fate}`, note: sizeOf(args)},
   place: (raw, args, model) => ({
     way: 'in',
+    short: 'bytes placed',
     text: `${sizeOf(args)} placed` +
         (args.region === undefined ? '' : ' in ' + regionName(model, raw)),
     note: args.offset === undefined ? '' : `from byte ${formatCount(Number(args.offset) || 0)}`
@@ -108,6 +109,7 @@ function rowOf(model, columns, event) {
     to: toFabric ? columns.fabric : program,
     dashed: row.dashed === true,
     text: String(row.text),
+    short: row.short || String(row.text),
     note: notes(op, row.note && String(row.note)),
     bad: model.trouble.has(event) || raw.cat === 'fault' || raw.cat === 'check'
   };
@@ -118,7 +120,7 @@ function rowOf(model, columns, event) {
 function rowKey(model, row) {
   if (row.phase) return 'phase ' + row.phase;
   return [
-    row.from, row.to, row.bad, row.bad ? row.event : '', model.category[row.event], row.text
+    row.from, row.to, row.bad, row.bad ? row.event : '', model.category[row.event], row.short
   ].join(' ');
 }
 
@@ -147,7 +149,7 @@ function sequenceRows(model, columns, open) {
       continue;
     }
     const last = rows[piece.at + piece.count - 1];
-    const what = rows.slice(piece.at, piece.at + piece.period).map((row) => row.text).join(' · ');
+    const what = rows.slice(piece.at, piece.at + piece.period).map((row) => row.short).join(' · ');
     shown.push({
       event: first.event,
       last: last.event,

@@ -125,7 +125,8 @@ function testReading() {
   same(
       'tracks are sorted', model.nodes[0].tracks.slice(0, 2).map((track) => track.name),
       ['send queue', 'wire']);
-  same('what went wrong is marked', names(model, model.marks), ['packet', 'fault', 'packet']);
+  same('what went wrong is marked', names(model, model.marks), ['fault']);
+  same('so is what did not go smoothly', [...model.hiccups.values()], ['lost', 'retransmitted']);
   check('nothing is left out', model.ignored === 0);
   check(
       'virtual time is simulated',
@@ -183,8 +184,8 @@ function testOperations() {
   const arrows =
       arrowsOf(model, operation).map(([from, to]) => `${model.start[from]}-${model.start[to]}`);
   same(
-      'arrows lead from causes: the lost packet has no effect', arrows,
-      ['1000-1200', '1000-5000', '5000-6000', '6000-7000', '7000-7500', '7500-8000']);
+      'arrows lead from causes: from a lost packet to its next try', arrows,
+      ['1000-1200', '1200-5000', '5000-6000', '6000-7000', '7000-7500', '7500-8000']);
   const about = describeOperation(model, operation);
   same('what it is', [about.kind, about.bytes, about.imm, about.took], ['write', 4096, 7, 7000]);
 }
@@ -229,6 +230,15 @@ function testView() {
   check(
       'an event is brought onto the screen',
       view.from < 500 && view.to > 510 && Math.abs(view.span - 100) < 1e-9);
+}
+
+function testBusyRange() {
+  const at = (...times) => modelOf({
+    traceEvents: times.map((ts) => slice('poll', 'poll', 1, 1, ts, 0.1, {})),
+  });
+  same('events all over: all of it', busyRange(at(1, 2, 3, 4)), [0, 3100]);
+  same('a long wait at the end is left out', busyRange(at(...Array(99).keys(), 9000)), [0, 97000]);
+  same('nothing has a range', busyRange(modelOf({traceEvents: []})), [0, 1]);
 }
 
 function testLayout() {
@@ -318,8 +328,8 @@ function testSequenceFolds() {
 function runTests() {
   for (const test
            of [testUnits, testSearches, testReading, testMarks, testBadTraces, testLanes,
-               testOperations, testRegions, testView, testLayout, testQuery, testFolding,
-               testSequence, testSequenceFolds]) {
+               testOperations, testRegions, testView, testBusyRange, testLayout, testQuery,
+               testFolding, testSequence, testSequenceFolds]) {
     try {
       test();
     } catch (error) {

@@ -3,6 +3,14 @@
 
 const SHORTEST_VIEW = 20;  // ns
 
+// Where nearly all events are, if that is a small part of the trace: a program that waits for ten
+// seconds at the end would leave a picture of nothing. Otherwise the whole trace.
+function busyRange(model) {
+  if (model.count === 0) return [0, model.span];
+  const last = model.start[Math.floor((model.count - 1) * 0.98)];
+  return last < model.span * 0.15 ? [0, Math.max(last, 1)] : [0, model.span];
+}
+
 class View {
   constructor(total) {
     this.total = total;
