@@ -127,6 +127,24 @@ format_looks_at_every_file() {
   expect "no file is no success" ends_with "0 passed, 1 failed"
 }
 
+page_needs_a_browser_or_counts_for_nothing() {
+  new_world
+  bazel_prints 0 <<'END'
+//apps/common/trace_page:page_test                                       PASSED in 12.1s
+Executed 1 out of 1 test: 1 test passes.
+END
+  run page
+  expect "it passes" ends_with "1 passed, 0 failed"
+  expect "the browser is installed" called "--install chromium"
+  expect "the test may not skip" called "--test_env=NEED_CHROMIUM=1 -- //apps/common/trace_page:page_test"
+  tool bazelw 'echo "$*" >>calls; exit 2'
+  run page
+  expect "nothing is counted" ends_with "0 passed, 0 failed"
+  expect "it says so" said "page: skipped"
+  expect "nothing is run" not called "page_test"
+  expect "that is no failure" status_is 0
+}
+
 bare_takes_the_libraries_away_and_gives_them_back() {
   new_world
   tool bazelw 'echo "libfabric=${DRYDOCK_LIBFABRIC:-here} $1" >>calls
@@ -142,7 +160,7 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) write(2) digest explore asan tsan fuzz" ends_with "1 passed, 11 failed"
+  expect "tests mutants bare(2) write(2) digest explore asan tsan fuzz; page is skipped" ends_with "1 passed, 11 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {
