@@ -4,17 +4,20 @@
 #include <cstddef>
 #include <cstring>
 #include <iostream>
+#include <sstream>
 #include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "apps/common/trace_page.h"
 #include "fabric/trace/perfetto.h"
 #include "fabric/trace/traced_fabric.h"
 
 ABSL_FLAG(std::string, trace, "",
-          "Write what happened to this file, for ui.perfetto.dev: posts, packets, placements, "
-          "completions, resumes, faults and checks, with arrows along each operation.");
+          "Write what happened to this file: posts, packets, placements, completions, resumes, "
+          "faults and checks, with arrows along each operation. FILE.html: a page that draws it. "
+          "Otherwise JSON, for ui.perfetto.dev.");
 
 namespace apps {
 namespace {
@@ -25,6 +28,15 @@ using fabric::trace::Recording;
 // Some 200 MB of memory, and a file that viewers still open.
 constexpr std::size_t kMostEvents = std::size_t{1} << 21;
 
+bool IsPage(absl::string_view path) { return absl::EndsWith(path, ".html"); }
+
+void Write(const Recording& recording, bool page, std::ostream& out) {
+  if (!page) return fabric::trace::WriteTrace(recording, out);
+  std::ostringstream json;
+  fabric::trace::WriteTrace(recording, json);
+  out << TracePage(json.str());
+}
+
 }  // namespace
 
 TraceRun::TraceRun(std::string path, std::ofstream file, std::unique_ptr<Recorder> recorder)
@@ -34,10 +46,6 @@ absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view 
                                                               bool simulated, std::uint64_t seed) {
   const std::string path = absl::GetFlag(FLAGS_trace);
   std::ofstream file;
-  if (absl::EndsWith(path, ".html")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--trace=", path, ": only JSON can be written, for ui.perfetto.dev"));
-  }
   if (!path.empty()) {
     file.open(path, std::ios::binary | std::ios::trunc);
     if (!file) {
@@ -88,14 +96,15 @@ std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,
 absl::Status TraceRun::Finish() {
   if (path_.empty()) return absl::OkStatus();
   const Recording recording = recorder_->Take();
-  fabric::trace::WriteTrace(recording, file_);
+  Write(recording, IsPage(path_), file_);
   file_.close();
   if (!file_) {
     return absl::UnavailableError(
         absl::StrCat("--trace=", path_, ": writing failed: ", std::strerror(errno)));
   }
   std::cerr << "trace: " << recording.count() << " events in " << path_
-            << ": open it at https://ui.perfetto.dev";
+            << (IsPage(path_) ? ": open it with a browser"
+                              : ": open it at https://ui.perfetto.dev");
   if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";
   std::cerr << "\n";
   return absl::OkStatus();

@@ -1,4 +1,4 @@
-// --trace=FILE: what a run did, as a picture for ui.perfetto.dev (docs/trace-format.md); and the
+// --trace=FILE: what a run did, as a page or for ui.perfetto.dev (docs/trace-format.md); and the
 // flight recorder of simulated runs, which is always on.
 //
 //   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags("write", simulated, seed));
