@@ -26,6 +26,7 @@
 #include "apps/explore/report.h"
 #include "apps/explore/scenarios.h"
 #include "apps/explore/schedule_flags.h"
+#include "apps/explore/trace_once.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "sim/explore/capsule.h"
@@ -72,6 +73,7 @@ ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_FLAG(bool, json, false,
           "Print the result as one JSON value on standard output, and nothing else.");
 ABSL_DECLARE_FLAG(std::string, faults);
+ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
 
 namespace apps {
 namespace {
@@ -106,6 +108,7 @@ const Usage kUsage = {
     "  explore --require-covered=FILE                fails when the seeds saw too little\n"
     "  explore --sweep --scenario=ping-pong          every status of the device at every place\n"
     "  explore --shrink=/tmp/drydock-capsules/write-last-1-wrong-data.capsule\n"
+    "  explore --scenario=write-last --seed=1 --trace=seed1.html   that run, as a picture\n"
     "\nVerdicts. Fine: correct; clean-error (it said so, and a fault had happened). Failures:\n"
     "unexplained-error (no fault had happened), wrong-data, hang, finding (it broke a rule of\n"
     "RDMA), nondeterministic (two runs of the seed differ), crash.\n"
@@ -262,6 +265,10 @@ int RunOneSeed(const Arguments& arguments) {
     std::_Exit(kExitFailed);
   });
   const RunSpec spec = SpecOf(OptionsOf(arguments), seed);
+  if (TraceIsAsked()) {
+    const absl::Status traced = TraceOnce(*arguments.scenario, spec);
+    if (!traced.ok()) return ReportError(kUsage.name, traced);
+  }
   const SeedResult result = RunChecked(*arguments.scenario, spec, /*twice=*/true);
   print(result);
   if (!absl::GetFlag(FLAGS_out).empty()) {
@@ -298,6 +305,10 @@ int ReplayFile(const std::string& path) {
   if (!capsule.ok()) return ReportError(kUsage.name, capsule.status());
   const auto scenario = FindScenario(capsule->scenario);
   if (!scenario.ok()) return ReportError(kUsage.name, scenario.status());
+  if (TraceIsAsked()) {
+    const absl::Status traced = TraceOnce(**scenario, capsule->run);
+    if (!traced.ok()) return ReportError(kUsage.name, traced);
+  }
   const auto replay = ReplayCapsule(**scenario, *capsule);
   if (!replay.ok()) return ReportError(kUsage.name, replay.status());
   Print(FormatReplay(*capsule, *replay), ReplayJson(*capsule, *replay));
@@ -421,9 +432,20 @@ int RunAllOrders(const Arguments& arguments) {
   return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);
 }
 
+// A picture is of one run.
+absl::Status CheckTrace() {
+  const bool one = !absl::GetFlag(FLAGS_seed).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
+                   !absl::GetFlag(FLAGS_sweep) && absl::GetFlag(FLAGS_strategy) != "exhaustive";
+  if (one || !TraceIsAsked()) return absl::OkStatus();
+  return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
+}
+
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
   if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) return ReplayFile(path);
+  if (const absl::Status status = CheckTrace(); !status.ok()) {
+    return ReportError(kUsage.name, status);
+  }
   if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) return ShrinkFile(path);
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kUsage.name, arguments.status());

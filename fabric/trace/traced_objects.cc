@@ -117,8 +117,10 @@ void TracedCompletionQueue::Record(std::span<const Completion> read, const ReadR
     event.kind = Kind::kPolled;
   }
   Event poll;
-  poll.time_ns = from;
-  poll.duration_ns = session.recorder.Now() - from;
+  const std::int64_t now = session.recorder.Now();
+  // In virtual time a look takes its time first: what it finds may have come meanwhile.
+  poll.time_ns = session.device_completes ? now : from;
+  poll.duration_ns = now - poll.time_ns;
   poll.bytes = result.count;
   poll.track = queue_.track;
   poll.object = queue_.object;

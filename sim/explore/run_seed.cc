@@ -153,7 +153,12 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
     engine->HealAt(trial.world().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
   }
   if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
-  if (observer != nullptr) observer->Begin(trial.world(), *engine);
+  if (observer != nullptr) {
+    observer->Begin(trial.world(), *engine);
+    trial.set_wrapper([&](std::unique_ptr<fabric::Fabric> fabric) {
+      return observer->Wrap(trial.world(), std::move(fabric));
+    });
+  }
   trial.world().OnEndlessLoop(
       [&trial](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits); });
   SeedResult result;

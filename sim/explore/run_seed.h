@@ -6,10 +6,12 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "coro/time.h"
+#include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
 #include "fabric/faults/plan.h"
 #include "sim/explore/parameters.h"
@@ -51,6 +53,10 @@ class RunObserver {
  public:
   virtual ~RunObserver() = default;
   virtual void Begin(World& world, fabric::faults::FaultEngine& engine) = 0;
+  // A fabric of the machine that the world got last is about to be used.
+  virtual std::unique_ptr<fabric::Fabric> Wrap(World&, std::unique_ptr<fabric::Fabric> fabric) {
+    return fabric;
+  }
   // The program has returned.
   virtual void End(World&, fabric::faults::FaultEngine&) {}
 };

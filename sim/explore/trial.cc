@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "coro/check.h"
+#include "coro/status_macros.h"
 #include "fabric/faults/faulty_fabric.h"
 #include "sim/sim_fabric.h"
 
@@ -36,7 +37,8 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
   options.engine = engine_;
   options.clock = &world_.backstage();
   options.wake_at = [this](coro::Time time) { world_.WakeAt(time); };
-  return fabric::faults::OpenFaultyFabric(std::move(fabric), options);
+  ASSIGN_OR_RETURN(auto faulty, fabric::faults::OpenFaultyFabric(std::move(fabric), options));
+  return wrapper_ ? wrapper_(std::move(faulty)) : std::move(faulty);
 }
 
 }  // namespace sim::explore

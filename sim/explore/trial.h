@@ -4,9 +4,11 @@
 #define SIM_EXPLORE_TRIAL_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "coro/clock.h"
@@ -45,11 +47,16 @@ class Trial {
   // The seed's faults around a fabric of this world.
   absl::StatusOr<std::unique_ptr<fabric::Fabric>> Decorate(std::unique_ptr<fabric::Fabric> fabric);
 
+  // What is put around a fabric with its faults, for whoever observes the run.
+  using Wrapper = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>;
+  void set_wrapper(Wrapper wrapper) { wrapper_ = std::move(wrapper); }
+
  private:
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
   World world_;
   RunClock clock_;
   const Parameters parameters_;
+  Wrapper wrapper_;
 };
 
 }  // namespace sim::explore
