@@ -14,11 +14,15 @@ namespace sim {
 
 class Nic;
 
-// Told by every NIC of a world, in virtual time. Must not touch the world.
+// Told by every NIC of a world. Must not touch the world.
 class DeviceListener {
  public:
   virtual ~DeviceListener() = default;
 
+  // Live mode, which logs nothing: a work request was taken; what is told of id {0, 0} is about it.
+  virtual void OnFetched(const Operation& operation) = 0;
+  // The queue pair has new work, and now so many work requests that were not taken.
+  virtual void OnDoorbell(const Nic& nic, const QueuePair& queue_pair, std::uint32_t waiting) = 0;
   // Bytes of the operation have reached memory of `nic`: `piece`, whose key is the local one or, of
   // a peer's write, the remote one.
   virtual void OnPlaced(const Nic& nic, OperationId operation, const Segment& piece) = 0;

@@ -105,8 +105,8 @@ class EventLog {
   std::uint64_t count() const { return count_; }
   const Digest& digest() const { return digest_; }
 
-  // Null: nobody. The listener outlives the log, or is taken away before. Whoever takes the place of
-  // another one tells it, and gives it back its place.
+  // Null: nobody. The listener outlives the log, or is taken away before. Whoever takes the place
+  // of another one tells it, and gives it back its place.
   void set_listener(EventListener* listener) { listener_ = listener; }
   EventListener* listener() const { return listener_; }
 

@@ -143,9 +143,14 @@ bool Nic::WriteNow(QueuePair& queue_pair, std::uint32_t ahead) {
 // ---- One after the other ----
 
 DD_HOT void Nic::Serve(QueuePair& queue_pair, std::uint32_t ahead) {
-  if (WriteNow(queue_pair, ahead)) return;
+  DeviceListener* const listener = world_.device_listener();
+  if (listener == nullptr && WriteNow(queue_pair, ahead)) return;
   Operation operation;
-  if (FetchOne(queue_pair, ahead, operation)) Execute(operation);
+  if (!FetchOne(queue_pair, ahead, operation)) return;
+  if (listener != nullptr) [[unlikely]] {
+    listener->OnFetched(operation);
+  }
+  Execute(operation);
 }
 
 void Nic::ServeInAnyOrder(QueuePair& queue_pair, std::uint32_t count) {
@@ -221,6 +226,7 @@ void Nic::ArriveNow(Operation& operation) {
     counters_.rdma_read_resp_bytes += operation.length;
     Count(*target, CounterKind::kRemoteReads, false);
     operation.CopyIn(world_.bus(), {0, operation.length}, PointerTo(operation.remote_address));
+    operation.initiator->TellPlaced(operation, {0, operation.length});
     return FinishLocally(operation, EfaStatus::kOk);
   }
   if (operation.is_inline) {
@@ -228,6 +234,7 @@ void Nic::ArriveNow(Operation& operation) {
   } else {
     PlaceNow(operation.remote_address, operation.segments[0].address, operation.length);
   }
+  TellPlaced(operation, {0, operation.length});
   Written(operation, *target);
 }
 

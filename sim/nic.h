@@ -8,9 +8,8 @@
 //   5. Rights and bounds are checked when bytes are placed, packet by packet.
 //   6. A failure affects only its own work request.
 //
-// The functions are in six files: nic.cc (what the driver asks for), requester.cc (our own work
-// requests), responder.cc (what peers send us), placement.cc (how bytes reach memory), live.cc,
-// watching.cc (what the checks are told).
+// The functions: nic.cc (what the driver asks for), requester.cc (our own work requests),
+// responder.cc (what peers send us), placement.cc, live.cc, watching.cc (what others are told).
 
 #ifndef SIM_NIC_H_
 #define SIM_NIC_H_
@@ -263,6 +262,7 @@ class Nic final : public Actor {
   void TellRefusedThere(const Operation& operation) const;
   void TellRefusedReceive(const QueuePair& target, const Segment& segment) const;
   void TellImmediate(const Operation& operation, const QueuePair& target);
+  void TellPlaced(const Operation& operation, Range range);
 
   World& world_;
   const std::string name_;

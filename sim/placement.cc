@@ -49,16 +49,7 @@ void Nic::LogPlaced(const Operation& operation, std::uint32_t packet, Range rang
               .packet = packet,
               .operation = operation.id.Pack(),
               .bytes = range.length});
-  DeviceListener* const listener = world_.device_listener();
-  if (listener == nullptr || operation.kind == OperationKind::kSend) return;  // see PlaceMessage
-  if (operation.kind == OperationKind::kRead) {
-    operation.Walk(range,
-                   [&](const Segment& piece) { listener->OnPlaced(*this, operation.id, piece); });
-  } else {
-    listener->OnPlaced(*this, operation.id,
-                       {operation.remote_address + range.offset,
-                        static_cast<std::uint32_t>(range.length), operation.remote_key});
-  }
+  TellPlaced(operation, range);
 }
 
 // ---- Writes, and the data of reads ----

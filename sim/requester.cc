@@ -54,6 +54,9 @@ void Nic::RingSend(QueuePair& queue_pair, std::uint32_t counter) {
     queue_pair.last_doorbell_fault = fault;
     return;
   }
+  if (world_.device_listener() != nullptr) [[unlikely]] {
+    world_.device_listener()->OnDoorbell(*this, queue_pair, queue_pair.send.unfetched());
+  }
   if (queue_pair.waits_for_fetch) return;
   queue_pair.waits_for_fetch = true;
   unfetched_.push_back(&queue_pair);

@@ -160,6 +160,20 @@ void Nic::TellRefusedReceive(const QueuePair& target, const Segment& segment) co
                                                    index_, segment.lkey, false);
 }
 
+// Of writes and reads; PlaceMessage tells of messages.
+void Nic::TellPlaced(const Operation& operation, Range range) {
+  DeviceListener* const listener = world_.device_listener();
+  if (listener == nullptr || operation.kind == OperationKind::kSend) return;
+  if (operation.kind == OperationKind::kRead) {
+    operation.Walk(range,
+                   [&](const Segment& piece) { listener->OnPlaced(*this, operation.id, piece); });
+  } else {
+    listener->OnPlaced(*this, operation.id,
+                       {operation.remote_address + range.offset,
+                        static_cast<std::uint32_t>(range.length), operation.remote_key});
+  }
+}
+
 void Nic::TellImmediate(const Operation& operation, const QueuePair& target) {
   if (world_.device_listener() != nullptr) [[unlikely]] {
     world_.device_listener()->OnImmediate(operation);

@@ -84,7 +84,7 @@ std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> f
       std::move(fabric),
       {.recorder = recorder_.get(),
        .node = std::string(node),
-       .device_completes = !world.live() && kind == SimulatedFabric::kEfaDirect});
+       .device_completes = kind == SimulatedFabric::kEfaDirect});
 }
 
 std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,

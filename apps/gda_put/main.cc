@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,8 @@
 #include "absl/strings/str_join.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/observed_pair.h"
+#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "coro/time.h"
@@ -244,7 +247,10 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   ASSIGN_OR_RETURN(const sim::Profile* const profile,
                    sim::FindProfile(absl::GetFlag(FLAGS_profile)));
   const std::uint64_t seed = absl::GetFlag(FLAGS_seed);
-  SimPair pair(*profile, seed, *own.device, peer);
+  ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/false, seed));
+  std::optional<SimPair> opened;
+  SimPair& pair = opened.emplace(*profile, seed, *own.device, peer);
+  Observe(*trace, pair);
   RETURN_IF_ERROR(pair.Prepare(options.count * options.bytes, options.place, options.ring));
   RETURN_IF_ERROR(pair.Fill(0, seed));
   RETURN_IF_ERROR(pair.Fill(1, ~seed));
@@ -254,6 +260,8 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   ASSIGN_OR_RETURN(result.mismatch, pair.Verify(1, seed));
   result.faults = pair.Faults();
   Print(pair, options, result);
+  opened.reset();
+  RETURN_IF_ERROR(trace->Finish());
   const bool good = result.report.outcome == Outcome::kOk && result.mismatch.none();
   return good ? kExitOk : kExitFailed;
 }

@@ -16,6 +16,8 @@
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/observed_pair.h"
+#include "apps/common/trace_flags.h"
 #include "coro/status_macros.h"
 #include "fabric/memory.h"
 #include "fabric/nic_info.h"
@@ -212,11 +214,15 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   Narrator out(json);
   out.Line("=== Simple GPU Data Interchange Example ===");
   out.Line("Transferring %d bytes with value %d\n", options.bytes, options.value);
+  ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/false,
+                                                         absl::GetFlag(FLAGS_seed)));
   std::optional<SimPair> pair;
   pair.emplace(*profile, absl::GetFlag(FLAGS_seed), *own.device, peer);
+  Observe(*trace, *pair);
   ASSIGN_OR_RETURN(const std::uint64_t wrong, RunSteps(*pair, options, out));
   out.Line("Step 8: Cleaning up resources...");
   pair.reset();
+  RETURN_IF_ERROR(trace->Finish());
   out.Line("  Resources cleaned up\n");
   out.Line("=== Example %s ===", std::string(wrong == 0 ? "completed successfully!" : "failed!"));
   if (json) {

@@ -86,7 +86,7 @@ void AddPacket(const Recording& recording, const Event& event, JsonMembers& memb
 }
 
 void AddPlace(const Event& event, JsonMembers& members) {
-  members.Unsigned("op", event.op).Unsigned("op_node", event.op_node);
+  if (event.op != 0) members.Unsigned("op", event.op).Unsigned("op_node", event.op_node);
   if (event.object != kNone) {
     members.Unsigned("region", event.object).Unsigned("offset", event.offset);
   } else {

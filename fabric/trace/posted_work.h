@@ -31,15 +31,20 @@ class PostedWork {
     }
   };
 
-  // Where completions of the endpoint are drawn, and the ids of their queues.
+  // Where something is drawn, and its id.
   struct Queue {
     std::uint32_t track = 0;
     std::uint32_t object = 0;
   };
-  PostedWork(Queue sends, Queue receives) : send_queue(sends), receive_queue(receives) {}
+  PostedWork(Queue own, Queue sends, Queue receives)
+      : endpoint(own), send_queue(sends), receive_queue(receives) {}
 
+  const Queue endpoint;  // its send queue's track, its own id
   const Queue send_queue;
   const Queue receive_queue;
+
+  // Whether the device has taken all that was posted here.
+  bool empty() const { return requests_.empty(); }
 
   // About to be posted: the device may take it before the post returns.
   void Posting(const Request& request) { QueueOf(request.kind).push_back(request); }

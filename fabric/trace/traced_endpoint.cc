@@ -102,7 +102,8 @@ TracedEndpoint::TracedEndpoint(std::unique_ptr<Endpoint> wrapped,
   receive_track_ = session->TrackOf(nic, TrackKind::kReceiveQueue, number);
   if (!session->device_completes) return;
   work_ =
-      std::make_shared<PostedWork>(PostedWork::Queue{send_queue.track, send_queue.object},
+      std::make_shared<PostedWork>(PostedWork::Queue{send_track_, object_.id()},
+                                   PostedWork::Queue{send_queue.track, send_queue.object},
                                    PostedWork::Queue{receive_queue.track, receive_queue.object});
   session->recorder.AddWork(address_, work_);
 }

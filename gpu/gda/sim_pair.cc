@@ -49,8 +49,12 @@ absl::Status SimPair::Prepare(std::size_t bytes, BufferPlace place, RingMode mod
 }
 
 absl::Status SimPair::OpenFabrics() {
-  sides_[0].fabric = sim::OpenSimFabric(world_, world_.AddNode("sender"));
-  sides_[1].fabric = sim::OpenSimFabric(world_, world_.AddNode("receiver"));
+  const auto open = [this](const char* machine) {
+    auto fabric = sim::OpenSimFabric(world_, world_.AddNode(machine));
+    return wrapper_ ? wrapper_(std::move(fabric), machine) : std::move(fabric);
+  };
+  sides_[0].fabric = open("sender");
+  sides_[1].fabric = open("receiver");
   if (sides_[0].fabric->nics().front().limits.max_rma_bytes != 0) return absl::OkStatus();
   return absl::UnimplementedError("this machine's NICs have no RDMA writes");
 }

@@ -15,10 +15,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,6 +52,16 @@ class SimPair {
   SimPair(const SimPair&) = delete;
   SimPair& operator=(const SimPair&) = delete;
   ~SimPair();
+
+  // For whoever observes: what is put around the fabrics, with the machine's name; and what goes
+  // when the NICs' thread has stopped, before the world does. Before the first step.
+  using Wrapper = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>,
+                                                                const std::string& machine)>;
+  void Observe(Wrapper wrapper, std::shared_ptr<void> observer) {
+    wrapper_ = std::move(wrapper);
+    observer_ = std::move(observer);
+  }
+  sim::World& world() { return world_; }
 
   // ---- The steps ----
   absl::Status OpenFabrics();
@@ -121,6 +133,8 @@ class SimPair {
   const Side& at(int side) const { return sides_[static_cast<std::size_t>(side)]; }
 
   sim::World world_;
+  Wrapper wrapper_;
+  std::shared_ptr<void> observer_;
   std::array<Side, 2> sides_;
   SimEngine engine_;
   SimQueue* queue_ = nullptr;

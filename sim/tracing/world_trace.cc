@@ -44,18 +44,18 @@ WorldTrace::WorldTrace(World& world, fabric::trace::Recorder& recorder,
       next_firing_(engine == nullptr ? nullptr : engine->listener()) {
   recorder_.UseClock(&world_.backstage(), world_.live() ? world_.backstage().Now() : World::kStart);
   began_ns_ = recorder_.Now();
+  world_.set_device_listener(this);
   if (world_.live()) return;
   world_.log().set_listener(this);
-  world_.set_device_listener(this);
   if (engine_ != nullptr) engine_->set_listener(this);
 }
 
 WorldTrace::~WorldTrace() {
   RecordFindings();
   recorder_.UseClock(nullptr, {});
+  world_.set_device_listener(next_device_);
   if (world_.live()) return;
   world_.log().set_listener(next_);
-  world_.set_device_listener(next_device_);
   if (engine_ != nullptr) engine_->set_listener(next_firing_);
 }
 
@@ -114,31 +114,53 @@ WorldTrace::Known& WorldTrace::KnownOf(OperationId id) {
 // ---- Requests ----
 
 void WorldTrace::OnLogged(const LoggedEvent& event) {
-  if (event.kind == EventKind::kFetch) Fetched(event);
+  if (event.kind == EventKind::kFetch) {
+    const Operation* operation = world_.operations().Find(OperationId::Unpack(event.operation));
+    if (operation != nullptr) Take(*operation);
+  }
   if (event.kind == EventKind::kSend) Sent(event);
   if (world_.findings().size() != findings_) RecordFindings();
   if (next_ != nullptr) next_->OnLogged(event);
 }
 
-void WorldTrace::Fetched(const LoggedEvent& event) {
-  const OperationId id = OperationId::Unpack(event.operation);
-  const Operation* operation = world_.operations().Find(id);
-  if (operation == nullptr || operation->initiator == nullptr) return;  // it was malformed
-  const Nic& nic = *operation->initiator;
-  PostedWork* work = WorkOf(nic, operation->queue_pair, operation->qkey);
-  Known& known = KnownOf(id);
+void WorldTrace::Take(const Operation& operation) {
+  if (operation.initiator == nullptr) return;  // it was malformed
+  const Nic& nic = *operation.initiator;
+  PostedWork* work = WorkOf(nic, operation.queue_pair, operation.qkey);
+  Known& known = KnownOf(operation.id);
+  known = {};
   known.node = MachineOf(nic.index()).node;
-  known.kind = operation->kind;
+  known.kind = operation.kind;
   if (work != nullptr) {
-    const bool message = operation->kind == OperationKind::kSend;
+    const bool message = operation.kind == OperationKind::kSend;
     known.op =
-        work->Take({.kind = operation->kind,
-                    .bytes = operation->length + (operation->datagram ? kDatagramPrefixBytes : 0),
-                    .remote_address = message ? 0 : operation->remote_address});
+        work->Take({.kind = operation.kind,
+                    .bytes = operation.length + (operation.datagram ? kDatagramPrefixBytes : 0),
+                    .remote_address = message ? 0 : operation.remote_address});
   }
   // Posted by a device, or by a protocol in between.
   if (known.op == 0) known.op = recorder_.NewOperations(known.node);
-  requests_[RequestKey(nic.index(), operation->queue_pair, operation->request_id)] = known;
+  requests_[RequestKey(nic.index(), operation.queue_pair, operation.request_id)] = known;
+}
+
+void WorldTrace::OnFetched(const Operation& operation) {
+  Take(operation);
+  if (next_device_ != nullptr) next_device_->OnFetched(operation);
+}
+
+// Of queues that somebody else than the program writes; posts tell of their own.
+void WorldTrace::OnDoorbell(const Nic& nic, const QueuePair& queue_pair, std::uint32_t waiting) {
+  const PostedWork* work = WorkOf(nic, queue_pair.number, queue_pair.qkey);
+  if (work != nullptr && work->empty()) {
+    fabric::trace::Event doorbell;
+    doorbell.time_ns = recorder_.Now();
+    doorbell.bytes = waiting;
+    doorbell.track = work->endpoint.track;
+    doorbell.object = work->endpoint.object;
+    doorbell.kind = Kind::kDoorbell;
+    recorder_.Record(doorbell);
+  }
+  if (next_device_ != nullptr) next_device_->OnDoorbell(nic, queue_pair, waiting);
 }
 
 void WorldTrace::Sent(const LoggedEvent& event) {

@@ -29,8 +29,8 @@
 
 namespace sim {
 
-// Not thread-safe: belongs to its world. In live mode, where nothing is told, it only lends the
-// recorder its clock.
+// Not thread-safe: belongs to its world. In live mode there are no packets to tell of, and every
+// work request takes the general path of the device.
 class WorldTrace final : private EventListener,
                          private DeviceListener,
                          private fabric::faults::FiringListener {
@@ -67,6 +67,8 @@ class WorldTrace final : private EventListener,
   // --- EventListener ---
   void OnLogged(const LoggedEvent& event) override;
   // --- DeviceListener ---
+  void OnFetched(const Operation& operation) override;
+  void OnDoorbell(const Nic& nic, const QueuePair& queue_pair, std::uint32_t waiting) override;
   void OnPlaced(const Nic& nic, OperationId operation, const Segment& piece) override;
   void OnReceiveTaken(const Nic& nic, const QueuePair& queue_pair,
                       const ReceiveWork& receive) override;
@@ -84,7 +86,7 @@ class WorldTrace final : private EventListener,
   std::uint32_t MarksOf(std::string_view name);
   fabric::trace::PostedWork* WorkOf(const Nic& nic, std::uint16_t queue_pair, std::uint32_t qkey);
   Known& KnownOf(OperationId id);
-  void Fetched(const LoggedEvent& event);
+  void Take(const Operation& operation);
   void Sent(const LoggedEvent& event);
   // Which operation an entry is about.
   Known Completed(const Nic& nic, const DeviceCompletion& completion);
