@@ -1,4 +1,5 @@
-// A region's lane: time from left to right, the region's bytes from top (the first) to bottom (the
+// A region's lane: time from left to right, its bytes (or those that were written, where they are
+// few) from top (the first) to bottom (the
 // last). A mark is a placement; the pale area at its right are the bytes that have been there
 // since.
 
@@ -53,10 +54,10 @@ function drawPlacements(context, page, region, top, height) {
     if (model.start[event] > view.to) break;
     const {offset, bytes} = rangeOf(model, event);
     const x = view.x(model.start[event]);
-    const y = Math.min(height - 2, offset / region.length * height);
+    const y = Math.min(height - 2, (offset - region.shown.from) / region.shown.size * height);
     const box = [
       x, top + y, Math.max(3, view.x(model.end[event]) - x),
-      Math.max(2, bytes / region.length * height)
+      Math.max(2, bytes / region.shown.size * height)
     ];
     if (chosen >= 0 && model.operation[event] === chosen) later.push(box);
     if (page.found === null ? !drawn.isNew(x - view.left, y) : !page.found.has(event)) continue;
@@ -81,8 +82,10 @@ function drawRegionName(context, page, row) {
   const {region} = row;
   drawText(context, `${region.name}: its bytes`, 24, row.y + 14, palette.text, NAME_WIDTH - 84);
   const size = formatBytes(region.length);
-  drawText(context, '0', NAME_WIDTH - 6, row.y + 9, palette.muted, 60, 'right');
-  drawText(context, size, NAME_WIDTH - 6, row.y + row.height - 10, palette.muted, 70, 'right');
+  const {from, size: shown} = region.shown;
+  const [first, last] = [from === 0 ? '0' : formatBytes(from), formatBytes(from + shown)];
+  drawText(context, first, NAME_WIDTH - 6, row.y + 9, palette.muted, 70, 'right');
+  drawText(context, last, NAME_WIDTH - 6, row.y + row.height - 10, palette.muted, 70, 'right');
   if (region.cover === undefined) region.cover = coverage(page.model, region);
   const {placed, again} = region.cover;
   drawText(
@@ -100,15 +103,13 @@ function drawRegionName(context, page, row) {
 function placementAt(page, row, x, y) {
   const {model, view} = page;
   const {region} = row;
-  const byte = (y - row.y - 3) / (row.height - 7) * region.length;
-  const slack = region.length / (row.height - 7);
+  const slack = region.shown.size / (row.height - 7);  // bytes of a pixel
+  const byte = region.shown.from + (y - row.y - 3) * slack;
   const to = view.ns(x + 4);
   for (let i = lowerBound(region.places, model.start, to) - 1; i >= 0; --i) {
     const event = region.places[i];
     const {offset, bytes} = rangeOf(model, event);
-    if (byte >= offset - slack && byte <= offset + bytes + slack) {
-      return event;
-    }
+    if (byte >= offset - slack && byte <= offset + bytes + slack) return event;
   }
   return -1;
 }

@@ -100,8 +100,8 @@ function drawCall(context, page, size, row, y, chosen) {
   }
   context.globalAlpha = pale ? 0.25 : 1;
   drawText(
-      context, formatTime(model.start[row.event], 5), TIME_WIDTH - 14, y, palette.muted, Infinity,
-      'right');
+      context, formatTime(realStart(model, row.event), 5), TIME_WIDTH - 14, y, palette.muted,
+      Infinity, 'right');
   const from = columnX(page, size, row.from);
   const to = columnX(page, size, row.to);
   if (from === to)

@@ -35,10 +35,24 @@ function finishRegion(model, region) {
     region.length = Math.max(region.length, offset + bytes);
   }
   if (region.places.length === 0 || region.length === 0) return;
+  region.shown = shownRange(model, region);
   region.places = Uint32Array.from(region.places);
   region.latest = latestEnds(region.places, model.end);
   const node = model.nodes.find((each) => each.pid === region.pid);
   if (node) node.regions.push(region);
+}
+
+// The part of a region that its lane shows: all of it, or, where only a small part was written,
+// that.
+function shownRange(model, region) {
+  let [from, to] = [Infinity, 0];
+  for (const event of region.places) {
+    const {offset, bytes} = rangeOf(model, event);
+    from = Math.min(from, offset);
+    to = Math.max(to, offset + bytes);
+  }
+  const small = to > from && to - from < region.length / 4;
+  return small ? {from, size: to - from} : {from: 0, size: region.length};
 }
 
 // The name of the region that a placement is in.
@@ -55,14 +69,16 @@ function rangeOf(model, event) {
   };
 }
 
-// The region in `rows` rows of equal size: when each row first got a byte. Infinity: never.
+// What is shown of the region in `rows` rows of equal size: when each row first got a byte.
+// Infinity: never.
 function firstTouched(model, region, rows) {
   const first = new Float64Array(rows).fill(Infinity);
-  const perByte = rows / region.length;
+  const {from, size} = region.shown;
+  const perByte = rows / size;
   for (const event of region.places) {
     const {offset, bytes} = rangeOf(model, event);
-    const last = Math.min(rows - 1, Math.ceil((offset + bytes) * perByte) - 1);
-    for (let row = Math.floor(offset * perByte); row <= last; ++row) {
+    const last = Math.min(rows - 1, Math.ceil((offset - from + bytes) * perByte) - 1);
+    for (let row = Math.floor((offset - from) * perByte); row <= last; ++row) {
       first[row] = Math.min(first[row], model.start[event]);
     }
   }

@@ -199,11 +199,16 @@ function testRegions() {
   same(
       'which rows were touched when', [...firstTouched(model, region, 4)].map(String),
       ['Infinity', 'Infinity', '6000', '6000']);
+  same('half of it is shown whole', region.shown, {from: 0, size: 8192});
   same('how much', coverage(model, region), {placed: 4096, again: 0});
   const twice = smallTrace();
   twice.traceEvents.push(slice(
       'place', 'place', 2, 3, 19, 0.05, {op: 3, op_node: 0, region: 5, offset: 6144, bytes: 2048}));
   const again = modelOf(twice);
+  const large = smallTrace();
+  large.traceEvents.find((event) => event.cat === 'object').args.length = 1 << 20;
+  const [sparse] = modelOf(large).regions;
+  same('of a large one, what was written', sparse.shown, {from: 4096, size: 4096});
   same('bytes that came twice', coverage(again, again.regions[0]), {placed: 4096, again: 2048});
 }
 
