@@ -31,12 +31,13 @@ function sortOut(events) {
     f: kinds.flows
   };
   for (const event of events) {
-    const list = event && Object.hasOwn(lists, event.ph) ? lists[event.ph] : null;
+    const known = event && typeof event.ph === 'string' && Object.hasOwn(lists, event.ph);
+    const list = known ? lists[event.ph] : null;
     if (!list || (event.ph !== 'M' && !Number.isFinite(event.ts))) {
       kinds.ignored += 1;
       continue;
     }
-    if (event.args === null || typeof event.args !== 'object') event.args = {};
+    makePlain(event);
     list.push(event);
   }
   addLonelyMarks(kinds);
@@ -165,8 +166,7 @@ function readModel(text) {
   const tracks = new Tracks();
   for (const name of kinds.names) tracks.read(name);
   const model = fillColumns(kinds.slices, tracks);
-  model.info =
-      trace.otherData !== null && typeof trace.otherData === 'object' ? trace.otherData : {};
+  model.info = plainMembers(trace.otherData);
   model.ignored = kinds.ignored;
   model.nodes = tracks.sorted();
   model.tracks = tracks.list;

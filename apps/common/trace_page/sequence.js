@@ -34,7 +34,7 @@ function bytesOf(args) {
   if (Number.isFinite(args.bytes)) return args.bytes;
   if (Number.isFinite(args.length)) return args.length;
   if (!Array.isArray(args.segments)) return undefined;
-  return args.segments.reduce((sum, segment) => sum + (Number(segment && segment.length) || 0), 0);
+  return args.segments.reduce((sum, segment) => sum + (Number(segment.length) || 0), 0);
 }
 
 function call(name, inside) {

@@ -166,6 +166,31 @@ function testBadTraces() {
   check('Chrome\'s other form', readModel('[{"ph":"X","ts":1,"pid":1,"tid":1}]').count === 1);
 }
 
+// {"toString": 1} has no text: whoever asks for one gets an exception.
+function testNastyValues() {
+  const nasty = {toString: 1, valueOf: 1};
+  const args = {};
+  for (const key
+           of ['op', 'kind', 'bytes', 'region', 'offset', 'status', 'result', 'fate', 'imm', 'tag',
+               'peer', 'count', 'packet', 'node_from', 'op_node', 'object', 'id', 'length', 'name',
+               'rule', 'what', 'check', 'text', 'at', 'event']) {
+    args[key] = nasty;
+  }
+  Object.assign(
+      args, {segments: [nasty, {length: nasty}, null], ops: [nasty], remote: {address: nasty}});
+  const traceEvents = CATEGORIES.map(
+      ({name}, n) =>
+          ({ph: 'X', cat: name, name: nasty, pid: n % 3 ? 1 : nasty, tid: nasty, ts: n, args}));
+  traceEvents.push({ph: 'M', name: 'process_name', pid: 1, args}, {ph: nasty, ts: 1});
+  traceEvents.push({ph: 's', ts: 1, pid: nasty, tid: nasty, id: nasty});
+  const model = modelOf({otherData: {program: nasty, backend: nasty, clock: nasty}, traceEvents});
+  const columns = sequenceColumns(model);
+  check('rows of nasty values', sequenceRows(model, columns, new Set()).length > 5);
+  check('words in nasty values', new Search(model).matches('tostring op:1 region:x').length === 0);
+  for (const operation of model.operations) describeOperation(model, operation);
+  check('nasty facts', isSimulated(model.info) === false);
+}
+
 function testLanes() {
   const overlapping = [0, 1, 2].map((n) => slice('packet', 'p', 1, 1, n, 10, {}));
   const model = modelOf({traceEvents: [...overlapping, slice('packet', 'p', 1, 1, 10, 1, {})]});
@@ -332,9 +357,9 @@ function testSequenceFolds() {
 
 function runTests() {
   for (const test
-           of [testUnits, testSearches, testReading, testMarks, testBadTraces, testLanes,
-               testOperations, testRegions, testView, testBusyRange, testLayout, testQuery,
-               testFolding, testSequence, testSequenceFolds]) {
+           of [testUnits, testSearches, testReading, testMarks, testBadTraces, testNastyValues,
+               testLanes, testOperations, testRegions, testView, testBusyRange, testLayout,
+               testQuery, testFolding, testSequence, testSequenceFolds]) {
     try {
       test();
     } catch (error) {
