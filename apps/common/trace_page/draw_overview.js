@@ -35,7 +35,8 @@ function drawOverview(context, page, size) {
   });
   drawTicksOf(context, axis, model, model.marks, palette.bad, size.height, 8);
   if (page.matches.length > 0)
-    drawTicksOf(context, axis, model, page.matches, palette.match, size.height, size.height);
+    drawTicksOf(
+        context, axis, model, page.matches, palette.match, size.height / 2, size.height / 2);
   drawWindow(context, page, axis, size);
   drawText(
       context, `the whole trace: ${formatTime(model.span)}`, 10, size.height / 2 - 8, palette.text,

@@ -4,11 +4,14 @@
 const STEP_HEIGHT = 24;
 const SEQUENCE_HEADING = 34;
 const TIME_WIDTH = 96;
-const NOTE_WIDTH = 280;
+
+function noteWidth(size) {
+  return Math.min(280, size.width * 0.26);
+}
 
 function columnX(page, size, column) {
   const count = page.sequence.columns.columns.length;
-  const room = Math.max(200, size.width - TIME_WIDTH - NOTE_WIDTH);
+  const room = Math.max(200, size.width - TIME_WIDTH - noteWidth(size));
   return TIME_WIDTH + room * (column + 0.5) / count;
 }
 
@@ -16,25 +19,42 @@ function sequenceHeight(page) {
   return SEQUENCE_HEADING + page.sequence.rows.length * STEP_HEIGHT + 30;
 }
 
+// The rows on the screen, with where they are.
+function visibleSteps(page, size) {
+  const {rows} = page.sequence;
+  const first = Math.max(0, Math.floor(page.scroll / STEP_HEIGHT) - 1);
+  const last = Math.min(rows.length, first + Math.ceil(size.height / STEP_HEIGHT) + 2);
+  const top = SEQUENCE_HEADING + STEP_HEIGHT / 2 - page.scroll + 8;
+  const steps = [];
+  for (let i = first; i < last; ++i) steps.push({row: rows[i], y: top + i * STEP_HEIGHT});
+  const {model, sequence} = page;
+  const timeAt = (index) => index < rows.length ? model.start[rows[index].event] : model.span;
+  sequence.seen = [timeAt(first), timeAt(last)];
+  return steps;
+}
+
 function drawSequence(context, page, size) {
-  const {palette, sequence, scroll} = page;
+  const {palette, sequence} = page;
+  const steps = visibleSteps(page, size);
+  const chosen = new Set(eventsOfChosen(page));
+  for (const {row, y} of steps) drawHighlight(context, page, size, row, y, chosen);
   sequence.columns.columns.forEach((column, index) => {
     const x = columnX(page, size, index);
-    drawLine(
-        context, x, SEQUENCE_HEADING, x, size.height, palette.muted, 1.5,
-        column.pid === null ? [6, 5] : []);
+    const dashes = column.pid === null ? [6, 5] : [];
+    drawLine(context, x, SEQUENCE_HEADING, x, size.height, palette.muted, 1.5, dashes);
   });
-  const first = Math.max(0, Math.floor(scroll / STEP_HEIGHT) - 1);
-  const last = Math.min(sequence.rows.length, first + Math.ceil(size.height / STEP_HEIGHT) + 2);
-  const chosen = new Set(eventsOfChosen(page));
-  const timeAt = (index) =>
-      index < sequence.rows.length ? page.model.start[sequence.rows[index].event] : page.model.span;
-  sequence.seen = [timeAt(first), timeAt(last)];
-  for (let i = first; i < last; ++i) {
-    const y = SEQUENCE_HEADING + i * STEP_HEIGHT + STEP_HEIGHT / 2 - scroll + 8;
-    drawStep(context, page, size, sequence.rows[i], y, chosen);
-  }
+  for (const {row, y} of steps) drawStep(context, page, size, row, y);
   drawSequenceHeading(context, page, size);
+}
+
+// Behind the rows of the chosen operation, and the one under the mouse.
+function drawHighlight(context, page, size, row, y, chosen) {
+  if (row.phase || row.fold || !(chosen.has(row.event) || page.hovered === row.event)) return;
+  const {match, band} = page.palette;
+  context.fillStyle = page.chosen === row.event ? match : band;
+  context.globalAlpha = page.chosen === row.event ? 0.35 : 1;
+  context.fillRect(0, y - STEP_HEIGHT / 2, size.width, STEP_HEIGHT);
+  context.globalAlpha = 1;
 }
 
 function drawSequenceHeading(context, page, size) {
@@ -52,22 +72,22 @@ function drawSequenceHeading(context, page, size) {
   drawText(
       context, 'time', TIME_WIDTH - 14, SEQUENCE_HEADING / 2, palette.muted, Infinity, 'right');
   drawText(
-      context, 'operation and details', size.width - NOTE_WIDTH + 8, SEQUENCE_HEADING / 2,
+      context, 'operation and details', size.width - noteWidth(size) + 8, SEQUENCE_HEADING / 2,
       palette.muted);
 }
 
-function drawStep(context, page, size, row, y, chosen) {
+function drawStep(context, page, size, row, y) {
   if (row.phase)
     drawPhase(context, page, size, row, y);
   else if (row.fold)
     drawFold(context, page, size, row, y);
   else
-    drawCall(context, page, size, row, y, chosen);
+    drawCall(context, page, size, row, y);
 }
 
 function drawPhase(context, page, size, row, y) {
   const {palette} = page;
-  const [left, right] = [TIME_WIDTH - 6, size.width - NOTE_WIDTH];
+  const [left, right] = [TIME_WIDTH - 6, size.width - noteWidth(size)];
   context.fillStyle = palette.band;
   context.fillRect(left, y - 10, right - left, 20);
   context.font = BOLD_FONT;
@@ -78,7 +98,7 @@ function drawPhase(context, page, size, row, y) {
 
 function drawFold(context, page, size, row, y) {
   const {palette} = page;
-  const [left, right] = [TIME_WIDTH - 6, size.width - NOTE_WIDTH];
+  const [left, right] = [TIME_WIDTH - 6, size.width - noteWidth(size)];
   const holdsChosen = page.chosen >= row.event && page.chosen <= row.last;
   context.fillStyle = holdsChosen ? palette.match : palette.panel;
   context.globalAlpha = holdsChosen ? 0.35 : 1;
@@ -89,18 +109,13 @@ function drawFold(context, page, size, row, y) {
       right - left - 12, 'center');
 }
 
-function drawCall(context, page, size, row, y, chosen) {
+function drawCall(context, page, size, row, y) {
   const {palette, model} = page;
   const colour = row.bad ? palette.bad : colourOf(page, row.event);
   const pale = page.found !== null && !page.found.has(row.event);
-  if (chosen.has(row.event) || page.hovered === row.event) {
-    context.fillStyle = page.chosen === row.event ? palette.match : palette.band;
-    context.globalAlpha = page.chosen === row.event ? 0.35 : 1;
-    context.fillRect(0, y - STEP_HEIGHT / 2, size.width, STEP_HEIGHT);
-  }
   context.globalAlpha = pale ? 0.25 : 1;
   drawText(
-      context, formatTime(realStart(model, row.event), 5), TIME_WIDTH - 14, y, palette.muted,
+      context, formatTime(realStart(model, row.event), 8), TIME_WIDTH - 14, y, palette.muted,
       Infinity, 'right');
   const from = columnX(page, size, row.from);
   const to = columnX(page, size, row.to);
@@ -109,8 +124,8 @@ function drawCall(context, page, size, row, y, chosen) {
   else
     drawBetween(context, page, row, from, to, y, colour);
   drawText(
-      context, row.note, size.width - NOTE_WIDTH + 8, y, row.bad ? palette.bad : palette.muted,
-      NOTE_WIDTH - 16);
+      context, row.note, size.width - noteWidth(size) + 8, y, row.bad ? palette.bad : palette.muted,
+      noteWidth(size) - 16);
   context.globalAlpha = 1;
 }
 
@@ -128,12 +143,12 @@ function drawSelf(context, page, row, x, y, colour) {
 
 function drawBetween(context, page, row, from, to, y, colour) {
   const way = Math.sign(to - from);
-  drawLine(context, from, y, to - way * 3, y, colour, 1.5, row.dashed ? [5, 3] : []);
-  drawArrowHead(context, to, y, way > 0 ? 0 : Math.PI, colour, 9);
-  const text = fitText(context, row.text, Math.abs(to - from) - 50);
+  const dashes = row.dashed ? [5, 3] : [];
+  const text = fitText(context, row.text, Math.abs(to - from) - 32);
   const middle = (from + to) / 2;
-  const width = textWidth(context, text) + 10;
-  context.fillStyle = page.palette.page;
-  context.fillRect(middle - width / 2, y - 8, width, 16);
+  const half = way * (textWidth(context, text) / 2 + 5);
+  drawLine(context, from, y, middle - half, y, colour, 1.5, dashes);
+  drawLine(context, middle + half, y, to - way * 3, y, colour, 1.5, dashes);
+  drawArrowHead(context, to, y, way > 0 ? 0 : Math.PI, colour, 9);
   drawText(context, text, middle, y, row.bad ? colour : page.palette.text, Infinity, 'center');
 }

@@ -1,7 +1,7 @@
 // The timeline: a ruler, names at the left, and every track's slices. What is narrower than a pixel
 // is drawn once a pixel: the work grows with the screen, not with the trace.
 
-const NAME_WIDTH = 240;
+const NAME_WIDTH = 258;
 const RULER_HEIGHT = 24;
 
 // `page` is the state of the page (main.js); `size` {width, height} the canvas in CSS pixels.

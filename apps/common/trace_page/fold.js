@@ -3,6 +3,7 @@
 
 const LONGEST_PATTERN = 8;
 const FEWEST_TIMES = 4;
+const FEWEST_HIDDEN = 4;  // fewer are not worth a row that says so
 
 // How many times the `period` items at `at` follow each other.
 function timesRepeated(keys, at, period) {
@@ -16,7 +17,7 @@ function patternAt(keys, at) {
   let best = null;
   for (let period = 1; period <= LONGEST_PATTERN; ++period) {
     const times = timesRepeated(keys, at, period);
-    if (times >= FEWEST_TIMES &&
+    if (times >= FEWEST_TIMES && period * (times - 2) >= FEWEST_HIDDEN &&
         (best === null || times * period > best.times * best.period * 1.2)) {
       best = {period, times};
     }

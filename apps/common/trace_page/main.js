@@ -24,7 +24,8 @@ class Page {
     this.waiting = false;
     this.choose = this.choose.bind(this);
     const [from, to] = busyRange(model);
-    if (to < model.span) this.view.show(from - to * 0.02, to * 1.02);
+    const room = (to - from) * 0.02;
+    if (to - from < model.span) this.view.show(from - room, to + room);
     this.layOut();
   }
 
@@ -87,7 +88,7 @@ class Page {
     const parts = [];
     if (this.mode === 'timeline') {
       parts.push(`on the screen: ${formatTime(this.view.span, 3)}`);
-      if (this.view.to < this.model.span) parts.push('F shows all of it');
+      if (this.view.span < this.model.span) parts.push('F shows all of it');
       if (this.arrowsLeftOut) parts.push('zoom in for the arrows of all operations');
     }
     byId('hint').textContent = parts.join(' · ');

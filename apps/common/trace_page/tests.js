@@ -268,6 +268,9 @@ function testBusyRange() {
   });
   same('events all over: all of it', busyRange(at(1, 2, 3, 4)), [0, 3100]);
   same('a long wait at the end is left out', busyRange(at(...Array(99).keys(), 9000)), [0, 97000]);
+  same(
+      'so is one before', busyRange(at(0, ...Array.from({length: 99}, (_, n) => 9000 + n))),
+      [9000000, 9096000]);
   same('nothing has a range', busyRange(modelOf({traceEvents: []})), [0, 1]);
 }
 
@@ -318,7 +321,8 @@ function testFolding() {
       (piece) =>
           text.slice(piece.at, piece.at + piece.count) + (piece.times ? '*' + piece.times : ''));
   same('little is not folded', fold('aaabc'), ['a', 'a', 'a', 'b', 'c']);
-  same('repetition is', fold('xaaaaay'), ['x', 'a', 'aaa*3', 'a', 'y']);
+  same('repetition is', fold('xaaaaaaay'), ['x', 'a', 'aaaaa*5', 'a', 'y']);
+  same('five are too few', fold('aaaaa').length, 5);
   same('so are patterns', fold('abcabcabcabcd'), ['abc', 'abcabc*2', 'abc', 'd']);
   same(
       'all items are there',

@@ -4,11 +4,13 @@
 const SHORTEST_VIEW = 20;  // ns
 
 // Where nearly all events are, if that is a small part of the trace: a program that waits for ten
-// seconds at the end would leave a picture of nothing. Otherwise the whole trace.
+// seconds at its end would leave a picture of nothing. Otherwise the whole trace.
 function busyRange(model) {
   if (model.count === 0) return [0, model.span];
-  const last = model.start[Math.floor((model.count - 1) * 0.98)];
-  return last < model.span * 0.15 ? [0, Math.max(last, 1)] : [0, model.span];
+  const at = (part) => model.start[Math.floor((model.count - 1) * part)];
+  const [first, last] = [at(0.02), at(0.98)];
+  const from = first < last - first ? 0 : first;
+  return last - from < model.span * 0.15 ? [from, Math.max(last, from + 1)] : [0, model.span];
 }
 
 class View {
