@@ -215,6 +215,33 @@ function testOperations() {
   same('what it is', [about.kind, about.bytes, about.imm, about.took], ['write', 4096, 7, 7000]);
 }
 
+// Packets [number, fate] at 1, 2, 3 ... µs, then placements of these packets' bytes.
+function arrowsOfPackets(packets, placed) {
+  const traceEvents = [slice('post', 'write', 1, 1, 0, 0.1, {op: 1, kind: 'write'})];
+  packets.forEach(([packet, fate], n) => {
+    traceEvents.push(slice('packet', 'p', 1, 2, n + 1, 0.1, {op: 1, packet, fate, bytes: 64}));
+  });
+  placed.forEach((packet, n) => {
+    const args = {op: 1, op_node: 0, region: 1, offset: 1000 + 64 * packet, bytes: 64};
+    traceEvents.push(slice('place', 'p', 2, 1, packets.length + 1 + n, 0.1, args));
+  });
+  const model = modelOf({traceEvents});
+  return arrowsOf(model, model.operations[0]).map((arrow) => arrow.join('-'));
+}
+
+function testCauses() {
+  same(
+      'packets after each other, bytes from their packets',
+      arrowsOfPackets([[0, 'arrives'], [1, 'arrives']], [1, 0]), ['0-1', '1-2', '2-3', '1-4']);
+  same(
+      'a packet that is sent again comes of its first try',
+      arrowsOfPackets([[0, 'lost'], [1, 'arrives'], [0, 'retransmitted']], [1, 0]),
+      ['0-1', '1-2', '1-3', '2-4', '3-5']);
+  same(
+      'nothing comes of a lost packet', arrowsOfPackets([[0, 'arrives'], [1, 'lost']], [0, 1]),
+      ['0-1', '1-2', '1-3', '1-4']);
+}
+
 function testRegions() {
   const model = modelOf(smallTrace());
   const [region] = model.nodes.find((node) => node.pid === 2).regions;
@@ -362,8 +389,8 @@ function testSequenceFolds() {
 function runTests() {
   for (const test
            of [testUnits, testSearches, testReading, testMarks, testBadTraces, testNastyValues,
-               testLanes, testOperations, testRegions, testView, testBusyRange, testLayout,
-               testQuery, testFolding, testSequence, testSequenceFolds]) {
+               testLanes, testOperations, testCauses, testRegions, testView, testBusyRange,
+               testLayout, testQuery, testFolding, testSequence, testSequenceFolds]) {
     try {
       test();
     } catch (error) {
