@@ -108,21 +108,42 @@ async function find() {
   expect('an empty search finds nothing', text('matches') === '');
 }
 
-async function clickSomething() {
-  // Somewhere on the picture there is an event.
-  let found = '';
-  const box = document.getElementById('plot').getBoundingClientRect();
-  for (let x = 215; x < box.width && found === ''; x += 3) {
-    await mouse('pointermove', x, 24 + 26 + 12);
-    if (!document.getElementById('tooltip').hidden) found = text('tooltip');
-    if (found !== '') await drag([x, 24 + 26 + 12], [x, 24 + 26 + 12]);
+// Where on the first track there is an event, and what the page says of it there.
+async function findEvent(y) {
+  const {width} = document.getElementById('plot').getBoundingClientRect();
+  for (let x = 260; x < width; x += 3) {
+    await mouse('pointermove', x, y);
+    if (!document.getElementById('tooltip').hidden) return [x, text('tooltip')];
   }
-  expect(
-      'the mouse finds the first resume',
-      found.startsWith('resume (resume)') && heading() === 'resume');
-  await mouse('pointerdown', 40, 30);
-  await mouse('pointerup', 40, 30);
+  return [0, 'nothing'];
+}
+
+async function clickSomething() {
+  const y = 24 + 26 + 12;  // below the ruler and the heading
+  const [x, said] = await findEvent(y);
+  expect('the mouse finds the first resume', said.startsWith('resume (resume)'));
+  await drag([x, y], [x, y]);
+  expect('a click chooses it', heading() === 'resume');
+  const before = shown();
+  await mouse('dblclick', x, y);
+  expect('a double click zooms to it', shown() < before);
+  await press('f');
+  await drag([40, 30], [40, 30]);
+  await mouse('pointermove', x, y);
+  expect('a machine folds', document.getElementById('tooltip').hidden);
+  await drag([40, 30], [40, 30]);
+  await mouse('pointermove', x, y);
+  expect('and unfolds', text('tooltip') === said);
   await press('Escape');
+}
+
+async function legend() {
+  const button = (name) => Array.from(document.querySelectorAll('#legend button'))
+                               .find((each) => each.textContent === name);
+  button('packet').click();
+  expect('a kind is hidden', button('packet').className === 'off');
+  button('packet').click();
+  expect('and shown', button('packet').className === '');
 }
 
 async function sequence() {
@@ -142,7 +163,7 @@ async function sequence() {
 }
 
 async function drive() {
-  for (const part of [look, zoom, find, clickSomething, sequence]) {
+  for (const part of [look, zoom, find, clickSomething, legend, sequence]) {
     try {
       await part();
     } catch (error) {
