@@ -45,6 +45,19 @@ TEST(ExploreProgramTest, SeedsThatAreFineEndWithZero) {
   EXPECT_THAT(end.LastLine(), AllOf(StartsWith("40 seeds in "), HasSubstr(": 0 failed")));
 }
 
+TEST(ExploreProgramTest, ATraceOfASeedChangesNothing) {
+  const std::string path = ::testing::TempDir() + "seed.json";
+  const ProcessEnd plain = RunExplore({"--scenario=write-last", "--seed=4"});
+  const ProcessEnd traced = RunExplore({"--scenario=write-last", "--seed=4", "--trace=" + path});
+  EXPECT_EQ(traced.out, plain.out);
+  EXPECT_EQ(traced.exit_code, plain.exit_code);
+  std::ifstream file(path);
+  const auto trace = nlohmann::json::parse(file, nullptr, /*allow_exceptions=*/false);
+  ASSERT_TRUE(trace.is_object());
+  EXPECT_GT(trace["traceEvents"].size(), 10u);
+  EXPECT_EQ(trace["otherData"]["seed"], 4);
+}
+
 TEST(ExploreProgramTest, FailureEndsWithOneAndItsReplayShowsTheSame) {
   const ProcessEnd found =
       RunExplore({"--scenario=write-last", "--seeds=50", "--first-seed=30", "--json"});
@@ -233,6 +246,7 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
       {{"--parameters=pages"}, "'pages' is no parameter"},
       {{"--parameters=rounds=1"}, "parameter rounds does not exist: pages, page_bytes"},
       {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
+      {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
       {{"--seed-first=1"}, "unknown flag --seed-first"}};
   for (const Case& bad : cases) {
     const ProcessEnd end = RunExplore(bad.arguments);
