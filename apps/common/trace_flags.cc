@@ -80,11 +80,10 @@ std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> f
   if (recorder_ == nullptr) return fabric;
   const std::string backend(fabric->description());
   recorder_->Describe(backend, true, !world.live());
-  return fabric::trace::OpenTracedFabric(
-      std::move(fabric),
-      {.recorder = recorder_.get(),
-       .node = std::string(node),
-       .device_completes = kind == SimulatedFabric::kEfaDirect});
+  return fabric::trace::OpenTracedFabric(std::move(fabric),
+                                         {.recorder = recorder_.get(),
+                                          .node = std::string(node),
+                                          .device_completes = kind == SimulatedFabric::kEfaDirect});
 }
 
 std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,

@@ -16,9 +16,7 @@ constexpr std::size_t kMostErrorTexts = 64;
 
 CompletionDispatcher::CompletionDispatcher(coro::EventLoop& loop,
                                            std::unique_ptr<CompletionQueue> queue)
-    : loop_(loop),
-      queue_(std::move(queue)),
-      resumes_(queue_->capability<trace::ResumeListener>()) {
+    : loop_(loop), queue_(std::move(queue)), resumes_(queue_->capability<trace::ResumeListener>()) {
   loop_.AddSelector(*this);
 }
 

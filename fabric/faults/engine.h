@@ -126,8 +126,8 @@ class FaultEngine {
   // Of what Restrict listed, the firings whose event has not come.
   std::vector<FiringId> Missed() const;
 
-  // Null: nobody. The listener outlives the engine, or is taken away before. Whoever takes the place
-  // of another one tells it, and gives it back its place.
+  // Null: nobody. The listener outlives the engine, or is taken away before. Whoever takes the
+  // place of another one tells it, and gives it back its place.
   void set_listener(FiringListener* listener);
   FiringListener* listener() const;
 
