@@ -11,6 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "apps/common/trace_page.h"
+#include "apps/common/units.h"
+#include "coro/status_macros.h"
 #include "fabric/trace/perfetto.h"
 #include "fabric/trace/traced_fabric.h"
 
@@ -19,9 +21,15 @@ ABSL_FLAG(std::string, trace, "",
           "faults and checks, with arrows along each operation. FILE.html: a page that draws it. "
           "Otherwise JSON, for ui.perfetto.dev.");
 
+ABSL_FLAG(std::string, trace_data, "",
+          "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
+          "do the run again. Empty: 16MiB; none in a page, and none of a simulated run, which its "
+          "seed repeats.");
+
 namespace apps {
 namespace {
 
+using fabric::capture::Payload;
 using fabric::trace::Recorder;
 using fabric::trace::Recording;
 
@@ -37,14 +45,39 @@ void Write(const Recording& recording, bool page, std::ostream& out) {
   out << TracePage(json.str());
 }
 
+constexpr absl::string_view kUsualData = "16MiB";
+
+// Null: the trace takes no bytes along.
+absl::StatusOr<std::unique_ptr<Payload>> PayloadFromFlags(bool wanted) {
+  const std::string flag = absl::GetFlag(FLAGS_trace_data);
+  if (flag.empty() && !wanted) return nullptr;
+  const absl::StatusOr<std::uint64_t> most = ParseBytes(flag.empty() ? kUsualData : flag);
+  if (!most.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--trace-data=", flag, " is no size"));
+  }
+  if (*most == 0) return nullptr;
+  return std::make_unique<Payload>(*most);
+}
+
 }  // namespace
 
-TraceRun::TraceRun(std::string path, std::ofstream file, std::unique_ptr<Recorder> recorder)
-    : path_(std::move(path)), file_(std::move(file)), recorder_(std::move(recorder)) {}
+TraceRun::TraceRun(std::string path, std::ofstream file, std::unique_ptr<Recorder> recorder,
+                   std::unique_ptr<Payload> payload)
+    : path_(std::move(path)),
+      file_(std::move(file)),
+      recorder_(std::move(recorder)),
+      payload_(std::move(payload)) {}
 
 absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view program,
                                                               bool simulated, std::uint64_t seed) {
   const std::string path = absl::GetFlag(FLAGS_trace);
+  if (path.empty() && !absl::GetFlag(FLAGS_trace_data).empty()) {
+    return absl::InvalidArgumentError("--trace-data says how much goes into a trace: add --trace");
+  }
+  std::unique_ptr<Payload> payload;
+  if (!path.empty()) {
+    ASSIGN_OR_RETURN(payload, PayloadFromFlags(!simulated && !IsPage(path)));
+  }
   std::ofstream file;
   if (!path.empty()) {
     file.open(path, std::ios::binary | std::ios::trunc);
@@ -62,7 +95,8 @@ absl::StatusOr<std::unique_ptr<TraceRun>> TraceRun::FromFlags(absl::string_view 
     options.capacity = path.empty() ? 0 : kMostEvents;
     recorder = std::make_unique<Recorder>(options);
   }
-  return std::unique_ptr<TraceRun>(new TraceRun(path, std::move(file), std::move(recorder)));
+  return std::unique_ptr<TraceRun>(
+      new TraceRun(path, std::move(file), std::move(recorder), std::move(payload)));
 }
 
 std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> fabric,
@@ -70,8 +104,9 @@ std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> f
   if (recorder_ == nullptr) return fabric;
   const std::string backend(fabric->description());
   recorder_->Describe(backend, false, false);
-  return fabric::trace::OpenTracedFabric(std::move(fabric),
-                                         {.recorder = recorder_.get(), .node = std::string(node)});
+  return fabric::trace::OpenTracedFabric(
+      std::move(fabric),
+      {.recorder = recorder_.get(), .node = std::string(node), .payload = payload_.get()});
 }
 
 std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> fabric,
@@ -83,7 +118,8 @@ std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> f
   return fabric::trace::OpenTracedFabric(std::move(fabric),
                                          {.recorder = recorder_.get(),
                                           .node = std::string(node),
-                                          .device_completes = kind == SimulatedFabric::kEfaDirect});
+                                          .device_completes = kind == SimulatedFabric::kEfaDirect,
+                                          .payload = payload_.get()});
 }
 
 std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,
@@ -94,7 +130,8 @@ std::unique_ptr<sim::WorldTrace> TraceRun::Watch(sim::World& world,
 
 absl::Status TraceRun::Finish() {
   if (path_.empty()) return absl::OkStatus();
-  const Recording recording = recorder_->Take();
+  Recording recording = recorder_->Take();
+  if (payload_ != nullptr) recording.info.more = payload_->Summary();
   Write(recording, IsPage(path_), file_);
   file_.close();
   if (!file_) {
@@ -106,6 +143,10 @@ absl::Status TraceRun::Finish() {
                               : ": open it at https://ui.perfetto.dev");
   if (recording.dropped > 0) std::cerr << " (" << recording.dropped << " more found no room)";
   std::cerr << "\n";
+  if (payload_ != nullptr && !payload_->complete()) {
+    std::cerr << "trace: it holds " << FormatBytes(payload_->taken())
+              << " of the payload and not all: for a replay give more --trace-data\n";
+  }
   return absl::OkStatus();
 }
 

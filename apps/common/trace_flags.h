@@ -18,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "apps/common/simulated_fabric.h"
+#include "fabric/capture/payload.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
 #include "fabric/trace/recorder.h"
@@ -31,7 +32,7 @@ namespace apps {
 class TraceRun {
  public:
   // Without --trace it observes simulated runs only, for the flight recorder. kInvalidArgument: the
-  // file cannot be written.
+  // file cannot be written, or --trace-data is no size.
   static absl::StatusOr<std::unique_ptr<TraceRun>> FromFlags(absl::string_view program,
                                                              bool simulated, std::uint64_t seed);
   // Null: nothing is observed.
@@ -53,11 +54,13 @@ class TraceRun {
   absl::Status Finish();
 
  private:
-  TraceRun(std::string path, std::ofstream file, std::unique_ptr<fabric::trace::Recorder> recorder);
+  TraceRun(std::string path, std::ofstream file, std::unique_ptr<fabric::trace::Recorder> recorder,
+           std::unique_ptr<fabric::capture::Payload> payload);
 
   const std::string path_;  // empty: no trace is wished
   std::ofstream file_;
   const std::unique_ptr<fabric::trace::Recorder> recorder_;
+  const std::unique_ptr<fabric::capture::Payload> payload_;  // null: no bytes are taken along
 };
 
 }  // namespace apps

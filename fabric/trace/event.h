@@ -112,6 +112,7 @@ struct TraceInfo {
   bool simulated = false;
   bool virtual_time = false;
   std::uint64_t seed = 0;  // simulated
+  std::string more;        // further members of the file's otherData, as JSON
 };
 
 // Everything that was recorded. Ids of tracks and texts begin at 1: number 1 is element 0.

@@ -53,6 +53,7 @@ class Writer {
     other.Bool("simulated", info.simulated);
     if (info.simulated) other.Unsigned("seed", info.seed);
     other.Unsigned("events", recording_.count()).Unsigned("dropped", recording_.dropped);
+    other.Members(info.more);
     out_ << "{\"displayTimeUnit\":\"ns\",\n\"otherData\":{" << other.str()
          << "},\n\"traceEvents\":[";
   }

@@ -199,6 +199,7 @@ void TracedEndpoint::Record(std::span<const Request> requests, const PostResult&
       continue;
     }
     event.op = first + i;
+    if (session.payload != nullptr) AddPayload(request, event);
     if (!request.context.has_value()) continue;
     bool multi = false;
     if constexpr (std::is_same_v<Request, RecvRequest>) multi = request.multi;
@@ -238,6 +239,18 @@ std::size_t TracedEndpoint::Add(const Request& request) {
   AddSegment(BufferOf(request));
   for (const LocalBuffer& segment : MoreOf(request)) AddSegment(segment);
   return at;
+}
+
+template <typename Request>
+void TracedEndpoint::AddPayload(const Request& request, Event& event) {
+  TracedSession& session = object_.session();
+  if (IsReceive(event.operation)) return;
+  if (event.operation == OperationKind::kRead) {
+    session.payload->Reads(session.node, event.op, BufferOf(request));
+    return;
+  }
+  std::string bytes = session.payload->Sent(BufferOf(request), MoreOf(request));
+  if (!bytes.empty()) event.text = session.recorder.Text(std::move(bytes), /*flight=*/false);
 }
 
 void TracedEndpoint::AddSegment(const LocalBuffer& buffer) {

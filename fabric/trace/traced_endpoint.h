@@ -51,6 +51,9 @@ class TracedEndpoint final : public ForwardingEndpoint, private TaggedMessages {
   template <typename Request>
   std::size_t Add(const Request& request);
   void AddSegment(const LocalBuffer& buffer);
+  // Takes along what it sends or writes, or will have read.
+  template <typename Request>
+  void AddPayload(const Request& request, Event& event);
   void Forget();
 
   TracedObject object_;

@@ -28,7 +28,7 @@ class TracedDomain final : public ForwardingDomain {
   absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterMemory(
       const MemoryRequest& request) override {
     ASSIGN_OR_RETURN(auto region, ForwardingDomain::RegisterMemory(request));
-    return std::make_unique<TracedMemoryRegion>(std::move(region), session_, name_);
+    return std::make_unique<TracedMemoryRegion>(std::move(region), session_, name_, request);
   }
 
   absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
@@ -85,8 +85,8 @@ class TracedFabric final : public ForwardingFabric {
 std::unique_ptr<Fabric> OpenTracedFabric(std::unique_ptr<Fabric> wrapped,
                                          const TracedFabricOptions& options) {
   if (options.recorder == nullptr) return wrapped;
-  auto session =
-      std::make_shared<TracedSession>(*options.recorder, options.node, options.device_completes);
+  auto session = std::make_shared<TracedSession>(*options.recorder, options.node,
+                                                 options.device_completes, options.payload);
   return std::make_unique<TracedFabric>(std::move(wrapped), std::move(session));
 }
 

@@ -13,6 +13,7 @@
 #include <memory>
 #include <string>
 
+#include "fabric/capture/payload.h"
 #include "fabric/fabric.h"
 #include "fabric/trace/recorder.h"
 
@@ -25,6 +26,8 @@ struct TracedFabricOptions {
   // Each post is a work request of a simulated device whose world is recorded as well
   // (sim/tracing): completions are then the device's to record.
   bool device_completes = false;
+  // What takes the bytes of operations along, for a replay; null: none are. Outlives all as well.
+  capture::Payload* payload = nullptr;
 };
 
 // What it is: `wrapped`, observed. Ownership, threads, blocking: as the wrapped fabric's. Without a

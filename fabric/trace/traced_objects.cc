@@ -44,11 +44,14 @@ JsonMembers MembersOf(const MemoryRegion& region, const std::string& nic) {
 
 TracedMemoryRegion::TracedMemoryRegion(std::unique_ptr<MemoryRegion> wrapped,
                                        std::shared_ptr<TracedSession> session,
-                                       const std::string& nic)
+                                       const std::string& nic, const MemoryRequest& request)
     : wrapped_(std::move(wrapped)),
       local_key_(wrapped_->local_key()),
       remote_key_(wrapped_->remote().key),
-      object_(std::move(session), "region", nic, MembersOf(*wrapped_, nic)) {
+      object_(session, "region", nic,
+              MembersOf(*wrapped_, nic)
+                  .Members(session->payload == nullptr ? ""
+                                                       : session->payload->Opened(this, request))) {
   TracedSession& shared = object_.session();
   shared.recorder.AddRegion(
       shared.node,
@@ -68,7 +71,9 @@ void TracedMemoryRegion::Closed() {
   if (!std::exchange(known_, false)) return;
   TracedSession& shared = object_.session();
   shared.recorder.RemoveRegion(shared.node, object_.id(), local_key_, remote_key_);
-  object_.Closed();
+  JsonMembers members;
+  if (shared.payload != nullptr) members.Members(shared.payload->Closed(this));
+  object_.Closed(members);
 }
 
 // ---- Completion queues ----
@@ -98,6 +103,7 @@ void TracedCompletionQueue::Record(std::span<const Completion> read, const ReadR
   TracedSession& session = object_.session();
   last_.clear();
   events_.clear();
+  std::string got;  // by reads
   for (const Completion& completion : read) {
     Event& event = events_.emplace_back();
     event.time_ns = from;
@@ -113,6 +119,10 @@ void TracedCompletionQueue::Record(std::span<const Completion> read, const ReadR
     event.error = completion.error;
     event.flags = completion.immediate.has_value() ? kHasImmediate : 0;
     last_.push_back(event.op);
+    if (session.payload != nullptr && completion.kind == OperationKind::kRead) {
+      const std::string bytes = session.payload->Got(session.node, event.op, completion.ok());
+      if (!bytes.empty()) got += got.empty() ? bytes : "," + bytes;
+    }
     if (!session.device_completes) session.recorder.Record(event);
     event.kind = Kind::kPolled;
   }
@@ -126,6 +136,7 @@ void TracedCompletionQueue::Record(std::span<const Completion> read, const ReadR
   poll.object = queue_.object;
   poll.kind = Kind::kPoll;
   poll.error = result.error;
+  if (!got.empty()) poll.text = session.recorder.Text("\"reads\":[" + got + "]", false);
   events_.insert(events_.begin(), poll);
   session.recorder.Record(events_);
 }

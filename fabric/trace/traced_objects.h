@@ -20,7 +20,7 @@ namespace fabric::trace {
 class TracedMemoryRegion final : public MemoryRegion {
  public:
   TracedMemoryRegion(std::unique_ptr<MemoryRegion> wrapped, std::shared_ptr<TracedSession> session,
-                     const std::string& nic);
+                     const std::string& nic, const MemoryRequest& request);
   ~TracedMemoryRegion() override;
 
   std::byte* data() const override { return wrapped_->data(); }

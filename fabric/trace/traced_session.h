@@ -11,6 +11,7 @@
 #include <string_view>
 #include <utility>
 
+#include "fabric/capture/payload.h"
 #include "fabric/trace/event.h"
 #include "fabric/trace/json_text.h"
 #include "fabric/trace/recorder.h"
@@ -20,15 +21,17 @@ namespace fabric::trace {
 // Thread-safe.
 class TracedSession {
  public:
-  TracedSession(Recorder& into, std::string_view machine, bool device)
+  TracedSession(Recorder& into, std::string_view machine, bool device, capture::Payload* bytes)
       : recorder(into),
         node(into.Node(machine)),
         device_completes(device),
+        payload(bytes),
         program_track(into.TrackOf({node, TrackKind::kProgram, 0, ""})) {}
 
   Recorder& recorder;
   const std::uint16_t node;
   const bool device_completes;
+  capture::Payload* const payload;  // null: no bytes are taken along
   const std::uint32_t program_track;
 
   // The next number of its kind on that NIC.
@@ -80,7 +83,8 @@ class TracedObject {
     told.kind = Kind::kObject;
     told.track = track_;
     told.object = id_;
-    told.text = recorder.Text(all.str());
+    // A region's bytes are no news of the last moment.
+    told.text = recorder.Text(all.str(), /*flight=*/all.str().size() < 4096);
     recorder.Record(told);
   }
 
