@@ -1,0 +1,154 @@
+// What a trace tells of a run, as far as a replay needs it: for each machine its objects, its
+// operations, and in which order its program did what.
+//
+//   trace files ──ReadCapture──► Capture ──Join──► who is whose peer, which key is which region
+//                                   │
+//                                   └──► Replay: the same on simulated NICs
+
+#ifndef SIM_CAPTURE_CAPTURE_H_
+#define SIM_CAPTURE_CAPTURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "coro/time.h"
+#include "fabric/address.h"
+#include "fabric/endpoint.h"
+#include "fabric/error.h"
+#include "fabric/memory.h"
+#include "fabric/operation.h"
+
+namespace sim::capture {
+
+// Index in a list of this machine; kNowhere: it is in none.
+using Index = std::size_t;
+inline constexpr Index kNowhere = SIZE_MAX;
+
+// Something in another machine's lists, found by Join.
+struct Elsewhere {
+  Index node = kNowhere;
+  Index index = kNowhere;
+
+  bool found() const { return node != kNowhere; }
+};
+
+struct Region {
+  std::uint64_t id = 0;
+  Index nic = 0;
+  std::uint64_t length = 0;
+  std::uint64_t memory = 0;       // where the program had it
+  fabric::RemoteBuffer remote{};  // how peers named byte 0
+  fabric::Access access = fabric::Access::kAll;
+  coro::Duration opened{};
+  bool began_zero = false;           // all of its bytes were
+  std::optional<std::string> began;  // what its bytes were
+  std::string digest;                // of its bytes when it was closed; empty: not known
+};
+
+struct Endpoint {
+  std::uint64_t id = 0;
+  Index nic = 0;
+  fabric::Address address;
+  Index send_queue = 0;
+  Index receive_queue = 0;
+  Index vector = 0;
+  coro::Duration opened{};
+};
+
+struct Queue {
+  std::uint64_t id = 0;
+  Index nic = 0;
+};
+
+struct Vector {
+  std::uint64_t id = 0;
+  Index nic = 0;
+};
+
+struct PeerEntry {
+  std::uint64_t id = 0;
+  Index vector = 0;
+  std::uint64_t number = 0;  // what posts called it
+  fabric::Address address;
+  Elsewhere endpoint;  // by Join; not found: in none of the traces
+};
+
+// Bytes of a request. A region of kNowhere: memory that was not registered.
+struct Segment {
+  Index region = kNowhere;
+  std::uint64_t offset = 0;
+  std::uint64_t length = 0;
+};
+
+struct Operation {
+  std::uint64_t number = 0;  // on its machine
+  fabric::OperationKind kind = fabric::OperationKind::kSend;
+  Index endpoint = 0;
+  Index peer = kNowhere;  // kNowhere: a receive, or a peer that was in no address vector
+  std::vector<Segment> segments;
+  fabric::RemoteBuffer remote{};  // as it was posted
+  Elsewhere target;               // the region of `remote`, by Join
+  std::optional<std::uint32_t> immediate;
+  bool signalled = true;
+  bool inject = false;
+  std::optional<std::string> data;  // that it carried; of a read: that it got
+  std::uint64_t bytes = 0;          // of all segments
+  coro::Duration posted{};
+  std::optional<fabric::ErrorCode> status;  // absent: no completion of it was read
+  bool sends() const { return kind != fabric::OperationKind::kReceive; }
+};
+
+// A completion as the program read it.
+struct Seen {
+  Index queue = 0;
+  Index operation = kNowhere;  // kNowhere: a peer's immediate, or an error without a context
+  fabric::ErrorCode status = fabric::ErrorCode::kOk;
+};
+
+enum class StepKind : std::uint8_t {
+  kOpenRegion,
+  kCloseRegion,
+  kOpenEndpoint,
+  kCloseEndpoint,
+  kInsertPeer,
+  kRemovePeer,
+  kPost,
+  kRead,  // of a completion
+};
+
+// What the program did. `index`: of the region, endpoint, peer, operation or Seen.
+struct Step {
+  coro::Duration time{};  // since the capture began
+  StepKind kind = StepKind::kPost;
+  Index index = 0;
+};
+
+// One machine, as one process saw it.
+struct Node {
+  std::size_t file = 0;   // how-manieth of the traces
+  std::uint64_t pid = 0;  // its number there
+  std::string name;
+  std::vector<std::string> nics;
+  std::vector<Region> regions;
+  std::vector<Queue> queues;
+  std::vector<Vector> vectors;
+  std::vector<Endpoint> endpoints;
+  std::vector<PeerEntry> peers;
+  std::vector<Operation> operations;
+  std::vector<Seen> seen;
+  std::vector<Step> steps;  // in the program's order
+};
+
+struct Capture {
+  std::vector<std::string> backends;  // of each file
+  std::vector<Node> nodes;
+  // What is in the traces and cannot be replayed: how many of which. In the order of the names.
+  std::vector<std::pair<std::string, std::uint64_t>> left_out;
+};
+
+}  // namespace sim::capture
+
+#endif  // SIM_CAPTURE_CAPTURE_H_

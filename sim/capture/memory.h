@@ -1,0 +1,20 @@
+// Memory of a replayed machine: whole pages, so that it lies the same in every run, and taken only
+// where it is touched.
+
+#ifndef SIM_CAPTURE_MEMORY_H_
+#define SIM_CAPTURE_MEMORY_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+
+namespace sim::capture {
+
+// Bytes that are zero at first. The pointer keeps them.
+absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes);
+
+}  // namespace sim::capture
+
+#endif  // SIM_CAPTURE_MEMORY_H_

@@ -1,0 +1,40 @@
+// Reads trace files (docs/trace-format.md) as captures. A file may come from anywhere: whatever is
+// wrong with it costs one line.
+
+#ifndef SIM_CAPTURE_READ_CAPTURE_H_
+#define SIM_CAPTURE_READ_CAPTURE_H_
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "sim/capture/capture.h"
+
+namespace sim::capture {
+
+struct TraceFile {
+  std::string name;  // for messages
+  std::string text;
+};
+
+// What a capture may hold at most.
+inline constexpr std::uint64_t kMostFileBytes = 1 << 30;
+inline constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;  // bytes of all regions
+inline constexpr std::size_t kMostNodes = 64;
+inline constexpr std::size_t kMostObjects = 65536;  // of one machine, all kinds
+inline constexpr std::size_t kMostOperations = 1 << 20;
+inline constexpr std::size_t kMostSegments = 64;
+
+// The file's text. kNotFound, kInvalidArgument: it cannot be read, or is too long.
+absl::StatusOr<TraceFile> LoadTraceFile(const std::string& path);
+
+// What several files of one run tell, each of one process, or one of all of them. Machines are not
+// yet matched: see Join. kInvalidArgument: the line names the file, the event and the argument.
+absl::StatusOr<Capture> ReadCapture(std::span<const TraceFile> files);
+
+}  // namespace sim::capture
+
+#endif  // SIM_CAPTURE_READ_CAPTURE_H_
