@@ -39,6 +39,9 @@ struct DomainCore {
 struct QueueCore {
   QueueCore(std::shared_ptr<DomainCore> owner, std::shared_ptr<CompletionRing> entries)
       : domain(std::move(owner)), ring(std::move(entries)) {}
+  QueueCore(const QueueCore&) = delete;
+  QueueCore& operator=(const QueueCore&) = delete;
+  ~QueueCore() { domain->nic.DestroyCompletionRing(); }
 
   // Takes the completions that a program is to see, as many as there are and fit; returns how many.
   std::size_t Take(std::span<fabric::Completion> completions);

@@ -20,6 +20,14 @@ namespace efa = fabric::efa_queue;
 using fabric::Access;
 using fabric::OperationKind;
 
+namespace {
+
+std::uint64_t PacketsOf(std::uint64_t length, std::uint64_t mtu) {
+  return length <= mtu ? 1 : (length + mtu - 1) / mtu;
+}
+
+}  // namespace
+
 // The queue pair that takes writes from `initiator` without any ado; null when there is something
 // to look at.
 QueuePair* Nic::FindWritable(const Nic& initiator, std::uint16_t number, std::uint32_t qkey) const {
@@ -119,6 +127,9 @@ bool Nic::WriteNow(QueuePair& queue_pair, std::uint32_t ahead) {
     HearFrom(peer);
   }
   peer.PlaceNow(work.remote.address, source.address, source.length);
+  const std::uint64_t packets = PacketsOf(source.length, profile_.device.mtu);
+  counters_.Sent(packets, source.length, profile_.header_bytes);
+  peer.counters_.Received(packets, source.length, profile_.header_bytes);
   ++counters_.rdma_write_wrs;
   counters_.rdma_write_bytes += source.length;
   peer.counters_.rdma_write_recv_bytes += source.length;
@@ -201,7 +212,12 @@ void Nic::Execute(Operation& operation) {
   }
   operation.next_packet = operation.packets;
   operation.placed = operation.copies;
+  const bool read = operation.kind == OperationKind::kRead;  // whose request carries no data
+  const std::uint64_t packets = read ? 1 : operation.packets;
+  const std::uint64_t bytes = read ? 0 : operation.length;
+  counters_.Sent(packets, bytes, profile_.header_bytes);
   if (operation.peer != nullptr && world_.wire().Passes(*this, *operation.peer)) {
+    operation.peer->counters_.Received(packets, bytes, profile_.header_bytes);
     return operation.peer->ArriveNow(operation);
   }
   if (operation.datagram) return FinishLocally(operation, EfaStatus::kOk);
@@ -220,9 +236,12 @@ void Nic::ArriveNow(Operation& operation) {
   }
   if (operation.kind == OperationKind::kRead) {
     if (answers_nonsense_) return Finish(operation, EfaStatus::kOk);
+    counters_.Sent(operation.packets, operation.length, profile_.header_bytes);
     if (!world_.wire().Passes(*this, *operation.initiator)) {
       return operation.initiator->StartTimeout(operation);
     }
+    operation.initiator->counters_.Received(operation.packets, operation.length,
+                                            profile_.header_bytes);
     counters_.rdma_read_resp_bytes += operation.length;
     Count(*target, CounterKind::kRemoteReads, false);
     operation.CopyIn(world_.bus(), {0, operation.length}, PointerTo(operation.remote_address));

@@ -121,25 +121,57 @@ absl::StatusOr<ProtectionDomain> Nic::AllocateDomain() {
   auto free = std::find(domains_.begin(), domains_.end(), false);
   if (free == domains_.end()) {
     if (domains_.size() > profile_.device.max_pd) {
+      counters_.Refusal(&DeviceCounters::alloc_pd_err);
       return absl::ResourceExhaustedError(absl::StrCat(
           "open domain: the NIC has no protection domain left of its ", profile_.device.max_pd));
     }
     free = domains_.insert(free, false);
   }
   *free = true;
+  counters_.Commands(1);
   return static_cast<ProtectionDomain>(free - domains_.begin());
 }
 
-void Nic::FreeDomain(ProtectionDomain domain) { domains_[domain] = false; }
+void Nic::FreeDomain(ProtectionDomain domain) {
+  counters_.Commands(1);
+  domains_[domain] = false;
+}
+
+absl::StatusOr<MemoryTable::Keys> Nic::RegisterMemory(ProtectionDomain domain, std::byte* data,
+                                                      std::size_t length_bytes,
+                                                      fabric::Access access) {
+  auto keys = memory_.Register(domain, data, length_bytes, access);
+  if (keys.ok()) {
+    counters_.Commands(1);
+  } else if (absl::IsResourceExhausted(keys.status())) {
+    counters_.Refusal(&DeviceCounters::reg_mr_err);
+  } else {
+    ++counters_.reg_mr_err;  // the driver sees that itself
+  }
+  return keys;
+}
+
+void Nic::DeregisterMemory(std::uint32_t remote_key) {
+  counters_.Commands(1);
+  memory_.Deregister(remote_key);
+}
 
 absl::StatusOr<std::uint16_t> Nic::CreateAddressHandle(ProtectionDomain domain, const Gid& peer) {
   world_.NoteChange();
-  return address_handles_.Create(domain, peer, world_.FindNic(peer));
+  const std::size_t before = address_handles_.live();
+  auto number = address_handles_.Create(domain, peer, world_.FindNic(peer));
+  if (!number.ok()) {
+    counters_.Refusal(&DeviceCounters::create_ah_err);
+  } else if (address_handles_.live() > before) {
+    counters_.Commands(1);  // the driver asks once for each destination
+  }
+  return number;
 }
 
 void Nic::DestroyAddressHandle(std::uint16_t number) {
   world_.NoteChange();
   if (!address_handles_.Destroy(number)) return;
+  counters_.Commands(1);
   world_.operations().ForEach([&](Operation& operation) {
     const bool ours = operation.initiator == this && operation.address_handle == number;
     if (ours && !operation.ended) FinishLocally(operation, EfaStatus::kFlushed);
@@ -152,6 +184,7 @@ absl::StatusOr<std::shared_ptr<CompletionRing>> Nic::CreateCompletionRing(std::s
                            [](const auto& ring) { return ring.expired(); });
   if (free == completion_rings_.end()) {
     if (completion_rings_.size() >= profile_.device.max_cq) {
+      counters_.Refusal(&DeviceCounters::create_cq_err);
       return absl::ResourceExhaustedError(absl::StrCat(
           "open completion queue: the NIC has none left of its ", profile_.device.max_cq));
     }
@@ -160,6 +193,7 @@ absl::StatusOr<std::shared_ptr<CompletionRing>> Nic::CreateCompletionRing(std::s
   const auto number = static_cast<std::uint16_t>(free - completion_rings_.begin());
   auto ring = std::make_shared<CompletionRing>(number, depth, memory);
   *free = ring;
+  counters_.Commands(1);
   return ring;
 }
 
@@ -167,6 +201,7 @@ absl::StatusOr<QueuePair*> Nic::CreateQueuePair(const QueuePairAttributes& attri
   auto slot = std::find(queue_pairs_.begin(), queue_pairs_.end(), nullptr);
   if (slot == queue_pairs_.end()) {
     if (queue_pairs_.size() >= profile_.device.max_qp) {
+      counters_.Refusal(&DeviceCounters::create_qp_err);
       return absl::ResourceExhaustedError(absl::StrCat(
           "open endpoint: the NIC has no queue pair left of its ", profile_.device.max_qp));
     }
@@ -183,10 +218,12 @@ absl::StatusOr<QueuePair*> Nic::CreateQueuePair(const QueuePairAttributes& attri
   queue_pair.number = static_cast<std::uint16_t>(slot - queue_pairs_.begin());
   queue_pair.qkey =
       static_cast<std::uint32_t>(qkeys_.Next()) & 0x7fffffffu;  // the top bit is privileged
+  counters_.Commands(4);  // it is created, and then modified: INIT, RTR, RTS
   return &queue_pair;
 }
 
 void Nic::DestroyQueuePair(QueuePair& queue_pair) {
+  counters_.Commands(1);
   world_.NoteChange();
   world_.operations().ForEach([&](Operation& operation) {
     const bool its = operation.initiator == this && operation.queue_pair == queue_pair.number &&

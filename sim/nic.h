@@ -1,6 +1,6 @@
 // A simulated EFA device: it fetches work requests, sends packets, and places what arrives.
 //
-// What it promises, and nothing more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
+// What it promises, and no more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
 //   1. Every work request ends in exactly one completion entry; of a destroyed queue pair in none.
 //   2. Work requests, the packets of one, and the pieces of a packet are placed in any order.
 //   3. The immediate of a write appears only after every byte of that write was placed.
@@ -63,10 +63,8 @@ class Nic final : public Actor {
   // Where what reaches it goes on to: it is a proxy for a NIC of another process. Null: it is here.
   RemotePort* remote() const { return remote_; }
   const DeviceCounters& counters() const { return counters_; }
-  // How operations have ended here; not in live mode.
-  const OutcomeCounts& outcomes() const { return outcomes_; }
-  // The driver found a queue full.
-  void CountAgain(fabric::OperationKind kind) { outcomes_.Again(kind); }
+  const OutcomeCounts& outcomes() const { return outcomes_; }             // not in live mode
+  void CountAgain(fabric::OperationKind kind) { outcomes_.Again(kind); }  // a queue was full
 
   // --- What can happen to a machine ---
   // A dead NIC sends and receives nothing: its peers see silence.
@@ -88,18 +86,22 @@ class Nic final : public Actor {
   absl::StatusOr<ProtectionDomain> AllocateDomain();
   void FreeDomain(ProtectionDomain domain);
   MemoryTable& memory() { return memory_; }
-  // kResourceExhausted: as MemoryTable::Register, or an address handle too many.
+  absl::StatusOr<MemoryTable::Keys> RegisterMemory(ProtectionDomain domain, std::byte* data,
+                                                   std::size_t length, fabric::Access access);
+  void DeregisterMemory(std::uint32_t remote_key);
+  // kResourceExhausted: an address handle too many.
   absl::StatusOr<std::uint16_t> CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
   // Work under way to the handle ends with kFlushed, later work with kLocalInvalidAddressHandle.
   void DestroyAddressHandle(std::uint16_t number);
   // kResourceExhausted: the device has no completion queue left. `depth` is a power of two.
   absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth,
                                                                        std::byte* memory = nullptr);
+  void DestroyCompletionRing() { counters_.Commands(1); }  // it goes with its last owner
   // kResourceExhausted: the device has no queue pair left. In state RTS at once.
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.
   void DestroyQueuePair(QueuePair& queue_pair);
-  // The queue pair is in error for good: its work is flushed.
+  // It is in error for good: its work is flushed.
   void FailQueuePair(QueuePair& queue_pair);
 
   // --- Data path: writing a doorbell. `counter` is the running number of posted entries. ---
@@ -128,8 +130,7 @@ class Nic final : public Actor {
   static constexpr std::uint32_t kOfMessage = 1u << 29;
   static constexpr std::uint32_t kCopyFollows = 1u << 28;
   static constexpr std::uint32_t kPacketMask = kCopyFollows - 1;
-  // Work requests that live mode serves together, in random order.
-  static constexpr std::uint32_t kLiveWindow = 16;
+  static constexpr std::uint32_t kLiveWindow = 16;  // what live mode serves in random order
 
   // What the link has to carry: an operation's own packets, or a read's data back to its initiator.
   struct Job {
@@ -215,8 +216,7 @@ class Nic final : public Actor {
   bool TakeReceive(QueuePair& target, ReceiveWork& receive);
   void FlushReceives(QueuePair& queue_pair);
   void RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status);
-  // Whether the operation may still touch these bytes here, of those that the initiator reads.
-  EfaStatus CheckPlacement(const Operation& operation, Range range) const;
+  EfaStatus CheckPlacement(const Operation& operation, Range range) const;  // of reads' sources
   bool RemoteIsValid(const Operation& operation, const QueuePair& target, Range range) const;
   bool ReceiveIsValid(const QueuePair& target, const ReceiveWork& receive) const;
   DeviceCompletion FromPeer(const Operation& operation, const QueuePair& target) const;

@@ -278,9 +278,12 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
       return FinishLocally(operation, EfaStatus::kOk);  // nobody promised anything
     return operation.initiator->StartTimeout(operation);
   }
-  counters_.retrans_pkts += flight.retransmissions;
-  counters_.retrans_bytes += flight.retransmissions * bytes;
-  counters_.retrans_timeout_events += flight.retransmissions;
+  if (flight.retransmissions > 0) [[unlikely]] {
+    counters_.retrans_pkts += flight.retransmissions;
+    counters_.retrans_bytes += flight.retransmissions * (bytes + profile_.header_bytes);
+    counters_.retrans_timeout_events += flight.retransmissions;
+    counters_.Sent(flight.retransmissions, flight.retransmissions * bytes, profile_.header_bytes);
+  }
   coro::Time arrival = sent + profile_.dma_latency + flight.delay +
                        QueueAt(*receiver, sent + profile_.one_way.fixed, bytes);
   if (world_.numa().any()) [[unlikely]] {
@@ -313,8 +316,7 @@ coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Time ready) {
   std::uint64_t rate = PicosecondsPerByte(profile_.link_gbps);
   if (profile_.dma_gbps > 0) rate = std::max(rate, PicosecondsPerByte(profile_.dma_gbps));
   link_free_ps_ = std::max(link_free_ps_, ready_ps) + on_link * rate;
-  ++counters_.tx_pkts;
-  counters_.tx_bytes += on_link;
+  counters_.Sent(1, bytes, profile_.header_bytes);
   return coro::Time(coro::Duration(static_cast<std::int64_t>(link_free_ps_ / 1000)));
 }
 
@@ -329,8 +331,7 @@ coro::Duration Nic::QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes)
   const std::uint64_t begins =
       std::max(receiver.ingress_free_ps_, reaches_ps - std::min(reaches_ps, takes));
   receiver.ingress_free_ps_ = begins + takes;
-  ++receiver.counters_.rx_pkts;
-  receiver.counters_.rx_bytes += on_link;
+  receiver.counters_.Received(1, bytes, profile_.header_bytes);
   const std::uint64_t done = receiver.ingress_free_ps_;
   return coro::Duration(
       static_cast<std::int64_t>(done > reaches_ps ? (done - reaches_ps) / 1000 : 0));

@@ -132,7 +132,10 @@ void Nic::RetryReceive(Operation& operation) {
   if (!initiator.alive()) return;
   const bool passes = world_.wire().Passes(initiator, *this) &&
                       (world_.faults() == nullptr || world_.faults()->LetsRetryPass(operation));
+  const std::uint64_t bytes = RangeOf(operation, operation.packets - 1).length;
+  initiator.counters_.Sent(1, bytes, profile_.header_bytes);
   if (!passes) return initiator.StartTimeout(operation);
+  counters_.Received(1, bytes, profile_.header_bytes);
   if (operation.kind != OperationKind::kWrite) return Arrive(operation, 0, false);
   QueuePair* target = FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
   if (target == nullptr) return Finish(operation, EfaStatus::kRemoteBadQueuePair);

@@ -105,7 +105,7 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
   }
   ASSIGN_OR_RETURN(
       const MemoryTable::Keys keys,
-      core_->nic.memory().Register(core_->domain, request.data, request.length_bytes, access));
+      core_->nic.RegisterMemory(core_->domain, request.data, request.length_bytes, access));
   if (!core_->world.live()) {
     core_->world.checks().memory().registrations().Register(
         core_->nic.index(), core_->nic.name(), core_->domain, keys.local, keys.remote,

@@ -14,7 +14,7 @@ using fabric::CloseShared;
 
 absl::Status SimMemoryRegion::Close() {
   if (domain_ == nullptr) return absl::OkStatus();
-  domain_->nic.memory().Deregister(keys_.remote);
+  domain_->nic.DeregisterMemory(keys_.remote);
   domain_->world.checks().memory().registrations().Deregister(domain_->nic.index(), keys_.remote);
   open_.Closed();
   if (pinned_ != nullptr) {

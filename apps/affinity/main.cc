@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,9 +16,14 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/metrics_flags.h"
+#include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/svg_flag.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
+#include "coro/steady_clock.h"
 
 ABSL_FLAG(std::string, policy, "all",
           "Where the thread and the memory of each NIC are. near: on the NIC's NUMA node, the "
@@ -31,7 +37,6 @@ ABSL_FLAG(std::uint64_t, page_size, 262144, "Bytes of a page, 1 to 16777216.");
 ABSL_FLAG(std::uint64_t, pages, 0,
           "Pages that each NIC writes; 0: 64 on the simulator, 2000 for real.");
 ABSL_FLAG(std::uint64_t, window, 8, "Pages of each NIC that are under way, 1 to 256.");
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 
 namespace apps::affinity {
 namespace {
@@ -131,7 +136,8 @@ absl::Status LeaveOutFar(const Machine& machine, std::vector<Policy>& policies, 
 }
 
 absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoice& choice,
-                                const TraceRun& trace, std::vector<Policy> policies) {
+                                const TraceRun& trace, std::vector<Policy> policies,
+                                MetricsRun* metrics) {
   if (!TopologyFromFlags().empty()) {
     return BadInput("--topology is for real NICs: that of a simulated machine is its profile's");
   }
@@ -148,14 +154,20 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
   ASSIGN_OR_RETURN(const std::vector<std::size_t> nics, NicsFromFlags(machine, true));
   RETURN_IF_ERROR(LeaveOutFar(machine, policies, report));
   SimulatedRun run;
+  run.metrics = metrics;
   run.profile = choice.profile;
   run.fabric = choice.simulated_fabric;
   run.seed = backend.seed;
   run.load = report.load;
+  const coro::SteadyClock clock;
+  Progress progress({.what = "runs", .total = policies.size() * (1 + nics.size())}, clock);
+  std::uint64_t done = 0;
+  run.tick = [&progress, &done] { progress.Update(++done); };
   run.trace = &trace;
   for (const Policy policy : policies) {
     std::vector<Seat> seats = PlanSeats(machine, nics, policy);
     if (policy == Policy::kNone) DrawSeats(machine, backend.seed, seats);
+    run.label = std::string(NameOf(policy));
     ASSIGN_OR_RETURN(std::vector<SeatResult> results, RunSimulated(run, seats));
     report.policies.push_back({policy, std::move(results)});
   }
@@ -163,7 +175,8 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
 }
 
 absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoice& choice,
-                               const TraceRun& trace, std::vector<Policy> policies) {
+                               const TraceRun& trace, std::vector<Policy> policies,
+                               MetricsRun* metrics) {
   ASSIGN_OR_RETURN(const MachineChoice here, ChooseMachine(TopologyFromFlags()));
   const Machine machine = WithNics(here.machine, choice.fabric->nics());
   Report report;
@@ -176,12 +189,16 @@ absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoic
   ASSIGN_OR_RETURN(const std::vector<std::size_t> nics, NicsFromFlags(machine, efa));
   RETURN_IF_ERROR(LeaveOutFar(machine, policies, report));
   MeasuredRun run;
+  run.metrics = metrics;
   run.backend = backend;
   run.backend.fabric = "libfabric";
   run.bind_memory = machine.numa_nodes.size() > 1;
   run.load = report.load;
+  const coro::SteadyClock clock;
+  Progress progress({.what = "policies", .total = policies.size()}, clock);
   run.trace = &trace;
   for (const Policy policy : policies) {
+    progress.Update(report.policies.size());
     const std::vector<Seat> seats = PlanSeats(machine, nics, policy);
     ASSIGN_OR_RETURN(std::vector<SeatResult> results, RunMeasured(run, seats));
     report.policies.push_back({policy, std::move(results)});
@@ -189,7 +206,7 @@ absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoic
   return report;
 }
 
-absl::StatusOr<Report> Run(const std::vector<std::string>& positional) {
+absl::StatusOr<Report> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (!positional.empty()) {
     return BadInput(absl::StrCat("unexpected argument '", positional.front(), "'"));
   }
@@ -198,19 +215,31 @@ absl::StatusOr<Report> Run(const std::vector<std::string>& positional) {
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(backend));
   ASSIGN_OR_RETURN(const auto trace,
                    TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
-  absl::StatusOr<Report> report = choice.simulated
-                                      ? Simulate(backend, choice, *trace, std::move(policies))
-                                      : Measure(backend, choice, *trace, std::move(policies));
+  absl::StatusOr<Report> report =
+      choice.simulated ? Simulate(backend, choice, *trace, std::move(policies), metrics)
+                       : Measure(backend, choice, *trace, std::move(policies), metrics);
   RETURN_IF_ERROR(trace->Finish());
   return report;
 }
 
 int Main(int argc, char** argv) {
-  const absl::StatusOr<Report> report = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  if (!report.ok()) return ReportError(kUsage.name, report.status());
-  std::cout << (absl::GetFlag(FLAGS_json) ? FormatJson(*report) : FormatText(*report))
-            << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
+  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
+  if (!form.ok()) return ReportError(kUsage.name, form.status());
+  const absl::StatusOr<Report> report = Run(positional, metrics->get());
+  absl::Status status = report.status();
+  if (status.ok()) status = DrawIfAsked([&report] { return Draw(*report); });
+  int exit_code = status.ok() ? kExitOk : ReportError(kUsage.name, status);
+  if (status.ok()) {
+    std::cout << (*form == OutputForm::kJson  ? FormatJson(*report)
+                  : *form == OutputForm::kCsv ? FormatCsv(*report)
+                                              : FormatText(*report))
+              << std::flush;
+    if (!std::cout.good()) exit_code = kExitFailed;
+  }
+  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
 }
 
 }  // namespace

@@ -26,6 +26,7 @@ class Workplace {
     ASSIGN_OR_RETURN(Pages target, MapPages());
     const std::lock_guard<std::mutex> lock(opening);
     ASSIGN_OR_RETURN(backend_, ChooseBackend(run_.backend));
+    if (run_.metrics != nullptr) backend_.fabric = run_.metrics->Watch(std::move(backend_.fabric));
     if (run_.trace != nullptr) {
       backend_.fabric = run_.trace->Wrap(std::move(backend_.fabric), "this machine");
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <utility>
 
@@ -9,6 +10,8 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "apps/common/plot.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/text_table.h"
 #include "apps/common/units.h"
 #include "gpu/topology/cpu_list.h"
@@ -66,22 +69,37 @@ std::optional<double> NearTotal(const Report& report) {
 
 // ---- Text ----
 
-std::string Seats(const Report& report) {
-  Rows rows = {{"policy", "NIC", "NUMA node", "CPUs", "thread on", "memory on", "Gbit/s", "of near",
-                "us/write"}};
+// A value that may be lacking.
+Cell PercentCell(std::optional<double> share) {
+  return share.has_value() ? Cell{Percent(share), *share} : NoCell();
+}
+
+ResultTable Seats(const Report& report) {
+  ResultTable table("affinity", report.simulated ? Origin::kSimulated : Origin::kMeasured,
+                    {{"policy"},
+                     {"NIC", "nic"},
+                     {"NUMA node", "numa_node"},
+                     {"CPUs", "cpus"},
+                     {"thread on", "thread_node"},
+                     {"memory on", "memory_node"},
+                     {"Gbit/s", "gbps", "Gbit/s"},
+                     {"of near", "share_of_near"},
+                     {"us/write", "us_per_write", "us"}});
   for (const PolicyResult& result : report.policies) {
     for (std::size_t i = 0; i < result.seats.size(); ++i) {
       const SeatResult& one = result.seats[i];
       const double gbps = Gbps(report.load, one.pages_took);
-      rows.push_back({std::string(NameOf(result.policy)), one.seat.name,
-                      one.seat.nic_node == kAnywhere ? "?" : absl::StrCat(one.seat.nic_node),
-                      CpusText(one.seat), NodeText(one.seat.thread_node),
-                      NodeText(one.seat.memory_node), absl::StrFormat("%.1f", gbps),
-                      Percent(Share(gbps, NearGbps(report, i))),
-                      absl::StrFormat("%.2f", Microseconds(one.write_took))});
+      table.AddRow({TextCell(std::string(NameOf(result.policy))), TextCell(one.seat.name),
+                    Cell{one.seat.nic_node == kAnywhere ? "?" : absl::StrCat(one.seat.nic_node),
+                         std::int64_t{one.seat.nic_node}},
+                    Cell{CpusText(one.seat), FormatCpuList(one.seat.cpus)},
+                    Cell{NodeText(one.seat.thread_node), std::int64_t{one.seat.thread_node}},
+                    Cell{NodeText(one.seat.memory_node), std::int64_t{one.seat.memory_node}},
+                    NumberCell(gbps, 1), PercentCell(Share(gbps, NearGbps(report, i))),
+                    NumberCell(Microseconds(one.write_took), 2)});
     }
   }
-  return FormatTable(rows);
+  return table;
 }
 
 std::string Totals(const Report& report) {
@@ -185,9 +203,33 @@ std::string FormatText(const Report& report) {
                                                  report.link_gbytes_per_s)));
   }
   if (!report.note.empty()) absl::StrAppend(&text, Line("note", report.note));
-  absl::StrAppend(&text, "\n", Seats(report), "\n", Totals(report), "\n",
+  absl::StrAppend(&text, "\n", ToAlignedRows(Seats(report)), "\n", Totals(report), "\n",
                   Line("means", Meaning(report)));
   return text;
+}
+
+std::string FormatCsv(const Report& report) { return ToCsv(Seats(report)); }
+
+std::string Draw(const Report& report) {
+  std::vector<std::string> labels;
+  std::vector<BarSeries> rates;
+  std::vector<BarSeries> times;
+  for (const PolicyResult& result : report.policies) {
+    const std::string name(NameOf(result.policy));
+    BarSeries& rate = rates.emplace_back(BarSeries{name, {}});
+    BarSeries& time = times.emplace_back(BarSeries{name, {}});
+    for (const SeatResult& one : result.seats) {
+      rate.values.push_back(Gbps(report.load, one.pages_took));
+      time.values.push_back(Microseconds(one.write_took));
+    }
+    if (!labels.empty()) continue;
+    for (const SeatResult& one : result.seats) labels.push_back(one.seat.name);
+  }
+  const std::string kind(NameOf(report.simulated ? Origin::kSimulated : Origin::kMeasured));
+  const std::vector<std::string> charts = {
+      DrawBars({absl::StrCat("affinity: ", report.fabric), kind, "NIC", "Gbit/s"}, labels, rates),
+      DrawBars({"affinity: a small write, alone", kind, "NIC", "us"}, labels, times)};
+  return StackCharts(charts);
 }
 
 std::string FormatJson(const Report& report) {

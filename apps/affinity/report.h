@@ -38,6 +38,10 @@ std::string Meaning(const Report& report);
 
 std::string FormatText(const Report& report);
 std::string FormatJson(const Report& report);
+// A line for each policy and NIC.
+std::string FormatCsv(const Report& report);
+// The same as SVG: rates and times, a bar for each policy beside the others.
+std::string Draw(const Report& report);
 
 }  // namespace apps::affinity
 

@@ -4,13 +4,16 @@
 #define APPS_AFFINITY_RUNS_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "apps/affinity/lane.h"
 #include "apps/affinity/plan.h"
 #include "apps/common/backend_choice.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/simulated_fabric.h"
 #include "apps/common/trace_flags.h"
 #include "coro/time.h"
@@ -29,7 +32,10 @@ struct SimulatedRun {
   SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
   std::uint64_t seed = 1;
   Load load;
-  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
+  MetricsRun* metrics = nullptr;       // null: nobody asks what the NICs have counted
+  std::string label;                   // of these metrics
+  std::function<void()> tick = [] {};  // called 1 + seats times on the way
+  const TraceRun* trace = nullptr;     // observes the run, and outlives it; null: nobody
 };
 
 // Two machines of the profile; the first one's NICs write to those of the second one. Memory and
@@ -42,6 +48,7 @@ struct MeasuredRun {
   BackendOptions backend;    // no simulator
   bool bind_memory = false;  // else it is wherever the system puts it: a machine of one node
   Load load;
+  MetricsRun* metrics = nullptr;    // as above
   const TraceRun* trace = nullptr;  // as above
 };
 

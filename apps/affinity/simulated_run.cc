@@ -28,7 +28,8 @@ class TwoMachines {
         server_(world_.AddNode("server")),
         from_(OpenFabric(run, client_)),
         to_(OpenFabric(run, server_)),
-        loop_(world_) {}
+        loop_(world_),
+        metrics_(run.metrics, world_, run.label) {}
 
   coro::EventLoop& loop() { return loop_; }
 
@@ -65,6 +66,7 @@ class TwoMachines {
   std::unique_ptr<fabric::Fabric> from_;
   std::unique_ptr<fabric::Fabric> to_;
   coro::EventLoop loop_;
+  const MetricsAtEnd metrics_;
 };
 
 // In a world of its own: a world has one clock, and who looks after other NICs would move it.
@@ -96,12 +98,14 @@ absl::StatusOr<std::vector<Took>> AllPages(const SimulatedRun& run, std::span<co
 absl::StatusOr<std::vector<SeatResult>> RunSimulated(const SimulatedRun& run,
                                                      std::span<const Seat> seats) {
   ASSIGN_OR_RETURN(const std::vector<Took> streams, AllPages(run, seats));
+  run.tick();
   std::vector<SeatResult> results;
   for (std::size_t i = 0; i < seats.size(); ++i) {
     SeatResult result;
     result.seat = seats[i];
     ASSIGN_OR_RETURN(result.pages_took, streams[i]);
     ASSIGN_OR_RETURN(result.write_took, SmallWrites(run, seats[i]));
+    run.tick();
     results.push_back(std::move(result));
   }
   return results;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <fstream>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,6 +20,9 @@
 #include "apps/batch/two_processes.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
+#include "apps/common/metrics_flags.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/svg_flag.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
@@ -51,9 +54,6 @@ ABSL_FLAG(std::string, listen, "127.0.0.1:0",
           "Where a receiver waits for its sender (TCP); port 0: one that is free.");
 ABSL_FLAG(bool, steps, false,
           "Simulate the published steps from one thread to the full rate, and print both.");
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
-ABSL_FLAG(bool, csv, false, "Print comma-separated values: bytes over time, or the steps.");
-ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file.");
 
 namespace apps::batch {
 namespace {
@@ -142,23 +142,16 @@ absl::Status Complete(Load& load, std::size_t gpus, std::size_t nics_per_gpu, st
 }
 
 Format FormatFromFlags() {
-  return absl::GetFlag(FLAGS_json)  ? Format::kJson
-         : absl::GetFlag(FLAGS_csv) ? Format::kCsv
+  const OutputForm form = OutputFormFromFlags().value_or(OutputForm::kText);
+  return form == OutputForm::kJson  ? Format::kJson
+         : form == OutputForm::kCsv ? Format::kCsv
                                     : Format::kText;
-}
-
-absl::Status Save(const std::string& text) {
-  const std::string path = absl::GetFlag(FLAGS_svg);
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (file.good()) return absl::OkStatus();
-  return BadInput(absl::StrCat("--svg=", path, ": cannot write this file"));
 }
 
 // Prints a report, and draws it. The exit status.
 template <typename Render>
 absl::StatusOr<int> Deliver(const Render& render, bool correct) {
-  if (!absl::GetFlag(FLAGS_svg).empty()) RETURN_IF_ERROR(Save(render(Format::kSvg)));
+  RETURN_IF_ERROR(DrawIfAsked([&render] { return render(Format::kSvg); }));
   std::cout << render(FormatFromFlags()) << std::flush;
   return std::cout.good() && correct ? kExitOk : kExitFailed;
 }
@@ -177,7 +170,7 @@ BackendOptions Backend() {
 }
 
 absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice& choice,
-                             const TraceRun& trace) {
+                             const TraceRun& trace, MetricsRun* metrics) {
   if (choice.simulated_fabric != SimulatedFabric::kEfaDirect) {
     return BadInput("--provider=efa: simulated threads drive the device itself, efa-direct");
   }
@@ -185,6 +178,7 @@ absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice&
   run.profile = choice.profile;
   run.seed = backend.seed;
   run.progress = true;
+  run.metrics = metrics;
   run.trace = &trace;
   const std::string where = absl::StrCat("simulated efa-direct, two ", choice.profile->name,
                                          " in this process, seed ", backend.seed);
@@ -235,18 +229,17 @@ absl::StatusOr<int> RunForReal(const BackendOptions& backend, const BackendChoic
   return Deliver(report);
 }
 
-absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (positional.size() > 1) {
     return BadInput(absl::StrCat("unexpected argument '", positional[1], "'"));
   }
-  if (absl::GetFlag(FLAGS_json) && absl::GetFlag(FLAGS_csv)) {
-    return BadInput("choose one: --json or --csv");
-  }
+  RETURN_IF_ERROR(OutputFormFromFlags().status());
   const BackendOptions backend = Backend();
   ASSIGN_OR_RETURN(BackendChoice choice, ChooseBackend(backend));
   ASSIGN_OR_RETURN(const auto trace,
                    TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
   if (!choice.simulated) {
+    if (metrics != nullptr) choice.fabric = metrics->Watch(std::move(choice.fabric));
     choice.fabric =
         trace->Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
     const absl::StatusOr<int> code = RunForReal(backend, choice, positional);
@@ -258,15 +251,18 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
     return BadInput(absl::StrCat("unexpected argument '", positional.front(),
                                  "': both simulated machines are in this process"));
   }
-  const absl::StatusOr<int> code = Simulate(backend, choice, *trace);
+  const absl::StatusOr<int> code = Simulate(backend, choice, *trace, metrics);
   RETURN_IF_ERROR(trace->Finish());
   return code;
 }
 
 int Main(int argc, char** argv) {
-  const absl::StatusOr<int> exit_code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  if (!exit_code.ok()) return ReportError(kUsage.name, exit_code.status());
-  return *exit_code;
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
+  const absl::StatusOr<int> ran = Run(positional, metrics->get());
+  const int exit_code = ran.ok() ? *ran : ReportError(kUsage.name, ran.status());
+  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
 }
 
 }  // namespace

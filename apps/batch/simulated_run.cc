@@ -203,6 +203,7 @@ class Run {
 absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load) {
   ASSIGN_OR_RETURN(const Groups groups, NicsOfGpus(*run.profile, load.gpus, load.nics_per_gpu));
   sim::World world(run.seed, *run.profile);
+  const MetricsAtEnd metrics(run.metrics, world);
   std::unique_ptr<sim::WorldTrace> devices;
   if (run.trace != nullptr) devices = run.trace->Watch(world, nullptr);
   sim::Node& here = world.AddNode("sender");

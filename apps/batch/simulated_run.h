@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "apps/batch/load.h"
 #include "apps/batch/watch.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/trace_flags.h"
 #include "sim/profile.h"
 
@@ -17,6 +18,7 @@ struct SimulatedRun {
   const sim::Profile* profile = nullptr;  // outlives the run
   std::uint64_t seed = 1;
   bool progress = false;            // on a terminal: a line on standard error
+  MetricsRun* metrics = nullptr;    // null: nobody asks what the NICs have counted
   const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
 };
 

@@ -65,6 +65,10 @@ absl::StatusOr<int> ParseFlag(absl::string_view argument, const std::string* nex
     return 1;
   }
   if (flag == nullptr) return UnknownFlag(parts.first);
+  if (!has_value && flag->IsOfType<OptionalText>()) {
+    RETURN_IF_ERROR(Set(*flag, ""));
+    return 1;
+  }
   if (has_value || flag->IsOfType<bool>()) {
     RETURN_IF_ERROR(Set(*flag, has_value ? parts.second : "true"));
     return 1;
@@ -86,6 +90,14 @@ std::string Wrapped(absl::string_view text, absl::string_view indent) {
 }
 
 }  // namespace
+
+bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* error) {
+  static_cast<void>(error);
+  *value = {true, std::string(text)};
+  return true;
+}
+
+std::string AbslUnparseFlag(const OptionalText& value) { return value.text; }
 
 absl::StatusOr<std::vector<std::string>> ParseFlags(const std::vector<std::string>& arguments) {
   std::vector<std::string> positional;

@@ -28,6 +28,15 @@ struct Usage {
   std::string examples;  // a few lines that can be pasted
 };
 
+// The type of a flag that may stand alone: --metrics, --metrics=all. It never takes the argument
+// that follows.
+struct OptionalText {
+  bool given = false;
+  std::string text;  // empty when it stands alone
+};
+bool AbslParseFlag(absl::string_view text, OptionalText* value, std::string* error);
+std::string AbslUnparseFlag(const OptionalText& value);
+
 // Sets flags from `arguments` (without the program's name): --name=value, --name value, --flag,
 // --noflag; "--" ends the flags. Returns the positional arguments. kInvalidArgument: an unknown
 // flag, a value that its type refuses, or one dash where two belong.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "apps/common/network.h"
+#include "apps/common/progress.h"
 #include "apps/common/simulated_fabric.h"
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
@@ -46,6 +47,7 @@ class Bench {
 
   absl::Status Open();
   absl::StatusOr<Bandwidth> Measure();
+  const sim::World& world() const { return world_; }
 
  private:
   absl::StatusOr<BufferRef> Allocate(Network& network, gpu::Device& device) {
@@ -116,7 +118,11 @@ absl::StatusOr<Bandwidth> Bench::Measure() {
   RETURN_IF_ERROR(loop_.Run(Write()));
   std::vector<coro::Duration> copies;
   std::vector<coro::Duration> writes;
+  Progress progress(
+      {.what = "repeats", .total = options_.repeats, .bytes_each = 2 * options_.length_bytes},
+      clock_);
   for (std::uint64_t i = 0; i < options_.repeats; ++i) {
+    progress.Update(i);
     ASSIGN_OR_RETURN(const coro::Duration copy, Time([&] { return Copy(); }));
     copies.push_back(copy);
     ASSIGN_OR_RETURN(const coro::Duration write, Time([&] { return loop_.Run(Write()); }));
@@ -137,6 +143,7 @@ absl::StatusOr<Bandwidth> Bench::Measure() {
 absl::StatusOr<Bandwidth> MeasureBandwidth(gpu::Device& source, gpu::Device& target,
                                            const BandwidthOptions& options) {
   Bench bench(source, target, options);
+  const MetricsAtEnd metrics(options.metrics, bench.world());
   RETURN_IF_ERROR(bench.Open());
   return bench.Measure();
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/trace_flags.h"
 #include "coro/time.h"
 #include "gpu/device_buffer.h"
@@ -21,6 +22,7 @@ struct BandwidthOptions {
   std::uint64_t repeats = 20;
   gpu::Registration registration = gpu::Registration::kDmabuf;
   gpu::Allocation allocation = gpu::Allocation::kPlain;
+  MetricsRun* metrics = nullptr;    // null: nobody asks what the NICs have counted
   const TraceRun* trace = nullptr;  // observes the runs, and outlives them; null: nobody
 };
 

@@ -16,13 +16,15 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/metrics_flags.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "apps/dmabuf/bandwidth.h"
 #include "apps/dmabuf/device_data.h"
 #include "apps/write/program.h"
 #include "coro/status_macros.h"
-#include "nlohmann/json.hpp"
 #include "sim/world.h"
 
 ABSL_FLAG(std::string, device, "auto",
@@ -43,7 +45,6 @@ ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: how
 ABSL_FLAG(std::uint64_t, repeats, 20,
           "With --bandwidth: how often each is timed; medians are printed.");
 
-ABSL_DECLARE_FLAG(bool, json);           // of apps/write/program.cc
 ABSL_DECLARE_FLAG(std::string, faults);  // of apps/common/fault_flags.cc
 
 namespace apps::dmabuf {
@@ -128,16 +129,19 @@ absl::StatusOr<write::DataPlaces> FindPlaces(Memories& memories) {
 
 // ---- --bandwidth ----
 
-void Print(const BandwidthOptions& options, Devices& devices, const Bandwidth& measured) {
+void Print(const BandwidthOptions& options, Devices& devices, const Bandwidth& measured,
+           OutputForm form) {
   const double ratio = static_cast<double>(measured.copy.count()) /
                        static_cast<double>(std::max<std::int64_t>(measured.write.count(), 1));
-  if (absl::GetFlag(FLAGS_json)) {
-    const nlohmann::json json = {
-        {"device", devices.client().name()},  {"peer", devices.server().name()},
-        {"bytes", options.length_bytes},      {"copy_ns", measured.copy.count()},
-        {"write_ns", measured.write.count()}, {"ratio", ratio},
-        {"correct", measured.correct}};
-    std::cout << json.dump(2) << "\n";
+  if (form != OutputForm::kText) {
+    ResultTable table(
+        "dmabuf", Origin::kMeasured,
+        {{"device"}, {"peer"}, {"bytes"}, {"copy_ns"}, {"write_ns"}, {"ratio"}, {"correct"}});
+    table.AddRow({TextCell(devices.client().name()), TextCell(devices.server().name()),
+                  CountCell(options.length_bytes), SignedCell(measured.copy.count()),
+                  SignedCell(measured.write.count()), NumberCell(ratio, 3),
+                  YesCell(measured.correct)});
+    std::cout << (form == OutputForm::kJson ? ToRecordJson(table) : ToCsv(table));
     return;
   }
   const auto row = [&](const char* what, coro::Duration time) {
@@ -183,6 +187,11 @@ int RunBandwidth() {
   const absl::StatusOr<const sim::Profile*> profile = sim::FindProfile(name.empty() ? "p5" : name);
   if (!profile.ok()) return fail(profile.status());
   options.profile = *profile;
+  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
+  if (!form.ok()) return fail(form.status());
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return fail(metrics.status());
+  options.metrics = metrics->get();
   // Without --trace nobody observes what is timed.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return fail(trace.status());
@@ -192,8 +201,9 @@ int RunBandwidth() {
   const absl::Status traced = (*trace)->Finish();
   if (!traced.ok()) return fail(traced);
   if (!measured.ok()) return fail(measured.status());
-  Print(options, *devices, *measured);
-  return measured->correct ? kExitOk : kExitFailed;
+  Print(options, *devices, *measured, *form);
+  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(),
+                        measured->correct ? kExitOk : kExitFailed);
 }
 
 }  // namespace

@@ -18,11 +18,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "apps/common/command_line.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/doctor/examination.h"
 #include "apps/doctor/report.h"
 #include "coro/status_macros.h"
 
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 ABSL_FLAG(bool, quiet, false, "Print only warnings and what cannot be.");
 ABSL_FLAG(bool, all, false,
           "Without an EFA NIC, look also at what matters only with one: limits, GPUs, places.");
@@ -59,7 +59,7 @@ const Usage kUsage = {
     .name = "doctor",
     .summary = "says whether EFA programs can run on this machine, and what to mend.",
     .synopsis =
-        "[--json|--quiet] [--all] [--only=GROUPS] [--pid=N] [--root=DIR]\n"
+        "[--json|--csv|--quiet] [--all] [--only=GROUPS] [--pid=N] [--root=DIR]\n"
         "--plan-peers=N --plan-memory=SIZE [--plan-processes=N] [--plan-nics=N] "
         "[--plan-profile=NAME]",
     .examples =
@@ -181,10 +181,13 @@ absl::StatusOr<Diagnosis> Run(const std::vector<std::string>& positional) {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
+  if (!form.ok()) return ReportError(kUsage.name, form.status());
   const absl::StatusOr<Diagnosis> diagnosis = Run(positional);
   if (!diagnosis.ok()) return ReportError(kUsage.name, diagnosis.status());
-  if (absl::GetFlag(FLAGS_json)) {
-    std::cout << FormatJson(*diagnosis) << std::flush;
+  if (*form != OutputForm::kText) {
+    std::cout << (*form == OutputForm::kJson ? FormatJson(*diagnosis) : FormatCsv(*diagnosis))
+              << std::flush;
   } else {
     const TextStyle style{UseColor(absl::GetFlag(FLAGS_color), isatty(STDOUT_FILENO) == 1,
                                    std::getenv("NO_COLOR"), std::getenv("TERM")),

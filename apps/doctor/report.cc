@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
+#include "apps/common/report/result_table.h"
 #include "apps/doctor/finding.h"
 #include "nlohmann/json.hpp"
 
@@ -136,6 +137,17 @@ std::string FormatJson(const Diagnosis& diagnosis) {
   }
   json["next"] = diagnosis.next;
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string FormatCsv(const Diagnosis& diagnosis) {
+  ResultTable table("doctor", Origin::kFound,
+                    {{"group"}, {"check"}, {"severity"}, {"what"}, {"fix"}});
+  for (const Finding& finding : diagnosis.findings) {
+    table.AddRow({TextCell(std::string(NameOf(finding.group))), TextCell(finding.check),
+                  TextCell(std::string(NameOf(finding.severity))), TextCell(finding.what),
+                  TextCell(finding.fix)});
+  }
+  return ToCsv(table);
 }
 
 bool UseColor(const std::string& asked, bool terminal, const char* no_color, const char* term) {

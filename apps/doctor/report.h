@@ -1,4 +1,4 @@
-// A diagnosis as text for a person, and as JSON for a script. Pure functions.
+// A diagnosis as text for a person, and as JSON or CSV for a script. Pure functions.
 
 #ifndef APPS_DOCTOR_REPORT_H_
 #define APPS_DOCTOR_REPORT_H_
@@ -16,6 +16,8 @@ struct TextStyle {
 
 std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style);
 std::string FormatJson(const Diagnosis& diagnosis);
+// A line for each finding.
+std::string FormatCsv(const Diagnosis& diagnosis);
 
 // Whether to colour what goes to standard output: `asked` is "always", "never" or "auto", which
 // colours on a terminal that is not dumb, unless NO_COLOR is set to anything (no-color.org).

@@ -1,11 +1,16 @@
 #include "apps/echo/echo_run.h"
 
+#include <unistd.h>
+
+#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/progress.h"
 #include "apps/echo/rdma_echo.h"
 #include "apps/echo/tcp_echo.h"
 #include "coro/descriptor.h"
@@ -13,8 +18,11 @@
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/signals.h"
+#include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "coro/steady_clock.h"
 #include "coro/task.h"
+#include "coro/time.h"
 #include "coro/wait_list.h"
 #include "sim/profile.h"
 #include "sim/tracing/world_trace.h"
@@ -24,26 +32,39 @@ namespace apps::echo {
 namespace {
 
 constexpr const char* kProfile = "small";
+constexpr coro::Duration kRedraw = std::chrono::milliseconds(100);
+
+// Of all clients.
+std::uint64_t TripsOf(const RunOptions& options) {
+  return options.echo.count * (options.tcp && options.rdma ? 2 : 1);
+}
 
 // Members die in reverse order: whatever a task uses is declared before it, the loop first.
 class EchoRun {
  public:
   // The world is the clock as well. It is a live one: its clock is the machine's, as TCP needs it.
-  EchoRun(const RunOptions& options, const Log& log, const TraceRun& trace,
+  EchoRun(const RunOptions& options, const Log& log, EchoReports& reports, const TraceRun& trace,
           const sim::Profile& profile)
       : options_(options),
-        log_(log),
+        log_([this, &log](absl::string_view label, absl::string_view text) {
+          progress_.Hide();
+          log(label, text);
+        }),
+        reports_(reports),
         trace_(trace),
+        progress_({.what = "round trips", .total = TripsOf(options)}, clock_),
         world_(/*seed=*/1, profile, sim::TimeMode::kLive),
         devices_(trace.Watch(world_, nullptr)),
         loop_(world_) {}
 
   absl::Status Run() {
+    const MetricsAtEnd metrics(options_.metrics, world_);
     RETURN_IF_ERROR(Open());
     const absl::Status status = loop_.Run(Main());
-    if (tcp_client()) log_("tcp", Describe(tcp_report_, options_.echo));
+    progress_.Hide();
+    if (tcp_client()) log_("tcp", Describe(reports_.tcp, options_.echo));
     if (options_.rdma) {
-      log_("rdma", absl::StrCat(Describe(rdma_report_, options_.echo),
+      log_("rdma", absl::StrCat(Describe(reports_.rdma, options_.echo),
                                 " (simulated NIC: the speed of the simulator, not of EFA)"));
     }
     return status;
@@ -80,6 +101,9 @@ class EchoRun {
   coro::Task<absl::Status> Main() {
     coro::Scope background;
     background.Spawn(AwaitSignal());
+    if (!options_.listen.has_value() && isatty(STDERR_FILENO) == 1) {
+      background.Spawn(ShowProgress());
+    }
     TcpServerOptions server_options;
     server_options.clients = options_.listen.has_value() ? options_.clients : 1;
     server_options.timeout = options_.echo.timeout;
@@ -87,11 +111,11 @@ class EchoRun {
     coro::Scope parts;  // dies before the server that it runs
     if (tcp_server()) parts.Spawn(Part(server.Run()));
     if (tcp_client()) {
-      parts.Spawn(Part(RunTcpClient(*io_, *server_address_, options_.echo, tcp_report_)));
+      parts.Spawn(Part(RunTcpClient(*io_, *server_address_, options_.echo, reports_.tcp)));
     }
     if (options_.rdma) {
       parts.Spawn(Part(rdma_->RunServer()));
-      parts.Spawn(Part(rdma_->RunClient(rdma_report_)));
+      parts.Spawn(Part(rdma_->RunClient(reports_.rdma)));
     }
     while (!failed_ && !interrupted_ && parts.running() > 0) co_await changed_.Wait();
     if (interrupted_) {
@@ -112,6 +136,14 @@ class EchoRun {
     co_return status;
   }
 
+  // For whoever waits at a terminal.
+  coro::Task<absl::Status> ShowProgress() {
+    for (;;) {
+      co_await coro::Sleep(kRedraw);
+      progress_.Update(reports_.tcp.round_trips + reports_.rdma.round_trips);
+    }
+  }
+
   coro::Task<absl::Status> AwaitSignal() {
     CO_RETURN_IF_ERROR((co_await signals_->Next()).status());
     interrupted_ = true;
@@ -120,8 +152,11 @@ class EchoRun {
   }
 
   const RunOptions& options_;
-  const Log& log_;
+  const Log log_;
+  EchoReports& reports_;
   const TraceRun& trace_;
+  coro::SteadyClock clock_;
+  Progress progress_;
   sim::World world_;
   const std::unique_ptr<sim::WorldTrace> devices_;
   coro::EventLoop loop_;
@@ -130,8 +165,6 @@ class EchoRun {
   std::unique_ptr<RdmaEcho> rdma_;
   coro::Descriptor listener_;
   std::optional<coro::TcpAddress> server_address_;
-  EchoReport tcp_report_;
-  EchoReport rdma_report_;
   coro::WaitList changed_;
   bool interrupted_ = false;
   bool failed_ = false;
@@ -140,9 +173,10 @@ class EchoRun {
 
 }  // namespace
 
-absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace) {
+absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace,
+                 EchoReports& reports) {
   ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(kProfile));
-  return EchoRun(options, log, trace, *profile).Run();
+  return EchoRun(options, log, reports, trace, *profile).Run();
 }
 
 }  // namespace apps::echo

@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "absl/status/status.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/trace_flags.h"
 #include "apps/echo/messages.h"
 #include "coro/tcp.h"
@@ -23,13 +24,21 @@ struct RunOptions {
   std::optional<coro::TcpAddress> listen;   // a TCP server only
   std::optional<coro::TcpAddress> connect;  // a TCP client only
   std::uint64_t clients = 0;                // of `listen`: ends after so many; 0: never
+  MetricsRun* metrics = nullptr;            // null: nobody asks what the NICs have counted
+};
+
+// What clients have seen; no round trips: there was no such client.
+struct EchoReports {
+  EchoReport tcp;
+  EchoReport rdma;
 };
 
 // Opens everything, runs it to its end, and tells `log` what happens; `trace` observes RDMA. OK:
 // every message came back; a server that was interrupted has done its work too. kCancelled:
 // interrupted (SIGINT or SIGTERM) before that; what had come back by then is in the log. Otherwise
 // what went wrong.
-absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace);
+absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace,
+                 EchoReports& reports);
 
 }  // namespace apps::echo
 

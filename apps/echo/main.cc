@@ -3,14 +3,19 @@
 #include <chrono>
 #include <cstdint>
 #include <iostream>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
+#include "apps/common/metrics_flags.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/trace_flags.h"
 #include "apps/echo/echo_run.h"
 #include "coro/status_macros.h"
@@ -101,23 +106,59 @@ absl::StatusOr<RunOptions> ParseArguments(const std::vector<std::string>& positi
   return options;
 }
 
+// A row for each kind of client that got an answer.
+ResultTable TableOf(const EchoReports& reports, const EchoOptions& options) {
+  ResultTable table("echo", Origin::kMeasured,
+                    {{"kind"},
+                     {"simulated"},
+                     {"message", "message_bytes", "B"},
+                     {"round trips", "round_trips"},
+                     {"in all", "total_ns", "ns"},
+                     {"each", "mean_ns", "ns"},
+                     {"at best", "fastest_ns", "ns"}});
+  for (const auto& [kind, report] :
+       {std::pair("tcp", &reports.tcp), std::pair("rdma", &reports.rdma)}) {
+    if (report->round_trips == 0) continue;
+    table.AddRow({TextCell(kind), YesCell(report == &reports.rdma),
+                  BytesCell(options.message_bytes), CountCell(report->round_trips),
+                  DurationCell(report->total),
+                  DurationCell(report->total / static_cast<std::int64_t>(report->round_trips)),
+                  DurationCell(report->fastest)});
+  }
+  return table;
+}
+
 int Main(int argc, char** argv) {
-  const absl::StatusOr<RunOptions> options =
-      ParseArguments(ParseCommandLineOrExit(argc, argv, kUsage));
+  absl::StatusOr<RunOptions> options = ParseArguments(ParseCommandLineOrExit(argc, argv, kUsage));
   if (!options.ok()) return ReportError(kUsage.name, options.status());
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
+  options->metrics = metrics->get();
+  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
+  if (!form.ok()) return ReportError(kUsage.name, form.status());
+  const bool text_only = *form == OutputForm::kText;
+  if (!text_only && options->listen.has_value()) {
+    return ReportError(kUsage.name, BadInput("--json and --csv are for a client's result"));
+  }
   // Flushed line by line: a script waits for the address.
-  const Log log = [](absl::string_view label, absl::string_view text) {
-    std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
+  const Log log = [text_only](absl::string_view label, absl::string_view text) {
+    if (text_only) std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
   };
   // In real time: without --trace nobody observes, not even for the flight recorder.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return ReportError(kUsage.name, trace.status());
-  const absl::Status status = Run(*options, log, **trace);
+  EchoReports reports;
+  absl::Status status = Run(*options, log, **trace, reports);
   const absl::Status traced = (*trace)->Finish();
-  if (!status.ok()) return ReportError(kUsage.name, status);
-  if (!traced.ok()) return ReportError(kUsage.name, traced);
-  if (!options->listen.has_value()) std::cout << "Every byte came back" << std::endl;
-  return kExitOk;
+  if (status.ok()) status = traced;
+  const int exit_code = status.ok() ? kExitOk : ReportError(kUsage.name, status);
+  if (!text_only) {
+    const ResultTable table = TableOf(reports, options->echo);
+    std::cout << (*form == OutputForm::kJson ? ToJson(table) : ToCsv(table));
+  } else if (status.ok() && !options->listen.has_value()) {
+    std::cout << "Every byte came back" << std::endl;
+  }
+  return DeliverMetrics(kUsage.name, metrics->get(), !text_only, exit_code);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
 #include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/explore/capsule_commands.h"
 #include "apps/explore/coverage_flags.h"
 #include "apps/explore/report.h"
@@ -70,8 +71,6 @@ ABSL_FLAG(
     "Let every fault happen at every place, one run each: the n-th event fails, for n = 1, 2, "
     "3, ... until a run ends before.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
-ABSL_FLAG(bool, json, false,
-          "Print the result as one JSON value on standard output, and nothing else.");
 ABSL_DECLARE_FLAG(std::string, faults);
 ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
 
@@ -251,14 +250,19 @@ int WriteOut(const sim::explore::Capsule& capsule) {
   return written.ok() ? kExitOk : ReportError(kUsage.name, written);
 }
 
+// Prints text, or what a script has asked for in its place.
+void Print(const std::string& text, const std::string& json, const std::string& csv = "") {
+  const OutputForm form = OutputFormFromFlags().value_or(OutputForm::kText);
+  std::cout << (form == OutputForm::kJson ? json + "\n" : form == OutputForm::kCsv ? csv : text);
+}
+
 int RunOneSeed(const Arguments& arguments) {
   const std::uint64_t seed = *arguments.seed;
-  const bool as_json = absl::GetFlag(FLAGS_json);
   const fabric::faults::FaultPlan plan = arguments.plans.plan(seed);
   const auto print = [&](const SeedResult& result) {
-    std::cout << (as_json ? SeedJson(arguments.asked, plan, result) + "\n"
-                          : FormatSeed(arguments.asked, plan, result))
-              << std::flush;
+    Print(FormatSeed(arguments.asked, plan, result), SeedJson(arguments.asked, plan, result),
+          SeedCsv(result));
+    std::cout << std::flush;
   };
   sim::explore::SetEndProcess([&](const SeedResult& result) {
     print(result);
@@ -293,11 +297,6 @@ absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
                                        covered.never_held.empty() ? "" : ": never held: ",
                                        absl::StrJoin(covered.never_held, ", "), "\n");
   return std::move(covered.report);
-}
-
-// Prints text, or JSON in its place.
-void Print(const std::string& text, const std::string& json) {
-  std::cout << (absl::GetFlag(FLAGS_json) ? json + "\n" : text);
 }
 
 int ReplayFile(const std::string& path) {
@@ -369,7 +368,6 @@ int RunSweep(const Arguments& arguments) {
 }
 
 int RunManySeeds(const Arguments& arguments) {
-  const bool as_json = absl::GetFlag(FLAGS_json);
   coro::SteadyClock clock;
   ExploreOptions options = OptionsOf(arguments);
   options.first_seed = absl::GetFlag(FLAGS_first_seed);
@@ -391,8 +389,8 @@ int RunManySeeds(const Arguments& arguments) {
   Asked asked = arguments.asked;
   absl::Status kept;
   asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
-  std::cout << (as_json ? ReportJson(asked, *report, elapsed) + "\n"
-                        : FormatReport(asked, *report, elapsed) + end);
+  Print(FormatReport(asked, *report, elapsed) + end, ReportJson(asked, *report, elapsed),
+        VerdictsCsv(*report));
   if (!kept.ok()) return ReportError(kUsage.name, kept);
   if (report->failed() > 0) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, report->coverage);
@@ -425,11 +423,20 @@ int RunAllOrders(const Arguments& arguments) {
   absl::Status kept;
   asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
   Print(FormatOrders(asked, options.seed, *report, elapsed),
-        OrdersJson(asked, options.seed, *report, elapsed));
+        OrdersJson(asked, options.seed, *report, elapsed), VerdictsCsv(report->orders));
   if (!kept.ok()) return ReportError(kUsage.name, kept);
   if (report->orders.failed() > 0) return kExitFailed;
   const absl::Status covered = CheckCovered(arguments.coverage, report->orders.coverage);
   return covered.ok() ? kExitOk : ReportError(kUsage.name, covered);
+}
+
+// What is no table has no CSV.
+absl::Status CheckForm() {
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  const bool table = absl::GetFlag(FLAGS_replay).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
+                     !absl::GetFlag(FLAGS_sweep);
+  if (form != OutputForm::kCsv || table) return absl::OkStatus();
+  return absl::InvalidArgumentError("--csv is for seeds, orders and --list; here is --json");
 }
 
 // A picture is of one run.
@@ -442,6 +449,7 @@ absl::Status CheckTrace() {
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  if (const absl::Status form = CheckForm(); !form.ok()) return ReportError(kUsage.name, form);
   if (const std::string path = absl::GetFlag(FLAGS_replay); !path.empty()) return ReplayFile(path);
   if (const absl::Status status = CheckTrace(); !status.ok()) {
     return ReportError(kUsage.name, status);
@@ -450,8 +458,7 @@ int Main(int argc, char** argv) {
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kUsage.name, arguments.status());
   if (absl::GetFlag(FLAGS_list)) {
-    std::cout << (absl::GetFlag(FLAGS_json) ? ScenariosJson(Scenarios()) + "\n"
-                                            : FormatScenarios(Scenarios()));
+    Print(FormatScenarios(Scenarios()), ScenariosJson(Scenarios()), ScenariosCsv(Scenarios()));
     return kExitOk;
   }
   if (arguments->exhaustive.has_value()) return RunAllOrders(*arguments);

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/text_table.h"
 #include "fabric/faults/plan_json.h"
 #include "nlohmann/json.hpp"
@@ -262,6 +263,35 @@ std::string ScenariosJson(const std::vector<const Scenario*>& scenarios) {
                      {"parameters", parameters}});
   }
   return Dump(array);
+}
+
+std::string VerdictsCsv(const ExploreReport& report) {
+  ResultTable table("explore", Origin::kSimulated, {{"verdict"}, {"runs"}, {"first"}});
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    const auto verdict = static_cast<Verdict>(i);
+    const auto first = report.first.find(verdict);
+    table.AddRow({TextCell(Text(Name(verdict))), CountCell(report.count(verdict)),
+                  first == report.first.end() ? NoCell() : CountCell(first->second.seed)});
+  }
+  return ToCsv(table);
+}
+
+std::string SeedCsv(const SeedResult& result) {
+  ResultTable table("explore", Origin::kSimulated,
+                    {{"seed"}, {"verdict"}, {"text"}, {"events"}, {"digest"}});
+  table.AddRow({CountCell(result.seed), TextCell(Text(Name(result.verdict))), TextCell(result.text),
+                CountCell(result.events), TextCell(result.digest.ToHex())});
+  return ToCsv(table);
+}
+
+std::string ScenariosCsv(const std::vector<const Scenario*>& scenarios) {
+  ResultTable table("explore", Origin::kFound, {{"name"}, {"description"}, {"parameters"}});
+  for (const Scenario* scenario : scenarios) {
+    table.AddRow(
+        {TextCell(Text(scenario->name())), TextCell(Text(scenario->description())),
+         TextCell(sim::explore::FormatParameters(AllParameters(scenario->parameters(), {})))});
+  }
+  return ToCsv(table);
 }
 
 }  // namespace apps

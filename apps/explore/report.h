@@ -52,6 +52,12 @@ std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan
 std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
                      const sim::explore::SeedResult& result);
 
+// A line for each verdict: verdict, runs, first (seed, or run of an order).
+std::string VerdictsCsv(const sim::explore::ExploreReport& report);
+// One line: seed, verdict, text, events, digest.
+std::string SeedCsv(const sim::explore::SeedResult& result);
+std::string ScenariosCsv(const std::vector<const sim::explore::Scenario*>& scenarios);
+
 // The scenarios, a line each.
 std::string FormatScenarios(const std::vector<const sim::explore::Scenario*>& scenarios);
 std::string ScenariosJson(const std::vector<const sim::explore::Scenario*>& scenarios);

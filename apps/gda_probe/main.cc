@@ -15,6 +15,8 @@
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/result_table.h"
 #include "coro/status_macros.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/queue.h"
@@ -35,7 +37,6 @@ ABSL_FLAG(std::string, device, "auto",
 ABSL_FLAG(std::string, nic, "", "With libfabric: name of the NIC; empty means the first.");
 ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
 ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 
 namespace apps::gda_probe {
 namespace {
@@ -47,7 +48,7 @@ const Usage kUsage = {
     .summary =
         "can a GPU drive this machine's EFA NIC by itself? Opens a queue, prints what it is, and "
         "maps its rings and doorbells into the device.",
-    .synopsis = "[--source=auto|sim|libfabric] [--device=NAME] [--nic=NAME] [--json]",
+    .synopsis = "[--source=auto|sim|libfabric] [--device=NAME] [--nic=NAME] [--json|--csv]",
     .examples =
         "  gda_probe                                        ends with: mappable, or why not\n"
         "  gda_probe --source=libfabric --device=cuda:0     the real NIC and GPU, or what is "
@@ -174,10 +175,20 @@ void PrintJson(const Source& source, gpu::Device& device, const std::vector<Mapp
   std::cout << json.dump(2) << "\n";
 }
 
+void PrintCsv(const std::vector<MappedPiece>& pieces) {
+  ResultTable table("gda_probe", Origin::kFound, {{"what"}, {"bytes"}, {"mapped"}, {"error"}});
+  for (const MappedPiece& piece : pieces) {
+    table.AddRow({TextCell(piece.what), CountCell(piece.bytes), YesCell(piece.status.ok()),
+                  TextCell(std::string(piece.status.message()))});
+  }
+  std::cout << ToCsv(table);
+}
+
 absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
   }
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(const Source source, OpenSource(*choice.device));
   // Dies before the queue: what it mapped is the queue's memory.
@@ -188,7 +199,11 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   const std::vector<MappedPiece> pieces = MapPieces(*launcher, view, source.memory);
   bool mappable = true;
   for (const MappedPiece& piece : pieces) mappable = mappable && piece.status.ok();
-  (absl::GetFlag(FLAGS_json) ? PrintJson : PrintText)(source, *choice.device, pieces, mappable);
+  if (form == OutputForm::kCsv) {
+    PrintCsv(pieces);
+  } else {
+    (form == OutputForm::kJson ? PrintJson : PrintText)(source, *choice.device, pieces, mappable);
+  }
   return mappable ? kExitOk : kExitFailed;
 }
 

@@ -17,7 +17,10 @@
 #include "absl/strings/str_join.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/metrics_flags.h"
 #include "apps/common/observed_pair.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
@@ -26,7 +29,6 @@
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/sim_pair.h"
-#include "nlohmann/json.hpp"
 #include "sim/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
@@ -52,7 +54,6 @@ ABSL_FLAG(std::uint64_t, threads, 0,
 ABSL_FLAG(std::string, memory, "device", "Where the data is: device or host.");
 ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
 ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs, and of the data.");
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 
 namespace apps::gda_put {
 namespace {
@@ -183,29 +184,39 @@ absl::StatusOr<KernelReport> RunKernel(SimPair& pair, const Options& options) {
   return all;
 }
 
-void Print(SimPair& pair, const Options& options, const Result& result) {
+void PrintForScripts(SimPair& pair, const Options& options, const Result& result, double each,
+                     OutputForm form) {
+  const KernelReport& report = result.report;
+  ResultTable table("gda_put", Origin::kMeasured,
+                    {{"device"},
+                     {"peer"},
+                     {"kernel"},
+                     {"ring"},
+                     {"bytes"},
+                     {"count"},
+                     {"batch"},
+                     {"outcome"},
+                     {"done"},
+                     {"failures"},
+                     {"status"},
+                     {"ns_per_write"},
+                     {"faults"},
+                     {"correct"}});
+  table.AddRow({TextCell(pair.device(0).name()), TextCell(pair.device(1).name()),
+                TextCell(absl::GetFlag(FLAGS_kernel)), TextCell(RingModeName(options.ring)),
+                CountCell(options.bytes), CountCell(options.count), CountCell(options.batch),
+                TextCell(OutcomeName(report.outcome)), CountCell(report.done),
+                CountCell(report.failures), CountCell(report.status), NumberCell(each, 1),
+                ListCell(result.faults), YesCell(result.mismatch.none())});
+  std::cout << (form == OutputForm::kJson ? ToRecordJson(table) : ToCsv(table));
+}
+
+void Print(SimPair& pair, const Options& options, const Result& result, OutputForm form) {
   const KernelReport& report = result.report;
   const double each = static_cast<double>(report.nanoseconds) /
                       static_cast<double>(std::max<std::uint64_t>(report.done, 1));
   const bool correct = result.mismatch.none();
-  if (absl::GetFlag(FLAGS_json)) {
-    const nlohmann::ordered_json json = {{"device", pair.device(0).name()},
-                                         {"peer", pair.device(1).name()},
-                                         {"kernel", absl::GetFlag(FLAGS_kernel)},
-                                         {"ring", RingModeName(options.ring)},
-                                         {"bytes", options.bytes},
-                                         {"count", options.count},
-                                         {"batch", options.batch},
-                                         {"outcome", OutcomeName(report.outcome)},
-                                         {"done", report.done},
-                                         {"failures", report.failures},
-                                         {"status", report.status},
-                                         {"ns_per_write", each},
-                                         {"faults", result.faults},
-                                         {"correct", correct}};
-    std::cout << json.dump(2) << "\n";
-    return;
-  }
+  if (form != OutputForm::kText) return PrintForScripts(pair, options, result, each, form);
   std::cout << absl::StreamFormat("device    %s (%s), writes to %s\n", pair.device(0).name(),
                                   pair.device(0).description(), pair.device(1).name());
   std::cout << absl::StreamFormat("nic       %s, simulated; queue pair %d to queue pair %d\n",
@@ -234,10 +245,11 @@ void Print(SimPair& pair, const Options& options, const Result& result) {
 }
 
 // 0, or 1 when the result is bad.
-absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
   }
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   ASSIGN_OR_RETURN(const DeviceChoice own, ChooseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(const DeviceChoice other,
                    ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), *own.device));
@@ -259,7 +271,11 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   RETURN_IF_ERROR(pair.Flush());
   ASSIGN_OR_RETURN(result.mismatch, pair.Verify(1, seed));
   result.faults = pair.Faults();
-  Print(pair, options, result);
+  Print(pair, options, result, form);
+  if (metrics != nullptr) {
+    pair.Pause();
+    metrics->Take(pair.world());
+  }
   opened.reset();
   RETURN_IF_ERROR(trace->Finish());
   const bool good = result.report.outcome == Outcome::kOk && result.mismatch.none();
@@ -267,8 +283,12 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
 }
 
 int Main(int argc, char** argv) {
-  const absl::StatusOr<int> code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  return code.ok() ? *code : ReportError(kUsage.name, code.status());
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
+  const absl::StatusOr<int> code = Run(positional, metrics->get());
+  const int exit_code = code.ok() ? *code : ReportError(kUsage.name, code.status());
+  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
 }
 
 }  // namespace

@@ -11,12 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/command_line.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/gpuloc/drawing.h"
 #include "apps/gpuloc/report.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
 
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
 ABSL_FLAG(bool, svg, false, "Print a drawing, as SVG: put it into a file, and open that.");
 ABSL_FLAG(bool, xml, false,
           "Print hwloc's XML of the machine, reduced to what this program shows: a profile becomes "
@@ -28,7 +28,7 @@ namespace {
 const Usage kUsage = {
     .name = "gpuloc",
     .summary = "shows which GPUs, NICs and CPUs of a machine are near each other.",
-    .synopsis = "[--topology=FILE|profile:NAME] [--json|--svg|--xml]",
+    .synopsis = "[--topology=FILE|profile:NAME] [--json|--csv|--svg|--xml]",
     .examples =
         "  gpuloc                                      this machine\n"
         "  gpuloc --topology=machine.xml               one that `lstopo machine.xml` "
@@ -41,9 +41,11 @@ const Usage kUsage = {
 // Empty: the report for a person.
 absl::StatusOr<std::string> Format() {
   std::string format;
-  for (const auto& [name, flag] : {std::pair("json", &FLAGS_json), std::pair("svg", &FLAGS_svg),
-                                   std::pair("xml", &FLAGS_xml)}) {
-    if (!absl::GetFlag(*flag)) continue;
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  for (const auto& [name, asked] :
+       {std::pair("json", form == OutputForm::kJson), std::pair("csv", form == OutputForm::kCsv),
+        std::pair("svg", absl::GetFlag(FLAGS_svg)), std::pair("xml", absl::GetFlag(FLAGS_xml))}) {
+    if (!asked) continue;
     if (!format.empty()) {
       return absl::InvalidArgumentError(absl::StrCat("choose one: --", format, " or --", name));
     }
@@ -60,6 +62,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
   ASSIGN_OR_RETURN(const std::string format, Format());
   ASSIGN_OR_RETURN(const MachineChoice choice, ChooseMachine(TopologyFromFlags()));
   if (format == "json") return FormatJson(choice);
+  if (format == "csv") return FormatCsv(choice);
   if (format == "svg") return DrawSvg(choice);
   if (format == "xml") return gpu::topology::WriteHwlocXml(choice.machine);
   return FormatReport(choice);

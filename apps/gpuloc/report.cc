@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/text_table.h"
 #include "apps/gpuloc/outline.h"
 #include "gpu/topology/locality.h"
@@ -300,6 +301,34 @@ std::string FormatJson(const MachineChoice& choice) {
   json["localities"] = MatrixJson(machine);
   // A file's path need not be UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string FormatCsv(const MachineChoice& choice) {
+  const Machine& machine = choice.machine;
+  const std::vector<std::vector<int>> pairs = PairNics(machine);
+  ResultTable table("gpuloc", Origin::kFound,
+                    {{"gpu"},
+                     {"gpu_pci_address"},
+                     {"gpu_numa_node"},
+                     {"nic"},
+                     {"nic_name"},
+                     {"nic_pci_address"},
+                     {"nic_numa_node"},
+                     {"locality"},
+                     {"use"}});
+  for (std::size_t g = 0; g < machine.gpus.size(); ++g) {
+    const Device& gpu = machine.gpus[g];
+    for (std::size_t n = 0; n < machine.nics.size(); ++n) {
+      const Device& nic = machine.nics[n];
+      const bool use =
+          std::find(pairs[g].begin(), pairs[g].end(), static_cast<int>(n)) != pairs[g].end();
+      table.AddRow({CountCell(g), TextCell(gpu.pci_address), SignedCell(gpu.numa_node),
+                    CountCell(n), TextCell(nic.name), TextCell(nic.pci_address),
+                    SignedCell(nic.numa_node),
+                    TextCell(std::string(NameOf(LocalityOf(machine, gpu, nic)))), YesCell(use)});
+    }
+  }
+  return ToCsv(table);
 }
 
 }  // namespace apps::gpuloc

@@ -17,6 +17,9 @@ std::string FormatReport(const MachineChoice& choice);
 // One object; README.md lists its keys.
 std::string FormatJson(const MachineChoice& choice);
 
+// A line for each GPU and NIC: how near they are, and whether the GPU is to use it.
+std::string FormatCsv(const MachineChoice& choice);
+
 // "0-3,8": indices of devices, ascending, as CPUs are listed.
 std::string FormatIndices(const std::vector<int>& indices);
 

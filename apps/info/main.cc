@@ -12,6 +12,7 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/network.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/info/fi_info.h"
 #include "apps/info/report.h"
 #include "coro/status_macros.h"
@@ -19,10 +20,9 @@
 #include "sim/world.h"
 
 ABSL_FLAG(std::string, format, "",
-          "table (what empty means): for a person. json: one object with raw numbers. fi_info: the "
+          "table (what empty means): for a person. json, csv: as --json and --csv. fi_info: the "
           "text of libfabric's `fi_info -v`, as far as it is known here; of a simulated machine, "
           "everything that the EFA provider lists on it.");
-ABSL_FLAG(bool, json, false, "Short for --format=json.");
 ABSL_FLAG(bool, verbose, false, "Short for --format=fi_info.");
 ABSL_FLAG(
     bool, list, false,
@@ -36,8 +36,8 @@ const Usage kUsage = {
     .name = "info",
     .summary = "prints the NICs of a fabric, their limits and their capabilities.",
     .synopsis =
-        "[--profile=NAME] [--provider=NAME] [--nic=NAME] [--format=table|json|fi_info]\n"
-        "--list [--json]",
+        "[--profile=NAME] [--provider=NAME] [--nic=NAME] [--format=table|json|csv|fi_info]\n"
+        "--list [--json|--csv]",
     .examples =
         "  info                              what programs here run on if nothing is said\n"
         "  info --list                       what there is to choose from\n"
@@ -107,17 +107,20 @@ absl::StatusOr<Findings> Find(const BackendOptions& options) {
   return found;
 }
 
-// table, json or fi_info.
+// table, json, csv or fi_info.
 absl::StatusOr<std::string> Format() {
   std::vector<std::string> asked;
   if (!absl::GetFlag(FLAGS_format).empty()) asked.push_back(absl::GetFlag(FLAGS_format));
-  if (absl::GetFlag(FLAGS_json)) asked.emplace_back("json");
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  if (form != OutputForm::kText) {
+    asked.emplace_back(form == OutputForm::kJson ? "json" : "csv");
+  }
   if (absl::GetFlag(FLAGS_verbose)) asked.emplace_back("fi_info");
   if (asked.empty()) return "table";
   for (const std::string& format : asked) {
-    if (format != "table" && format != "json" && format != "fi_info") {
+    if (format != "table" && format != "json" && format != "csv" && format != "fi_info") {
       return absl::InvalidArgumentError(
-          absl::StrCat("--format=", format, " does not exist: table, json or fi_info"));
+          absl::StrCat("--format=", format, " does not exist: table, json, csv or fi_info"));
     }
     if (format != asked.front()) {
       return absl::InvalidArgumentError(
@@ -133,8 +136,9 @@ absl::StatusOr<std::string> ListText(const BackendOptions& options, const std::s
     return absl::InvalidArgumentError("--list shows all there is: leave out what chooses from it");
   }
   if (format == "fi_info") {
-    return absl::InvalidArgumentError("--list comes as a table or as JSON, not as fi_info");
+    return absl::InvalidArgumentError("--list comes as a table, JSON or CSV, not as fi_info");
   }
+  if (format == "csv") return FormatListCsv(ListProviders());
   return format == "json" ? FormatListJson(ListProviders()) : FormatList(ListProviders());
 }
 
@@ -148,6 +152,7 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
   if (absl::GetFlag(FLAGS_list)) return ListText(options, format);
   ASSIGN_OR_RETURN(const Findings found, Find(options));
   if (format == "json") return FormatJson(found.report);
+  if (format == "csv") return FormatCsv(found.report);
   if (format == "fi_info") return FormatFiInfo(found.fi_infos);
   return FormatReport(found.report);
 }

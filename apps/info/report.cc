@@ -9,6 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/text_table.h"
 #include "apps/info/limit_table.h"
 #include "nlohmann/json.hpp"
@@ -227,6 +228,45 @@ std::string FormatJson(const Report& report) {
   json["nics"] = Json::array();
   for (const fabric::NicInfo& nic : report.nics) json["nics"].push_back(NicJson(nic));
   return Dump(json);
+}
+
+std::string FormatCsv(const Report& report) {
+  ResultTable table("info", Origin::kFound,
+                    {{"name"},
+                     {"domain"},
+                     {"provider"},
+                     {"fabric"},
+                     {"pci_address"},
+                     {"vendor_device_id"},
+                     {"numa_node"},
+                     {"link_gbps"},
+                     {"link_state"},
+                     {"simulated"}});
+  for (const fabric::NicInfo& nic : report.nics) {
+    table.AddRow({TextCell(nic.name), TextCell(nic.domain), TextCell(nic.provider),
+                  TextCell(nic.fabric), TextCell(nic.pci_address), TextCell(nic.vendor_device_id),
+                  SignedCell(nic.numa_node), NumberCell(nic.link_gbps, 0),
+                  TextCell(std::string(NameOf(nic.link_state))), YesCell(report.simulated)});
+  }
+  return ToCsv(table);
+}
+
+std::string FormatListCsv(const Providers& providers) {
+  ResultTable table("info", Origin::kFound, {{"kind"}, {"name"}, {"nics"}, {"description"}});
+  for (const sim::Profile& profile : sim::Profiles()) {
+    table.AddRow({TextCell("profile"), TextCell(profile.name), CountCell(profile.nics.size()),
+                  TextCell(profile.description)});
+  }
+  for (const SimulatedFabric fabric : SimulatedFabrics()) {
+    table.AddRow({TextCell("fabric"), TextCell(std::string(NameOf(fabric))), NoCell(),
+                  TextCell(std::string(MeaningOf(fabric)))});
+  }
+  if (!providers.ok()) return ToCsv(table);
+  for (const ProviderOffer& offer : *providers) {
+    table.AddRow({TextCell("provider"), TextCell(offer.name), CountCell(offer.nics),
+                  TextCell(offer.layered)});
+  }
+  return ToCsv(table);
 }
 
 std::string FormatList(const Providers& providers) {

@@ -30,10 +30,14 @@ std::string FormatReport(const Report& report);
 // One object; README.md lists its keys. Numbers are raw; no limit is 2^64-1.
 std::string FormatJson(const Report& report);
 
+// A line for each NIC and fabric: what FormatJson has of it, without limits and capabilities.
+std::string FormatCsv(const Report& report);
+
 // What can be chosen from. `providers` may be an error: its message is shown instead.
 using Providers = absl::StatusOr<std::vector<ProviderOffer>>;
 std::string FormatList(const Providers& providers);
 std::string FormatListJson(const Providers& providers);
+std::string FormatListCsv(const Providers& providers);
 
 }  // namespace apps::info
 

@@ -16,15 +16,19 @@
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
+#include "apps/common/metrics_flags.h"
 #include "apps/common/observed_pair.h"
+#include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/trace_flags.h"
 #include "coro/status_macros.h"
+#include "coro/steady_clock.h"
 #include "fabric/memory.h"
 #include "fabric/nic_info.h"
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/sim_pair.h"
-#include "nlohmann/json.hpp"
 #include "sim/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
@@ -40,7 +44,6 @@ ABSL_FLAG(std::uint64_t, value, 42, "Of every byte, 0 to 255.");
 ABSL_FLAG(std::uint64_t, count, 1, "How often it is sent and verified.");
 ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
 ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs.");
-ABSL_FLAG(bool, json, false, "Print one JSON object instead, for a script.");
 
 namespace apps::interchange {
 namespace {
@@ -186,9 +189,14 @@ absl::StatusOr<std::uint64_t> RunSteps(SimPair& pair, const Options& options, Na
   out.Line("  Buffers allocated and registered");
   out.Line("Step 7: Launching GPU kernel for data interchange...");
   std::uint64_t wrong = 0;
+  const coro::SteadyClock clock;
+  Progress progress({.what = "messages", .total = options.count, .bytes_each = options.bytes},
+                    clock);
   for (std::uint64_t round = 0; round < options.count && wrong == 0; ++round) {
+    progress.Update(round);
     ASSIGN_OR_RETURN(wrong, Interchange(pair, options, report, peer_report));
   }
+  progress.Hide();
   if (wrong == 0) {
     out.Line("Success! All %d bytes verified with value %d", options.bytes, options.value);
   } else {
@@ -199,19 +207,19 @@ absl::StatusOr<std::uint64_t> RunSteps(SimPair& pair, const Options& options, Na
 }
 
 // 0, or 1 when the result is bad.
-absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
+absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
   }
   ASSIGN_OR_RETURN(const Options options, OptionsFromFlags());
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   ASSIGN_OR_RETURN(const sim::Profile* const profile,
                    sim::FindProfile(absl::GetFlag(FLAGS_profile)));
   ASSIGN_OR_RETURN(const DeviceChoice own, ChooseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(const DeviceChoice other,
                    ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), *own.device));
   gpu::Device& peer = other.device == nullptr ? *own.device : *other.device;
-  const bool json = absl::GetFlag(FLAGS_json);
-  Narrator out(json);
+  Narrator out(form != OutputForm::kText);
   out.Line("=== Simple GPU Data Interchange Example ===");
   out.Line("Transferring %d bytes with value %d\n", options.bytes, options.value);
   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/false,
@@ -220,28 +228,41 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional) {
   pair.emplace(*profile, absl::GetFlag(FLAGS_seed), *own.device, peer);
   Observe(*trace, *pair);
   ASSIGN_OR_RETURN(const std::uint64_t wrong, RunSteps(*pair, options, out));
+  if (metrics != nullptr) {
+    pair->Pause();
+    metrics->Take(pair->world());
+  }
   out.Line("Step 8: Cleaning up resources...");
   pair.reset();
   RETURN_IF_ERROR(trace->Finish());
   out.Line("  Resources cleaned up\n");
   out.Line("=== Example %s ===", std::string(wrong == 0 ? "completed successfully!" : "failed!"));
-  if (json) {
-    const nlohmann::ordered_json object = {{"device", own.device->name()},
-                                           {"peer", peer.name()},
-                                           {"ring", RingModeName(options.ring)},
-                                           {"bytes", options.bytes},
-                                           {"value", options.value},
-                                           {"count", options.count},
-                                           {"wrong_bytes", wrong},
-                                           {"correct", wrong == 0}};
-    std::cout << object.dump(2) << "\n";
+  if (form != OutputForm::kText) {
+    ResultTable table("interchange", Origin::kFound,
+                      {{"device"},
+                       {"peer"},
+                       {"ring"},
+                       {"bytes"},
+                       {"value"},
+                       {"count"},
+                       {"wrong_bytes"},
+                       {"correct"}});
+    table.AddRow({TextCell(own.device->name()), TextCell(peer.name()),
+                  TextCell(RingModeName(options.ring)), CountCell(options.bytes),
+                  CountCell(options.value), CountCell(options.count), CountCell(wrong),
+                  YesCell(wrong == 0)});
+    std::cout << (form == OutputForm::kJson ? ToRecordJson(table) : ToCsv(table));
   }
   return wrong == 0 ? kExitOk : kExitFailed;
 }
 
 int Main(int argc, char** argv) {
-  const absl::StatusOr<int> code = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  return code.ok() ? *code : ReportError(kUsage.name, code.status());
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
+  const absl::StatusOr<int> code = Run(positional, metrics->get());
+  const int exit_code = code.ok() ? *code : ReportError(kUsage.name, code.status());
+  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
 }
 
 }  // namespace

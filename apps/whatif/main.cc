@@ -1,6 +1,5 @@
 // The whatif program: see README.md in this folder.
 
-#include <fstream>
 #include <iostream>
 #include <string>
 #include <utility>
@@ -11,14 +10,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "apps/common/command_line.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/svg_flag.h"
 #include "apps/whatif/question.h"
 #include "apps/whatif/report.h"
 #include "coro/status_macros.h"
 
 ABSL_FLAG(bool, steps, false, "What was published of this machine, beside what is predicted.");
-ABSL_FLAG(bool, json, false, "Print one JSON object, for a script.");
-ABSL_FLAG(bool, csv, false, "Print comma-separated values.");
-ABSL_FLAG(std::string, svg, "", "Also draw a chart, into this file.");
 
 namespace apps::whatif {
 namespace {
@@ -39,19 +37,12 @@ const Usage kUsage = {
         "  whatif --steps                             how right all of this is",
 };
 
-absl::Status Save(const std::string& path, const std::string& text) {
-  std::ofstream file(path, std::ios::binary);
-  file << text << std::flush;
-  if (file.good()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--svg=", path, ": cannot write this file"));
-}
-
 template <typename What>
 absl::StatusOr<std::string> Output(const What& what) {
-  const std::string path = absl::GetFlag(FLAGS_svg);
-  if (!path.empty()) RETURN_IF_ERROR(Save(path, ToText(what, Format::kSvg)));
-  return ToText(what, absl::GetFlag(FLAGS_json)  ? Format::kJson
-                      : absl::GetFlag(FLAGS_csv) ? Format::kCsv
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  RETURN_IF_ERROR(DrawIfAsked([&what] { return ToText(what, Format::kSvg); }));
+  return ToText(what, form == OutputForm::kJson  ? Format::kJson
+                      : form == OutputForm::kCsv ? Format::kCsv
                                                  : Format::kText);
 }
 
@@ -60,9 +51,7 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
     return absl::InvalidArgumentError(
         absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
   }
-  if (absl::GetFlag(FLAGS_json) && absl::GetFlag(FLAGS_csv)) {
-    return absl::InvalidArgumentError("choose one: --json or --csv");
-  }
+  RETURN_IF_ERROR(OutputFormFromFlags().status());
   ASSIGN_OR_RETURN(Question question, QuestionFromFlags());
   if (absl::GetFlag(FLAGS_steps)) {
     if (question.sweep != Sweep::kNone) {

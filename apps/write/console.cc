@@ -1,14 +1,17 @@
 #include "apps/write/console.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "apps/common/command_line.h"
+#include "apps/common/report/result_json.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/units.h"
-#include "nlohmann/json.hpp"
 
 namespace apps::write {
 namespace {
@@ -24,6 +27,36 @@ std::string DescribePages(const std::vector<std::uint32_t>& pages) {
   return text;
 }
 
+ResultTable ResultOf(const TransferReport& transfer, const Scene& scene) {
+  const bool simulated = scene.seed.has_value();
+  std::vector<Column> columns = {{"fabric"}, {"nic"},         {"simulated"}, {"correct"},
+                                 {"pages"},  {"wrong_pages"}, {"bytes"},     {"nanoseconds"}};
+  if (simulated) columns.emplace_back("seed");
+  ResultTable table("write", simulated ? Origin::kSimulated : Origin::kMeasured,
+                    std::move(columns));
+  const Verification& verification = transfer.verification;
+  std::size_t wrong = 0;
+  for (const auto& of_region : verification.wrong_pages) wrong += of_region.size();
+  std::vector<Cell> row = {TextCell(scene.fabric),
+                           TextCell(scene.nic),
+                           YesCell(simulated),
+                           YesCell(verification.correct()),
+                           CountCell(verification.pages),
+                           CountCell(wrong),
+                           CountCell(transfer.bytes),
+                           SignedCell(transfer.elapsed.count())};
+  if (simulated) row.push_back(CountCell(*scene.seed));
+  table.AddRow(std::move(row));
+  return table;
+}
+
+// The same, with the wrong pages of each region.
+std::string JsonOf(const TransferReport& transfer, const Scene& scene) {
+  nlohmann::ordered_json json = RowsJson(ResultOf(transfer, scene))[0];
+  json["wrong_pages"] = transfer.verification.wrong_pages;
+  return json.dump();
+}
+
 }  // namespace
 
 Console::Console(std::ostream& out, std::ostream& err, const coro::Clock& clock,
@@ -36,7 +69,7 @@ void Console::Print(std::ostream& stream, absl::string_view line) {
 }
 
 void Console::Say(absl::string_view label, absl::string_view text) {
-  if (options_.json) return;
+  if (options_.form != OutputForm::kText) return;
   Print(out_, absl::StrFormat("%-9s %s", label, text));
 }
 
@@ -72,7 +105,7 @@ void Console::SayRequest(const RandomFillMessage& request, std::uint64_t region_
 void Console::BeginProgress(const RandomFillMessage& request) {
   const bool count = request.completion == CompletionMode::kCount;
   what_ = count ? "writes" : "announcements";
-  if (options_.json) return;
+  if (options_.form != OutputForm::kText) return;
   progress_.emplace(Work{what_, ExpectedAnnouncements(request), count ? request.page_bytes : 0},
                     clock_);
 }
@@ -96,19 +129,15 @@ int Console::Report(const TransferReport& transfer, const Scene& scene) {
   if (!rate.empty()) absl::StrAppend(&text, ", ", rate);
   if (scene.seed.has_value()) absl::StrAppend(&text, ", simulated time");
   Say("received", text);
-  if (options_.json) {
-    nlohmann::json json = {{"fabric", scene.fabric},
-                           {"nic", scene.nic},
-                           {"simulated", scene.seed.has_value()},
-                           {"correct", verification.correct()},
-                           {"pages", verification.pages},
-                           {"wrong_pages", verification.wrong_pages},
-                           {"bytes", transfer.bytes},
-                           {"nanoseconds", transfer.elapsed.count()}};
-    if (scene.seed.has_value()) json["seed"] = *scene.seed;
-    Print(out_, json.dump());
-  } else {
-    Print(out_, Describe(verification));
+  switch (options_.form) {
+    case OutputForm::kText:
+      Print(out_, Describe(verification));
+      break;
+    case OutputForm::kJson:
+      Print(out_, JsonOf(transfer, scene));
+      break;
+    case OutputForm::kCsv:
+      out_ << ToCsv(ResultOf(transfer, scene)) << std::flush;
   }
   return verification.correct() ? kExitOk : kExitFailed;
 }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/write/client.h"
 #include "apps/write/log.h"
 #include "apps/write/verification.h"
@@ -21,8 +22,8 @@
 namespace apps::write {
 
 struct ConsoleOptions {
-  bool json = false;     // nothing but the result, as JSON
-  bool verbose = false;  // details as well
+  OutputForm form = OutputForm::kText;  // JSON, CSV: nothing but the result
+  bool verbose = false;                 // details as well
   std::string program = "write";
 };
 
@@ -61,8 +62,8 @@ class Console {
   void ShowProgress(const Arrival& arrival);
   void EndProgress() { progress_.reset(); }
 
-  // The result; its last line, or the JSON object, is the last thing that is printed. Returns the
-  // exit status: 0 only for right data.
+  // The result; its last line, or the JSON object or the row, is the last thing that is printed.
+  // Returns the exit status: 0 only for right data.
   int Report(const TransferReport& transfer, const Scene& scene);
 
  private:

@@ -44,7 +44,8 @@ class ConsoleTest : public ::testing::Test {
   coro::VirtualClock clock_;
   std::ostringstream out_, err_;
   Console console_{out_, err_, clock_, {}};
-  Console json_{out_, err_, clock_, {.json = true}};
+  Console json_{out_, err_, clock_, {.form = OutputForm::kJson}};
+  Console csv_{out_, err_, clock_, {.form = OutputForm::kCsv}};
   Console verbose_{out_, err_, clock_, {.verbose = true}};
 };
 
@@ -139,6 +140,14 @@ TEST_F(ConsoleTest, JsonHasTheWholeResult) {
     "wrong_pages": [[7], [1, 2]], "bytes": 4000000, "nanoseconds": 1000000})"));
   EXPECT_EQ(json_.Report(Report(true), {"f", "n", std::nullopt}), 0);
   EXPECT_FALSE(nlohmann::json::parse(Out()).contains("seed"));
+}
+
+TEST_F(ConsoleTest, CsvIsTheResultAndNothingElse) {
+  csv_.Say("label", "text");
+  EXPECT_EQ(csv_.Report(Report(false), {"f, x", "n", 9}), 1);
+  EXPECT_EQ(Out(),
+            "fabric,nic,simulated,correct,pages,wrong_pages,bytes,nanoseconds,seed\n"
+            "\"f, x\",n,true,false,4,3,4000000,1000000,9\n");
 }
 
 }  // namespace

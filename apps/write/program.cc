@@ -18,7 +18,9 @@
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
+#include "apps/common/metrics_flags.h"
 #include "apps/common/network.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "apps/write/client.h"
@@ -47,8 +49,6 @@ ABSL_FLAG(std::uint64_t, clients, 0, "Server: ends after this many transfers; 0 
 ABSL_FLAG(double, timeout, 10,
           "Seconds that a client waits for the next write, and a server for the end of one, before "
           "the other side is given up.");
-ABSL_FLAG(bool, json, false,
-          "Client: print the result as one JSON object on standard output, and nothing else.");
 ABSL_FLAG(bool, verbose, false,
           "Also print every region and every write, with its page, its bounds and its immediate.");
 
@@ -139,6 +139,7 @@ class Program {
 
   const std::string name_;
   const DataPlaces places_;
+  std::unique_ptr<MetricsRun> metrics_;  // null: not asked for
 };
 
 void Program::SayPlaces(Console& console) const {
@@ -163,6 +164,7 @@ int Program::Simulate(Console& console, const BackendOptions& backend, const Bac
   options.client = arguments.client;
   options.server.memory = places_.server;
   options.prepare = places_.prepare;
+  options.metrics = metrics_.get();
   options.client.log = options.server.log = console.log();
   options.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
   options.server.write_timeout = arguments.client.silence_timeout;
@@ -199,8 +201,9 @@ int Program::Simulate(Console& console, const BackendOptions& backend, const Bac
 
 int Program::Serve(Console& console, coro::EventLoop& loop, const BackendChoice& choice,
                    std::size_t nic, const Arguments& arguments) const {
-  if (absl::GetFlag(FLAGS_json)) {
-    return Fail(absl::InvalidArgumentError("--json is for a client's result: give an address"));
+  if (OutputIsForScripts()) {
+    return Fail(
+        absl::InvalidArgumentError("--json and --csv are for a client's result: give an address"));
   }
   const absl::StatusOr<std::unique_ptr<Network>> network = Network::Open(loop, *choice.fabric, nic);
   if (!network.ok()) return Fail(network.status());
@@ -276,6 +279,12 @@ int Program::Run(Arguments arguments) {
   const absl::StatusOr<std::unique_ptr<FaultRun>> faults =
       FaultRun::FromFlags(backend.seed, AppliedByDevice(*choice));
   if (!faults.ok()) return Fail(faults.status());
+  absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
+  if (!metrics.ok()) return Fail(metrics.status());
+  metrics_ = *std::move(metrics);
+  if (metrics_ != nullptr && !choice->simulated) {
+    choice->fabric = metrics_->Watch(std::move(choice->fabric));
+  }
   const absl::StatusOr<std::unique_ptr<TraceRun>> trace =
       TraceRun::FromFlags(name_, choice->simulated, backend.seed);
   if (!trace.ok()) return Fail(trace.status());
@@ -290,17 +299,18 @@ int Program::Run(Arguments arguments) {
     const bool client = arguments.server.has_value();
     choice->fabric = (*trace)->Wrap(std::move(choice->fabric), client ? "client" : "server");
   }
+  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
+  if (!form.ok()) return Fail(form.status());
   Console console(std::cout, std::cerr, clock,
-                  {.json = absl::GetFlag(FLAGS_json),
-                   .verbose = absl::GetFlag(FLAGS_verbose),
-                   .program = name_});
-  const int exit_code = choice->simulated
-                            ? Simulate(console, backend, *choice, arguments, faults->get(), **trace)
-                            : RunOnFabric(console, backend, *choice, arguments);
+                  {.form = *form, .verbose = absl::GetFlag(FLAGS_verbose), .program = name_});
+  int exit_code = choice->simulated
+                      ? Simulate(console, backend, *choice, arguments, faults->get(), **trace)
+                      : RunOnFabric(console, backend, *choice, arguments);
   choice->fabric.reset();
   const absl::Status traced = (*trace)->Finish();
-  if (!traced.ok()) return Fail(traced);
-  return *faults == nullptr ? exit_code : ReportFaults(console, **faults, exit_code);
+  if (!traced.ok()) exit_code = Fail(traced);
+  if (*faults != nullptr) exit_code = ReportFaults(console, **faults, exit_code);
+  return DeliverMetrics(name_, metrics_.get(), OutputIsForScripts(), exit_code);
 }
 
 }  // namespace

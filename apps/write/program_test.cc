@@ -2,6 +2,7 @@
 // what it refuses.
 
 #include <algorithm>
+#include <fstream>
 #include <string>
 #include <vector>
 
@@ -73,6 +74,41 @@ TEST(WriteProgramTest, SameSeedPrintsTheSame) {
   EXPECT_EQ(first.out, again.out);
   EXPECT_EQ(first.exit_code, again.exit_code);
   EXPECT_NE(RunWrite({"--seed=6", "--completion=last"}).out, first.out);
+}
+
+// 4 pages of 8 KiB and the message that asks for them; the same in each form.
+TEST(WriteProgramTest, MetricsAreThoseOfTheTransfer) {
+  const std::vector<std::string> small = {"--page_size=8192", "--num_pages=2"};
+  std::vector<std::string> arguments = small;
+  arguments.push_back("--metrics");
+  const ProcessEnd table = RunWrite(arguments);
+  EXPECT_EQ(table.exit_code, 0) << table;
+  EXPECT_THAT(Lines(table.out), Contains(MatchesRegex("rdma_write_wrs  +requests +4 +0")));
+  EXPECT_THAT(Lines(table.out), Contains(MatchesRegex("rdma_write_bytes  +bytes +32768 +0")));
+  EXPECT_THAT(Lines(table.out), Contains(MatchesRegex("rdma_write_recv_bytes  +bytes +0 +32768")));
+  const std::string file = ::testing::TempDir() + "/metrics.json";
+  arguments.back() = "--metrics=" + file;
+  arguments.push_back("--csv");
+  const ProcessEnd quiet = RunWrite(arguments);
+  EXPECT_EQ(Lines(quiet.out).size(), 2u) << quiet;  // the result, and nothing else
+  std::ifstream written(file);
+  const auto json = nlohmann::json::parse(written);
+  EXPECT_EQ(json["nics"][0]["node"], "server");
+  EXPECT_EQ(json["nics"][0]["counters"]["rdma_write_bytes"], 32768);
+  for (const std::string bad : {"--metrics=some", "--metrics=/no/such/folder/x.prom"}) {
+    const ProcessEnd refused = RunWrite({bad});
+    EXPECT_EQ(refused.exit_code, 2) << refused;
+    EXPECT_THAT(refused.err, StartsWith("write: " + bad));
+    EXPECT_EQ(Lines(refused.err).size(), 1u);
+  }
+}
+
+// Counters of a failure are wanted most of all.
+TEST(WriteProgramTest, ARunThatFailsHasMetricsToo) {
+  const ProcessEnd end = RunWrite({"--completion=last", "--seed=1", "--metrics", "--json"});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_TRUE(nlohmann::json::accept(end.out)) << end;
+  EXPECT_THAT(end.err, HasSubstr("rdma_write_wrs"));  // beside what is for a script
 }
 
 TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {

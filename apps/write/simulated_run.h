@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/simulated_fabric.h"
 #include "apps/common/trace_flags.h"
 #include "apps/write/client.h"
@@ -38,6 +39,8 @@ struct SimulatedRunOptions {
   std::function<absl::StatusOr<std::unique_ptr<fabric::Fabric>>(std::unique_ptr<fabric::Fabric>,
                                                                 sim::World&)>
       decorate = [](std::unique_ptr<fabric::Fabric> fabric, sim::World&) { return fabric; };
+  // What the NICs count is taken at the end, however it comes; null: nobody asks.
+  MetricsRun* metrics = nullptr;
   // Observes the run; null: nobody does. Outlives it.
   const TraceRun* trace = nullptr;
   // Called once, before the transfer, when everything is open.

@@ -77,6 +77,8 @@ class SimPair {
   // Of one machine.
   std::span<const fabric::NicInfo> nics() const { return sides_[0].fabric->nics(); }
   const fabric::NicInfo& nic() const { return sides_[0].domain->nic(); }
+  // Its NICs are the thread's until Pause.
+  const sim::World& world() const { return world_; }
   // Numbers of the two queue pairs.
   std::uint16_t number(int side) const;
   Device& device(int side) { return *sides_[static_cast<std::size_t>(side)].device; }

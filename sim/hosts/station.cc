@@ -78,7 +78,7 @@ Station::Station(const StationOptions& options)
   nic_ = &host_->node().nic(options.nic);
   domain_ = Need(nic_->AllocateDomain());
   const auto keys =
-      Need(nic_->memory().Register(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
+      Need(nic_->RegisterMemory(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
   local_key_ = keys.local;
   remote_key_ = keys.remote;
   host_->world().checks().memory().registrations().Register(
@@ -120,7 +120,7 @@ void Station::ReplaceQueuePair() {
 
 void Station::Deregister() {
   const std::lock_guard lock(host_->mutex());
-  nic_->memory().Deregister(remote_key_);
+  nic_->DeregisterMemory(remote_key_);
   host_->world().checks().memory().registrations().Deregister(nic_->index(), remote_key_);
 }
 

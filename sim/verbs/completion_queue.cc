@@ -307,6 +307,7 @@ int ibv_destroy_cq(ibv_cq* ibv) {
       if (&user->send_queue() == &queue || &user->receive_queue() == &queue) return EBUSY;
     }
     sim::verbs::Abandon(queue);
+    queue.owner().nic->DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
     delete &queue;
   }

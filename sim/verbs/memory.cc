@@ -67,7 +67,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   Context& context = ContextOf(pd->context);
   const std::lock_guard lock(context.mutex());
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
-  const auto keys = context.nic->memory().Register(
+  const auto keys = context.nic->RegisterMemory(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   ++static_cast<Domain*>(pd)->users;
@@ -155,7 +155,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
   {
     const Closing lock(context);
     if (!lock) return EBUSY;
-    context.nic->memory().Deregister(ibv->rkey);
+    context.nic->DeregisterMemory(ibv->rkey);
     --static_cast<Domain*>(ibv->pd)->users;
   }
   delete ibv;

@@ -1,7 +1,6 @@
 #include "testing/benchmarks/options.h"
 
 #include <cstdint>
-#include <fstream>
 #include <iostream>
 #include <string>
 
@@ -9,11 +8,10 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/command_line.h"
 #include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
+#include "apps/common/report/svg_flag.h"
 #include "coro/steady_clock.h"
 
-ABSL_FLAG(bool, json, false, "Print one JSON object instead of the table.");
-ABSL_FLAG(bool, csv, false, "Print comma-separated values instead of the table.");
-ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file: one for each kind of figure.");
 ABSL_FLAG(bool, check, false, "Exit with 1 when a goal is missed.");
 ABSL_FLAG(bool, smoke, false,
           "Run everything once, as briefly as it goes: shows that it works, measures nothing.");
@@ -41,18 +39,9 @@ absl::StatusOr<Options> OptionsFromFlags(std::size_t rounds) {
   return options;
 }
 
-std::string Rendered(const Report& report) {
-  if (absl::GetFlag(FLAGS_json)) return report.ToJson();
-  return absl::GetFlag(FLAGS_csv) ? report.ToCsv() : report.ToText();
-}
-
-absl::Status Draw(const Report& report) {
-  const std::string path = absl::GetFlag(FLAGS_svg);
-  if (path.empty()) return absl::OkStatus();
-  std::ofstream file(path, std::ios::binary);
-  file << report.ToSvg() << std::flush;
-  if (file.good()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat("--svg=", path, ": cannot write this file"));
+std::string Rendered(const Report& report, apps::OutputForm form) {
+  if (form == apps::OutputForm::kJson) return report.ToJson();
+  return form == apps::OutputForm::kCsv ? report.ToCsv() : report.ToText();
 }
 
 }  // namespace
@@ -72,9 +61,8 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
   }
   const absl::StatusOr<Options> options = OptionsFromFlags(rounds);
   if (!options.ok()) return apps::ReportError(name, options.status());
-  if (absl::GetFlag(FLAGS_json) && absl::GetFlag(FLAGS_csv)) {
-    return apps::ReportError(name, absl::InvalidArgumentError("choose one: --json or --csv"));
-  }
+  const absl::StatusOr<apps::OutputForm> form = apps::OutputFormFromFlags();
+  if (!form.ok()) return apps::ReportError(name, form.status());
 
   const coro::SteadyClock clock;
   apps::Progress progress({.what = "samples", .total = ticks(*options)}, clock);
@@ -83,8 +71,9 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
       benchmark(*options, [&progress, &done] { progress.Update(++done); });
   progress.Hide();
   if (!report.ok()) return apps::ReportError(name, report.status());
-  if (const absl::Status drawn = Draw(*report); !drawn.ok()) return apps::ReportError(name, drawn);
-  std::cout << Rendered(*report) << std::flush;
+  const absl::Status drawn = apps::DrawIfAsked([&report] { return report->ToSvg(); });
+  if (!drawn.ok()) return apps::ReportError(name, drawn);
+  std::cout << Rendered(*report, *form) << std::flush;
   const bool missed = absl::GetFlag(FLAGS_check) && !report->GoalsHold();
   return missed ? apps::kExitFailed : apps::kExitOk;
 }

@@ -1,5 +1,5 @@
-// What a benchmark prints: one table of figures, the goals that they were held against, and the
-// same as JSON, as comma-separated values and as charts.
+// What a benchmark prints: one table of figures, as every program does (apps/common/report), and
+// the goals that they were held against.
 
 #ifndef TESTING_BENCHMARKS_REPORT_H_
 #define TESTING_BENCHMARKS_REPORT_H_
@@ -11,22 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include "nlohmann/json.hpp"
+#include "apps/common/report/result_table.h"
 
 namespace bench {
 
-// One cell of the table: what a person reads, and the value behind it.
-struct Cell {
-  std::string text;
-  nlohmann::ordered_json value;
-};
+using apps::Cell;
 
-Cell Text(std::string text);
+inline Cell Text(std::string text) { return apps::TextCell(std::move(text)); }
 // With that many digits after the point.
-Cell Number(double value, int decimals);
-Cell Count(std::uint64_t value);
+inline Cell Number(double value, int decimals) { return apps::NumberCell(value, decimals); }
+inline Cell Count(std::uint64_t value) { return apps::CountCell(value); }
 // Not measured, or without meaning here: "-" and null.
-Cell Nothing();
+inline Cell Nothing() { return apps::NoCell(); }
 
 // Something that was promised.
 struct Goal {
@@ -53,16 +49,16 @@ std::string Verdict(const Goal& goal);
 class Report {
  public:
   // `name` of the benchmark; `columns` are the heading, and the keys in JSON.
-  Report(std::string name, std::vector<std::string> columns)
-      : name_(std::move(name)), columns_(std::move(columns)) {}
+  Report(std::string name, const std::vector<std::string>& columns)
+      : table_(std::move(name), apps::Origin::kMeasured, {columns.begin(), columns.end()}) {}
 
   // REQUIRES: as many cells as columns.
-  void AddRow(std::vector<Cell> row);
+  void AddRow(std::vector<Cell> row) { table_.AddRow(std::move(row)); }
   void AddGoal(Goal goal) { goals_.push_back(std::move(goal)); }
   // A line under the table: what was left out, and why.
-  void AddNote(std::string note) { notes_.push_back(std::move(note)); }
+  void AddNote(std::string note) { table_.AddNote(std::move(note)); }
 
-  std::size_t row_count() const { return rows_.size(); }
+  std::size_t row_count() const { return table_.rows().size(); }
 
   // The table; then, each after an empty line, how many goals pass with a line for each that does
   // not, and the notes.
@@ -70,26 +66,15 @@ class Report {
   // One object: benchmark, rows (an object each), goals, notes.
   std::string ToJson() const;
 
-  // The table, a line each, the heading first.
-  std::string ToCsv() const;
-  // A chart for each column of figures that were measured: a bar a row, named by the cells in front
-  // of the first of them.
-  std::string ToSvg() const;
+  std::string ToCsv() const { return apps::ToCsv(table_); }
+  std::string ToSvg() const { return apps::ToSvg(table_); }
 
   // False when a goal was missed, or should have been measured and was not.
   bool GoalsHold() const;
 
  private:
-  // Columns in which every cell is a measured figure or nothing; what stands in front of them in a
-  // row.
-  std::vector<std::size_t> FigureColumns() const;
-  std::string LabelOf(const std::vector<Cell>& row, std::size_t first_figure) const;
-
-  std::string name_;
-  std::vector<std::string> columns_;
-  std::vector<std::vector<Cell>> rows_;
+  apps::ResultTable table_;
   std::vector<Goal> goals_;
-  std::vector<std::string> notes_;
 };
 
 }  // namespace bench

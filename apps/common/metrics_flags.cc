@@ -1,0 +1,58 @@
+#include "apps/common/metrics_flags.h"
+
+#include <sys/stat.h>
+
+#include <iostream>
+#include <string>
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/command_line.h"
+
+ABSL_FLAG(apps::OptionalText, metrics, {},
+          "Alone: at the end, print what the NICs have counted, under the names of EFA's hardware "
+          "counters. all: also what is 0. FILE.prom, FILE.json: write it there, for Prometheus or "
+          "for a script (docs/metrics.md).");
+
+namespace apps {
+namespace {
+
+bool IsFolder(const std::string& path) {
+  struct stat status = {};
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
+  const OptionalText asked = absl::GetFlag(FLAGS_metrics);
+  if (!asked.given) return std::unique_ptr<MetricsRun>();
+  if (asked.text.empty()) return std::make_unique<MetricsRun>(MetricsForm::kTable);
+  if (asked.text == "all") return std::make_unique<MetricsRun>(MetricsForm::kFullTable);
+  const bool prometheus = absl::EndsWith(asked.text, ".prom");
+  if (!prometheus && !absl::EndsWith(asked.text, ".json")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics=", asked.text, " does not exist: all, FILE.prom or FILE.json"));
+  }
+  const std::size_t slash = asked.text.find_last_of('/');
+  const std::string folder = slash == std::string::npos ? "." : asked.text.substr(0, slash + 1);
+  if (!IsFolder(folder)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics=", asked.text, ": there is no folder ", folder));
+  }
+  return std::make_unique<MetricsRun>(prometheus ? MetricsForm::kPrometheus : MetricsForm::kJson,
+                                      asked.text);
+}
+
+int DeliverMetrics(absl::string_view program, const MetricsRun* metrics, bool machine_readable,
+                   int exit_code) {
+  if (metrics == nullptr || exit_code == kExitBadInput) return exit_code;  // nothing ran
+  const absl::Status status = metrics->Deliver(machine_readable ? std::cerr : std::cout);
+  if (status.ok()) return exit_code;
+  const int failed = ReportError(program, status);
+  return exit_code == kExitOk ? failed : exit_code;
+}
+
+}  // namespace apps

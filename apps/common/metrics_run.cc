@@ -1,0 +1,206 @@
+#include "apps/common/metrics_run.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <ostream>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "apps/common/text_table.h"
+#include "fabric/metrics/formats.h"
+#include "fabric/metrics/hw_counters.h"
+#include "sim/metrics.h"
+
+namespace apps {
+namespace {
+
+using fabric::metrics::CounterValue;
+using fabric::metrics::NicMetrics;
+
+constexpr std::size_t kMostColumns = 4;
+
+std::string HostName() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
+}
+
+std::string Text(std::string_view text) { return std::string(text); }
+
+bool IsSame(const NicMetrics& a, const NicMetrics& b) {
+  return a.node == b.node && a.nic == b.nic && a.source == b.source;
+}
+
+void AddCounters(const NicMetrics& more, NicMetrics& sum) {
+  for (const CounterValue& counter : more.counters) {
+    const auto known =
+        std::find_if(sum.counters.begin(), sum.counters.end(),
+                     [&](const CounterValue& other) { return other.name == counter.name; });
+    if (known == sum.counters.end()) {
+      sum.counters.push_back(counter);
+    } else {
+      known->value += counter.value;
+    }
+  }
+  Order(sum.counters);
+}
+
+void AddTo(NicMetrics nic, std::vector<NicMetrics>& all) {
+  const auto known = std::find_if(all.begin(), all.end(),
+                                  [&nic](const NicMetrics& other) { return IsSame(nic, other); });
+  if (known == all.end()) {
+    all.push_back(std::move(nic));
+  } else {
+    AddCounters(nic, *known);
+  }
+}
+
+bool HasCounted(const NicMetrics& nic) {
+  return std::any_of(nic.counters.begin(), nic.counters.end(),
+                     [](const CounterValue& counter) { return counter.value > 0; });
+}
+
+std::string WordsFor(const std::string& source) {
+  if (source == fabric::metrics::kSimulated) return "simulated NICs";
+  if (source == fabric::metrics::kDevice) return "the NICs, since the program opened them";
+  return "the program: its NICs count nothing";
+}
+
+// What the columns of the table are.
+std::vector<NicMetrics> ColumnsOf(const std::vector<NicMetrics>& nics) {
+  std::vector<NicMetrics> columns;
+  for (const NicMetrics& nic : nics) {
+    if (HasCounted(nic)) columns.push_back(nic);
+  }
+  if (columns.size() <= kMostColumns) return columns;
+  std::vector<NicMetrics> nodes;
+  std::vector<std::size_t> sizes;
+  for (NicMetrics& nic : columns) {
+    nic.nic.clear();
+    const std::size_t before = nodes.size();
+    const auto at = std::find_if(nodes.begin(), nodes.end(),
+                                 [&](const NicMetrics& node) { return IsSame(node, nic); });
+    const auto place = static_cast<std::size_t>(at - nodes.begin());
+    AddTo(std::move(nic), nodes);
+    if (nodes.size() > before) sizes.push_back(0);
+    ++sizes[place];
+  }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].nic = absl::StrCat(sizes[i], sizes[i] == 1 ? " NIC" : " NICs");
+  }
+  return nodes;
+}
+
+}  // namespace
+
+MetricsRun::MetricsRun(MetricsForm form, std::string path, std::string devices)
+    : form_(form),
+      path_(std::move(path)),
+      devices_(devices.empty() ? Text(fabric::metrics::kSysfsDevices) : std::move(devices)) {}
+
+void MetricsRun::Take(const sim::World& world, absl::string_view label) {
+  const std::lock_guard lock(mutex_);
+  for (NicMetrics& nic : sim::MetricsOf(world)) {
+    if (!label.empty()) nic.node = absl::StrCat(label, "/", nic.node);
+    AddTo(std::move(nic), taken_);
+  }
+}
+
+std::unique_ptr<fabric::Fabric> MetricsRun::Watch(std::unique_ptr<fabric::Fabric> fabric) {
+  const std::lock_guard lock(mutex_);
+  bool counts = false;
+  for (const fabric::NicInfo& nic : fabric->nics()) {
+    absl::StatusOr<NicMetrics> now = fabric::metrics::ReadHardwareCounters(nic.name, devices_);
+    if (!now.ok()) continue;
+    counts = true;
+    now->node = HostName();
+    const bool watched = std::any_of(before_.begin(), before_.end(),
+                                     [&](const NicMetrics& other) { return IsSame(other, *now); });
+    if (!watched) before_.push_back(*std::move(now));
+  }
+  if (counts) return fabric;  // nothing stands in its way
+  counted_.push_back(std::make_unique<fabric::metrics::CountedFabric>(std::move(fabric)));
+  return counted_.back()->Take();
+}
+
+std::vector<NicMetrics> MetricsRun::Metrics() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<NicMetrics> all = taken_;
+  for (const NicMetrics& before : before_) {
+    absl::StatusOr<NicMetrics> now = fabric::metrics::ReadHardwareCounters(before.nic, devices_);
+    if (!now.ok()) continue;  // the NIC has gone: nobody knows
+    now->node = before.node;
+    all.push_back(Since(before, *now));
+  }
+  for (const auto& counted : counted_) {
+    for (NicMetrics& nic : counted->Metrics()) {
+      nic.node = HostName();
+      AddTo(std::move(nic), all);
+    }
+  }
+  return all;
+}
+
+absl::Status MetricsRun::Deliver(std::ostream& out) const {
+  const std::vector<NicMetrics> nics = Metrics();
+  switch (form_) {
+    case MetricsForm::kTable:
+    case MetricsForm::kFullTable:
+      out << FormatMetrics(nics, form_ == MetricsForm::kFullTable) << std::flush;
+      return absl::OkStatus();
+    case MetricsForm::kPrometheus:
+      return ReplaceFile(path_, fabric::metrics::ToPrometheus(nics));
+    case MetricsForm::kJson:
+      return ReplaceFile(path_, fabric::metrics::ToJson(nics));
+  }
+  return absl::OkStatus();
+}
+
+std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {
+  const std::vector<NicMetrics> columns = ColumnsOf(nics);
+  if (columns.empty()) return "\nmetrics: nothing was counted\n";
+  NicMetrics sum;
+  for (const NicMetrics& column : columns) AddCounters(column, sum);
+  std::vector<std::vector<std::string>> rows = {{"counter", "unit"}};
+  for (const NicMetrics& column : columns) {
+    rows.front().push_back(column.node.empty() ? column.nic
+                                               : absl::StrCat(column.node, ": ", column.nic));
+  }
+  for (const CounterValue& counter : sum.counters) {
+    if (counter.value == 0 && !all) continue;
+    const auto* info = fabric::metrics::FindCounter(counter.name);
+    rows.push_back({counter.name, info == nullptr ? "-" : Text(info->unit)});
+    for (const NicMetrics& column : columns) {
+      const CounterValue* value = Find(column, counter.name);
+      rows.back().push_back(value == nullptr ? "-" : absl::StrCat(value->value));
+    }
+  }
+  return absl::StrCat("\nmetrics: counted by ", WordsFor(columns.front().source),
+                      all ? "" : " (--metrics=all shows zeros, too)", "\n\n", FormatTable(rows));
+}
+
+absl::Status ReplaceFile(const std::string& path, absl::string_view text) {
+  // Not the suffix of the file: collectors read every *.prom of a folder.
+  std::string draft = absl::StrCat(path, ".XXXXXX");
+  const int file = mkostemp(draft.data(), O_CLOEXEC);
+  bool good = file >= 0;
+  while (good && !text.empty()) {
+    const ssize_t written = write(file, text.data(), text.size());
+    good = written > 0;
+    if (good) text.remove_prefix(static_cast<std::size_t>(written));
+  }
+  // Others are to read it: a collector runs as another user.
+  good = good && fchmod(file, 0644) == 0;
+  if (file >= 0) good = close(file) == 0 && good;
+  good = good && std::rename(draft.c_str(), path.c_str()) == 0;
+  if (good) return absl::OkStatus();
+  if (file >= 0) unlink(draft.c_str());
+  return absl::InvalidArgumentError(absl::StrCat("--metrics=", path, ": cannot write this file"));
+}
+
+}  // namespace apps

@@ -1,0 +1,91 @@
+// What the NICs count during a run, and how it is shown: one answer for the simulator, for EFA and
+// for providers whose NICs count nothing (docs/metrics.md).
+
+#ifndef APPS_COMMON_METRICS_RUN_H_
+#define APPS_COMMON_METRICS_RUN_H_
+
+#include <cstdint>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "fabric/fabric.h"
+#include "fabric/metrics/counted_fabric.h"
+#include "fabric/metrics/counters.h"
+#include "sim/world.h"
+
+namespace apps {
+
+// How metrics are shown.
+enum class MetricsForm : std::uint8_t {
+  kTable,       // what is not 0
+  kFullTable,   // all that is known
+  kPrometheus,  // into a file: text exposition format
+  kJson,        // into a file
+};
+
+// The metrics of one run of a program. Thread-safe.
+class MetricsRun {
+ public:
+  // `path`: of the file, where there is one. `devices`: the folder of sysfs that has the counters.
+  explicit MetricsRun(MetricsForm form, std::string path = "", std::string devices = "");
+
+  // A simulated world has come to its end: what its NICs have counted. Of several worlds with the
+  // same machines all is added up, unless they have labels.
+  void Take(const sim::World& world, absl::string_view label = "");
+
+  // The NICs of a real fabric from now on: where the kernel shows their counters, by what these
+  // grow, otherwise by what the program asks of them. Use the fabric that is returned.
+  std::unique_ptr<fabric::Fabric> Watch(std::unique_ptr<fabric::Fabric> fabric);
+
+  // By now. NICs in the order in which they were met.
+  std::vector<fabric::metrics::NicMetrics> Metrics() const;
+
+  // Prints the table, or writes the file, which it replaces in one step. kInvalidArgument: that
+  // cannot be written.
+  absl::Status Deliver(std::ostream& out) const;
+
+ private:
+  const MetricsForm form_;
+  const std::string path_;
+  const std::string devices_;
+  mutable std::mutex mutex_;
+  std::vector<fabric::metrics::NicMetrics> taken_;   // of worlds
+  std::vector<fabric::metrics::NicMetrics> before_;  // of devices
+  std::vector<std::unique_ptr<fabric::metrics::CountedFabric>> counted_;
+};
+
+// Takes a world's counters when a run of it ends, however it ends. Dies before the world; `run` may
+// be null.
+class MetricsAtEnd {
+ public:
+  MetricsAtEnd(MetricsRun* run, const sim::World& world, std::string label = "")
+      : run_(run), world_(world), label_(std::move(label)) {}
+  MetricsAtEnd(const MetricsAtEnd&) = delete;
+  MetricsAtEnd& operator=(const MetricsAtEnd&) = delete;
+  ~MetricsAtEnd() {
+    if (run_ != nullptr) run_->Take(world_, label_);
+  }
+
+ private:
+  MetricsRun* const run_;
+  const sim::World& world_;
+  const std::string label_;
+};
+
+// The table of these metrics: a line for each counter, a column for each NIC that has counted
+// something; of more than four, for each machine, its NICs added up. `all`: also what is 0
+// everywhere.
+std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, bool all);
+
+// Replaces the file in one step: who reads it finds the old text or the new one.
+absl::Status ReplaceFile(const std::string& path, absl::string_view text);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_METRICS_RUN_H_

@@ -1,0 +1,22 @@
+#include "apps/common/report/output_flags.h"
+
+#include "absl/flags/flag.h"
+#include "absl/status/status.h"
+
+ABSL_FLAG(bool, json, false,
+          "Print the result as JSON on standard output, and nothing else, for a script.");
+ABSL_FLAG(bool, csv, false,
+          "Print the result as comma-separated values on standard output, and nothing else.");
+
+namespace apps {
+
+absl::StatusOr<OutputForm> OutputFormFromFlags() {
+  const bool json = absl::GetFlag(FLAGS_json);
+  const bool csv = absl::GetFlag(FLAGS_csv);
+  if (json && csv) return absl::InvalidArgumentError("choose one: --json or --csv");
+  return json ? OutputForm::kJson : csv ? OutputForm::kCsv : OutputForm::kText;
+}
+
+bool OutputIsForScripts() { return absl::GetFlag(FLAGS_json) || absl::GetFlag(FLAGS_csv); }
+
+}  // namespace apps

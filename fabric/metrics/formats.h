@@ -1,0 +1,27 @@
+// Counters as text that other programs read. Pure functions.
+
+#ifndef FABRIC_METRICS_FORMATS_H_
+#define FABRIC_METRICS_FORMATS_H_
+
+#include <span>
+#include <string>
+
+#include "fabric/metrics/counters.h"
+
+namespace fabric::metrics {
+
+// Prometheus' text exposition format 0.0.4: for each counter HELP, TYPE, and a sample for each NIC
+// that knows it:
+//
+//   efa_tx_bytes_total{node="server",nic="rdmap0s31",source="simulated"} 4096
+//
+// Characters of an unknown counter's name that Prometheus does not take become "_". Of several
+// NICs with the same labels the values are added up: a sample may stand once only.
+std::string ToPrometheus(std::span<const NicMetrics> nics);
+
+// {"nics": [{"node", "nic", "source", "counters": {"tx_bytes": 4096, ...}}]}
+std::string ToJson(std::span<const NicMetrics> nics);
+
+}  // namespace fabric::metrics
+
+#endif  // FABRIC_METRICS_FORMATS_H_
