@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/command_line.h"
 #include "apps/common/progress.h"
+#include "apps/common/report/output_flags.h"
 #include "apps/common/simulated_fabric.h"
 #include "apps/common/trace_flags.h"
 #include "apps/replay/report.h"
@@ -41,8 +42,6 @@ ABSL_FLAG(std::string, timing, "recorded",
 ABSL_FLAG(std::string, order, "recorded",
           "recorded: completions are held back until they come in the order in which they were "
           "read. free: they come as they come.");
-ABSL_FLAG(bool, json, false,
-          "Print the result as one JSON object on standard output, and nothing else.");
 
 ABSL_DECLARE_FLAG(std::string, trace);
 ABSL_DECLARE_FLAG(std::string, trace_data);
@@ -130,6 +129,7 @@ absl::Status Trace(const Capture& capture, const Steered& steered, SteerOptions 
 }
 
 absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   SteerOptions options;
   Scene scene;
   scene.seed = options.replay.seed = absl::GetFlag(FLAGS_seed);
@@ -156,8 +156,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
     RETURN_IF_ERROR(Trace(capture, steered, options, fabric));
   }
-  std::cout << (absl::GetFlag(FLAGS_json) ? JsonReport(capture, steered, scene)
-                                          : TextReport(capture, steered, scene));
+  std::cout << (form == OutputForm::kJson  ? JsonReport(capture, steered, scene)
+                : form == OutputForm::kCsv ? CsvReport(capture, steered)
+                                           : TextReport(capture, steered, scene));
   return steered.same_memory() ? kExitOk : kExitFailed;
 }
 

@@ -1,6 +1,7 @@
 // The program as a person meets it: what it says of the captures beside it, of simulated runs that
 // are captured here, and of files that are no captures.
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
@@ -95,6 +96,16 @@ TEST(ReplayProgramTest, JsonSaysTheSame) {
   EXPECT_EQ(result["simulated"], true);
   EXPECT_EQ(result["regions"].size(), 7u);
   EXPECT_EQ(result["operations"][1]["count"], 8);
+}
+
+TEST(ReplayProgramTest, CsvHasALineForEachRegion) {
+  const ProcessEnd end = Replay({"--csv", kServer, kClient});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_EQ(std::count(end.out.begin(), end.out.end(), '\n'), 1 + 7) << end.out;
+  EXPECT_THAT(end.out,
+              StartsWith("machine,region,length,digest_there,digest_here,memory\nserver,0,"));
+  const ProcessEnd both = Replay({"--csv", "--json", kServer, kClient});
+  EXPECT_EQ(both.exit_code, 2) << both;
 }
 
 TEST(ReplayProgramTest, EverySettingEndsInTheSameMemory) {

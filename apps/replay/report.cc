@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/text_table.h"
+#include "apps/common/report/result_table.h"
 #include "apps/common/units.h"
 #include "fabric/error.h"
 #include "fabric/operation.h"
@@ -120,29 +120,30 @@ void Say(std::string& out, absl::string_view label, absl::string_view text) {
                   "\n");
 }
 
-std::string OperationTable(const Capture& capture, const Steered& steered) {
-  std::vector<std::vector<std::string>> rows = {
-      {"machine", "operations", "count", "bytes", "failed there", "failed here"}};
+ResultTable OperationTable(const Capture& capture, const Steered& steered) {
+  ResultTable table(
+      "replay", Origin::kSimulated,
+      {"machine", "operations", "count", {"bytes", "bytes", "B"}, "failed there", "failed here"});
   for (std::size_t n = 0; n < capture.nodes.size(); ++n) {
     for (const auto& [kind, count] : CountsOf(capture.nodes[n], steered.run.nodes[n])) {
-      rows.push_back({NameOf(capture, n), std::string(fabric::Name(kind)),
-                      absl::StrCat(count.count), FormatBytes(count.bytes),
-                      absl::StrCat(count.failed_there), absl::StrCat(count.failed_here)});
+      table.AddRow({TextCell(NameOf(capture, n)), TextCell(std::string(fabric::Name(kind))),
+                    CountCell(count.count), BytesCell(count.bytes), CountCell(count.failed_there),
+                    CountCell(count.failed_here)});
     }
   }
-  return FormatTable(rows);
+  return table;
 }
 
-std::string OrderTable(const Capture& capture, const Steered& steered) {
-  std::vector<std::vector<std::string>> rows = {{"machine", "queue", "completions", "order"}};
+ResultTable OrderTable(const Capture& capture, const Steered& steered) {
+  ResultTable table("replay", Origin::kSimulated, {"machine", "queue", "completions", "order"});
   for (const QueueVerdict& queue : steered.queues) {
-    rows.push_back({NameOf(capture, queue.node), absl::StrCat("queue ", queue.queue),
-                    absl::StrCat(queue.completions),
-                    queue.same_order
-                        ? "same"
-                        : absl::StrCat("different from the ", queue.first_difference, ". on")});
+    table.AddRow({TextCell(NameOf(capture, queue.node)),
+                  TextCell(absl::StrCat("queue ", queue.queue)), CountCell(queue.completions),
+                  TextCell(queue.same_order ? "same"
+                                            : absl::StrCat("different from the ",
+                                                           queue.first_difference, ". on"))});
   }
-  return FormatTable(rows);
+  return table;
 }
 
 absl::string_view VerdictOf(const RegionVerdict& region) {
@@ -150,20 +151,28 @@ absl::string_view VerdictOf(const RegionVerdict& region) {
   return region.same() ? "same" : "different";
 }
 
-std::string Shortened(const std::string& digest) {
-  return digest.empty() ? "-" : digest.substr(0, 12);
+// A person reads the beginning of it.
+Cell DigestCell(const std::string& digest) {
+  return digest.empty() ? NoCell() : Cell{digest.substr(0, 12), digest};
 }
 
-std::string MemoryTable(const Capture& capture, const Steered& steered) {
-  std::vector<std::vector<std::string>> rows = {
-      {"machine", "region", "length", "digest there", "digest here", "memory"}};
+ResultTable MemoryTable(const Capture& capture, const Steered& steered) {
+  ResultTable table("replay", Origin::kSimulated,
+                    {"machine",
+                     "region",
+                     {"length", "length", "B"},
+                     {"digest there", "digest_there"},
+                     {"digest here", "digest_here"},
+                     "memory"});
   for (const RegionVerdict& region : steered.regions) {
-    rows.push_back({NameOf(capture, region.node), absl::StrCat("region ", region.region),
-                    FormatBytes(capture.nodes[region.node].regions[region.region].length),
-                    Shortened(region.recorded), Shortened(region.replayed),
-                    std::string(VerdictOf(region))});
+    const absl::string_view verdict = VerdictOf(region);
+    table.AddRow({TextCell(NameOf(capture, region.node)),
+                  Cell{absl::StrCat("region ", region.region), std::uint64_t{region.region}},
+                  BytesCell(capture.nodes[region.node].regions[region.region].length),
+                  DigestCell(region.recorded), DigestCell(region.replayed),
+                  TextCell(std::string(verdict.data(), verdict.size()))});
   }
-  return FormatTable(rows);
+  return table;
 }
 
 std::string HeadLines(const Capture& capture, const Steered& steered, const Scene& scene) {
@@ -268,9 +277,14 @@ std::string VerdictLine(const Steered& steered) {
 std::string TextReport(const Capture& capture, const Steered& steered, const Scene& scene) {
   std::string out = HeadLines(capture, steered, scene);
   absl::StrAppend(&out, MissingLines(capture, steered), StatusLines(capture, steered), "\n",
-                  OperationTable(capture, steered), "\n", OrderTable(capture, steered), "\n",
-                  MemoryTable(capture, steered), "\n", VerdictLine(steered));
+                  ToAlignedRows(OperationTable(capture, steered)), "\n",
+                  ToAlignedRows(OrderTable(capture, steered)), "\n",
+                  ToAlignedRows(MemoryTable(capture, steered)), "\n", VerdictLine(steered));
   return out;
+}
+
+std::string CsvReport(const Capture& capture, const Steered& steered) {
+  return ToCsv(MemoryTable(capture, steered));
 }
 
 std::string JsonReport(const Capture& capture, const Steered& steered, const Scene& scene) {

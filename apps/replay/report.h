@@ -27,6 +27,9 @@ std::string TextReport(const sim::capture::Capture& capture, const sim::capture:
 std::string JsonReport(const sim::capture::Capture& capture, const sim::capture::Steered& steered,
                        const Scene& scene);
 
+// A line for each region: what its memory came to.
+std::string CsvReport(const sim::capture::Capture& capture, const sim::capture::Steered& steered);
+
 }  // namespace apps::replay
 
 #endif  // APPS_REPLAY_REPORT_H_
