@@ -121,9 +121,13 @@ void Say(std::string& out, absl::string_view label, absl::string_view text) {
 }
 
 ResultTable OperationTable(const Capture& capture, const Steered& steered) {
-  ResultTable table(
-      "replay", Origin::kSimulated,
-      {"machine", "operations", "count", {"bytes", "bytes", "B"}, "failed there", "failed here"});
+  ResultTable table("replay", Origin::kSimulated,
+                    {{"machine"},
+                     {"operations"},
+                     {"count"},
+                     {"bytes", "bytes", "B"},
+                     {"failed there", "failed_there"},
+                     {"failed here", "failed_here"}});
   for (std::size_t n = 0; n < capture.nodes.size(); ++n) {
     for (const auto& [kind, count] : CountsOf(capture.nodes[n], steered.run.nodes[n])) {
       table.AddRow({TextCell(NameOf(capture, n)), TextCell(std::string(fabric::Name(kind))),
@@ -135,7 +139,8 @@ ResultTable OperationTable(const Capture& capture, const Steered& steered) {
 }
 
 ResultTable OrderTable(const Capture& capture, const Steered& steered) {
-  ResultTable table("replay", Origin::kSimulated, {"machine", "queue", "completions", "order"});
+  ResultTable table("replay", Origin::kSimulated,
+                    {{"machine"}, {"queue"}, {"completions"}, {"order"}});
   for (const QueueVerdict& queue : steered.queues) {
     table.AddRow({TextCell(NameOf(capture, queue.node)),
                   TextCell(absl::StrCat("queue ", queue.queue)), CountCell(queue.completions),
@@ -158,12 +163,12 @@ Cell DigestCell(const std::string& digest) {
 
 ResultTable MemoryTable(const Capture& capture, const Steered& steered) {
   ResultTable table("replay", Origin::kSimulated,
-                    {"machine",
-                     "region",
+                    {{"machine"},
+                     {"region"},
                      {"length", "length", "B"},
                      {"digest there", "digest_there"},
                      {"digest here", "digest_here"},
-                     "memory"});
+                     {"memory"}});
   for (const RegionVerdict& region : steered.regions) {
     const absl::string_view verdict = VerdictOf(region);
     table.AddRow({TextCell(NameOf(capture, region.node)),
