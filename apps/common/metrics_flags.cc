@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/flags/flag.h"
+#include "absl/flags/reflection.h"
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -41,6 +42,14 @@ absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
   if (!IsFolder(folder)) {
     return absl::InvalidArgumentError(
         absl::StrCat("--metrics=", asked.text, ": there is no folder ", folder));
+  }
+  if (IsFolder(asked.text)) {
+    return absl::InvalidArgumentError(absl::StrCat("--metrics=", asked.text, " is a folder"));
+  }
+  const absl::CommandLineFlag* const trace = absl::FindCommandLineFlag("trace");
+  if (trace != nullptr && trace->CurrentValue() == asked.text) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--metrics and --trace are both to be in ", asked.text));
   }
   return std::make_unique<MetricsRun>(prometheus ? MetricsForm::kPrometheus : MetricsForm::kJson,
                                       asked.text);

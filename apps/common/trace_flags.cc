@@ -21,10 +21,11 @@ ABSL_FLAG(std::string, trace, "",
           "faults and checks, with arrows along each operation. FILE.html: a page that draws it. "
           "Otherwise JSON, for ui.perfetto.dev.");
 
-ABSL_FLAG(std::string, trace_data, "",
-          "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
-          "do the run again. Empty: 16MiB; none in a page, and none of a simulated run, which its "
-          "seed repeats.");
+ABSL_FLAG(
+    std::string, trace_data, "",
+    "With --trace: payload bytes that go into the file at most (64MiB), so that `replay` can "
+    "do the run again. Empty: 16MiB; none in a page, and none of a run in virtual time, which "
+    "its seed repeats.");
 
 namespace apps {
 namespace {
@@ -145,7 +146,8 @@ absl::Status TraceRun::Finish() {
   std::cerr << "\n";
   if (payload_ != nullptr && !payload_->complete()) {
     std::cerr << "trace: it holds " << FormatBytes(payload_->taken())
-              << " of the payload and not all: for a replay give more --trace-data\n";
+              << " of the payload; a replay fills up what is beyond --trace-data, and memory of "
+                 "devices\n";
   }
   return absl::OkStatus();
 }

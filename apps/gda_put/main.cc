@@ -245,6 +245,22 @@ void Print(SimPair& pair, const Options& options, const Result& result, OutputFo
 }
 
 // 0, or 1 when the result is bad.
+absl::StatusOr<int> RunOn(SimPair& pair, const Options& options, std::uint64_t seed,
+                          OutputForm form) {
+  RETURN_IF_ERROR(pair.Prepare(options.count * options.bytes, options.place, options.ring));
+  RETURN_IF_ERROR(pair.Fill(0, seed));
+  RETURN_IF_ERROR(pair.Fill(1, ~seed));
+  Result result;
+  ASSIGN_OR_RETURN(result.report, RunKernel(pair, options));
+  RETURN_IF_ERROR(pair.Flush());
+  ASSIGN_OR_RETURN(result.mismatch, pair.Verify(1, seed));
+  result.faults = pair.Faults();
+  Print(pair, options, result, form);
+  const bool good = result.report.outcome == Outcome::kOk && result.mismatch.none();
+  return good ? kExitOk : kExitFailed;
+}
+
+// The same with what it has been observed and counted, however it ended.
 absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
@@ -263,23 +279,14 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
   std::optional<SimPair> opened;
   SimPair& pair = opened.emplace(*profile, seed, *own.device, peer);
   Observe(*trace, pair);
-  RETURN_IF_ERROR(pair.Prepare(options.count * options.bytes, options.place, options.ring));
-  RETURN_IF_ERROR(pair.Fill(0, seed));
-  RETURN_IF_ERROR(pair.Fill(1, ~seed));
-  Result result;
-  ASSIGN_OR_RETURN(result.report, RunKernel(pair, options));
-  RETURN_IF_ERROR(pair.Flush());
-  ASSIGN_OR_RETURN(result.mismatch, pair.Verify(1, seed));
-  result.faults = pair.Faults();
-  Print(pair, options, result, form);
+  const absl::StatusOr<int> code = RunOn(pair, options, seed, form);
   if (metrics != nullptr) {
     pair.Pause();
     metrics->Take(pair.world());
   }
   opened.reset();
-  RETURN_IF_ERROR(trace->Finish());
-  const bool good = result.report.outcome == Outcome::kOk && result.mismatch.none();
-  return good ? kExitOk : kExitFailed;
+  const absl::Status traced = trace->Finish();
+  return code.ok() && !traced.ok() ? traced : code;
 }
 
 int Main(int argc, char** argv) {

@@ -227,11 +227,17 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
   std::optional<SimPair> pair;
   pair.emplace(*profile, absl::GetFlag(FLAGS_seed), *own.device, peer);
   Observe(*trace, *pair);
-  ASSIGN_OR_RETURN(const std::uint64_t wrong, RunSteps(*pair, options, out));
+  const absl::StatusOr<std::uint64_t> done = RunSteps(*pair, options, out);
   if (metrics != nullptr) {
     pair->Pause();
     metrics->Take(pair->world());
   }
+  if (!done.ok()) {  // what was observed until then tells why
+    pair.reset();
+    trace->Finish().IgnoreError();
+    return done.status();
+  }
+  const std::uint64_t wrong = *done;
   out.Line("Step 8: Cleaning up resources...");
   pair.reset();
   RETURN_IF_ERROR(trace->Finish());

@@ -114,18 +114,16 @@ absl::StatusOr<Capture> Load(const std::vector<std::string>& paths) {
 
 // The same replay once more, observed: it was not known before which one is the last.
 absl::Status Trace(const Capture& capture, const Steered& steered, SteerOptions options,
-                   SimulatedFabric fabric) {
-  ASSIGN_OR_RETURN(const auto trace,
-                   TraceRun::FromFlags(kUsage.name, /*simulated=*/true, options.replay.seed));
+                   SimulatedFabric fabric, TraceRun& trace) {
   options.replay.plans = steered.plans;
   options.replay.watch = [&trace](sim::World& world) -> std::shared_ptr<void> {
-    return trace->Watch(world, /*engine=*/nullptr);
+    return trace.Watch(world, /*engine=*/nullptr);
   };
   options.replay.open = [&trace, fabric](sim::World& world, sim::Node& node) {
-    return trace->Wrap(OpenSimulatedFabric(fabric, world, node), node.name(), world, fabric);
+    return trace.Wrap(OpenSimulatedFabric(fabric, world, node), node.name(), world, fabric);
   };
   RETURN_IF_ERROR(sim::capture::Replay(capture, options.replay).status());
-  return trace->Finish();
+  return trace.Finish();
 }
 
 absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
@@ -141,6 +139,10 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
                    IsWord("order", absl::GetFlag(FLAGS_order), "recorded", "free"));
   options.replay.timing = scene.recorded_times ? Timing::kRecorded : Timing::kFast;
   options.keep_order = scene.keep_order;
+  std::unique_ptr<TraceRun> trace;
+  if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
+    ASSIGN_OR_RETURN(trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/true, scene.seed));
+  }
   ASSIGN_OR_RETURN(const Capture capture, Load(paths));
   ASSIGN_OR_RETURN(const SimulatedFabric fabric, ChooseFabric(capture));
   const absl::string_view name = NameOf(fabric);
@@ -153,12 +155,11 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   options.attempt = [&](std::size_t attempt) { progress.Update(attempt - 1); };
   ASSIGN_OR_RETURN(const Steered steered, sim::capture::Steer(capture, options));
   progress.Hide();
-  if (!absl::GetFlag(FLAGS_trace).empty() || !absl::GetFlag(FLAGS_trace_data).empty()) {
-    RETURN_IF_ERROR(Trace(capture, steered, options, fabric));
-  }
   std::cout << (form == OutputForm::kJson  ? JsonReport(capture, steered, scene)
                 : form == OutputForm::kCsv ? CsvReport(capture, steered)
                                            : TextReport(capture, steered, scene));
+  std::cout.flush();
+  if (trace != nullptr) RETURN_IF_ERROR(Trace(capture, steered, options, fabric, *trace));
   return steered.same_memory() ? kExitOk : kExitFailed;
 }
 

@@ -98,6 +98,30 @@ TEST(ReplayProgramTest, JsonSaysTheSame) {
   EXPECT_EQ(result["operations"][1]["count"], 8);
 }
 
+// One waits in vain, longer than anybody has patience for, and then another one goes on.
+TEST(ReplayProgramTest, AProgramThatGoesOnAMinuteLaterIsWaitedFor) {
+  const ProcessEnd end = Replay({"apps/replay/captures/late.json"});
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.out, HasSubstr("missing   node 1: a peer's immediate did not come"));
+}
+
+// In virtual time a poll takes none, however wide it is drawn: the queue was closed after it.
+TEST(ReplayProgramTest, APollAndACloseInOneNanosecondAreInTheirOrder) {
+  const ProcessEnd end = Replay({"apps/replay/captures/one_nanosecond.json"});
+  EXPECT_EQ(end.err, "");
+  EXPECT_EQ(end.exit_code, 1) << end;  // it has no digests
+}
+
+TEST(ReplayProgramTest, WhatTheMachineHasNotIsBadInput) {
+  const std::string path = TemporaryFile("large.json");
+  std::string text = Content("apps/replay/captures/late.json");
+  absl::StrReplaceAll({{"\"length\": 65536", "\"length\": 1500000000"}}, &text);
+  std::ofstream(path) << text;
+  const ProcessEnd large = Replay({path});
+  EXPECT_EQ(large.exit_code, 2) << large;
+  EXPECT_THAT(large.err, HasSubstr("take another --profile"));
+}
+
 TEST(ReplayProgramTest, CsvHasALineForEachRegion) {
   const ProcessEnd end = Replay({"--csv", kServer, kClient});
   EXPECT_EQ(end.exit_code, 0) << end;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/flags/flag.h"
+#include "absl/flags/reflection.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -205,6 +206,11 @@ int Program::Serve(Console& console, coro::EventLoop& loop, const BackendChoice&
     return Fail(
         absl::InvalidArgumentError("--json and --csv are for a client's result: give an address"));
   }
+  const bool observed = absl::FindCommandLineFlag("trace")->CurrentValue() != "" || metrics_;
+  if (observed && absl::GetFlag(FLAGS_clients) == 0) {
+    return Fail(absl::InvalidArgumentError(
+        "--trace and --metrics are written when the server ends by itself: add --clients=N"));
+  }
   const absl::StatusOr<std::unique_ptr<Network>> network = Network::Open(loop, *choice.fabric, nic);
   if (!network.ok()) return Fail(network.status());
   ServerOptions options;
@@ -307,8 +313,10 @@ int Program::Run(Arguments arguments) {
                       ? Simulate(console, backend, *choice, arguments, faults->get(), **trace)
                       : RunOnFabric(console, backend, *choice, arguments);
   choice->fabric.reset();
-  const absl::Status traced = (*trace)->Finish();
-  if (!traced.ok()) exit_code = Fail(traced);
+  if (exit_code != kExitBadInput) {  // else nothing ran
+    const absl::Status traced = (*trace)->Finish();
+    if (!traced.ok()) exit_code = Fail(traced);
+  }
   if (*faults != nullptr) exit_code = ReportFaults(console, **faults, exit_code);
   return DeliverMetrics(name_, metrics_.get(), OutputIsForScripts(), exit_code);
 }

@@ -20,6 +20,15 @@ using fabric::OperationKind;
 // Where a post names memory that was never registered, or a peer in no address vector.
 constexpr fabric::Peer kNobody = fabric::kNoPeer;
 
+// What a capture needs, and the machine that is simulated has not.
+template <typename Thing>
+absl::StatusOr<Thing> OnThisMachine(absl::StatusOr<Thing> opened) {
+  if (opened.status().code() != absl::StatusCode::kResourceExhausted) return opened;
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the capture needs more than the machine that is simulated has: ", opened.status().message(),
+      ": take another --profile"));
+}
+
 // Memory that is the same already is left alone: it may be in use by another operation.
 void Put(std::byte* to, const char* from, std::uint64_t length) {
   if (length > 0 && std::memcmp(to, from, length) != 0) std::memcpy(to, from, length);
@@ -67,10 +76,12 @@ absl::Status Machine::OpenQueues() {
   }
   for (const Queue& queue : node_.queues) {
     // The recorded depth may be more than a NIC has; what is read at once needs no depth.
-    ASSIGN_OR_RETURN(queues_.emplace_back(), domains_[queue.nic]->OpenCompletionQueue({}));
+    ASSIGN_OR_RETURN(queues_.emplace_back(),
+                     OnThisMachine(domains_[queue.nic]->OpenCompletionQueue({})));
   }
   for (const Vector& vector : node_.vectors) {
-    ASSIGN_OR_RETURN(vectors_.emplace_back(), domains_[vector.nic]->OpenAddressVector());
+    ASSIGN_OR_RETURN(vectors_.emplace_back(),
+                     OnThisMachine(domains_[vector.nic]->OpenAddressVector()));
   }
   return absl::OkStatus();
 }
@@ -103,8 +114,8 @@ absl::Status Machine::OpenRegion(Index index) {
   if (region.began.has_value()) Put(memory_[index].get(), region.began->data(), region.length);
   ASSIGN_OR_RETURN(
       regions_[index],
-      domains_[region.nic]->RegisterMemory(
-          {.data = memory_[index].get(), .length_bytes = region.length, .access = region.access}));
+      OnThisMachine(domains_[region.nic]->RegisterMemory(
+          {.data = memory_[index].get(), .length_bytes = region.length, .access = region.access})));
   region_open_[index] = true;
   if (region.memory != 0) open_memory_.emplace(region.memory, index);
   return absl::OkStatus();
@@ -128,7 +139,7 @@ absl::Status Machine::OpenEndpoint(Index index) {
   options.send_queue = queues_[endpoint.send_queue].get();
   options.receive_queue = queues_[endpoint.receive_queue].get();
   options.address_vector = vectors_[endpoint.vector].get();
-  ASSIGN_OR_RETURN(endpoints_[index], domains_[endpoint.nic]->OpenEndpoint(options));
+  ASSIGN_OR_RETURN(endpoints_[index], OnThisMachine(domains_[endpoint.nic]->OpenEndpoint(options)));
   endpoint_numbers_[index] = opened_endpoints_++;
   addresses_[index] = endpoints_[index]->address();
   return absl::OkStatus();

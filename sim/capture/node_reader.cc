@@ -151,10 +151,7 @@ void NodeReader::OpenRegion(Fields& args, std::uint64_t id, coro::Duration time)
   region.access = ReadAccess(args);
   region.began_zero = args.Flag("zero", false);
   region.began = ReadBytes(args, region.length);
-  totals_.memory += region.length;
-  if (totals_.memory > kMostMemory) {
-    args.Refuse(absl::StrCat("all regions together have over ", kMostMemory, " bytes"));
-  }
+  NeedMemory(args, region.length);
   if (region.length == 0) args.Refuse("length", "is 0");
   if (region.length > UINT64_MAX - region.memory ||
       region.length > UINT64_MAX - region.remote.address) {
@@ -314,7 +311,16 @@ void NodeReader::ReadSegment(Fields& segment, Operation& operation) {
                                                    " bytes past the region's ", length));
     }
   }
+  // Bytes of a message that lay in no region are in memory of their own here.
+  if (read.region == kNowhere) NeedMemory(segment, read.length);
   operation.segments.push_back(read);
+}
+
+void NodeReader::NeedMemory(Fields& args, std::uint64_t length) {
+  totals_.memory += length;
+  if (totals_.memory > kMostMemory) {
+    args.Refuse(absl::StrCat("all memory together has over ", kMostMemory, " bytes"));
+  }
 }
 
 // ---- Completions ----

@@ -42,6 +42,7 @@ class NodeReader {
   void ReadPost(Fields& args, coro::Duration time);
   void ReadSegments(Fields& args, Operation& operation);
   void ReadSegment(Fields& segment, Operation& operation);
+  void NeedMemory(Fields& args, std::uint64_t length);
   void ReadRemote(Fields& args, Operation& operation);
   void ReadPoll(Fields& args, coro::Duration time);
   void ReadPolled(Fields& args, Seen seen, std::uint64_t number, coro::Duration time);

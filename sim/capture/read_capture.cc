@@ -31,6 +31,7 @@ absl::Status Invalid(const std::string& file, absl::string_view why) {
 // What a program did. Everything else of a trace is looked at once and forgotten.
 struct Deed {
   coro::Duration time{};
+  coro::Duration took{};
   int rank = 0;  // of what happened in one nanosecond
   std::uint64_t number = 0;
   std::uint64_t pid = 0;
@@ -90,6 +91,10 @@ absl::StatusOr<std::string> FileReader::Read() {
   }
   RETURN_IF_ERROR(status_);
   ASSIGN_OR_RETURN(std::string backend, CheckHead(head));
+  // In virtual time a look takes none, whatever is drawn.
+  if (head["otherData"].value("clock", json()) != "virtual") {
+    for (Deed& deed : deeds_) deed.time += deed.took;
+  }
   std::stable_sort(deeds_.begin(), deeds_.end(), [](const Deed& a, const Deed& b) {
     return std::pair(a.time, a.rank) < std::pair(b.time, b.rank);
   });
@@ -133,15 +138,15 @@ absl::Status FileReader::TakeEvent(json& event) {
   RETURN_IF_ERROR(fields.status());
   Fields args(event["args"], fields.place());
   // Where it is not drawn when it was.
-  std::uint64_t time = args.Number("at", kMostNanoseconds, static_cast<std::uint64_t>(drawn));
+  const std::uint64_t time = args.Number("at", kMostNanoseconds, static_cast<std::uint64_t>(drawn));
   RETURN_IF_ERROR(args.status());
   // What a poll finds may have come while it looked.
-  if (category == "poll" && fields.Has("dur"))
-    time += static_cast<std::uint64_t>(fields.Microseconds("dur"));
+  const bool looked = category == "poll" && fields.Has("dur");
+  const std::int64_t took = looked ? std::max<std::int64_t>(fields.Microseconds("dur"), 0) : 0;
   RETURN_IF_ERROR(fields.status());
   const int rank = RankOf(category, event["args"]);
-  deeds_.push_back({coro::Duration(static_cast<std::int64_t>(time)), rank, events_, pid, category,
-                    std::move(event["args"])});
+  deeds_.push_back({coro::Duration(static_cast<std::int64_t>(time)), coro::Duration(took), rank,
+                    events_, pid, category, std::move(event["args"])});
   return absl::OkStatus();
 }
 

@@ -127,7 +127,7 @@ TEST(ReadCaptureTest, WrongArgumentsAreNamed) {
       {R"("offset":64)", R"("offset":1.5)", "\"offset\" is no whole number"},
       {R"("length":65536)", R"("length":4294967297)", "\"length\" is 4294967297: at most"},
       {R"("length":65536)", R"("length":0)", "\"length\" is 0"},
-      {R"("length":65536)", R"("length":3221225472)", "all regions together"},
+      {R"("length":65536)", R"("length":3221225472)", "all memory together"},
       {R"("endpoint":13)", R"("endpoint":14)", "is 14, which is no open endpoint"},
       {R"("endpoint":13)", R"("endpoint":23)", "is 23, which is no open endpoint"},
       {R"("endpoint":13)", R"("endpoint":"me")", "\"endpoint\" is no whole number"},

@@ -308,7 +308,9 @@ void Replayer::WaitForMore() {
     const coro::Time due = DueOf(*step);
     const coro::Time patience = coro::After(std::max(due, World::kStart + cursors_[i].since),
                                             PatienceAfter(missing_.size()));
-    until = std::min(until, due > world_.Now() ? due : patience);
+    // A patience that is over, while another program has yet to go on, is no reason to stand still.
+    const coro::Time next = due > world_.Now() ? due : patience;
+    if (next > world_.Now()) until = std::min(until, next);
   }
   world_.WaitUntil(until);
 }
