@@ -18,6 +18,9 @@ void CheckNicsArePresent(const MachineFacts& machine, Findings& findings);
 // Driver, RDMA devices, their files, what their counters say.
 void CheckNicsWork(const MachineFacts& machine, Findings& findings);
 
+// What the NICs can do. Says nothing without rdma-core.
+void CheckCapabilities(const MachineFacts& machine, Probes& probes, Findings& findings);
+
 // rdma-core, libfabric, their copies and symbol versions. `probes`: null where nothing may be run.
 void CheckLibraries(const MachineFacts& machine, Probes* probes, Findings& findings);
 
@@ -27,7 +30,7 @@ void CheckLimits(const MachineFacts& machine, Findings& findings);
 // The NVIDIA driver, dmabuf and peer memory, a CUDA context.
 void CheckGpus(const MachineFacts& machine, Probes* probes, Findings& findings);
 
-// NUMA nodes, the CPUs that this process may use, PCIe, hwloc.
+// NUMA nodes, the CPUs that this process may use, PCIe, IOMMU, hwloc.
 void CheckPlaces(const MachineFacts& machine, Findings& findings);
 
 // What cannot be seen from here.

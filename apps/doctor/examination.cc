@@ -68,6 +68,7 @@ Diagnosis Examination::Run() {
   In(Group::kNics, [&](Findings& findings) {
     CheckNicsArePresent(machine_, findings);
     if (machine_.has_efa()) CheckNicsWork(machine_, findings);
+    if (machine_.has_efa() && probes_ != nullptr) CheckCapabilities(machine_, *probes_, findings);
   });
   In(Group::kLibraries, [&](Findings& findings) { CheckLibraries(machine_, probes_, findings); });
   if (!diagnosis_.shortened) CheckWhatNeedsNics();

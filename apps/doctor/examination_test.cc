@@ -429,9 +429,17 @@ class FakeProbes final : public Probes {
     asked = file;
     return libfabric;
   }
+  absl::StatusOr<std::vector<DeviceAnswer>> AskDevices(const std::string& libibverbs,
+                                                       const std::string& libefa) override {
+    asked_rdma_core = libibverbs + " " + libefa;
+    return devices;
+  }
   absl::StatusOr<CudaAnswer> AskCuda() override { return cuda; }
 
   std::string asked;
+  std::string asked_rdma_core;
+  absl::StatusOr<std::vector<DeviceAnswer>> devices =
+      std::vector<DeviceAnswer>{{"rdmap79s0", true, 0x1b, 1 << 30}};
   absl::StatusOr<LibfabricAnswer> libfabric =
       LibfabricAnswer{{2, 4, 0}, {{"efa-direct", "rdmap79s0-rdm"}, {"efa", "rdmap79s0-rdm"}}, 0};
   absl::StatusOr<CudaAnswer> cuda = CudaAnswer{{12, 8, 0}, {{"NVIDIA H100", true, true}}, 0, 201};
@@ -470,6 +478,36 @@ TEST(DoctorTest, ProbesThatFailAreFindings) {
   FakeProbes old;
   old.libfabric->offers = {{"efa", "rdmap79s0-rdm"}};
   EXPECT_EQ(FindCheck(ExamineTree(machine, &old), "provider")->severity, Severity::kWarning);
+}
+
+TEST(DoctorTest, CapabilitiesOfTheNicsAreNamed) {
+  const FakeMachine machine = FakeMachine::Healthy("p4d");
+  FakeProbes probes;
+  Diagnosis diagnosis = ExamineTree(machine, &probes);
+  EXPECT_EQ(probes.asked_rdma_core,
+            "/usr/lib/x86_64-linux-gnu/libibverbs.so.1 /usr/lib/x86_64-linux-gnu/libefa.so.1");
+  EXPECT_EQ(
+      FindCheck(diagnosis, "capabilities")->what,
+      "the NIC has RDMA read, RDMA write, receiver-not-ready retry, unsolicited write receive; "
+      "not: CQs that tell an unknown sender's GID, CQs in a dmabuf, completion counters");
+  probes.devices = {{"rdmap16s27", true, 1, 0}, {"rdmap32s27", false, 0, 0}};
+  diagnosis = ExamineTree(machine, &probes);
+  EXPECT_THAT(FindCheck(diagnosis, "capabilities")->what,
+              HasSubstr("the NIC has RDMA read; not: "));
+  EXPECT_THAT(FormatText(diagnosis, {}), HasSubstr("cannot be opened, and asked: rdmap32s27"));
+  probes.devices = absl::AbortedError("it ends its process: Aborted");
+  diagnosis = ExamineTree(machine, &probes);
+  EXPECT_EQ(FindCheck(diagnosis, "capabilities")->severity, Severity::kWarning);
+}
+
+TEST(DoctorTest, AnIommuMattersOnBareMetal) {
+  FakeMachine machine = FakeMachine::Healthy("p5");
+  machine.Folder("/sys/class/iommu/dmar0");
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "iommu")->severity, Severity::kOk);
+  machine.Edit("/sys/devices/virtual/dmi/id/product_name", ".48xlarge", ".metal-48xl");
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "iommu")->severity, Severity::kInfo);
+  machine.Remove("/sys/class/iommu/dmar0");
+  EXPECT_EQ(FindCheck(ExamineTree(machine), "iommu")->what, "no IOMMU is on");
 }
 
 // ---- Files of any kind ----

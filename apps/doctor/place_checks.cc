@@ -120,6 +120,28 @@ void CheckPcie(const MachineFacts& machine, Findings& findings) {
   }
 }
 
+// With an IOMMU or with ACS on, what a GPU and a NIC of one switch send each other goes up to the
+// root complex and down again.
+void CheckIommu(const MachineFacts& machine, Findings& findings) {
+  const bool metal = absl::StrContains(machine.instance_type, ".metal");
+  if (machine.on_ec2 && !metal) {
+    findings.Ok("iommu", "a virtual machine: IOMMU and ACS are its host's");
+    return;
+  }
+  const auto parameters = machine.files.Read("/proc/cmdline");
+  const bool passes = parameters.ok() && absl::StrContains(*parameters, "iommu=pt");
+  if (machine.files.List("/sys/class/iommu").empty()) {
+    findings.Ok("iommu", "no IOMMU is on");
+  } else {
+    findings.Info("iommu",
+                  absl::StrCat("an IOMMU is on", passes ? ", and passes devices' addresses" : "",
+                               ": bytes between GPU and NIC of one switch may take the way by "
+                               "the CPU"),
+                  "where gpuloc shows them on one switch and GPU transfers are slow: iommu=pt on "
+                  "the kernel's command line, and ACS off on the switch (setpci)");
+  }
+}
+
 void CheckHwloc(const MachineFacts& machine, Findings& findings) {
   const auto copies =
       FindLibrary(machine.files, machine.Variable("LD_LIBRARY_PATH"), "libhwloc.so.15");
@@ -155,6 +177,7 @@ void CheckMachine(const MachineFacts& machine, Findings& findings) {
 void CheckPlaces(const MachineFacts& machine, Findings& findings) {
   CheckNuma(machine, findings);
   CheckPcie(machine, findings);
+  CheckIommu(machine, findings);
   CheckHwloc(machine, findings);
 }
 

@@ -21,26 +21,13 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "apps/doctor/fabric_abi.h"
-#include "apps/doctor/finding.h"
+#include "apps/doctor/probe_answer.h"
 #include "coro/status_macros.h"
 
 namespace apps::doctor {
 namespace {
 
 constexpr coro::Duration kPatience = std::chrono::seconds(20);
-
-// An answer is lines of "key<tab>value<tab>value"; the key "error" is a failure in words.
-std::string ErrorAnswer(absl::string_view words) {
-  return absl::StrCat("error\t", Printable(words, 300));
-}
-
-template <typename Function>
-bool Find(void* library, const char* name, Function& function) {
-  function = reinterpret_cast<Function>(dlsym(library, name));
-  return function != nullptr;
-}
-
-std::string Text(const char* text) { return text == nullptr ? "" : Printable(text); }
 
 // ---- libfabric ----
 
@@ -152,25 +139,6 @@ std::string AskCudaHere() {
   std::string answer = absl::StrCat("version\t", version / 1000, ".", version % 1000 / 10);
   for (int i = 0; i < count; ++i) answer += cuda.DescribeGpu(i);
   return answer + cuda.TryExports();
-}
-
-// ---- Reading answers ----
-
-// Calls `visit` with the fields of each line.
-template <typename Visit>
-absl::Status ReadAnswer(const std::string& answer, Visit visit) {
-  for (const absl::string_view line : absl::StrSplit(answer, '\n')) {
-    std::vector<std::string> fields = absl::StrSplit(line, '\t');
-    if (fields[0] == "error") return absl::UnavailableError(fields.size() > 1 ? fields[1] : "");
-    fields.resize(4);
-    visit(fields);
-  }
-  return absl::OkStatus();
-}
-
-int NumberIn(const std::string& text) {
-  int number = 0;
-  return absl::SimpleAtoi(text, &number) ? number : -1;
 }
 
 }  // namespace

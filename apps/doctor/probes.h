@@ -4,6 +4,7 @@
 #ifndef APPS_DOCTOR_PROBES_H_
 #define APPS_DOCTOR_PROBES_H_
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -41,6 +42,14 @@ struct CudaAnswer {
   int export_without_context = 0;
 };
 
+// What the driver tells of one NIC: efadv_query_device.
+struct DeviceAnswer {
+  std::string name;                // rdmap79s0
+  bool opened = false;             // else the rest is not known
+  std::uint32_t capabilities = 0;  // efadv's bits
+  std::uint32_t max_rdma_bytes = 0;
+};
+
 class Probes {
  public:
   virtual ~Probes() = default;
@@ -49,6 +58,11 @@ class Probes {
   // kUnavailable: it cannot be loaded; kAborted: it ended the process that asked;
   // kDeadlineExceeded: it does not answer. The message is one line.
   virtual absl::StatusOr<LibfabricAnswer> AskLibfabric(const std::string& file) = 0;
+
+  // Asks the libraries of rdma-core in these files for the EFA devices. Errors as above. Those of
+  // other makers are left out.
+  virtual absl::StatusOr<std::vector<DeviceAnswer>> AskDevices(const std::string& libibverbs,
+                                                               const std::string& libefa) = 0;
 
   // Takes a context on the first GPU for a moment: some hundred MiB of its memory. Errors as above;
   // kUnavailable also where there is no driver or no GPU that it knows.
@@ -59,6 +73,8 @@ class Probes {
 class LiveProbes final : public Probes {
  public:
   absl::StatusOr<LibfabricAnswer> AskLibfabric(const std::string& file) override;
+  absl::StatusOr<std::vector<DeviceAnswer>> AskDevices(const std::string& libibverbs,
+                                                       const std::string& libefa) override;
   absl::StatusOr<CudaAnswer> AskCuda() override;
 };
 
