@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <iostream>
 #include <utility>
 
 #include "absl/flags/commandlineflag.h"
@@ -173,6 +174,13 @@ int ReportError(absl::string_view program, const absl::Status& status) {
     default:
       return kExitFailed;
   }
+}
+
+int EndWith(absl::string_view program, int exit_code) {
+  const bool streamed = static_cast<bool>(std::cout.flush());
+  const bool printed = std::fflush(stdout) == 0;
+  if ((streamed && printed) || exit_code != kExitOk) return exit_code;
+  return ReportError(program, absl::UnavailableError("standard output cannot be written"));
 }
 
 }  // namespace apps

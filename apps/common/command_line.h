@@ -54,6 +54,10 @@ std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usa
 // for kInvalidArgument, kNotFound and kUnimplemented, otherwise kExitFailed.
 int ReportError(absl::string_view program, const absl::Status& status);
 
+// What a program ends with: `exit_code`, or kExitFailed, said on standard error, when all was well
+// but standard output did not take the result (a full disk).
+int EndWith(absl::string_view program, int exit_code);
+
 }  // namespace apps
 
 #endif  // APPS_COMMON_COMMAND_LINE_H_

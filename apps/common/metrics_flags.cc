@@ -57,9 +57,10 @@ absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags() {
 
 int DeliverMetrics(absl::string_view program, const MetricsRun* metrics, bool machine_readable,
                    int exit_code) {
-  if (metrics == nullptr || exit_code == kExitBadInput) return exit_code;  // nothing ran
+  if (exit_code == kExitBadInput) return exit_code;  // nothing ran
+  if (metrics == nullptr) return EndWith(program, exit_code);
   const absl::Status status = metrics->Deliver(machine_readable ? std::cerr : std::cout);
-  if (status.ok()) return exit_code;
+  if (status.ok()) return EndWith(program, exit_code);
   const int failed = ReportError(program, status);
   return exit_code == kExitOk ? failed : exit_code;
 }

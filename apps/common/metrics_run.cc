@@ -12,6 +12,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "apps/common/text_table.h"
 #include "fabric/metrics/formats.h"
 #include "fabric/metrics/hw_counters.h"
@@ -69,6 +70,16 @@ std::string WordsFor(const std::string& source) {
   if (source == fabric::metrics::kSimulated) return "simulated NICs";
   if (source == fabric::metrics::kDevice) return "the NICs, since the program opened them";
   return "the program: its NICs count nothing";
+}
+
+// "simulated NICs", or several: which may be where only some NICs of a machine count.
+std::string CountedBy(const std::vector<NicMetrics>& columns) {
+  std::vector<std::string> words;
+  for (const NicMetrics& column : columns) {
+    const std::string one = WordsFor(column.source);
+    if (std::find(words.begin(), words.end(), one) == words.end()) words.push_back(one);
+  }
+  return absl::StrJoin(words, ", and by ");
 }
 
 // What the columns of the table are.
@@ -180,7 +191,7 @@ std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {
       rows.back().push_back(value == nullptr ? "-" : absl::StrCat(value->value));
     }
   }
-  return absl::StrCat("\nmetrics: counted by ", WordsFor(columns.front().source),
+  return absl::StrCat("\nmetrics: counted by ", CountedBy(columns),
                       all ? "" : " (--metrics=all shows zeros, too)", "\n\n", FormatTable(rows));
 }
 

@@ -85,7 +85,7 @@ absl::Status Run(const std::vector<std::string>& positional) {
 
 int Main(int argc, char** argv) {
   const absl::Status status = Run(ParseCommandLineOrExit(argc, argv, kUsage));
-  return status.ok() ? kExitOk : ReportError(kUsage.name, status);
+  return status.ok() ? EndWith(kUsage.name, kExitOk) : ReportError(kUsage.name, status);
 }
 
 }  // namespace

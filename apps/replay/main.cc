@@ -170,5 +170,6 @@ int main(int argc, char** argv) {
   using apps::replay::kUsage;
   const std::vector<std::string> paths = apps::ParseCommandLineOrExit(argc, argv, kUsage);
   const absl::StatusOr<int> code = apps::replay::Run(paths);
-  return code.ok() ? *code : apps::ReportError(kUsage.name, code.status());
+  return code.ok() ? apps::EndWith(kUsage.name, *code)
+                   : apps::ReportError(kUsage.name, code.status());
 }

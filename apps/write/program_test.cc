@@ -181,6 +181,22 @@ TEST(WriteProgramTest, WrongDataFails) {
   FAIL() << "no seed shows wrong data";
 }
 
+TEST(WriteProgramTest, AResultThatFoundNoRoomIsAFailure) {
+  const ProcessEnd end =
+      harness::Subprocess::Run(
+          {"/bin/sh", "-c", harness::ProgramPath("DRYDOCK_WRITE") + " --json >/dev/full"})
+          .value();
+  EXPECT_EQ(end.exit_code, 1) << end;
+  EXPECT_THAT(end.err, HasSubstr("write: standard output cannot be written")) << end;
+}
+
+TEST(WriteProgramTest, MetricsAndTraceAreTwoFiles) {
+  const std::string file = ::testing::TempDir() + "/both.json";
+  const ProcessEnd end = RunWrite({"--metrics=" + file, "--trace=" + file});
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("--metrics and --trace are both to be in")));
+}
+
 TEST(WriteProgramTest, HelpTeaches) {
   const ProcessEnd end = RunWrite({"--help"});
   EXPECT_EQ(end.exit_code, 0) << end;

@@ -227,12 +227,15 @@ absl::Status CheckPeers(const Capture& capture) {
     for (const Operation& operation : node.operations) {
       if (!operation.sends() || operation.status != fabric::ErrorCode::kOk) continue;
       if (EndpointOf(capture, node, operation) != nullptr) continue;
+      const std::string what =
+          absl::StrCat(node.name, ": operation ", operation.number, " reached ");
+      if (operation.peer == kNowhere) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(what, "a peer that its address vector does not have in this trace"));
+      }
       return absl::InvalidArgumentError(
-          absl::StrCat(node.name, ": operation ", operation.number, " reached a peer",
-                       operation.peer == kNowhere
-                           ? ""
-                           : absl::StrCat(" (", node.peers[operation.peer].address.ToHex(), ")"),
-                       " that is in none of these traces: give that process's trace, too"));
+          absl::StrCat(what, "a peer (", node.peers[operation.peer].address.ToHex(),
+                       ") that is in none of these traces: give that process's trace, too"));
     }
   }
   return absl::OkStatus();
