@@ -100,21 +100,21 @@ TEST(ReplayProgramTest, JsonSaysTheSame) {
 
 // One waits in vain, longer than anybody has patience for, and then another one goes on.
 TEST(ReplayProgramTest, AProgramThatGoesOnAMinuteLaterIsWaitedFor) {
-  const ProcessEnd end = Replay({"apps/replay/captures/late.json"});
+  const ProcessEnd end = Replay({"apps/replay/regressions/late.json"});
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(end.out, HasSubstr("missing   node 1: a peer's immediate did not come"));
 }
 
 // In virtual time a poll takes none, however wide it is drawn: the queue was closed after it.
 TEST(ReplayProgramTest, APollAndACloseInOneNanosecondAreInTheirOrder) {
-  const ProcessEnd end = Replay({"apps/replay/captures/one_nanosecond.json"});
+  const ProcessEnd end = Replay({"apps/replay/regressions/one_nanosecond.json"});
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.exit_code, 1) << end;  // it has no digests
 }
 
 TEST(ReplayProgramTest, WhatTheMachineHasNotIsBadInput) {
   const std::string path = TemporaryFile("large.json");
-  std::string text = Content("apps/replay/captures/late.json");
+  std::string text = Content("apps/replay/regressions/late.json");
   absl::StrReplaceAll({{"\"length\": 65536", "\"length\": 1500000000"}}, &text);
   std::ofstream(path) << text;
   const ProcessEnd large = Replay({path});
