@@ -77,6 +77,8 @@ class Rogue {
   // The next message for us; absent: there is none.
   std::optional<Message> Hear() {
     if (!in_.has_value()) {
+      // Before it rings for us the first time, its ring may lie there half made.
+      if ((directory_->mine().incoming[0].load() & 1) == 0) return std::nullopt;
       auto file =
           sim::SharedFile::Open(directory_->RingName(0, directory_->LivingIn(0), directory_->slot(),
                                                      directory_->incarnation()),
