@@ -22,9 +22,15 @@ new_world() {
   tool bin/id 'echo "${WORLD_UID:-0}"'
   tool bin/uname 'echo "${WORLD_SYSTEM:-Linux}"'
   tool bin/bazel 'echo "bazel $*" >>"$WORLD/calls"'
-  tool bin/dpkg-query 'while read -r package; do
-    case " $* " in *" $package "*) echo "$package installed" ;; esac
-  done <"$WORLD/installed"'
+  # As the real one, it fails when one of its arguments is not installed.
+  tool bin/dpkg-query 'status=0
+    for package; do
+      case "$package" in
+        -*) ;;
+        *) if grep -qxF "$package" "$WORLD/installed"; then echo "$package installed"; else status=1; fi ;;
+      esac
+    done
+    exit $status'
   tool bin/apt-get 'echo "apt-get $*" >>"$WORLD/calls"
     while [ "${1:-}" != install ] && [ "${1:-}" != update ]; do shift; done
     if [ "$1" = update ]; then exit 0; fi
@@ -125,6 +131,20 @@ optional_package_that_cannot_be_had_is_tried_once() {
   rm "$WORLD/absent"
   run -- --install libfabric-dev
   expect "it can be asked for" called "install -y --no-install-recommends libfabric-dev"
+}
+
+what_came_by_itself_is_no_longer_remembered() {
+  new_world
+  install_all
+  sed -i '/libfabric-dev/d; /libhwloc-dev/d' "$WORLD/installed"
+  printf '%s\n' libfabric-dev libhwloc-dev >"$WORLD/absent"
+  run -- info
+  echo libfabric-dev >>"$WORLD/installed"
+  run -- info
+  sed -i /libfabric-dev/d "$WORLD/installed"
+  run -- info
+  expect "what went again is tried again" called "install -y --no-install-recommends libfabric-dev"
+  expect "what never came is not" not called "libhwloc-dev"
 }
 
 library_that_is_there_in_another_way_is_not_installed() {
