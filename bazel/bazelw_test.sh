@@ -147,6 +147,27 @@ what_came_by_itself_is_no_longer_remembered() {
   expect "what never came is not" not called "libhwloc-dev"
 }
 
+asio_comes_for_benchmarks_that_are_timed() {
+  new_world
+  install_all
+  run -- --dry-run run --config=opt //testing/benchmarks:coro
+  expect "with them it is wanted" said "if it can be had: libasio-dev"
+  run -- --dry-run run //testing/benchmarks:coro --config=opt -- --check
+  expect "wherever the configuration stands" said "if it can be had: libasio-dev"
+  run DRYDOCK_ASIO=none -- --dry-run run --config=opt //testing/benchmarks:coro
+  expect "not where it is taken away" said "if it can be had: nothing"
+  run -- --dry-run test //testing/benchmarks:all
+  expect "nor for what is not timed" said "if it can be had: nothing"
+  run -- --dry-run run --config=opt //apps/write
+  expect "nor for what is no benchmark" said "if it can be had: nothing"
+  echo libasio-dev >"$WORLD/absent"
+  run -- run --config=opt //testing/benchmarks:coro
+  expect "without it the benchmark runs" called "bazel run --config=opt //testing/benchmarks:coro"
+  run -- test //coro:all
+  run -- run --config=opt //testing/benchmarks:coro
+  expect "and it is not tried again" not called apt-get
+}
+
 library_that_is_there_in_another_way_is_not_installed() {
   new_world
   install_all

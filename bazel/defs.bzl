@@ -1,6 +1,6 @@
 """The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
 
-load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
 WARNINGS = [
@@ -101,3 +101,12 @@ def if_libfabric(value, otherwise = []):
 def if_hwloc(value, otherwise = []):
     """`value` where hwloc was found, for the few targets that work without it too."""
     return value if HAVE_HWLOC else otherwise
+
+def if_timed_asio(value):
+    """`value` where asio was found and the build is optimised: its headers are heavy, and only what is timed wants it."""
+    if not HAVE_ASIO:
+        return []
+    return select({
+        "//bazel:optimised": value,
+        "//conditions:default": [],
+    })

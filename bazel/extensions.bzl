@@ -8,5 +8,5 @@ load("//bazel:system.bzl", "optional_libraries")
 def _system_impl(_ctx):
     optional_libraries()
 
-# Declares @libfabric, @rdma_core, @hwloc, @cuda and @drydock_system: found on the machine, or skipped.
+# Declares @libfabric, @rdma_core, @hwloc, @cuda, @asio and @drydock_system: found on the machine, or skipped.
 system = module_extension(implementation = _system_impl)

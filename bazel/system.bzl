@@ -1,14 +1,14 @@
 """Libraries that come from the machine's packages, required ones and optional ones.
 
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
-Optional (libfabric, rdma-core's headers, hwloc, CUDA): searched in this order: the environment override, the EFA installer's prefix,
+Optional (libfabric, rdma-core's headers, hwloc, CUDA, asio): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. Where one is absent its target is marked incompatible, so that Bazel skips everything
 that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
 the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
 """
 
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
-_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME"]
+_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME", "DRYDOCK_ASIO"]
 
 _LIBRARY = """cc_library(
     name = "{name}",
@@ -83,12 +83,15 @@ def _library_folder(ctx, prefix):
 def _from_prefix(ctx, prefix):
     """Returns (link options, include folder) for an installation under `prefix`, or None."""
     header = ctx.path("%s/include/%s" % (prefix, ctx.attr.header))
-    folder = _library_folder(ctx, prefix)
-    if not header.exists or not folder:
+    folder = _library_folder(ctx, prefix) if ctx.attr.library else None
+    if not header.exists or (ctx.attr.library and not folder):
         return None
+    linked = folder and not ctx.attr.headers_only
     if prefix == "/usr":
-        return ["-l" + ctx.attr.library], ""
+        return ["-l" + ctx.attr.library] if linked else [], ""
     ctx.symlink("%s/include" % prefix, "include")
+    if not linked:
+        return [], "include"
     return ["-L" + folder, "-Wl,-rpath," + folder, "-l" + ctx.attr.library], "include"
 
 def _search(ctx):
@@ -96,7 +99,8 @@ def _search(ctx):
     if override:
         found = None if override == "none" else _from_prefix(ctx, override)
         if not found and override != "none":
-            fail("%s=%s holds no include/%s with lib%s" % (ctx.attr.overrides[0], override, ctx.attr.header, ctx.attr.library))
+            library = " with lib" + ctx.attr.library if ctx.attr.library else ""
+            fail("%s=%s holds no include/%s%s" % (ctx.attr.overrides[0], override, ctx.attr.header, library))
         return found
     prefixes = list(ctx.attr.prefixes)
     prefix = _pkg_config(ctx, "--variable=prefix", ctx.attr.module) if ctx.attr.module else None
@@ -126,8 +130,6 @@ def _optional_library_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     found = _search(ctx)
     linkopts, include = found if found else ([], "")
-    if ctx.attr.headers_only:
-        linkopts = []
     ctx.file("BUILD", _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
     tool, version = _tool(ctx) if found and ctx.attr.tool else ("", "")
     ctx.file("config.bzl", "HAVE = %r\nTOOL = %r\nTOOL_VERSION = %r\n" % (bool(found), tool, version))
@@ -139,7 +141,7 @@ _optional_library = repository_rule(
     attrs = {
         "header": attr.string(mandatory = True, doc = "A header that proves the installation, below include/."),
         "headers_only": attr.bool(doc = "The library itself is not linked."),
-        "library": attr.string(mandatory = True, doc = "Name after -l."),
+        "library": attr.string(doc = "Name after -l. Empty: headers are all that there is."),
         "module": attr.string(doc = "pkg-config module."),
         "overrides": attr.string_list(doc = "Environment variables that name a prefix, or 'none' to do without."),
         "prefixes": attr.string_list(doc = "Prefixes searched before pkg-config."),
@@ -152,10 +154,12 @@ _optional_library = repository_rule(
 _CONFIG = """load("@libfabric//:config.bzl", _libfabric = "HAVE")
 load("@hwloc//:config.bzl", _hwloc = "HAVE")
 load("@cuda//:config.bzl", _cuda = "HAVE", _nvcc = "TOOL", _nvcc_version = "TOOL_VERSION")
+load("@asio//:config.bzl", _asio = "HAVE")
 
 HAVE_LIBFABRIC = _libfabric
 HAVE_HWLOC = _hwloc
 HAVE_CUDA = _cuda
+HAVE_ASIO = _asio
 NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
 GCC_VERSION = %r  # of the compiler that Bazel uses; empty if that is no GCC, or if the libraries are not the machine's
@@ -213,7 +217,7 @@ def _absl_targets():
     return targets
 
 def optional_libraries(packaged = False):
-    """Declares @libfabric, @rdma_core, @hwloc, @cuda and @drydock_system; `packaged`: all other libraries are the machine's, too."""
+    """Declares @libfabric, @rdma_core, @hwloc, @cuda, @asio and @drydock_system; `packaged`: all other libraries are the machine's, too."""
     _optional_library(
         name = "libfabric",
         header = "rdma/fabric.h",
@@ -248,6 +252,12 @@ def optional_libraries(packaged = False):
         prefixes = ["/usr/local/cuda"],
         target = "cuda",
         tool = "nvcc",
+    )
+    _optional_library(
+        name = "asio",
+        header = "asio.hpp",
+        overrides = ["DRYDOCK_ASIO"],
+        target = "asio",
     )
     _config(name = "drydock_system", packaged = packaged)
 

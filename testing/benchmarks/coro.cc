@@ -1,15 +1,18 @@
 // What coroutines on our loop cost, as multiples of what bare coroutines cost in the same run. See
 // docs/performance.md.
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "coro/status_macros.h"
 #include "testing/benchmarks/allocation_counter.h"
 #include "testing/benchmarks/coro_cases.h"
@@ -18,6 +21,9 @@
 #include "testing/benchmarks/paired.h"
 #include "testing/benchmarks/report.h"
 #include "testing/benchmarks/statistics.h"
+#ifdef DRYDOCK_HAVE_ASIO
+#include "testing/benchmarks/asio_cases.h"
+#endif
 
 namespace bench {
 namespace {
@@ -37,6 +43,7 @@ struct Row {
   // From the heap, per operation, once warm.
   std::optional<double> most_allocations;
   std::optional<double> most_bytes;
+  const char* ours = nullptr;  // asio's rows: our case that does the same
 };
 
 // Less than one in a hundred operations: what a run starts with is not steady state.
@@ -93,6 +100,50 @@ const std::array kRows = {
         .most_allocations = kNone},
     Row{.name = nullptr, .measured = kError, .limit = kLimitM, .most_nanoseconds = 80},
 };
+
+#ifdef DRYDOCK_HAVE_ASIO
+const std::array kAsioRows = {
+    Row{.name = nullptr, .measured = kAsioTask, .limit = kLimitM, .ours = kTask},
+    Row{.name = nullptr, .measured = kAsioSwitch, .limit = kLimitR, .ours = kSwitchSteady},
+    Row{.name = nullptr, .measured = kAsioCompletion, .limit = kLimitP, .ours = kCompletion},
+    Row{.name = nullptr, .measured = kAsioDeadline, .limit = kLimitP, .ours = kDeadline},
+    Row{.name = nullptr, .measured = kAsioEither, .limit = kLimitP, .ours = kDeadline},
+    Row{.name = "asio: each extra task on an operation",
+        .measured = kAsioFiveLayers,
+        .less = kAsioOneLayer,
+        .parts = 4,
+        .limit = kLimitP,
+        .ours = kFiveLayers},
+    Row{.name = nullptr, .measured = kAsioGather, .limit = kLimitR, .ours = kGather},
+    Row{.name = nullptr, .measured = kAsioSleeps, .limit = kLimitQ, .ours = kSleeps},
+    Row{.name = "asio: empty turn of the loop, over the poll",
+        .measured = kAsioEmptyTurn,
+        .less = kEmptyPoll,
+        .limit = kLimitR,
+        .ours = kEmptyTurn},
+    Row{.name = nullptr, .measured = kAsioValue, .limit = kLimitM, .ours = kError},
+    Row{.name = nullptr, .measured = kAsioException, .limit = kLimitM, .ours = kError},
+};
+constexpr char kAsioNote[] =
+    "asio: its own coroutines, asio::awaitable, on one thread; \"of ours\" is the same case on our "
+    "loop. asio's sleeps pass in real time, ours in virtual time.";
+absl::Status VerifyAsio() { return VerifyAsioCases(); }
+std::vector<Case> AsioCases() { return MakeAsioCases(); }
+#else
+const std::array<Row, 0> kAsioRows = {};
+constexpr char kAsioNote[] =
+    "asio's rows are absent: they need asio (./bazelw --install libasio-dev) and --config=opt.";
+absl::Status VerifyAsio() { return absl::OkStatus(); }
+std::vector<Case> AsioCases() { return {}; }
+#endif
+
+// Limits, our cases, and asio's where there are any.
+std::vector<Case> AllCases() {
+  std::vector<Case> cases = MakeLimits();
+  for (Case& ours : MakeCoroCases()) cases.push_back(std::move(ours));
+  for (Case& theirs : AsioCases()) cases.push_back(std::move(theirs));
+  return cases;
+}
 
 using Samples = std::vector<double>;
 
@@ -175,6 +226,19 @@ std::string ResultOf(const std::vector<Goal>& goals) {
   return failed.empty() ? "pass" : absl::StrCat("FAIL: ", failed);
 }
 
+// "3.1 of ours": what asio's row is beside our row of the same case.
+std::string BesideOurs(const Row& row, const Samples& samples, const Figures& figures) {
+  const auto ours = std::find_if(kRows.begin(), kRows.end(), [&row](const Row& one) {
+    return one.measured == std::string_view(row.ours);
+  });
+  const Samples our_samples = SamplesOf(*ours, figures);
+  // A difference of two cases may be nothing when each ran only for an instant.
+  for (const double sample : our_samples) {
+    if (sample <= 0) return "-";
+  }
+  return absl::StrFormat("%.1f of ours", Compare(samples, our_samples).median);
+}
+
 void AddRow(const Row& row, const Figures& figures, Report& report) {
   const std::string name = row.name == nullptr ? row.measured : row.name;
   const Samples samples = SamplesOf(row, figures);
@@ -186,14 +250,15 @@ void AddRow(const Row& row, const Figures& figures, Report& report) {
   report.AddRow({Text(name), Number(median, 1), Text(row.limit), Number(Summarize(limit).median, 1),
                  Number(ratio.median, 2), Number(ratio.lower_quartile, 2),
                  Number(ratio.upper_quartile, 2), Text(GateOf(row)), Number(heap.first, 2),
-                 Number(heap.second, 1), Text(ResultOf(goals))});
+                 Number(heap.second, 1),
+                 Text(row.ours == nullptr ? ResultOf(goals) : BesideOurs(row, samples, figures))});
   for (const Goal& goal : goals) report.AddGoal(goal);
 }
 
 absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& tick) {
   RETURN_IF_ERROR(VerifyCoroCases());
-  std::vector<Case> cases = MakeLimits();
-  for (Case& ours : MakeCoroCases()) cases.push_back(std::move(ours));
+  RETURN_IF_ERROR(VerifyAsio());
+  const std::vector<Case> cases = AllCases();
   Figures figures;
   RETURN_IF_ERROR(CountAllocations(cases, figures));
   ASSIGN_OR_RETURN(auto series, MeasurePaired(cases, options.paired, ProcessorClock(), tick));
@@ -201,12 +266,14 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   Report report("coro", {"what", "ns", "limit", "limit ns", "ratio", "quartile 1", "quartile 3",
                          "gate", "allocations", "bytes", "result"});
   for (const Row& row : kRows) AddRow(row, figures, report);
+  for (const Row& row : kAsioRows) AddRow(row, figures, report);
   report.AddNote(
       "Limits, with no library around them: R resumes a coroutine that suspends again; M creates, "
       "resumes and destroys a coroutine; P posts, polls a ring and resumes, 64 in flight; Q pushes "
       "and pops 10000 through std::priority_queue. Operations complete at once in a ring in "
       "memory; \"all of fabric/async\" is with the contract between it and the loop. allocations "
       "and bytes: from the heap, per operation, once warm.");
+  report.AddNote(kAsioNote);
   return report;
 }
 
@@ -220,8 +287,7 @@ int main(int argc, char** argv) {
       "coroutines.",
       bench::kRounds,
       [](const bench::Options& options) {
-        constexpr std::size_t kCases = 19;
-        return options.paired.rounds * kCases;
+        return options.paired.rounds * bench::AllCases().size();
       },
       bench::Run);
 }
