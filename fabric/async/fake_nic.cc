@@ -38,7 +38,7 @@ class FakeNic::Port final : public Endpoint {
   const Limits& limits() const override { return limits_; }
   Address address() const override { return {}; }
   absl::Status Close() override {
-    if (!std::exchange(closed_, true)) nic_.Flush();
+    if (!std::exchange(closed_, true)) nic_.ForgetAll();
     return absl::OkStatus();
   }
 
@@ -98,6 +98,7 @@ PostResult FakeNic::Post(std::span<const WriteRequest> requests) {
       result.error = ErrorCode::kAgain;
       return result;
     }
+    if (Draw(32) == 0) Flush();
     const nanoseconds delay(Draw(4) == 0 ? Draw(100000) : Draw(2000));
     const ErrorCode error = DrawError();
     operations_.push_back(
@@ -135,7 +136,13 @@ std::size_t FakeNic::Read(std::span<Completion> entries) {
   return count;
 }
 
-void FakeNic::Flush() { operations_.clear(); }
+// The connection breaks: whatever is in flight ends now, and the next operation has a new one.
+void FakeNic::Flush() {
+  for (Operation& operation : operations_) {
+    operation.done = now_;
+    operation.error = ErrorCode::kCanceled;
+  }
+}
 
 void FakeNic::BufferGone(const std::byte* buffer) {
   for (const Operation& operation : operations_) {

@@ -1,5 +1,6 @@
 // A NIC that does to a program's operations what a real one may: completes them in any order, late,
-// with errors, twice, or not before the endpoint closes. Everything is drawn from one seed.
+// with errors, twice, flushes all of them at once, or none before the endpoint closes. Everything
+// is drawn from one seed.
 //
 // For tests of who owns what: a buffer that goes while the NIC still has the operation is noticed.
 
@@ -71,6 +72,7 @@ class FakeNic final : public coro::Clock {
   PostResult Post(std::span<const WriteRequest> requests);
   std::size_t Read(std::span<Completion> entries);
   void Flush();
+  void ForgetAll() { operations_.clear(); }
   void BufferGone(const std::byte* buffer);
   ErrorCode DrawError();
 
