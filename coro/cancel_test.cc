@@ -10,9 +10,11 @@
 
 #include "coro/event.h"
 #include "coro/event_loop.h"
+#include "coro/frame_pool.h"
 #include "coro/scope.h"
 #include "coro/semaphore.h"
 #include "coro/sleep.h"
+#include "coro/task_tree.h"
 #include "coro/timeout.h"
 #include "coro/virtual_clock.h"
 #include "coro/when_all.h"
@@ -398,11 +400,18 @@ TEST_F(CancelTest, DestroyingInsteadOfCancellingIsSafe) {
 
 TEST_F(CancelTest, FinishedTimeoutsRetainNothing) {
   Run([&]() -> Task<> {
+    const std::size_t tasks = CountTasks().live;
+    std::uint64_t frames_once_warm = 0;
     for (int i = 0; i < 1000; ++i) {
       const absl::StatusOr<int> value = co_await Timeout(1h, ValueAfter(i, i % 2 == 0 ? 0ns : 1ns));
       EXPECT_THAT(value, IsOkAndHolds(i));
+      if (i == 1) frames_once_warm = FramePool::counters().misses;
     }
     EXPECT_TRUE(loop_.timers().empty());
+    EXPECT_EQ(CountTasks().live, tasks);
+    if (FramePool::kKeeps) {
+      EXPECT_EQ(FramePool::counters().misses, frames_once_warm);
+    }
   });
 }
 

@@ -30,6 +30,10 @@ class ScopeChild {
     }
     std::suspend_always initial_suspend() const noexcept { return {}; }
     std::suspend_never final_suspend() const noexcept { return {}; }  // frees the frame
+    // Its only await is in this file, and not where the task was spawned: there is no line to tell.
+    Task<absl::Status>::Awaiter await_transform(Task<absl::Status>&& task) noexcept {
+      return PromiseBase::await_transform(std::move(task), 0);
+    }
     void return_value(absl::Status status) {
       Unlink();
       scope.Finished(std::move(status));

@@ -12,6 +12,7 @@
 #include "coro/sleep.h"
 #include "coro/task.h"
 #include "coro/virtual_clock.h"
+#include "coro/wait_list.h"
 #include "coro/when_all.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -124,6 +125,32 @@ TEST_F(TaskTreeTest, LoopThatEndsNamesWhatIsLeft) {
     EXPECT_THAT(report, HasSubstr("1 tasks live, 1 of them never awaited"));
     EXPECT_THAT(report, HasSubstr("Leaf (task_tree_test.cc:"));
     EXPECT_THAT(report, HasSubstr(" never awaited"));
+  }
+  loop_.emplace(clock_);
+}
+
+TEST_F(TaskTreeTest, LoopThatEndsSaysWhereEachTaskWaits) {
+  std::string report;
+  loop_->set_reporter([&report](const std::string& text) { report += text; });
+  WaitList never("a miracle");
+  const std::uint32_t body = __LINE__ + 1;
+  auto wait = [&]() -> Task<absl::Status> {
+    co_await never.Wait();
+    co_return absl::OkStatus();
+  };
+  {
+    Scope left_running;
+    auto main = [&]() -> Task<> {
+      left_running.Spawn(wait());
+      co_return;
+    };
+    EXPECT_THAT(loop_->Run(main()), IsOk());
+    loop_.reset();
+    EXPECT_THAT(report, HasSubstr("2 tasks live, 0 of them never awaited"));
+    // The spawned task, which is where Spawn was called, and the one that it runs.
+    const std::string lambda = "operator\\(\\) \\(task_tree_test.cc:[0-9]+\\)";
+    EXPECT_THAT(report, MatchesRegex("(.|\n)*\n" + lambda + "\n  " + lambda + " at line " +
+                                     std::to_string(body + 1) + ", waits for a miracle\n"));
   }
   loop_.emplace(clock_);
 }
