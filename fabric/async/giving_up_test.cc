@@ -131,6 +131,7 @@ class Life {
       }
     }
     scope.reset();
+    EXPECT_EQ(shares(), in_flight()) << "each operation that the NIC has keeps its buffer";
     co_await coro::Sleep(std::chrono::milliseconds(1));
   }
 
