@@ -87,7 +87,7 @@ absl::StatusOr<std::string> FileReader::Read() {
     // Their words begin with "[json.exception.parse_error.101] parse error".
     absl::string_view why = error.what();
     why.remove_prefix(std::min(why.size(), why.find(']') + 2));
-    return Invalid(file_.name, absl::StrCat("not JSON: ", Shown(why)));
+    return Invalid(file_.name, absl::StrCat("not JSON: ", Shown(why.substr(0, why.find(": ")))));
   }
   RETURN_IF_ERROR(status_);
   ASSIGN_OR_RETURN(std::string backend, CheckHead(head));
