@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdlib>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -19,6 +20,11 @@ constexpr Box kArea = {.x = 80, .y = 64, .width = 740, .height = 290};  // of th
 constexpr double kBottom = kArea.y + kArea.height;
 constexpr double kLegendY = 420;
 constexpr std::size_t kMostLabels = 16;
+
+// Of DrawRows.
+constexpr double kRowHeight = 20;
+constexpr double kRowsLeft = 340;   // where bars begin, behind their labels
+constexpr double kRowsWidth = 430;  // of the longest; its value follows
 
 constexpr const char* kInk = "#1f2933";
 constexpr const char* kFaint = "#d9e2ec";
@@ -39,6 +45,12 @@ double StepFor(double most) {
   return power * 10;
 }
 
+void DrawTitle(const ChartText& text, Svg& svg) {
+  svg.Text(kArea.x, 28, text.title, kArea.width, {.size_px = 16, .bold = true});
+  svg.Text(kArea.x, 48, absl::StrCat(text.y_label, ", ", text.subtitle), kArea.width,
+           {.size_px = 12, .colour = "#52606d"});
+}
+
 // The frame of a chart whose values go from 0 to a round number.
 class Frame {
  public:
@@ -46,9 +58,7 @@ class Frame {
     if (!(most > 0)) most = 1;
     const double step = StepFor(most);
     top_ = std::ceil(most / step - 1e-9) * step;
-    svg_.Text(kArea.x, 28, text.title, kArea.width, {.size_px = 16, .bold = true});
-    svg_.Text(kArea.x, 48, absl::StrCat(text.y_label, ", ", text.subtitle), kArea.width,
-              {.size_px = 12, .colour = "#52606d"});
+    DrawTitle(text, svg_);
     svg_.Text(kArea.x + kArea.width / 2, kBottom + 44, text.x_label, kArea.width,
               {.size_px = 12, .anchor = "middle"});
     for (double value = 0; value <= top_ * 1.0001; value += step) {
@@ -81,6 +91,12 @@ class Frame {
 
 bool IsDrawn(const ChartPoint& point, bool log_x) {
   return std::isfinite(point.x) && std::isfinite(point.y) && (!log_x || point.x > 0);
+}
+
+// Of a chart, as its first tag says.
+double HeightOf(const std::string& chart) {
+  const std::string attribute = " height=\"";
+  return std::atof(chart.c_str() + chart.find(attribute) + attribute.size());
 }
 
 // Where x values are between the ends of the axis.
@@ -170,9 +186,33 @@ std::string DrawBars(const ChartText& text, std::span<const std::string> labels,
   return frame.Finish();
 }
 
+std::string DrawRows(const ChartText& text, std::span<const std::string> labels,
+                     std::span<const double> values) {
+  const std::size_t count = std::min(labels.size(), values.size());
+  double most = 0;
+  for (const double value : values) most = std::isfinite(value) ? std::max(most, value) : most;
+  Svg svg;
+  DrawTitle(text, svg);
+  for (std::size_t i = 0; i < count; ++i) {
+    const double value = values[i];
+    if (!std::isfinite(value)) continue;
+    const double y = kArea.y + kRowHeight * static_cast<double>(i);
+    const double length = value > 0 ? kRowsWidth * value / most : 0;
+    svg.BeginGroup(absl::StrCat(labels[i], ": ", Number(value), " ", text.y_label));
+    svg.Text(kRowsLeft - 8, y + 14, labels[i], kRowsLeft - 16, {.size_px = 11, .anchor = "end"});
+    svg.Rectangle({kRowsLeft, y + 3, length, kRowHeight - 6}, ColourOf(0), ColourOf(0), 0);
+    svg.Text(kRowsLeft + length + 6, y + 14, Number(value), 80, {.size_px = 11});
+    svg.EndGroup();
+  }
+  const double bottom = kArea.y + kRowHeight * static_cast<double>(count);
+  svg.Line(kRowsLeft, kArea.y, kRowsLeft, bottom, kInk, 1);
+  return svg.Finish(kWidth, bottom + kRowHeight);
+}
+
 std::string StackCharts(std::span<const std::string> charts) {
   const std::string begin_tag = "<svg ";
-  const double height = kHeight * static_cast<double>(charts.size());
+  double height = 0;
+  for (const std::string& chart : charts) height += HeightOf(chart);
   std::string stack = absl::StrFormat(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
       "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
@@ -183,7 +223,7 @@ std::string StackCharts(std::span<const std::string> charts) {
     // What stands in front of it, a declaration, a document has once.
     const std::size_t begin = chart.find(begin_tag) + begin_tag.size();
     absl::StrAppendFormat(&stack, "<svg y=\"%.0f\" %s", y, chart.substr(begin));
-    y += kHeight;
+    y += HeightOf(chart);
   }
   return stack + "</svg>\n";
 }

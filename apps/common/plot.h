@@ -49,6 +49,11 @@ struct BarSeries {
 std::string DrawBars(const ChartText& text, std::span<const std::string> labels,
                      std::span<const BarSeries> series);
 
+// One bar for each label, from left to right, with its value behind it: any number of labels can be
+// read, and so can a bar that is next to nothing beside the longest one.
+std::string DrawRows(const ChartText& text, std::span<const std::string> labels,
+                     std::span<const double> values);
+
 // Charts of the functions above, one below the other in one image.
 std::string StackCharts(std::span<const std::string> charts);
 

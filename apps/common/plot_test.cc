@@ -40,7 +40,7 @@ TEST(PlotTest, StackIsOneDocument) {
   const std::vector<std::string> labels = {"one"};
   const std::vector<BarSeries> bars = {{"some", {1}}};
   const std::string chart = DrawBars(kText, labels, bars);
-  const std::vector<std::string> charts = {chart, chart};
+  const std::vector<std::string> charts = {chart, DrawRows(kText, labels, std::vector<double>{1})};
   const auto images = Elements(StackCharts(charts), "svg");
   ASSERT_EQ(images.size(), 3u);
   EXPECT_EQ(Attribute(images[0], "height"),
@@ -63,6 +63,26 @@ TEST(PlotTest, BarsAreAsHighAsTheirValues) {
   EXPECT_EQ(std::count(heights.begin(), heights.end(), whole), 1);
   EXPECT_EQ(std::count(heights.begin(), heights.end(), whole / 2), 1);
   EXPECT_EQ(std::count(heights.begin(), heights.end(), whole / 4), 1);
+}
+
+TEST(PlotTest, RowsAreAsLongAsTheirValuesAndSayThem) {
+  std::vector<std::string> labels;
+  std::vector<double> values;
+  for (int i = 0; i < 30; ++i) {
+    labels.push_back("a row with a long name, number " + std::to_string(i));
+    values.push_back(i == 0 ? 8000 : i == 1 ? 4000 : i == 2 ? -3 : i == 3 ? std::nan("") : 2.5);
+  }
+  const std::string svg = DrawRows(kText, labels, values);
+  const auto bars = Elements(svg, "rect");
+  ASSERT_EQ(bars.size(), 30u);  // a background, and a bar for each but what is no number
+  EXPECT_EQ(Attribute(bars[1], "width"), 2 * Attribute(bars[2], "width"));
+  EXPECT_EQ(Attribute(bars[3], "width"), 0);  // negative
+  EXPECT_LT(Attribute(bars[1], "x") + Attribute(bars[1], "width"), 800) << "room for the value";
+  for (const char* text : {">a row with a long name, number 29<", ">8000<", ">-3<", ">2.5<"}) {
+    EXPECT_NE(svg.find(text), std::string::npos) << text;
+  }
+  EXPECT_GE(Attribute(Elements(svg, "svg")[0], "height"),
+            Attribute(bars.back(), "y") + Attribute(bars.back(), "height"));
 }
 
 TEST(PlotTest, LinesPassThroughTheirPoints) {

@@ -129,18 +129,18 @@ std::string ToSvg(const ResultTable& table) {
   for (const std::size_t column : figures) {
     const Column& what = table.columns()[column];
     std::vector<std::string> labels;
-    BarSeries bars{.name = what.heading, .values = {}};
+    std::vector<double> values;
     for (const std::vector<Cell>& row : table.rows()) {
       const double* figure = std::get_if<double>(&row[column].value);
       if (figure == nullptr) continue;
       labels.push_back(LabelOf(row, figures.front()));
-      bars.values.push_back(*figure);
+      values.push_back(*figure);
     }
     const ChartText text{.title = absl::StrCat(table.name(), ": ", what.heading),
                          .subtitle = std::string(NameOf(table.origin())),
                          .x_label = "",
                          .y_label = what.unit.empty() ? what.heading : what.unit};
-    charts.push_back(DrawBars(text, labels, {&bars, 1}));
+    charts.push_back(DrawRows(text, labels, values));
   }
   return StackCharts(charts);
 }
