@@ -189,7 +189,8 @@ std::string HeadLines(const Capture& capture, const Steered& steered, const Scen
           ": ", Plural(TotalOf(capture, steered, &Count::count), "operation"), ", ",
           FormatBytes(TotalOf(capture, steered, &Count::moved)), ", of ", BackendsOf(capture)));
   for (const auto& [what, count] : capture.left_out) {
-    Say(out, "left out", absl::StrCat(count, " of kind ", what, ": not replayed"));
+    Say(out, "left out",
+        absl::StrCat(Plural(count, "operation"), " of kind ", what, ": not replayed"));
   }
   const std::uint64_t unknown = BegunUnknown(capture);
   if (unknown > 0) {

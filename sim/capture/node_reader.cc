@@ -20,14 +20,6 @@ constexpr std::uint64_t kMostOperationBytes = 1 << 30;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-std::optional<OperationKind> KindFromName(const std::string& name) {
-  for (int i = 0; i <= static_cast<int>(OperationKind::kAtomic); ++i) {
-    const auto kind = static_cast<OperationKind>(i);
-    if (kind != OperationKind::kRemoteWrite && fabric::Name(kind) == name) return kind;
-  }
-  return std::nullopt;
-}
-
 // Tags and atomics are the `efa` fabric's own: nothing replays them.
 bool IsReplayed(OperationKind kind) {
   return kind == OperationKind::kSend || kind == OperationKind::kReceive ||
@@ -81,6 +73,14 @@ bool IsDigest(const std::string& text) {
 }
 
 }  // namespace
+
+std::optional<OperationKind> KindFromName(const std::string& name) {
+  for (int i = 0; i <= static_cast<int>(OperationKind::kAtomic); ++i) {
+    const auto kind = static_cast<OperationKind>(i);
+    if (kind != OperationKind::kRemoteWrite && fabric::Name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
 
 void NodeReader::Read(const std::string& category, Fields& args, coro::Duration time) {
   if (!args.ok()) return;
@@ -324,6 +324,12 @@ void NodeReader::NeedMemory(Fields& args, std::uint64_t length) {
 }
 
 // ---- Completions ----
+
+void NodeReader::Ended(std::uint64_t number, OperationKind kind) {
+  if (operations_.count(number) + skipped_.count(number) > 0) return;
+  if (!foreign_.insert(number).second) return;
+  ++totals_.left_out[absl::StrCat(View(fabric::Name(kind)), " posted by a device")];
+}
 
 ErrorCode NodeReader::ReadStatus(Fields& args, const std::string& name) {
   const std::optional<ErrorCode> code = ErrorFromName(name);

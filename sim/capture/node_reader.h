@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +24,9 @@ struct Totals {
   std::map<std::string, std::uint64_t> left_out;
 };
 
+// Of an operation that a program posts.
+std::optional<fabric::OperationKind> KindFromName(const std::string& name);
+
 // Not thread-safe. Node and totals outlive it. Errors go to the Fields that it is given.
 class NodeReader {
  public:
@@ -30,6 +34,9 @@ class NodeReader {
 
   // One event: its category, its arguments, and its time.
   void Read(const std::string& category, Fields& args, coro::Duration time);
+  // A device reported the end of an operation of this machine, after all has been read: one that
+  // the program has not posted is the work of another device, as a GPU is.
+  void Ended(std::uint64_t number, fabric::OperationKind kind);
 
  private:
   void ReadObject(Fields& args, coro::Duration time);
@@ -65,6 +72,7 @@ class NodeReader {
   std::map<std::pair<Index, std::uint64_t>, Index> peers_;       // by vector and number
   std::map<std::uint64_t, Index> operations_;                    // by number
   std::set<std::uint64_t> skipped_;                              // numbers of what is left out
+  std::set<std::uint64_t> foreign_;                              // of what a device has posted
 };
 
 }  // namespace sim::capture

@@ -28,6 +28,13 @@ absl::Status Invalid(const std::string& file, absl::string_view why) {
   return absl::InvalidArgumentError(absl::StrCat(file, ": ", why));
 }
 
+// An operation of a machine whose end a device reported into a queue of the program's.
+struct End {
+  std::uint64_t pid = 0;
+  std::uint64_t number = 0;
+  fabric::OperationKind kind = fabric::OperationKind::kSend;
+};
+
 // What a program did. Everything else of a trace is looked at once and forgotten.
 struct Deed {
   coro::Duration time{};
@@ -59,6 +66,7 @@ class FileReader {
  private:
   bool Take(int depth, json::parse_event_t event, json& parsed);
   absl::Status TakeEvent(json& event);
+  absl::Status TakeEnd(Fields& event);
   absl::Status Perform(const Deed& deed);
   absl::Status Name(const json& event);
   absl::StatusOr<NodeReader*> ReaderOf(std::uint64_t pid);
@@ -71,6 +79,7 @@ class FileReader {
   std::map<std::uint64_t, std::unique_ptr<NodeReader>> readers_;  // by pid
   std::map<std::uint64_t, std::string> names_;                    // by pid
   std::vector<Deed> deeds_;
+  std::vector<End> ends_;
   std::uint64_t events_ = 0;
   bool in_events_ = false;
   absl::Status status_;  // what is wrong first
@@ -99,6 +108,10 @@ absl::StatusOr<std::string> FileReader::Read() {
     return std::pair(a.time, a.rank) < std::pair(b.time, b.rank);
   });
   for (const Deed& deed : deeds_) RETURN_IF_ERROR(Perform(deed));
+  for (const End& end : ends_) {
+    const auto reader = readers_.find(end.pid);
+    if (reader != readers_.end()) reader->second->Ended(end.number, end.kind);
+  }
   for (const auto& node : nodes_) {
     if (node->file == number_) node->name = names_[node->pid];
   }
@@ -130,6 +143,7 @@ absl::Status FileReader::TakeEvent(json& event) {
   if (phase == "M") return Name(event);
   if (phase != "X") return absl::OkStatus();  // flows and marks say nothing more
   const std::string category = fields.Text("cat");
+  if (category == "completion") return TakeEnd(fields);
   const bool deed = category == "object" || category == "post" || category == "poll";
   if (!deed) return fields.status();
   const std::uint64_t pid = fields.Number("pid");
@@ -148,6 +162,21 @@ absl::Status FileReader::TakeEvent(json& event) {
   deeds_.push_back({coro::Duration(static_cast<std::int64_t>(time)), coro::Duration(took), rank,
                     events_, pid, category, std::move(event["args"])});
   return absl::OkStatus();
+}
+
+// Of the device's own queues, which a protocol in between reads, nothing is told: no object is 0.
+absl::Status FileReader::TakeEnd(Fields& event) {
+  const std::uint64_t pid = event.Number("pid");
+  const json* found = event.Object("args");
+  if (!event.ok() || found == nullptr) return event.status();
+  Fields args(*found, event.place());
+  const std::uint64_t number = args.Number("op", UINT64_MAX, /*absent=*/0);
+  const std::uint64_t node = args.Number("op_node", UINT64_MAX, /*absent=*/UINT64_MAX);
+  const std::uint64_t queue = args.Number("queue", UINT64_MAX, /*absent=*/0);
+  if (!args.ok() || number == 0 || queue == 0 || pid != node + 1) return args.status();
+  const auto kind = KindFromName(args.Has("kind") ? args.Text("kind") : "");
+  if (kind.has_value()) ends_.push_back({pid, number, *kind});
+  return args.status();
 }
 
 absl::Status FileReader::Perform(const Deed& deed) {

@@ -90,6 +90,28 @@ TEST(ReadCaptureTest, WhatCannotBeReplayedIsCounted) {
   EXPECT_EQ(capture->left_out[0].first, "atomic");
 }
 
+// A GPU posts past the program: the trace has the device's completion, and no post.
+TEST(ReadCaptureTest, WorkThatADevicePostedIsCounted) {
+  TraceText trace = Sound();
+  const auto end = [&trace](int machine, const char* op, const char* queue, const char* kind) {
+    trace.Slice(machine, 7, "completion",
+                absl::StrCat(R"("op":)", op, R"(,"queue":)", queue, R"(,"status":"ok","kind":")",
+                             kind, "\""));
+  };
+  end(1, R"(9,"op_node":0)", "11", "write");
+  end(1, R"(9,"op_node":0)", "11", "write");  // of the same one: drawn again
+  end(1, R"(10,"op_node":0)", "11", "write");
+  end(2, R"(7,"op_node":1)", "21", "receive");
+  end(1, R"(1,"op_node":0)", "11", "send");   // the program's own
+  end(1, R"(5,"op_node":1)", "11", "write");  // a peer's, announced here
+  end(1, R"(11,"op_node":0)", "0", "send");   // a protocol's, in a queue of its own
+  const auto capture = Read(trace.Text());
+  ASSERT_TRUE(capture.ok()) << capture.status();
+  using LeftOut = std::vector<std::pair<std::string, std::uint64_t>>;
+  EXPECT_EQ(capture->left_out,
+            (LeftOut{{"receive posted by a device", 1}, {"write posted by a device", 2}}));
+}
+
 // Every prefix of a trace is refused, and none does harm.
 TEST(ReadCaptureTest, TruncatedTraceIsRefused) {
   const std::string text = Sound().Text();

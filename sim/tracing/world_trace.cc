@@ -214,7 +214,10 @@ void WorldTrace::OnReceiveTaken(const Nic& nic, const QueuePair& queue_pair,
   Known known;
   known.node = MachineOf(nic.index()).node;
   known.kind = OperationKind::kReceive;
-  if (work != nullptr) known.op = work->TakeReceive();
+  if (work != nullptr) {
+    known.op = work->TakeReceive();
+    if (known.op == 0) known.op = recorder_.NewOperations(known.node);  // posted by a device
+  }
   receives_[RequestKey(nic.index(), queue_pair.number, receive.request_id)] = known;
   if (next_device_ != nullptr) next_device_->OnReceiveTaken(nic, queue_pair, receive);
 }
