@@ -81,6 +81,7 @@ std::vector<NicMetrics> MetricsOf(const World& world) {
     metrics.nic = slash == std::string::npos ? nic.name() : nic.name().substr(slash + 1);
     metrics.source = std::string(fabric::metrics::kSimulated);
     metrics.counters = NamedCounters(nic.counters());
+    metrics.gone = !nic.alive();
     all.push_back(std::move(metrics));
   }
   return all;

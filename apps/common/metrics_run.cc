@@ -37,6 +37,14 @@ bool IsSame(const NicMetrics& a, const NicMetrics& b) {
   return a.node == b.node && a.nic == b.nic && a.source == b.source;
 }
 
+// Of a NIC of which nothing was read any more: what it has counted is not known.
+NicMetrics GoneFrom(const NicMetrics& before) {
+  NicMetrics gone = before;
+  gone.counters.clear();
+  gone.gone = true;
+  return gone;
+}
+
 void AddCounters(const NicMetrics& more, NicMetrics& sum) {
   for (const CounterValue& counter : more.counters) {
     const auto known =
@@ -58,6 +66,7 @@ void AddTo(NicMetrics nic, std::vector<NicMetrics>& all) {
     all.push_back(std::move(nic));
   } else {
     AddCounters(nic, *known);
+    known->gone = known->gone || nic.gone;
   }
 }
 
@@ -107,6 +116,18 @@ std::vector<NicMetrics> ColumnsOf(const std::vector<NicMetrics>& nics) {
   return nodes;
 }
 
+// A line for each NIC that is not there any more.
+std::string GoneLines(const std::vector<NicMetrics>& nics) {
+  std::string lines;
+  for (const NicMetrics& nic : nics) {
+    if (!nic.gone) continue;
+    absl::StrAppend(&lines, "gone: ", nic.node, nic.node.empty() ? "" : ": ", nic.nic,
+                    nic.counters.empty() ? ", and with it what it has counted\n"
+                                         : ": its values are those until then\n");
+  }
+  return lines;
+}
+
 }  // namespace
 
 MetricsRun::MetricsRun(MetricsForm form, std::string path, std::string devices)
@@ -144,7 +165,10 @@ std::vector<NicMetrics> MetricsRun::Metrics() const {
   std::vector<NicMetrics> all = taken_;
   for (const NicMetrics& before : before_) {
     absl::StatusOr<NicMetrics> now = fabric::metrics::ReadHardwareCounters(before.nic, devices_);
-    if (!now.ok()) continue;  // the NIC has gone: nobody knows
+    if (!now.ok()) {
+      all.push_back(GoneFrom(before));
+      continue;
+    }
     now->node = before.node;
     all.push_back(Since(before, *now));
   }
@@ -174,7 +198,8 @@ absl::Status MetricsRun::Deliver(std::ostream& out) const {
 
 std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {
   const std::vector<NicMetrics> columns = ColumnsOf(nics);
-  if (columns.empty()) return "\nmetrics: nothing was counted\n";
+  const std::string gone = GoneLines(nics);
+  if (columns.empty()) return absl::StrCat("\nmetrics: nothing was counted\n", gone);
   NicMetrics sum;
   for (const NicMetrics& column : columns) AddCounters(column, sum);
   std::vector<std::vector<std::string>> rows = {{"counter", "unit"}};
@@ -192,7 +217,8 @@ std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {
     }
   }
   return absl::StrCat("\nmetrics: counted by ", CountedBy(columns),
-                      all ? "" : " (--metrics=all shows zeros, too)", "\n\n", FormatTable(rows));
+                      all ? "" : " (--metrics=all shows zeros, too)", "\n\n", FormatTable(rows),
+                      gone);
 }
 
 absl::Status ReplaceFile(const std::string& path, absl::string_view text) {

@@ -80,7 +80,7 @@ class MetricsAtEnd {
 
 // The table of these metrics: a line for each counter, a column for each NIC that has counted
 // something; of more than four, for each machine, its NICs added up. `all`: also what is 0
-// everywhere.
+// everywhere. Below it a line for each NIC that has gone.
 std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, bool all);
 
 // Replaces the file in one step: who reads it finds the old text or the new one.

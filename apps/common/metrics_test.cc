@@ -114,7 +114,8 @@ class Exposition {
       if (!helped_.insert(words[2]).second) return "a second HELP";
       return "";
     }
-    if (words[1] != "TYPE" || words[3] != "counter") return "neither HELP nor a counter's TYPE";
+    if (words[1] != "TYPE" || (words[3] != "counter" && words[3] != "gauge"))
+      return "neither HELP nor a counter's TYPE";
     if (!types_.insert(words[2]).second) return "a second TYPE";
     if (samples_.count(words[2]) > 0) return "a TYPE after its samples";
     current_ = words[2];
@@ -171,7 +172,7 @@ TEST_F(MetricsTest, PrometheusReadsWhatIsWritten) {
   Exposition read;
   const std::string text = fabric::metrics::ToPrometheus(nics);
   ASSERT_EQ(read.Parse(text), "") << text;
-  EXPECT_EQ(read.families(), 3u);
+  EXPECT_EQ(read.families(), 4u);  // and whether they are there
   const auto& sent = read.of("efa_tx_bytes_total");
   ASSERT_EQ(sent.size(), 2u);
   EXPECT_EQ(sent[0].value, 12u);  // the same NIC twice: one sample
@@ -193,7 +194,7 @@ TEST_F(MetricsTest, EveryCounterHasAHelpTextThatIsOneLine) {
   }
   Exposition read;
   EXPECT_EQ(read.Parse(fabric::metrics::ToPrometheus({&all, 1})), "");
-  EXPECT_EQ(read.families(), fabric::metrics::CounterTable().size());
+  EXPECT_EQ(read.families(), fabric::metrics::CounterTable().size() + 1);
 }
 
 TEST_F(MetricsTest, PageForPeopleNamesEveryCounterWithItsUnitAndMeaning) {
@@ -243,6 +244,42 @@ TEST_F(MetricsTest, OfDevicesWhatHasGrownCounts) {
   EXPECT_THAT(all[0].counters,
               ElementsAre(CounterValue{"tx_pkts", 0}, CounterValue{"rdma_write_bytes", 500},
                           CounterValue{"create_ah_err", 1}));
+}
+
+TEST_F(MetricsTest, ADeviceThatIsTakenAwayIsMissed) {
+  sim::World world(1, **sim::FindProfile("small"));
+  auto fabric = sim::OpenSimFabric(world, world.AddNode("here"));
+  const std::string nic = fabric->nics()[0].name;
+  WriteNic(nic, 1000);
+  MetricsRun run(MetricsForm::kTable, "", folder_.string());
+  fabric = run.Watch(std::move(fabric));
+  fs::remove_all(folder_ / nic);
+  const std::vector<NicMetrics> all = run.Metrics();
+  ASSERT_EQ(all.size(), 1u);
+  EXPECT_EQ(all[0].nic, nic);
+  EXPECT_TRUE(all[0].gone);
+  EXPECT_TRUE(all[0].counters.empty());  // not 0: nobody knows
+  EXPECT_THAT(FormatMetrics(all, false), HasSubstr(nic + ", and with it what it has counted\n"));
+}
+
+TEST_F(MetricsTest, ASimulatedNicThatDiesKeepsItsCountersAndIsMarked) {
+  sim::World world(1, **sim::FindProfile("small"));
+  world.AddNode("here");
+  world.nic(0).Kill();
+  MetricsRun run(MetricsForm::kTable);
+  run.Take(world);
+  const std::vector<NicMetrics> all = run.Metrics();
+  ASSERT_FALSE(all.empty());
+  EXPECT_TRUE(all[0].gone);
+  EXPECT_FALSE(all[0].counters.empty());
+  EXPECT_THAT(FormatMetrics(all, false), HasSubstr("gone: here: " + all[0].nic + ": its values"));
+  const std::string text = fabric::metrics::ToPrometheus(all);
+  Exposition read;
+  ASSERT_EQ(read.Parse(text), "") << text;
+  ASSERT_EQ(read.of("efa_nic_up").size(), all.size());
+  EXPECT_EQ(read.of("efa_nic_up")[0].value, 0u);
+  EXPECT_EQ(read.of("efa_nic_up")[0].labels.at("nic"), all[0].nic);
+  EXPECT_THAT(fabric::metrics::ToJson(all), HasSubstr("\"up\": false"));
 }
 
 TEST_F(MetricsTest, WhereTheKernelShowsNoCountersTheProgramCounts) {
@@ -330,7 +367,7 @@ TEST_F(MetricsTest, JsonHasEachNic) {
   const std::vector<NicMetrics> nics = {{"a", "nic0", "device", {{"tx_bytes", 1ull << 60}}}};
   EXPECT_EQ(fabric::metrics::ToJson(nics),
             "{\n  \"nics\": [\n    {\n      \"node\": \"a\",\n      \"nic\": \"nic0\",\n"
-            "      \"source\": \"device\",\n      \"counters\": {\n"
+            "      \"source\": \"device\",\n      \"up\": true,\n      \"counters\": {\n"
             "        \"tx_bytes\": 1152921504606846976\n      }\n    }\n  ]\n}\n");
 }
 

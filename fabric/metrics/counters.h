@@ -49,6 +49,7 @@ struct NicMetrics {
   std::string nic;
   std::string source;
   std::vector<CounterValue> counters;  // in the table's order, then what it lacks
+  bool gone = false;  // it is not there any more: values are the last known ones, if any are
 };
 
 // Nothing where the counter is not known.

@@ -15,11 +15,12 @@ namespace fabric::metrics {
 //
 //   efa_tx_bytes_total{node="server",nic="rdmap0s31",source="simulated"} 4096
 //
-// Characters of an unknown counter's name that Prometheus does not take become "_". Of several
-// NICs with the same labels the values are added up: a sample may stand once only.
+// Before them the gauge efa_nic_up: 0 for a NIC that has gone, 1 for the others. Characters of an
+// unknown counter's name that Prometheus does not take become "_". Of several NICs with the same
+// labels the values are added up: a sample may stand once only.
 std::string ToPrometheus(std::span<const NicMetrics> nics);
 
-// {"nics": [{"node", "nic", "source", "counters": {"tx_bytes": 4096, ...}}]}
+// {"nics": [{"node", "nic", "source", "up": true, "counters": {"tx_bytes": 4096, ...}}]}
 std::string ToJson(std::span<const NicMetrics> nics);
 
 }  // namespace fabric::metrics

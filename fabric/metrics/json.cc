@@ -13,6 +13,7 @@ std::string ToJson(std::span<const NicMetrics> nics) {
     all.push_back({{"node", nic.node},
                    {"nic", nic.nic},
                    {"source", nic.source},
+                   {"up", !nic.gone},
                    {"counters", std::move(counters)}});
   }
   const Json json = {{"nics", std::move(all)}};

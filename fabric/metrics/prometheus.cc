@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cctype>
 #include <map>
 #include <string>
@@ -70,10 +71,33 @@ std::vector<Family> FamiliesOf(std::span<const NicMetrics> nics) {
   return families;
 }
 
+// One sample a NIC: of several with the same labels, whether all are there.
+std::string UpOf(std::span<const NicMetrics> nics) {
+  std::vector<std::pair<std::string, bool>> samples;
+  for (const NicMetrics& nic : nics) {
+    const std::string labels = Labels(nic);
+    const auto known = std::find_if(samples.begin(), samples.end(),
+                                    [&](const auto& sample) { return sample.first == labels; });
+    if (known == samples.end()) {
+      samples.emplace_back(labels, !nic.gone);
+    } else {
+      known->second = known->second && !nic.gone;
+    }
+  }
+  if (samples.empty()) return "";
+  std::string text =
+      "# HELP efa_nic_up Whether the NIC is there: 0 after it has died or was taken away.\n"
+      "# TYPE efa_nic_up gauge\n";
+  for (const auto& [labels, up] : samples) {
+    absl::StrAppend(&text, "efa_nic_up", labels, up ? " 1\n" : " 0\n");
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string ToPrometheus(std::span<const NicMetrics> nics) {
-  std::string text;
+  std::string text = UpOf(nics);
   for (const Family& family : FamiliesOf(nics)) {
     absl::StrAppend(&text, "# HELP ", family.name, " ", family.help, "\n# TYPE ", family.name,
                     " counter\n");
