@@ -1,6 +1,7 @@
 #include "fabric/trace/json_text.h"
 
 #include <cstddef>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -49,6 +50,23 @@ std::string JsonString(std::string_view text) {
 }
 
 std::string JsonHex(std::uint64_t number) { return absl::StrCat("\"0x", absl::Hex(number), "\""); }
+
+std::string JsonList(Access access) {
+  static constexpr std::pair<Access, std::string_view> kNames[] = {
+      {Access::kSend, "\"send\""},
+      {Access::kReceive, "\"receive\""},
+      {Access::kWrite, "\"write\""},
+      {Access::kRead, "\"read\""},
+      {Access::kRemoteWrite, "\"remote write\""},
+      {Access::kRemoteRead, "\"remote read\""}};
+  std::string json;
+  for (const auto& [right, name] : kNames) {
+    if (!Allows(access, right)) continue;
+    json += json.empty() ? "[" : ",";
+    json += name;
+  }
+  return json.empty() ? "[]" : json + "]";
+}
 
 JsonMembers& JsonMembers::Raw(std::string_view name, std::string_view value) {
   text_ += text_.empty() ? "\"" : ",\"";

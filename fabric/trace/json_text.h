@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+#include "fabric/memory.h"
+
 namespace fabric::trace {
 
 // Quoted and escaped. Bytes that are no UTF-8 come from peers and files, and become U+FFFD.
@@ -14,6 +16,9 @@ std::string JsonString(std::string_view text);
 
 // "\"0x1f\"", with quotes: a number of 64 bits is more than JSON's readers keep.
 std::string JsonHex(std::uint64_t number);
+
+// "[\"send\",\"remote write\"]".
+std::string JsonList(Access access);
 
 // The members of an object, without its braces: "\"id\":3,\"name\":\"x\"".
 class JsonMembers {

@@ -1,30 +1,11 @@
 #include "fabric/trace/traced_objects.h"
 
-#include <array>
 #include <utility>
 
 #include "coro/status_macros.h"
 
 namespace fabric::trace {
 namespace {
-
-// A list of names.
-std::string JsonOf(Access access) {
-  static constexpr std::pair<Access, std::string_view> kNames[] = {
-      {Access::kSend, "\"send\""},
-      {Access::kReceive, "\"receive\""},
-      {Access::kWrite, "\"write\""},
-      {Access::kRead, "\"read\""},
-      {Access::kRemoteWrite, "\"remote write\""},
-      {Access::kRemoteRead, "\"remote read\""}};
-  std::string json;
-  for (const auto& [right, name] : kNames) {
-    if (!Allows(access, right)) continue;
-    json += json.empty() ? "[" : ",";
-    json += name;
-  }
-  return json.empty() ? "[]" : json + "]";
-}
 
 JsonMembers MembersOf(const MemoryRegion& region, const std::string& nic) {
   const RemoteBuffer remote = region.remote();
@@ -34,7 +15,7 @@ JsonMembers MembersOf(const MemoryRegion& region, const std::string& nic) {
       .Hex("memory", reinterpret_cast<std::uint64_t>(region.data()))
       .Hex("address", remote.address)
       .Hex("key", remote.key)
-      .Raw("access", JsonOf(region.access()));
+      .Raw("access", JsonList(region.access()));
   return members;
 }
 

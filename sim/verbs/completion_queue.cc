@@ -77,7 +77,14 @@ int NextPoll(ibv_cq_ex* ibv) {
   return TakeNext(queue);
 }
 
-void EndPoll(ibv_cq_ex* ibv) { QueueOf(ibv).EndPoll(); }
+void EndPoll(ibv_cq_ex* ibv) {
+  Queue& queue = QueueOf(ibv);
+  if (queue.has_told()) {
+    const std::lock_guard lock(queue.owner().mutex());
+    queue.TellPolled();
+  }
+  queue.EndPoll();
+}
 
 const WorkCompletion& Current(ibv_cq_ex* ibv) { return QueueOf(ibv).current; }
 const WorkCompletion& Current(efadv_cq* functions) {
@@ -146,8 +153,10 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
     errno = ENOMEM;
     return nullptr;
   }
-  return new Queue(context, *std::move(ring), attr, (efa.wc_flags & kCqWithSgid) != 0,
-                   std::move(memory));
+  auto* queue = new Queue(context, *std::move(ring), attr, (efa.wc_flags & kCqWithSgid) != 0,
+                          std::move(memory));
+  if (Trace* trace = TraceOfProcess()) trace->OpenedQueue(queue, *context.nic, depth);
+  return queue;
 }
 
 }  // namespace
@@ -195,17 +204,29 @@ bool Queue::TakeFromRing(WorkCompletion& completion) {
     if (!sound || entry.queue_pair >= owner_.queue_pairs.size()) continue;
     QueuePair* queue_pair = owner_.queue_pairs[entry.queue_pair];
     if (queue_pair == nullptr) continue;
+    Trace* const trace = TraceOfProcess();
+    const std::uint64_t operation = trace == nullptr ? 0 : trace->Ended(queue_pair, entry);
     Translate(entry, queue_pair->Ended(entry), with_source_, completion);
+    completion.operation = operation;
     return true;
   }
   return false;
 }
 
 bool Queue::Take(WorkCompletion& completion) {
-  if (kept_.empty()) return TakeFromRing(completion);
-  completion = kept_.front();
-  kept_.pop_front();
+  if (kept_.empty()) {
+    if (!TakeFromRing(completion)) return false;
+  } else {
+    completion = kept_.front();
+    kept_.pop_front();
+  }
+  if (TraceOfProcess() != nullptr) told_.push_back({completion.operation, completion.vendor_error});
   return true;
+}
+
+void Queue::TellPolled() {
+  if (Trace* trace = TraceOfProcess()) trace->Polled(this, told_);
+  told_.clear();
 }
 
 void Queue::Forget(std::uint16_t queue_pair) {
@@ -241,6 +262,7 @@ int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
       entry.wc_flags = completion.flags;
       entry.slid = completion.source_handle;
     }
+    if (queue.has_told()) queue.TellPolled();
   }
   if (taken > 0) {
     queue.FoundSomething();
@@ -307,6 +329,7 @@ int ibv_destroy_cq(ibv_cq* ibv) {
       if (&user->send_queue() == &queue || &user->receive_queue() == &queue) return EBUSY;
     }
     sim::verbs::Abandon(queue);
+    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue);
     queue.owner().nic->DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
     delete &queue;

@@ -10,6 +10,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 #include "sim/completion_ring.h"
 #include "sim/efa_address.h"
@@ -34,6 +35,7 @@ struct WorkCompletion {
   // Of a sender whose handle is unknown, in queues that were made to tell it; otherwise zeros.
   Gid source_gid{};
   bool unsolicited = false;
+  std::uint64_t operation = 0;  // its number in the trace
 };
 
 // Functions that a program takes out of the queue (efadv_cq_from_ibv_cq_ex).
@@ -55,6 +57,9 @@ class Queue : public ibv_cq_ex {
 
   // The next completion of a queue pair that still is; false when there is none.
   bool Take(WorkCompletion& completion);
+  // The end of a poll that took something, for the trace.
+  void TellPolled();
+  bool has_told() const { return !told_.empty(); }
   // --- The program reads the ring itself (mapped_queues.cc), and says at a doorbell how far it is
   // and whether it wants an event: the host's thread looks there.
   struct Mapping {
@@ -90,6 +95,7 @@ class Queue : public ibv_cq_ex {
   std::mutex polling_;
   std::uint32_t in_vain_ = 0;        // polls in a row that found nothing
   std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
+  std::vector<Trace::Read> told_;    // of this poll
   std::uint32_t doorbell_ = 0;       // where the program writes
   std::uint32_t taken_ = 0;          // the value that was taken last
   int watch_ = 0;                    // the host's number for it; 0: not mapped

@@ -223,11 +223,19 @@ ibv_context* ibv_open_device(ibv_device* device) {
   context->nic = &context->host->node().nic(static_cast<std::size_t>(ibv_get_device_index(device)));
   context->handle.context = context;
   sim::verbs::FillFunctions(*context, device);
+  const std::lock_guard lock(context->mutex());
+  if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
+    trace->OpenedNic(context, *context->nic);
+  }
   return &context->handle.verbs.context;
 }
 
 int ibv_close_device(ibv_context* context) {
-  if (!sim::verbs::Closing(ContextOf(context))) return EBUSY;
+  {
+    const sim::verbs::Closing lock(ContextOf(context));
+    if (!lock) return EBUSY;
+    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&ContextOf(context));
+  }
   delete &ContextOf(context);
   return 0;
 }

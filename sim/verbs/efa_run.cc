@@ -47,7 +47,7 @@ constexpr char kMoreHelp[] = R"(
   --seed=N         of everything random (default 1)
   --fabric=NAME    the network that the program joins (default: default)
   --faults=FILE    a fault plan in JSON, for the NICs of this process
-  --trace=FILE     writes the events of each process to FILE, its process number before the extension
+  --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
   --quiet          does not say what is simulated
   --help           this
 
@@ -143,6 +143,11 @@ absl::Status CheckFiles(const Settings& settings) {
   if (!settings.faults.empty() && access(settings.faults.c_str(), R_OK) != 0) {
     return absl::NotFoundError(
         absl::StrCat("--faults=", settings.faults, ": ", std::strerror(errno)));
+  }
+  if (absl::EndsWith(settings.trace, ".html")) {
+    return Bad(absl::StrCat("--trace=", settings.trace,
+                            ": a trace of efa-run is JSON; trace_html makes a page of one "
+                            "(docs/efa-run.md)"));
   }
   return absl::OkStatus();
 }

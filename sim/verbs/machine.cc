@@ -1,15 +1,18 @@
 #include "sim/verbs/machine.h"
 
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
+#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/faults/plan_json.h"
 #include "sim/faults/device_faults.h"
+#include "sim/verbs/last_words.h"
 
 namespace sim::verbs {
 namespace {
@@ -47,6 +50,13 @@ absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
 
 void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", line.c_str()); }
 
+bool LockSoon(std::unique_lock<std::mutex>& lock) {
+  for (int i = 0; i < 1000 && !lock.try_lock(); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return lock.owns_lock();
+}
+
 absl::StatusOr<Machine*> Machine::Make() {
   ASSIGN_OR_RETURN(Settings settings, Settings::FromEnvironment([](const char* name) {
                      return static_cast<const char*>(std::getenv(name));
@@ -69,10 +79,34 @@ absl::Status Machine::Prepare(Host& host) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
     RETURN_IF_ERROR(host.world().UseFaultEngine(faults_));
   }
-  if (!settings_.trace.empty()) {
-    ASSIGN_OR_RETURN(trace_, Trace::Open(settings_.trace, host.world()));
-  }
+  return settings_.trace.empty() ? absl::OkStatus() : OpenTrace(host);
+}
+
+absl::Status Machine::OpenTrace(Host& host) {
+  // A forked child lets the copy of its parent's trace be.
+  if (trace_ != nullptr && !trace_->mine()) static_cast<void>(trace_.release());
+  BeforeDeathBySignal(&Machine::AtExit);  // before the trace looks at signals itself
+  ASSIGN_OR_RETURN(trace_,
+                   Trace::Open(settings_.trace, host.world(), settings_.seed, faults_.get()));
+  traced_ = &host;
+  static const bool registered = std::atexit(&Machine::AtExit) == 0;
+  static_cast<void>(registered);
   return absl::OkStatus();
+}
+
+void Machine::CloseTrace(const Host& host) {
+  if (traced_ == &host && trace_ != nullptr && trace_->mine()) trace_.reset();
+}
+
+// A program that ends without closing its devices has a trace, too.
+void Machine::AtExit() {
+  Machine& machine = **Get();
+  const std::lock_guard lock(machine.mutex_);
+  const std::shared_ptr<Host> host = machine.host_.lock();
+  if (host == nullptr || machine.traced_ != host.get() || !host->usable()) return;
+  std::unique_lock world(host->mutex(), std::defer_lock);
+  if (!LockSoon(world)) return;
+  machine.trace_.reset();
 }
 
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
@@ -89,7 +123,7 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   std::shared_ptr<Host> shared(host.release(), [this](Host* leaving) {
     {
       const std::lock_guard world(leaving->mutex());
-      trace_.reset();
+      CloseTrace(*leaving);
     }
     delete leaving;
   });

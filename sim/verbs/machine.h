@@ -34,13 +34,19 @@ class Machine {
 
   // The plan that the device applies; null when there is none. REQUIRES: a device is open.
   fabric::faults::FaultEngine* faults() { return faults_.get(); }
+  // Null when there is none. REQUIRES: the host's mutex is held.
+  Trace* trace() { return trace_.get(); }
 
  private:
   Machine(Settings settings, Profile profile)
       : settings_(std::move(settings)), profile_(std::move(profile)) {}
 
   static absl::StatusOr<Machine*> Make();
+  // The process ends, well or by a signal.
+  static void AtExit();
   absl::Status Prepare(Host& host);
+  absl::Status OpenTrace(Host& host);
+  void CloseTrace(const Host& host);
 
   const Settings settings_;
   const Profile profile_;
@@ -48,7 +54,16 @@ class Machine {
   std::weak_ptr<Host> host_;
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
+  const Host* traced_ = nullptr;
 };
+
+// The trace of this process; null when there is none. REQUIRES: a device is open, and the host's
+// mutex is held.
+inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
+
+// Takes a mutex that whoever ends may be holding himself (objects.h, Closing): false after a
+// second.
+bool LockSoon(std::unique_lock<std::mutex>& lock);
 
 // Says one line on standard error, for a person who looks for the reason of an errno.
 void Say(const std::string& line);

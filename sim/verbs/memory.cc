@@ -70,6 +70,9 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   const auto keys = context.nic->RegisterMemory(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
+  context.host->world().checks().memory().registrations().Register(
+      context.nic->index(), context.nic->name(), static_cast<Domain*>(pd)->number, keys->local,
+      keys->remote, iova, length, AccessOf(access));
   ++static_cast<Domain*>(pd)->users;
   auto* region = new ibv_mr{};
   region->context = pd->context;
@@ -78,6 +81,14 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   region->length = length;
   region->lkey = keys->local;
   region->rkey = keys->remote;
+  if (Trace* trace = TraceOfProcess()) {
+    trace->OpenedRegion(region, *context.nic,
+                        {.address = iova,
+                         .length = length,
+                         .local_key = keys->local,
+                         .remote_key = keys->remote,
+                         .access = AccessOf(access)});
+  }
   return region;
 }
 
@@ -156,6 +167,9 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.nic->DeregisterMemory(ibv->rkey);
+    context.host->world().checks().memory().registrations().Deregister(context.nic->index(),
+                                                                       ibv->rkey);
+    if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
     --static_cast<Domain*>(ibv->pd)->users;
   }
   delete ibv;
@@ -183,6 +197,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     errno = ENOMEM;
     return nullptr;
   }
+  if (Trace* trace = TraceOfProcess()) trace->NamedPeer(*context.nic, *number, gid);
   ++static_cast<Domain*>(pd)->users;
   auto* handle = new AddressHandle;
   handle->context = pd->context;

@@ -5,12 +5,10 @@
 
 #include <infiniband/verbs.h>
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
@@ -18,6 +16,7 @@
 #include "sim/hosts/host.h"
 #include "sim/memory_table.h"
 #include "sim/nic.h"
+#include "sim/verbs/machine.h"
 
 namespace sim::verbs {
 
@@ -70,9 +69,7 @@ inline Context& ContextOf(const ibv_context* context) {
 class Closing {
  public:
   explicit Closing(const Context& context) : lock_(context.mutex(), std::defer_lock) {
-    for (int i = 0; i < 1000 && !lock_.try_lock(); ++i) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    }
+    LockSoon(lock_);
   }
   explicit operator bool() const { return lock_.owns_lock(); }
 

@@ -176,6 +176,7 @@ int QueuePair::PostSend(BuiltWork& made) {
   efa::EncodeSend(made.work, device_.send.format(), send_producer_.phase(),
                   device_.send.Slot(send_producer_.slot()));
   send_producer_.Post();
+  if (Trace* trace = TraceOfProcess()) trace->Posted(this, made.work);
   return 0;
 }
 
@@ -195,16 +196,21 @@ int QueuePair::PostReceive(const ibv_recv_wr& request) {
   efa::EncodeReceive(work, device_.receive.memory(), device_.receive.descriptors(),
                      receive_producer_.posted());
   receive_producer_.Post(segments);
+  if (Trace* trace = TraceOfProcess()) trace->Posted(this, work);
+  ++unrung_receives_;
   return 0;
 }
 
 void QueuePair::RingSends() {
   if (send_producer_.unannounced() == 0) return;
+  if (Trace* trace = TraceOfProcess()) trace->Rang(this, false, send_producer_.unannounced());
   owner_.nic->RingSend(device_, send_producer_.Ring());
 }
 
 void QueuePair::RingReceives() {
   if (receive_producer_.unannounced() == 0) return;
+  if (Trace* trace = TraceOfProcess()) trace->Rang(this, true, unrung_receives_);
+  unrung_receives_ = 0;
   owner_.nic->RingReceive(device_, receive_producer_.Ring());
 }
 
@@ -294,7 +300,13 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     device.rnr_retries = attr->rnr_retry;
   }
   queue_pair.owner().host->Progress();
-  if ((mask & IBV_QP_QKEY) != 0) device.qkey = attr->qkey;
+  if ((mask & IBV_QP_QKEY) != 0) {
+    device.qkey = attr->qkey;
+    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
+      trace->OpenedEndpoint(&queue_pair, *queue_pair.owner().nic, device, &queue_pair.send_queue(),
+                            &queue_pair.receive_queue());
+    }
+  }
   if ((mask & IBV_QP_STATE) != 0) {
     ibv->state = attr->qp_state;
     const bool ready =
@@ -337,6 +349,7 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     queue_pair.send_queue().Forget(number);
     queue_pair.receive_queue().Forget(number);
     context.queue_pairs[number] = nullptr;
+    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue_pair);
     context.nic->DestroyQueuePair(queue_pair.device());
     --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();

@@ -95,6 +95,7 @@ class QueuePair : public ibv_qp_ex {
   RequestSlots receive_slots_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;
+  std::uint32_t unrung_receives_ = 0;     // that were posted since the last ring
   std::unique_ptr<Doorbells> doorbells_;  // null: not mapped
   RungBell rung_sends_;
   RungBell rung_receives_;

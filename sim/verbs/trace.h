@@ -1,15 +1,32 @@
-// --trace=FILE of efa-run: what the simulated device did, for the viewer at ui.perfetto.dev or
-// chrome://tracing. One file a process.
+// --trace=FILE of efa-run: what this process's NICs did and what was asked of them, in the format
+// of every trace (docs/trace-format.md). One file a process.
 
 #ifndef SIM_VERBS_TRACE_H_
 #define SIM_VERBS_TRACE_H_
 
-#include <cstdio>
+#include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/event_log.h"
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/efa_queue/wqe.h"
+#include "fabric/faults/engine.h"
+#include "fabric/memory.h"
+#include "fabric/trace/event.h"
+#include "fabric/trace/json_text.h"
+#include "fabric/trace/posted_work.h"
+#include "fabric/trace/recorder.h"
+#include "sim/efa_address.h"
+#include "sim/nic.h"
+#include "sim/queue_pair.h"
+#include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
 namespace sim::verbs {
@@ -17,23 +34,100 @@ namespace sim::verbs {
 // "out.json" of process 17: "out.17.json".
 std::string TraceFileOf(const std::string& file, int pid);
 
-// Writes each event of a world as it happens: a JSON array of instant events, whose closing bracket
-// the format does not need, so that a file of a killed process opens too. Not thread-safe.
-class Trace final : public EventListener {
+// Not thread-safe: belongs to its world. Objects are known by their addresses. What was not told as
+// opened is not told of.
+class Trace {
  public:
-  // kUnavailable: the file cannot be made. The world outlives the trace.
-  static absl::StatusOr<std::unique_ptr<Trace>> Open(const std::string& file, World& world);
-  ~Trace() override;
+  // kUnavailable: the file cannot be made. The world, and `engine` where there is one, outlive the
+  // trace.
+  static absl::StatusOr<std::unique_ptr<Trace>> Open(const std::string& file, World& world,
+                                                     std::uint64_t seed,
+                                                     fabric::faults::FaultEngine* engine);
+  // Writes the file, unless that was done, or this is a forked child.
+  ~Trace();
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
 
-  void OnLogged(const LoggedEvent& event) override;
+  // Writes what there is; what comes later is not in the file.
+  void Write();
+  // False in a forked child, whose copy of the world nobody may touch.
+  bool mine() const;
+
+  // --- Objects ---
+  struct Region {
+    std::uint64_t address = 0;
+    std::uint64_t length = 0;
+    std::uint32_t local_key = 0;
+    std::uint32_t remote_key = 0;
+    fabric::Access access = fabric::Access::kNone;
+  };
+  void OpenedNic(const void* object, const Nic& nic);
+  void OpenedRegion(const void* object, const Nic& nic, const Region& region);
+  void OpenedQueue(const void* object, const Nic& nic, std::uint32_t depth);
+  // It has its address: its qkey was set.
+  void OpenedEndpoint(const void* object, const Nic& nic, const QueuePair& device,
+                      const void* sends, const void* receives);
+  // The peer that this address handle of the NIC leads to.
+  void NamedPeer(const Nic& nic, std::uint16_t handle, const Gid& gid);
+  void Closed(const void* object);
+
+  // --- Work ---
+  void Posted(const void* endpoint, const fabric::efa_queue::SendWork& work);
+  void Posted(const void* endpoint, const fabric::efa_queue::ReceiveWork& work);
+  void Rang(const void* endpoint, bool receives, std::uint32_t count);
+  // Which operation the entry is the end of; 0: of none that was told of.
+  std::uint64_t Ended(const void* endpoint, const fabric::efa_queue::Completion& entry);
+  // What a poll has told the program of an entry.
+  struct Read {
+    std::uint64_t op = 0;  // as Ended has it
+    std::uint8_t status = 0;
+  };
+  void Polled(const void* queue, const std::vector<Read>& entries);
 
  private:
-  Trace(std::FILE* file, World& world);
+  struct Object {
+    std::string kind;
+    std::string nic;
+    std::uint32_t id = 0;
+    std::uint32_t track = 0;     // of what is drawn of it
+    std::uint32_t receives = 0;  // endpoint: the track of its receives
+    std::uint32_t vector = 0;    // endpoint: its address vector
+    std::uint32_t nic_index = 0;
+    bool datagram = false;
+    Region region;
+    fabric::Address address;                                          // endpoint
+    std::shared_ptr<fabric::trace::PostedWork> work;                  // endpoint
+    std::map<std::pair<bool, std::uint64_t>, std::uint64_t> pending;  // receive?, request: number
+    std::map<std::tuple<std::uint16_t, std::uint16_t, std::uint32_t>, std::uint64_t> peers;
+  };
 
-  std::FILE* const file_;
-  World& world_;
+  Trace(std::string path, World& world, std::uint64_t seed, fabric::faults::FaultEngine* engine);
+
+  std::string ShortName(const Nic& nic) const;
+  std::uint32_t Number(const std::string& nic, fabric::trace::TrackKind kind);
+  // Null: it is not known.
+  Object* Find(const void* object);
+  // Tells that something opens, and returns its id.
+  std::uint32_t TellOpen(std::string_view kind, const std::string& nic,
+                         const fabric::trace::JsonMembers& members);
+  void Tell(std::string_view event, std::string_view kind, const std::string& nic, std::uint32_t id,
+            const fabric::trace::JsonMembers& members);
+  Object& Add(const void* object, std::string_view kind, const Nic& nic,
+              fabric::trace::JsonMembers members);
+  std::uint64_t PeerOf(Object& endpoint, const fabric::efa_queue::SendWork& work);
+  void AddSegment(std::uint64_t address, std::uint64_t bytes, std::uint32_t key);
+  // Returns its number.
+  std::uint64_t RecordPost(Object& endpoint, fabric::trace::Event post);
+
+  const std::string path_;
   const int pid_;
-  bool first_ = true;
+  fabric::trace::Recorder recorder_;
+  std::unique_ptr<WorldTrace> devices_;  // null: written
+  const std::uint16_t node_;
+  std::map<const void*, Object> objects_;
+  std::map<std::pair<std::string, fabric::trace::TrackKind>, std::uint32_t> numbers_;
+  std::map<std::pair<std::uint32_t, std::uint16_t>, Gid> handles_;  // by NIC and number
+  std::vector<fabric::trace::Event> segments_;                      // of the post that is told
 };
 
 }  // namespace sim::verbs

@@ -2,27 +2,34 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <fstream>
 #include <memory>
-#include <stdexcept>
+#include <sstream>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "fabric/trace/trace_checker.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "nlohmann/json.hpp"
-#include "sim/event_log.h"
 #include "sim/profile.h"
+#include "sim/verbs/end.h"
+#include "sim/verbs/settings.h"
 #include "sim/world.h"
 
-namespace sim::verbs {
+namespace sim_testing {
 namespace {
 
-using nlohmann::json;
+using fabric::trace::CheckedSlice;
+using fabric::trace::CheckedTrace;
+using sim::verbs::Trace;
+using sim::verbs::TraceFileOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
 
 TEST(TraceFileTest, TheProcessStandsBeforeTheExtension) {
   EXPECT_EQ(TraceFileOf("out.json", 17), "out.17.json");
@@ -34,100 +41,107 @@ TEST(TraceFileTest, TheProcessStandsBeforeTheExtension) {
   EXPECT_EQ(TraceFileOf("folder/.hidden", 17), "folder/.hidden.17");
 }
 
+TEST(TraceFileTest, AFileThatCannotBeMade) {
+  sim::World world(/*seed=*/1, **sim::FindProfile("small"));
+  world.AddNode("host");
+  const std::string file = ::testing::TempDir() + "no-such-folder/trace.json";
+  const absl::Status status = Trace::Open(file, world, 1, nullptr).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_NE(status.message().find(TraceFileOf(file, getpid())), absl::string_view::npos) << status;
+}
+
+// What a program of libibverbs does in this process is traced as the environment asks.
 class TraceTest : public ::testing::Test {
  protected:
-  TraceTest() {
-    const absl::StatusOr<const Profile*> found = FindProfile("small");
-    if (!found.ok()) throw std::runtime_error("no profile");
-    world_ = std::make_unique<World>(/*seed=*/1, **found);
-    world_->AddNode("host");
-    file_ = ::testing::TempDir() + "trace.json";
-  }
+  static std::string File() { return ::testing::TempDir() + "trace.json"; }
+  static void SetUpTestSuite() { setenv(sim::verbs::kTraceVariable, File().c_str(), 1); }
 
-  std::string written() const { return TraceFileOf(file_, getpid()); }
-  json Parsed() const {
-    std::ifstream stream(written());
-    json parsed = json::parse(stream, /*cb=*/nullptr, /*allow_exceptions=*/false);
-    EXPECT_FALSE(parsed.is_discarded()) << written();
-    return parsed;
+  // After everything was closed.
+  static CheckedTrace Trace() {
+    std::ostringstream text;
+    text << std::ifstream(TraceFileOf(File(), getpid()), std::ios::binary).rdbuf();
+    CheckedTrace trace = fabric::trace::CheckTrace(text.str());
+    EXPECT_THAT(trace.problems, IsEmpty());
+    return trace;
   }
-  std::unique_ptr<Trace> Open() {
-    absl::StatusOr<std::unique_ptr<Trace>> trace = Trace::Open(file_, *world_);
-    EXPECT_TRUE(trace.ok()) << trace.status();
-    return *std::move(trace);
+  // The path of the only operation of this kind.
+  static std::string PathOf(const CheckedTrace& trace, const std::string& kind) {
+    std::string path;
+    for (const CheckedSlice& post : trace.Of("post")) {
+      if (post.arguments.at("kind") != "\"" + kind + "\"") continue;
+      EXPECT_EQ(path, "") << "a second " << kind;
+      path = trace.PathOf("0." + post.arguments.at("op"));
+    }
+    return path;
   }
-
-  std::unique_ptr<World> world_;
-  std::string file_;
 };
 
-TEST_F(TraceTest, NothingHappened) {
-  Open();
-  EXPECT_EQ(Parsed(), json::array());
+TEST_F(TraceTest, AMessageIsFollowedFromPostToPoll) {
+  {
+    End a, b;
+    Fill({a.at(0), 100}, 1);
+    ASSERT_EQ(b.Receive(1, {b.Segment(512, 200)}), 0);
+    ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 100)}), 0);
+    EXPECT_EQ(Await(b.receive_queue).wr_id, 1u);
+    EXPECT_EQ(Await(a.send_queue).wr_id, 2u);
+  }
+  const CheckedTrace trace = Trace();
+  EXPECT_THAT(PathOf(trace, "send"), HasSubstr("post packet place"));
+  EXPECT_THAT(PathOf(trace, "send"), HasSubstr("completion poll"));
+  EXPECT_EQ(PathOf(trace, "receive"), "post completion poll");
+  EXPECT_THAT(trace.Of("doorbell"), SizeIs(2));
+  for (const CheckedSlice& post : trace.Of("post")) {
+    EXPECT_THAT(post.arguments.at("segments"), HasSubstr("region"));
+  }
+  EXPECT_THAT(trace.marks, IsEmpty());
 }
 
-TEST_F(TraceTest, EveryEventInItsOrder) {
+TEST_F(TraceTest, InlineBytesAndImmediatesAreTold) {
   {
-    const std::unique_ptr<Trace> trace = Open();
-    world_->log().Append({.time = std::chrono::nanoseconds(1500),
-                          .kind = EventKind::kFetch,
-                          .branch = 2,
-                          .actor = 1,
-                          .packet = 3,
-                          .operation = UINT64_C(1) << 53,
-                          .bytes = 4096});
-    for (int i = 0; i < 100; ++i) {
-      world_->log().Append({.time = std::chrono::nanoseconds(2000 + i),
-                            .kind = EventKind::kPlace,
-                            .actor = 0,
-                            .operation = static_cast<std::uint64_t>(i)});
+    End a, b;
+    ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
+    ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 16)}, 77, IBV_SEND_SIGNALED | IBV_SEND_INLINE), 0);
+    EXPECT_EQ(Await(b.receive_queue).immediate, 77u);
+    EXPECT_EQ(Await(a.send_queue).wr_id, 2u);
+  }
+  const CheckedTrace trace = Trace();
+  ASSERT_THAT(trace.Of("post"), SizeIs(2));
+  const CheckedSlice send = trace.Of("post")[1];
+  EXPECT_EQ(send.arguments.at("bytes"), "16");
+  EXPECT_EQ(send.arguments.at("inject"), "true");
+  EXPECT_EQ(send.arguments.at("imm"), "77");
+  EXPECT_THAT(PathOf(trace, "send"), HasSubstr("post packet place"));
+}
+
+TEST_F(TraceTest, WhatIsOpenedIsClosed) {
+  { End a; }
+  int open = 0, peers = 0;
+  for (const CheckedSlice& object : Trace().Of("object")) {
+    if (object.arguments.at("object") == "\"peer\"") ++peers;
+    open += object.arguments.at("event") == "\"open\"" ? 1 : -1;
+  }
+  EXPECT_EQ(open, 0);
+  EXPECT_EQ(peers, 0);  // nothing was sent
+}
+
+TEST_F(TraceTest, AnErrorHasItsNameAndASecondLifeItsOwnTrace) {
+  {
+    End a;
+    {
+      End b;
+      ASSERT_EQ(a.HandleOf(b) != nullptr, true);
+      a.Forget(b);
     }
-    world_->log().Append({.time = std::chrono::seconds(5), .kind = EventKind::kFault});
+    End c({.registered = false});
+    ibv_sge segment{.addr = a.address(0), .length = 8, .lkey = a.region->lkey + 1};
+    ASSERT_EQ(a.Send(c, 3, {segment}), 0);
+    EXPECT_NE(Await(a.send_queue).status, IBV_WC_SUCCESS);
   }
-  const json events = Parsed();
-  ASSERT_EQ(events.size(), 102u);
-  const json& first = events[0];
-  EXPECT_EQ(first["name"], "fetch");
-  EXPECT_EQ(first["ph"], "i");
-  EXPECT_EQ(first["ts"], 1.5);  // microseconds
-  EXPECT_EQ(first["pid"], getpid());
-  EXPECT_EQ(first["tid"], 1);
-  EXPECT_EQ(first["args"]["nic"], world_->nic(1).name());
-  EXPECT_EQ(first["args"]["operation"], UINT64_C(1) << 53);
-  EXPECT_EQ(first["args"]["packet"], 3);
-  EXPECT_EQ(first["args"]["bytes"], 4096);
-  EXPECT_EQ(first["args"]["branch"], 2);
-  for (std::size_t i = 0; i < 100; ++i) {
-    EXPECT_EQ(events[i + 1]["name"], "place");
-    EXPECT_EQ(events[i + 1]["args"]["operation"], i);
-    EXPECT_EQ(events[i + 1]["args"]["nic"], world_->nic(0).name());
-  }
-  EXPECT_EQ(events[101]["ts"], 5e6);
-  EXPECT_EQ(events[101]["args"]["nic"], "world");  // of no NIC
-}
-
-TEST_F(TraceTest, NobodyIsToldAfterwards) {
-  Open();
-  world_->log().Append({.kind = EventKind::kPlace});
-  EXPECT_EQ(Parsed(), json::array());
-}
-
-TEST_F(TraceTest, ASecondOneReplacesTheFirst) {
-  {
-    const std::unique_ptr<Trace> trace = Open();
-    world_->log().Append({.kind = EventKind::kPlace});
-  }
-  ASSERT_EQ(Parsed().size(), 1u);
-  Open();
-  EXPECT_EQ(Parsed().size(), 0u);
-}
-
-TEST_F(TraceTest, AFileThatCannotBeMade) {
-  file_ = ::testing::TempDir() + "no-such-folder/trace.json";
-  const absl::Status status = Trace::Open(file_, *world_).status();
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
-  EXPECT_NE(status.message().find(written()), absl::string_view::npos) << status;
+  const CheckedTrace trace = Trace();
+  ASSERT_THAT(trace.Of("poll"), SizeIs(1));
+  EXPECT_THAT(trace.Of("poll")[0].arguments.at("statuses"), ::testing::Not(HasSubstr("ok")));
+  EXPECT_THAT(trace.Of("post"), SizeIs(1));  // nothing of the tests before
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace sim_testing

@@ -41,13 +41,24 @@ for size in 64 256 1k 4k 64k 1m; do
   grep -qE "^$size +10 +=10 " "$work/client.log" || fail "size $size"
 done
 
-echo "== write between two processes, data checked"
-run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" "$write" --fabric=libfabric --provider=efa)
+echo "== write between two processes, data checked, and traced"
+run=("$efa_run" --profile=p5 --nics=1 --quiet --fabric="$fabric" --trace="$work/trace.json"
+  "$write" --fabric=libfabric --provider=efa)
 "${run[@]}" >"$work/write-server.log" 2>&1 &
+server=$!
 address=$(second_word "$work/write-server.log" address)
 timeout 60 "${run[@]}" "$address" >"$work/write.log" 2>&1 || fail "write"
 expect "$work/write.log" "Data is correct"
-kill -INT %2 && wait %2 || true
+kill -INT "$server"
+wait "$server" || true
+# Both have left a trace, the one that ended by itself and the one that a signal ended.
+[ "$(ls "$work"/trace.*.json | wc -l)" = 2 ] || fail "not 2 traces"
+for trace in "$work"/trace.*.json; do
+  [ "$(tail -1 "$trace")" = "]}" ] || fail "$trace is not whole"
+  for category in object post packet place completion poll; do
+    grep -qF "\"cat\":\"$category\"" "$trace" || fail "no $category in $trace"
+  done
+done
 
 echo "== refusals: one line, exit status 2"
 refused() {
@@ -58,6 +69,7 @@ refused() {
 refused "no program to run"
 refused "no such program" no-such-program-anywhere
 refused "unknown flag --frobnicate" --frobnicate fi_info
+refused "a trace of efa-run is JSON" --trace=x.html fi_info
 refused "no profile 'p9'" --profile=p9 fi_info
 refused "33 NICs: a machine of profile p5 has 32" --profile=p5 --nics=33 fi_info
 refused "not a number" --nics=many fi_info
