@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -183,6 +184,14 @@ absl::Status Run(Request& request) {
   // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so
   // of a device that cannot read, it ends the program.
   if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
+  // It asks for one queue of so many entries an endpoint, and dies of a refusal (double free).
+  constexpr std::uint32_t kProvidersQueue = 8192;
+  if (profile.device.max_cq_depth < kProvidersQueue) {
+    std::fprintf(stderr,
+                 "efa-run: profile %s is for programs of libibverbs: libfabric's provider opens no "
+                 "endpoint on completion queues of %u entries\n",
+                 profile.name.c_str(), profile.device.max_cq_depth);
+  }
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
   if (!request.quiet) {
