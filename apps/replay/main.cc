@@ -85,11 +85,13 @@ absl::StatusOr<bool> IsWord(absl::string_view flag, const std::string& value, ab
 absl::StatusOr<SimulatedFabric> ChooseFabric(const Capture& capture) {
   const std::string name = absl::GetFlag(FLAGS_provider);
   if (name.empty()) {
-    const bool direct = std::all_of(capture.backends.begin(), capture.backends.end(),
-                                    [](const std::string& backend) {
-                                      return absl::StrContains(backend, "efa-direct") &&
-                                             !absl::StrContains(backend, "efa over");
-                                    });
+    // Programs under efa-run drive the device's queue pairs.
+    const bool direct = std::all_of(
+        capture.backends.begin(), capture.backends.end(), [](const std::string& backend) {
+          return (absl::StrContains(backend, "efa-direct") &&
+                  !absl::StrContains(backend, "efa over")) ||
+                 absl::StartsWith(backend, "libibverbs over simulated EFA");
+        });
     return direct ? SimulatedFabric::kEfaDirect : SimulatedFabric::kEfa;
   }
   for (const SimulatedFabric fabric : SimulatedFabrics()) {
@@ -97,6 +99,19 @@ absl::StatusOr<SimulatedFabric> ChooseFabric(const Capture& capture) {
   }
   return absl::InvalidArgumentError(
       absl::StrCat("--provider=", name, " is not simulated: efa-direct or efa"));
+}
+
+// What a fabric does not have at all.
+absl::Status CheckFits(const Capture& capture, SimulatedFabric fabric) {
+  if (fabric != SimulatedFabric::kEfaDirect) return absl::OkStatus();
+  for (const sim::capture::Node& node : capture.nodes) {
+    for (const sim::capture::Operation& operation : node.operations) {
+      if (!sim::capture::IsTagged(operation.kind)) continue;
+      return absl::InvalidArgumentError(
+          "the capture has tagged messages, which efa-direct has not: take --provider=efa");
+    }
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Capture> Load(const std::vector<std::string>& paths) {
@@ -145,6 +160,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   }
   ASSIGN_OR_RETURN(const Capture capture, Load(paths));
   ASSIGN_OR_RETURN(const SimulatedFabric fabric, ChooseFabric(capture));
+  RETURN_IF_ERROR(CheckFits(capture, fabric));
   const absl::string_view name = NameOf(fabric);
   scene.fabric = std::string(name.data(), name.size());
   options.replay.open = [fabric](sim::World& world, sim::Node& node) {

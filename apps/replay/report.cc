@@ -45,7 +45,7 @@ struct Count {
 };
 
 bool Carries(OperationKind kind) {
-  return kind == OperationKind::kSend || kind == OperationKind::kWrite;
+  return sim::capture::IsMessage(kind) || kind == OperationKind::kWrite;
 }
 
 std::map<OperationKind, Count> CountsOf(const Node& node,

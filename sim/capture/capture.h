@@ -83,6 +83,17 @@ struct Segment {
   std::uint64_t length = 0;
 };
 
+constexpr bool IsReceive(fabric::OperationKind kind) {
+  return kind == fabric::OperationKind::kReceive || kind == fabric::OperationKind::kTaggedReceive;
+}
+constexpr bool IsMessage(fabric::OperationKind kind) {
+  return kind == fabric::OperationKind::kSend || kind == fabric::OperationKind::kTaggedSend;
+}
+constexpr bool IsTagged(fabric::OperationKind kind) {
+  return kind == fabric::OperationKind::kTaggedSend ||
+         kind == fabric::OperationKind::kTaggedReceive;
+}
+
 struct Operation {
   std::uint64_t number = 0;  // on its machine
   fabric::OperationKind kind = fabric::OperationKind::kSend;
@@ -91,6 +102,8 @@ struct Operation {
   std::vector<Segment> segments;
   fabric::RemoteBuffer remote{};  // as it was posted
   Elsewhere target;               // the region of `remote`, by Join
+  std::uint64_t tag = 0;          // of tagged messages
+  std::uint64_t ignore = 0;
   std::optional<std::uint32_t> immediate;
   bool signalled = true;
   bool inject = false;
@@ -98,7 +111,7 @@ struct Operation {
   std::uint64_t bytes = 0;          // of all segments
   coro::Duration posted{};
   std::optional<fabric::ErrorCode> status;  // absent: no completion of it was read
-  bool sends() const { return kind != fabric::OperationKind::kReceive; }
+  bool sends() const { return !IsReceive(kind); }
 };
 
 // A completion as the program read it.

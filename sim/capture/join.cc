@@ -131,17 +131,20 @@ struct Channel {
   std::vector<coro::Duration> sent;
   std::vector<coro::Duration> seen;
 };
-using Channels = std::map<std::tuple<Index, Index, bool>, Channel>;  // node, queue, messages
+// By node, queue, and the kind of what ends there.
+using Channels = std::map<std::tuple<Index, Index, OperationKind>, Channel>;
 
 void CollectSent(const Capture& capture, const Node& node, Channels& channels) {
   for (const Operation& operation : node.operations) {
     Index at = 0;
     const Endpoint* endpoint = EndpointOf(capture, node, operation, &at);
-    const bool message = operation.kind == OperationKind::kSend;
     const bool announced =
         operation.kind == OperationKind::kWrite && operation.immediate.has_value();
-    if (endpoint == nullptr || !(message || announced)) continue;
-    Channel& channel = channels[{at, endpoint->receive_queue, message}];
+    if (endpoint == nullptr || !(IsMessage(operation.kind) || announced)) continue;
+    OperationKind end = OperationKind::kRemoteWrite;
+    if (operation.kind == OperationKind::kSend) end = OperationKind::kReceive;
+    if (operation.kind == OperationKind::kTaggedSend) end = OperationKind::kTaggedReceive;
+    Channel& channel = channels[{at, endpoint->receive_queue, end}];
     channel.files.insert(node.file);
     channel.sent.push_back(operation.posted);
   }
@@ -151,11 +154,11 @@ void CollectSeen(const Node& node, Index number, Channels& channels) {
   for (const Step& step : node.steps) {
     if (step.kind != StepKind::kRead) continue;
     const Seen& seen = node.seen[step.index];
-    const bool unsolicited = seen.operation == kNowhere;
-    const bool received =
-        !unsolicited && node.operations[seen.operation].kind == OperationKind::kReceive;
-    if (seen.status != fabric::ErrorCode::kOk || !(unsolicited || received)) continue;
-    channels[{number, seen.queue, received}].seen.push_back(step.time);
+    const OperationKind end = seen.operation == kNowhere ? OperationKind::kRemoteWrite
+                                                         : node.operations[seen.operation].kind;
+    const bool came = end == OperationKind::kRemoteWrite || IsReceive(end);
+    if (seen.status != fabric::ErrorCode::kOk || !came) continue;
+    channels[{number, seen.queue, end}].seen.push_back(step.time);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/capture/bytes_digest.h"
+#include "fabric/tagged_messages.h"
 #include "sim/capture/memory.h"
 #include "sim/random.h"
 
@@ -204,7 +205,7 @@ ErrorCode Machine::Post(Index index, const fabric::RemoteBuffer& remote) {
   fabric::Endpoint* endpoint = endpoints_[operation.endpoint].get();
   const auto buffers = BuffersOf(operation);
   if (!buffers.ok() || endpoint == nullptr) return outcomes_[index].posted = ErrorCode::kNoMemory;
-  if (operation.kind == OperationKind::kSend || operation.kind == OperationKind::kWrite) {
+  if (IsMessage(operation.kind) || operation.kind == OperationKind::kWrite) {
     std::string filled;
     if (!operation.data.has_value()) {
       filled.resize(operation.bytes);
@@ -224,6 +225,29 @@ ErrorCode Machine::Post(Index index, const fabric::RemoteBuffer& remote) {
   return posted;
 }
 
+namespace {
+
+ErrorCode PostTagged(fabric::Endpoint& endpoint, const Operation& operation,
+                     const LocalBuffer& buffer, fabric::Peer peer,
+                     std::optional<fabric::Context> context) {
+  auto* const tagged = endpoint.capability<fabric::TaggedMessages>();
+  if (tagged == nullptr) return ErrorCode::kUnsupported;
+  if (operation.kind == OperationKind::kTaggedReceive) {
+    fabric::TaggedRecvRequest receive{.buffer = buffer};
+    receive.tag = operation.tag;
+    receive.ignore = operation.ignore;
+    receive.context = context;
+    return tagged->RecvTagged(receive);
+  }
+  fabric::TaggedSendRequest send{.buffer = buffer, .peer = peer, .tag = operation.tag};
+  send.immediate = operation.immediate;
+  send.context = context;
+  send.inject = operation.inject && operation.bytes <= endpoint.limits().inject_bytes;
+  return tagged->SendTagged(send);
+}
+
+}  // namespace
+
 ErrorCode Machine::PostTo(fabric::Endpoint& endpoint, const Operation& operation, Index index,
                           const std::vector<LocalBuffer>& buffers,
                           const fabric::RemoteBuffer& remote) {
@@ -232,6 +256,7 @@ ErrorCode Machine::PostTo(fabric::Endpoint& endpoint, const Operation& operation
   if (operation.peer != kNowhere) peer = peers_[operation.peer].value_or(kNobody);
   std::optional<fabric::Context> context;
   if (operation.signalled) context = static_cast<fabric::Context>(index);
+  if (IsTagged(operation.kind)) return PostTagged(endpoint, operation, buffers[0], peer, context);
   switch (operation.kind) {
     case OperationKind::kSend: {
       // An injected message may be longer than what this NIC injects: to the receiver it is one.

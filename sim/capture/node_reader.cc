@@ -20,11 +20,8 @@ constexpr std::uint64_t kMostOperationBytes = 1 << 30;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// Tags and atomics are the `efa` fabric's own: nothing replays them.
-bool IsReplayed(OperationKind kind) {
-  return kind == OperationKind::kSend || kind == OperationKind::kReceive ||
-         kind == OperationKind::kWrite || kind == OperationKind::kRead;
-}
+// What an atomic found and left is in no trace.
+bool IsReplayed(OperationKind kind) { return kind != OperationKind::kAtomic; }
 
 std::optional<ErrorCode> ErrorFromName(const std::string& name) {
   for (const fabric::ErrorInfo& info : fabric::ErrorTable()) {
@@ -176,7 +173,7 @@ void NodeReader::OpenEndpoint(Fields& args, std::uint64_t id, coro::Duration tim
   endpoint.receive_queue = Known(args, "receive_queue", "completion queue");
   endpoint.vector = Known(args, "address_vector", "address vector");
   if (args.Has("type") && args.Text("type") != "reliable") {
-    args.Refuse("type", "is not reliable: other endpoints are not replayed");
+    args.Refuse("type", "is not reliable: a replay has no datagrams");
   }
   if (!args.ok()) return;
   if (node_.queues[endpoint.send_queue].nic != endpoint.nic ||
@@ -261,6 +258,8 @@ void NodeReader::ReadPost(Fields& args, coro::Duration time) {
   if (args.Has("imm")) {
     operation.immediate = static_cast<std::uint32_t>(args.Number("imm", UINT32_MAX));
   }
+  if (IsTagged(operation.kind)) operation.tag = args.Number("tag");
+  if (operation.kind == OperationKind::kTaggedReceive) operation.ignore = args.Number("ignore");
   operation.signalled = args.Flag("signalled", true);
   operation.inject = args.Flag("inject", false);
   ReadRemote(args, operation);
@@ -274,7 +273,7 @@ void NodeReader::ReadRemote(Fields& args, Operation& operation) {
   if (!args.ok() || !operation.sends()) return;
   const auto peer = peers_.find({node_.endpoints[operation.endpoint].vector, args.Number("peer")});
   if (peer != peers_.end()) operation.peer = peer->second;
-  if (operation.kind == OperationKind::kSend) return;
+  if (IsMessage(operation.kind)) return;
   if (operation.segments.size() > 1) return args.Refuse("segments", "are more than one");
   const json* remote = args.Object("remote");
   if (remote == nullptr) return args.Refuse("remote", "is missing");

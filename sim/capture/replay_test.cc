@@ -19,6 +19,7 @@
 #include "sim/capture/steer.h"
 #include "sim/capture/trace_text.h"
 #include "sim/profile.h"
+#include "sim/rdm/sim_rdm_fabric.h"
 
 namespace sim::capture {
 namespace {
@@ -103,6 +104,46 @@ TEST(ReplayTest, WriteSendAndReadEndInTheSameMemory) {
     EXPECT_TRUE(steered.run.missing.empty());
     EXPECT_TRUE(steered.run.findings.empty()) << steered.run.findings.front();
   }
+}
+
+// Two tagged messages are taken in the other order, by their tags; one receive ignores bits.
+TraceText Tagged(const std::string& first, const std::string& second) {
+  TraceText trace;
+  trace.Post(2, 2, 1, "tagged receive", 1000, 500, R"(,"tag":"0x22","ignore":"0x0")");
+  trace.Post(2, 2, 2, "tagged receive", 3000, 500, R"(,"tag":"0x10","ignore":"0xf")");
+  trace.Post(1, 3, 1, "tagged send", 0, 400, R"(,"tag":"0x11")" + TraceText::Data(first));
+  trace.Post(1, 4, 2, "tagged send", 500, 300,
+             R"(,"tag":"0x22","imm":5)" + TraceText::Data(second));
+  trace.Poll(2, 10, {2, 1});
+  trace.Poll(1, 11, {1, 2});
+  trace.Close(2, 21, "region", 24, Bytes().Put(3000, first).Put(1000, second).Closing());
+  return trace;
+}
+
+SteerOptions OnEfa() {
+  SteerOptions options = Options();
+  options.replay.open = [](World& world, sim::Node& node) {
+    return rdm::OpenSimRdmFabric(world, node);
+  };
+  return options;
+}
+
+TEST(ReplayTest, TaggedMessagesFindTheirReceives) {
+  const Steered steered = Steered1({Tagged(Pattern('a', 400), Pattern('A', 300)).Text()}, OnEfa());
+  EXPECT_TRUE(steered.same_memory());
+  EXPECT_TRUE(steered.same_order());
+  EXPECT_TRUE(steered.statuses.empty());
+  EXPECT_TRUE(steered.run.missing.empty());
+}
+
+TEST(ReplayTest, ATagThatNobodyWaitsForIsMissed) {
+  TraceText trace;
+  trace.Post(2, 2, 1, "tagged receive", 0, 100, R"(,"tag":"0x2","ignore":"0x0")");
+  trace.Post(1, 3, 1, "tagged send", 0, 100, R"(,"tag":"0x3")");
+  trace.Poll(2, 10, {1});
+  const Steered steered = Steered1({trace.Text()}, OnEfa());
+  ASSERT_EQ(steered.statuses.size(), 1u);
+  EXPECT_EQ(steered.statuses[0].replayed, "none");
 }
 
 TEST(ReplayTest, OtherMemoryIsToldApart) {

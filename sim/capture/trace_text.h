@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
@@ -75,7 +76,7 @@ class TraceText {
           absl::StrFormat(R"("op":%d,"kind":"%s","endpoint":%d,"segments":[{"region":%d,)"
                           R"("offset":%d,"length":%d}],"result":"accepted"%s%s)",
                           op, kind, 10 * machine + 3, 10 * machine + 4, offset, length,
-                          kind == "receive" ? "" : R"(,"peer":0)", more));
+                          absl::StrContains(kind, "receive") ? "" : R"(,"peer":0)", more));
   }
   // The rest of a write or read: a place in the other machine's region.
   static std::string At(int target, std::uint64_t offset) {
