@@ -214,6 +214,11 @@ std::string HeadLines(const Capture& capture, const Steered& steered, const Scen
                      steered.same_order() ? "so that the order is the recorded one"
                                           : "to come nearer to the recorded order"));
   }
+  if (scene.keep_order && !steered.same_order()) {
+    Say(out, "order",
+        absl::StrCat("not the recorded one, after ", Plural(steered.attempts, "run"),
+                     ": completions that are held back move others that are under way"));
+  }
   if (steered.failed > 0) {
     Say(out, "made fail",
         absl::StrCat(Plural(steered.failed, "operation"),
