@@ -26,8 +26,7 @@ std::string On(absl::string_view what, const NicInfo& nic) {
 absl::StatusOr<Handle<fid_cq>> OpenQueue(DomainCore& core, std::size_t depth, bool blocking) {
   fi_cq_attr attributes{};
   attributes.size = depth;
-  const bool tags = core.nic.described.capabilities.Has(Capability::kTaggedMessages);
-  attributes.format = tags ? FI_CQ_FORMAT_TAGGED : FI_CQ_FORMAT_DATA;  // see ReadAs
+  attributes.format = HasTags(core) ? FI_CQ_FORMAT_TAGGED : FI_CQ_FORMAT_DATA;
   attributes.wait_obj = blocking ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* queue = nullptr;
   const int result = core.api.OpenCompletionQueue(core.domain.get(), &attributes, &queue);

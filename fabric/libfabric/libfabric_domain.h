@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/capability.h"
 #include "fabric/counter.h"
 #include "fabric/domain.h"
 #include "fabric/libfabric/api.h"
@@ -41,18 +42,28 @@ struct DomainCore {
   std::atomic<std::uint64_t> next_key{1};  // where the program chooses keys
 };
 
+// Whether completions can have tags, which entries must then have room for.
+inline bool HasTags(const DomainCore& domain) {
+  return domain.nic.described.capabilities.Has(Capability::kTaggedMessages);
+}
+
 struct QueueCore {
   QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries,
             bool with_sources)
       : domain(std::move(owner)),
         queue(std::move(handle)),
         depth(entries),
-        tells_source(with_sources) {}
+        tells_source(with_sources),
+        tagged(HasTags(*domain)),
+        immediates_name_receives(domain->immediates_name_receives) {}
 
   std::shared_ptr<DomainCore> domain;
   Handle<fid_cq> queue;
   std::size_t depth;
-  bool tells_source;
+  // What every Read asks, beside the queue and not across the domain.
+  const bool tells_source;
+  const bool tagged;  // its entries are fi_cq_tagged_entry, otherwise fi_cq_data_entry
+  const bool immediates_name_receives;
   // Keeps the slots of an endpoint that was closed with requests under way: the library may still
   // report them.
   void Adopt(std::unique_ptr<RequestSlots> slots);

@@ -52,6 +52,9 @@ bool WrapsAround(const RemoteBuffer& place, std::size_t length_bytes) {
   return place.address > UINT64_MAX - length_bytes;
 }
 
+// Of a peer that was found: one look into the vector is enough for a post.
+fi_addr_t NumberOf(Peer found) { return static_cast<std::uint32_t>(found); }
+
 template <typename Request>
 std::uint64_t FlagsOf(const Request& request) {
   std::uint64_t flags = 0;
@@ -167,7 +170,7 @@ ssize_t LibfabricEndpoint::PostOne(const SendRequest& request, void* slot, std::
   const fi_msg message{.msg_iov = segments.ranges.data(),
                        .desc = request.inject ? nullptr : segments.descriptors.data(),
                        .iov_count = segments.count,
-                       .addr = peers_->Find(request.peer),
+                       .addr = NumberOf(request.peer),
                        .context = slot,
                        .data = request.immediate.value_or(0)};
   return fi_sendmsg(endpoint_.get(), &message, flags | FlagsOf(request));
@@ -191,7 +194,7 @@ ssize_t LibfabricEndpoint::PostOne(const WriteRequest& request, void* slot, std:
   const fi_msg_rma message{.msg_iov = &range,
                            .desc = &descriptor,
                            .iov_count = 1,
-                           .addr = peers_->Find(request.peer),
+                           .addr = NumberOf(request.peer),
                            .rma_iov = &target,
                            .rma_iov_count = 1,
                            .context = slot,
@@ -206,7 +209,7 @@ ssize_t LibfabricEndpoint::PostOne(const ReadRequest& request, void* slot, std::
   const fi_msg_rma message{.msg_iov = &range,
                            .desc = &descriptor,
                            .iov_count = 1,
-                           .addr = peers_->Find(request.peer),
+                           .addr = NumberOf(request.peer),
                            .rma_iov = &source,
                            .rma_iov_count = 1,
                            .context = slot};
@@ -220,7 +223,7 @@ ssize_t LibfabricEndpoint::PostOne(const TaggedSendRequest& request, void* slot,
   const fi_msg_tagged message{.msg_iov = &range,
                               .desc = &descriptor,
                               .iov_count = 1,
-                              .addr = peers_->Find(request.peer),
+                              .addr = NumberOf(request.peer),
                               .tag = request.tag,
                               .context = slot,
                               .data = request.immediate.value_or(0)};
@@ -241,29 +244,49 @@ ssize_t LibfabricEndpoint::PostOne(const TaggedRecvRequest& request, void* slot,
   return fi_trecvmsg(endpoint_.get(), &message, flags);
 }
 
+template <typename Request>
+ErrorCode LibfabricEndpoint::PostChecked(const Request& request, RequestSlots& slots,
+                                         OperationKind kind, std::uint64_t flags) {
+  RequestSlot& slot = slots.Take(request.context, kind);
+  const ssize_t answer = PostOne(request, &slot.provider_memory, flags);
+  if (answer == 0) [[likely]]
+    return ErrorCode::kOk;
+  slots.Release(slot);
+  return FromErrno(static_cast<int>(answer));
+}
+
 // A batch that ends early must not leave its requests waiting for a doorbell: the last one that
 // will be posted is known before the first one is. (A provider that refuses a post by itself rings
 // for those before it.)
 template <typename Request>
-PostResult LibfabricEndpoint::PostAll(std::span<const Request> requests, RequestSlots* slots,
-                                      OperationKind kind) {
-  if (!endpoint_) return {0, ErrorCode::kClosed};
+[[gnu::noinline]] PostResult LibfabricEndpoint::PostBatch(std::span<const Request> requests,
+                                                          RequestSlots& slots, OperationKind kind) {
   PostResult result{requests.size(), ErrorCode::kOk};
   for (std::size_t i = 0; i < result.accepted; ++i) {
     const ErrorCode error = Check(requests[i]);
     if (error != ErrorCode::kOk) result = {i, error};
   }
-  if (slots->available() < result.accepted) result = {slots->available(), ErrorCode::kAgain};
+  if (slots.available() < result.accepted) result = {slots.available(), ErrorCode::kAgain};
   for (std::size_t i = 0; i < result.accepted; ++i) {
-    RequestSlot& slot = slots->Take(requests[i].context, kind);
     const std::uint64_t flags = i + 1 < result.accepted ? FI_MORE : 0;
-    const ssize_t answer = PostOne(requests[i], &slot.provider_memory, flags);
-    if (answer != 0) {
-      slots->Release(slot);
-      return {i, FromErrno(static_cast<int>(answer))};
-    }
+    const ErrorCode error = PostChecked(requests[i], slots, kind, flags);
+    if (error != ErrorCode::kOk) return {i, error};
   }
   return result;
+}
+
+template <typename Request>
+PostResult LibfabricEndpoint::PostAll(std::span<const Request> requests, RequestSlots* slots,
+                                      OperationKind kind) {
+  if (!endpoint_) return {0, ErrorCode::kClosed};
+  if (requests.size() != 1) return PostBatch(requests, *slots, kind);
+  // Most posts are of one request: nothing to plan.
+  ErrorCode error = Check(requests.front());
+  if (error == ErrorCode::kOk && slots->full()) error = ErrorCode::kAgain;
+  if (error != ErrorCode::kOk) [[unlikely]]
+    return {0, error};
+  error = PostChecked(requests.front(), *slots, kind, 0);
+  return {error == ErrorCode::kOk ? 1u : 0u, error};
 }
 
 PostResult LibfabricEndpoint::Send(std::span<const SendRequest> requests) {
@@ -274,7 +297,7 @@ PostResult LibfabricEndpoint::Recv(std::span<const RecvRequest> requests) {
   return PostAll(requests, receives_.get(), OperationKind::kReceive);
 }
 
-PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
+[[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
   return PostAll(requests, sends_.get(), OperationKind::kWrite);
 }
 

@@ -67,7 +67,13 @@ class LibfabricEndpoint final : public Endpoint,
   ssize_t PostOne(const TaggedRecvRequest& request, void* slot, std::uint64_t flags);
   ssize_t PostOne(const AtomicRequest& request, void* slot, std::uint64_t flags);
 
+  // One request, which was checked, in a slot. REQUIRES: one is available.
+  template <typename Request>
+  ErrorCode PostChecked(const Request& request, RequestSlots& slots, OperationKind kind,
+                        std::uint64_t flags);
   // All requests that pass their check, with one doorbell.
+  template <typename Request>
+  PostResult PostBatch(std::span<const Request> requests, RequestSlots& slots, OperationKind kind);
   template <typename Request>
   PostResult PostAll(std::span<const Request> requests, RequestSlots* slots, OperationKind kind);
 

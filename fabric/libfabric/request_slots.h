@@ -21,9 +21,9 @@ struct VectorCore;
 // `provider_memory` until the completion was read.
 struct RequestSlot {
   fi_context2 provider_memory;
-  std::optional<Context> context;
+  Context context;
+  bool signalled;  // in use, and with a context
   OperationKind kind;
-  bool in_use;
   bool multi;  // a receive that takes several messages: one completion does not end it
   RequestSlot* next_free;
   RequestSlots* owner;
@@ -47,6 +47,7 @@ class RequestSlots {
 
   std::size_t in_use() const { return in_use_; }
   std::size_t available() const { return depth_ - in_use_; }
+  bool full() const { return free_ == nullptr; }
 
   // Null after set_closed.
   const VectorCore* peers() const { return peers_; }
@@ -59,9 +60,11 @@ class RequestSlots {
   RequestSlot& Take(std::optional<Context> context, OperationKind kind) {
     RequestSlot& slot = *free_;
     free_ = slot.next_free;
-    slot.context = context;
+    // By parts: the optional was just written by parts, and copied as a whole it would wait for
+    // them.
+    slot.context = context.value_or(Context{});
+    slot.signalled = context.has_value();
     slot.kind = kind;
-    slot.in_use = true;
     slot.multi = false;
     ++in_use_;
     return slot;
@@ -75,14 +78,14 @@ class RequestSlots {
   // A request under way with this context; null when there is none. Looks at every slot.
   RequestSlot* Find(Context context) {
     for (std::size_t i = 0; i < depth_; ++i) {
-      if (slots_[i].in_use && slots_[i].context == context) return &slots_[i];
+      if (slots_[i].signalled && slots_[i].context == context) return &slots_[i];
     }
     return nullptr;
   }
 
  private:
   void Push(RequestSlot& slot) {
-    slot.in_use = false;
+    slot.signalled = false;
     slot.next_free = free_;
     free_ = &slot;
   }

@@ -80,7 +80,8 @@ class Ring {
       if (entry.phase != Phase(read_)) return outcome;
       ++read_;
       outcome.failed |= entry.status != 0;
-      outcome.immediates += entry.immediate;
+      outcome.names += entry.id + entry.immediate;  // one of them is 0
+      outcome.bytes += entry.length;
       ++outcome.completions;
     }
   }

@@ -1,7 +1,9 @@
 #include "testing/benchmarks/contract_path.h"
 
+#include <string>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/error.h"
 
@@ -33,10 +35,10 @@ absl::StatusOr<std::unique_ptr<WritePath>> ContractPath::Open(ContractBackend ba
                    OpenEnd(*path->backend_.target, buffers.target(), buffers.length_bytes()));
   ContractEnd& initiator = path->initiator_;
   ContractEnd& target = path->target_;
-  ASSIGN_OR_RETURN(path->request_.peer, initiator.peers->Insert(target.endpoint->address()));
+  ASSIGN_OR_RETURN(path->common_.peer, initiator.peers->Insert(target.endpoint->address()));
   RETURN_IF_ERROR(target.peers->Insert(initiator.endpoint->address()).status());
-  path->request_.source = initiator.region->Local();
-  path->request_.target = target.region->remote();
+  path->common_.source = initiator.region->Local();
+  path->common_.target = target.region->remote();
   return absl::StatusOr<std::unique_ptr<WritePath>>(std::move(path));
 }
 
@@ -44,38 +46,21 @@ absl::Status ContractPath::Write(const Shape& shape, std::uint64_t count) {
   return WriteInWindows(*this, shape, count);
 }
 
-PostOutcome ContractPath::Post(std::size_t slot, std::size_t bytes) {
-  const std::size_t offset = slot * bytes;
-  fabric::WriteRequest request = request_;
-  request.source.data += offset;
-  request.source.length_bytes = bytes;
-  request.target.address += offset;
-  request.immediate = static_cast<std::uint32_t>(slot);
-  request.context = fabric::Context{slot};
-  const fabric::ErrorCode code = initiator_.endpoint->Write(request);
-  if (code == fabric::ErrorCode::kOk) return PostOutcome::kPosted;
-  if (code == fabric::ErrorCode::kAgain) return PostOutcome::kAgain;
-  error_ = fabric::ToStatus(code, "post write");
+PostOutcome ContractPath::Refused(fabric::ErrorCode error) {
+  error_ = fabric::ToStatus(error, "post write");
   return PostOutcome::kFailed;
 }
 
-PollOutcome ContractPath::Poll(fabric::CompletionQueue& queue) {
-  const fabric::ReadResult read = queue.Read(completions_);
-  PollOutcome outcome;
-  if (read.error != fabric::ErrorCode::kOk) {
-    error_ = fabric::ToStatus(read.error, "read completion queue");
-    outcome.failed = true;
+void ContractPath::Fail(fabric::CompletionQueue& queue, const fabric::Completion* completion,
+                        fabric::ErrorCode error) {
+  if (completion == nullptr) {
+    error_ = fabric::ToStatus(error, "read completion queue");
+  } else if (completion->ok()) {
+    error_ =
+        absl::InternalError(absl::StrCat("a completion of ", std::string(Name(completion->kind))));
+  } else {
+    error_ = fabric::ToStatus(error, queue.ErrorText(*completion));
   }
-  for (std::size_t i = 0; i < read.count; ++i) {
-    const fabric::Completion& completion = completions_[i];
-    if (!completion.ok()) {
-      error_ = fabric::ToStatus(completion.error, queue.ErrorText(completion));
-      outcome.failed = true;
-    }
-    outcome.immediates += completion.immediate.value_or(0);
-  }
-  outcome.completions = read.count;
-  return outcome;
 }
 
 }  // namespace bench

@@ -74,7 +74,9 @@ absl::Status Register(RawEnd& end, const fi_info& info, const std::byte* memory,
   });
 }
 
-// The attributes are those that our backend uses.
+// The attributes are those that our backend uses, but for the format of completions: ours leaves
+// room for tags, which a program that sends none would not ask for. What that costs is part of the
+// layer.
 absl::StatusOr<RawEnd> OpenEnd(fi_info& info, const std::byte* memory, std::size_t length_bytes) {
   RawEnd end;
   RETURN_IF_ERROR(Own(end.fabric, "fi_fabric", [&](fid_fabric** fabric) {
@@ -147,8 +149,23 @@ class RawLibfabricPath final : public WritePath {
     error_ = Check("fi_writemsg", static_cast<int>(result));
     return PostOutcome::kFailed;
   }
-  PollOutcome PollInitiator() { return Poll(initiator_.queue.get()); }
-  PollOutcome PollTarget() { return Poll(target_.queue.get()); }
+  PollOutcome PollInitiator() {
+    return Poll(initiator_.queue.get(), [this](const fi_cq_data_entry& sent, PollOutcome& outcome) {
+      if ((sent.flags & FI_WRITE) == 0) return false;
+      outcome.names +=
+          static_cast<std::size_t>(static_cast<fi_context2*>(sent.op_context) - contexts_.data());
+      return true;
+    });
+  }
+  PollOutcome PollTarget() {
+    return Poll(target_.queue.get(), [](const fi_cq_data_entry& arrived, PollOutcome& outcome) {
+      constexpr std::uint64_t kWanted = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+      if ((arrived.flags & kWanted) != kWanted) return false;
+      outcome.names += arrived.data;
+      outcome.bytes += arrived.len;
+      return true;
+    });
+  }
   void Idle() {}
   absl::Status error() const { return error_; }
 
@@ -168,19 +185,25 @@ class RawLibfabricPath final : public WritePath {
     return absl::OkStatus();
   }
 
-  PollOutcome Poll(fid_cq* queue) {
+  // `count(entry, outcome)` adds an entry to the outcome; false: it is of another kind.
+  template <typename Count>
+  PollOutcome Poll(fid_cq* queue, Count count) {
     std::array<fi_cq_data_entry, 16> entries;  // filled by the library
     PollOutcome outcome;
     const ssize_t got = fi_cq_read(queue, entries.data(), entries.size());
-    if (got > 0) {
-      for (ssize_t i = 0; i < got; ++i) {
-        const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
-        if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) outcome.immediates += entry.data;
+    if (got <= 0) {
+      if (got != 0 && got != -FI_EAGAIN) [[unlikely]] {
+        error_ = ReadError(queue, static_cast<int>(got));
+        outcome.failed = true;
       }
-      outcome.completions = static_cast<std::size_t>(got);
-    } else if (got != 0 && got != -FI_EAGAIN) [[unlikely]] {
-      outcome.failed = true;
-      error_ = ReadError(queue, static_cast<int>(got));
+      return outcome;
+    }
+    outcome.completions = static_cast<std::size_t>(got);
+    for (std::size_t i = 0; i < outcome.completions; ++i) {
+      if (!count(entries[i], outcome)) [[unlikely]] {
+        error_ = absl::InternalError(absl::StrCat("a completion with flags ", entries[i].flags));
+        outcome.failed = true;
+      }
     }
     return outcome;
   }

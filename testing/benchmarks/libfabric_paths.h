@@ -1,5 +1,6 @@
 // One provider of libfabric as rows: by the library's own calls, and by our backend. Both open the
-// same interface with the same attributes, so that what differs is the layer.
+// same interface with the same attributes and look at the same parts of each completion, so that
+// what differs is the layer.
 
 #ifndef TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
 #define TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
@@ -12,8 +13,8 @@
 
 namespace bench {
 
-// fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, nothing in between.
-// kNotFound: the provider offers no interface here.
+// fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, and what write_loop.h wants to
+// know of each entry; nothing in between. kNotFound: the provider offers no interface here.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenRawLibfabricPath(const std::string& provider,
                                                                 const Buffers& buffers);
 

@@ -20,18 +20,23 @@ enum class PostOutcome { kPosted, kAgain, kFailed };
 // What a poll of one queue found.
 struct PollOutcome {
   std::size_t completions = 0;
-  std::uint64_t immediates = 0;  // their sum
-  bool failed = false;
+  // Sum of what names their writes: at the initiator its own contexts, at the target the
+  // immediates.
+  std::uint64_t names = 0;
+  std::uint64_t bytes = 0;  // at the target: what was written there, as the completions tell
+  bool failed = false;      // one failed, or is of another kind than a write
 };
 
 // Ends has, all of them inlined here:
-//   PostOutcome Post(std::size_t slot, std::size_t bytes);  with the slot as the immediate
+//   PostOutcome Post(std::size_t slot, std::size_t bytes);  the slot as context and as immediate
 //   PollOutcome PollInitiator();
 //   PollOutcome PollTarget();
 //   void Idle();                         nothing was there: lets time pass, where it does not by
 //                                        itself
 //   absl::Status error();                why something failed
-// The sum of the immediates proves that the completions are those of these writes.
+// The sums prove that the completions are those of these writes. Everybody has to look at all that
+// a completion tells, as a program does: whether it is a failure, its kind, context, immediate,
+// length.
 template <typename Ends>
 absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count) {
   constexpr std::uint64_t kPatiencePolls = 1u << 20;  // in vain, between two looks at the clock
@@ -43,7 +48,9 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
     std::size_t posted = 0;
     std::size_t sent = 0;
     std::size_t arrived = 0;
-    std::uint64_t immediates = 0;
+    std::uint64_t sent_names = 0;
+    std::uint64_t arrived_names = 0;
+    std::uint64_t arrived_bytes = 0;
     std::uint64_t in_vain = 0;
     coro::Time give_up = coro::kNever;
     while (sent < window || arrived < window) {
@@ -62,7 +69,9 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
         return ends.error();
       sent += initiator.completions;
       arrived += target.completions;
-      immediates += target.immediates;
+      sent_names += initiator.names;
+      arrived_names += target.names;
+      arrived_bytes += target.bytes;
       if (initiator.completions + target.completions > 0) continue;
       ends.Idle();
       if (++in_vain % kPatiencePolls != 0) continue;
@@ -73,8 +82,14 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
                          sent, " completed at the initiator and ", arrived, " at the target"));
       }
     }
-    if (immediates != window * (window - 1) / 2) [[unlikely]] {
-      return absl::DataLossError("the immediates that arrived are not those that were sent");
+    const std::uint64_t names = window * (window - 1) / 2;
+    const bool told = arrived_bytes != 0;  // tcp does not tell
+    if (arrived_names != names || (told && arrived_bytes != window * bytes)) [[unlikely]] {
+      return absl::DataLossError(
+          "the immediates or lengths that arrived are not those that were sent");
+    }
+    if (sent_names != names) [[unlikely]] {
+      return absl::DataLossError("the contexts that completed are not those that were posted");
     }
   }
   return absl::OkStatus();

@@ -76,7 +76,7 @@ TEST(WritePathTest, AMissingWriteIsNoticed) {
 // Two ends that do as they are told, and note what they were asked.
 class ScriptedEnds {
  public:
-  PostOutcome Post(std::size_t slot, std::size_t) {
+  PostOutcome Post(std::size_t slot, std::size_t bytes) {
     if (refusals_ > 0) {
       --refusals_;
       asked_.push_back("refused");
@@ -84,29 +84,36 @@ class ScriptedEnds {
     }
     asked_.push_back("posted " + std::to_string(slot));
     ++in_flight_;
+    contexts_ += slot + context_wrong_by_;
     immediates_ += slot + wrong_by_;
+    bytes_ += bytes + bytes_wrong_by_;
     return PostOutcome::kPosted;
   }
   PollOutcome PollInitiator() {
     asked_.push_back("polled");
     if (fails_) return {.failed = true};
-    return {.completions = in_flight_};
+    return {.completions = in_flight_, .names = std::exchange(contexts_, 0)};
   }
   PollOutcome PollTarget() {
     return {.completions = std::exchange(in_flight_, 0),
-            .immediates = std::exchange(immediates_, 0)};
+            .names = std::exchange(immediates_, 0),
+            .bytes = std::exchange(bytes_, 0)};
   }
   void Idle() {}
   absl::Status error() const { return absl::UnavailableError("the link is cut"); }
 
   std::size_t refusals_ = 0;
   std::size_t wrong_by_ = 0;
+  std::size_t context_wrong_by_ = 0;
+  std::size_t bytes_wrong_by_ = 0;
   bool fails_ = false;
   std::vector<std::string> asked_;
 
  private:
   std::size_t in_flight_ = 0;
+  std::uint64_t contexts_ = 0;
   std::uint64_t immediates_ = 0;
+  std::uint64_t bytes_ = 0;
 };
 
 TEST(WriteLoopTest, PostsAWindowThenReadsIt) {
@@ -135,6 +142,20 @@ TEST(WriteLoopTest, NoticesImmediatesThatWereNeverSent) {
   ends.wrong_by_ = 1;
   EXPECT_THAT(WriteInWindows(ends, {64, 2}, 2),
               StatusIs(absl::StatusCode::kDataLoss, HasSubstr("immediates")));
+}
+
+TEST(WriteLoopTest, NoticesContextsThatWereNeverPosted) {
+  ScriptedEnds ends;
+  ends.context_wrong_by_ = 1;
+  EXPECT_THAT(WriteInWindows(ends, {64, 2}, 2),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("contexts")));
+}
+
+TEST(WriteLoopTest, NoticesWritesOfAnotherLength) {
+  ScriptedEnds ends;
+  ends.bytes_wrong_by_ = 1;
+  EXPECT_THAT(WriteInWindows(ends, {64, 2}, 2),
+              StatusIs(absl::StatusCode::kDataLoss, HasSubstr("lengths")));
 }
 
 }  // namespace
