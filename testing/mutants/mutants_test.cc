@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -26,13 +27,20 @@ std::vector<Mutant> AllMutants() {
   return mutants.ok() ? *std::move(mutants) : std::vector<Mutant>();
 }
 
-// Sweeps that take longer than all the others together; none of the mutants needs them.
+// Without sweeps that take longer than all the others together; none of the mutants needs them.
 constexpr char kWithout[] =
     "--gtest_filter=-PlacementTest.OnlyTheNamedRangesChange:"
-    "PlacementTest.NothingLandsAfterTheCompletion";
+    "PlacementTest.NothingLandsAfterTheCompletion:Transfer.AnythingHappens:RateTest.*:"
+    "PolicyTest.SendersShare*:PolicyTest.ManySmall*";
+// Of the transfer engine nothing is under the other tests.
+constexpr char kTransferOnly[] =
+    "--gtest_filter=ArrivalsTest.*:BalanceTest.*:EngineTest.*:Transfer.*";
+constexpr char kTransfer[] = "fabric/async/transfer/";
 
-// Runs the suite up to its first failure. A mutant that waits for ever is noticed, too.
-absl::StatusOr<harness::ProcessEnd> RunSuite(const std::string& mutant) {
+// Runs the suite, or those of its tests that `filter` names, up to the first failure. A mutant that
+// waits for ever is noticed, too.
+absl::StatusOr<harness::ProcessEnd> RunSuite(const std::string& mutant,
+                                             const char* filter = kWithout) {
   harness::SubprocessOptions options;
   // The suite is whole, however this test is sharded, and reports to nobody.
   options.environment = {{"DRYDOCK_MUTANT", mutant}, {"GTEST_TOTAL_SHARDS", "1"},
@@ -40,7 +48,7 @@ absl::StatusOr<harness::ProcessEnd> RunSuite(const std::string& mutant) {
                          {"TEST_SHARD_INDEX", "0"},  {"TEST_SHARD_STATUS_FILE", ""},
                          {"XML_OUTPUT_FILE", ""},    {"TEST_PREMATURE_EXIT_FILE", ""}};
   return harness::Subprocess::Run(
-      {absl::StrCat(kFolder, "suite"), "--gtest_fail_fast", "--gtest_brief=1", kWithout}, options);
+      {absl::StrCat(kFolder, "suite"), "--gtest_fail_fast", "--gtest_brief=1", filter}, options);
 }
 
 TEST(MutantsTest, ThereAreEnough) {
@@ -57,7 +65,8 @@ TEST(MutantsTest, SuitePassesWithoutOne) {
 class MutantTest : public ::testing::TestWithParam<Mutant> {};
 
 TEST_P(MutantTest, IsNoticed) {
-  const auto end = RunSuite(GetParam().name);
+  const bool transfer = absl::StartsWith(GetParam().file, kTransfer);
+  const auto end = RunSuite(GetParam().name, transfer ? kTransferOnly : kWithout);
   if (!end.ok()) {
     EXPECT_TRUE(absl::IsDeadlineExceeded(end.status())) << end.status();
     return;
