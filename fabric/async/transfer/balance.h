@@ -111,6 +111,7 @@ class Balance {
   // Our NICs, as the policy wants to try them.
   void Order(const Wish& wish);
 
+  std::uint64_t under_way_ = 0;  // pages, of all NICs
   std::vector<Nic> nics_;
   std::vector<std::uint32_t> near_first_;  // all NICs
   std::vector<Peer> peers_;

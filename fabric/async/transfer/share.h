@@ -26,6 +26,15 @@ class Share {
     if (failed == 0) Learn(bytes, now);
   }
 
+  // For when nobody has anything under way. What goes first waits for a connection: where no more
+  // than that was measured, one would be taken for slow, and get nothing that says otherwise.
+  void Rest() {
+    if (samples_ != 1 || rested_) return;
+    rested_ = true;
+    rate_ = 0;
+    samples_ = measured_ = ended_ = 0;
+  }
+
   std::uint64_t under_way() const { return under_way_; }  // bytes
   std::uint64_t total() const { return total_; }          // bytes that went, or are under way
   double rate() const { return rate_; }                   // bytes per ns; 0: not known yet
@@ -38,6 +47,7 @@ class Share {
     if ((++ended_ < kEnds && rate_ > 0) || elapsed <= 0) return;
     const double sample = static_cast<double>(measured_) / elapsed;
     rate_ = rate_ == 0 ? sample : (rate_ + sample) / 2;
+    ++samples_;
     measured_ = ended_ = 0;
     measured_since_ = now;
   }
@@ -48,6 +58,8 @@ class Share {
   std::uint64_t total_ = 0;
   std::uint64_t measured_ = 0;
   std::uint64_t ended_ = 0;
+  std::uint64_t samples_ = 0;
+  bool rested_ = false;
   coro::Time measured_since_{};
   double rate_ = 0;
 };

@@ -219,6 +219,23 @@ TEST_F(BalanceTest, SlowNicGetsNothingOfTheLastAndItsShareOfTheRest) {
   EXPECT_EQ(chosen, (std::vector<int>{10, 10}));
 }
 
+TEST_F(BalanceTest, MakingAConnectionSaysNothingOfARate) {
+  for (const std::uint16_t nic : {0, 1}) balance_.Given(0, {nic, nic}, 1, 10, now_);
+  now_ += 20ms;
+  for (const std::uint16_t nic : {0, 1}) balance_.Ended(0, {nic, nic}, 1, 10, 0, now_);
+  for (const std::uint16_t nic : {0, 1}) EXPECT_EQ(balance_.share(nic).rate(), 0);
+  // One has shown what it does; the other one, of which nothing is known, gets its half all the
+  // same.
+  Learn(0, 10us);
+  std::vector<int> chosen(2);
+  for (int i = 0; i < 20; ++i) {
+    const Route route = Choose(Of(Policy::kByBytes, 100000));
+    balance_.Given(0, route, 1, 10, now_);
+    ++chosen[route.nic];
+  }
+  EXPECT_EQ(chosen, (std::vector<int>{10, 10}));
+}
+
 TEST_F(BalanceTest, NewNicGetsLessUntilItHasShownWhatItDoes) {
   Balance balance({.windows = {128}});
   EXPECT_EQ(balance.room(0), 16u);
