@@ -80,35 +80,29 @@ std::size_t EventLoop::PollSelectors() {
 }
 
 [[gnu::always_inline]] inline bool EventLoop::RunReady() {
-  if (ready_->empty()) return false;
-  if (stall_budget_ != Duration::zero()) [[unlikely]] {
-    RunMeasured();
-    return true;
-  }
-  internal::ReadyQueue& running = TakeReady();
-  do {
-    running.PopFront().handle().resume();  // which may end the frame of the task
-  } while (!running.empty());
-  return true;
+  if (ready_->untouched()) return false;
+  if (stall_budget_ != Duration::zero()) [[unlikely]]
+    return RunMeasured();
+  return TakeReady().Run([](internal::TaskRecord& task) {
+    task.handle().resume();  // which may end the frame of the task
+  });
 }
 
 std::size_t EventLoop::Select() { return SelectNow(); }
 
 bool EventLoop::RunOne() { return RunReady(); }
 
-void EventLoop::RunMeasured() {
-  internal::ReadyQueue& running = TakeReady();
-  while (!running.empty()) {
-    internal::TaskRecord& task = running.PopFront();
+bool EventLoop::RunMeasured() {
+  return TakeReady().Run([this](internal::TaskRecord& task) {
     // The task may be gone when the step is over.
     const std::string who = coro::Describe(task);
     const Time before = clock_.Now();
     task.handle().resume();
     const Duration took = clock_.Now() - before;
-    if (took <= stall_budget_) continue;
+    if (took <= stall_budget_) return;
     Report(absl::StrCat("a step took ", Milliseconds(took), ", more than ",
                         Milliseconds(stall_budget_), ": ", who, "\n", Describe()));
-  }
+  });
 }
 
 bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {

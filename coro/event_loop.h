@@ -133,7 +133,7 @@ class EventLoop {
     return *running_;
   }
   // RunReady that measures each step.
-  void RunMeasured();
+  bool RunMeasured();
 
   // Turns the loop until `root`, which is suspended at its beginning, is done; false when nothing
   // can ever wake it.
@@ -159,10 +159,9 @@ class EventLoop {
   bool was_idle_ = false;
   Time now_;
   Time idle_since_;
-  // What can run in the next turn is in one of the queues, what this turn has not yet run in the
-  // other. (Not side by side: GCC 12 would write both pointers at once, and who reads one waits.)
-  internal::ReadyQueue* ready_ = &queues_[0];
+  // What can run in the next turn is in one of the queues, what this turn runs in the other.
   internal::ReadyQueue queues_[2];
+  internal::ReadyQueue* ready_ = &queues_[0];
   internal::ReadyQueue* running_ = &queues_[1];
   TimerQueue timers_;
   std::vector<Selector*> selectors_;

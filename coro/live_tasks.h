@@ -1,8 +1,8 @@
 // The tasks that live on this thread: where each was made, and where it waits.
 //
 // Always on: two links and three constants in each frame. It answers, when a program hangs or ends
-// with work left, which tasks there are (task_tree.h). The place in the ready queue is here as well
-// (ready_queue.h): a task that can run is linked by its promise, and needs nothing else for it.
+// with work left, which tasks there are (task_tree.h). What a task waits for is here as well, and
+// where it is in the ready queue (ready_queue.h) when it can run.
 
 #ifndef CORO_LIVE_TASKS_H_
 #define CORO_LIVE_TASKS_H_
@@ -14,20 +14,13 @@
 
 namespace coro::internal {
 
-class ReadyQueue;
 class TaskRecord;
-
-// A place in a ReadyQueue. Left as it is while the task is in none.
-struct ReadyLink {
-  ReadyLink* previous;
-  ReadyLink* next;
-};
 
 // Of the calling thread; null when there is none.
 inline thread_local constinit TaskRecord* live_tasks = nullptr;
 
 // A link in the thread's list of live tasks; the first part of every task's promise.
-class TaskRecord : private ReadyLink {
+class TaskRecord {
  public:
   TaskRecord() : next_(live_tasks) {
     if (next_ != nullptr) next_->newer_ = this;
@@ -64,7 +57,7 @@ class TaskRecord : private ReadyLink {
   // ours.
   Wait* wait() const { return As<Wait>(kWait); }
   // It is in a ready queue.
-  bool ready() const { return waits_for_ == kReady; }
+  bool ready() const { return (waits_for_ & kReady) != 0; }
 
   // Suspended in something that is ours, or ready.
   bool waits() const { return waits_for_ != 0 && waits_for_ != kNew; }
@@ -79,6 +72,8 @@ class TaskRecord : private ReadyLink {
   void set_awaited_task(TaskRecord* task) { Set(task, kTask); }
   void set_wait(Wait* wait) { Set(wait, kWait); }
   void set_running() { waits_for_ = 0; }
+  // It is in a ready queue, at this place, where nullptr shall be when it leaves.
+  void set_ready(TaskRecord** place) { Set(place, kReady); }
 
   // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
   void Cancel(Cancellation& cancellation) {
@@ -97,15 +92,13 @@ class TaskRecord : private ReadyLink {
   void set_await_line(std::uint32_t line) { await_line_ = line; }
 
  private:
-  friend class ReadyQueue;
-
   // In the lowest bits of waits_for_.
   static constexpr std::uintptr_t kWait = 0;
   static constexpr std::uintptr_t kTask = 1;
-  static constexpr std::uintptr_t kTag = 3;
-  // Instead of a pointer.
   static constexpr std::uintptr_t kReady = 2;
-  static constexpr std::uintptr_t kNew = 3;
+  static constexpr std::uintptr_t kTag = 3;
+  // No task.
+  static constexpr std::uintptr_t kNew = kTask;
 
   template <typename T>
   T* As(std::uintptr_t tag) const {
@@ -113,12 +106,11 @@ class TaskRecord : private ReadyLink {
   }
   template <typename T>
   void Set(T* what, std::uintptr_t tag) {
-    waits_for_ = reinterpret_cast<std::uintptr_t>(what) | tag;
+    waits_for_ = reinterpret_cast<std::uintptr_t>(what) + tag;
   }
 
   void LeaveReadyQueue() {
-    previous->next = ReadyLink::next;
-    ReadyLink::next->previous = previous;
+    *reinterpret_cast<TaskRecord**>(waits_for_ - kReady) = nullptr;
     waits_for_ = 0;
   }
 

@@ -3,47 +3,123 @@
 #ifndef CORO_READY_QUEUE_H_
 #define CORO_READY_QUEUE_H_
 
+#include <cstddef>
+#include <new>
+
+#include "coro/frame_pool.h"
 #include "coro/live_tasks.h"
 
 namespace coro::internal {
 
-// A doubly linked list through the tasks themselves: no allocation, and a task that dies leaves by
-// itself. Not thread-safe. Dies empty: its tasks refer to it.
+// An array in pieces: whoever runs the tasks one after the other need not wait for one of them to
+// know which is the next, as along a list. A task knows its place, and one that dies leaves it
+// empty. The pieces are memory of the frame pool: nothing is taken from the heap in the steady
+// state. Not thread-safe. Dies without tasks: they refer to their places.
 class ReadyQueue {
  public:
-  ReadyQueue() { head_.previous = head_.next = &head_; }
+  ReadyQueue() { Clear(); }
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
+  ~ReadyQueue() { DeletePiece(first_); }
 
-  bool empty() const { return head_.next == &head_; }
+  // No task has come since the last Run. (Those that came may have died.)
+  bool untouched() const { return end_ == first_->places; }
 
-  // REQUIRES: `task` is suspended, and in no queue.
-  //
-  // In this order, since GCC 12 writes the two links of a node at once where nothing is written in
-  // between, and whoever then reads one of them waits, as everybody does.
-  void PushBack(TaskRecord& task) {
-    task.waits_for_ = TaskRecord::kReady;
-    ReadyLink& link = task;
-    ReadyLink* const last = head_.previous;
-    link.next = &head_;
-    last->next = &link;
-    head_.previous = &link;
-    link.previous = last;
+  // No task is in it.
+  bool empty() const {
+    for (Piece* piece = first_;; piece = piece->next) {
+      TaskRecord* const* const end = EndOf(*piece);
+      for (TaskRecord* const* at = piece->places; at != end; ++at) {
+        if (*at != nullptr) return false;
+      }
+      if (piece == last_) return true;
+    }
   }
 
-  // Removes the first task, which runs from now on. REQUIRES: not empty.
-  TaskRecord& PopFront() {
-    ReadyLink* const first = head_.next;
-    ReadyLink* const second = first->next;
-    head_.next = second;
-    second->previous = &head_;
-    auto& task = static_cast<TaskRecord&>(*first);
-    task.set_running();
-    return task;
+  // REQUIRES: `task` is suspended, and in no queue.
+  void PushBack(TaskRecord& task) {
+    TaskRecord** const place = end_;
+    if (place == limit_) [[unlikely]]
+      return PushBackInNewPiece(task);  // the last thing: the fast path need not save registers
+    *place = &task;
+    end_ = place + 1;
+    task.set_ready(place);
+  }
+
+  // Takes one task after the other, calls `run` with it, and is empty afterwards. False: there was
+  // none. REQUIRES: nobody pushes meanwhile.
+  template <typename RunTask>
+  [[gnu::always_inline]] bool Run(const RunTask& run) {
+    std::size_t left = 0;
+    TaskRecord** const places = first_->places;
+    TaskRecord** const end = EndOf(*first_);
+    for (TaskRecord** at = places; at != end; ++at) left += RunAt(at, run) ? 0 : 1;
+    bool ran = left != static_cast<std::size_t>(end - places);
+    if (first_ != last_) [[unlikely]]
+      ran = RunOthers(run) || ran;
+    end_ = places;
+    return ran;
   }
 
  private:
-  ReadyLink head_;
+  static constexpr std::size_t kPlaces = FramePool::kMostBytes / sizeof(void*) - 1;
+
+  struct Piece {
+    Piece* next;
+    TaskRecord* places[kPlaces];
+  };
+
+  static Piece* NewPiece() { return new (FramePool::Allocate(sizeof(Piece))) Piece; }
+  static void DeletePiece(Piece* piece) { FramePool::Release(piece, sizeof(Piece)); }
+
+  TaskRecord** EndOf(Piece& piece) const { return &piece == last_ ? end_ : piece.places + kPlaces; }
+
+  // False: whoever was there has died.
+  template <typename RunTask>
+  static bool RunAt(TaskRecord** at, const RunTask& run) {
+    TaskRecord* const task = *at;
+    if (task == nullptr) [[unlikely]]
+      return false;
+    task->set_running();
+    run(*task);
+    return true;
+  }
+
+  // Those in the pieces behind the first one, which go. Not inline: that many are rare.
+  template <typename RunTask>
+  [[gnu::noinline]] bool RunOthers(const RunTask& run) {
+    bool ran = false;
+    for (bool is_last = false; !is_last;) {
+      Piece* const piece = first_->next;
+      is_last = piece == last_;
+      TaskRecord** const end = EndOf(*piece);
+      for (TaskRecord** at = piece->places; at != end; ++at) ran = RunAt(at, run) || ran;
+      first_->next = piece->next;
+      DeletePiece(piece);
+    }
+    Clear();
+    return ran;
+  }
+
+  void Clear() {
+    last_ = first_;
+    end_ = first_->places;
+    limit_ = first_->places + kPlaces;
+  }
+
+  [[gnu::noinline]] void PushBackInNewPiece(TaskRecord& task) {
+    Piece* const piece = NewPiece();
+    last_->next = piece;
+    last_ = piece;
+    end_ = piece->places;
+    limit_ = piece->places + kPlaces;
+    PushBack(task);
+  }
+
+  TaskRecord** end_;    // where the next one goes
+  TaskRecord** limit_;  // of the last piece
+  Piece* const first_ = NewPiece();
+  Piece* last_;
 };
 
 }  // namespace coro::internal
