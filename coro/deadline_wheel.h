@@ -59,14 +59,15 @@ class DeadlineWheel {
   bool Add(WheelNode& node) {
     const std::uint64_t tick = TickOf(node.deadline());
     if (tick <= now_) return false;
-    const std::size_t level = kLevelOf[63 - std::countl_zero(tick ^ now_)];
-    if (level >= kLevels) return false;
-    const std::uint64_t start = tick >> (level * kBits);
-    const std::size_t bucket = start % kBuckets;
-    Level& at = levels_[level];
-    node.Insert(at.buckets[bucket]);
-    at.occupied[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
-    if (const std::uint64_t first = start << (level * kBits); first < next_) next_ = first;
+    const int highest = 63 - std::countl_zero(tick ^ now_);  // bit in which they differ
+    if (highest >= kLevels * kBits) return false;
+    const int shift = highest / kBits * kBits;  // of the level
+    const std::uint64_t start = tick >> shift;
+    const std::size_t bucket =
+        static_cast<std::size_t>(shift) / kBits * kBuckets + start % kBuckets;
+    node.Insert(buckets_[bucket]);
+    occupied_[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
+    if (const std::uint64_t first = start << shift; first < next_) next_ = first;
     return true;
   }
 
@@ -95,13 +96,12 @@ class DeadlineWheel {
       next_ = first.tick;
       if (first.tick > target) break;
       now_ = first.tick;
-      Level& at = levels_[first.level];
-      WheelNode* node = at.buckets[first.bucket];
-      at.buckets[first.bucket] = nullptr;
-      at.occupied[first.bucket / kWord] &= ~(std::uint64_t{1} << first.bucket % kWord);
+      WheelNode* node = buckets_[first.bucket];
+      buckets_[first.bucket] = nullptr;
+      occupied_[first.bucket / kWord] &= ~(std::uint64_t{1} << first.bucket % kWord);
       while (node != nullptr) {
         WheelNode* const next = node->next();
-        if (first.level == 0 || !Add(*node)) due(*node);
+        if (first.bucket < kBuckets || !Add(*node)) due(*node);
         node = next;
       }
     }
@@ -116,10 +116,8 @@ class DeadlineWheel {
   // Calls `each` for every node.
   template <typename Each>
   void ForEach(const Each& each) {
-    for (Level& level : levels_) {
-      for (WheelNode* bucket : level.buckets) {
-        for (; bucket != nullptr; bucket = bucket->next()) each(*bucket);
-      }
+    for (WheelNode* bucket : buckets_) {
+      for (; bucket != nullptr; bucket = bucket->next()) each(*bucket);
     }
   }
 
@@ -130,7 +128,7 @@ class DeadlineWheel {
     next_ = first.tick;
     Time earliest = kNever;
     if (first.tick == kNone) return earliest;
-    const WheelNode* node = levels_[first.level].buckets[first.bucket];
+    const WheelNode* node = buckets_[first.bucket];
     for (; node != nullptr; node = node->next()) {
       if (node->deadline() < earliest) earliest = node->deadline();
     }
@@ -138,32 +136,16 @@ class DeadlineWheel {
   }
 
  private:
-  static constexpr std::size_t kLevels = 4;
-  static constexpr std::size_t kBits = 8;
-  static constexpr std::size_t kBuckets = 1 << kBits;
+  static constexpr int kLevels = 4;
+  static constexpr int kBits = 8;
+  static constexpr std::size_t kBuckets = 1 << kBits;  // of a level
   static constexpr std::size_t kWord = 64;
   static constexpr int kTickBits = 10;  // of nanoseconds
   static constexpr std::uint64_t kNone = UINT64_MAX;
 
-  // By the number of the highest bit in which a tick differs from the present.
-  static constexpr std::array<std::uint8_t, 64> kLevelOf = [] {
-    std::array<std::uint8_t, 64> levels{};
-    for (std::size_t bit = 0; bit < 64; ++bit) {
-      levels[bit] = static_cast<std::uint8_t>(bit / kBits);
-    }
-    return levels;
-  }();
-
-  // Every node of level n has the same digits (of kBits) above the n-th as the present, and a
-  // greater n-th one.
-  struct Level {
-    std::array<std::uint64_t, kBuckets / kWord> occupied{};  // bit n: bucket n may have nodes
-    std::array<WheelNode*, kBuckets> buckets{};
-  };
   struct First {
     std::uint64_t tick = kNone;  // when it begins
-    std::size_t level = 0;
-    std::size_t bucket = 0;
+    std::size_t bucket = 0;      // its place in buckets_
   };
 
   static std::uint64_t TickOf(Time time) {
@@ -173,16 +155,14 @@ class DeadlineWheel {
 
   // The bucket with nodes that begins first. Forgets those that are empty because their nodes left.
   First FindFirst() {
-    for (std::size_t level = 0; level < kLevels; ++level) {
-      Level& at = levels_[level];
-      for (std::size_t word = 0; word < at.occupied.size(); ++word) {
-        std::uint64_t& occupied = at.occupied[word];
-        for (; occupied != 0; occupied &= occupied - 1) {
-          const auto bucket = word * kWord + static_cast<std::size_t>(std::countr_zero(occupied));
-          if (at.buckets[bucket] == nullptr) continue;
-          const std::uint64_t above = now_ >> ((level + 1) * kBits) << kBits;
-          return {(above | bucket) << (level * kBits), level, bucket};
-        }
+    for (std::size_t word = 0; word < occupied_.size(); ++word) {
+      std::uint64_t& occupied = occupied_[word];
+      for (; occupied != 0; occupied &= occupied - 1) {
+        const auto bucket = word * kWord + static_cast<std::size_t>(std::countr_zero(occupied));
+        if (buckets_[bucket] == nullptr) continue;
+        const int shift = static_cast<int>(bucket / kBuckets) * kBits;
+        const std::uint64_t above = now_ >> (shift + kBits) << kBits;
+        return {(above | bucket % kBuckets) << shift, bucket};
       }
     }
     return {};
@@ -190,7 +170,10 @@ class DeadlineWheel {
 
   std::uint64_t now_ = 0;
   std::uint64_t next_ = kNone;  // no bucket with nodes begins earlier
-  std::array<Level, kLevels> levels_;
+  // Level by level. Every node of level n has the same digits (of kBits) above the n-th as the
+  // present, and a greater n-th one.
+  std::array<WheelNode*, kLevels * kBuckets> buckets_{};
+  std::array<std::uint64_t, kLevels * kBuckets / kWord> occupied_{};  // bit n: n may have nodes
 };
 
 }  // namespace coro
