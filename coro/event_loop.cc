@@ -65,6 +65,12 @@ void EventLoop::RemoveSelector(Selector& selector) {
   selectors_.erase(found);
 }
 
+void EventLoop::ReadClock() noexcept {
+  now_ = clock_.Now();
+  now_is_read_ = true;
+  timers_.SetPresent(now_);
+}
+
 std::size_t EventLoop::PollSelectors() {
   std::size_t events = 0;
   for (Selector* selector : selectors_) events += selector->Poll(kPollBudget);

@@ -144,11 +144,8 @@ class EventLoop {
   // Lets time pass while nothing is ready; false when that cannot help.
   bool Idle();
 
-  void ReadClock() {
-    now_ = clock_.Now();
-    now_is_read_ = true;
-    timers_.SetPresent(now_);
-  }
+  // Not inline: once a turn, and whoever asks for the time a second time need not save registers.
+  void ReadClock() noexcept;
 
   static thread_local constinit inline EventLoop* current_ = nullptr;
   static thread_local constinit inline std::size_t loops_on_thread_ = 0;

@@ -107,7 +107,7 @@ class ReadyQueue {
     limit_ = first_->places + kPlaces;
   }
 
-  [[gnu::noinline]] void PushBackInNewPiece(TaskRecord& task) {
+  [[gnu::noinline]] void PushBackInNewPiece(TaskRecord& task) noexcept {
     Piece* const piece = NewPiece();
     last_->next = piece;
     last_ = piece;

@@ -26,16 +26,17 @@ class SlotTable {
  public:
   using Name = std::uint64_t;
 
+  // Take finds a free slot, and need not make one.
+  bool has_free() const { return first_free_ != nullptr; }
+
   // A free slot, and its name: never 0. The pointer holds until the next Take.
   std::pair<Name, Value*> Take() {
-    if (first_free_ == kNone) [[unlikely]]
+    if (first_free_ == nullptr) [[unlikely]]
       Grow();
-    const std::uint32_t index = first_free_;
-    Slot& slot = slots_[index];
+    Slot& slot = *first_free_;
     first_free_ = slot.next_free;
-    slot.next_free = kTaken;
-    ++taken_;
-    return {std::uint64_t{slot.generation} << 32 | index, &slot.value};
+    slot.name -= kFree;
+    return {slot.name, &slot.value};
   }
 
   // Null: no slot that is taken has this name. The pointer holds until the next Take.
@@ -51,14 +52,18 @@ class SlotTable {
   Value* FindAndFree(Name name) {
     Slot* const slot = FindSlot(name);
     if (slot == nullptr) return nullptr;
-    ++slot->generation;
+    slot->name = name + kNextGeneration + kFree;
     slot->next_free = first_free_;
-    first_free_ = static_cast<std::uint32_t>(name);
-    --taken_;
+    first_free_ = slot;
     return &slot->value;
   }
 
-  std::size_t taken() const { return taken_; }
+  // Takes time in proportion to the number of slots.
+  std::size_t taken() const {
+    std::size_t count = 0;
+    for (const Slot& slot : slots_) count += (slot.name & kFree) == 0 ? 1 : 0;
+    return count;
+  }
 
   // Calls `each(name, value)` for every slot that is taken, in the order of their indices. It may
   // free the slot, and must not take one.
@@ -66,17 +71,18 @@ class SlotTable {
   void ForEach(const Each& each) {
     for (std::uint32_t index = 0; index < size_; ++index) {
       Slot& slot = slots_[index];
-      if (slot.next_free == kTaken) each(std::uint64_t{slot.generation} << 32 | index, slot.value);
+      if ((slot.name & kFree) == 0) each(slot.name, slot.value);
     }
   }
 
  private:
-  static constexpr std::uint32_t kNone = UINT32_MAX;
-  static constexpr std::uint32_t kTaken = UINT32_MAX - 1;
+  static constexpr Name kNextGeneration = Name{1} << 32;
+  // In the name of a slot that is free, where it makes an index of which there is no slot.
+  static constexpr Name kFree = Name{1} << 31;
 
   struct Slot {
-    std::uint32_t generation = 1;
-    std::uint32_t next_free = kNone;
+    Name name;
+    Slot* next_free = nullptr;
     Value value{};
   };
 
@@ -85,19 +91,19 @@ class SlotTable {
     const auto index = static_cast<std::uint32_t>(name);
     if (index >= size_) return nullptr;
     Slot* const slot = &slots_[index];
-    return slot->generation == name >> 32 && slot->next_free == kTaken ? slot : nullptr;
+    return slot->name == name ? slot : nullptr;
   }
 
-  void Grow() {
-    DD_CHECK(size_ < kTaken, "four billion slots are taken");
-    first_free_ = size_++;
-    slots_.emplace_back();
+  // REQUIRES: no slot is free, so that nothing points at one.
+  [[gnu::noinline]] void Grow() {
+    DD_CHECK(size_ < kFree, "two billion slots are taken");
+    slots_.push_back({.name = kNextGeneration + kFree + size_++});
+    first_free_ = &slots_.back();
   }
 
   std::vector<Slot> slots_;
   std::uint32_t size_ = 0;  // of slots_, which would have to divide for it
-  std::uint32_t first_free_ = kNone;
-  std::size_t taken_ = 0;
+  Slot* first_free_ = nullptr;
 };
 
 }  // namespace coro

@@ -46,6 +46,11 @@ TEST(SlotTableTest, NamesThatNobodyGaveAreNotFound) {
        {std::uint64_t{0}, ~std::uint64_t{0}, name + 1, name ^ std::uint64_t{1} << 32}) {
     EXPECT_EQ(table.Find(wrong), nullptr) << wrong;
   }
+  table.Free(name);
+  for (std::uint64_t wrong = 0; wrong < 64; ++wrong) {
+    EXPECT_EQ(table.Find(name ^ std::uint64_t{1} << wrong), nullptr) << wrong;
+  }
+  EXPECT_EQ(table.Find(name + (std::uint64_t{1} << 32)), nullptr) << "that is given next";
 }
 
 TEST(SlotTableDeathTest, FreeingTwiceIsABug) {

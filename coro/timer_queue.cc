@@ -9,6 +9,8 @@ constexpr std::size_t kArity = 4;
 
 }  // namespace
 
+void TimerNode::CancelAtLast() noexcept { Cancel(); }
+
 TimerQueue::~TimerQueue() {
   for (Entry& entry : heap_) entry.node->queue_ = nullptr;
   for (WheelNode* node = soon_; node != nullptr; node = node->next()) {

@@ -24,9 +24,14 @@ class TimerNode : private WheelNode {
   using FireFunction = void (*)(TimerNode& node);
 
   explicit TimerNode(FireFunction fire) : fire_(fire) {}
+  // For who says it when it arms.
+  TimerNode() {}
   TimerNode(const TimerNode&) = delete;
   TimerNode& operator=(const TimerNode&) = delete;
-  ~TimerNode() { Cancel(); }
+  ~TimerNode() {
+    if (armed()) [[unlikely]]
+      CancelAtLast();
+  }
 
   bool armed() const { return queue_ != nullptr; }
 
@@ -35,6 +40,9 @@ class TimerNode : private WheelNode {
 
  private:
   friend class TimerQueue;
+
+  // Not inline: what a timer is in is over before it, as a rule.
+  void CancelAtLast() noexcept;
 
   FireFunction fire_;
   TimerQueue* queue_ = nullptr;
@@ -74,6 +82,11 @@ class TimerQueue {
   Time NextDeadline();
 
   // REQUIRES: `node` is not armed. It must stay where it is until it fires or is cancelled.
+  void Arm(TimerNode& node, Time deadline, TimerNode::FireFunction fire) {
+    node.fire_ = fire;
+    Arm(node, deadline);
+  }
+  // The same, of one that was made with its function.
   void Arm(TimerNode& node, Time deadline) {
     DD_CHECK(node.queue_ == nullptr, "timer is armed already");
     node.queue_ = this;

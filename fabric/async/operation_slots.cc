@@ -1,5 +1,6 @@
 #include "fabric/async/operation_slots.h"
 
+#include <memory>
 #include <utility>
 
 #include "coro/check.h"
@@ -14,7 +15,7 @@ std::uint64_t Name(Context context) { return static_cast<std::uint64_t>(context)
 Context OperationSlots::Acquire(OperationWaiter& waiter, BufferRef buffer, const void* endpoint) {
   const auto [name, slot] = slots_.Take();
   slot->waiter = &waiter;
-  slot->buffer = std::move(buffer);
+  std::construct_at(&slot->buffer, std::move(buffer));  // what was there has been given back
   slot->endpoint = endpoint;
   return static_cast<Context>(name);
 }

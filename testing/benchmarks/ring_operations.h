@@ -9,6 +9,9 @@
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
 
 #include "coro/event_loop.h"
 #include "coro/selector.h"
@@ -55,30 +58,45 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   static constexpr std::uint32_t kExpired = 1;
 
   explicit RingOperation(RingQueue& queue, coro::Time deadline = coro::kNever)
-      : TimerNode(&RingOperation::Expire), queue_(queue), deadline_(deadline) {}
-  ~RingOperation() { LeaveBehind(); }
+      : queue_(queue), deadline_(deadline) {}
+  ~RingOperation() {
+    if (name_ != 0) [[unlikely]]
+      LeaveBehind();
+  }
 
   bool await_ready() const { return false; }
   template <coro::TaskPromise Promise>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
-    const auto [name, slot] = queue_.slots_.Take();
-    name_ = name;
-    slot->waiter = this;
-    slot->buffer = queue_.buffer_;
-    queue_.ring_.Post(name);
-    if (deadline_ != coro::kNever) queue_.loop_.timers().Arm(*this, deadline_);
+    if (deadline_ != coro::kNever || !queue_.slots_.has_free()) return StartRarely();
+    Start();
   }
   std::uint32_t await_resume() const { return status_; }
 
-  void Cancel(coro::Cancellation&) override { LeaveBehind(); }
+  void Cancel(coro::Cancellation&) override {
+    if (name_ != 0) LeaveBehind();
+  }
   const char* what() const override { return "an operation"; }
 
  private:
   friend class RingQueue;
 
-  void LeaveBehind() {
-    if (name_ == 0) return;
+  void Start() {
+    const auto [name, slot] = queue_.slots_.Take();
+    name_ = name;
+    slot->waiter = this;
+    std::construct_at(&slot->buffer, queue_.buffer_);  // what was there has been given back
+    queue_.ring_.Post(name);
+  }
+  // Not inline, as all that calls something and is the last thing to do: a coroutine that calls
+  // nothing else in between need not save registers.
+  [[gnu::noinline]] void StartRarely() noexcept {
+    if (deadline_ != coro::kNever)
+      queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire);
+    Start();
+  }
+
+  [[gnu::noinline]] void LeaveBehind() noexcept {
     queue_.slots_.Find(name_)->waiter = nullptr;
     name_ = 0;
     TimerNode::Cancel();
@@ -101,7 +119,7 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   RingQueue& queue_;
   const coro::Time deadline_;
   std::uint64_t name_ = 0;  // 0: not in flight
-  std::uint32_t status_ = 0;
+  std::uint32_t status_;    // once it has ended
 };
 
 inline std::size_t RingQueue::Poll(std::size_t budget) {
@@ -109,12 +127,12 @@ inline std::size_t RingQueue::Poll(std::size_t budget) {
   std::array<CompletionRing::Entry, CompletionRing::kBatch> entries;
   while (handled < budget) {
     const std::size_t count = ring_.Poll(entries);
-    for (std::size_t i = 0; i < count; ++i) {
-      Slot* const slot = slots_.FindAndFree(entries[i].name);
+    for (const CompletionRing::Entry& entry : std::span(entries.data(), count)) {
+      Slot* const slot = slots_.FindAndFree(entry.name);
       if (slot == nullptr) continue;  // a late completion
       RingOperation* const waiter = slot->waiter;
       slot->buffer.reset();
-      if (waiter != nullptr) waiter->Complete(loop_, entries[i].status);
+      if (waiter != nullptr) waiter->Complete(loop_, entry.status);
     }
     handled += count;
     if (count < entries.size()) break;
