@@ -57,12 +57,14 @@ void EventLoop::AddSelector(Selector& selector) {
   DD_CHECK(std::find(selectors_.begin(), selectors_.end(), &selector) == selectors_.end(),
            "selector added twice");
   selectors_.push_back(&selector);
+  has_selectors_ = true;
 }
 
 void EventLoop::RemoveSelector(Selector& selector) {
   const auto found = std::find(selectors_.begin(), selectors_.end(), &selector);
   DD_CHECK(found != selectors_.end(), "selector is not in this loop");
   selectors_.erase(found);
+  has_selectors_ = !selectors_.empty();
 }
 
 void EventLoop::ReadClock() noexcept {
@@ -79,7 +81,7 @@ std::size_t EventLoop::PollSelectors() {
 
 [[gnu::always_inline]] inline std::size_t EventLoop::SelectNow() {
   std::size_t events = 0;
-  if (!selectors_.empty()) events = PollSelectors();
+  if (has_selectors_) events = PollSelectors();
   now_is_read_ = false;
   if (!timers_.empty()) events += timers_.FireDue(Now());
   return events;

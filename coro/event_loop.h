@@ -154,6 +154,7 @@ class EventLoop {
   const IdlePolicy policy_;
   bool now_is_read_ = true;
   bool was_idle_ = false;
+  bool has_selectors_ = false;
   Time now_;
   Time idle_since_;
   // What can run in the next turn is in one of the queues, what this turn runs in the other.

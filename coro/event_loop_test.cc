@@ -87,6 +87,61 @@ TEST_F(EventLoopTest, YieldingCoroutinesAlternate) {
   EXPECT_THAT(log_, ElementsAre("b0", "a0", "b1", "a1", "b2", "a2"));
 }
 
+// Many tasks that are ready at once: more than one piece of the ready queue holds.
+struct Crowd {
+  explicit Crowd(std::size_t size) {
+    for (std::size_t i = 0; i < size; ++i) tasks.push_back(NoteTwice(*this, i));
+    for (const Task<void>& task : tasks) task.Start();
+  }
+  static Task<void> NoteTwice(Crowd& crowd, std::size_t number) {
+    co_await Yield();
+    crowd.ran.push_back(number);
+    // In the middle of a turn, one that has its place further behind in it, and one that had it
+    // before and stands in the next one.
+    if (number == 102) {
+      crowd.tasks[900] = Task<void>();
+      crowd.tasks[50] = Task<void>();
+    }
+    co_await Yield();
+    crowd.ran.push_back(number);
+  }
+
+  std::vector<Task<void>> tasks;
+  std::vector<std::size_t> ran;
+};
+
+TEST_F(EventLoopTest, ThousandsThatAreReadyRunInOrderWithoutThoseThatDied) {
+  auto main = [this]() -> Task<void> {
+    Crowd crowd(2000);
+    std::vector<std::size_t> expected;
+    for (std::size_t i = 0; i < crowd.tasks.size(); ++i) {
+      if (i % 3 == 1) crowd.tasks[i] = Task<void>();
+      if (i % 3 != 1 && i != 900) expected.push_back(i);
+    }
+    crowd.tasks[1] = Crowd::NoteTwice(crowd, 1);  // in the place of one that has died
+    crowd.tasks[1].Start();
+    expected.push_back(1);
+    co_await Yield();
+    EXPECT_EQ(crowd.ran, expected);
+    crowd.ran.clear();
+    co_await Yield();
+    std::erase(expected, 50);
+    EXPECT_EQ(crowd.ran, expected);
+    co_await Sleep(1ms);  // nobody is left
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
+TEST_F(EventLoopTest, TurnOfTheDeadAloneIsNone) {
+  auto main = [this]() -> Task<void> {
+    { const Crowd crowd(600); }
+    const Time start = clock_.Now();
+    co_await Sleep(1ms);
+    EXPECT_EQ(clock_.Now() - start, 1ms);
+  };
+  EXPECT_THAT(loop_.Run(main()), IsOk());
+}
+
 // Counts polls; wakes `waiters` once, at the poll with the given number.
 class CountingSelector : public Selector {
  public:

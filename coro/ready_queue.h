@@ -17,13 +17,13 @@ namespace coro::internal {
 // state. Not thread-safe. Dies without tasks: they refer to their places.
 class ReadyQueue {
  public:
-  ReadyQueue() { Clear(); }
+  ReadyQueue() = default;
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
   ~ReadyQueue() { DeletePiece(first_); }
 
   // No task has come since the last Run. (Those that came may have died.)
-  bool untouched() const { return end_ == first_->places; }
+  bool untouched() const { return end_ == begin_; }
 
   // No task is in it.
   bool empty() const {
@@ -50,15 +50,16 @@ class ReadyQueue {
   // none. REQUIRES: nobody pushes meanwhile.
   template <typename RunTask>
   [[gnu::always_inline]] bool Run(const RunTask& run) {
-    std::size_t left = 0;
-    TaskRecord** const places = first_->places;
-    TaskRecord** const end = EndOf(*first_);
-    for (TaskRecord** at = places; at != end; ++at) left += RunAt(at, run) ? 0 : 1;
-    bool ran = left != static_cast<std::size_t>(end - places);
-    if (first_ != last_) [[unlikely]]
-      ran = RunOthers(run) || ran;
-    end_ = places;
-    return ran;
+    if (last_ != first_) [[unlikely]]
+      return RunPieces(run);
+    TaskRecord** const end = end_;
+    std::ptrdiff_t died = 0;
+    for (TaskRecord** at = begin_; at != end; ++at) {
+      if (!RunAt(at, run)) [[unlikely]]
+        ++died;
+    }
+    end_ = begin_;
+    return died == 0 || died != end - begin_;
   }
 
  private:
@@ -85,26 +86,21 @@ class ReadyQueue {
     return true;
   }
 
-  // Those in the pieces behind the first one, which go. Not inline: that many are rare.
+  // Not inline: that many are rare. All pieces but the first one go.
   template <typename RunTask>
-  [[gnu::noinline]] bool RunOthers(const RunTask& run) {
+  [[gnu::noinline]] bool RunPieces(const RunTask& run) {
     bool ran = false;
-    for (bool is_last = false; !is_last;) {
-      Piece* const piece = first_->next;
-      is_last = piece == last_;
+    for (Piece* piece = first_; piece != nullptr;) {
       TaskRecord** const end = EndOf(*piece);
       for (TaskRecord** at = piece->places; at != end; ++at) ran = RunAt(at, run) || ran;
-      first_->next = piece->next;
-      DeletePiece(piece);
+      Piece* const next = piece == last_ ? nullptr : piece->next;
+      if (piece != first_) DeletePiece(piece);
+      piece = next;
     }
-    Clear();
-    return ran;
-  }
-
-  void Clear() {
     last_ = first_;
-    end_ = first_->places;
-    limit_ = first_->places + kPlaces;
+    end_ = begin_;
+    limit_ = begin_ + kPlaces;
+    return ran;
   }
 
   [[gnu::noinline]] void PushBackInNewPiece(TaskRecord& task) noexcept {
@@ -116,10 +112,11 @@ class ReadyQueue {
     PushBack(task);
   }
 
-  TaskRecord** end_;    // where the next one goes
-  TaskRecord** limit_;  // of the last piece
   Piece* const first_ = NewPiece();
-  Piece* last_;
+  Piece* last_ = first_;
+  TaskRecord** const begin_ = first_->places;
+  TaskRecord** end_ = begin_;              // where the next one goes
+  TaskRecord** limit_ = begin_ + kPlaces;  // of the last piece
 };
 
 }  // namespace coro::internal

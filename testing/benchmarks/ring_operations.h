@@ -68,7 +68,9 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   template <coro::TaskPromise Promise>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
-    if (deadline_ != coro::kNever || !queue_.slots_.has_free()) return StartRarely();
+    if (deadline_ != coro::kNever) return StartWithDeadline();
+    if (!queue_.slots_.has_free()) [[unlikely]]
+      return StartInNewSlot();
     Start();
   }
   std::uint32_t await_resume() const { return status_; }
@@ -90,11 +92,11 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   }
   // Not inline, as all that calls something and is the last thing to do: a coroutine that calls
   // nothing else in between need not save registers.
-  [[gnu::noinline]] void StartRarely() noexcept {
-    if (deadline_ != coro::kNever)
-      queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire);
+  [[gnu::noinline]] void StartWithDeadline() noexcept {
     Start();
+    queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire);
   }
+  [[gnu::noinline]] void StartInNewSlot() noexcept { Start(); }
 
   [[gnu::noinline]] void LeaveBehind() noexcept {
     queue_.slots_.Find(name_)->waiter = nullptr;
