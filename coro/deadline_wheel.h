@@ -24,8 +24,8 @@ namespace coro {
 // What the wheel holds, in a bucket, which is a list. Whoever owns it removes it before it dies.
 class WheelNode {
  public:
-  Time deadline() const { return deadline_; }
-  void set_deadline(Time deadline) { deadline_ = deadline; }
+  Time deadline() const { return Time(deadline_); }
+  void set_deadline(Time deadline) { deadline_ = deadline.time_since_epoch(); }
 
   // The next one in its list; null at its end. REQUIRES: in a list.
   WheelNode* next() const { return next_; }
@@ -46,7 +46,7 @@ class WheelNode {
   }
 
  private:
-  Time deadline_;
+  Duration deadline_;  // a Time would be set to zero first
   WheelNode* next_;
   WheelNode** link_;  // what points at this one
 };

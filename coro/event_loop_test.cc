@@ -79,7 +79,7 @@ Task<void> Record(std::vector<std::string>& log, std::string name, int times) {
 TEST_F(EventLoopTest, YieldingCoroutinesAlternate) {
   auto main = [this]() -> Task<void> {
     Task<void> other = Record(log_, "b", 3);
-    Task<void>::Awaiter running = std::move(other).operator co_await();
+    Task<void>::ForeignAwaiter running = std::move(other).operator co_await();
     EXPECT_FALSE(running.await_ready());
     co_await Record(log_, "a", 3);
   };
@@ -407,7 +407,7 @@ TEST(WaitListTest, TellsNotificationFromDeadline) {
       EXPECT_FALSE(waiters.NotifyOne());
     };
     Task<void> notifier = notify();
-    Task<void>::Awaiter running = std::move(notifier).operator co_await();
+    Task<void>::ForeignAwaiter running = std::move(notifier).operator co_await();
     EXPECT_FALSE(running.await_ready());
     EXPECT_TRUE(co_await waiters.Wait(loop.Now() + 5ms));
     EXPECT_EQ(loop.Now(), start + 6ms);

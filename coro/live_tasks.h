@@ -23,14 +23,16 @@ inline thread_local constinit TaskRecord* live_tasks = nullptr;
 class TaskRecord {
  public:
   TaskRecord() : next_(live_tasks) {
-    if (next_ != nullptr) next_->newer_ = this;
+    if (next_ != nullptr) [[likely]]
+      next_->newer_ = this;
     live_tasks = this;
   }
   TaskRecord(const TaskRecord&) = delete;
   TaskRecord& operator=(const TaskRecord&) = delete;
   ~TaskRecord() {
-    if (ready()) LeaveReadyQueue();
-    if (live_tasks == this) {
+    if (ready()) [[unlikely]]
+      LeaveReadyQueue();
+    if (live_tasks == this) [[likely]] {  // what was made last goes first
       live_tasks = next_;
     } else {
       newer_->next_ = next_;
@@ -53,6 +55,10 @@ class TaskRecord {
 
   // The task that it awaits; null when it awaits something else, or runs.
   TaskRecord* awaited_task() const { return As<TaskRecord>(kTask); }
+  // The same. REQUIRES: there is one.
+  TaskRecord& its_awaited_task() const {
+    return *reinterpret_cast<TaskRecord*>(waits_for_ - kTask);
+  }
   // What it waits for; null when it awaits a task, or can run, or awaits something that is not
   // ours.
   Wait* wait() const { return As<Wait>(kWait); }
@@ -88,6 +94,7 @@ class TaskRecord {
     file_ = file;
     function_ = function;
     line_ = line;
+    await_line_ = 0;  // with line_, in one store
   }
   void set_await_line(std::uint32_t line) { await_line_ = line; }
 
@@ -117,10 +124,11 @@ class TaskRecord {
   TaskRecord* next_;
   TaskRecord* newer_;  // whose next_ this is; not set in the newest
   std::uintptr_t waits_for_ = kNew;
-  const char* file_ = nullptr;
-  const char* function_ = nullptr;
-  std::uint32_t line_ = 0;
-  std::uint32_t await_line_ = 0;
+  // Set by whoever makes the task.
+  const char* file_;
+  const char* function_;
+  std::uint32_t line_;
+  std::uint32_t await_line_;
 };
 
 }  // namespace coro::internal

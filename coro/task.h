@@ -195,15 +195,41 @@ class [[nodiscard]] Task {
     return *this;
   }
   ~Task() {
-    if (handle_) handle_.destroy();
+    if (handle_) [[likely]]
+      handle_.destroy();
   }
 
   // Starts the task on the caller's stack; suspends the caller only if the task did not finish.
+  // The task is what the parent's record says that it awaits: a second pointer to it would cost
+  // each await a store.
   class Awaiter {
    public:
-    Awaiter(Handle task, internal::TaskRecord& parent) : task_(task), parent_(parent) {}
+    explicit Awaiter(internal::TaskRecord& parent) : parent_(parent) {}
     bool await_ready() const {
-      parent_.set_awaited_task(&task_.promise());
+      promise_type& task = promise();
+      task.set_running();
+      const Handle handle = Handle::from_promise(task);
+      handle.resume();
+      return handle.done();
+    }
+    void await_suspend(std::coroutine_handle<> parent) const { promise().set_continuation(parent); }
+    T await_resume() const {
+      promise_type& task = promise();
+      parent_.set_running();
+      return task.TakeValue();
+    }
+
+   private:
+    promise_type& promise() const { return static_cast<promise_type&>(parent_.its_awaited_task()); }
+
+    internal::TaskRecord& parent_;
+  };
+
+  // For coroutines of other kinds, which nobody keeps a record of.
+  class ForeignAwaiter {
+   public:
+    explicit ForeignAwaiter(Handle task) : task_(task) {}
+    bool await_ready() const {
       task_.promise().set_running();
       task_.resume();
       return task_.done();
@@ -211,26 +237,22 @@ class [[nodiscard]] Task {
     void await_suspend(std::coroutine_handle<> parent) const {
       task_.promise().set_continuation(parent);
     }
-    T await_resume() const {
-      parent_.set_running();
-      return task_.promise().TakeValue();
-    }
+    T await_resume() const { return task_.promise().TakeValue(); }
 
    private:
     Handle task_;
-    internal::TaskRecord& parent_;
   };
 
-  // For coroutines of other kinds, which nobody keeps a record of: the task stands in for its
-  // parent, whose record is written before its own. REQUIRES: as below.
-  Awaiter operator co_await() && {
-    DD_CHECK(handle_, "awaiting an empty or finished task");
-    return AwaitedBy(handle_.promise());
+  // REQUIRES: as below.
+  ForeignAwaiter operator co_await() && {
+    DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
+    return ForeignAwaiter(handle_);
   }
   // What co_await in a task makes of it. REQUIRES: not empty, and never awaited or started before.
   Awaiter AwaitedBy(internal::TaskRecord& parent) const {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
-    return Awaiter(handle_, parent);
+    parent.set_awaited_task(&handle_.promise());
+    return Awaiter(parent);
   }
 
   // For code that runs tasks by itself (when_all, scope, event_loop).

@@ -93,7 +93,7 @@ TEST_F(TaskTest, DestroyedWhileSuspendedFreesTheWholeChain) {
   auto middle = [&leaf](std::shared_ptr<int> local) -> Task<void> { co_await leaf(local); };
   auto main = [&]() -> Task<void> {
     Task<void> task = middle(held);
-    Task<void>::Awaiter awaiter = std::move(task).operator co_await();
+    Task<void>::ForeignAwaiter awaiter = std::move(task).operator co_await();
     EXPECT_FALSE(awaiter.await_ready());  // started, and asleep
     EXPECT_GT(held.use_count(), 1);
     task = Task<void>();

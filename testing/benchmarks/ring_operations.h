@@ -57,7 +57,8 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
  public:
   static constexpr std::uint32_t kExpired = 1;
 
-  explicit RingOperation(RingQueue& queue, coro::Time deadline = coro::kNever)
+  // (By reference: GCC 12 keeps what is passed by value in the coroutine's frame, a second time.)
+  explicit RingOperation(RingQueue& queue, const coro::Time& deadline = coro::kNever)
       : queue_(queue), deadline_(deadline) {}
   ~RingOperation() {
     if (name_ != 0) [[unlikely]]
@@ -68,7 +69,8 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   template <coro::TaskPromise Promise>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
-    if (deadline_ != coro::kNever) return StartWithDeadline();
+    if (deadline_ != coro::kNever) [[unlikely]]
+      return StartWithDeadline();
     if (!queue_.slots_.has_free()) [[unlikely]]
       return StartInNewSlot();
     Start();
