@@ -111,7 +111,7 @@ struct Crowd {
 };
 
 TEST_F(EventLoopTest, ThousandsThatAreReadyRunInOrderWithoutThoseThatDied) {
-  auto main = [this]() -> Task<void> {
+  auto main = []() -> Task<void> {
     Crowd crowd(2000);
     std::vector<std::size_t> expected;
     for (std::size_t i = 0; i < crowd.tasks.size(); ++i) {

@@ -26,17 +26,21 @@ class SlotTable {
  public:
   using Name = std::uint64_t;
 
-  // Take finds a free slot, and need not make one.
+  // There is a free slot, and Take need not make one.
   bool has_free() const { return first_free_ != nullptr; }
-
-  // A free slot, and its name: never 0. The pointer holds until the next Take.
-  std::pair<Name, Value*> Take() {
-    if (first_free_ == nullptr) [[unlikely]]
-      Grow();
+  // The same as Take. REQUIRES: has_free().
+  std::pair<Name, Value*> TakeFree() {
     Slot& slot = *first_free_;
     first_free_ = slot.next_free;
     slot.name -= kFree;
     return {slot.name, &slot.value};
+  }
+
+  // A free slot, and its name: never 0. The pointer holds until the next Take.
+  std::pair<Name, Value*> Take() {
+    if (!has_free()) [[unlikely]]
+      Grow();
+    return TakeFree();
   }
 
   // Null: no slot that is taken has this name. The pointer holds until the next Take.

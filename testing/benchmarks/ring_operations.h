@@ -69,11 +69,11 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   template <coro::TaskPromise Promise>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
-    if (deadline_ != coro::kNever) [[unlikely]]
-      return StartWithDeadline();
     if (!queue_.slots_.has_free()) [[unlikely]]
       return StartInNewSlot();
-    Start();
+    if (deadline_ != coro::kNever) [[unlikely]]
+      return StartWithDeadline();
+    Start(queue_.slots_.TakeFree());
   }
   std::uint32_t await_resume() const { return status_; }
 
@@ -85,8 +85,8 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
  private:
   friend class RingQueue;
 
-  void Start() {
-    const auto [name, slot] = queue_.slots_.Take();
+  void Start(const std::pair<std::uint64_t, RingQueue::Slot*>& taken) {
+    const auto [name, slot] = taken;
     name_ = name;
     slot->waiter = this;
     std::construct_at(&slot->buffer, queue_.buffer_);  // what was there has been given back
@@ -95,10 +95,14 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   // Not inline, as all that calls something and is the last thing to do: a coroutine that calls
   // nothing else in between need not save registers.
   [[gnu::noinline]] void StartWithDeadline() noexcept {
-    Start();
-    queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire);
+    Start(queue_.slots_.TakeFree());
+    Arm();
   }
-  [[gnu::noinline]] void StartInNewSlot() noexcept { Start(); }
+  [[gnu::noinline]] void StartInNewSlot() noexcept {
+    Start(queue_.slots_.Take());
+    if (deadline_ != coro::kNever) Arm();
+  }
+  void Arm() { queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire); }
 
   [[gnu::noinline]] void LeaveBehind() noexcept {
     queue_.slots_.Find(name_)->waiter = nullptr;
