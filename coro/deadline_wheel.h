@@ -57,7 +57,9 @@ class DeadlineWheel {
   // False, and nothing has happened: the deadline is in the bucket of the present, or further than
   // the wheel reaches. REQUIRES: not in a wheel.
   bool Add(WheelNode& node) {
-    const std::uint64_t tick = TickOf(node.deadline());
+    // (One before the beginning of time would be further than any.)
+    const std::uint64_t tick =
+        static_cast<std::uint64_t>(node.deadline().time_since_epoch().count()) >> kTickBits;
     if (tick <= now_) return false;
     const int highest = 63 - std::countl_zero(tick ^ now_);  // bit in which they differ
     if (highest >= kLevels * kBits) return false;
@@ -65,9 +67,12 @@ class DeadlineWheel {
     const std::uint64_t start = tick >> shift;
     const std::size_t bucket =
         static_cast<std::size_t>(shift) / kBits * kBuckets + start % kBuckets;
-    node.Insert(buckets_[bucket]);
-    occupied_[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
-    if (const std::uint64_t first = start << shift; first < next_) next_ = first;
+    WheelNode*& first = buckets_[bucket];
+    if (first == nullptr) {  // else both are known already
+      occupied_[bucket / kWord] |= std::uint64_t{1} << bucket % kWord;
+      if (const std::uint64_t begin = start << shift; begin < next_) next_ = begin;
+    }
+    node.Insert(first);
     return true;
   }
 

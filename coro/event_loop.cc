@@ -120,7 +120,7 @@ bool EventLoop::RunUntilDone(std::coroutine_handle<> root) {
   root.resume();
   while (!root.done()) {
     const bool events = SelectNow() > 0;
-    if (RunReady() || events) {
+    if (RunReady() || events) [[likely]] {
       was_idle_ = false;
     } else if (!Idle()) {
       break;

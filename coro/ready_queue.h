@@ -59,7 +59,9 @@ class ReadyQueue {
         ++died;
     }
     end_ = begin_;
-    return died == 0 || died != end - begin_;
+    if (died != 0) [[unlikely]]
+      return died != end - begin_;
+    return true;
   }
 
  private:
