@@ -95,8 +95,8 @@ class RingOperation final : public coro::WaitNode, private coro::TimerNode {
   // Not inline, as all that calls something and is the last thing to do: a coroutine that calls
   // nothing else in between need not save registers.
   [[gnu::noinline]] void StartWithDeadline() noexcept {
-    Start(queue_.slots_.TakeFree());
     Arm();
+    Start(queue_.slots_.TakeFree());
   }
   [[gnu::noinline]] void StartInNewSlot() noexcept {
     Start(queue_.slots_.Take());
