@@ -1,0 +1,200 @@
+// What a program is told about devices: against the profile that the environment names.
+
+#include <infiniband/efadv.h>
+#include <infiniband/verbs.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <set>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "sim/profile.h"
+#include "sim/verbs/end.h"
+#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/profile_in_use.h"
+
+extern "C" {
+int efadv_get_max_sq_depth(ibv_context* context, sim::verbs::SqDepthAttr* attr,
+                           std::uint32_t length);
+int efadv_get_max_rq_depth(ibv_context* context, sim::verbs::RqDepthAttr* attr,
+                           std::uint32_t length);
+}
+
+namespace sim_testing {
+namespace {
+
+using sim::DeviceAttributes;
+using sim::Profile;
+
+TEST(DeviceTest, TheListIsTheProfiles) {
+  int count = 0;
+  ibv_device** list = ibv_get_device_list(&count);
+  ASSERT_NE(list, nullptr);
+  const Profile& profile = ProfileInUse();
+  ASSERT_EQ(static_cast<std::size_t>(count), profile.nics.size());
+  std::set<__be64> guids;
+  for (int i = 0; i < count; ++i) {
+    const std::string& name = profile.nics[static_cast<std::size_t>(i)].name;
+    EXPECT_EQ(ibv_get_device_name(list[i]), name);
+    EXPECT_EQ(ibv_get_device_index(list[i]), i);
+    guids.insert(ibv_get_device_guid(list[i]));
+    const std::string path = list[i]->ibdev_path;
+    const std::string end = "/class/infiniband/" + name;
+    ASSERT_GE(path.size(), end.size());
+    EXPECT_EQ(path.substr(path.size() - end.size()), end);
+  }
+  EXPECT_EQ(guids.size(), profile.nics.size());
+  EXPECT_EQ(list[count], nullptr);
+  ibv_free_device_list(list);
+  list = ibv_get_device_list(nullptr);
+  ASSERT_NE(list, nullptr);
+  ibv_free_device_list(list);
+}
+
+TEST(DeviceTest, ItsAttributes) {
+  ibv_context* context = OpenDevice(0);
+  ibv_device_attr attr;
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ(ibv_query_device(context, &attr), 0);
+  const DeviceAttributes& device = Device();
+  EXPECT_EQ(attr.vendor_id, 0x1d0fu);
+  EXPECT_EQ(attr.vendor_part_id,
+            std::stoul(ProfileInUse().vendor_device_id.substr(5), nullptr, 16));
+  EXPECT_EQ(attr.max_qp, static_cast<int>(device.max_qp));
+  EXPECT_EQ(attr.max_cq, static_cast<int>(device.max_cq));
+  EXPECT_EQ(attr.max_cqe, static_cast<int>(device.max_cq_depth));
+  EXPECT_EQ(attr.max_mr, static_cast<int>(device.max_mr));
+  EXPECT_EQ(attr.max_pd, static_cast<int>(device.max_pd));
+  EXPECT_EQ(attr.max_ah, static_cast<int>(device.max_ah));
+  EXPECT_EQ(attr.max_mr_size, device.max_mr_pages * device.page_bytes);
+  EXPECT_EQ(attr.max_sge_rd, static_cast<int>(device.max_wr_rdma_sges));
+  EXPECT_EQ(attr.phys_port_cnt, 1);
+  EXPECT_EQ(attr.max_srq, 0);
+
+  ibv_device_attr_ex extended;
+  std::memset(&extended, 0xee, sizeof extended);
+  ASSERT_EQ(ibv_query_device_ex(context, nullptr, &extended), 0);
+  EXPECT_EQ(extended.orig_attr.max_qp, attr.max_qp);
+  EXPECT_EQ(extended.phys_port_cnt_ex, 1u);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, ItsPort) {
+  ibv_context* context = OpenDevice(0);
+  ibv_port_attr attr;
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ(ibv_query_port(context, 1, &attr), 0);
+  EXPECT_EQ(attr.state, IBV_PORT_ACTIVE);
+  EXPECT_EQ(attr.max_msg_sz, Device().mtu);
+  EXPECT_EQ(attr.gid_tbl_len, 1);
+  EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_UNSPECIFIED);
+  EXPECT_EQ(attr.port_cap_flags2, 0);
+  EXPECT_EQ(ibv_query_port(context, 0, &attr), EINVAL);
+  EXPECT_EQ(ibv_query_port(context, 2, &attr), EINVAL);
+
+  // The function behind the macro is for programs whose structure ends earlier.
+  std::memset(&attr, 0xee, sizeof attr);
+  ASSERT_EQ((ibv_query_port)(context, 1, reinterpret_cast<_compat_ibv_port_attr*>(&attr)), 0);
+  EXPECT_EQ(attr.max_msg_sz, Device().mtu);
+  EXPECT_EQ(attr.port_cap_flags2, 0xeeee);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, EveryNicHasItsGid) {
+  std::set<std::string> gids;
+  for (std::size_t i = 0; i < ProfileInUse().nics.size(); ++i) {
+    ibv_context* context = OpenDevice(static_cast<int>(i));
+    ibv_gid gid{};
+    ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+    EXPECT_EQ(gid.raw[0], 0xfe);  // link-local, as EFA's are
+    gids.emplace(reinterpret_cast<const char*>(gid.raw), sizeof gid.raw);
+    EXPECT_EQ(ibv_query_gid(context, 1, 1, &gid), -1);
+    EXPECT_EQ(ibv_query_gid(context, 2, 0, &gid), -1);
+    __be16 pkey = 0;
+    EXPECT_EQ(ibv_query_pkey(context, 1, 0, &pkey), 0);
+    EXPECT_EQ(pkey, 0xffff);
+    EXPECT_EQ(ibv_close_device(context), 0);
+  }
+  EXPECT_EQ(gids.size(), ProfileInUse().nics.size());
+}
+
+TEST(DeviceTest, StructuresOfEveryLength) {
+  ibv_context* context = OpenDevice(0);
+  const DeviceAttributes& device = Device();
+  const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u | 32u |
+                             (device.rdma_write ? 8u : 0) |
+                             (device.unsolicited_write_recv ? 16u : 0);
+  constexpr std::uint32_t kShortest = offsetof(efadv_device_attr, reserved);
+  for (std::uint32_t length = 0; length <= sizeof(efadv_device_attr) + 24; ++length) {
+    std::array<std::uint8_t, sizeof(efadv_device_attr) + 32> bytes;
+    bytes.fill(0xee);
+    auto* attr = reinterpret_cast<efadv_device_attr*>(bytes.data());
+    const int error = efadv_query_device(context, attr, length);
+    // Nothing beyond what the caller has.
+    EXPECT_TRUE(std::all_of(bytes.begin() + length, bytes.end(), [](int b) { return b == 0xee; }))
+        << length;
+    if (length < kShortest) {
+      EXPECT_EQ(error, EINVAL) << length;
+      continue;
+    }
+    ASSERT_EQ(error, 0) << length;
+    EXPECT_EQ(attr->comp_mask, 0u);
+    EXPECT_EQ(attr->max_sq_wr, device.max_sq_depth);
+    EXPECT_EQ(attr->max_rq_wr, device.max_rq_depth);
+    EXPECT_EQ(attr->max_sq_sge, device.max_wr_send_sges);
+    EXPECT_EQ(attr->max_rq_sge, device.max_wr_recv_sges);
+    EXPECT_EQ(attr->inline_buf_size, device.inline_buf_size);
+    if (length < sizeof *attr) continue;
+    EXPECT_EQ(attr->device_caps, caps);
+    EXPECT_EQ(attr->max_rdma_size, device.max_rdma_size);
+    // What a later release may add is nothing.
+    EXPECT_TRUE(std::all_of(bytes.begin() + sizeof *attr, bytes.begin() + length,
+                            [](int b) { return b == 0; }));
+  }
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, TheDepthsOfQueues) {
+  ibv_context* context = OpenDevice(0);
+  const DeviceAttributes& device = Device();
+  sim::verbs::SqDepthAttr send{};
+  send.max_send_sge = 1;
+  const int narrow = efadv_get_max_sq_depth(context, &send, sizeof send);
+  EXPECT_EQ(narrow, static_cast<int>(sim::MaxSendQueueDepth(ProfileInUse(), 64)));
+  send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()));
+  const int wide = efadv_get_max_sq_depth(context, &send, sizeof send);
+  EXPECT_EQ(wide, device.inline_buf_size_ex > device.inline_buf_size ? narrow / 2 : narrow);
+  ++send.max_inline_data;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  send.max_send_sge = device.max_wr_send_sges + 1;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  send.max_rdma_sge = device.max_wr_rdma_sges + 1;
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  send = {};
+  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send - 1), -EINVAL);
+
+  sim::verbs::RqDepthAttr receive{};
+  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  for (std::uint32_t segments = 1; segments <= device.max_wr_recv_sges; ++segments) {
+    receive.max_recv_sge = segments;
+    EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive),
+              static_cast<int>(device.max_rq_depth / segments));
+  }
+  receive.max_recv_sge = device.max_wr_recv_sges + 1;
+  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
+TEST(DeviceTest, NothingIsPinned) {
+  EXPECT_EQ(ibv_fork_init(), 0);
+  EXPECT_EQ(ibv_is_fork_initialized(), IBV_FORK_UNNEEDED);
+}
+
+}  // namespace
+}  // namespace sim_testing
