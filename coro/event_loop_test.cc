@@ -136,6 +136,46 @@ TEST_F(EventLoopTest, ThousandsThatAreReadyRunInOrderWithoutThoseThatDied) {
   EXPECT_EQ(FramePool::kKeeps ? FramePool::counters().misses : misses, misses) << "of the queue";
 }
 
+// Tasks that become ready and die before a turn comes, for as long as the program likes.
+TEST_F(EventLoopTest, ThoseThatDieBeforeTheirTurnLeaveNoMemoryBehind) {
+  auto main = [](int crowds) -> Task<void> {
+    Crowd some(100);
+    for (int i = 0; i < crowds; ++i) {
+      const Crowd others(600);
+      for (std::size_t place = 0; place < some.tasks.size(); place += 7) {
+        some.tasks[place] = Crowd::NoteTwice(some, place);
+        some.tasks[place].Start();
+      }
+    }
+    std::vector<std::size_t> expected;  // those that were there first, then those that came last
+    for (std::size_t place = 0; place < 100; ++place) {
+      if (place % 7 != 0) expected.push_back(place);
+    }
+    for (std::size_t place = 0; place < 100; place += 7) expected.push_back(place);
+    co_await Yield();
+    EXPECT_EQ(some.ran, expected);
+  };
+  EXPECT_THAT(loop_.Run(main(20)), IsOk());
+  const std::uint64_t misses = FramePool::counters().misses;
+  EXPECT_THAT(loop_.Run(main(200)), IsOk());
+  EXPECT_EQ(FramePool::kKeeps ? FramePool::counters().misses : misses, misses) << "of the queue";
+}
+
+TEST_F(EventLoopTest, LoopThatEndsBeforeTheTurnOfThoseThatDiedKeepsNothing) {
+  const auto once = [this] {
+    EventLoop loop(clock_);
+    auto main = []() -> Task<void> {
+      const Crowd crowd(600);
+      co_return;
+    };
+    EXPECT_THAT(loop.Run(main()), IsOk());
+  };
+  once();
+  const std::uint64_t misses = FramePool::counters().misses;
+  for (int i = 0; i < 10; ++i) once();
+  EXPECT_EQ(FramePool::kKeeps ? FramePool::counters().misses : misses, misses);
+}
+
 // Counts polls; wakes `waiters` once, at the poll with the given number.
 class CountingSelector : public Selector {
  public:

@@ -20,7 +20,10 @@ class ReadyQueue {
   ReadyQueue() = default;
   ReadyQueue(const ReadyQueue&) = delete;
   ReadyQueue& operator=(const ReadyQueue&) = delete;
-  ~ReadyQueue() { DeletePiece(first_); }
+  ~ReadyQueue() {
+    DeleteAfter(*first_);
+    DeletePiece(first_);
+  }
 
   // No task has come since the last Run. (Those that came may have died.)
   bool untouched() const { return end_ == begin_; }
@@ -102,23 +105,69 @@ class ReadyQueue {
     last_ = first_;
     end_ = begin_;
     limit_ = begin_ + kPlaces;
+    pieces_ = 1;
     return ran;
   }
 
   [[gnu::noinline]] void PushBackInNewPiece(TaskRecord& task) noexcept {
-    Piece* const piece = NewPiece();
-    last_->next = piece;
-    last_ = piece;
-    end_ = piece->places;
-    limit_ = piece->places + kPlaces;
+    if (pieces_ == most_pieces_) Compact();
+    if (end_ == limit_) {
+      Piece* const piece = NewPiece();
+      ++pieces_;
+      last_->next = piece;
+      last_ = piece;
+      end_ = piece->places;
+      limit_ = piece->places + kPlaces;
+    }
     PushBack(task);
   }
+
+  // Those that live close ranks, so that a program in which tasks become ready and die, and no turn
+  // comes, takes no more memory for it. Not again before there are twice as many.
+  void Compact() noexcept {
+    Piece* to = first_;
+    std::size_t filled = 0;
+    pieces_ = 1;
+    for (Piece* from = first_;; from = from->next) {
+      TaskRecord* const* const end = EndOf(*from);
+      for (TaskRecord* const* at = from->places; at != end; ++at) {
+        TaskRecord* const task = *at;
+        if (task == nullptr) continue;
+        if (filled == kPlaces) {
+          to = to->next;
+          filled = 0;
+          ++pieces_;
+        }
+        to->places[filled] = task;  // here or before here
+        task->set_ready(&to->places[filled++]);
+      }
+      if (from == last_) break;
+    }
+    DeleteAfter(*to);
+    last_ = to;
+    end_ = to->places + filled;
+    limit_ = to->places + kPlaces;
+    most_pieces_ = 2 * pieces_ + kFewPieces;
+  }
+
+  void DeleteAfter(Piece& kept) {
+    for (Piece* piece = &kept; piece != last_;) {
+      Piece* const next = piece->next;
+      if (piece != &kept) DeletePiece(piece);
+      piece = next;
+    }
+    if (last_ != &kept) DeletePiece(last_);
+  }
+
+  static constexpr std::size_t kFewPieces = 4;
 
   Piece* const first_ = NewPiece();
   Piece* last_ = first_;
   TaskRecord** const begin_ = first_->places;
   TaskRecord** end_ = begin_;              // where the next one goes
   TaskRecord** limit_ = begin_ + kPlaces;  // of the last piece
+  std::size_t pieces_ = 1;
+  std::size_t most_pieces_ = kFewPieces;  // before they are compacted
 };
 
 }  // namespace coro::internal
