@@ -26,6 +26,10 @@ class SlotTable {
  public:
   using Name = std::uint64_t;
 
+  SlotTable() = default;
+  SlotTable(const SlotTable&) = delete;  // its free slots are a list
+  SlotTable& operator=(const SlotTable&) = delete;
+
   // There is a free slot, and Take need not make one.
   bool has_free() const { return first_free_ != nullptr; }
   // The same as Take. REQUIRES: has_free().
@@ -101,7 +105,8 @@ class SlotTable {
   // REQUIRES: no slot is free, so that nothing points at one.
   [[gnu::noinline]] void Grow() {
     DD_CHECK(size_ < kFree, "two billion slots are taken");
-    slots_.push_back({.name = kNextGeneration + kFree + size_++});
+    slots_.push_back({.name = kNextGeneration + kFree + size_});
+    ++size_;
     first_free_ = &slots_.back();
   }
 
