@@ -195,6 +195,7 @@ std::optional<std::uint16_t> Balance::ChooseRemote(std::uint32_t peer, std::size
 void Balance::Given(std::uint32_t peer, const Route& route, std::uint32_t pages,
                     std::uint64_t bytes, coro::Time now) {
   under_way_ += pages;
+  peers_[peer].under_way += pages;
   nics_[route.nic].pages += pages;
   nics_[route.nic].share.Given(bytes, now);
   peers_[peer].nics[route.remote].Given(bytes, now);
@@ -208,9 +209,11 @@ void Balance::Ended(std::uint32_t peer, const Route& route, std::uint32_t pages,
   nic.share.Ended(bytes, failed_bytes, now);
   peers_[peer].nics[route.remote].Ended(bytes, failed_bytes, now);
   under_way_ -= pages;
+  peers_[peer].under_way -= pages;
+  if (peers_[peer].under_way > 0) return;
+  for (Share& resting : peers_[peer].nics) resting.Rest();
   if (under_way_ > 0) return;
   for (Nic& resting : nics_) resting.share.Rest();
-  for (Share& resting : peers_[peer].nics) resting.Rest();
 }
 
 void Balance::Failed(std::uint32_t peer, const Route& route, bool for_good) {

@@ -97,6 +97,7 @@ class Balance {
     std::vector<Share> nics;
     std::vector<Way> ways;  // by our NIC, by its NIC
     std::uint64_t first = 0;
+    std::uint64_t under_way = 0;  // pages
   };
 
   Way WayOf(const Peer& peer, std::size_t nic, std::size_t remote) const {

@@ -26,8 +26,9 @@ class Share {
     if (failed == 0) Learn(bytes, now);
   }
 
-  // For when nobody has anything under way. What goes first waits for a connection: where no more
-  // than that was measured, one would be taken for slow, and get nothing that says otherwise.
+  // For when nobody of its side has anything under way. What goes first waits for a connection:
+  // where no more than that was measured, one would be taken for slow, and get nothing that says
+  // otherwise.
   void Rest() {
     if (samples_ != 1 || rested_) return;
     rested_ = true;

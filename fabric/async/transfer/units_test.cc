@@ -236,6 +236,23 @@ TEST_F(BalanceTest, MakingAConnectionSaysNothingOfARate) {
   EXPECT_EQ(chosen, (std::vector<int>{10, 10}));
 }
 
+// Each peer makes connections of its own, and rests on its own.
+TEST_F(BalanceTest, ConnectionsToOnePeerSayNothingOfItWhileAnotherIsBusy) {
+  Balance balance({.windows = {128, 128}});
+  for (int peer = 0; peer < 3; ++peer) balance.AddPeer({{true, true}, {true, true}}, 0);
+  for (std::uint32_t peer = 0; peer < 3; ++peer) {
+    for (const std::uint16_t nic : {0, 1}) balance.Given(peer, {nic, nic}, 1, 10, now_);
+  }
+  balance.Given(2, {0, 1}, 1, 10, now_);  // which never ends
+  now_ += 20ms;
+  for (std::uint32_t peer = 0; peer < 3; ++peer) {
+    for (const std::uint16_t nic : {0, 1}) balance.Ended(peer, {nic, nic}, 1, 10, 0, now_);
+  }
+  for (const std::uint32_t peer : {0u, 1u}) {
+    for (const std::uint16_t nic : {0, 1}) EXPECT_EQ(balance.remote_share(peer, nic).rate(), 0);
+  }
+}
+
 TEST_F(BalanceTest, NewNicGetsLessUntilItHasShownWhatItDoes) {
   Balance balance({.windows = {128}});
   EXPECT_EQ(balance.room(0), 16u);
