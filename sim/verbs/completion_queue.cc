@@ -58,7 +58,7 @@ int StartPoll(ibv_cq_ex* ibv, ibv_poll_cq_attr* attr) {
   queue.BeginPoll();
   int result;
   {
-    const std::lock_guard lock(queue.owner().mutex());
+    const Calling lock(queue.owner());
     queue.owner().host->Progress();
     result = TakeNext(queue);
   }
@@ -73,14 +73,14 @@ int StartPoll(ibv_cq_ex* ibv, ibv_poll_cq_attr* attr) {
 
 int NextPoll(ibv_cq_ex* ibv) {
   Queue& queue = QueueOf(ibv);
-  const std::lock_guard lock(queue.owner().mutex());
+  const Calling lock(queue.owner());
   return TakeNext(queue);
 }
 
 void EndPoll(ibv_cq_ex* ibv) {
   Queue& queue = QueueOf(ibv);
   if (queue.has_told()) {
-    const std::lock_guard lock(queue.owner().mutex());
+    const Calling lock(queue.owner());
     queue.TellPolled();
   }
   queue.EndPoll();
@@ -133,7 +133,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
     errno = EINVAL;
     return nullptr;
   }
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   if (const int error = AskPlan(context, fabric::faults::Point::kOpenCompletionQueue); error != 0) {
     errno = error;
     return nullptr;
@@ -245,7 +245,7 @@ int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
   queue.BeginPoll();
   int taken = 0;
   {
-    const std::lock_guard lock(queue.owner().mutex());
+    const Calling lock(queue.owner());
     queue.owner().host->Progress();
     WorkCompletion completion;
     for (; taken < count && queue.Take(completion); ++taken) {
@@ -277,7 +277,7 @@ int RequestEvent(ibv_cq* ibv, int solicited_only) {
   if (solicited_only != 0) return EOPNOTSUPP;
   Queue& queue = QueueOf(ibv);
   if (queue.channel == nullptr) return EINVAL;
-  const std::lock_guard lock(queue.owner().mutex());
+  const Calling lock(queue.owner());
   queue.ring()->Arm();
   Await(queue);
   queue.owner().host->Kick();
@@ -286,6 +286,7 @@ int RequestEvent(ibv_cq* ibv, int solicited_only) {
 
 }  // namespace sim::verbs
 
+using sim::verbs::Calling;
 using sim::verbs::Context;
 using sim::verbs::Queue;
 using sim::verbs::QueueOf;

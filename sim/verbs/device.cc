@@ -181,6 +181,7 @@ int AskPlan(const Context& context, fabric::faults::Point point) {
 
 }  // namespace sim::verbs
 
+using sim::verbs::Calling;
 using sim::verbs::Context;
 using sim::verbs::ContextOf;
 using sim::verbs::Machine;
@@ -223,7 +224,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   context->nic = &context->host->node().nic(static_cast<std::size_t>(ibv_get_device_index(device)));
   context->handle.context = context;
   sim::verbs::FillFunctions(*context, device);
-  const std::lock_guard lock(context->mutex());
+  const Calling lock(*context);
   if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
     trace->OpenedNic(context, *context->nic);
   }

@@ -85,6 +85,11 @@ absl::Status Machine::Prepare(Host& host) {
 absl::Status Machine::OpenTrace(Host& host) {
   // A forked child lets the copy of its parent's trace be.
   if (trace_ != nullptr && !trace_->mine()) static_cast<void>(trace_.release());
+  // Of a machine that is just leaving: its deleter waits for the mutex that is held here.
+  if (trace_ != nullptr) {
+    const std::lock_guard world(traced_->mutex());
+    trace_.reset();
+  }
   BeforeDeathBySignal(&Machine::AtExit);  // before the trace looks at signals itself
   ASSIGN_OR_RETURN(trace_,
                    Trace::Open(settings_.trace, host.world(), settings_.seed, faults_.get()));
@@ -94,15 +99,25 @@ absl::Status Machine::OpenTrace(Host& host) {
   return absl::OkStatus();
 }
 
-void Machine::CloseTrace(const Host& host) {
+// False: the mutex never comes (objects.h, Closing).
+bool Machine::CloseTrace(Host& host) {
+  if (settings_.trace.empty()) return true;
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!LockSoon(lock)) return false;
+  const std::lock_guard world(host.mutex());
   if (traced_ == &host && trace_ != nullptr && trace_->mine()) trace_.reset();
+  if (traced_ == &host) traced_ = nullptr;
+  return true;
 }
 
 // A program that ends without closing its devices has a trace, too.
 void Machine::AtExit() {
   Machine& machine = **Get();
-  const std::lock_guard lock(machine.mutex_);
-  const std::shared_ptr<Host> host = machine.host_.lock();
+  const Unhurried unhurried;
+  std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
+  std::unique_lock lock(machine.mutex_, std::defer_lock);
+  if (!LockSoon(lock)) return;  // whoever opens a device may be the one who ends
+  host = machine.host_.lock();
   if (host == nullptr || machine.traced_ != host.get() || !host->usable()) return;
   std::unique_lock world(host->mutex(), std::defer_lock);
   if (!LockSoon(world)) return;
@@ -110,9 +125,12 @@ void Machine::AtExit() {
 }
 
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
+  const Unhurried unhurried;
+  std::shared_ptr<Host> open;  // goes after the lock: its deleter takes it, too
   const std::lock_guard lock(mutex_);
   // A forked child has a copy of its parent's that it cannot use: it joins by itself.
-  if (std::shared_ptr<Host> open = host_.lock(); open != nullptr && open->usable()) return open;
+  open = host_.lock();
+  if (open != nullptr && open->usable()) return open;
   ASSIGN_OR_RETURN(
       std::unique_ptr<Host> host,
       Host::Join({.fabric = settings_.fabric, .seed = settings_.seed, .profile = &profile_}));
@@ -121,11 +139,8 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
     RETURN_IF_ERROR(Prepare(*host));
   }
   std::shared_ptr<Host> shared(host.release(), [this](Host* leaving) {
-    {
-      const std::lock_guard world(leaving->mutex());
-      CloseTrace(*leaving);
-    }
-    delete leaving;
+    const Unhurried leaves;
+    if (CloseTrace(*leaving)) delete leaving;
   });
   host_ = shared;
   return shared;

@@ -44,9 +44,11 @@ class Machine {
   static absl::StatusOr<Machine*> Make();
   // The process ends, well or by a signal.
   static void AtExit();
+  // REQUIRES of both: mutex_ and the host's are held.
   absl::Status Prepare(Host& host);
   absl::Status OpenTrace(Host& host);
-  void CloseTrace(const Host& host);
+  // False: mutex_ never comes, and the host stays as it is.
+  bool CloseTrace(Host& host);
 
   const Settings settings_;
   const Profile profile_;
@@ -54,7 +56,7 @@ class Machine {
   std::weak_ptr<Host> host_;
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
-  const Host* traced_ = nullptr;
+  Host* traced_ = nullptr;
 };
 
 // The trace of this process; null when there is none. REQUIRES: a device is open, and the host's

@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
 #include "fabric/efa_queue/ring.h"
 #include "sim/verbs/completion_channel.h"
@@ -86,6 +85,7 @@ bool Queue::TakeDoorbell() {
 
 }  // namespace sim::verbs
 
+using sim::verbs::Calling;
 using sim::verbs::CqAttr;
 using sim::verbs::Queue;
 using sim::verbs::QueueOf;
@@ -98,7 +98,7 @@ extern "C" {
 int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
   if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;
   QueuePair& queue_pair = QueuePairOf(ibv);
-  const std::lock_guard lock(queue_pair.owner().mutex());
+  const Calling lock(queue_pair.owner());
   sim::QueuePair& device = queue_pair.device();
   QueuePair::Doorbells& doorbells = queue_pair.MapRings();
   *sends = {.comp_mask = 0,
@@ -121,7 +121,7 @@ int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32
 int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   if (length < sizeof *attr || attr->comp_mask != 0) return EINVAL;
   Queue& queue = QueueOf(ibv);
-  const std::lock_guard lock(queue.owner().mutex());
+  const Calling lock(queue.owner());
   const Queue::Mapping mapping = queue.MapRing();
   *attr = {.comp_mask = 0,
            .buffer = reinterpret_cast<std::uint8_t*>(mapping.entries),

@@ -65,7 +65,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   }
   if (!IsMapped(address, length)) return Fail(EFAULT);
   Context& context = ContextOf(pd->context);
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->RegisterMemory(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
@@ -100,7 +100,7 @@ extern "C" {
 
 ibv_pd* ibv_alloc_pd(ibv_context* ibv) {
   Context& context = ContextOf(ibv);
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   if (const int error = AskPlan(context, Point::kOpenDomain); error != 0) {
     errno = error;
     return nullptr;
@@ -189,7 +189,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
     return nullptr;
   }
   Context& context = ContextOf(pd->context);
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
   const auto number = context.nic->CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);

@@ -16,6 +16,7 @@
 #include "sim/hosts/host.h"
 #include "sim/memory_table.h"
 #include "sim/nic.h"
+#include "sim/verbs/last_words.h"
 #include "sim/verbs/machine.h"
 
 namespace sim::verbs {
@@ -63,6 +64,16 @@ inline Context& ContextOf(const ibv_context* context) {
   return *reinterpret_cast<ContextHandle*>(address)->context;
 }
 
+// Held around what a call does.
+class Calling {
+ public:
+  explicit Calling(const Context& context) : lock_(context.mutex()) {}
+
+ private:
+  const Unhurried unhurried_;  // goes last
+  const std::lock_guard<std::mutex> lock_;
+};
+
 // Held around the end of an object. A program may end from a signal that interrupted one of its own
 // calls, and close everything on its way out: then the mutex never comes, and false is the answer
 // after a second. What was to be closed goes with the process.
@@ -74,6 +85,7 @@ class Closing {
   explicit operator bool() const { return lock_.owns_lock(); }
 
  private:
+  const Unhurried unhurried_;
   std::unique_lock<std::mutex> lock_;
 };
 

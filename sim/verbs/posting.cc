@@ -97,7 +97,7 @@ bool IsFullByPlan(const QueuePair& queue_pair, fabric::OperationKind kind) {
 int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   Context& context = queue_pair.owner();
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   context.host->Progress();
   int error = 0;
   for (; request != nullptr; request = request->next) {
@@ -116,7 +116,7 @@ int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
 int PostReceives(ibv_qp* ibv, ibv_recv_wr* request, ibv_recv_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   Context& context = queue_pair.owner();
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   context.host->Progress();
   int error = 0;
   for (; request != nullptr; request = request->next) {
@@ -241,7 +241,7 @@ fabric::OperationKind KindOf(const BuiltWork& built) {
 int Post(QueuePair& queue_pair) {
   if (queue_pair.build_error != 0) return queue_pair.build_error;
   Context& context = queue_pair.owner();
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   context.host->Progress();
   if (queue_pair.free_sends() < queue_pair.built.size()) return ENOMEM;
   for (const BuiltWork& built : queue_pair.built) {

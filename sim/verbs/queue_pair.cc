@@ -70,7 +70,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
     errno = error;
     return nullptr;
   }
-  const std::lock_guard lock(context.mutex());
+  const Calling lock(context);
   if (const int error = AskPlan(context, fabric::faults::Point::kOpenEndpoint); error != 0) {
     errno = error;
     return nullptr;
@@ -245,6 +245,7 @@ ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 
 }  // namespace sim::verbs
 
+using sim::verbs::Calling;
 using sim::verbs::Context;
 using sim::verbs::QpInitAttr;
 using sim::verbs::QueuePair;
@@ -288,7 +289,7 @@ ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return &QueuePairOf(queue_pair)
 int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   const auto mask = static_cast<unsigned>(given);
-  const std::lock_guard lock(queue_pair.owner().mutex());
+  const Calling lock(queue_pair.owner());
   sim::QueuePair& device = queue_pair.device();
   if ((mask & IBV_QP_STATE) != 0 && !sim::verbs::IsLegal(ibv->state, attr->qp_state, mask)) {
     return EINVAL;
@@ -321,7 +322,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
 
 int ibv_query_qp(ibv_qp* ibv, ibv_qp_attr* attr, int, ibv_qp_init_attr* init) {
   QueuePair& queue_pair = QueuePairOf(ibv);
-  const std::lock_guard lock(queue_pair.owner().mutex());
+  const Calling lock(queue_pair.owner());
   *attr = {};
   attr->qp_state = ibv->state;
   attr->cur_qp_state = ibv->state;

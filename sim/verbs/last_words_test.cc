@@ -1,0 +1,130 @@
+#include "sim/verbs/last_words.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+
+#include "gtest/gtest.h"
+
+namespace sim_testing {
+namespace {
+
+using sim::verbs::BeforeDeathBySignal;
+using sim::verbs::Unhurried;
+
+constexpr char kReady = 'r', kSaid = 's', kRanOn = 'o';
+
+int told[2];  // what children tell
+
+void Tell(char what) {
+  if (write(told[1], &what, 1) != 1) _exit(99);
+}
+
+// 0: the child has nothing more to tell, and is not there.
+char Told() {
+  char what = 0;
+  return read(told[0], &what, 1) == 1 ? what : '\0';
+}
+
+void SayIt() {
+  usleep(100'000);
+  Tell(kSaid);
+}
+void SayNothingForLong() {
+  for (;;) pause();
+}
+
+class LastWordsTest : public ::testing::Test {
+ protected:
+  // A child that calls BeforeDeathBySignal and then does this; it is ready.
+  void Start(void (*say)(), const std::function<void()>& then) {
+    ASSERT_EQ(pipe(told), 0);
+    child_ = fork();
+    if (child_ == 0) {
+      BeforeDeathBySignal(say);
+      Tell(kReady);
+      then();
+      Tell(kRanOn);
+      _exit(0);
+    }
+    close(told[1]);
+    ASSERT_EQ(Told(), kReady);
+    usleep(50'000);
+  }
+  // The signal that it died of, or minus its exit status.
+  int End() const {
+    int status = 0;
+    EXPECT_EQ(waitpid(child_, &status, 0), child_);
+    return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+  }
+  ~LastWordsTest() override { close(told[0]); }
+
+  pid_t child_ = 0;
+};
+
+TEST_F(LastWordsTest, NobodyRunsOnFromACallThatWasInterrupted) {
+  for (const int signal : {SIGTERM, SIGINT, SIGHUP}) {
+    Start(&SayIt, [] { pause(); });
+    kill(child_, signal);
+    EXPECT_EQ(End(), signal);
+    EXPECT_EQ(Told(), kSaid);
+    EXPECT_EQ(Told(), '\0');
+    if (signal != SIGHUP) close(told[0]);
+  }
+}
+
+TEST_F(LastWordsTest, WhoeverIsUnhurriedComesToItsEndFirst) {
+  Start(&SayIt, [] {
+    const Unhurried outer;
+    {
+      const Unhurried inner;
+      pause();
+    }
+    Tell('u');
+  });
+  kill(child_, SIGTERM);
+  EXPECT_EQ(Told(), 'u');
+  EXPECT_EQ(Told(), kSaid);
+  EXPECT_EQ(End(), SIGTERM);
+  EXPECT_EQ(Told(), '\0');
+}
+
+TEST_F(LastWordsTest, ASecondSignalEndsOneThatHangs) {
+  Start(&SayNothingForLong, [] { pause(); });
+  kill(child_, SIGTERM);
+  usleep(500'000);
+  EXPECT_EQ(waitpid(child_, nullptr, WNOHANG), 0) << "it did not hang";
+  kill(child_, SIGINT);
+  EXPECT_EQ(End(), SIGINT);
+}
+
+TEST_F(LastWordsTest, TheSameSignalTwiceInARowIsOne) {
+  Start(&SayIt, [] { pause(); });
+  kill(child_, SIGTERM);
+  usleep(10'000);
+  kill(child_, SIGTERM);
+  EXPECT_EQ(End(), SIGTERM);
+  EXPECT_EQ(Told(), kSaid);
+}
+
+TEST_F(LastWordsTest, AForkedChildDiesByItself) {
+  Start(&SayIt, [] {
+    const pid_t grandchild = fork();
+    if (grandchild == 0) {
+      for (;;) pause();
+    }
+    usleep(50'000);
+    kill(grandchild, SIGTERM);
+    int status = 0;
+    waitpid(grandchild, &status, 0);
+    Tell(WIFSIGNALED(status) ? 'd' : '?');
+  });
+  EXPECT_EQ(Told(), 'd');
+  EXPECT_EQ(Told(), kRanOn);
+  EXPECT_EQ(End(), 0);
+}
+
+}  // namespace
+}  // namespace sim_testing
