@@ -1,5 +1,7 @@
 #include "sim/verbs/machine.h"
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -88,15 +90,22 @@ absl::Status Machine::OpenTrace(Host& host) {
   // Of a machine that is just leaving: its deleter waits for the mutex that is held here.
   if (trace_ != nullptr) {
     const std::lock_guard world(traced_->mutex());
-    trace_.reset();
+    EndTrace();
   }
   BeforeDeathBySignal(&Machine::AtExit);  // before the trace looks at signals itself
-  ASSIGN_OR_RETURN(trace_,
-                   Trace::Open(settings_.trace, host.world(), settings_.seed, faults_.get()));
+  if (living_ != getpid()) lives_ = 0;    // those of a forked child's parent
+  living_ = getpid();
+  ASSIGN_OR_RETURN(
+      trace_, Trace::Open(settings_.trace, ++lives_, host.world(), settings_.seed, faults_.get()));
   traced_ = &host;
   static const bool registered = std::atexit(&Machine::AtExit) == 0;
   static_cast<void>(registered);
   return absl::OkStatus();
+}
+
+void Machine::EndTrace() {
+  if (trace_->idle()) --lives_;  // the next one takes its file
+  trace_.reset();
 }
 
 // False: the mutex never comes (objects.h, Closing).
@@ -105,7 +114,7 @@ bool Machine::CloseTrace(Host& host) {
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!LockSoon(lock)) return false;
   const std::lock_guard world(host.mutex());
-  if (traced_ == &host && trace_ != nullptr && trace_->mine()) trace_.reset();
+  if (traced_ == &host && trace_ != nullptr && trace_->mine()) EndTrace();
   if (traced_ == &host) traced_ = nullptr;
   return true;
 }

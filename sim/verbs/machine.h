@@ -49,6 +49,7 @@ class Machine {
   absl::Status OpenTrace(Host& host);
   // False: mutex_ never comes, and the host stays as it is.
   bool CloseTrace(Host& host);
+  void EndTrace();  // REQUIRES: as above
 
   const Settings settings_;
   const Profile profile_;
@@ -57,6 +58,8 @@ class Machine {
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
   Host* traced_ = nullptr;
+  int lives_ = 0;   // traces that process `living_` has begun
+  int living_ = 0;  // a process
 };
 
 // The trace of this process; null when there is none. REQUIRES: a device is open, and the host's

@@ -54,19 +54,20 @@ std::string MachineOf(const World& world) {
 
 }  // namespace
 
-std::string TraceFileOf(const std::string& file, int pid) {
+std::string TraceFileOf(const std::string& file, int pid, int life) {
+  const std::string number = life == 1 ? absl::StrCat(pid) : absl::StrCat(pid, ".", life);
   const std::size_t slash = file.rfind('/');
   const std::size_t dot = file.rfind('.');
   const bool extension =
       dot != std::string::npos && dot > (slash == std::string::npos ? 0 : slash + 1);
-  if (!extension) return absl::StrCat(file, ".", pid);
-  return absl::StrCat(file.substr(0, dot), ".", pid, file.substr(dot));
+  if (!extension) return absl::StrCat(file, ".", number);
+  return absl::StrCat(file.substr(0, dot), ".", number, file.substr(dot));
 }
 
-absl::StatusOr<std::unique_ptr<Trace>> Trace::Open(const std::string& file, World& world,
+absl::StatusOr<std::unique_ptr<Trace>> Trace::Open(const std::string& file, int life, World& world,
                                                    std::uint64_t seed,
                                                    fabric::faults::FaultEngine* engine) {
-  std::string path = TraceFileOf(file, getpid());
+  std::string path = TraceFileOf(file, getpid(), life);
   // Whoever cannot be told later is told now.
   std::FILE* opened = std::fopen(path.c_str(), "we");
   if (opened == nullptr) {
@@ -238,6 +239,7 @@ void Trace::AddSegment(std::uint64_t address, std::uint64_t bytes, std::uint32_t
 
 // The post, and the segments that were added.
 std::uint64_t Trace::RecordPost(Object& endpoint, Event post) {
+  idle_ = false;
   post.time_ns = recorder_.Now();
   post.op = recorder_.NewOperations(node_);
   post.op_node = node_;

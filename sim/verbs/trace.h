@@ -1,5 +1,6 @@
 // --trace=FILE of efa-run: what this process's NICs did and what was asked of them, in the format
-// of every trace (docs/trace-format.md). One file a process.
+// of every trace (docs/trace-format.md). One file a process, and one more for each time that it has
+// done some work, closes all its devices and opens one again.
 
 #ifndef SIM_VERBS_TRACE_H_
 #define SIM_VERBS_TRACE_H_
@@ -31,8 +32,8 @@
 
 namespace sim::verbs {
 
-// "out.json" of process 17: "out.17.json".
-std::string TraceFileOf(const std::string& file, int pid);
+// "out.json" of process 17: "out.17.json"; of its second life: "out.17.2.json".
+std::string TraceFileOf(const std::string& file, int pid, int life = 1);
 
 // Not thread-safe: belongs to its world. Objects are known by their addresses. What was not told as
 // opened is not told of.
@@ -40,8 +41,8 @@ class Trace {
  public:
   // kUnavailable: the file cannot be made. The world, and `engine` where there is one, outlive the
   // trace.
-  static absl::StatusOr<std::unique_ptr<Trace>> Open(const std::string& file, World& world,
-                                                     std::uint64_t seed,
+  static absl::StatusOr<std::unique_ptr<Trace>> Open(const std::string& file, int life,
+                                                     World& world, std::uint64_t seed,
                                                      fabric::faults::FaultEngine* engine);
   // Writes the file, unless that was done, or this is a forked child.
   ~Trace();
@@ -52,6 +53,8 @@ class Trace {
   void Write();
   // False in a forked child, whose copy of the world nobody may touch.
   bool mine() const;
+  // Nothing was posted: a program has only looked at what there is, as fi_getinfo does.
+  bool idle() const { return idle_; }
 
   // --- Objects ---
   struct Region {
@@ -121,6 +124,7 @@ class Trace {
 
   const std::string path_;
   const int pid_;
+  bool idle_ = true;
   fabric::trace::Recorder recorder_;
   std::unique_ptr<WorldTrace> devices_;  // null: written
   const std::uint16_t node_;

@@ -1,5 +1,7 @@
 #include "sim/verbs/trace.h"
 
+#include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdint>
@@ -29,6 +31,7 @@ using sim::verbs::Trace;
 using sim::verbs::TraceFileOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 TEST(TraceFileTest, TheProcessStandsBeforeTheExtension) {
@@ -41,11 +44,16 @@ TEST(TraceFileTest, TheProcessStandsBeforeTheExtension) {
   EXPECT_EQ(TraceFileOf("folder/.hidden", 17), "folder/.hidden.17");
 }
 
+TEST(TraceFileTest, ALaterLifeHasItsNumber) {
+  EXPECT_EQ(TraceFileOf("out.json", 17, 2), "out.17.2.json");
+  EXPECT_EQ(TraceFileOf("out", 17, 3), "out.17.3");
+}
+
 TEST(TraceFileTest, AFileThatCannotBeMade) {
   sim::World world(/*seed=*/1, **sim::FindProfile("small"));
   world.AddNode("host");
   const std::string file = ::testing::TempDir() + "no-such-folder/trace.json";
-  const absl::Status status = Trace::Open(file, world, 1, nullptr).status();
+  const absl::Status status = Trace::Open(file, 1, world, 1, nullptr).status();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_NE(status.message().find(TraceFileOf(file, getpid())), absl::string_view::npos) << status;
 }
@@ -56,10 +64,13 @@ class TraceTest : public ::testing::Test {
   static std::string File() { return ::testing::TempDir() + "trace.json"; }
   static void SetUpTestSuite() { setenv(sim::verbs::kTraceVariable, File().c_str(), 1); }
 
+  // Each test opens devices, posts something, and closes all of them, once.
+  void SetUp() override { ++lives_; }
   // After everything was closed.
-  static CheckedTrace Trace() {
+  static CheckedTrace Trace() { return Trace(getpid(), lives_); }
+  static CheckedTrace Trace(int pid, int life) {
     std::ostringstream text;
-    text << std::ifstream(TraceFileOf(File(), getpid()), std::ios::binary).rdbuf();
+    text << std::ifstream(TraceFileOf(File(), pid, life), std::ios::binary).rdbuf();
     CheckedTrace trace = fabric::trace::CheckTrace(text.str());
     EXPECT_THAT(trace.problems, IsEmpty());
     return trace;
@@ -74,7 +85,11 @@ class TraceTest : public ::testing::Test {
     }
     return path;
   }
+
+  static int lives_;
 };
+
+int TraceTest::lives_ = 0;
 
 TEST_F(TraceTest, AMessageIsFollowedFromPostToPoll) {
   {
@@ -122,9 +137,10 @@ TEST_F(TraceTest, WhatIsOpenedIsClosed) {
   }
   EXPECT_EQ(open, 0);
   EXPECT_EQ(peers, 0);  // nothing was sent
+  --lives_;             // the next one takes the file of a life without any work
 }
 
-TEST_F(TraceTest, AnErrorHasItsNameAndASecondLifeItsOwnTrace) {
+TEST_F(TraceTest, AnErrorHasItsName) {
   {
     End a;
     {
@@ -139,8 +155,68 @@ TEST_F(TraceTest, AnErrorHasItsNameAndASecondLifeItsOwnTrace) {
   }
   const CheckedTrace trace = Trace();
   ASSERT_THAT(trace.Of("poll"), SizeIs(1));
-  EXPECT_THAT(trace.Of("poll")[0].arguments.at("statuses"), ::testing::Not(HasSubstr("ok")));
+  EXPECT_THAT(trace.Of("poll")[0].arguments.at("statuses"), Not(HasSubstr("ok")));
   EXPECT_THAT(trace.Of("post"), SizeIs(1));  // nothing of the tests before
+}
+
+TEST_F(TraceTest, ASecondLifeLeavesTheFirstItsTrace) {
+  {
+    End a;
+    ASSERT_EQ(a.Receive(1, {a.Segment(0, 100)}), 0);
+  }
+  { End again; }
+  EXPECT_THAT(Trace().Of("post"), SizeIs(1));
+  ++lives_;
+  EXPECT_THAT(Trace().Of("post"), IsEmpty());
+  --lives_;
+}
+
+// ---- A signal ----
+
+// Waits for the end of a child; the signal that it died of, or minus its exit status.
+int EndOf(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
+}
+
+TEST_F(TraceTest, WhoeverIsEndedWhileItSleepsDiesOfTheSignalAndHasATrace) {
+  --lives_;  // it is the child's
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    End a;
+    if (write(ready[1], "x", 1) == 1) sleep(60);
+    _exit(0);  // as a program may that sees EINTR
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  kill(child, SIGTERM);
+  EXPECT_EQ(EndOf(child), SIGTERM);
+  EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
+  close(ready[0]);
+  close(ready[1]);
+}
+
+TEST_F(TraceTest, WhoeverIsEndedInACallHasATrace) {
+  --lives_;
+  int ready[2];
+  ASSERT_EQ(pipe(ready), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    End a;
+    if (write(ready[1], "x", 1) != 1) _exit(0);
+    for (;;) Take(a.send_queue);
+  }
+  char byte = 0;
+  ASSERT_EQ(read(ready[0], &byte, 1), 1);
+  usleep(20'000);
+  kill(child, SIGINT);
+  EXPECT_EQ(EndOf(child), SIGINT);
+  EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
+  close(ready[0]);
+  close(ready[1]);
 }
 
 }  // namespace
