@@ -49,8 +49,11 @@ server=$!
 address=$(second_word "$work/write-server.log" address)
 timeout 60 "${run[@]}" "$address" >"$work/write.log" 2>&1 || fail "write"
 expect "$work/write.log" "Data is correct"
-kill -INT "$server"
-wait "$server" || true
+# Not SIGINT: a shell that is not interactive lets what it starts with & ignore it.
+kill -TERM "$server"
+status=0
+wait "$server" || status=$?
+[ $status = 143 ] || fail "the server ended with $status"
 # Both have left a trace, the one that ended by itself and the one that a signal ended.
 [ "$(ls "$work"/trace.*.json | wc -l)" = 2 ] || fail "not 2 traces"
 for trace in "$work"/trace.*.json; do
