@@ -161,12 +161,21 @@ std::unique_ptr<fabric::Fabric> MetricsRun::Watch(std::unique_ptr<fabric::Fabric
 }
 
 std::vector<NicMetrics> MetricsRun::Metrics() const {
+  absl::Status unread;
+  return Read(unread);
+}
+
+std::vector<NicMetrics> MetricsRun::Read(absl::Status& unread) const {
   const std::lock_guard lock(mutex_);
   std::vector<NicMetrics> all = taken_;
   for (const NicMetrics& before : before_) {
     absl::StatusOr<NicMetrics> now = fabric::metrics::ReadHardwareCounters(before.nic, devices_);
     if (!now.ok()) {
-      all.push_back(GoneFrom(before));
+      if (absl::IsNotFound(now.status())) {
+        all.push_back(GoneFrom(before));
+      } else {
+        unread.Update(now.status());
+      }
       continue;
     }
     now->node = before.node;
@@ -182,18 +191,22 @@ std::vector<NicMetrics> MetricsRun::Metrics() const {
 }
 
 absl::Status MetricsRun::Deliver(std::ostream& out) const {
-  const std::vector<NicMetrics> nics = Metrics();
+  absl::Status unread, status;
+  const std::vector<NicMetrics> nics = Read(unread);
   switch (form_) {
     case MetricsForm::kTable:
     case MetricsForm::kFullTable:
       out << FormatMetrics(nics, form_ == MetricsForm::kFullTable) << std::flush;
-      return absl::OkStatus();
+      break;
     case MetricsForm::kPrometheus:
-      return ReplaceFile(path_, fabric::metrics::ToPrometheus(nics));
+      status = ReplaceFile(path_, fabric::metrics::ToPrometheus(nics));
+      break;
     case MetricsForm::kJson:
-      return ReplaceFile(path_, fabric::metrics::ToJson(nics));
+      status = ReplaceFile(path_, fabric::metrics::ToJson(nics));
+      break;
   }
-  return absl::OkStatus();
+  status.Update(unread);
+  return status;
 }
 
 std::string FormatMetrics(const std::vector<NicMetrics>& nics, bool all) {

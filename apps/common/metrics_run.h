@@ -47,10 +47,14 @@ class MetricsRun {
   std::vector<fabric::metrics::NicMetrics> Metrics() const;
 
   // Prints the table, or writes the file, which it replaces in one step. kInvalidArgument: that
-  // cannot be written.
+  // cannot be written. Others: there is a NIC whose counters could not be read any more; what was
+  // read of the others is delivered.
   absl::Status Deliver(std::ostream& out) const;
 
  private:
+  // `unread`: why a NIC that has not gone is not among them.
+  std::vector<fabric::metrics::NicMetrics> Read(absl::Status& unread) const;
+
   const MetricsForm form_;
   const std::string path_;
   const std::string devices_;

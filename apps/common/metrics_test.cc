@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/flags/reflection.h"
+#include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +40,7 @@ using fabric::metrics::CounterValue;
 using fabric::metrics::NicMetrics;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
@@ -260,6 +262,23 @@ TEST_F(MetricsTest, ADeviceThatIsTakenAwayIsMissed) {
   EXPECT_TRUE(all[0].gone);
   EXPECT_TRUE(all[0].counters.empty());  // not 0: nobody knows
   EXPECT_THAT(FormatMetrics(all, false), HasSubstr(nic + ", and with it what it has counted\n"));
+}
+
+TEST_F(MetricsTest, ADeviceThatCannotBeReadHasNotGone) {
+  sim::World world(1, **sim::FindProfile("small"));
+  auto fabric = sim::OpenSimFabric(world, world.AddNode("here"));
+  const std::string nic = fabric->nics()[0].name;
+  WriteNic(nic, 1000);
+  MetricsRun run(MetricsForm::kTable, "", folder_.string());
+  fabric = run.Watch(std::move(fabric));
+  const fs::path device = folder_ / nic;
+  fs::remove_all(device);
+  fs::create_directory(device);
+  fs::create_symlink("hw_counters", device / "hw_counters");  // of itself: may not be followed
+  EXPECT_THAT(run.Metrics(), IsEmpty());
+  std::ostringstream out;
+  EXPECT_THAT(run.Deliver(out), StatusIs(absl::StatusCode::kUnavailable));
+  EXPECT_THAT(out.str(), Not(HasSubstr("gone")));
 }
 
 TEST_F(MetricsTest, ASimulatedNicThatDiesKeepsItsCountersAndIsMarked) {
