@@ -105,6 +105,11 @@ class SlotTable {
   // REQUIRES: no slot is free, so that nothing points at one.
   [[gnu::noinline]] void Grow() {
     DD_CHECK(size_ < kFree, "two billion slots are taken");
+    // Nobody gets the first one: its name would be 0 when its generations come round.
+    if (slots_.empty()) {
+      slots_.push_back({.name = kFree});
+      ++size_;
+    }
     slots_.push_back({.name = kNextGeneration + kFree + size_});
     ++size_;
     first_free_ = &slots_.back();

@@ -37,6 +37,14 @@ TEST(SlotTableTest, NobodyFindsAnotherUsersSlot) {
   EXPECT_NE(table.Find(young), nullptr);
 }
 
+// Whatever its generation is, which comes round after four billion users.
+TEST(SlotTableTest, NoNameIsEverZero) {
+  SlotTable<int> table;
+  for (int i = 0; i < 100; ++i) EXPECT_NE(static_cast<std::uint32_t>(table.Take().first), 0u);
+  EXPECT_EQ(table.taken(), 100u);
+  EXPECT_EQ(table.Find(0), nullptr);
+}
+
 TEST(SlotTableTest, NamesThatNobodyGaveAreNotFound) {
   SlotTable<int> table;
   EXPECT_EQ(table.Find(0), nullptr);
