@@ -218,11 +218,11 @@ void Trace::Closed(const void* object) {
 
 // The interface has address handles and numbers of queue pairs; a trace has peers.
 std::uint64_t Trace::PeerOf(Object& endpoint, const efa::SendWork& work) {
+  const Gid& gid = handles_[{endpoint.nic_index, work.address_handle}];
   const auto [found, added] = endpoint.peers.try_emplace(
-      {work.address_handle, work.destination_queue_pair, work.qkey}, endpoint.peers.size());
+      {gid, work.destination_queue_pair, work.qkey}, endpoint.peers.size());
   if (!added) return found->second;
-  const EfaAddress address{handles_[{endpoint.nic_index, work.address_handle}],
-                           work.destination_queue_pair, work.qkey};
+  const EfaAddress address{gid, work.destination_queue_pair, work.qkey};
   JsonMembers members;
   members.Unsigned("address_vector", endpoint.vector).Unsigned("peer", found->second);
   TellOpen("peer", endpoint.nic, members.Text("address", address.Encode().ToHex()));

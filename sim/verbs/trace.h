@@ -101,7 +101,8 @@ class Trace {
     fabric::Address address;                                          // endpoint
     std::shared_ptr<fabric::trace::PostedWork> work;                  // endpoint
     std::map<std::pair<bool, std::uint64_t>, std::uint64_t> pending;  // receive?, request: number
-    std::map<std::tuple<std::uint16_t, std::uint16_t, std::uint32_t>, std::uint64_t> peers;
+    // By what they are, not by their handle: its number is another's when it has gone.
+    std::map<std::tuple<Gid, std::uint16_t, std::uint32_t>, std::uint64_t> peers;
   };
 
   Trace(std::string path, World& world, std::uint64_t seed, fabric::faults::FaultEngine* engine);

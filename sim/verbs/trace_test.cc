@@ -7,7 +7,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 
@@ -159,6 +161,34 @@ TEST_F(TraceTest, AnErrorHasItsName) {
   EXPECT_THAT(trace.Of("post"), SizeIs(1));  // nothing of the tests before
 }
 
+// Its number is free again, and the queue pair that it leads to then may have the same number, too.
+TEST_F(TraceTest, AnAddressHandleThatComesAgainLeadsToAnotherPeer) {
+  {
+    End a, b({.nic = 0});
+    End other({.nic = 1}), c({.nic = 1});
+    ASSERT_EQ(b.queue_pair->qp_num, c.queue_pair->qp_num);
+    const std::uint16_t number = End::NumberOf(a.HandleOf(b));
+    ASSERT_EQ(b.Receive(3, {b.Segment(0, 64)}), 0);
+    ASSERT_EQ(c.Receive(4, {c.Segment(0, 64)}), 0);
+    ASSERT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), 0);
+    EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+    a.Forget(b);
+    ASSERT_EQ(End::NumberOf(a.HandleOf(c)), number);
+    ASSERT_EQ(a.Send(c, 2, {a.Segment(0, 8)}), 0);
+    EXPECT_EQ(Await(a.send_queue).status, IBV_WC_SUCCESS);
+  }
+  std::set<std::string> addresses;
+  const CheckedTrace trace = Trace();
+  for (const CheckedSlice& object : trace.Of("object")) {
+    if (object.arguments.at("object") == "\"peer\"") {
+      addresses.insert(object.arguments.at("address"));
+    }
+  }
+  EXPECT_THAT(addresses, SizeIs(2));
+  ASSERT_THAT(trace.Of("post"), SizeIs(4));  // the receives first
+  EXPECT_NE(trace.Of("post")[2].arguments.at("peer"), trace.Of("post")[3].arguments.at("peer"));
+}
+
 TEST_F(TraceTest, ASecondLifeLeavesTheFirstItsTrace) {
   {
     End a;
@@ -180,49 +210,39 @@ int EndOf(pid_t child) {
   return WIFSIGNALED(status) ? WTERMSIG(status) : -WEXITSTATUS(status);
 }
 
-TEST_F(TraceTest, WhoeverIsEndedWhileItSleepsDiesOfTheSignalAndHasATrace) {
-  --lives_;  // it is the child's
-#ifdef __SANITIZE_THREAD__
-  GTEST_SKIP() << "the thread sanitizer lets no forked child start threads";
-#endif
+// A child that has a device open, does this, and is ended in the middle of it.
+void ExpectEndedBy(int signal, const std::function<void(End&)>& work, int& child) {
   int ready[2];
   ASSERT_EQ(pipe(ready), 0);
-  const pid_t child = fork();
+  child = fork();
   if (child == 0) {
     End a;
-    if (write(ready[1], "x", 1) == 1) sleep(60);
+    if (write(ready[1], "x", 1) == 1) work(a);
     _exit(0);  // as a program may that sees EINTR
   }
   close(ready[1]);
   char byte = 0;
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  kill(child, SIGTERM);
-  EXPECT_EQ(EndOf(child), SIGTERM);
-  EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
+  EXPECT_EQ(read(ready[0], &byte, 1), 1);
   close(ready[0]);
+  usleep(20'000);  // it is at work, most likely
+  kill(child, signal);
+  EXPECT_EQ(EndOf(child), signal);
 }
 
-TEST_F(TraceTest, WhoeverIsEndedInACallHasATrace) {
-  --lives_;
+TEST_F(TraceTest, WhoeverIsEndedDiesOfTheSignalAndHasATrace) {
+  --lives_;  // it is the child's
 #ifdef __SANITIZE_THREAD__
   GTEST_SKIP() << "the thread sanitizer lets no forked child start threads";
 #endif
-  int ready[2];
-  ASSERT_EQ(pipe(ready), 0);
-  const pid_t child = fork();
-  if (child == 0) {
-    End a;
-    if (write(ready[1], "x", 1) != 1) _exit(0);
-    for (;;) Take(a.send_queue);
-  }
-  close(ready[1]);
-  char byte = 0;
-  ASSERT_EQ(read(ready[0], &byte, 1), 1);
-  usleep(20'000);
-  kill(child, SIGINT);
-  EXPECT_EQ(EndOf(child), SIGINT);
+  int child = 0;
+  ExpectEndedBy(
+      SIGTERM, [](End&) { sleep(60); }, child);
   EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
-  close(ready[0]);
+  const auto poll = [](End& end) {
+    for (;;) Take(end.send_queue);
+  };
+  ExpectEndedBy(SIGINT, poll, child);
+  EXPECT_THAT(Trace(child, 1).Of("object"), Not(IsEmpty()));
 }
 
 }  // namespace
