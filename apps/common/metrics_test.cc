@@ -229,15 +229,21 @@ TEST_F(MetricsTest, CountersOfTheKernelAreReadFromBothOfTheirFolders) {
   EXPECT_THAT(fabric::metrics::ReadHardwareCounters("", folder_.string()), StatusIs(missing));
 }
 
-TEST_F(MetricsTest, OfDevicesWhatHasGrownCounts) {
-  sim::World world(1, **sim::FindProfile("small"));
-  auto fabric = sim::OpenSimFabric(world, world.AddNode("here"));
+// A fabric over NICs whose counters the kernel shows, as far as metrics can tell.
+struct Hardware {
+  sim::World world{1, **sim::FindProfile("small")};
+  std::unique_ptr<fabric::Fabric> fabric = sim::OpenSimFabric(world, world.AddNode("here"));
   const std::string nic = fabric->nics()[0].name;
+};
+
+TEST_F(MetricsTest, OfDevicesWhatHasGrownCounts) {
+  Hardware hardware;
+  const std::string& nic = hardware.nic;
   WriteNic(nic, 1000);
   MetricsRun run(MetricsForm::kTable, "", folder_.string());
-  const fabric::Fabric* const before = fabric.get();
-  fabric = run.Watch(std::move(fabric));
-  EXPECT_EQ(fabric.get(), before);  // nothing stands between the program and the hardware
+  const fabric::Fabric* const before = hardware.fabric.get();
+  hardware.fabric = run.Watch(std::move(hardware.fabric));
+  EXPECT_EQ(hardware.fabric.get(), before);  // nothing stands between the program and the hardware
   Write(nic + "/ports/1/hw_counters/rdma_write_bytes", "1500\n");
   Write(nic + "/hw_counters/create_ah_err", "1\n");  // the driver was restarted
   const std::vector<NicMetrics> all = run.Metrics();
@@ -249,12 +255,11 @@ TEST_F(MetricsTest, OfDevicesWhatHasGrownCounts) {
 }
 
 TEST_F(MetricsTest, ADeviceThatIsTakenAwayIsMissed) {
-  sim::World world(1, **sim::FindProfile("small"));
-  auto fabric = sim::OpenSimFabric(world, world.AddNode("here"));
-  const std::string nic = fabric->nics()[0].name;
+  Hardware hardware;
+  const std::string& nic = hardware.nic;
   WriteNic(nic, 1000);
   MetricsRun run(MetricsForm::kTable, "", folder_.string());
-  fabric = run.Watch(std::move(fabric));
+  hardware.fabric = run.Watch(std::move(hardware.fabric));
   fs::remove_all(folder_ / nic);
   const std::vector<NicMetrics> all = run.Metrics();
   ASSERT_EQ(all.size(), 1u);
@@ -265,12 +270,11 @@ TEST_F(MetricsTest, ADeviceThatIsTakenAwayIsMissed) {
 }
 
 TEST_F(MetricsTest, ADeviceThatCannotBeReadHasNotGone) {
-  sim::World world(1, **sim::FindProfile("small"));
-  auto fabric = sim::OpenSimFabric(world, world.AddNode("here"));
-  const std::string nic = fabric->nics()[0].name;
+  Hardware hardware;
+  const std::string& nic = hardware.nic;
   WriteNic(nic, 1000);
   MetricsRun run(MetricsForm::kTable, "", folder_.string());
-  fabric = run.Watch(std::move(fabric));
+  hardware.fabric = run.Watch(std::move(hardware.fabric));
   const fs::path device = folder_ / nic;
   fs::remove_all(device);
   fs::create_directory(device);
