@@ -343,12 +343,13 @@ TEST(ReplayTest, TwoFilesOfOneRun) {
   }
 }
 
-TEST(JoinTest, WhatArrivedWasSentJustBefore) {
+void ExpectWhatArrivedWasSentJustBefore(const std::string& tagged, const std::string& tag,
+                                        const std::string& ignore) {
   for (const double later : {0., 5000., 250000.}) {
     TraceText server({1});
     TraceText client({2});
-    server.Post(1, 2, 1, "receive", 0, 4096);
-    client.Post(2, 900, 1, "send", 0, 100);
+    server.Post(1, 2, 1, tagged + "receive", 0, 4096, tag + ignore);
+    client.Post(2, 900, 1, tagged + "send", 0, 100, tag);
     server.Poll(1, later + 10, {1});
     server.Post(1, later + 20, 2, "write", 0, 64, TraceText::At(2, 0) + R"(,"imm":9)");
     client.Poll(2, 940, {0});
@@ -370,6 +371,12 @@ TEST(JoinTest, WhatArrivedWasSentJustBefore) {
       EXPECT_EQ(announced - sent, std::chrono::nanoseconds(40001));
     }
   }
+}
+
+TEST(JoinTest, WhatArrivedWasSentJustBefore) { ExpectWhatArrivedWasSentJustBefore("", "", ""); }
+
+TEST(JoinTest, WhatArrivedWithATagWasSentJustBefore) {
+  ExpectWhatArrivedWasSentJustBefore("tagged ", R"(,"tag":"0x1")", R"(,"ignore":"0x0")");
 }
 
 // Clocks may drift so that no shift is right. Then somebody has to go first.
