@@ -24,7 +24,8 @@ Nic::Nic(World& world, std::string name, std::uint32_t index, std::uint64_t iden
       engine_(world.seed(), Subsystem::kEngine, identity, 0),
       domains_(1, true),  // 0 is nobody's
       memory_(profile.device, RandomStream(world.seed(), Subsystem::kKeys, identity, 0)),
-      address_handles_(profile.device.max_ah) {
+      address_handles_(profile.device.max_ah),
+      link_(profile) {
   if (gid_ != Gid{}) return;
   gid_[0] = 0xfe;
   gid_[1] = 0x80;

@@ -32,6 +32,7 @@
 #include "sim/efa_status.h"
 #include "sim/event_queue.h"
 #include "sim/landing.h"
+#include "sim/link.h"
 #include "sim/memory_table.h"
 #include "sim/operation.h"
 #include "sim/outcome_counts.h"
@@ -54,7 +55,6 @@ class Nic final : public Actor {
   // `name` is for people: "server/rdmap79s0".
   Nic(World& world, std::string name, std::uint32_t index, std::uint64_t identity,
       const Profile& profile, const NicOrigin& origin = {});
-
   const std::string& name() const { return name_; }
   std::uint32_t index() const override { return index_; }
   std::uint32_t machine() const { return machine_; }  // the how-manieth of the world, from 0
@@ -63,6 +63,7 @@ class Nic final : public Actor {
   // Where what reaches it goes on to: it is a proxy for a NIC of another process. Null: it is here.
   RemotePort* remote() const { return remote_; }
   const DeviceCounters& counters() const { return counters_; }
+  const Link& link() const { return link_; }
   const OutcomeCounts& outcomes() const { return outcomes_; }             // not in live mode
   void CountAgain(fabric::OperationKind kind) { outcomes_.Again(kind); }  // a queue was full
 
@@ -171,7 +172,6 @@ class Nic final : public Actor {
   bool IsCalm(const Job& job) const;
   bool TransmitOne(Operation& operation, bool response);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, std::uint64_t bytes);
-  coro::Time OccupyLink(std::uint64_t bytes, coro::Time ready);
   Flight Fly(Nic& receiver, Operation& operation, PacketKind kind, std::uint32_t packet);
   coro::Duration QueueAt(Nic& receiver, coro::Time sent, std::uint64_t bytes) const;
   void ArriveReadData(Operation& operation, std::uint32_t packet, bool second_copy);
@@ -290,9 +290,9 @@ class Nic final : public Actor {
   std::map<std::uint64_t, Landing> landings_;
   std::uint64_t next_landing_ = 0;
   bool transmit_scheduled_ = false;
-  coro::Time engine_free_{};           // to prepare another work request
-  std::uint64_t link_free_ps_ = 0;     // picoseconds since the start of time
-  std::uint64_t ingress_free_ps_ = 0;  // the same for what peers send us
+  coro::Time engine_free_{};  // to prepare another work request
+  Link link_;
+  std::uint64_t ingress_free_ps_ = 0;  // for what peers send us: picoseconds since time began
 };
 
 }  // namespace sim

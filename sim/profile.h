@@ -116,6 +116,8 @@ struct Profile {
   std::size_t header_bytes = 64;  // on the link, beside a packet's payload
   std::uint32_t paths = 64;       // network paths to one destination; a packet takes any
   coro::Duration path_spread{};   // each path adds its own constant delay from [0, path_spread]
+  double path_imbalance = 0;  // of the link's time, more for the same packets by the slowest path
+  coro::Duration path_lag{};  // which falls no further behind the fastest than this
   std::uint32_t retransmit_one_in = 0;  // a packet is lost and sent again; 0: never
   coro::Duration retransmit_delay{};    // from the loss to the second copy
   std::uint32_t duplicate_one_in = 0;   // a packet is placed twice before completion; 0: never
@@ -141,8 +143,6 @@ struct Profile {
   HostCosts host;                  // beside these, for programs with threads (sim/processors.h)
 
   // --- For predictions only (sim/model) ---
-  double drained_share =
-      0;  // of the link's time, more, where each window is drained before the next
   double host_memory_gbytes_per_s = 0;  // GB/s of all NICs from host to host memory; 0: not told
 };
 

@@ -41,8 +41,6 @@ CounterKind CounterOf(OperationKind kind) {
   }
 }
 
-std::uint64_t PicosecondsPerByte(double gbps) { return static_cast<std::uint64_t>(8000.0 / gbps); }
-
 }  // namespace
 
 // ---- Fetching ----
@@ -201,9 +199,7 @@ void Nic::ScheduleTransmit() {
   if (transmit_scheduled_ || jobs_.empty() || !alive_) return;
   transmit_scheduled_ = true;
   // The engine prepares the next work request while the link still carries the last one.
-  const coro::Time link_free{
-      coro::Duration(static_cast<std::int64_t>((link_free_ps_ + 999) / 1000))};
-  const coro::Time next = std::max(engine_free_, link_free - profile_.issue_cost);
+  const coro::Time next = std::max(engine_free_, link_.free() - profile_.issue_cost);
   world_.Schedule(std::max(world_.Now(), next), this, EventKind::kTransmit, 0, 0);
 }
 
@@ -257,7 +253,9 @@ void Nic::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                      std::uint64_t bytes) {
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = world_.Now() + profile_.issue_cost;
-  const coro::Time sent = OccupyLink(bytes, first ? engine_free_ : world_.Now());
+  const coro::Time sent =
+      link_.Send(bytes + profile_.header_bytes, first ? engine_free_ : world_.Now());
+  counters_.Sent(1, bytes, profile_.header_bytes);
   Nic* receiver = response ? operation.initiator : operation.peer;
   Flight flight;
   if (receiver != nullptr) {
@@ -307,17 +305,6 @@ Flight Nic::Fly(Nic& receiver, Operation& operation, PacketKind kind, std::uint3
     return world_.faults()->Fly(*this, receiver, operation, kind, packet);
   }
   return world_.wire().Send(*this, receiver, operation.sequence, kind, packet);
-}
-
-// The time at which the last bit has left, of a packet that is ready to leave at `ready`.
-coro::Time Nic::OccupyLink(std::uint64_t bytes, coro::Time ready) {
-  const std::uint64_t on_link = bytes + profile_.header_bytes;
-  const auto ready_ps = static_cast<std::uint64_t>(ready.time_since_epoch().count()) * 1000;
-  std::uint64_t rate = PicosecondsPerByte(profile_.link_gbps);
-  if (profile_.dma_gbps > 0) rate = std::max(rate, PicosecondsPerByte(profile_.dma_gbps));
-  link_free_ps_ = std::max(link_free_ps_, ready_ps) + on_link * rate;
-  counters_.Sent(1, bytes, profile_.header_bytes);
-  return coro::Time(coro::Duration(static_cast<std::int64_t>(link_free_ps_ / 1000)));
 }
 
 // How long a packet waits because others are on the receiver's link: several senders share it.

@@ -33,7 +33,7 @@ Flight Wire::Send(const Nic& from, const Nic& to, std::uint64_t operation, Packe
   const RandomStream choices(seed_, Subsystem::kWire, operation, purpose + 1);
   const std::uint64_t first = kDrawsPerPacket * packet;
   flight.delay = profile_.one_way.Draw(delays, packet) +
-                 PathDelay(from, to, Below(choices.At(first + kPath), profile_.paths));
+                 PathDelay(from, to, Below(choices.At(first + kPath), profile_.paths), kind);
   while (
       flight.retransmissions < kMostRetransmissions &&
       OneIn(choices.At(first + kFirstLoss + flight.retransmissions), profile_.retransmit_one_in)) {
@@ -53,11 +53,15 @@ bool Wire::IsBlocked(const Nic& from, const Nic& to) const {
   return blocked_.count({from.index(), to.index()}) > 0;
 }
 
-coro::Duration Wire::PathDelay(const Nic& from, const Nic& to, std::uint64_t path) const {
-  if (profile_.path_spread == coro::Duration::zero()) return {};
+// Path 0 is the one that falls behind. An answer is short, and does not wait there.
+coro::Duration Wire::PathDelay(const Nic& from, const Nic& to, std::uint64_t path,
+                               PacketKind kind) const {
+  const bool waits = path == 0 && kind != PacketKind::kAnswer;
+  const coro::Duration queued = waits ? from.link().behind() : coro::Duration::zero();
+  if (profile_.path_spread == coro::Duration::zero()) return queued;
   const std::uint64_t pair = std::uint64_t{from.index()} << 32 | to.index();
   const RandomStream stream(seed_, Subsystem::kPath, pair, 0);
-  return UpTo(stream.At(path), profile_.path_spread);
+  return queued + UpTo(stream.At(path), profile_.path_spread);
 }
 
 void Wire::Block(const Nic& from, const Nic& to) { blocked_.insert({from.index(), to.index()}); }

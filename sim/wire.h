@@ -40,7 +40,7 @@ class Wire {
   Wire(std::uint64_t seed, const Profile& profile) : seed_(seed), profile_(profile) {}
 
   // The journey of packet `packet` of the operation with this sequence number. Depends on nothing
-  // else.
+  // else, but where paths are loaded unevenly (Profile::path_imbalance) on what `from` has sent.
   Flight Send(const Nic& from, const Nic& to, std::uint64_t operation, PacketKind kind,
               std::uint32_t packet) const;
 
@@ -65,7 +65,8 @@ class Wire {
  private:
   static bool IsAlive(const Nic& nic);
   bool IsBlocked(const Nic& from, const Nic& to) const;
-  coro::Duration PathDelay(const Nic& from, const Nic& to, std::uint64_t path) const;
+  coro::Duration PathDelay(const Nic& from, const Nic& to, std::uint64_t path,
+                           PacketKind kind) const;
 
   const std::uint64_t seed_;
   const Profile& profile_;

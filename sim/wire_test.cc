@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
+#include "sim/link.h"
 #include "sim/testing/lab.h"
 #include "sim/testing/scene.h"
 
@@ -356,6 +357,101 @@ TEST(LinkTest, ReadsUseTheLinkOfTheTarget) {
   EXPECT_GT(rate, 0.8 * link);
   EXPECT_GT(b.nic.counters().tx_bytes, 60 * kLength);
 }
+
+// ---- Paths that are loaded unevenly ----
+
+sim::Profile Uneven() {
+  sim::Profile profile = Calm();
+  profile.link_gbps = 100;
+  profile.dma_gbps = 0;
+  profile.path_imbalance = 0.25;
+  profile.path_lag = 100us;
+  return profile;
+}
+
+constexpr coro::Time kMorning{1s};
+
+TEST(PathTest, TheSlowestFallsBehindWhileTheLinkIsFullAndCatchesUpWhileItIsIdle) {
+  sim::Link link{Uneven()};
+  EXPECT_EQ(link.behind(), 0us);
+  EXPECT_EQ(link.Send(125000, kMorning), kMorning + 10us);
+  EXPECT_EQ(link.behind(), 2500ns);
+  EXPECT_EQ(link.Send(125000, kMorning), kMorning + 20us);  // begins when the first has left
+  EXPECT_EQ(link.behind(), 5us);
+  EXPECT_EQ(link.free(), kMorning + 20us);
+  link.Send(125, kMorning + 23us);  // 10 ns on the link
+  EXPECT_EQ(link.behind(), 2002ns);
+  link.Send(125, kMorning + 1ms);
+  EXPECT_EQ(link.behind(), 2ns);
+}
+
+TEST(PathTest, TheSlowestFallsNoFurtherBehindThanTheProfileSays) {
+  sim::Link link{Uneven()};
+  for (int i = 0; i < 1000; ++i) link.Send(12500, kMorning);
+  EXPECT_EQ(link.behind(), 100us);
+  EXPECT_EQ(link.free(), kMorning + 1ms);
+}
+
+TEST(PathTest, NoneIsSlowerThanOthersUnlessTheProfileSaysSo) {
+  sim::Link link{Calm()};
+  for (int i = 0; i < 1000; ++i) link.Send(12500, kMorning);
+  EXPECT_EQ(link.behind(), 0us);
+}
+
+TEST(PathTest, ANicThatItsMemoryKeepsFromFillingItsLinkLeavesNothingBehind) {
+  sim::Profile profile = Uneven();
+  profile.dma_gbps = 50;
+  sim::Link link{profile};
+  for (int i = 0; i < 1000; ++i) link.Send(12500, kMorning);
+  EXPECT_EQ(link.behind(), 0us);
+}
+
+TEST(PathTest, DataBySomePathWaitsAndAnswersDoNot) {
+  WireScene s(Uneven());
+  s.lab.Introduce();
+  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 128 << 10, 1)), ErrorCode::kOk);
+  s.lab.Until([&] { return !s.a.completions.empty(); });
+  const coro::Duration behind = s.a.nic.link().behind();
+  ASSERT_GT(behind, 2us);
+  std::uint64_t waited = 0;
+  for (std::uint64_t i = 0; i < kDraws; ++i) {
+    const coro::Duration more = s.Send(i).delay - 8us;
+    EXPECT_TRUE(more == 0us || more == behind) << more.count();
+    waited += more == behind ? 1 : 0;
+    EXPECT_EQ(s.Send(i, 0, PacketKind::kAnswer).delay, 8us);
+  }
+  EXPECT_NEAR(static_cast<double>(waited) / kDraws, 1.0 / 64, 0.003);
+}
+
+// How much longer it takes, where paths are loaded unevenly, to write so often so many times, each
+// time until all is done, with 64 writes under way.
+double Longer(std::size_t times, std::size_t writes, std::size_t length) {
+  coro::Duration took[2];
+  for (const bool uneven : {false, true}) {
+    sim::Profile profile = CopyOf("p5");
+    if (!uneven) profile.path_imbalance = 0;
+    Lab lab(1, profile);
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    lab.Introduce();
+    const coro::Time start = lab.world().Now();
+    for (std::size_t i = 0; i < times; ++i) Rate(lab, {&a}, b, length, 64, writes);
+    took[uneven] = lab.world().Now() - start;
+  }
+  return static_cast<double>(took[1].count()) / static_cast<double>(took[0].count()) - 1;
+}
+
+TEST(PathTest, AWindowThatIsDrainedPays) {
+  const double longer = Longer(30, 64, 128 << 10);
+  EXPECT_GT(longer, 0.03);
+  EXPECT_LT(longer, 0.10);
+}
+
+TEST(PathTest, AFullQueueDoesNotPay) { EXPECT_LT(Longer(1, 64 * 30, 128 << 10), 0.015); }
+
+TEST(PathTest, AShortWriteAloneDoesNotPay) { EXPECT_LT(Longer(200, 1, 64 << 10), 0.01); }
+
+// ---- Times ----
 
 TEST(LinkTest, RoundTripOfASmallWriteTakesAsLongAsTheProfileSays) {
   Scene s(Calm());

@@ -215,6 +215,8 @@ std::vector<Case> Cases() {
   cases.push_back({"drained_64_B", "p5", load, Limiter::kWindow, 64 * 60});
   load.page_bytes = 64 << 10;
   cases.push_back({"drained_64_KiB", "p5", load, Limiter::kWindow, 64 * 6});
+  load.page_bytes = 384 << 10;
+  cases.push_back({"drained_384_KiB", "p5", load, Limiter::kWindow, 64 * 4});
   return cases;
 }
 

@@ -14,6 +14,12 @@ Shares Uniform(coro::Duration most) {
   return Shares(steps + 1, 1.0 / static_cast<double>(steps + 1));
 }
 
+Shares Exactly(coro::Duration duration) {
+  Shares shares(static_cast<std::size_t>((duration + Delays::kStep / 2) / Delays::kStep) + 1);
+  shares.back() = 1;
+  return shares;
+}
+
 Shares Sum(const Shares& a, const Shares& b) {
   Shares sum(a.size() + b.size() - 1, 0.0);
   for (std::size_t i = 0; i < a.size(); ++i) {
@@ -36,10 +42,12 @@ Shares Sometimes(std::uint32_t one_in, Shares rare) {
 Delays::Delays(coro::Duration fixed, std::vector<double> shares)
     : fixed_(fixed), shares_(std::move(shares)) {}
 
-Delays Delays::OfFlight(const Profile& profile) {
+Delays Delays::OfFlight(const Profile& profile, coro::Duration behind) {
   const DelayModel& one_way = profile.one_way;
   const Shares usual = Sum(Uniform(one_way.jitter), Uniform(profile.path_spread));
-  return Delays(one_way.fixed, Sum(usual, Sometimes(one_way.tail_one_in, Uniform(one_way.tail))));
+  const Shares flight = Sum(usual, Sometimes(one_way.tail_one_in, Uniform(one_way.tail)));
+  const Shares slowest = Sometimes(profile.paths, Exactly(behind));
+  return Delays(one_way.fixed, Sum(flight, slowest));
 }
 
 coro::Duration Delays::mean() const {

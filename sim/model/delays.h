@@ -18,8 +18,8 @@ class Delays {
   static constexpr coro::Duration kStep{250};
 
   // From one NIC to another, without the time on the link: what the profile's delay model and paths
-  // make of it. Loss, which is rare, is left out.
-  static Delays OfFlight(const Profile& profile);
+  // make of it, when the slowest path is so far behind. Loss, which is rare, is left out.
+  static Delays OfFlight(const Profile& profile, coro::Duration behind = {});
 
   coro::Duration mean() const;
 

@@ -55,8 +55,10 @@ class Calculation {
   // Of a thread, for each request, in a crowd of others or alone.
   double PostSeconds(bool pinned) const;
   double FarShare(bool pinned) const;
+  // How far the slowest path is behind when so many requests have followed each other.
+  coro::Duration Behind(double requests, double seconds_each) const;
   // From when the last packet has left to the completion.
-  Delays Ending() const;
+  Delays Ending(coro::Duration behind) const;
   double LatencySeconds(std::size_t together) const;
   double ContactSeconds() const;
 
@@ -153,10 +155,17 @@ double Calculation::PostRate(double seconds_each) const {
 
 // ---- Times of a request ----
 
-Delays Calculation::Ending() const {
+coro::Duration Calculation::Behind(double requests, double seconds_each) const {
+  const double slowest = OnLink(profile_.link_gbps) * (1 + profile_.path_imbalance);
+  const coro::Duration behind = FromSeconds(requests * std::max(0.0, slowest - seconds_each));
+  return std::min(behind, profile_.path_lag);
+}
+
+Delays Calculation::Ending(coro::Duration behind) const {
   const coro::Duration packet =
       FromSeconds(OnLink(profile_.link_gbps) / std::max(1.0, request_.packets));
-  const Delays data = flight_.LastOf(static_cast<std::size_t>(request_.packets), packet);
+  const Delays data =
+      Delays::OfFlight(profile_, behind).LastOf(static_cast<std::size_t>(request_.packets), packet);
   // A write is acknowledged; a read's own request goes there first.
   return data + flight_ +
          (load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{});
@@ -169,8 +178,9 @@ double Calculation::LatencySeconds(std::size_t together) const {
   const double taken_in =
       OnLink(profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps);
   const double posted = PostSeconds(load_.pinned) * static_cast<double>(together);
+  const Delays ending = Ending(Behind(1, std::max(carried, taken_in)));
   return posted + Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost) +
-         std::max(carried, taken_in) + Seconds(Ending().LastOf(together, {}).mean());
+         std::max(carried, taken_in) + Seconds(ending.LastOf(together, {}).mean());
 }
 
 double Calculation::ContactSeconds() const {
@@ -204,10 +214,10 @@ double Calculation::WindowRate(double slowest_stage) const {
       break;
   }
   // All of a window follow each other at the pace of the slowest stage; then the last ending.
-  const double pace = std::max(static_cast<double>(nics_) / slowest_stage,
-                               OnLink(profile_.link_gbps) * (1 + profile_.drained_share));
+  const double pace = static_cast<double>(nics_) / slowest_stage;
+  const Delays last = Ending(Behind(window, pace));
   const double ending =
-      Seconds(Ending().LastOf(static_cast<std::size_t>(window), FromSeconds(pace)).mean());
+      Seconds(last.LastOf(static_cast<std::size_t>(window), FromSeconds(pace)).mean());
   const double once = Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost);
   return OfNics((window * pace + once + ending) / window);
 }

@@ -193,6 +193,24 @@ TEST(PredictorTest, AWindowTurnsOverOncePerLatency) {
   EXPECT_EQ(Of("p5", load).operations_per_s, Of("p5", deep).operations_per_s);
 }
 
+// The slowest path delays the end of what is awaited, in proportion to its bytes and up to a limit;
+// what goes on does not meet it.
+TEST(PredictorTest, TheSlowestPathDelaysWhatIsDrained) {
+  const auto longer = [](Pattern pattern, std::uint64_t page_bytes) {
+    Workload load = RmaBandwidth(page_bytes);
+    load.pattern = pattern;
+    Profile even = ProfileNamed("p5");
+    even.path_imbalance = 0;
+    return Predict(even, load)->operations_per_s / Of("p5", load).operations_per_s - 1;
+  };
+  EXPECT_EQ(longer(Pattern::kDrained, 64), 0);
+  EXPECT_NEAR(longer(Pattern::kDrained, 128 << 10), 0.06, 0.03);
+  EXPECT_NEAR(longer(Pattern::kDrained, 384 << 10), 0.08, 0.02);
+  EXPECT_LT(longer(Pattern::kDrained, 8 << 20), 0.01);
+  EXPECT_EQ(longer(Pattern::kPaged, 64 << 10), 0);
+  EXPECT_LT(longer(Pattern::kSingle, 64 << 10), 0.01);
+}
+
 TEST(PredictorTest, FirstContactIsPaidOncePerNicAndPeerUnlessItIsWarm) {
   Workload load = WholeP5();
   load.operations = 1000;

@@ -40,9 +40,10 @@ Profile P5Profile() {
   profile.one_way = DelayModel{.fixed = 10us, .jitter = 6us, .tail_one_in = 64, .tail = 60us};
   // 97.433 Gbit/s of one NIC that always had writes of 64 KiB (the same, src/7_queue.cpp).
   profile.header_bytes = 216;
-  // By the same sweep, from 128 KiB to 8 MiB: windows that are drained before the next are slower
-  // by so much than the link. Why is unknown; only predictions know of it.
-  profile.drained_share = 0.07;
+  // Fitted to `fi_rma_bw` from 12 to 768 KiB, where each window is drained before the next. That it
+  // is a path that makes those slower is an assumption (docs/performance.md).
+  profile.path_imbalance = 0.12;
+  profile.path_lag = 250us;
   // Between host memories (kvcache-ai/Mooncake
   // docs/source/design/transfer-engine/efa_transport.md).
   profile.host_memory_gbytes_per_s = 64;
