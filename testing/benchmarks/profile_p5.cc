@@ -28,8 +28,7 @@ ABSL_FLAG(std::uint64_t, seed, 1,
 namespace bench {
 namespace {
 
-constexpr double kTolerance = 0.15;           // of what is simulated
-constexpr double kPredictedTolerance = 0.10;  // of what is calculated
+constexpr double kTolerance = 0.10;  // of what is simulated, and of what is calculated
 constexpr std::size_t kRounds = 3;
 
 RmaBandwidthOptions OptionsFor(std::size_t bytes, bool smoke) {
@@ -89,8 +88,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
     const double ratio = simulated / point.microseconds;
     const double predicted_ratio = predicted / point.microseconds;
     const Goal goal = Near(point.bytes, "simulated", ratio, kTolerance);
-    const Goal predicted_goal =
-        Near(point.bytes, "predicted", predicted_ratio, kPredictedTolerance);
+    const Goal predicted_goal = Near(point.bytes, "predicted", predicted_ratio, kTolerance);
     const bool promised = point.bytes <= kPromisedBytes;
     const std::string verdicts =
         absl::StrCat("simulated ", Verdict(goal), ", predicted ", Verdict(predicted_goal));
@@ -106,7 +104,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
       "fi_rma_bw's writes, one NIC, one writer, a window of 64, in virtual time; the median of ",
       options.paired.rounds, " seeds from ", absl::GetFlag(FLAGS_seed),
       " on. Published: abcdabcd987/libfabric-efa-demo data/fi_rma_bw.txt. "
-      "Goals up to 768 KiB: simulated within 15 %, predicted within 10 %."));
+      "Goals up to 768 KiB: simulated and predicted within 10 %."));
   return report;
 }
 
