@@ -35,7 +35,7 @@ ABSL_FLAG(std::uint64_t, nics_per_gpu, 0,
           "endpoints that share one software NIC.");
 ABSL_FLAG(std::string, page_size, "64KiB", "Bytes of a page: 4096, 64KiB, 1MiB.");
 ABSL_FLAG(std::uint64_t, pages, 0,
-          "Pages for each NIC; 0: 300 simulated (1000 with --steps), 5000 for real.");
+          "Pages for each NIC; 0: 300 simulated (1000 or 32,000 with --steps), 5000 for real.");
 ABSL_FLAG(std::uint64_t, window, 128, "Pages of a NIC under way; less where its queues are short.");
 ABSL_FLAG(std::uint64_t, burst, 16, "Pages posted with one doorbell, 1 to 64.");
 ABSL_FLAG(std::string, policy, "round-robin",
@@ -80,7 +80,6 @@ const Usage kUsage = {
         "Exit status: 0 all data is correct, 1 it is not, or the run failed, 2 bad input."};
 
 constexpr std::uint64_t kSimulatedPages = 300;
-constexpr std::uint64_t kStepPages = 1000;
 constexpr std::uint64_t kMeasuredPages = 5000;
 constexpr std::uint64_t kMostPages = 100'000'000;
 constexpr std::uint64_t kMostPageBytes = 1 << 30;
@@ -184,8 +183,7 @@ absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice&
                                          " in this process, seed ", backend.seed);
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   if (absl::GetFlag(FLAGS_steps)) {
-    ASSIGN_OR_RETURN(const std::vector<Step> steps,
-                     RunSteps(run, load.pages == 0 ? kStepPages : load.pages));
+    ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
     return Deliver([&](Format format) { return ToText(where, steps, format); }, true);
   }
   RETURN_IF_ERROR(Complete(load, GpuCount(*choice.profile), NicsPerGpu(*choice.profile),

@@ -27,6 +27,13 @@ Load LoadOf(const sim::model::Workload& workload, std::uint64_t pages) {
   return load;
 }
 
+// Pages of a NIC, so many that the rate of the middle is the rate for ever.
+std::uint64_t PagesFor(const sim::model::Prediction& predicted) {
+  constexpr std::uint64_t kFewTurns = 1000;
+  constexpr std::uint64_t kManyTurns = 32'000;
+  return predicted.limiter == sim::model::Limiter::kWire ? kManyTurns : kFewTurns;
+}
+
 double Seconds(coro::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 // Over `pages` pages, the first of which wait for `contact` seconds.
@@ -59,11 +66,11 @@ absl::StatusOr<std::vector<Step>> RunSteps(const SimulatedRun& run, std::uint64_
     Step step;
     step.name = figure.name;
     step.source = figure.source;
-    step.load = LoadOf(figure.workload, pages);
-    step.line_gbps = run.profile->link_gbps * static_cast<double>(step.load.nics());
     step.published_gbps = figure.gbps;
     ASSIGN_OR_RETURN(const sim::model::Prediction predicted,
                      sim::model::Predict(*run.profile, figure.workload));
+    step.load = LoadOf(figure.workload, pages == 0 ? PagesFor(predicted) : pages);
+    step.line_gbps = run.profile->link_gbps * static_cast<double>(step.load.nics());
     step.predicted_gbps = predicted.overall_gbps;
     ASSIGN_OR_RETURN(step.gbps, SimulateStep(run, step.load, figure.workload.operations));
     steps.push_back(std::move(step));

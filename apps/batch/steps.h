@@ -24,8 +24,9 @@ struct Step {
   double published_gbps = 0;
 };
 
-// `pages`: that each NIC of a step writes here. Several windows: a thread that drives 32 NICs goes
-// round them in turns, of which a few have to be seen. What is simulated is extended to the length
+// `pages`: that each NIC of a step writes here; 0: several windows, for a thread that drives 32
+// NICs goes round them in turns, of which a few have to be seen, and a hundred where the links are
+// the limit, for there the turns take long to settle. What is simulated is extended to the length
 // of the published runs: the rate of the steady state, and the time that connections take where
 // they are not made before. kInvalidArgument: nothing was published of such a machine.
 absl::StatusOr<std::vector<Step>> RunSteps(const SimulatedRun& run, std::uint64_t pages);
