@@ -8,6 +8,8 @@
 // to send meets that as delay only, for the link stays full; who waits for the last packet of many
 // waits for the slowest path. How far it can fall behind is bounded: congestion control moves the
 // packets elsewhere.
+//
+// An assumption, with two figures that fit what was published of p5 (docs/performance.md).
 
 #ifndef SIM_LINK_H_
 #define SIM_LINK_H_
