@@ -49,8 +49,7 @@ EventLoop::~EventLoop() {
                         " of them never awaited:\n", Describe()));
   }
   DD_CHECK(selectors_.empty(), "a selector is still in the loop");
-  DD_CHECK(queues_[0].empty() && queues_[1].empty() && timers_.empty(),
-           "a coroutine still waits in the loop");
+  DD_CHECK(ready_.empty() && timers_.empty(), "a coroutine still waits in the loop");
 }
 
 void EventLoop::AddSelector(Selector& selector) {
@@ -88,10 +87,10 @@ std::size_t EventLoop::PollSelectors() {
 }
 
 [[gnu::always_inline]] inline bool EventLoop::RunReady() {
-  if (ready_->untouched()) return false;
+  if (ready_.untouched()) return false;
   if (stall_budget_ != Duration::zero()) [[unlikely]]
     return RunMeasured();
-  return TakeReady().Run([](internal::TaskRecord& task) {
+  return ready_.Run([](internal::TaskRecord& task) {
     task.handle().resume();  // which may end the frame of the task
   });
 }
@@ -101,7 +100,7 @@ std::size_t EventLoop::Select() { return SelectNow(); }
 bool EventLoop::RunOne() { return RunReady(); }
 
 bool EventLoop::RunMeasured() {
-  return TakeReady().Run([this](internal::TaskRecord& task) {
+  return ready_.Run([this](internal::TaskRecord& task) {
     // The task may be gone when the step is over.
     const std::string who = coro::Describe(task);
     const Time before = clock_.Now();

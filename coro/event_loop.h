@@ -93,10 +93,10 @@ class EventLoop {
   // was not scheduled.
   void Schedule(WaitNode& node) {
     DD_CHECK(!node.task()->ready(), "a task is scheduled twice");
-    ready_->PushBack(*node.task());
+    ready_.PushBack(*node.task());
   }
   // Makes a task run in the next turn that suspends right now, in its await_suspend.
-  void Yield(internal::TaskRecord& task) { ready_->PushBack(task); }
+  void Yield(internal::TaskRecord& task) { ready_.PushBack(task); }
   TimerQueue& timers() { return timers_; }
 
   // What is under way: the tree of the thread's tasks (task_tree.h), and the operations that go on
@@ -127,12 +127,7 @@ class EventLoop {
   std::size_t SelectNow();
   bool RunReady();  // false: there was nothing to run
   std::size_t PollSelectors();
-  // Begins a turn: what is made ready from now on runs in the next one.
-  internal::ReadyQueue& TakeReady() {
-    std::swap(ready_, running_);
-    return *running_;
-  }
-  // RunReady that measures each step.
+  // The same for a queue that was touched, and measures each step.
   bool RunMeasured();
 
   // Turns the loop until `root`, which is suspended at its beginning, is done; false when nothing
@@ -157,10 +152,7 @@ class EventLoop {
   bool has_selectors_ = false;
   Time now_;
   Time idle_since_;
-  // What can run in the next turn is in one of the queues, what this turn runs in the other.
-  internal::ReadyQueue queues_[2];
-  internal::ReadyQueue* ready_ = &queues_[0];
-  internal::ReadyQueue* running_ = &queues_[1];
+  internal::ReadyQueue ready_;
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
   Duration stall_budget_{};

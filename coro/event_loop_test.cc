@@ -155,10 +155,11 @@ TEST_F(EventLoopTest, ThoseThatDieBeforeTheirTurnLeaveNoMemoryBehind) {
     co_await Yield();
     EXPECT_EQ(some.ran, expected);
   };
-  EXPECT_THAT(loop_.Run(main(20)), IsOk());
-  const std::uint64_t misses = FramePool::counters().misses;
   EXPECT_THAT(loop_.Run(main(200)), IsOk());
-  EXPECT_EQ(FramePool::kKeeps ? FramePool::counters().misses : misses, misses) << "of the queue";
+  const std::uint64_t misses = FramePool::counters().misses;
+  EXPECT_THAT(loop_.Run(main(2000)), IsOk());
+  // (How many pieces there are at most depends a little on where in a piece a turn begins.)
+  EXPECT_LT(FramePool::kKeeps ? FramePool::counters().misses - misses : 0, 4) << "of the queue";
 }
 
 TEST_F(EventLoopTest, LoopThatEndsBeforeTheTurnOfThoseThatDiedKeepsNothing) {

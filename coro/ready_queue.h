@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <new>
+#include <utility>
 
 #include "coro/frame_pool.h"
 #include "coro/live_tasks.h"
@@ -12,9 +13,14 @@
 namespace coro::internal {
 
 // An array in pieces: whoever runs the tasks one after the other need not wait for one of them to
-// know which is the next, as along a list. A task knows its place, and one that dies leaves it
-// empty. The pieces are memory of the frame pool: nothing is taken from the heap in the steady
-// state. Not thread-safe. Dies without tasks: they refer to their places.
+// know which is the next, as along a list.
+//
+//   piece [ ran | ran | runs now | runs in this turn | ready | ready ] -> piece [ ready |     ]
+//                                                    begin_                             end_
+//
+// A task knows its place, and one that dies leaves it empty. The pieces are memory of the frame
+// pool: nothing is taken from the heap in the steady state. Not thread-safe. Dies without tasks:
+// they refer to their places.
 class ReadyQueue {
  public:
   ReadyQueue() = default;
@@ -22,20 +28,22 @@ class ReadyQueue {
   ReadyQueue& operator=(const ReadyQueue&) = delete;
   ~ReadyQueue() {
     DeleteAfter(*first_);
-    DeletePiece(first_);
+    ReleasePiece(first_);
+    if (spare_ != nullptr) ReleasePiece(spare_);
   }
 
-  // No task has come since the last Run. (Those that came may have died.)
+  // No task has come since the last Run began. (Those that came may have died.)
   bool untouched() const { return end_ == begin_; }
 
   // No task is in it.
   bool empty() const {
-    for (Piece* piece = first_;; piece = piece->next) {
-      TaskRecord* const* const end = EndOf(*piece);
-      for (TaskRecord* const* at = piece->places; at != end; ++at) {
+    TaskRecord* const* at = begin_;
+    for (Piece* piece = first_;; at = piece->places) {
+      for (TaskRecord* const* const end = EndOf(*piece); at != end; ++at) {
         if (*at != nullptr) return false;
       }
       if (piece == last_) return true;
+      piece = piece->next;
     }
   }
 
@@ -49,21 +57,16 @@ class ReadyQueue {
     task.set_ready(place);
   }
 
-  // Takes one task after the other, calls `run` with it, and is empty afterwards. False: there was
-  // none. REQUIRES: nobody pushes meanwhile.
+  // Takes one after the other those that are in it now, and calls `run` with each. Those that come
+  // meanwhile stay. False: there was none. REQUIRES: touched.
   template <typename RunTask>
   [[gnu::always_inline]] bool Run(const RunTask& run) {
-    if (last_ != first_) [[unlikely]]
-      return RunPieces(run);
+    TaskRecord** at = begin_;
     TaskRecord** const end = end_;
-    std::ptrdiff_t died = 0;
-    for (TaskRecord** at = begin_; at != end; ++at) {
-      if (!RunAt(at, run)) [[unlikely]]
-        ++died;
-    }
-    end_ = begin_;
-    if (died != 0) [[unlikely]]
-      return died != end - begin_;
+    begin_ = end;
+    if (first_ != last_ || *at == nullptr) [[unlikely]]
+      return RunPieces(at, end, run);
+    for (; at != end; ++at) RunAt(at, run);
     return true;
   }
 
@@ -75,14 +78,27 @@ class ReadyQueue {
     TaskRecord* places[kPlaces];
   };
 
-  static Piece* NewPiece() { return new (FramePool::Allocate(sizeof(Piece))) Piece; }
-  static void DeletePiece(Piece* piece) { FramePool::Release(piece, sizeof(Piece)); }
+  // Where a piece is full, the next one is at hand.
+  Piece* NewPiece() {
+    if (spare_ != nullptr) return std::exchange(spare_, nullptr);
+    return AllocatePiece();
+  }
+  void DeletePiece(Piece* piece) {
+    if (spare_ == nullptr) {
+      spare_ = piece;
+    } else {
+      ReleasePiece(piece);
+    }
+  }
+  static Piece* AllocatePiece() { return new (FramePool::Allocate(sizeof(Piece))) Piece; }
+  static void ReleasePiece(Piece* piece) { FramePool::Release(piece, sizeof(Piece)); }
+  static TaskRecord** LimitOf(Piece& piece) { return piece.places + kPlaces; }
 
-  TaskRecord** EndOf(Piece& piece) const { return &piece == last_ ? end_ : piece.places + kPlaces; }
+  TaskRecord** EndOf(Piece& piece) const { return &piece == last_ ? end_ : LimitOf(piece); }
 
   // False: whoever was there has died.
   template <typename RunTask>
-  static bool RunAt(TaskRecord** at, const RunTask& run) {
+  [[gnu::always_inline]] static bool RunAt(TaskRecord** at, const RunTask& run) {
     TaskRecord* const task = *at;
     if (task == nullptr) [[unlikely]]
       return false;
@@ -91,21 +107,20 @@ class ReadyQueue {
     return true;
   }
 
-  // Not inline: that many are rare. All pieces but the first one go.
+  // Not inline: once in hundreds of tasks, or where the first has died. The pieces that are done
+  // go, but for a spare one.
   template <typename RunTask>
-  [[gnu::noinline]] bool RunPieces(const RunTask& run) {
+  [[gnu::noinline]] bool RunPieces(TaskRecord** at, TaskRecord** end, const RunTask& run) {
     bool ran = false;
-    for (Piece* piece = first_; piece != nullptr;) {
-      TaskRecord** const end = EndOf(*piece);
-      for (TaskRecord** at = piece->places; at != end; ++at) ran = RunAt(at, run) || ran;
-      Piece* const next = piece == last_ ? nullptr : piece->next;
-      if (piece != first_) DeletePiece(piece);
-      piece = next;
-    }
-    last_ = first_;
-    end_ = begin_;
-    limit_ = begin_ + kPlaces;
+    Piece* piece = first_;
+    Piece* const last = last_;
+    first_ = last;
     pieces_ = 1;
+    for (; piece != last; at = piece->places) {
+      for (; at != LimitOf(*piece); ++at) ran = RunAt(at, run) || ran;
+      DeletePiece(std::exchange(piece, piece->next));
+    }
+    for (; at != end; ++at) ran = RunAt(at, run) || ran;
     return ran;
   }
 
@@ -117,7 +132,7 @@ class ReadyQueue {
       last_->next = piece;
       last_ = piece;
       end_ = piece->places;
-      limit_ = piece->places + kPlaces;
+      limit_ = LimitOf(*piece);
     }
     PushBack(task);
   }
@@ -126,27 +141,28 @@ class ReadyQueue {
   // comes, takes no more memory for it. Not again before there are twice as many.
   void Compact() noexcept {
     Piece* to = first_;
-    std::size_t filled = 0;
+    TaskRecord** place = begin_;
+    TaskRecord* const* at = begin_;
     pieces_ = 1;
-    for (Piece* from = first_;; from = from->next) {
-      TaskRecord* const* const end = EndOf(*from);
-      for (TaskRecord* const* at = from->places; at != end; ++at) {
+    for (Piece* from = first_;; at = from->places) {
+      for (TaskRecord* const* const end = EndOf(*from); at != end; ++at) {
         TaskRecord* const task = *at;
         if (task == nullptr) continue;
-        if (filled == kPlaces) {
+        if (place == LimitOf(*to)) {
           to = to->next;
-          filled = 0;
+          place = to->places;
           ++pieces_;
         }
-        to->places[filled] = task;  // here or before here
-        task->set_ready(&to->places[filled++]);
+        *place = task;  // here or before here
+        task->set_ready(place++);
       }
       if (from == last_) break;
+      from = from->next;
     }
     DeleteAfter(*to);
     last_ = to;
-    end_ = to->places + filled;
-    limit_ = to->places + kPlaces;
+    end_ = place;
+    limit_ = LimitOf(*to);
     most_pieces_ = 2 * pieces_ + kFewPieces;
   }
 
@@ -161,12 +177,13 @@ class ReadyQueue {
 
   static constexpr std::size_t kFewPieces = 4;
 
-  Piece* const first_ = NewPiece();
+  Piece* spare_ = AllocatePiece();
+  Piece* first_ = AllocatePiece();  // where the next turn begins
   Piece* last_ = first_;
-  TaskRecord** const begin_ = first_->places;
-  TaskRecord** end_ = begin_;              // where the next one goes
-  TaskRecord** limit_ = begin_ + kPlaces;  // of the last piece
-  std::size_t pieces_ = 1;
+  TaskRecord** begin_ = first_->places;  // of what the next turn runs
+  TaskRecord** end_ = begin_;            // where the next one goes
+  TaskRecord** limit_ = LimitOf(*last_);
+  std::size_t pieces_ = 1;                // from the first to the last
   std::size_t most_pieces_ = kFewPieces;  // before they are compacted
 };
 
