@@ -5,7 +5,7 @@
 
 namespace coro::internal {
 
-void CheckFailed(const char* file, int line, const char* condition, const char* message) {
+void CheckFailed(const char* file, int line, const char* condition, const char* message) noexcept {
   std::fprintf(stderr, "%s:%d: %s (failed: %s)\n", file, line, message, condition);
   std::abort();
 }

@@ -10,7 +10,7 @@ namespace coro::internal {
 
 // Prints `file:line: message (condition)` to standard error and aborts.
 [[noreturn]] void CheckFailed(const char* file, int line, const char* condition,
-                              const char* message);
+                              const char* message) noexcept;
 
 }  // namespace coro::internal
 

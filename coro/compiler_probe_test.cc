@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "coro/event_loop.h"
+#include "coro/now_task.h"
 #include "coro/task.h"
 #include "coro/virtual_clock.h"
 #include "gtest/gtest.h"
@@ -104,6 +105,25 @@ TEST(CompilerProbeTest, AwaitInAConditionWithoutALocal) {
                  "GCC 12 cannot compile this coroutine");
   } else {
     EXPECT_EQ(loop.Run(AwaitsInAConditionWithoutALocal()).value(), 1);
+  }
+}
+
+NowTask<int> CallThatAwaitsInAConditionWithoutALocal() {
+  if (co_await True()) co_return 1;
+  co_return 2;
+}
+
+TEST(CompilerProbeTest, AwaitInAConditionOfACallWithoutALocal) {
+  VirtualClock clock;
+  EventLoop loop(clock);
+  auto main = []() -> Task<int> {
+    const int result = co_await CallThatAwaitsInAConditionWithoutALocal();
+    co_return result;
+  };
+  if (kBreaksFrames) {
+    EXPECT_DEATH(loop.Run(main()).status().IgnoreError(), "GCC 12 cannot compile this coroutine");
+  } else {
+    EXPECT_EQ(loop.Run(main()).value(), 1);
   }
 }
 

@@ -2,7 +2,8 @@
 //
 // Always on: two links and three constants in each frame. It answers, when a program hangs or ends
 // with work left, which tasks there are (task_tree.h). What a task waits for is here as well, and
-// where it is in the ready queue (ready_queue.h) when it can run.
+// where it is in the ready queue (ready_queue.h) when it can run. A task that is always awaited by
+// another one is found there and needs no links (now_task.h).
 
 #ifndef CORO_LIVE_TASKS_H_
 #define CORO_LIVE_TASKS_H_
@@ -14,33 +15,14 @@
 
 namespace coro::internal {
 
-class TaskRecord;
-
-// Of the calling thread; null when there is none.
-inline thread_local constinit TaskRecord* live_tasks = nullptr;
-
-// A link in the thread's list of live tasks; the first part of every task's promise.
+// What is known of a task; the first part of every task's promise.
 class TaskRecord {
  public:
-  TaskRecord() : next_(live_tasks) {
-    if (next_ != nullptr) [[likely]]
-      next_->newer_ = this;
-    live_tasks = this;
-  }
+  enum class Begins { kWhenAwaited, kAtOnce };
+
+  explicit TaskRecord(Begins begins) : waits_for_(begins == Begins::kAtOnce ? 0 : kNew) {}
   TaskRecord(const TaskRecord&) = delete;
   TaskRecord& operator=(const TaskRecord&) = delete;
-  ~TaskRecord() {
-    if (ready()) [[unlikely]]
-      LeaveReadyQueue();
-    if (live_tasks == this) [[likely]] {  // what was made last goes first
-      live_tasks = next_;
-    } else {
-      newer_->next_ = next_;
-      if (next_ != nullptr) next_->newer_ = newer_;
-    }
-  }
-
-  const TaskRecord* next() const { return next_; }
 
   // The coroutine's function and where its body begins.
   const char* file() const { return file_; }
@@ -86,10 +68,18 @@ class TaskRecord {
     TaskRecord* task = this;
     while (TaskRecord* awaited = task->awaited_task()) task = awaited;
     if (Wait* wait = task->wait()) wait->Cancel(cancellation);
-    if (task->ready()) task->LeaveReadyQueue();
+    task->StopWaiting();
   }
 
  protected:
+  ~TaskRecord() = default;
+
+  // Nobody will resume it for its turn any more. To be called before it dies where it is suspended.
+  void StopWaiting() {
+    if (ready()) [[unlikely]]
+      LeaveReadyQueue();
+  }
+
   void set_origin(const char* file, const char* function, std::uint32_t line) {
     file_ = file;
     function_ = function;
@@ -121,14 +111,42 @@ class TaskRecord {
     waits_for_ = 0;
   }
 
-  TaskRecord* next_;
-  TaskRecord* newer_;  // whose next_ this is; not set in the newest
-  std::uintptr_t waits_for_ = kNew;
+  std::uintptr_t waits_for_;
   // Set by whoever makes the task.
   const char* file_;
   const char* function_;
   std::uint32_t line_;
   std::uint32_t await_line_;
+};
+
+class LiveTask;
+
+// Of the calling thread, the newest; null when there is none.
+inline thread_local constinit LiveTask* live_tasks = nullptr;
+
+// A task in the thread's list of those that live.
+class LiveTask : public TaskRecord {
+ public:
+  LiveTask() : TaskRecord(Begins::kWhenAwaited), next_(live_tasks) {
+    if (next_ != nullptr) [[likely]]
+      next_->newer_ = this;
+    live_tasks = this;
+  }
+  ~LiveTask() {
+    StopWaiting();
+    if (live_tasks == this) [[likely]] {  // what was made last goes first
+      live_tasks = next_;
+    } else {
+      newer_->next_ = next_;
+      if (next_ != nullptr) next_->newer_ = newer_;
+    }
+  }
+
+  const LiveTask* next() const { return next_; }
+
+ private:
+  LiveTask* next_;
+  LiveTask* newer_;  // whose next_ this is; not set in the newest
 };
 
 }  // namespace coro::internal

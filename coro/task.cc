@@ -6,7 +6,7 @@
 
 namespace coro::internal {
 
-void UnhandledExceptionInTask() {
+void UnhandledExceptionInTask() noexcept {
   try {
     throw;
   } catch (const std::exception& e) {

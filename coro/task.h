@@ -22,21 +22,13 @@
 #include <utility>
 
 #include "coro/check.h"
-#include "coro/frame_pool.h"
 #include "coro/live_tasks.h"
+#include "coro/promise.h"
 #include "coro/return_value.h"
 
 namespace coro {
 
-template <typename T>
-class Task;
-template <typename T>
-class NowTask;
-
 namespace internal {
-
-// Ends the program with the text of the exception in flight.
-[[noreturn]] void UnhandledExceptionInTask();
 
 // How a coroutine's frame begins, in GCC and in Clang (compiler_probe_test.cc keeps an eye on it).
 struct FrameHead {
@@ -62,34 +54,15 @@ class TaskObserver {
 };
 static_assert(std::is_standard_layout_v<TaskObserver>);
 
-// An awaiter that lives elsewhere in the co_await expression. (GCC 12 copies what await_transform
-// returns by reference.)
-template <typename Awaiter>
-struct AwaiterRef {
-  Awaiter& awaiter;
-
-  bool await_ready() const { return awaiter.await_ready(); }
-  template <typename Promise>
-  auto await_suspend(std::coroutine_handle<Promise> self) const {
-    return awaiter.await_suspend(self);
-  }
-  decltype(auto) await_resume() const { return awaiter.await_resume(); }
-};
-
-class PromiseBase : public TaskRecord {
+// A coroutine that keeps its value, and its frame, until its owner lets it go.
+class PromiseBase : public CoroutinePromise<LiveTask> {
  public:
-  // Catches a coroutine that the compiler got wrong, before it runs: GCC 12 lays out the frame so
-  // that no handle to it works where a coroutine awaits in the condition of an `if`, `while` or
-  // `switch` and has no local variable.
   struct InitialAwaiter {
     PromiseBase* promise;
     bool await_ready() const noexcept { return false; }
     template <typename Promise>
     void await_suspend(std::coroutine_handle<Promise> self) const noexcept {
-      DD_CHECK(
-          static_cast<const PromiseBase*>(&self.promise()) == promise,
-          "GCC 12 cannot compile this coroutine: name the result of a co_await before an if or "
-          "while tests it (docs/coroutine-traps.md)");
+      DD_CHECK(static_cast<const PromiseBase*>(&self.promise()) == promise, kBrokenFrame);
     }
     void await_resume() const noexcept {}
   };
@@ -102,41 +75,8 @@ class PromiseBase : public TaskRecord {
     void await_resume() const noexcept {}
   };
 
-  static void* operator new(std::size_t bytes) { return FramePool::Allocate(bytes); }
-  static void operator delete(void* frame, std::size_t bytes) noexcept {
-    FramePool::Release(frame, bytes);
-  }
-
   InitialAwaiter initial_suspend() noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
-  void unhandled_exception() const { UnhandledExceptionInTask(); }
-
-  // Every co_await of the coroutine comes through here: notes where it is.
-  template <typename T>
-  typename Task<T>::Awaiter await_transform(Task<T>&& task,
-                                            std::uint32_t line = __builtin_LINE()) noexcept {
-    set_await_line(line);
-    return std::move(task).AwaitedBy(*this);
-  }
-  template <typename T>
-  typename Task<T>::Awaiter await_transform(NowTask<T>&& task,
-                                            std::uint32_t line = __builtin_LINE()) noexcept {
-    set_await_line(line);
-    return std::move(task).AwaitedBy(*this);
-  }
-  template <typename Awaitable>
-  auto await_transform(Awaitable&& awaitable, std::uint32_t line = __builtin_LINE()) noexcept {
-    set_await_line(line);
-    using Plain = std::remove_cvref_t<Awaitable>;
-    if constexpr (std::is_empty_v<Plain> && std::is_trivially_copyable_v<Plain> &&
-                  requires { awaitable.await_ready(); }) {
-      return Plain(awaitable);  // nothing to refer to
-    } else if constexpr (requires { std::forward<Awaitable>(awaitable).operator co_await(); }) {
-      return std::forward<Awaitable>(awaitable).operator co_await();
-    } else {
-      return AwaiterRef<std::remove_reference_t<Awaitable>>{awaitable};
-    }
-  }
 
   // Whom to resume at the end. Not set until the awaiting coroutine has really been suspended.
   void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
@@ -273,13 +213,10 @@ class [[nodiscard]] Task {
 
 namespace internal {
 
-// Nothing else moves a promise within its frame: TaskRecord::handle() counts on it.
-template <typename T>
-inline constexpr bool kHasOrdinaryAlignment = alignof(Promise<T>) <= 2 * sizeof(void*);
-
 template <typename T>
 Task<T> Promise<T>::get_return_object(const char* file, const char* function, std::uint32_t line) {
-  static_assert(kHasOrdinaryAlignment<T>, "a task's value is aligned as operator new aligns");
+  static_assert(kHasOrdinaryAlignment<Promise<T>>,
+                "a task's value is aligned as operator new aligns");
   set_origin(file, function, line);
   return Task<T>(std::coroutine_handle<Promise<T>>::from_promise(*this));
 }

@@ -14,13 +14,21 @@ namespace {
 
 using internal::TaskRecord;
 
-// The tasks of this thread, oldest first.
+// The tasks of this thread: those in its list, oldest first, then those that are known only as what
+// another one awaits.
 std::vector<const TaskRecord*> AllTasks() {
   std::vector<const TaskRecord*> tasks;
-  for (const TaskRecord* task = internal::live_tasks; task != nullptr; task = task->next()) {
+  std::unordered_set<const TaskRecord*> known;
+  for (const internal::LiveTask* task = internal::live_tasks; task != nullptr;
+       task = task->next()) {
     tasks.push_back(task);
+    known.insert(task);
   }
   std::reverse(tasks.begin(), tasks.end());
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const TaskRecord* const awaited = tasks[i]->awaited_task();
+    if (awaited != nullptr && known.insert(awaited).second) tasks.push_back(awaited);
+  }
   return tasks;
 }
 
@@ -103,7 +111,7 @@ std::string DescribeTasks(std::size_t most) {
 
 TaskCounts CountTasks() {
   TaskCounts counts;
-  for (const TaskRecord* task = internal::live_tasks; task != nullptr; task = task->next()) {
+  for (const TaskRecord* task : AllTasks()) {
     ++counts.live;
     if (!task->started()) ++counts.never_awaited;
   }
