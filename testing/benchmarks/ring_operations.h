@@ -23,7 +23,7 @@
 
 namespace bench {
 
-class RingOperation;
+class RingOperationBase;
 
 // Operations complete, with success, in the turn after they were posted. Not thread-safe. The loop
 // outlives it.
@@ -38,11 +38,12 @@ class RingQueue final : public coro::Selector {
   std::size_t Poll(std::size_t budget) override;
 
  private:
-  friend class RingOperation;
+  friend class RingOperationBase;
+  friend class TimedRingOperation;
 
   // An operation that was posted. It keeps its buffer when the coroutine leaves.
   struct Slot {
-    RingOperation* waiter = nullptr;
+    RingOperationBase* waiter = nullptr;
     fabric::async::BufferRef buffer;
   };
 
@@ -52,85 +53,107 @@ class RingQueue final : public coro::Selector {
   CompletionRing ring_;
 };
 
-// co_await posts an operation and yields its status: 0, or kExpired when the deadline came first.
-class RingOperation final : public coro::WaitNode, private coro::TimerNode {
+// What the two below have in common.
+class RingOperationBase : public coro::WaitNode {
  public:
-  static constexpr std::uint32_t kExpired = 1;
-
-  // (By reference: GCC 12 keeps what is passed by value in the coroutine's frame, a second time.)
-  explicit RingOperation(RingQueue& queue, const coro::Time& deadline = coro::kNever)
-      : queue_(queue), deadline_(deadline) {}
-  ~RingOperation() {
-    if (name_ != 0) [[unlikely]]
-      LeaveBehind();
-  }
-
   bool await_ready() const { return false; }
   template <coro::TaskPromise Promise>
   [[gnu::always_inline]] void await_suspend(std::coroutine_handle<Promise> self) {
     Suspend(self);
     if (!queue_.slots_.has_free()) [[unlikely]]
       return StartInNewSlot();
-    if (deadline_ != coro::kNever) [[unlikely]]
-      return StartWithDeadline();
     Start(queue_.slots_.TakeFree());
   }
   std::uint32_t await_resume() const { return status_; }
 
-  void Cancel(coro::Cancellation&) override {
-    if (name_ != 0) LeaveBehind();
-  }
+  void Cancel(coro::Cancellation&) override { LeaveBehind(); }
   const char* what() const override { return "an operation"; }
 
- private:
-  friend class RingQueue;
+  // It has ended.
+  void Complete(coro::EventLoop& loop, std::uint32_t status) {
+    status_ = status;
+    loop.Schedule(*this);
+  }
 
+ protected:
+  explicit RingOperationBase(RingQueue& queue) : queue_(queue) {}
+  ~RingOperationBase() = default;
+
+  RingQueue& queue() const { return queue_; }
+
+  // Gives it up: its completion finds nobody. False: it has completed. REQUIRES: it was suspended.
+  [[gnu::noinline]] bool LeaveBehind() noexcept {
+    RingQueue::Slot* const slot = queue_.slots_.Find(name_);
+    if (slot != nullptr) slot->waiter = nullptr;
+    return slot != nullptr;
+  }
+
+ private:
   void Start(const std::pair<std::uint64_t, RingQueue::Slot*>& taken) {
     const auto [name, slot] = taken;
     name_ = name;
     slot->waiter = this;
+    if (queue_.buffer_ == nullptr) __builtin_unreachable();
     std::construct_at(&slot->buffer, queue_.buffer_);  // what was there has been given back
     queue_.ring_.Post(name);
   }
   // Not inline, as all that calls something and is the last thing to do: a coroutine that calls
   // nothing else in between need not save registers.
-  [[gnu::noinline]] void StartWithDeadline() noexcept {
-    Arm();
-    Start(queue_.slots_.TakeFree());
-  }
-  [[gnu::noinline]] void StartInNewSlot() noexcept {
-    Start(queue_.slots_.Take());
-    if (deadline_ != coro::kNever) Arm();
-  }
-  void Arm() { queue_.loop_.timers().Arm(*this, deadline_, &RingOperation::Expire); }
-
-  [[gnu::noinline]] void LeaveBehind() noexcept {
-    queue_.slots_.Find(name_)->waiter = nullptr;
-    name_ = 0;
-    TimerNode::Cancel();
-  }
-
-  static void Expire(coro::TimerNode& timer) {
-    auto& self = static_cast<RingOperation&>(timer);
-    self.LeaveBehind();
-    self.status_ = kExpired;
-    self.queue_.loop_.Schedule(self);
-  }
-
-  void Complete(coro::EventLoop& loop, std::uint32_t status) {
-    name_ = 0;
-    status_ = status;
-    TimerNode::Cancel();
-    loop.Schedule(*this);
-  }
+  [[gnu::noinline]] void StartInNewSlot() noexcept { Start(queue_.slots_.Take()); }
 
   RingQueue& queue_;
+  std::uint64_t name_;    // once it was suspended
+  std::uint32_t status_;  // once it has ended
+};
+
+// co_await posts an operation and yields its status: 0.
+class RingOperation final : public RingOperationBase {
+ public:
+  explicit RingOperation(RingQueue& queue) : RingOperationBase(queue) {}
+
+  void Abandon() { LeaveBehind(); }
+};
+
+// The same with a deadline; yields kExpired when that comes first.
+class TimedRingOperation final : public RingOperationBase, private coro::TimerNode {
+ public:
+  static constexpr std::uint32_t kExpired = 1;
+
+  // (By reference: GCC 12 keeps what is passed by value in the coroutine's frame, a second time.)
+  TimedRingOperation(RingQueue& queue, const coro::Time& deadline)
+      : RingOperationBase(queue), deadline_(deadline) {}
+  ~TimedRingOperation() {
+    if (armed()) [[unlikely]]
+      LeaveBehind();
+  }
+
+  template <coro::TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
+    queue().loop_.timers().Arm(*this, deadline_, &TimedRingOperation::Expire);
+    RingOperationBase::await_suspend(self);
+  }
+  std::uint32_t await_resume() {
+    TimerNode::Cancel();
+    return RingOperationBase::await_resume();
+  }
+
+  void Cancel(coro::Cancellation& cancellation) override {
+    TimerNode::Cancel();
+    RingOperationBase::Cancel(cancellation);
+  }
+
+ private:
+  static void Expire(coro::TimerNode& timer) {
+    auto& self = static_cast<TimedRingOperation&>(timer);
+    // Else it has completed in this very turn.
+    if (self.LeaveBehind()) self.Complete(self.queue().loop_, kExpired);
+  }
+
   const coro::Time deadline_;
-  std::uint64_t name_ = 0;  // 0: not in flight
-  std::uint32_t status_;    // once it has ended
 };
 
 inline std::size_t RingQueue::Poll(std::size_t budget) {
+  coro::EventLoop& loop = loop_;
   std::size_t handled = 0;
   std::array<CompletionRing::Entry, CompletionRing::kBatch> entries;
   while (handled < budget) {
@@ -138,9 +161,10 @@ inline std::size_t RingQueue::Poll(std::size_t budget) {
     for (const CompletionRing::Entry& entry : std::span(entries.data(), count)) {
       Slot* const slot = slots_.FindAndFree(entry.name);
       if (slot == nullptr) continue;  // a late completion
-      RingOperation* const waiter = slot->waiter;
+      RingOperationBase* const waiter = slot->waiter;
+      if (slot->buffer == nullptr) __builtin_unreachable();
       slot->buffer.reset();
-      if (waiter != nullptr) waiter->Complete(loop_, entry.status);
+      if (waiter != nullptr) waiter->Complete(loop, entry.status);
     }
     handled += count;
     if (count < entries.size()) break;
