@@ -1,7 +1,6 @@
 #include "coro/event_loop.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
@@ -9,8 +8,6 @@
 
 namespace coro {
 namespace {
-
-void PrintToStandardError(const std::string& text) { std::fputs(text.c_str(), stderr); }
 
 std::string Milliseconds(Duration duration) {
   return absl::StrCat(static_cast<double>(duration.count()) / 1e6, " ms");
@@ -35,16 +32,15 @@ std::string EventLoop::Describe() const {
 }
 
 EventLoop::EventLoop(Clock& clock, const IdlePolicy& policy)
-    : clock_(clock),
-      policy_(policy),
-      now_(clock.Now()),
-      idle_since_(now_),
-      reporter_(PrintToStandardError) {
-  ++loops_on_thread_;
+    : clock_(clock), policy_(policy), now_(clock.Now()), idle_since_(now_), older_(newest_) {
+  newest_ = this;
 }
 
 EventLoop::~EventLoop() {
-  if (const TaskCounts tasks = CountTasks(); --loops_on_thread_ == 0 && tasks.live > 0) {
+  EventLoop** link = &newest_;
+  while (*link != this) link = &(*link)->older_;
+  *link = older_;
+  if (const TaskCounts tasks = CountTasks(); newest_ == nullptr && tasks.live > 0) {
     Report(absl::StrCat("event loop ends, and ", tasks.live, " tasks live, ", tasks.never_awaited,
                         " of them never awaited:\n", Describe()));
   }
@@ -62,8 +58,19 @@ void EventLoop::AddSelector(Selector& selector) {
 void EventLoop::RemoveSelector(Selector& selector) {
   const auto found = std::find(selectors_.begin(), selectors_.end(), &selector);
   DD_CHECK(found != selectors_.end(), "selector is not in this loop");
+  if (const std::string orphans = selector.DescribeOrphans(); !orphans.empty()) {
+    Report(
+        absl::StrCat("a selector leaves its loop, and operations that nobody waits for have not "
+                     "completed:\n",
+                     orphans));
+  }
   selectors_.erase(found);
   has_selectors_ = !selectors_.empty();
+}
+
+void EventLoop::ReportHere(const std::string& text) {
+  const EventLoop* const loop = current_ != nullptr ? current_ : newest_;
+  return loop != nullptr ? loop->Report(text) : ReportToThread(text);
 }
 
 void EventLoop::ReadClock() noexcept {

@@ -19,7 +19,6 @@
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
-#include <functional>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -30,6 +29,7 @@
 #include "coro/check.h"
 #include "coro/clock.h"
 #include "coro/ready_queue.h"
+#include "coro/report.h"
 #include "coro/selector.h"
 #include "coro/task.h"
 #include "coro/timer_queue.h"
@@ -49,10 +49,6 @@ struct IdlePolicy {
 
 // Key of the payload of a "stuck" error: what all tasks waited for.
 inline constexpr char kTaskTreePayload[] = "drydock.dev/task-tree";
-
-// Takes what a loop has to tell a person, a line or several; the default prints it to standard
-// error.
-using Reporter = std::function<void(const std::string& text)>;
 
 class EventLoop {
  public:
@@ -85,7 +81,9 @@ class EventLoop {
   }
   Clock& clock() { return clock_; }
 
-  // REQUIRES: for Add, not added before; for Remove, added before. Not from within Selector::Poll.
+  // A selector that is removed is asked first which operations it leaves behind
+  // (Selector::DescribeOrphans), and they are reported. REQUIRES: for Add, not added before; for
+  // Remove, added before. Not from within Selector::Poll.
   void AddSelector(Selector& selector);
   void RemoveSelector(Selector& selector);
 
@@ -103,9 +101,14 @@ class EventLoop {
   // though nobody waits for them.
   std::string Describe() const;
 
-  // Who is told of stalls, and of what is under way when the thread's last loop ends.
+  // Who is told of stalls, of what is under way when the thread's last loop ends, of operations
+  // that are left behind, and of errors that nobody took; by default the thread's reporter
+  // (report.h).
   void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
   void Report(const std::string& text) const { reporter_(text); }
+  // To the loop that runs on this thread; else to the thread's newest one; else to the thread's
+  // reporter. For what may end outside Run, or after its loop.
+  static void ReportHere(const std::string& text);
 
   // Reports every step of a coroutine that takes longer than `budget` on the loop's clock, with the
   // task that took it and the tree of all tasks. Zero, the default: steps are not measured, which
@@ -143,7 +146,7 @@ class EventLoop {
   void ReadClock() noexcept;
 
   static thread_local constinit inline EventLoop* current_ = nullptr;
-  static thread_local constinit inline std::size_t loops_on_thread_ = 0;
+  static thread_local constinit inline EventLoop* newest_ = nullptr;
 
   Clock& clock_;
   const IdlePolicy policy_;
@@ -156,7 +159,8 @@ class EventLoop {
   TimerQueue timers_;
   std::vector<Selector*> selectors_;
   Duration stall_budget_{};
-  Reporter reporter_;
+  Reporter reporter_ = ReportToThread;
+  EventLoop* older_;  // the next one in the list of the thread's loops
 };
 
 namespace internal {

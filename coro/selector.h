@@ -24,8 +24,10 @@ class Selector {
   // thrown.
   virtual std::size_t Poll(std::size_t budget) = 0;
 
-  // Operations that go on and that no task waits for any more, one a line: where each was awaited.
-  // Empty, the default: there are none. For the loop's reports.
+  // Orphans: operations that have not ended, and whose task has let go of them (it was destroyed,
+  // cancelled, or its deadline came). A line, with its end, for all of a kind and a place: how many
+  // there are, and where they were awaited. Empty, the default: there are none. For the loop's
+  // reports, also when the selector is removed.
   virtual std::string DescribeOrphans() const { return {}; }
 
   // Blocks until an event may be ready or the loop's clock reaches `deadline` (kNever: no limit),

@@ -1,0 +1,36 @@
+// Where a loop's reports go: what a person should know of, and no caller is there to be told.
+
+#ifndef CORO_REPORT_H_
+#define CORO_REPORT_H_
+
+#include <functional>
+#include <string>
+
+namespace coro {
+
+// Takes a report: a line or several, each with its end.
+using Reporter = std::function<void(const std::string& text)>;
+
+// To the thread's reporter; there is one while a ReportTo lives. Else to standard error.
+void ReportToThread(const std::string& text);
+
+// While it lives, takes the reports of the calling thread that no loop's own reporter takes. For
+// whoever runs many loops that are made elsewhere. They nest: the youngest one takes all. Dies on
+// the thread on which it was made, before those that are older.
+class ReportTo {
+ public:
+  explicit ReportTo(Reporter reporter);
+  ReportTo(const ReportTo&) = delete;
+  ReportTo& operator=(const ReportTo&) = delete;
+  ~ReportTo();
+
+ private:
+  friend void ReportToThread(const std::string& text);
+
+  const Reporter reporter_;
+  const ReportTo* const older_;
+};
+
+}  // namespace coro
+
+#endif  // CORO_REPORT_H_
