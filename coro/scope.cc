@@ -2,13 +2,12 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-
 namespace coro {
 namespace internal {
 
 // Where a task was spawned.
 struct Origin {
+  Scope& scope;
   const char* file;
   const char* function;
   std::uint32_t line;
@@ -19,8 +18,9 @@ struct Origin {
 class ScopeChild {
  public:
   struct promise_type : PromiseBase, ListNode {
-    // The coroutine's parameters, as the language passes them here.
-    promise_type(Scope& owner, Task<absl::Status>&, const Origin& origin) : scope(owner) {
+    // The coroutine's parameters, as the language passes them here: the frame's own.
+    promise_type(const Task<absl::Status>& spawned, const Origin& origin)
+        : scope(origin.scope), job(spawned) {
       set_origin(origin.file, origin.function, origin.line);
       set_running();
     }
@@ -36,13 +36,16 @@ class ScopeChild {
     }
     void return_value(absl::Status status) {
       Unlink();
-      scope.Finished(std::move(status));
+      if (!status.ok()) [[unlikely]]
+        scope.Failed(PlaceOf(job.handle().promise()), PlaceOf(*this), status);
+      scope.Finished();
     }
 
     Scope& scope;
+    const Task<absl::Status>& job;
   };
 
-  static ScopeChild Run(Scope&, Task<absl::Status> task, const Origin&) {
+  static ScopeChild Run(Task<absl::Status> task, const Origin&) {
     co_return co_await std::move(task);
   }
 
@@ -102,8 +105,8 @@ Scope::~Scope() {
 
 void Scope::Spawn(Task<absl::Status> task, const char* file, const char* function,
                   std::uint32_t line) {
-  const internal::Origin origin{file, function, line};
-  const ScopeChild child = ScopeChild::Run(*this, std::move(task), origin);
+  const internal::Origin origin{*this, file, function, line};
+  const ScopeChild child = ScopeChild::Run(std::move(task), origin);
   children_.PushBack(child.handle().promise());
   ++running_;
   child.handle().resume();
@@ -123,7 +126,7 @@ Task<absl::Status> Scope::Join() {
     }
   }
   cancelled_ = false;
-  co_return std::exchange(first_error_, absl::OkStatus());
+  co_return errors_.Take();
 }
 
 Task<> Scope::EndChildren() {
@@ -133,17 +136,14 @@ Task<> Scope::EndChildren() {
   co_await ended;
 }
 
-void Scope::Finished(absl::Status status) {
+void Scope::Failed(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error) {
+  // What cancelling has caused is no failure.
+  if (!cancelled_ || !absl::IsCancelled(error)) errors_.Add(task, spawned, error);
+  if (on_error_ == OnError::kCancel) cancelled_ = true;
+}
+
+void Scope::Finished() {
   --running_;
-  if (!status.ok()) {
-    if (first_error_.ok()) {
-      first_error_ = std::move(status);
-    } else if (on_error_ == OnError::kCancel) {
-      first_error_ = absl::Status(
-          first_error_.code(), absl::StrCat(first_error_.message(), "; then: ", status.message()));
-    }
-    if (on_error_ == OnError::kCancel) cancelled_ = true;
-  }
   if (running_ == 0 || cancelled_) changed_.NotifyAll();
 }
 

@@ -9,7 +9,8 @@
 // awaits. Join waits for all of them. Cancel asks them to end (wait.h), and Join waits until they
 // have. A scope that is destroyed without Join destroys the tasks that still run, which is safe for
 // every awaiter of this project (a fabric operation that is dropped keeps its buffer until its
-// completion was read).
+// completion was read). No error vanishes with it: those that no Join returned are reported to the
+// loop, with the task that failed and where it was spawned.
 
 #ifndef CORO_SCOPE_H_
 #define CORO_SCOPE_H_
@@ -23,6 +24,8 @@
 #include "coro/cancel.h"
 #include "coro/intrusive_list.h"
 #include "coro/task.h"
+#include "coro/task_tree.h"
+#include "coro/untaken.h"
 #include "coro/wait_list.h"
 
 namespace coro {
@@ -33,9 +36,8 @@ class ScopeChild;
 
 // What a scope does when one of its tasks ends with an error.
 enum class OnError {
-  kContinue,  // the others run on, as sessions of a server do; Join returns the first error
-  kCancel,  // the others are cancelled, as parts of one job are; Join returns the first error with
-            // the text of those that came after it
+  kContinue,  // the others run on, as sessions of a server do
+  kCancel,    // the others are cancelled, as parts of one job are
 };
 
 // Not thread-safe, not movable. A frame that finished is freed at once: a scope may live as long as
@@ -59,8 +61,10 @@ class Scope {
   bool cancelled() const { return cancelled_; }
 
   // Waits until no task runs, those included that are spawned meanwhile, and returns the error that
-  // came first: OK when tasks were cancelled and none failed. After that the scope is as new. A
-  // task that is cancelled while it joins cancels the tasks of the scope.
+  // came first, with the texts of the next few and the number of the rest: "no peer; then: no
+  // memory; and 7 more". OK when tasks were cancelled and none failed; a task that returns
+  // kCancelled after its scope was cancelled has not failed. After that the scope is as new. A task
+  // that is cancelled while it joins cancels the tasks of the scope.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.
@@ -81,7 +85,8 @@ class Scope {
   };
   class Doomed;
 
-  void Finished(absl::Status status);
+  void Failed(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
+  void Finished();
   // Asks every child, waits until all have ended, and destroys them.
   Task<> EndChildren();
 
@@ -89,7 +94,7 @@ class Scope {
   IntrusiveList<ListNode> children_;
   std::size_t running_ = 0;
   bool cancelled_ = false;
-  absl::Status first_error_;
+  internal::UntakenErrors errors_;
   WaitList changed_{"the tasks of its scope"};
 };
 

@@ -19,6 +19,7 @@
 #include "coro/race.h"
 #include "coro/task.h"
 #include "coro/time.h"
+#include "coro/untaken.h"
 
 namespace coro {
 
@@ -28,9 +29,12 @@ namespace coro {
 template <typename T>
 Task<typename internal::RunResult<T>::type> WithDeadline(Time deadline, Task<T> task) {
   using Result = typename internal::RunResult<T>::type;
+  const auto report = [&] { internal::ReportUntakenError(task); };
+  internal::UnlessTaken result(report);
   Race race(deadline);
   race.Start(task);
   co_await race;
+  result.Taken();
   if (race.winner() == nullptr) {
     EndOfWaits ended;
     race.CancelTasks(ended);

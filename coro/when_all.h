@@ -4,7 +4,9 @@
 //   std::vector<absl::Status> results = co_await coro::WhenAll(std::move(tasks));
 //
 // The tasks start in order, each running until it first suspends. Nothing is cancelled when one
-// fails: every result is returned. Use a Scope where the number of tasks is not known beforehand.
+// fails: every result is returned. Those of a WhenAll that is destroyed before are lost, except for
+// errors: these are reported to the loop. Use a Scope where the number of tasks is not known
+// beforehand.
 
 #ifndef CORO_WHEN_ALL_H_
 #define CORO_WHEN_ALL_H_
@@ -15,6 +17,7 @@
 
 #include "coro/join_latch.h"
 #include "coro/task.h"
+#include "coro/untaken.h"
 
 namespace coro {
 
@@ -22,18 +25,26 @@ namespace coro {
 // vector form).
 template <typename... T>
 Task<std::tuple<T...>> WhenAll(Task<T>... tasks) {
+  const auto report = [&] { (internal::ReportUntakenError(tasks), ...); };
+  internal::UnlessTaken results(report);
   JoinLatch latch;
   (latch.Start(tasks), ...);
   co_await latch;
+  results.Taken();
   co_return std::tuple<T...>(tasks.handle().promise().TakeValue()...);
 }
 
 // One value per task, in the order of the vector.
 template <typename T>
 Task<std::vector<T>> WhenAll(std::vector<Task<T>> tasks) {
+  const auto report = [&] {
+    for (const Task<T>& task : tasks) internal::ReportUntakenError(task);
+  };
+  internal::UnlessTaken results(report);
   JoinLatch latch;
   for (const Task<T>& task : tasks) latch.Start(task);
   co_await latch;
+  results.Taken();
   std::vector<T> values;
   values.reserve(tasks.size());
   for (const Task<T>& task : tasks) values.push_back(task.handle().promise().TakeValue());

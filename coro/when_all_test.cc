@@ -105,7 +105,7 @@ TEST_F(JoinTest, ScopeJoinReturnsTheErrorThatCameFirst) {
     EXPECT_EQ(scope.running(), 0u);
     co_return status;
   };
-  EXPECT_THAT(loop_.Run(main()), StatusIs(absl::StatusCode::kNotFound, "early"));
+  EXPECT_THAT(loop_.Run(main()), StatusIs(absl::StatusCode::kNotFound, "early; then: late"));
 }
 
 TEST_F(JoinTest, ScopeWaitsForTasksSpawnedByItsTasks) {

@@ -5,7 +5,8 @@
 //
 // The tasks start in order, each running until it first suspends; when one finishes at once, those
 // after it are not started. The others are cancelled (wait.h), and have ended when the result
-// comes.
+// comes: they have no result, and what they have spawned tells of its errors by itself. The error
+// of a winner that is destroyed before it is returned is reported to the loop.
 
 #ifndef CORO_WHEN_ANY_H_
 #define CORO_WHEN_ANY_H_
@@ -21,6 +22,7 @@
 #include "coro/check.h"
 #include "coro/race.h"
 #include "coro/task.h"
+#include "coro/untaken.h"
 
 namespace coro {
 
@@ -46,12 +48,17 @@ void TakeWinner(const Race& race, Tasks& tasks, std::optional<Variant>& value) {
 template <typename... T>
 Task<std::variant<T...>> WhenAny(Task<T>... tasks) {
   std::tuple<Task<T>...> all(std::move(tasks)...);
+  const auto report = [&] {
+    std::apply([](const auto&... task) { (internal::ReportUntakenError(task), ...); }, all);
+  };
+  internal::UnlessTaken winner(report);
   Race race;
   std::apply([&race](const auto&... task) { (race.Start(task) && ...); }, all);
   co_await race;
   EndOfWaits ended;
   race.CancelTasks(ended);
   co_await ended;
+  winner.Taken();
   std::optional<std::variant<T...>> value;
   internal::TakeWinner<0>(race, all, value);
   co_return *std::move(value);
@@ -61,6 +68,10 @@ Task<std::variant<T...>> WhenAny(Task<T>... tasks) {
 template <typename T>
 Task<std::pair<std::size_t, T>> WhenAny(std::vector<Task<T>> tasks) {
   DD_CHECK(!tasks.empty(), "WhenAny of nothing would wait for ever");
+  const auto report = [&] {
+    for (const Task<T>& task : tasks) internal::ReportUntakenError(task);
+  };
+  internal::UnlessTaken result(report);
   Race race;
   for (const Task<T>& task : tasks) {
     if (!race.Start(task)) break;
@@ -69,6 +80,7 @@ Task<std::pair<std::size_t, T>> WhenAny(std::vector<Task<T>> tasks) {
   EndOfWaits ended;
   race.CancelTasks(ended);
   co_await ended;
+  result.Taken();
   std::size_t winner = 0;
   while (!race.WonBy(tasks[winner])) ++winner;
   co_return std::pair<std::size_t, T>(winner, tasks[winner].handle().promise().TakeValue());

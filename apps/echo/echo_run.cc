@@ -128,12 +128,11 @@ class EchoRun {
 
   coro::Task<absl::Status> Part(coro::Task<absl::Status> part) {
     const absl::Status status = co_await std::move(part);
-    if (!status.ok() && !failed_) {
-      failed_ = true;
-      result_ = status;
-    }
     changed_.NotifyAll();
-    co_return status;
+    if (status.ok() || failed_) co_return status;
+    failed_ = true;
+    result_ = status;
+    co_return absl::OkStatus();  // Main has it
   }
 
   // For whoever waits at a terminal.

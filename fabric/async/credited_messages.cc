@@ -56,7 +56,7 @@ coro::Task<absl::Status> CreditedSender::CountCredits() {
     const absl::Status status = window_.Returned(seen * terms_.batch);
     if (status.ok()) continue;
     Fail(status);
-    co_return status;
+    co_return absl::OkStatus();  // whoever sends is told
   }
 }
 
@@ -95,7 +95,7 @@ coro::Task<absl::Status> CreditedReceiver::Fetch() {
     absl::StatusOr<Message> message = co_await receiver_.Next();
     if (!message.ok()) {
       Fail(message.status());
-      co_return message.status();
+      co_return absl::OkStatus();  // Next has it
     }
     messages_.push_back(*std::move(message));
     changed_.NotifyAll();
@@ -112,7 +112,7 @@ coro::Task<absl::Status> CreditedReceiver::GiveCredits() {
       co_await endpoint_.Write(credit_, target_.bytes, target_.sender, options);
   const absl::Status status = endpoint_.ToStatus(given, "give a credit back");
   if (!status.ok()) Fail(status);
-  co_return status;
+  co_return absl::OkStatus();  // Next has it
 }
 
 void CreditedReceiver::Fail(const absl::Status& why) {

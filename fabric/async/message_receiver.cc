@@ -38,7 +38,7 @@ coro::Task<absl::Status> MessageReceiver::KeepPosted(BufferSlice room) {
     if (!received.ok()) {
       failure_ = endpoint_.ToStatus(received, "receive");
       arrived_.NotifyAll();
-      co_return failure_;
+      co_return absl::OkStatus();  // Next has it
     }
     const std::span<const std::byte> bytes = room.bytes().first(received.length_bytes);
     messages_.push_back({{bytes.begin(), bytes.end()}, received.immediate});

@@ -1,0 +1,100 @@
+// Errors of tasks that have ended, until somebody takes them. Those that nobody takes are reported:
+// an error never vanishes.
+//
+//   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
+//   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
+
+#ifndef CORO_UNTAKEN_H_
+#define CORO_UNTAKEN_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/task.h"
+#include "coro/task_tree.h"
+
+namespace coro::internal {
+
+// Those of a scope. Its size is that of a pointer, and nothing is taken from the heap before there
+// is an error.
+class UntakenErrors {
+ public:
+  UntakenErrors() = default;
+  UntakenErrors(const UntakenErrors&) = delete;
+  UntakenErrors& operator=(const UntakenErrors&) = delete;
+  // Reports what was not taken.
+  ~UntakenErrors() {
+    if (errors_ != nullptr) [[unlikely]]
+      ReportAll();
+  }
+
+  // `task` failed, and was spawned at `spawned`. Only a few texts are kept: those that come later,
+  // and those that are there already, are only counted.
+  void Add(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
+
+  // The one that came first, with the texts of those after it; OK: there are none. They are taken.
+  absl::Status Take();
+
+ private:
+  struct Errors {
+    TaskPlace task;
+    TaskPlace spawned;
+    absl::Status first;     // its text has those of others, too
+    std::size_t texts = 0;  // of others
+    std::size_t more = 0;   // that are only counted
+  };
+
+  void ReportAll();
+
+  std::unique_ptr<Errors> errors_;  // null: there are none
+};
+
+// `task` has ended with `error`, and who waited for it does not exist any more.
+void ReportUntaken(const TaskRecord& task, const absl::Status& error);
+
+inline absl::Status ErrorIn(const absl::Status& value) { return value; }
+template <typename T>
+absl::Status ErrorIn(const absl::StatusOr<T>& value) {
+  return value.status();
+}
+template <typename T>
+concept CanFail = requires(const T& value) {
+  ErrorIn(value);
+};
+
+// Takes the value of a task that nobody will ask for its value, and reports it where it is an
+// error.
+template <typename T>
+void ReportUntakenError(const Task<T>& task) {
+  if constexpr (CanFail<T>) {
+    if (!task.handle() || !task.handle().done()) return;
+    const absl::Status error = ErrorIn(task.handle().promise().TakeValue());
+    if (!error.ok()) ReportUntaken(task.handle().promise(), error);
+  }
+}
+
+// In the frame of a coroutine that waits for tasks of its own: calls `report`, in which it names
+// them, unless it came to the point at which it takes their values.
+template <typename Report>
+class UnlessTaken {
+ public:
+  explicit UnlessTaken(const Report& report) : report_(report) {}
+  UnlessTaken(const UnlessTaken&) = delete;
+  UnlessTaken& operator=(const UnlessTaken&) = delete;
+  ~UnlessTaken() {
+    if (!taken_) [[unlikely]]
+      report_();
+  }
+
+  void Taken() { taken_ = true; }
+
+ private:
+  const Report& report_;
+  bool taken_ = false;
+};
+
+}  // namespace coro::internal
+
+#endif  // CORO_UNTAKEN_H_
