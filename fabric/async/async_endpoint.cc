@@ -1,6 +1,8 @@
 #include "fabric/async/async_endpoint.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -20,16 +22,19 @@ OperationAwaiter::OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buf
       buffer_(buffer),
       deadline_(deadline) {}
 
-OperationAwaiter::~OperationAwaiter() {
-  if (state_ == State::kPending || state_ == State::kInFlight) LeaveBehind();
-}
-
-void OperationAwaiter::LeaveBehind() {
+void OperationAwaiter::LeaveBehind(bool dropped) {
   OperationSlots& slots = endpoint_.dispatcher_.slots();
   if (state_ == State::kPending) {
     slots.Release(context_);
+  } else if (standing()) {
+    slots.Abandon(context_, std::nullopt);
   } else {
-    slots.Abandon(context_, coro::PlaceOf(*task()));
+    const coro::Time now = endpoint_.dispatcher_.loop().Now();
+    slots.Abandon(context_, Orphan{.kind = kind(),
+                                   .bytes = bytes(),
+                                   .awaited = coro::PlaceOf(*task()),
+                                   .since = now,
+                                   .dropped = dropped});
   }
   state_ = State::kLeft;
   PendingOperation::Unlink();
@@ -72,7 +77,7 @@ void OperationAwaiter::Posted(ErrorCode error) {
 
 void OperationAwaiter::OnDeadline(coro::TimerNode& timer) {
   auto& self = static_cast<OperationAwaiter&>(timer);
-  self.LeaveBehind();
+  self.LeaveBehind(/*dropped=*/false);
   Completion expired;
   expired.context = self.context_;
   expired.error = ErrorCode::kDeadlineExceeded;
@@ -94,8 +99,8 @@ void OperationAwaiter::Finish(const Completion& completion) {
 void OperationAwaiter::Cancel(coro::Cancellation& cancellation) {
   const coro::Duration patience = endpoint_.options_.cancel_patience;
   if (state_ == State::kPending || patience <= coro::Duration::zero() ||
-      (IsReceive() && !TakeBack())) {
-    return LeaveBehind();
+      (kind() == OperationKind::kReceive && !TakeBack())) {
+    return LeaveBehind(/*dropped=*/false);
   }
   cancellation.Expect();
   cancellation_ = &cancellation;
@@ -110,11 +115,41 @@ bool OperationAwaiter::TakeBack() {
 }
 
 template <typename Request>
+PostAwaiter<Request>::~PostAwaiter() {
+  LetGo();
+}
+
+template <typename Request>
 const char* PostAwaiter<Request>::what() const {
   if constexpr (std::is_same_v<Request, SendRequest>) return "a send";
   if constexpr (std::is_same_v<Request, RecvRequest>) return "a receive";
   if constexpr (std::is_same_v<Request, WriteRequest>) return "a write";
   if constexpr (std::is_same_v<Request, ReadRequest>) return "a read";
+}
+
+template <typename Request>
+OperationKind PostAwaiter<Request>::kind() const {
+  if constexpr (std::is_same_v<Request, SendRequest>) return OperationKind::kSend;
+  if constexpr (std::is_same_v<Request, RecvRequest>) return OperationKind::kReceive;
+  if constexpr (std::is_same_v<Request, WriteRequest>) return OperationKind::kWrite;
+  if constexpr (std::is_same_v<Request, ReadRequest>) return OperationKind::kRead;
+}
+
+template <typename Request>
+std::size_t PostAwaiter<Request>::bytes() const {
+  if constexpr (std::is_same_v<Request, WriteRequest>) {
+    return request_.source.length_bytes;
+  } else if constexpr (std::is_same_v<Request, ReadRequest>) {
+    return request_.target.length_bytes;
+  } else {
+    return request_.buffer.length_bytes;
+  }
+}
+
+template <typename Request>
+bool PostAwaiter<Request>::standing() const {
+  if constexpr (kIsReceive) return standing_;
+  return false;
 }
 
 template <typename Request>
@@ -137,7 +172,18 @@ AsyncEndpoint::AsyncEndpoint(CompletionDispatcher& dispatcher, std::unique_ptr<E
 
 AsyncEndpoint::~AsyncEndpoint() { Close().IgnoreError(); }
 
+void AsyncEndpoint::ReportOrphans() {
+  coro::EventLoop& loop = dispatcher_.loop();
+  if (dispatcher_.slots().abandoned() == 0) return;
+  const std::string orphans = dispatcher_.slots().DescribeOrphansOf(this, loop.Now());
+  if (orphans.empty()) return;
+  loop.Report(absl::StrCat("endpoint ", address().ToHex(),
+                           " closes, and operations that nobody waits for have not completed:\n",
+                           orphans));
+}
+
 absl::Status AsyncEndpoint::Close() {
+  ReportOrphans();
   const absl::Status status = endpoint_->Close();
   dispatcher_.slots().CancelAll(this);
   return status;
@@ -147,26 +193,26 @@ PostAwaiter<SendRequest> AsyncEndpoint::Send(const BufferSlice& message, Peer pe
                                              const OperationOptions& options) {
   const SendRequest request{
       .buffer = message.local(), .peer = peer, .immediate = options.immediate};
-  return PostAwaiter<SendRequest>(*this, message.buffer(), request, options.deadline);
+  return PostAwaiter<SendRequest>(*this, message.buffer(), request, options);
 }
 
 PostAwaiter<RecvRequest> AsyncEndpoint::Recv(const BufferSlice& room,
                                              const OperationOptions& options) {
   const RecvRequest request{.buffer = room.local()};
-  return PostAwaiter<RecvRequest>(*this, room.buffer(), request, options.deadline);
+  return PostAwaiter<RecvRequest>(*this, room.buffer(), request, options);
 }
 
 PostAwaiter<WriteRequest> AsyncEndpoint::Write(const BufferSlice& source, RemoteBuffer target,
                                                Peer peer, const OperationOptions& options) {
   const WriteRequest request{
       .source = source.local(), .target = target, .peer = peer, .immediate = options.immediate};
-  return PostAwaiter<WriteRequest>(*this, source.buffer(), request, options.deadline);
+  return PostAwaiter<WriteRequest>(*this, source.buffer(), request, options);
 }
 
 PostAwaiter<ReadRequest> AsyncEndpoint::Read(const BufferSlice& target, RemoteBuffer source,
                                              Peer peer, const OperationOptions& options) {
   const ReadRequest request{.target = target.local(), .source = source, .peer = peer};
-  return PostAwaiter<ReadRequest>(*this, target.buffer(), request, options.deadline);
+  return PostAwaiter<ReadRequest>(*this, target.buffer(), request, options);
 }
 
 absl::Status AsyncEndpoint::ToStatus(const Completion& completion, absl::string_view what) const {

@@ -14,6 +14,7 @@
 
 #include <chrono>
 #include <coroutine>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,6 +30,7 @@
 #include "fabric/async/registered_buffer.h"
 #include "fabric/async/retry_queue.h"
 #include "fabric/endpoint.h"
+#include "fabric/operation.h"
 
 namespace fabric::async {
 
@@ -46,6 +48,9 @@ struct AsyncEndpointOptions {
 struct OperationOptions {
   std::optional<std::uint32_t> immediate;  // sends and writes
   coro::Time deadline = coro::kNever;      // on the loop's clock; the operation is left behind then
+  // Of a receive: it stands posted for whoever sends, until its endpoint closes. Left behind, it is
+  // missed by nobody, and not reported (orphan.h).
+  bool standing = false;
 };
 
 class AsyncEndpoint;
@@ -72,11 +77,19 @@ class OperationAwaiter : public coro::WaitNode,
 
  protected:
   OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, coro::Time deadline);
-  ~OperationAwaiter();
+  ~OperationAwaiter() = default;
+
+  // The coroutine goes. By the class that knows what it has posted: its destructor.
+  void LetGo() {
+    if (state_ == State::kPending || state_ == State::kInFlight) [[unlikely]]
+      LeaveBehind(/*dropped=*/true);
+  }
 
   // Posts with this context.
   virtual ErrorCode PostTo(Endpoint& endpoint, Context context) = 0;
-  virtual bool IsReceive() const = 0;
+  virtual OperationKind kind() const = 0;
+  virtual std::size_t bytes() const = 0;
+  virtual bool standing() const = 0;  // OperationOptions::standing, of a receive
 
  private:
   enum class State { kIdle, kPending, kInFlight, kLeft, kDone };
@@ -91,7 +104,7 @@ class OperationAwaiter : public coro::WaitNode,
   // Asks the NIC for the end of a posted receive; false when it cannot be asked.
   bool TakeBack();
   // The operation is left behind, or was never posted.
-  void LeaveBehind();
+  void LeaveBehind(bool dropped);
   void Finish(const Completion& completion);
 
   AsyncEndpoint& endpoint_;
@@ -109,22 +122,31 @@ template <typename Request>
 class [[nodiscard]] PostAwaiter final : public OperationAwaiter {
  public:
   PostAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, const Request& request,
-              coro::Time deadline)
-      : OperationAwaiter(endpoint, buffer, deadline), request_(request) {}
+              const OperationOptions& options)
+      : OperationAwaiter(endpoint, buffer, options.deadline), request_(request) {
+    if constexpr (kIsReceive) standing_ = options.standing;
+  }
+  ~PostAwaiter();
 
   const char* what() const override;
 
  private:
   static constexpr bool kIsReceive = std::is_same_v<Request, RecvRequest>;
+  struct Nothing {};
 
-  bool IsReceive() const override { return kIsReceive; }
+  OperationKind kind() const override;
+  std::size_t bytes() const override;
+  bool standing() const override;
   ErrorCode PostTo(Endpoint& endpoint, Context context) override;
 
   Request request_;
+  // Of receives only: the others need not write it down.
+  [[no_unique_address]] std::conditional_t<kIsReceive, bool, Nothing> standing_{};
 };
 
 // Ownership: owns the endpoint; dies before its dispatcher. Destruction closes: operations that are
-// still awaited resolve with kCanceled. Threads: the loop's.
+// still awaited resolve with kCanceled, and orphans (orphan.h) are reported to the loop. Threads:
+// the loop's.
 class AsyncEndpoint {
  public:
   // `endpoint` was opened on the dispatcher's queue, for sending and receiving.
@@ -138,7 +160,7 @@ class AsyncEndpoint {
   CompletionDispatcher& dispatcher() { return dispatcher_; }
 
   // The slice's buffer stays registered until the operation has ended. Options: the deadline; for
-  // sends and writes the immediate.
+  // sends and writes the immediate; for receives whether they stand.
   PostAwaiter<SendRequest> Send(const BufferSlice& message, Peer peer,
                                 const OperationOptions& options = {});
   PostAwaiter<RecvRequest> Recv(const BufferSlice& room, const OperationOptions& options = {});
@@ -151,11 +173,13 @@ class AsyncEndpoint {
   // provider error 7)".
   absl::Status ToStatus(const Completion& completion, absl::string_view what) const;
 
-  // Closes the endpoint now.
+  // Closes the endpoint now, as destruction does.
   absl::Status Close();
 
  private:
   friend class OperationAwaiter;
+
+  void ReportOrphans();
 
   CompletionDispatcher& dispatcher_;
   std::unique_ptr<Endpoint> endpoint_;

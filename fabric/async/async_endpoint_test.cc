@@ -161,9 +161,9 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
     EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
     EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 1u);
     const std::string described = nodes_.loop.Describe();
-    EXPECT_THAT(described,
-                HasSubstr("that nobody waits for:\noperator() (async_endpoint_test.cc:"));
-    EXPECT_THAT(described, HasSubstr(") at line " + line + "\n"));
+    EXPECT_THAT(described, HasSubstr("that nobody waits for:\n1 write of 1048576 B, awaited in "
+                                     "operator() (async_endpoint_test.cc:"));
+    EXPECT_THAT(described, HasSubstr(") at line " + line + ", given up 0 ns ago\n"));
     co_await coro::Sleep(1ms);
     EXPECT_THAT(nodes_.loop.Describe(), Not(HasSubstr("nobody waits for")));
   };

@@ -63,7 +63,7 @@ class CompletionDispatcher final : public coro::Selector {
   // --- coro::Selector ---
   std::size_t Poll(std::size_t budget) override;
   bool Wait(coro::Time deadline) override;
-  std::string DescribeOrphans() const override { return slots_.DescribeAbandoned(); }
+  std::string DescribeOrphans() const override { return slots_.DescribeOrphans(loop_.Now()); }
 
   // --- For the rest of fabric/async ---
   void AddRoomListener(RoomListener& listener) { room_listeners_.PushBack(listener); }

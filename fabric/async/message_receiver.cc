@@ -30,7 +30,7 @@ coro::Task<absl::StatusOr<Message>> MessageReceiver::Next(coro::Time deadline) {
 
 coro::Task<absl::Status> MessageReceiver::KeepPosted(BufferSlice room) {
   for (;;) {
-    const Completion received = co_await endpoint_.Recv(room);
+    const Completion received = co_await endpoint_.Recv(room, {.standing = true});
     if (received.error == ErrorCode::kTruncated) {
       ++truncated_;
       continue;

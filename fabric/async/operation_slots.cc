@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "coro/check.h"
 
@@ -35,17 +36,29 @@ void OperationSlots::Release(Context context) {
   Empty(Name(context), *slot);
 }
 
-void OperationSlots::Abandon(Context context, const coro::TaskPlace& awaited) {
+void OperationSlots::Abandon(Context context, const std::optional<Orphan>& orphan) {
   Slot* const slot = slots_.Find(Name(context));
   DD_CHECK(slot != nullptr && slot->waiter != nullptr, "abandoning an operation twice");
   slot->waiter = nullptr;
-  abandoned_[Name(context)] = awaited;
+  abandoned_[Name(context)] = {slot->endpoint, orphan};
 }
 
-std::string OperationSlots::DescribeAbandoned() const {
-  std::string text;
-  for (const auto& [name, place] : abandoned_) text += coro::Describe(place) + "\n";
-  return text;
+std::string OperationSlots::DescribeOrphans(coro::Time now) const {
+  std::vector<Orphan> orphans;
+  for (const auto& [name, left] : abandoned_) {
+    if (left.orphan.has_value()) orphans.push_back(*left.orphan);
+  }
+  return Describe(orphans, now);
+}
+
+std::string OperationSlots::DescribeOrphansOf(const void* endpoint, coro::Time now) const {
+  std::vector<Orphan> orphans;
+  for (const auto& [name, left] : abandoned_) {
+    if (left.endpoint != endpoint || !left.orphan.has_value()) continue;
+    const bool goes_along = left.orphan->dropped && left.orphan->since == now;
+    if (!goes_along) orphans.push_back(*left.orphan);
+  }
+  return Describe(orphans, now);
 }
 
 bool OperationSlots::Complete(Context context, const Completion& completion) {

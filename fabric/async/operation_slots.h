@@ -12,10 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "coro/slot_table.h"
-#include "coro/task_tree.h"
+#include "coro/time.h"
+#include "fabric/async/orphan.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/operation.h"
 
@@ -40,9 +42,9 @@ class OperationSlots {
   // The operation was never accepted: nothing will come.
   void Release(Context context);
 
-  // The waiter is gone. The slot keeps the buffer until the completion comes, and remembers where
-  // the operation was awaited.
-  void Abandon(Context context, const coro::TaskPlace& awaited = {});
+  // The waiter is gone. The slot keeps the buffer until the completion comes, and remembers what a
+  // person has to know; absent: nobody is missing this operation (orphan.h).
+  void Abandon(Context context, const std::optional<Orphan>& orphan);
 
   // A completion came: frees its slot and resolves its waiter, if there still is one. False when no
   // operation in flight has this context: a late completion, which touches nothing.
@@ -56,14 +58,19 @@ class OperationSlots {
   std::size_t in_flight() const { return slots_.taken(); }
   // Of these, those whose waiter is gone.
   std::size_t abandoned() const { return abandoned_.size(); }
-  // Where each of them was awaited: "Session (server.cc:20) at line 31", one a line.
-  std::string DescribeAbandoned() const;
+  // The orphans among them, as in orphan.h: all, and those that `endpoint` leaves if it closes now.
+  std::string DescribeOrphans(coro::Time now) const;
+  std::string DescribeOrphansOf(const void* endpoint, coro::Time now) const;
 
  private:
   struct Slot {
     OperationWaiter* waiter = nullptr;
     BufferRef buffer;
     const void* endpoint = nullptr;
+  };
+  struct Abandoned {
+    const void* endpoint;
+    std::optional<Orphan> orphan;
   };
 
   // Gives back the share in the buffer of a slot that was freed, and returns who waited.
@@ -73,7 +80,7 @@ class OperationSlots {
   [[gnu::noinline]] void Forget(std::uint64_t name);
 
   coro::SlotTable<Slot> slots_;
-  std::map<std::uint64_t, coro::TaskPlace> abandoned_;  // by the names of their slots
+  std::map<std::uint64_t, Abandoned> abandoned_;  // by the names of their slots
 };
 
 }  // namespace fabric::async

@@ -48,7 +48,7 @@ TEST_F(OperationSlotsTest, CompletionReachesItsWaiterOnceAndFreesTheBuffer) {
 
 TEST_F(OperationSlotsTest, AbandonedOperationKeepsItsBufferUntilItsCompletion) {
   const Context context = slots_.Acquire(waiter_, buffer_, this);
-  slots_.Abandon(context);
+  slots_.Abandon(context, std::nullopt);
   EXPECT_EQ(slots_.abandoned(), 1u);
   EXPECT_EQ(buffer_.use_count(), 2u);
   EXPECT_TRUE(slots_.Complete(context, Success(1)));
@@ -84,7 +84,7 @@ TEST_F(OperationSlotsTest, CancelAllResolvesOneEndpointsOperations) {
   RecordingWaiter a, b, c;
   slots_.Acquire(a, buffer_, &one);
   const Context of_other = slots_.Acquire(b, buffer_, &other);
-  slots_.Abandon(slots_.Acquire(c, buffer_, &one));
+  slots_.Abandon(slots_.Acquire(c, buffer_, &one), std::nullopt);
   slots_.CancelAll(&one);
   ASSERT_EQ(a.results.size(), 1u);
   EXPECT_EQ(a.results[0].error, ErrorCode::kCanceled);
@@ -97,8 +97,8 @@ TEST_F(OperationSlotsTest, CancelAllResolvesOneEndpointsOperations) {
 
 TEST_F(OperationSlotsTest, RefusesMisuse) {
   const Context context = slots_.Acquire(waiter_, buffer_, this);
-  slots_.Abandon(context);
-  EXPECT_DEATH(slots_.Abandon(context), "abandoning an operation twice");
+  slots_.Abandon(context, std::nullopt);
+  EXPECT_DEATH(slots_.Abandon(context, std::nullopt), "abandoning an operation twice");
   slots_.Complete(context, Success(1));
   EXPECT_DEATH(slots_.Release(context), "releasing an operation that is not in flight");
 }

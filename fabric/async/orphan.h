@@ -1,0 +1,48 @@
+// An operation that has not ended, and that nobody waits for any more.
+//
+// Which operations are orphans: those in flight that were given up, as long as their completion has
+// not been read. Given up is what expired (its deadline came), what was cancelled and did not end
+// within AsyncEndpointOptions::cancel_patience, and what was dropped (the coroutine that awaited it
+// was destroyed). Not orphans, when their endpoint closes, are
+//
+//   - operations that are still awaited: they end with kCanceled;
+//   - operations that were dropped at that very moment, by the time of the loop's turn: whoever
+//     takes down tasks and their endpoint together has given up neither;
+//   - receives that stand posted for whoever sends (OperationOptions::standing): closing the
+//     endpoint is how they end;
+//   - what was never posted.
+
+#ifndef FABRIC_ASYNC_ORPHAN_H_
+#define FABRIC_ASYNC_ORPHAN_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "coro/task_tree.h"
+#include "coro/time.h"
+#include "fabric/operation.h"
+
+namespace fabric::async {
+
+struct Orphan {
+  OperationKind kind = OperationKind::kSend;
+  std::uint64_t bytes = 0;
+  coro::TaskPlace awaited;  // where
+  coro::Time since{};       // when it was given up, by the time of the loop's turn
+  bool dropped = false;     // by destruction
+};
+
+// One line for all of a kind and a place, however many there are:
+//
+//   1 write of 4096 B, awaited in Session (server.cc:20) at line 31, given up 1.2 ms ago
+//   64 receives of 4096 B in all, awaited in Next (queue.cc:9) at line 12, the first given up 3 s
+//   ago
+//
+// Empty: there are none.
+std::string Describe(std::span<const Orphan> orphans, coro::Time now);
+
+}  // namespace fabric::async
+
+#endif  // FABRIC_ASYNC_ORPHAN_H_
