@@ -104,7 +104,11 @@ std::size_t EventLoop::PollSelectors() {
 
 std::size_t EventLoop::Select() { return SelectNow(); }
 
-bool EventLoop::RunOne() { return RunReady(); }
+bool EventLoop::RunOne() {
+  if (ready_.untouched()) return false;
+  DD_CHECK(current_ == nullptr, "RunOne is called from within a loop");
+  return RunReady();
+}
 
 bool EventLoop::RunMeasured() {
   return ready_.Run([this](internal::TaskRecord& task) {

@@ -119,7 +119,8 @@ class EventLoop {
   // timers there were.
   std::size_t Select();
 
-  // Second half: resumes the coroutines that are ready now. False: there are none.
+  // Second half: resumes the coroutines that are ready now. False: there are none. REQUIRES: not
+  // called by a task.
   bool RunOne();
 
  private:

@@ -442,6 +442,18 @@ TEST_F(EventLoopTest, RefusesMisuse) {
     co_return;
   };
   EXPECT_DEATH(loop_.Run(nested()).IgnoreError(), "Run is called from within a loop");
+  auto yield = []() -> Task<void> { co_await Yield(); };
+  auto run_one = [this]() -> Task<void> {
+    loop_.RunOne();
+    co_return;
+  };
+  auto turn = [&]() -> Task<void> {
+    std::vector<Task<void>> both;
+    both.push_back(yield());
+    both.push_back(run_one());
+    co_await WhenAll(std::move(both));
+  };
+  EXPECT_DEATH(loop_.Run(turn()).IgnoreError(), "RunOne is called from within a loop");
 }
 
 TEST(WaitListTest, TellsNotificationFromDeadline) {
