@@ -248,6 +248,47 @@ TEST_F(UntakenTest, WhenAllThatReturnsReportsNothing) {
   EXPECT_THAT(report_, IsEmpty());
 }
 
+TEST_F(UntakenTest, WhatARaceReturnsIsNotReported) {
+  Run([]() -> Task<> {
+    std::vector<Task<absl::Status>> one;
+    one.push_back(Fail(1ms, "returned"));
+    const std::pair<std::size_t, absl::Status> first = co_await WhenAny(std::move(one));
+    EXPECT_THAT(first.second, Not(IsOk()));
+    const auto either = co_await WhenAny(Fail(1ms, "returned"), SleepFor(1h));
+    EXPECT_EQ(either.index(), 0u);
+    const absl::Status in_time = co_await Timeout(2ms, Fail(1ms, "returned"));
+    EXPECT_THAT(in_time, StatusIs(absl::StatusCode::kUnavailable, "returned"));
+  });
+  EXPECT_THAT(report_, IsEmpty());
+}
+
+// In one turn the task fails, who waits for it is destroyed, and the deadline has come.
+TEST_F(UntakenTest, TimeoutThatIsDroppedReportsTheErrorOfItsTask) {
+  Run([]() -> Task<> {
+    Scope killers;
+    std::optional<Scope> victims(std::in_place);
+    auto kill = [&]() -> Task<absl::Status> {
+      co_await Sleep(1ms);
+      victims.reset();
+      co_return absl::OkStatus();
+    };
+    auto spawn_killer = [&]() -> Task<absl::Status> {
+      killers.Spawn(kill());
+      co_return absl::OkStatus();
+    };
+    auto inner = [&]() -> Task<absl::Status> {
+      const auto [failed, spawned] = co_await WhenAll(Fail(1ms, "late"), spawn_killer());
+      co_return failed;
+    };
+    auto outer = [&]() -> Task<absl::Status> { co_return co_await Timeout(1ms, inner()); };
+    victims->Spawn(outer());
+    const absl::Status killed = co_await killers.Join();
+    EXPECT_THAT(killed, IsOk());
+    EXPECT_FALSE(victims.has_value());
+  });
+  EXPECT_THAT(report_, HasSubstr("UNAVAILABLE: late\n"));
+}
+
 // The winner's error is its result; a loser has none, but its scope may have.
 TEST_F(UntakenTest, WhenAnyReturnsItsWinnersErrorAndItsLosersScopesTell) {
   Run([]() -> Task<> {

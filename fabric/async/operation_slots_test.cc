@@ -1,9 +1,12 @@
 #include "fabric/async/operation_slots.h"
 
+#include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "coro/time.h"
+#include "fabric/async/orphan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/mocks/mock_fabric.h"
@@ -11,7 +14,10 @@
 namespace fabric::async {
 namespace {
 
+using ::testing::AllOf;
+using ::testing::HasSubstr;
 using ::testing::NiceMock;
+using ::testing::Not;
 
 class RecordingWaiter final : public OperationWaiter {
  public:
@@ -93,6 +99,23 @@ TEST_F(OperationSlotsTest, CancelAllResolvesOneEndpointsOperations) {
   EXPECT_EQ(slots_.abandoned(), 0u);
   EXPECT_EQ(buffer_.use_count(), 2u);
   EXPECT_TRUE(slots_.Complete(of_other, Success(1)));
+}
+
+TEST_F(OperationSlotsTest, EachEndpointLeavesItsOwnOrphans) {
+  int one = 0, other = 0;
+  Orphan orphan;
+  orphan.awaited.function = "Ours";
+  slots_.Abandon(slots_.Acquire(waiter_, buffer_, &one), orphan);
+  orphan.awaited.function = "Theirs";
+  const Context theirs = slots_.Acquire(waiter_, buffer_, &other);
+  slots_.Abandon(theirs, orphan);
+  const coro::Time now = coro::After(orphan.since, std::chrono::seconds(1));
+  EXPECT_THAT(slots_.DescribeOrphansOf(&one, now),
+              AllOf(HasSubstr("Ours"), Not(HasSubstr("Theirs"))));
+  slots_.CancelAll(&one);
+  EXPECT_THAT(slots_.DescribeOrphans(now), AllOf(HasSubstr("Theirs"), Not(HasSubstr("Ours"))));
+  slots_.Complete(theirs, Success(1));
+  EXPECT_EQ(slots_.DescribeOrphans(now), "");
 }
 
 TEST_F(OperationSlotsTest, RefusesMisuse) {
