@@ -106,7 +106,7 @@ std::size_t EventLoop::Select() { return SelectNow(); }
 
 bool EventLoop::RunOne() {
   if (ready_.untouched()) return false;
-  DD_CHECK(current_ == nullptr, "RunOne is called from within a loop");
+  DD_CHECK(current_ != this, "RunOne is called from within its loop");
   return RunReady();
 }
 

@@ -120,7 +120,7 @@ class EventLoop {
   std::size_t Select();
 
   // Second half: resumes the coroutines that are ready now. False: there are none. REQUIRES: not
-  // called by a task.
+  // called by a task of this loop.
   bool RunOne();
 
  private:

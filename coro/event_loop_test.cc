@@ -453,7 +453,7 @@ TEST_F(EventLoopTest, RefusesMisuse) {
     both.push_back(run_one());
     co_await WhenAll(std::move(both));
   };
-  EXPECT_DEATH(loop_.Run(turn()).IgnoreError(), "RunOne is called from within a loop");
+  EXPECT_DEATH(loop_.Run(turn()).IgnoreError(), "RunOne is called from within its loop");
 }
 
 TEST(WaitListTest, TellsNotificationFromDeadline) {

@@ -1,10 +1,13 @@
 #include "coro/untaken.h"
 
+#include <cstddef>
+#include <memory>
 #include <string>
-#include <string_view>
+#include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "coro/event_loop.h"
 
 namespace coro::internal {
@@ -16,9 +19,8 @@ constexpr std::size_t kMostTexts = 4;
 // The same error, and what it carries, with `text` behind its own.
 absl::Status WithText(const absl::Status& error, const std::string& text) {
   absl::Status longer(error.code(), absl::StrCat(error.message(), text));
-  error.ForEachPayload([&longer](absl::string_view key, const auto& payload) {
-    longer.SetPayload(key, payload);
-  });
+  error.ForEachPayload(
+      [&longer](absl::string_view key, const auto& payload) { longer.SetPayload(key, payload); });
   return longer;
 }
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "coro/event_loop.h"
+#include "coro/report.h"
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
@@ -227,7 +228,7 @@ TEST_F(OrphanTest, CancelledOperationIsReportedWhereItDidNotEndInTime) {
 coro::Task<absl::Status> TwentyWrites(sim::explore::Trial& trial) {
   coro::EventLoop& loop = coro::EventLoop::Current();
   std::string report;
-  loop.set_reporter([&report](const std::string& text) { report += text; });
+  const coro::ReportTo here([&report](const std::string& text) { report += text; });
   std::size_t left = 0;
   {
     CO_ASSIGN_OR_RETURN(auto machines, harness::Machine::OpenAll(trial, loop, 2));
