@@ -120,13 +120,14 @@ constexpr std::string_view Name(OperationKind kind) {
 }
 
 // One entry of a completion queue. A failed operation is an ordinary entry with an error.
-struct Completion {
+struct alignas(16) Completion {
   // Of the request that completed; for a kRemoteWrite that consumed a receive, of that receive.
   // Absent for unsolicited immediates and for failures of unsignalled requests: there is no awaiter
   // to resume, and callers must not invent one.
   std::optional<Context> context;
   OperationKind kind = OperationKind::kSend;
   ErrorCode error = ErrorCode::kOk;
+  bool buffer_released = false;  // of a `multi` receive: the buffer is the program's again
   std::int32_t provider_error =
       0;  // the provider's number where error is set (EFA: device status or >= 4096)
   std::optional<std::uint32_t> immediate;  // kReceive, kTaggedReceive and kRemoteWrite
@@ -135,11 +136,11 @@ struct Completion {
   Peer source = kNoPeer;      // who sent it; kNoPeer: not told, or not in the address vector
   std::uint64_t tag = 0;      // kTaggedReceive: the sender's
   std::byte* data = nullptr;  // of a `multi` receive: where this message begins
-  bool buffer_released = false;  // of a `multi` receive: the buffer is the program's again
 
   bool ok() const { return error == ErrorCode::kOk; }
 };
 static_assert(std::is_trivially_destructible_v<Completion>);
+static_assert(sizeof(Completion) == 64);  // a cache line: every one of them is written in full
 
 }  // namespace fabric
 

@@ -177,8 +177,8 @@ void Target::EndReceives(const Outcome& outcome) {
                                  .kind = receive->tagged ? fabric::OperationKind::kTaggedReceive
                                                          : fabric::OperationKind::kReceive,
                                  .error = outcome.error,
-                                 .provider_error = outcome.provider_error,
-                                 .buffer_released = receive->multi != nullptr});
+                                 .buffer_released = receive->multi != nullptr,
+                                 .provider_error = outcome.provider_error});
   }
 }
 
@@ -199,8 +199,8 @@ ErrorCode Target::CancelReceive(fabric::Context context) {
                                .kind = receive->tagged ? fabric::OperationKind::kTaggedReceive
                                                        : fabric::OperationKind::kReceive,
                                .error = ErrorCode::kCanceled,
-                               .provider_error = kErrorCanceled,
-                               .buffer_released = receive->multi != nullptr});
+                               .buffer_released = receive->multi != nullptr,
+                               .provider_error = kErrorCanceled});
   return ErrorCode::kOk;
 }
 
