@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstring>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -56,7 +58,36 @@ std::array<std::uint8_t, Address::kMaxBytes> ForProvider(const Address& address,
   return bytes;
 }
 
+// What no place of a table holds for a peer: of a number that belongs to another place.
+std::uint64_t Nobody(std::uint64_t place) { return ~place & UINT32_MAX; }
+
 }  // namespace
+
+VectorCore::VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle)
+    : domain(std::move(owner)), vector(std::move(handle)), mask(1), peers{Nobody(0), Nobody(1)} {}
+
+Peer VectorCore::Put(fi_addr_t number, const Address& address) {
+  if (peers.size() <= number) {
+    const std::size_t before = peers.size();
+    peers.resize(std::bit_ceil(number + 1));
+    mask = peers.size() - 1;
+    for (std::size_t place = before; place < peers.size(); ++place) peers[place] = Nobody(place);
+  }
+  if (addresses.size() <= number) addresses.resize(number + 1);
+  // The library may give one number to one address that is inserted twice: the peer stays the same.
+  // shm gives the number of an address that it cannot reach to the next one: the peer before is
+  // gone, and must not be mistaken for this one.
+  if (peers[number] == Nobody(number) || addresses[number] != address) {
+    peers[number] = std::uint64_t{++last_generation} << 32 | number;
+  }
+  addresses[number] = address;
+  return static_cast<Peer>(peers[number]);
+}
+
+void VectorCore::Forget(Peer peer) {
+  const fi_addr_t number = NumberOf(peer);
+  peers[number] = Nobody(number);
+}
 
 absl::StatusOr<Peer> LibfabricAddressVector::Insert(const Address& address) {
   if (core_ == nullptr) return ClosedError("address vector");
@@ -67,25 +98,14 @@ absl::StatusOr<Peer> LibfabricAddressVector::Insert(const Address& address) {
   if (result != 1 || number > UINT32_MAX) {
     return ControlError(result < 0 ? result : -FI_EINVAL, "insert peer: fi_av_insert");
   }
-  if (core_->generations.size() <= number) {
-    core_->generations.resize(number + 1);
-    core_->addresses.resize(number + 1);
-  }
-  // The library may give one number to one address that is inserted twice: the peer stays the same.
-  // shm gives the number of an address that it cannot reach to the next one: the peer before is
-  // gone, and must not be mistaken for this one.
-  if (core_->generations[number] == 0 || core_->addresses[number] != address) {
-    core_->generations[number] = ++core_->last_generation;
-  }
-  core_->addresses[number] = address;
-  return static_cast<Peer>(std::uint64_t{core_->generations[number]} << 32 | number);
+  return core_->Put(number, address);
 }
 
 absl::Status LibfabricAddressVector::Remove(Peer peer) {
   if (core_ == nullptr) return ClosedError("address vector");
   const fi_addr_t number = core_->Find(peer);
   if (number == FI_ADDR_UNSPEC) return absl::NotFoundError("remove peer: no such peer");
-  core_->generations[number] = 0;
+  core_->Forget(peer);
   const int result = core_->domain->api.RemoveAddress(core_->vector.get(), number);
   return result == 0 ? absl::OkStatus() : ControlError(result, "remove peer: fi_av_remove");
 }

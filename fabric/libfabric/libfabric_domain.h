@@ -76,28 +76,30 @@ struct QueueCore {
 // to a peer that was removed is refused: providers would follow a dangling pointer (efa-direct,
 // tcp) or lose the message (shm).
 struct VectorCore {
-  VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle)
-      : domain(std::move(owner)), vector(std::move(handle)) {}
+  VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle);
 
   // FI_ADDR_UNSPEC when there is no such peer.
-  fi_addr_t Find(Peer peer) const {
-    const auto packed = static_cast<std::uint64_t>(peer);
-    const auto number = static_cast<std::uint32_t>(packed);
-    const std::uint64_t generation = packed >> 32;
-    const bool known =
-        generation != 0 && number < generations.size() && generations[number] == generation;
-    return known ? number : FI_ADDR_UNSPEC;
+  fi_addr_t Find(Peer peer) const { return Has(peer) ? NumberOf(peer) : FI_ADDR_UNSPEC; }
+  static fi_addr_t NumberOf(Peer peer) { return static_cast<std::uint32_t>(peer); }
+  // Whether there is such a peer. One look: a place of the table holds the peer that is there, or
+  // what belongs to no place.
+  bool Has(Peer peer) const {
+    return peers[static_cast<std::uint64_t>(peer) & mask] == static_cast<std::uint64_t>(peer);
+  // The address under this number becomes a peer, or that which it was.
+  Peer Put(fi_addr_t number, const Address& address);
+  void Forget(Peer peer);
   }
   // kNoPeer when the number is of nobody who is in use.
   Peer PeerOf(fi_addr_t number) const {
-    if (number >= generations.size() || generations[number] == 0) return kNoPeer;
-    return static_cast<Peer>(std::uint64_t{generations[number]} << 32 | number);
+    const auto peer = static_cast<Peer>(peers[number & mask]);
+    return NumberOf(peer) == number ? peer : kNoPeer;
   }
 
   std::shared_ptr<DomainCore> domain;
   Handle<fid_av> vector;
-  std::vector<std::uint32_t> generations;  // index = fi_addr_t; 0: not in use
-  std::vector<Address> addresses;
+  std::uint64_t mask;                // of the places in `peers`
+  std::vector<std::uint64_t> peers;  // a power of two, by number
+  std::vector<Address> addresses;    // by number
   std::uint32_t last_generation = 0;
 };
 
