@@ -5,10 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstddef>
 #include <cstdlib>
 #include <memory>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/libfabric_domain.h"
@@ -16,10 +19,6 @@
 
 namespace fabric::libfabric {
 namespace {
-
-// Entries that one Read takes from the library at most: enough to amortise the call, little enough
-// for the stack.
-constexpr std::size_t kBatch = 32;
 
 OperationKind KindOf(std::uint64_t flags) {
   if ((flags & FI_REMOTE_WRITE) != 0) return OperationKind::kRemoteWrite;
@@ -38,17 +37,16 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
 
 // What successes and failures have in common: frees the slot and fills context and kind. False when
 // the program has closed the endpoint.
-[[gnu::always_inline]] inline bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended,
-                                         Completion& completion) {
+bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& completion) {
   std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
   if (slot == nullptr) {
     completion.kind = KindOf(flags);
     return true;
   }
-  completion.kind = (flags & FI_REMOTE_WRITE) != 0 ? OperationKind::kRemoteWrite : slot->kind;
-  if (slot->signalled) completion.context = slot->context;
+  completion.kind = (flags & FI_REMOTE_WRITE) != 0 ? OperationKind::kRemoteWrite : slot->what.kind;
+  if (slot->signalled()) completion.context = slot->context;
   RequestSlots& owner = *slot->owner;
-  if (slot->multi) [[unlikely]] {
+  if (slot->what.multi) {
     // Its buffer takes more messages until the provider says that it is released.
     if (!ended) return !owner.closed();
     completion.buffer_released = true;
@@ -57,89 +55,142 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
   return !owner.closed();
 }
 
-bool IsReceive(OperationKind kind) {
-  return kind == OperationKind::kReceive || kind == OperationKind::kTaggedReceive;
+// So an entry with room for a tag can be taken for one without.
+using Entry = RawEntries::Entry;
+static_assert(offsetof(fi_cq_tagged_entry, op_context) == offsetof(Entry, op_context));
+static_assert(offsetof(fi_cq_tagged_entry, flags) == offsetof(Entry, flags));
+static_assert(offsetof(fi_cq_tagged_entry, len) == offsetof(Entry, len));
+static_assert(offsetof(fi_cq_tagged_entry, buf) == offsetof(Entry, buf));
+static_assert(offsetof(fi_cq_tagged_entry, data) == offsetof(Entry, data));
+
+// What arrived, whoever sent it.
+void TellArrival(const Entry& entry, Completion& completion) {
+  completion.length_bytes = entry.len;
+  if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
+    completion.immediate = static_cast<std::uint32_t>(entry.data);
+  }
 }
 
 // What came from a peer into the receive of `slot`. `source`: null where it is not told.
-template <typename Entry>
 void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* source,
                  Completion& completion) {
-  if (slot.multi) completion.data = static_cast<std::byte*>(entry.buf);
+  if (slot.what.multi) completion.data = static_cast<std::byte*>(entry.buf);
   if (source != nullptr && *source != FI_ADDR_NOTAVAIL) {
     completion.source = slot.owner->peers()->PeerOf(*source);
   }
-  if constexpr (requires { entry.tag; }) {
-    if (slot.kind == OperationKind::kTaggedReceive) completion.tag = entry.tag;
+  if (slot.what.kind == OperationKind::kTaggedReceive) {  // then the entry has room for a tag
+    completion.tag = reinterpret_cast<const fi_cq_tagged_entry&>(entry).tag;
   }
 }
 
-// A success. False: nobody is to hear of it. Inlined by force, as Claim is: an entry has a few
-// nanoseconds, and calls would be half of them.
-template <typename Entry>
-[[gnu::always_inline]] inline bool Translate(const Entry& entry, const fi_addr_t* source,
-                                             bool immediates_name_receives,
-                                             Completion& completion) {
+// A success of any kind. False: nobody is to hear of it.
+[[gnu::noinline]] bool TranslateAny(const Entry& entry, const fi_addr_t* source,
+                                    bool immediates_name_receives, Completion& completion) {
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, immediates_name_receives);
   if (!Claim(slot, entry.flags, (entry.flags & FI_MULTI_RECV) != 0, completion)) return false;
   if (slot != nullptr) {
     if (!completion.context.has_value()) return false;  // unsignalled
-    if (!IsReceive(slot->kind)) return true;
+    if (!IsReceive(slot->what.kind)) return true;
     TellReceive(entry, *slot, source, completion);
   } else if (completion.kind != OperationKind::kRemoteWrite &&
              completion.kind != OperationKind::kReceive) {
     return true;  // a stray
   }
-  completion.length_bytes = entry.len;
-  if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
-    completion.immediate = static_cast<std::uint32_t>(entry.data);
-  }
+  TellArrival(entry, completion);
   return true;
 }
 
-// `sources`: as many, or null where they are not told. Returns how many completions they make. A
-// function of its own: what it keeps in registers, polls in vain need not save.
-template <typename Entry>
-[[gnu::noinline]] std::size_t TranslateAll(std::span<const Entry> entries, const fi_addr_t* sources,
-                                           bool immediates_name_receives, Completion* completions) {
-  Completion* next = completions;
-  for (const Entry& entry : entries) {
-    const fi_addr_t* source = sources == nullptr ? nullptr : sources + (&entry - entries.data());
-    if (Translate(entry, source, immediates_name_receives, *next)) ++next;
+// What is alike in all completions of the two kinds that most are of.
+constexpr Completion kOwnRequest{.context = Context{}};
+constexpr Completion kPeersWrite{.kind = OperationKind::kRemoteWrite, .immediate = 0};
+
+// A success of one of these kinds. False: it is of another kind. Inlined by force: an entry has a
+// few nanoseconds.
+[[gnu::always_inline]] inline bool TranslatePlain(const Entry& entry, bool immediates_name_receives,
+                                                  Completion& completion) {
+  if ((entry.flags & FI_REMOTE_WRITE) != 0) {
+    if ((entry.flags & FI_REMOTE_CQ_DATA) == 0 || immediates_name_receives) [[unlikely]]
+      return false;
+    completion = kPeersWrite;
+    *completion.immediate = static_cast<std::uint32_t>(entry.data);
+    completion.length_bytes = entry.len;
+    return true;
   }
-  return static_cast<std::size_t>(next - completions);
+  RequestSlot* const slot = RequestSlot::FromContext(entry.op_context);
+  if (slot == nullptr || slot->what.report != Report::kContext) [[unlikely]]
+    return false;
+  completion = kOwnRequest;
+  *completion.context = slot->context;
+  completion.kind = slot->what.kind;
+  slot->owner->Release(*slot);
+  return true;
 }
 
 }  // namespace
 
-template <typename Entry>
-[[gnu::always_inline]] inline ReadResult LibfabricCompletionQueue::ReadAs(
-    std::span<Completion> entries) {
-  std::array<Entry, kBatch> raw;  // both filled by the library
-  std::array<fi_addr_t, kBatch> sources;
-  const QueueCore& core = *core_;
-  const std::size_t most = std::min(entries.size(), raw.size());
-  const ssize_t got = core.tells_source
-                          ? fi_cq_readfrom(core.queue.get(), raw.data(), most, sources.data())
-                          : fi_cq_read(core.queue.get(), raw.data(), most);
-  if (got > 0) {
-    const std::span<const Entry> taken(raw.data(), static_cast<std::size_t>(got));
-    return {TranslateAll(taken, core.tells_source ? sources.data() : nullptr,
-                         core.immediates_name_receives, entries.data()),
-            ErrorCode::kOk};
-  }
-  if (got == -FI_EAGAIN || got == 0) {
-    core.domain->events.Look();
-    return {};
-  }
-  if (got == -FI_EAVAIL) return ReadError(entries.front());
-  return {0, FromErrno(static_cast<int>(got))};
-}
+LibfabricCompletionQueue::LibfabricCompletionQueue(std::shared_ptr<QueueCore> core,
+                                                   std::optional<int> wait_descriptor)
+    : most_at_once_(core->tells_source ? 0 : RawEntries::kMost),
+      queue_(core->queue.get()),
+      entry_bytes_(core->entry_bytes),
+      immediates_name_receives_(core->immediates_name_receives),
+      core_(std::move(core)),
+      wait_descriptor_(wait_descriptor) {}
 
 ReadResult LibfabricCompletionQueue::Read(std::span<Completion> entries) {
+  if (entries.size() - 1 >= most_at_once_) [[unlikely]]
+    return ReadAny(entries);
+  const ssize_t got = fi_cq_read(queue_, raw_.bytes, entries.size());
+  if (got <= 0) return ReadNothing(got, entries.front());
+  // Here and not in a function, for as long as they are plain: then all of them are told.
+  const std::size_t entry_bytes = entry_bytes_;
+  std::size_t place = 0;
+  Completion* next = entries.data();
+  for (ssize_t left = got; left != 0; --left) {
+    if (!TranslatePlain(raw_.At(place), immediates_name_receives_, *next)) [[unlikely]] {
+      const std::size_t done = static_cast<std::size_t>(got - left);
+      return {done + Translate(done, static_cast<std::size_t>(left), nullptr, next),
+              ErrorCode::kOk};
+    }
+    place += entry_bytes;
+    ++next;
+  }
+  return {static_cast<std::size_t>(got), ErrorCode::kOk};
+}
+
+[[gnu::noinline]] ReadResult LibfabricCompletionQueue::ReadAny(std::span<Completion> entries) {
   if (core_ == nullptr) return {0, ErrorCode::kClosed};
   if (entries.empty()) return {};
-  return core_->tagged ? ReadAs<fi_cq_tagged_entry>(entries) : ReadAs<fi_cq_data_entry>(entries);
+  entries = entries.first(std::min(entries.size(), RawEntries::kMost));
+  if (!core_->tells_source) return Read(entries);
+  std::array<fi_addr_t, RawEntries::kMost> sources;  // filled by the library
+  const ssize_t got = fi_cq_readfrom(queue_, raw_.bytes, entries.size(), sources.data());
+  if (got <= 0) return ReadNothing(got, entries.front());
+  const auto count = static_cast<std::size_t>(got);
+  return {Translate(0, count, sources.data(), entries.data()), ErrorCode::kOk};
+}
+
+[[gnu::noinline]] std::size_t LibfabricCompletionQueue::Translate(std::size_t first,
+                                                                  std::size_t count,
+                                                                  const fi_addr_t* sources,
+                                                                  Completion* completions) const {
+  Completion* next = completions;
+  for (std::size_t i = first; i < first + count; ++i) {
+    const Entry& entry = raw_.At(i * entry_bytes_);
+    const fi_addr_t* source = sources == nullptr ? nullptr : sources + i;
+    if (TranslatePlain(entry, immediates_name_receives_, *next) ||
+        TranslateAny(entry, source, immediates_name_receives_, *next)) {
+      ++next;
+    }
+  }
+  return static_cast<std::size_t>(next - completions);
+}
+
+ReadResult LibfabricCompletionQueue::ReadNothing(ssize_t got, Completion& first) {
+  if (got == -FI_EAVAIL) return ReadError(first);
+  if (got != -FI_EAGAIN && got != 0) return {0, FromErrno(static_cast<int>(got))};
+  if (core_->events != nullptr) core_->events->Look();
+  return {};
 }
 
 ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
@@ -167,7 +218,11 @@ std::string LibfabricCompletionQueue::ErrorText(const Completion& completion) {
   return completion.ok() ? "success" : last_error_;
 }
 
-absl::Status LibfabricCompletionQueue::Close() { return CloseShared(core_, "completion queue"); }
+absl::Status LibfabricCompletionQueue::Close() {
+  RETURN_IF_ERROR(CloseShared(core_, "completion queue"));
+  most_at_once_ = 0;
+  return absl::OkStatus();
+}
 
 void* LibfabricCompletionQueue::QueryPower(const PowerId& power) {
   if (&power != &BlockingWait::kPower || !wait_descriptor_.has_value()) return nullptr;

@@ -70,10 +70,20 @@ void AddTried(DomainCore& core, CapabilitySet& capabilities) {
 
 }  // namespace
 
+QueueCore::QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries,
+                     bool with_sources)
+    : domain(std::move(owner)),
+      queue(std::move(handle)),
+      events(domain->is_efa ? &domain->events : nullptr),
+      tells_source(with_sources),
+      immediates_name_receives(domain->immediates_name_receives),
+      entry_bytes(HasTags(*domain) ? sizeof(fi_cq_tagged_entry) : sizeof(fi_cq_data_entry)),
+      depth(entries) {}
+
 void QueueCore::Adopt(std::unique_ptr<RequestSlots> slots) {
-  std::erase_if(orphans_, [](const auto& orphan) { return orphan->in_use() == 0; });
-  slots->set_closed();
-  if (slots->in_use() > 0) orphans_.push_back(std::move(slots));
+  std::erase_if(orphans_, [](const auto& orphan) { return orphan->all_free(); });
+  slots->Orphan();
+  if (!slots->all_free()) orphans_.push_back(std::move(slots));
 }
 
 // ---- Memory ----

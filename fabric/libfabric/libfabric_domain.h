@@ -49,21 +49,15 @@ inline bool HasTags(const DomainCore& domain) {
 
 struct QueueCore {
   QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries,
-            bool with_sources)
-      : domain(std::move(owner)),
-        queue(std::move(handle)),
-        depth(entries),
-        tells_source(with_sources),
-        tagged(HasTags(*domain)),
-        immediates_name_receives(domain->immediates_name_receives) {}
+            bool with_sources);
 
   std::shared_ptr<DomainCore> domain;
   Handle<fid_cq> queue;
-  std::size_t depth;
-  // What every Read asks, beside the queue and not across the domain.
+  ProviderEvents* const events;  // of the domain; null where it has none
   const bool tells_source;
-  const bool tagged;  // its entries are fi_cq_tagged_entry, otherwise fi_cq_data_entry
   const bool immediates_name_receives;
+  const std::size_t entry_bytes;  // of an fi_cq_tagged_entry, or of an fi_cq_data_entry
+  std::size_t depth;
   // Keeps the slots of an endpoint that was closed with requests under way: the library may still
   // report them.
   void Adopt(std::unique_ptr<RequestSlots> slots);
@@ -78,22 +72,22 @@ struct QueueCore {
 struct VectorCore {
   VectorCore(std::shared_ptr<DomainCore> owner, Handle<fid_av> handle);
 
-  // FI_ADDR_UNSPEC when there is no such peer.
-  fi_addr_t Find(Peer peer) const { return Has(peer) ? NumberOf(peer) : FI_ADDR_UNSPEC; }
   static fi_addr_t NumberOf(Peer peer) { return static_cast<std::uint32_t>(peer); }
   // Whether there is such a peer. One look: a place of the table holds the peer that is there, or
   // what belongs to no place.
   bool Has(Peer peer) const {
     return peers[static_cast<std::uint64_t>(peer) & mask] == static_cast<std::uint64_t>(peer);
-  // The address under this number becomes a peer, or that which it was.
-  Peer Put(fi_addr_t number, const Address& address);
-  void Forget(Peer peer);
   }
+  // FI_ADDR_UNSPEC when there is no such peer.
+  fi_addr_t Find(Peer peer) const { return Has(peer) ? NumberOf(peer) : FI_ADDR_UNSPEC; }
   // kNoPeer when the number is of nobody who is in use.
   Peer PeerOf(fi_addr_t number) const {
     const auto peer = static_cast<Peer>(peers[number & mask]);
     return NumberOf(peer) == number ? peer : kNoPeer;
   }
+  // The address under this number becomes a peer, or that which it was.
+  Peer Put(fi_addr_t number, const Address& address);
+  void Forget(Peer peer);
 
   std::shared_ptr<DomainCore> domain;
   Handle<fid_av> vector;
@@ -129,11 +123,24 @@ class LibfabricMemoryRegion final : public MemoryRegion {
   RemoteBuffer remote_;
 };
 
+// Where the library puts the entries of one call: enough to amortise it. They have room for a tag
+// or have not; the members before are the same.
+struct RawEntries {
+  using Entry = fi_cq_data_entry;
+  static constexpr std::size_t kMost = 32;
+
+  // The entry that begins after so many bytes.
+  const Entry& At(std::size_t place) const {
+    return *reinterpret_cast<const Entry*>(bytes + place);
+  }
+
+  alignas(fi_cq_tagged_entry) std::byte bytes[kMost * sizeof(fi_cq_tagged_entry)];
+};
+
 class LibfabricCompletionQueue final : public CompletionQueue, private BlockingWait {
  public:
   // `wait_descriptor`: of a queue opened with FI_WAIT_FD.
-  LibfabricCompletionQueue(std::shared_ptr<QueueCore> core, std::optional<int> wait_descriptor)
-      : core_(std::move(core)), wait_descriptor_(wait_descriptor) {}
+  LibfabricCompletionQueue(std::shared_ptr<QueueCore> core, std::optional<int> wait_descriptor);
 
   ReadResult Read(std::span<Completion> entries) override;
   std::string ErrorText(const Completion& completion) override;
@@ -145,13 +152,27 @@ class LibfabricCompletionQueue final : public CompletionQueue, private BlockingW
 
  private:
   void Wait(coro::Time deadline) override;
-  template <typename Entry>
-  ReadResult ReadAs(std::span<Completion> entries);
+  // A Read that is not like most: of a queue that tells sources, or is closed; into nothing, or
+  // into more than a batch.
+  ReadResult ReadAny(std::span<Completion> entries);
+  // `count` entries of any kind from the `first` on. `sources`: of all entries, or null where they
+  // are not told. Returns how many completions they make.
+  std::size_t Translate(std::size_t first, std::size_t count, const fi_addr_t* sources,
+                        Completion* completions) const;
+  // Nothing was read: `got` is what the library answered.
+  ReadResult ReadNothing(ssize_t got, Completion& first);
   // Takes the error entry at the head of the queue.
   ReadResult ReadError(Completion& completion);
 
+  // What every Read asks, beside one another and not across the core.
+  std::size_t most_at_once_;  // entries; 0: ReadAny knows what to do
+  fid_cq* const queue_;
+  const std::size_t entry_bytes_;
+  const bool immediates_name_receives_;
+
   std::shared_ptr<QueueCore> core_;
   std::optional<int> wait_descriptor_;
+  RawEntries raw_;          // not on the stack, where each Read would make room for it
   std::string last_error_;  // the provider's words for the failure that was read last
 };
 

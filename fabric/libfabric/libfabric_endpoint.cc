@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include "fabric/libfabric/errno_mapping.h"
@@ -49,11 +50,26 @@ std::size_t TotalBytes(const LocalBuffer& first, MoreSegments more) {
 
 // No region is like that, and shm's target would crash over it (libfabric 1.17).
 bool WrapsAround(const RemoteBuffer& place, std::size_t length_bytes) {
-  return place.address > UINT64_MAX - length_bytes;
+  return place.address + length_bytes < length_bytes;
 }
 
 // Of a peer that was found: one look into the vector is enough for a post.
-fi_addr_t NumberOf(Peer found) { return static_cast<std::uint32_t>(found); }
+fi_addr_t NumberOf(Peer found) { return VectorCore::NumberOf(found); }
+
+// A LocalBuffer begins with an iovec, and a segment's descriptor follows: the library can be given
+// the request's own.
+static_assert(offsetof(LocalBuffer, data) == offsetof(iovec, iov_base));
+static_assert(offsetof(LocalBuffer, length_bytes) == offsetof(iovec, iov_len));
+static_assert(sizeof(LocalBuffer::data) == sizeof(iovec::iov_base));
+static_assert(sizeof(LocalBuffer::length_bytes) == sizeof(iovec::iov_len));
+static_assert(sizeof(LocalBuffer::local_key) == sizeof(void*));
+
+const iovec* AsRange(const LocalBuffer& buffer) { return reinterpret_cast<const iovec*>(&buffer); }
+
+// The library takes it by a pointer that is not const, and writes nothing there.
+void** AsDescriptor(const LocalBuffer& buffer) {
+  return reinterpret_cast<void**>(const_cast<std::uint64_t*>(&buffer.local_key));
+}
 
 template <typename Request>
 std::uint64_t FlagsOf(const Request& request) {
@@ -75,6 +91,11 @@ LibfabricEndpoint::LibfabricEndpoint(EndpointParts parts, OpenedEndpoint opened)
       capabilities_(opened.capabilities),
       limits_(opened.limits),
       address_(opened.address) {
+  const std::uint64_t most = limits_.max_rma_bytes;
+  too_long_to_write_ = most == 0 || most == Limits::kUnlimited ? most : most + 1;
+  write_message_.iov_count = 1;
+  write_message_.rma_iov = &write_target_;
+  write_message_.rma_iov_count = 1;
   if (capabilities_.Has(Capability::kAtomics)) {
     atomic_limits_ = std::make_unique<AtomicLimits>(endpoint_.get());
   }
@@ -87,6 +108,7 @@ absl::Status LibfabricEndpoint::Close() {
   parts_.receive_queue->Adopt(std::move(receives_));
   parts_ = EndpointParts();
   peers_ = nullptr;
+  too_long_to_write_ = 0;
   return result == 0 ? absl::OkStatus() : ControlError(result, "close endpoint: fi_close");
 }
 
@@ -183,7 +205,7 @@ ssize_t LibfabricEndpoint::PostOne(const RecvRequest& request, void* slot, std::
                        .iov_count = segments.count,
                        .addr = peers_->Find(request.source),
                        .context = slot};
-  RequestSlot::FromContext(slot)->multi = request.multi;
+  RequestSlot::FromContext(slot)->what.multi = request.multi;
   return fi_recvmsg(endpoint_.get(), &message, request.multi ? flags | FI_MULTI_RECV : flags);
 }
 
@@ -266,7 +288,9 @@ template <typename Request>
     const ErrorCode error = Check(requests[i]);
     if (error != ErrorCode::kOk) result = {i, error};
   }
-  if (slots.available() < result.accepted) result = {slots.available(), ErrorCode::kAgain};
+  if (const std::size_t room = slots.Available(result.accepted); room < result.accepted) {
+    result = {room, ErrorCode::kAgain};
+  }
   for (std::size_t i = 0; i < result.accepted; ++i) {
     const std::uint64_t flags = i + 1 < result.accepted ? FI_MORE : 0;
     const ErrorCode error = PostChecked(requests[i], slots, kind, flags);
@@ -297,8 +321,45 @@ PostResult LibfabricEndpoint::Recv(std::span<const RecvRequest> requests) {
   return PostAll(requests, receives_.get(), OperationKind::kReceive);
 }
 
-[[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
+[[gnu::noinline]] PostResult LibfabricEndpoint::WriteAny(std::span<const WriteRequest> requests) {
   return PostAll(requests, sends_.get(), OperationKind::kWrite);
+}
+
+bool LibfabricEndpoint::IsPlain(const WriteRequest& request) const {
+  const std::size_t length = request.source.length_bytes;
+  return length < too_long_to_write_ && peers_->Has(request.peer) &&
+         !WrapsAround(request.target, length) && !request.inject && request.context.has_value() &&
+         !sends_->full();
+}
+
+[[gnu::cold, gnu::noinline]] PostResult LibfabricEndpoint::WriteRefused(ssize_t answer) {
+  sends_->Release(*RequestSlot::FromContext(write_message_.context));
+  return {0, FromErrno(static_cast<int>(answer))};
+}
+
+// The way of most writes, with as little as it can do with. WriteAny finds out what is wrong with
+// the others.
+[[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
+  if (requests.size() != 1 || !IsPlain(requests.front())) [[unlikely]]
+    return WriteAny(requests);
+  const WriteRequest& request = requests.front();
+  RequestSlot& slot = sends_->Take(*request.context, {Report::kContext, OperationKind::kWrite});
+  write_target_ = {request.target.address, request.source.length_bytes, request.target.key};
+  write_message_.msg_iov = AsRange(request.source);
+  write_message_.desc = AsDescriptor(request.source);
+  write_message_.addr = NumberOf(request.peer);
+  write_message_.context = &slot.provider_memory;
+  std::uint64_t flags = 0;
+  if (request.immediate.has_value()) [[likely]] {
+    write_message_.data = *request.immediate;
+    flags = FI_REMOTE_CQ_DATA;
+  } else {
+    write_message_.data = 0;
+  }
+  const ssize_t answer = fi_writemsg(endpoint_.get(), &write_message_, flags);
+  if (answer != 0) [[unlikely]]
+    return WriteRefused(answer);
+  return {1, ErrorCode::kOk};
 }
 
 PostResult LibfabricEndpoint::Read(std::span<const ReadRequest> requests) {

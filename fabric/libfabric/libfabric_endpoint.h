@@ -4,6 +4,8 @@
 #ifndef FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 #define FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 
+#include <rdma/fi_rma.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -77,12 +79,24 @@ class LibfabricEndpoint final : public Endpoint,
   template <typename Request>
   PostResult PostAll(std::span<const Request> requests, RequestSlots* slots, OperationKind kind);
 
+  // Whether it is a write like most: permitted, signalled, not injected, and there is a slot.
+  bool IsPlain(const WriteRequest& request) const;
+  // All others.
+  PostResult WriteAny(std::span<const WriteRequest> requests);
+  // The provider did not take what is in `write_message_`.
+  PostResult WriteRefused(ssize_t answer);
+
   // Declared in the order in which they must go: the endpoint closes first.
   EndpointParts parts_;
   std::unique_ptr<RequestSlots> sends_;
   std::unique_ptr<RequestSlots> receives_;
   Handle<fid_ep> endpoint_;
   const VectorCore* peers_;  // of parts_
+  // Longer than a write may be: by one; 0 when there are no writes, or the endpoint is closed.
+  std::uint64_t too_long_to_write_;
+  // What plain writes hand to the provider: filled in as far as they are all alike.
+  fi_rma_iov write_target_{};
+  fi_msg_rma write_message_{};
   const CapabilitySet capabilities_;
   const Limits limits_;
   const Address address_;

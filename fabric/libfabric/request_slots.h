@@ -7,6 +7,7 @@
 #include <rdma/fabric.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 
@@ -17,83 +18,117 @@ namespace fabric::libfabric {
 class RequestSlots;
 struct VectorCore;
 
+inline bool IsReceive(OperationKind kind) {
+  return kind == OperationKind::kReceive || kind == OperationKind::kTaggedReceive;
+}
+
+// What a success of a request is to tell.
+enum class Report : std::uint8_t {
+  kNothing,  // unsignalled
+  kContext,  // its context and its kind, and that is all
+  kMore,     // of a receive, what arrived; of a closed endpoint, nothing
+};
+
+// Four bytes, written at once.
+struct What {
+  Report report = Report::kNothing;
+  OperationKind kind = OperationKind::kSend;
+  bool multi = false;  // a receive that takes several messages: one completion does not end it
+  std::uint8_t unused = 0;
+};
+
 // One request. Its address is the op_context that the library sees: the provider writes into
-// `provider_memory` until the completion was read.
+// `provider_memory` until the completion was read. Free, only `next_free` and `owner` mean
+// anything: a slot is written once for each request, and read once.
 struct RequestSlot {
   fi_context2 provider_memory;
   Context context;
-  bool signalled;  // in use, and with a context
-  OperationKind kind;
-  bool multi;  // a receive that takes several messages: one completion does not end it
+  What what;
   RequestSlot* next_free;
   RequestSlots* owner;
+
+  bool signalled() const { return what.report != Report::kNothing; }
 
   static RequestSlot* FromContext(void* op_context) {
     return static_cast<RequestSlot*>(op_context);
   }
 };
 
-// As many slots as a queue has entries: none available is the contract's kAgain. Not thread-safe.
+// As many slots as a queue has entries: none available is the contract's kAgain. The last one that
+// was given back is taken first, because it is in the cache. Not thread-safe.
 class RequestSlots {
  public:
-  // `peers`: the address vector of the endpoint. Looked at until set_closed.
+  // `peers`: the address vector of the endpoint. Looked at until Orphan.
   RequestSlots(std::size_t depth, const VectorCore* peers)
       : slots_(std::make_unique<RequestSlot[]>(depth)), depth_(depth), peers_(peers) {
     for (std::size_t i = depth; i > 0; --i) {
       slots_[i - 1].owner = this;
-      Push(slots_[i - 1]);
+      Release(slots_[i - 1]);
     }
   }
 
-  std::size_t in_use() const { return in_use_; }
-  std::size_t available() const { return depth_ - in_use_; }
   bool full() const { return free_ == nullptr; }
+  bool all_free() const { return Available(depth_) == depth_; }
 
-  // Null after set_closed.
+  // How many are available, as far as `most`. Looks at each: posts of one request need no count.
+  std::size_t Available(std::size_t most) const {
+    std::size_t count = 0;
+    for (const RequestSlot* slot = free_; slot != nullptr && count < most; slot = slot->next_free) {
+      ++count;
+    }
+    return count;
+  }
+
+  // Null after Orphan.
   const VectorCore* peers() const { return peers_; }
 
   // The endpoint is closed: what its requests came to interests nobody any more.
   bool closed() const { return peers_ == nullptr; }
-  void set_closed() { peers_ = nullptr; }
+  void Orphan() {
+    peers_ = nullptr;
+    for (std::size_t i = 0; i < depth_; ++i) {
+      if (slots_[i].what.report == Report::kContext) slots_[i].what.report = Report::kMore;
+    }
+  }
 
   // REQUIRES: one is available.
   RequestSlot& Take(std::optional<Context> context, OperationKind kind) {
+    const Report report = IsReceive(kind) ? Report::kMore : Report::kContext;
+    return Take(context.value_or(Context{}),
+                {context.has_value() ? report : Report::kNothing, kind});
+  }
+  RequestSlot& Take(Context context, What what) {
     RequestSlot& slot = *free_;
     free_ = slot.next_free;
-    // By parts: the optional was just written by parts, and copied as a whole it would wait for
-    // them.
-    slot.context = context.value_or(Context{});
-    slot.signalled = context.has_value();
-    slot.kind = kind;
-    slot.multi = false;
-    ++in_use_;
+    slot.context = context;
+    slot.what = what;
     return slot;
   }
 
   void Release(RequestSlot& slot) {
-    Push(slot);
-    --in_use_;
+    slot.next_free = free_;
+    free_ = &slot;
   }
 
   // A request under way with this context; null when there is none. Looks at every slot.
   RequestSlot* Find(Context context) {
     for (std::size_t i = 0; i < depth_; ++i) {
-      if (slots_[i].signalled && slots_[i].context == context) return &slots_[i];
+      RequestSlot& slot = slots_[i];
+      if (slot.signalled() && slot.context == context && !IsFree(slot)) return &slot;
     }
     return nullptr;
   }
 
  private:
-  void Push(RequestSlot& slot) {
-    slot.signalled = false;
-    slot.next_free = free_;
-    free_ = &slot;
+  bool IsFree(const RequestSlot& wanted) const {
+    const RequestSlot* slot = free_;
+    while (slot != nullptr && slot != &wanted) slot = slot->next_free;
+    return slot != nullptr;
   }
 
   std::unique_ptr<RequestSlot[]> slots_;
   std::size_t depth_;
   RequestSlot* free_ = nullptr;
-  std::size_t in_use_ = 0;
   const VectorCore* peers_;
 };
 
