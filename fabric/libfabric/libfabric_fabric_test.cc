@@ -8,6 +8,8 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -297,6 +299,176 @@ TEST_F(LibfabricFabricTest, SuccessesBeforeAFailureComeFirst) {
       AllOf(HasSubstr("Invalid argument"), HasSubstr("7"), HasSubstr("Invalid remote address")));
   ASSERT_EQ(opened.queue->Read(entries).count, 1u);
   EXPECT_EQ(entries[0].context, Context{3});
+}
+
+// What the short way of a write leaves behind is not in the next one, and what it cannot do is
+// done.
+TEST_F(LibfabricFabricTest, WritesOfEveryKindFollowOneAnother) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+  WriteRequest silent = Write(opened, 2);
+  silent.immediate.reset();
+  silent.source = opened.region->Local(8, 16);
+  EXPECT_EQ(opened.endpoint->Write(silent), ErrorCode::kOk);
+  WriteRequest unsignalled = Write(opened, 3);
+  unsignalled.context.reset();
+  EXPECT_EQ(opened.endpoint->Write(unsignalled), ErrorCode::kOk);
+  ASSERT_EQ(fake.posts.size(), 3u);
+  EXPECT_EQ(fake.posts[0].data, 0xabcdu);
+  EXPECT_EQ(fake.posts[0].flags, FI_REMOTE_CQ_DATA);
+  EXPECT_EQ(fake.posts[1].data, 0u);
+  EXPECT_EQ(fake.posts[1].flags, 0u);
+  EXPECT_EQ(fake.posts[1].length, 16u);
+  EXPECT_EQ(fake.posts[1].remote.len, 16u);
+  EXPECT_EQ(fake.posts[2].data, 0xabcdu);
+  for (const FakePost& post : fake.posts) {
+    fake.entries.push_back({.success = {.op_context = post.context, .flags = FI_RMA | FI_WRITE}});
+  }
+  std::array<Completion, 8> entries;
+  ASSERT_EQ(opened.queue->Read(entries).count, 2u);
+  EXPECT_EQ(entries[0].context, Context{1});
+  EXPECT_EQ(entries[1].context, Context{2});
+  for (std::uint64_t i = 0; i < 4; ++i) {  // depth 4: all slots are back
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, i)), ErrorCode::kOk);
+  }
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 9)), ErrorCode::kAgain);
+}
+
+TEST_F(LibfabricFabricTest, WritesOverALimitAreRefusedBeforeTheLibrarySeesThem) {
+  FakeLibfabric fake({FakeNic{.max_message_bytes = 100}});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  WriteRequest write = Write(opened, 1);
+  EXPECT_EQ(opened.endpoint->Write(write), ErrorCode::kOk);  // 100 B
+  write.source.length_bytes = 101;
+  EXPECT_EQ(opened.endpoint->Write(write), ErrorCode::kMessageTooLong);
+  write.source.length_bytes = 100;
+  write.target.address = UINT64_MAX - 99;
+  EXPECT_EQ(opened.endpoint->Write(write), ErrorCode::kRemoteAccess);
+  write.target.address = UINT64_MAX - 100;
+  EXPECT_EQ(opened.endpoint->Write(write), ErrorCode::kOk);
+  EXPECT_EQ(fake.posts.size(), 2u);
+}
+
+// In the order of the entries, whether they take the short way or not, over completions that were
+// used before.
+TEST_F(LibfabricFabricTest, OneReadTellsOfEveryKind) {
+  FakeLibfabric fake({FakeNic{.optional_rx_cq_data = false}});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+  EXPECT_EQ(
+      opened.endpoint->Recv(RecvRequest{.buffer = opened.region->Local(), .context = Context{2}}),
+      ErrorCode::kOk);
+  ASSERT_EQ(fake.posts.size(), 2u);
+  constexpr std::uint64_t kArrival = FI_RMA | FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+  fake.entries.push_back({.success = {.flags = kArrival, .len = 9, .data = 5}});
+  fake.entries.push_back({.success = {.op_context = fake.posts[1].context,
+                                      .flags = FI_MSG | FI_RECV | FI_REMOTE_CQ_DATA,
+                                      .len = 7,
+                                      .data = 6}});
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[0].context, .flags = FI_RMA | FI_WRITE, .len = 100}});
+  fake.entries.push_back({.success = {.flags = kArrival, .len = 8, .data = 4}});
+  std::array<Completion, 8> entries;
+  entries.fill({.context = Context{99},
+                .kind = OperationKind::kRead,
+                .error = ErrorCode::kOther,
+                .buffer_released = true,
+                .provider_error = 3,
+                .immediate = 98,
+                .length_bytes = 97,
+                .source = Peer{96},
+                .tag = 95,
+                .data = memory_.data()});
+  ASSERT_EQ(opened.queue->Read(entries).count, 4u);
+  constexpr std::array<OperationKind, 4> kKinds = {OperationKind::kRemoteWrite,
+                                                   OperationKind::kReceive, OperationKind::kWrite,
+                                                   OperationKind::kRemoteWrite};
+  constexpr std::array<std::uint64_t, 4> kLengths = {9, 7, 0, 8};
+  for (std::size_t i = 0; i < kKinds.size(); ++i) {
+    SCOPED_TRACE(i);
+    EXPECT_EQ(entries[i].kind, kKinds[i]);
+    EXPECT_EQ(entries[i].length_bytes, kLengths[i]);
+    EXPECT_TRUE(entries[i].ok());
+    EXPECT_EQ(entries[i].provider_error, 0);
+    EXPECT_EQ(entries[i].source, kNoPeer);
+    EXPECT_EQ(entries[i].tag, 0u);
+    EXPECT_EQ(entries[i].data, nullptr);
+    EXPECT_FALSE(entries[i].buffer_released);
+  }
+  EXPECT_EQ(entries[0].context, std::nullopt);
+  EXPECT_EQ(entries[1].context, Context{2});
+  EXPECT_EQ(entries[2].context, Context{1});
+  EXPECT_EQ(entries[0].immediate, 5u);
+  EXPECT_EQ(entries[1].immediate, 6u);
+  EXPECT_EQ(entries[2].immediate, std::nullopt);
+  EXPECT_EQ(entries[3].immediate, 4u);
+}
+
+// More than one Read takes from the library at once.
+TEST_F(LibfabricFabricTest, AReadOfManyTakesWhatItCan) {
+  constexpr std::size_t kMany = 40;
+  FakeLibfabric fake({FakeNic{.depth = kMany}});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  for (std::uint64_t i = 0; i < kMany; ++i) {
+    ASSERT_EQ(opened.endpoint->Write(Write(opened, i)), ErrorCode::kOk);
+    fake.entries.push_back(
+        {.success = {.op_context = fake.posts[i].context, .flags = FI_RMA | FI_WRITE}});
+  }
+  std::array<Completion, 2 * kMany> entries;
+  std::size_t read = 0;
+  for (int round = 0; round < 3; ++round) {
+    read += opened.queue->Read(std::span(entries).subspan(read)).count;
+  }
+  ASSERT_EQ(read, kMany);
+  for (std::uint64_t i = 0; i < kMany; ++i) EXPECT_EQ(entries[i].context, Context{i});
+  EXPECT_EQ(opened.queue->Read({}).count, 0u);
+}
+
+// Whatever numbers the library gives, and however many: one peer is no other, and nobody is none.
+TEST_F(LibfabricFabricTest, PeersAreToldApart) {
+  FakeLibfabric fake({FakeNic{.depth = 100}});
+  Opened opened;  // has number 0
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  std::vector<Peer> peers = {opened.peer};
+  for (const fi_addr_t number : {1, 2, 5, 40}) {
+    fake.next_number = number;
+    std::array<std::uint8_t, 32> bytes = kAddress;
+    bytes[3] = static_cast<std::uint8_t>(number);
+    const auto peer = opened.peers->Insert(*Address::FromBytes(bytes));
+    ASSERT_THAT(peer.status(), IsOk());
+    peers.push_back(*peer);
+  }
+  WriteRequest write = Write(opened, 1);
+  const auto post = [&](Peer peer) {
+    write.peer = peer;
+    return opened.endpoint->Write(write);
+  };
+  for (const Peer peer : peers) {
+    EXPECT_EQ(post(peer), ErrorCode::kOk);
+    EXPECT_EQ(fake.posts.back().peer, static_cast<std::uint32_t>(peer));
+    EXPECT_EQ(post(static_cast<Peer>(static_cast<std::uint64_t>(peer) + (1ull << 32))),
+              ErrorCode::kUnknownPeer);  // another generation
+  }
+  const auto expect_no_others = [&] {
+    for (std::uint64_t number = 0; number < 200; ++number) {
+      EXPECT_EQ(post(Peer{number}), ErrorCode::kUnknownPeer) << number;  // no generation
+      EXPECT_EQ(post(Peer{UINT64_MAX - number}), ErrorCode::kUnknownPeer) << number;
+      EXPECT_EQ(post(Peer{~number & UINT32_MAX}), ErrorCode::kUnknownPeer) << number;
+    }
+  };
+  expect_no_others();
+  while (!peers.empty()) {
+    EXPECT_EQ(post(peers.back()), ErrorCode::kOk);
+    ASSERT_THAT(opened.peers->Remove(peers.back()), IsOk());
+    EXPECT_EQ(post(peers.back()), ErrorCode::kUnknownPeer);
+    peers.pop_back();
+  }
+  expect_no_others();
 }
 
 TEST_F(LibfabricFabricTest, UnsolicitedEntriesHaveNoContext) {
