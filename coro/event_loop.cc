@@ -38,7 +38,8 @@ EventLoop::EventLoop(Clock& clock, const IdlePolicy& policy)
 
 EventLoop::~EventLoop() {
   EventLoop** link = &newest_;
-  while (*link != this) link = &(*link)->older_;
+  while (*link != nullptr && *link != this) link = &(*link)->older_;
+  DD_CHECK(*link != nullptr, "a loop ends on another thread than it began on");
   *link = older_;
   if (const TaskCounts tasks = CountTasks(); newest_ == nullptr && tasks.live > 0) {
     Report(absl::StrCat("event loop ends, and ", tasks.live, " tasks live, ", tasks.never_awaited,

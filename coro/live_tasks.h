@@ -35,8 +35,13 @@ class TaskRecord {
   // The co_await at which it is suspended, or was last; 0 before the first.
   std::uint32_t await_line() const { return await_line_; }
 
-  // The task that it awaits; null when it awaits something else, or runs.
-  TaskRecord* awaited_task() const { return As<TaskRecord>(kTask); }
+  // The task that it awaits; null when it awaits something else, or runs. While it is being
+  // destroyed that task may be gone already, unless it is a call.
+  TaskRecord* awaited_task() const {
+    return (waits_for_ & kTask) != 0 ? reinterpret_cast<TaskRecord*>(waits_for_ & ~kTag) : nullptr;
+  }
+  // The task that it awaits is in no list of live tasks (now_task.h).
+  bool awaits_call() const { return (waits_for_ & kTag) == kCall; }
   // The same. REQUIRES: there is one.
   TaskRecord& its_awaited_task() const {
     return *reinterpret_cast<TaskRecord*>(waits_for_ - kTask);
@@ -58,6 +63,7 @@ class TaskRecord {
   }
 
   void set_awaited_task(TaskRecord* task) { Set(task, kTask); }
+  void set_awaited_call(TaskRecord* call) { Set(call, kCall); }
   void set_wait(Wait* wait) { Set(wait, kWait); }
   void set_running() { waits_for_ = 0; }
   // It is in a ready queue, at this place, where nullptr shall be when it leaves.
@@ -93,7 +99,8 @@ class TaskRecord {
   static constexpr std::uintptr_t kWait = 0;
   static constexpr std::uintptr_t kTask = 1;
   static constexpr std::uintptr_t kReady = 2;
-  static constexpr std::uintptr_t kTag = 3;
+  static constexpr std::uintptr_t kCall = 4 | kTask;
+  static constexpr std::uintptr_t kTag = 7;
   // No task.
   static constexpr std::uintptr_t kNew = kTask;
 

@@ -18,10 +18,13 @@
 //                   ^                       |
 //                   +-----------------------+  goes on after that
 //
-// (With Clang before 17 it is a Task that cannot be moved, and no cheaper.)
+// (With Clang before 17 it is a Task that cannot be moved: it runs when it is awaited, and is no
+// cheaper.)
 //
-// Threads, errors, stack: as Task. In the tree of tasks (task_tree.h) it is found below the task
-// that awaits it, once it has waited for the first time.
+// Threads and errors: as Task. Stack: a call that finishes at once uses none. Where a chain of
+// calls waited and ends, each resumes its caller from its own end; without optimisation that takes
+// stack for each of them, about twice as much as with tasks. In the tree of tasks (task_tree.h) it
+// is found below the task that awaits it, once it has waited for the first time.
 
 #ifndef CORO_NOW_TASK_H_
 #define CORO_NOW_TASK_H_
@@ -91,11 +94,13 @@ class NowPromiseBase : public CoroutinePromise<TaskRecord> {
   // `task` is suspended until this coroutine has ended.
   void SuspendForIt(TaskRecord& task) {
     front().awaiting = &task;
-    task.set_awaited_task(this);
+    task.set_awaited_call(this);
   }
-  // Ends it where it is suspended. Nobody is resumed.
+  // Ends it where it is suspended. Nobody is resumed: whoever awaits it is being destroyed.
   void Destroy() {
-    front().awaiting = nullptr;
+    if (TaskRecord* const awaiting = std::exchange(front().awaiting, nullptr)) {
+      awaiting->set_running();
+    }
     StopWaiting();
     handle().destroy();
   }
@@ -150,8 +155,8 @@ class NowPromise<void> final : public NowPromiseBase {
 
 }  // namespace internal
 
-// Not movable, and awaited as a temporary, by tasks. Destroyed while the coroutine is suspended, it
-// destroys the coroutine, as Task does.
+// Not movable, and awaited once, as a temporary, by tasks. Destroyed while the coroutine is
+// suspended, it destroys the coroutine, as Task does.
 template <typename T = void>
 class [[nodiscard]] NowTask {
  public:

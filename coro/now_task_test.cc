@@ -29,6 +29,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing_matchers::IsOkAndHolds;
 
 static_assert(!std::is_copy_constructible_v<NowTask<int>>);
@@ -71,17 +72,21 @@ TEST_F(NowTaskTest, ResultOfOneIsTheArgumentOfAnother) {
   EXPECT_THAT(loop_.Run(main()), IsOkAndHolds(7));
 }
 
-TEST_F(NowTaskTest, RunsWhenItIsCalled) {
+TEST_F(NowTaskTest, RunsWhenItIsCalledAndNotLaterThanItIsAwaited) {
   bool ran = false;
   auto call = [&ran]() -> NowTask<> {
     ran = true;
     co_return;
   };
-  auto main = [&]() -> Task<bool> {
-    co_await call();
-    co_return ran;
+  auto main = [&]() -> Task<> {
+    NowTask<> made = call();
+#ifndef __clang__
+    EXPECT_TRUE(ran);
+#endif
+    co_await std::move(made);
+    EXPECT_TRUE(ran);
   };
-  EXPECT_THAT(loop_.Run(main()), IsOkAndHolds(true));
+  EXPECT_TRUE(loop_.Run(main()).ok());
 }
 
 NowTask<std::size_t> TotalLength(const std::vector<std::string>& texts, std::string_view more) {
@@ -286,6 +291,44 @@ TEST_F(NowTaskTest, TreeShowsCallsBelowTheTasksThatAwaitThem) {
     EXPECT_THAT(tree, HasSubstr("waits for a sleep"));
   }
   EXPECT_EQ(CountTasks().live, 0);
+}
+
+// What looks at the tasks where one is being destroyed, below which a call is gone already.
+TEST_F(NowTaskTest, TreeOfATaskThatIsBeingDestroyedHasNothingThatIsGone) {
+  struct LooksAtItsEnd {
+    explicit LooksAtItsEnd(std::string& tree) : tree_(tree) {}
+    ~LooksAtItsEnd() { tree_ = DescribeTasks(); }
+    std::string& tree_;
+  };
+  struct Tops {
+    static Task<> SleepingTask() { co_await Sleep(std::chrono::seconds(1)); }
+    static Task<> AwaitsACall(std::string& tree) {
+      const LooksAtItsEnd look(tree);
+      co_await Nap();
+    }
+    static Task<> AwaitsATask(std::string& tree) {
+      const LooksAtItsEnd look(tree);
+      co_await SleepingTask();
+    }
+  };
+  std::string of_call;
+  std::string of_task;
+  auto main = [&]() -> Task<> {
+    {
+      const Task<> top = Tops::AwaitsACall(of_call);
+      top.Start();
+    }
+    {
+      const Task<> top = Tops::AwaitsATask(of_task);
+      top.Start();
+    }
+    co_await Yield();
+  };
+  ASSERT_TRUE(loop_.Run(main()).ok());
+  EXPECT_THAT(of_call, HasSubstr("AwaitsACall ("));
+  EXPECT_THAT(of_call, Not(HasSubstr("Nap (")));
+  EXPECT_THAT(of_task, HasSubstr("AwaitsATask ("));
+  EXPECT_THAT(of_task, Not(HasSubstr("SleepingTask (")));
 }
 
 std::uintptr_t StackPosition() {

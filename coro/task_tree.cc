@@ -14,27 +14,35 @@ namespace {
 
 using internal::TaskRecord;
 
-// The tasks of this thread: those in its list, oldest first, then those that are known only as what
-// another one awaits.
-std::vector<const TaskRecord*> AllTasks() {
-  std::vector<const TaskRecord*> tasks;
+// The tasks of this thread.
+struct Tasks {
+  std::vector<const TaskRecord*> all;  // those in its list, oldest first, then the calls
   std::unordered_set<const TaskRecord*> known;
+};
+
+Tasks AllTasks() {
+  Tasks tasks;
   for (const internal::LiveTask* task = internal::live_tasks; task != nullptr;
        task = task->next()) {
-    tasks.push_back(task);
-    known.insert(task);
+    tasks.all.push_back(task);
+    tasks.known.insert(task);
   }
-  std::reverse(tasks.begin(), tasks.end());
-  for (std::size_t i = 0; i < tasks.size(); ++i) {
-    const TaskRecord* const awaited = tasks[i]->awaited_task();
-    if (awaited != nullptr && known.insert(awaited).second) tasks.push_back(awaited);
+  std::reverse(tasks.all.begin(), tasks.all.end());
+  for (std::size_t i = 0; i < tasks.all.size(); ++i) {
+    if (!tasks.all[i]->awaits_call()) continue;
+    const TaskRecord* const call = tasks.all[i]->awaited_task();
+    if (tasks.known.insert(call).second) tasks.all.push_back(call);
   }
   return tasks;
 }
 
-// The tasks that `task` waits for.
-std::vector<const TaskRecord*> ChildrenOf(const TaskRecord& task) {
-  if (const TaskRecord* awaited = task.awaited_task()) return {awaited};
+// The tasks that `task` waits for. (One that is being destroyed may have lost the one that it
+// awaited.)
+std::vector<const TaskRecord*> ChildrenOf(const TaskRecord& task, const Tasks& tasks) {
+  if (const TaskRecord* awaited = task.awaited_task()) {
+    if (tasks.known.count(awaited) == 0) return {};
+    return {awaited};
+  }
   std::vector<const TaskRecord*> children;
   if (const Wait* wait = task.wait()) {
     wait->ForEachTask([&children](const TaskRecord& child) {
@@ -52,14 +60,14 @@ std::string_view BaseName(std::string_view file) {
 
 class TreeWriter {
  public:
-  explicit TreeWriter(std::size_t most) : most_(most) {}
+  TreeWriter(const Tasks& tasks, std::size_t most) : tasks_(tasks), most_(most) {}
 
   void Write(const TaskRecord& task, std::size_t depth) {
     if (!written_.insert(&task).second) return;
     if (lines_++ < most_) {
       absl::StrAppend(&text_, std::string(2 * depth, ' '), Describe(task), "\n");
     }
-    for (const TaskRecord* child : ChildrenOf(task)) Write(*child, depth + 1);
+    for (const TaskRecord* child : ChildrenOf(task, tasks_)) Write(*child, depth + 1);
   }
 
   std::string Take() {
@@ -68,6 +76,7 @@ class TreeWriter {
   }
 
  private:
+  const Tasks& tasks_;
   const std::size_t most_;
   std::size_t lines_ = 0;
   std::unordered_set<const TaskRecord*> written_;
@@ -97,13 +106,13 @@ std::string Describe(const internal::TaskRecord& task) {
 }
 
 std::string DescribeTasks(std::size_t most) {
-  const std::vector<const TaskRecord*> tasks = AllTasks();
+  const Tasks tasks = AllTasks();
   std::unordered_set<const TaskRecord*> awaited;
-  for (const TaskRecord* task : tasks) {
-    for (const TaskRecord* child : ChildrenOf(*task)) awaited.insert(child);
+  for (const TaskRecord* task : tasks.all) {
+    for (const TaskRecord* child : ChildrenOf(*task, tasks)) awaited.insert(child);
   }
-  TreeWriter writer(most);
-  for (const TaskRecord* task : tasks) {
+  TreeWriter writer(tasks, most);
+  for (const TaskRecord* task : tasks.all) {
     if (awaited.count(task) == 0) writer.Write(*task, 0);
   }
   return writer.Take();
@@ -111,7 +120,7 @@ std::string DescribeTasks(std::size_t most) {
 
 TaskCounts CountTasks() {
   TaskCounts counts;
-  for (const TaskRecord* task : AllTasks()) {
+  for (const TaskRecord* task : AllTasks().all) {
     ++counts.live;
     if (!task->started()) ++counts.never_awaited;
   }

@@ -1,5 +1,5 @@
-// Errors of tasks that have ended, until somebody takes them. Those that nobody takes are reported:
-// an error never vanishes.
+// Errors of tasks that have ended, until somebody takes them. Those that nobody takes are reported.
+// (What a task returns inside of something else, a vector or a Completion, is the program's.)
 //
 //   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more

@@ -55,7 +55,7 @@ coro::Task<absl::Status> Barrier::Arrive(coro::Time deadline) {
 
 // A write that fails is known before the wait begins: who cannot be reached will often not answer
 // either.
-coro::Task<absl::Status> Barrier::RunRound(std::size_t round, coro::Time deadline) {
+coro::NowTask<absl::Status> Barrier::RunRound(std::size_t round, coro::Time deadline) {
   const std::size_t next = (options_.self + (std::size_t{1} << round)) % options_.members;
   OperationOptions options;
   options.immediate = options_.first_immediate + static_cast<std::uint32_t>(round);

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "coro/now_task.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "fabric/async/async_endpoint.h"
@@ -75,7 +76,7 @@ class Barrier {
   std::uint64_t generation() const { return generation_; }
 
  private:
-  coro::Task<absl::Status> RunRound(std::size_t round, coro::Time deadline);
+  coro::NowTask<absl::Status> RunRound(std::size_t round, coro::Time deadline);
 
   AsyncEndpoint& endpoint_;
   const BufferSlice flag_;  // its bytes never change: writes of it may overtake each other

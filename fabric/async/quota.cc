@@ -31,8 +31,8 @@ std::optional<Quota::Taken> Quota::TryTake(std::shared_ptr<Quota> quota) {
   return Taken(std::move(quota));
 }
 
-coro::Task<std::optional<Quota::Taken>> Quota::Take(std::shared_ptr<Quota> quota,
-                                                    coro::Time deadline) {
+coro::NowTask<std::optional<Quota::Taken>> Quota::Take(std::shared_ptr<Quota> quota,
+                                                       coro::Time deadline) {
   std::optional<Taken> taken = TryTake(quota);
   if (taken.has_value()) co_return taken;
   Place place(*quota);

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "coro/intrusive_list.h"
+#include "coro/now_task.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "coro/wait_list.h"
@@ -56,7 +57,8 @@ class Quota {
   static std::optional<Taken> TryTake(std::shared_ptr<Quota> quota);
 
   // Waits for its turn and takes one. Absent: the deadline came first, or the quota was closed.
-  static coro::Task<std::optional<Taken>> Take(std::shared_ptr<Quota> quota, coro::Time deadline);
+  static coro::NowTask<std::optional<Taken>> Take(std::shared_ptr<Quota> quota,
+                                                  coro::Time deadline);
 
   // REQUIRES: so many are taken, and kept.
   void GiveBack(std::size_t count);

@@ -27,6 +27,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "coro/now_task.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
 #include "coro/task.h"
@@ -98,10 +99,10 @@ class RequestClient {
   };
 
   // `request` stays with the caller until the end.
-  coro::Task<absl::StatusOr<std::vector<std::byte>>> Exchange(std::uint32_t type,
-                                                              std::span<const std::byte> request,
-                                                              Expected expected,
-                                                              coro::Time deadline);
+  coro::NowTask<absl::StatusOr<std::vector<std::byte>>> Exchange(std::uint32_t type,
+                                                                 std::span<const std::byte> request,
+                                                                 Expected expected,
+                                                                 coro::Time deadline);
   // Ends the call where sending fails; success says nothing.
   coro::Task<absl::Status> Send(std::uint64_t number, BufferSlice message, coro::Time deadline);
   coro::Task<absl::Status> Listen();
@@ -174,10 +175,10 @@ class RequestServer {
   // Absent: the message is no request of a client.
   std::optional<RequestMessage> Accept(const Message& message);
   // Runs the handler that the request asks for.
-  coro::Task<Result> Respond(RequestMessage request);
+  coro::NowTask<Result> Respond(RequestMessage request);
   coro::Task<absl::Status> Answer(OperationWindow::Permit permit, Message message,
                                   RequestMessage request);
-  coro::Task<absl::Status> Reply(RequestHeader header, const Result& response);
+  coro::NowTask<absl::Status> Reply(RequestHeader header, const Result& response);
 
   AsyncEndpoint& endpoint_;
   const RequestOptions options_;

@@ -45,7 +45,7 @@ RequestClient::RequestClient(AsyncEndpoint& endpoint, Peer server, const BufferR
   tasks_.Spawn(Listen());
 }
 
-coro::Task<absl::StatusOr<std::vector<std::byte>>> RequestClient::Exchange(
+coro::NowTask<absl::StatusOr<std::vector<std::byte>>> RequestClient::Exchange(
     std::uint32_t type, std::span<const std::byte> request, Expected expected,
     coro::Time deadline) {
   DD_CHECK(std::max(request.size(), expected.bytes) <= options_.payload_bytes,

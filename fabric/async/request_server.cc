@@ -55,7 +55,7 @@ coro::Task<absl::Status> RequestServer::Answer(OperationWindow::Permit permit, M
   co_return co_await Reply(request.header, response);
 }
 
-coro::Task<RequestServer::Result> RequestServer::Respond(RequestMessage request) {
+coro::NowTask<RequestServer::Result> RequestServer::Respond(RequestMessage request) {
   const auto handler = handlers_.find(request.header.type);
   if (handler == handlers_.end()) {
     co_return absl::UnimplementedError(absl::StrCat("no handler for type ", request.header.type));
@@ -68,7 +68,7 @@ coro::Task<RequestServer::Result> RequestServer::Respond(RequestMessage request)
   co_return co_await handler->second.run(request.payload);
 }
 
-coro::Task<absl::Status> RequestServer::Reply(RequestHeader header, const Result& response) {
+coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Result& response) {
   OperationOptions options;
   options.deadline = coro::After(coro::EventLoop::Current().Now(), options_.response_timeout);
   absl::StatusOr<BufferRef> buffer = co_await buffers_.Take(options.deadline);

@@ -37,6 +37,7 @@
 #include "absl/status/statusor.h"
 #include "coro/event_loop.h"
 #include "coro/intrusive_list.h"
+#include "coro/now_task.h"
 #include "coro/selector.h"
 #include "coro/task.h"
 #include "coro/time.h"
@@ -201,7 +202,7 @@ class Engine final : private coro::Selector {
   Transfer& NewTransfer(MemoryRef source, const TransferOptions& options);
   absl::Status ReadScatter(std::span<const ScatterWrite> writes, const TransferOptions& options,
                            Plan& plan) const;
-  coro::Task<absl::Status> Run(Transfer& transfer, coro::Time deadline);
+  coro::NowTask<absl::Status> Run(Transfer& transfer, coro::Time deadline);
   // The caller waits no more.
   void Abandon(Transfer& transfer);
   void Recycle(Transfer& transfer);

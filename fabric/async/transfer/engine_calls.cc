@@ -115,7 +115,7 @@ void Engine::Abandon(Transfer& transfer) {
   Settle(transfer);
 }
 
-coro::Task<absl::Status> Engine::Run(Transfer& transfer, coro::Time deadline) {
+coro::NowTask<absl::Status> Engine::Run(Transfer& transfer, coro::Time deadline) {
   const Lease lease(*this, transfer);
   backlog_bytes_ += transfer.plan.total_bytes;
   Activate(transfer);
