@@ -293,6 +293,19 @@ TEST_F(NowTaskTest, TreeShowsCallsBelowTheTasksThatAwaitThem) {
   EXPECT_EQ(CountTasks().live, 0);
 }
 
+TEST_F(NowTaskTest, TreeHasNoCallThatHasEnded) {
+  std::string tree;
+  TaskCounts counts;
+  auto main = [&]() -> Task<> {
+    co_await ValueAfterYield(1);
+    tree = DescribeTasks();
+    counts = CountTasks();
+  };
+  ASSERT_TRUE(loop_.Run(main()).ok());
+  EXPECT_THAT(tree, Not(HasSubstr("ValueAfterYield (")));
+  EXPECT_EQ(counts.live, 1);
+}
+
 // What looks at the tasks where one is being destroyed, below which a call is gone already.
 TEST_F(NowTaskTest, TreeOfATaskThatIsBeingDestroyedHasNothingThatIsGone) {
   struct LooksAtItsEnd {
