@@ -4,7 +4,7 @@
 //   NowTask<int> Sum(const std::vector<int>& numbers);   // may refer to its arguments
 //
 //   const int sum = co_await Sum(Numbers());   // fine: the arguments live as long
-//   auto later = Sum(Numbers());               // can be made, and not moved
+//   auto later = Sum(Numbers());               // never: it refers to arguments that are gone
 //
 // For coroutines that keep references to their arguments: a Task of such a function that is stored
 // or spawned dangles as soon as the call is over. Use Task for what is spawned, gathered or stored.

@@ -1,5 +1,6 @@
 #include "coro/task.h"
 
+#include <coroutine>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -11,6 +12,7 @@
 #include "coro/event_loop.h"
 #include "coro/sleep.h"
 #include "coro/virtual_clock.h"
+#include "coro/wait_node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/matchers/status_matchers.h"
@@ -136,6 +138,40 @@ TEST_F(TaskTest, ImmediateAwaitsAfterLateOnesUseNoStack) {
     co_return first - last;
   };
   EXPECT_THAT(loop_.Run(measure()), IsOkAndHolds(std::uintptr_t{0}));
+}
+
+// Waits for its turn, and is told when its coroutine is destroyed instead.
+class Abandoned {
+ public:
+  explicit Abandoned(int& times) : times_(times) {}
+
+  void Abandon() { ++times_; }
+  bool await_ready() const { return false; }
+  template <TaskPromise Promise>
+  void await_suspend(std::coroutine_handle<Promise> self) {
+    EventLoop::Current().Yield(self.promise());
+  }
+  void await_resume() const {}
+
+ private:
+  int& times_;
+};
+
+TEST_F(TaskTest, AwaiterIsToldOnceWhenItsCoroutineIsDestroyedWhileItWaits) {
+  int abandoned = 0;
+  auto wait = [&abandoned]() -> Task<void> { co_await Abandoned(abandoned); };
+  auto main = [&]() -> Task<void> {
+    co_await wait();
+    EXPECT_EQ(abandoned, 0);  // it was resumed
+    {
+      const Task<void> task = wait();
+      task.Start();
+      EXPECT_EQ(abandoned, 0);
+    }
+    EXPECT_EQ(abandoned, 1);
+  };
+  ASSERT_TRUE(loop_.Run(main()).ok());
+  EXPECT_EQ(abandoned, 1);
 }
 
 TEST_F(TaskTest, ExceptionThatLeavesATaskEndsTheProgramWithItsText) {

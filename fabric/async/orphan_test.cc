@@ -224,8 +224,8 @@ TEST_F(OrphanTest, CancelledOperationIsReportedWhereItDidNotEndInTime) {
 }
 
 // What the faults have left of twenty writes, each with a deadline, is what is reported: no more,
-// and no less.
-coro::Task<absl::Status> TwentyWrites(sim::explore::Trial& trial) {
+// and no less. `losing`: the plan has a rule "lost", and each of its faults leaves one.
+coro::Task<absl::Status> TwentyWrites(sim::explore::Trial& trial, bool losing) {
   coro::EventLoop& loop = coro::EventLoop::Current();
   std::string report;
   const coro::ReportTo here([&report](const std::string& text) { report += text; });
@@ -250,11 +250,13 @@ coro::Task<absl::Status> TwentyWrites(sim::explore::Trial& trial) {
                 HasSubstr(":\n" + std::to_string(left) + (left == 1 ? " write" : " writes") +
                           " of " + std::to_string(100 * left) + " B"));
   }
+  bool lost = false;
   for (const faults::RuleReport& rule : trial.engine().Report()) {
-    if (rule.name == "lost") {
-      EXPECT_EQ(left, rule.fired);
-    }
+    if (rule.name != "lost") continue;
+    lost = true;
+    EXPECT_EQ(left, rule.fired);
   }
+  EXPECT_EQ(lost, losing);
   co_return absl::OkStatus();
 }
 
@@ -266,15 +268,15 @@ faults::FaultPlan LostCompletions(std::uint64_t seed) {
 
 DD_SEED_TEST(OrphansUnderFaults, LostCompletions,
              {.seeds = 8, .faults = {"LostCompletions", &LostCompletions}}) {
-  return TwentyWrites(trial);
+  return TwentyWrites(trial, true);
 }
 DD_SEED_TEST(OrphansUnderFaults, DroppedPeers,
              {.seeds = 8, .faults = {"DroppedPeers", &harness::DroppedPeers}}) {
-  return TwentyWrites(trial);
+  return TwentyWrites(trial, false);
 }
 DD_SEED_TEST(OrphansUnderFaults, LateCompletions,
              {.seeds = 8, .faults = {"LateCompletions", &harness::LateCompletions}}) {
-  return TwentyWrites(trial);
+  return TwentyWrites(trial, false);
 }
 
 }  // namespace

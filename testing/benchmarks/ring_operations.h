@@ -93,7 +93,6 @@ class RingOperationBase : public coro::WaitNode {
     const auto [name, slot] = taken;
     name_ = name;
     slot->waiter = this;
-    if (queue_.buffer_ == nullptr) __builtin_unreachable();
     std::construct_at(&slot->buffer, queue_.buffer_);  // what was there has been given back
     queue_.ring_.Post(name);
   }
@@ -162,7 +161,6 @@ inline std::size_t RingQueue::Poll(std::size_t budget) {
       Slot* const slot = slots_.FindAndFree(entry.name);
       if (slot == nullptr) continue;  // a late completion
       RingOperationBase* const waiter = slot->waiter;
-      if (slot->buffer == nullptr) __builtin_unreachable();
       slot->buffer.reset();
       if (waiter != nullptr) waiter->Complete(loop, entry.status);
     }
