@@ -15,6 +15,7 @@
 #include "coro/steady_clock.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/libfabric_domain.h"
+#include "fabric/libfabric/spin_pause.h"
 #include "fabric/shared_core.h"
 
 namespace fabric::libfabric {
@@ -134,6 +135,7 @@ LibfabricCompletionQueue::LibfabricCompletionQueue(std::shared_ptr<QueueCore> co
       queue_(core->queue.get()),
       entry_bytes_(core->entry_bytes),
       immediates_name_receives_(core->immediates_name_receives),
+      shares_memory_(core->domain->shares_memory),
       core_(std::move(core)),
       wait_descriptor_(wait_descriptor) {}
 
@@ -189,6 +191,8 @@ ReadResult LibfabricCompletionQueue::Read(std::span<Completion> entries) {
 ReadResult LibfabricCompletionQueue::ReadNothing(ssize_t got, Completion& first) {
   if (got == -FI_EAVAIL) return ReadError(first);
   if (got != -FI_EAGAIN && got != 0) return {0, FromErrno(static_cast<int>(got))};
+  // Each look at shm's queue takes its cache lines from the peer that is about to write there.
+  if (shares_memory_) SpinPause();
   if (core_->events != nullptr) core_->events->Look();
   return {};
 }

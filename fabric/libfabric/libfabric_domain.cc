@@ -111,6 +111,7 @@ absl::Status LibfabricMemoryRegion::Close() {
 absl::StatusOr<std::unique_ptr<Domain>> LibfabricDomain::Open(Api& api, const NicChoice& nic) {
   auto core = std::make_shared<DomainCore>(api, nic);
   core->is_efa = IsEfa(*nic.info);
+  core->shares_memory = nic.described.provider == "shm";
   core->immediates_name_receives = nic.described.capabilities.Has(Capability::kSolicitedImmediate);
   fid_fabric* fabric = nullptr;
   if (const int result = api.OpenFabric(nic.info->fabric_attr, &fabric); result != 0) {

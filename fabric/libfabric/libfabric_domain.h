@@ -33,6 +33,7 @@ struct DomainCore {
   Api& api;
   NicChoice nic;
   bool is_efa = false;
+  bool shares_memory = false;  // with its peers: shm. A read that finds nothing pauses (SpinPause).
   // Endpoints can be opened whose receives take immediates: whether an immediate of a write took
   // one is then told by its entry, which elsewhere is not to be trusted.
   bool immediates_name_receives = false;
@@ -137,7 +138,8 @@ struct RawEntries {
   alignas(fi_cq_tagged_entry) std::byte bytes[kMost * sizeof(fi_cq_tagged_entry)];
 };
 
-class LibfabricCompletionQueue final : public CompletionQueue, private BlockingWait {
+// Begins a cache line: each Read writes there, and its neighbour in memory may be another thread's.
+class alignas(64) LibfabricCompletionQueue final : public CompletionQueue, private BlockingWait {
  public:
   // `wait_descriptor`: of a queue opened with FI_WAIT_FD.
   LibfabricCompletionQueue(std::shared_ptr<QueueCore> core, std::optional<int> wait_descriptor);
@@ -169,6 +171,7 @@ class LibfabricCompletionQueue final : public CompletionQueue, private BlockingW
   fid_cq* const queue_;
   const std::size_t entry_bytes_;
   const bool immediates_name_receives_;
+  const bool shares_memory_;
 
   std::shared_ptr<QueueCore> core_;
   std::optional<int> wait_descriptor_;

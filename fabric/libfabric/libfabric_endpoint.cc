@@ -5,6 +5,7 @@
 #include <rdma/fi_tagged.h>
 #include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <utility>
@@ -268,8 +269,9 @@ ssize_t LibfabricEndpoint::PostOne(const TaggedRecvRequest& request, void* slot,
 
 template <typename Request>
 ErrorCode LibfabricEndpoint::PostChecked(const Request& request, RequestSlots& slots,
-                                         OperationKind kind, std::uint64_t flags) {
+                                         OperationKind kind, bool more) {
   RequestSlot& slot = slots.Take(request.context, kind);
+  const std::uint64_t flags = more && !slots.full() ? FI_MORE : 0;
   const ssize_t answer = PostOne(request, &slot.provider_memory, flags);
   if (answer == 0) [[likely]]
     return ErrorCode::kOk;
@@ -277,9 +279,9 @@ ErrorCode LibfabricEndpoint::PostChecked(const Request& request, RequestSlots& s
   return FromErrno(static_cast<int>(answer));
 }
 
-// A batch that ends early must not leave its requests waiting for a doorbell: the last one that
-// will be posted is known before the first one is. (A provider that refuses a post by itself rings
-// for those before it.)
+// A batch that ends early must not leave its requests waiting for a doorbell: whether a request is
+// the last one that will be posted is known before it is. (A provider that refuses a post by itself
+// rings for those before it.)
 template <typename Request>
 [[gnu::noinline]] PostResult LibfabricEndpoint::PostBatch(std::span<const Request> requests,
                                                           RequestSlots& slots, OperationKind kind) {
@@ -288,12 +290,9 @@ template <typename Request>
     const ErrorCode error = Check(requests[i]);
     if (error != ErrorCode::kOk) result = {i, error};
   }
-  if (const std::size_t room = slots.Available(result.accepted); room < result.accepted) {
-    result = {room, ErrorCode::kAgain};
-  }
   for (std::size_t i = 0; i < result.accepted; ++i) {
-    const std::uint64_t flags = i + 1 < result.accepted ? FI_MORE : 0;
-    const ErrorCode error = PostChecked(requests[i], slots, kind, flags);
+    if (slots.full()) return {i, ErrorCode::kAgain};
+    const ErrorCode error = PostChecked(requests[i], slots, kind, i + 1 < result.accepted);
     if (error != ErrorCode::kOk) return {i, error};
   }
   return result;
@@ -309,7 +308,7 @@ PostResult LibfabricEndpoint::PostAll(std::span<const Request> requests, Request
   if (error == ErrorCode::kOk && slots->full()) error = ErrorCode::kAgain;
   if (error != ErrorCode::kOk) [[unlikely]]
     return {0, error};
-  error = PostChecked(requests.front(), *slots, kind, 0);
+  error = PostChecked(requests.front(), *slots, kind, false);
   return {error == ErrorCode::kOk ? 1u : 0u, error};
 }
 
@@ -328,38 +327,61 @@ PostResult LibfabricEndpoint::Recv(std::span<const RecvRequest> requests) {
 bool LibfabricEndpoint::IsPlain(const WriteRequest& request) const {
   const std::size_t length = request.source.length_bytes;
   return length < too_long_to_write_ && peers_->Has(request.peer) &&
-         !WrapsAround(request.target, length) && !request.inject && request.context.has_value() &&
-         !sends_->full();
+         !WrapsAround(request.target, length) && !request.inject && request.context.has_value();
 }
 
-[[gnu::cold, gnu::noinline]] PostResult LibfabricEndpoint::WriteRefused(ssize_t answer) {
-  sends_->Release(*RequestSlot::FromContext(write_message_.context));
-  return {0, FromErrno(static_cast<int>(answer))};
-}
-
-// The way of most writes, with as little as it can do with. WriteAny finds out what is wrong with
-// the others.
-[[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
-  if (requests.size() != 1 || !IsPlain(requests.front())) [[unlikely]]
-    return WriteAny(requests);
-  const WriteRequest& request = requests.front();
-  RequestSlot& slot = sends_->Take(*request.context, {Report::kContext, OperationKind::kWrite});
+ssize_t LibfabricEndpoint::PostPlain(const WriteRequest& request, RequestSlots& slots, bool more) {
+  RequestSlot& slot = slots.Take(*request.context, {Report::kContext, OperationKind::kWrite});
   write_target_ = {request.target.address, request.source.length_bytes, request.target.key};
   write_message_.msg_iov = AsRange(request.source);
   write_message_.desc = AsDescriptor(request.source);
   write_message_.addr = NumberOf(request.peer);
   write_message_.context = &slot.provider_memory;
-  std::uint64_t flags = 0;
+  std::uint64_t flags = more && !slots.full() ? FI_MORE : 0;
   if (request.immediate.has_value()) [[likely]] {
     write_message_.data = *request.immediate;
-    flags = FI_REMOTE_CQ_DATA;
+    flags |= FI_REMOTE_CQ_DATA;
   } else {
     write_message_.data = 0;
   }
-  const ssize_t answer = fi_writemsg(endpoint_.get(), &write_message_, flags);
+  return fi_writemsg(endpoint_.get(), &write_message_, flags);
+}
+
+[[gnu::cold, gnu::noinline]] ErrorCode LibfabricEndpoint::WriteRefused(ssize_t answer) {
+  sends_->Release(*RequestSlot::FromContext(write_message_.context));
+  return FromErrno(static_cast<int>(answer));
+}
+
+// The way of most writes, with as little as it can do with. WriteAny finds out what is wrong with
+// the others.
+[[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
+  if (requests.size() != 1) return WriteBurst(requests);
+  const WriteRequest& request = requests.front();
+  if (!IsPlain(request) || sends_->full()) [[unlikely]]
+    return WriteAny(requests);
+  const ssize_t answer = PostPlain(request, *sends_, /*more=*/false);
   if (answer != 0) [[unlikely]]
-    return WriteRefused(answer);
+    return {0, WriteRefused(answer)};
   return {1, ErrorCode::kOk};
+}
+
+// Looks at all of them first, so that next to nothing lies between two posts: the longer it takes,
+// the more often a target that polls meanwhile comes in between, and shm's queue goes to and fro
+// between the two processors (docs/decisions/0037-latency-and-rate-between-two-threads.md).
+[[gnu::noinline, gnu::flatten]] PostResult LibfabricEndpoint::WriteBurst(
+    std::span<const WriteRequest> requests) {
+  const auto plain = [this](const WriteRequest& request) { return IsPlain(request); };
+  if (requests.empty() || !std::all_of(requests.begin(), requests.end(), plain)) [[unlikely]]
+    return WriteAny(requests);
+  RequestSlots& slots = *sends_;
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    if (slots.full()) [[unlikely]]
+      return {i, ErrorCode::kAgain};
+    const ssize_t answer = PostPlain(requests[i], slots, i + 1 < requests.size());
+    if (answer != 0) [[unlikely]]
+      return {i, WriteRefused(answer)};
+  }
+  return {requests.size(), ErrorCode::kOk};
 }
 
 PostResult LibfabricEndpoint::Read(std::span<const ReadRequest> requests) {

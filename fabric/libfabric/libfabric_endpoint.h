@@ -24,10 +24,12 @@
 
 namespace fabric::libfabric {
 
-class LibfabricEndpoint final : public Endpoint,
-                                private TaggedMessages,
-                                private Cancel,
-                                private Atomics {
+// Begins a cache line, as its queue and its slots do: each post writes there, and its neighbour in
+// memory may be another thread's.
+class alignas(64) LibfabricEndpoint final : public Endpoint,
+                                            private TaggedMessages,
+                                            private Cancel,
+                                            private Atomics {
  public:
   LibfabricEndpoint(EndpointParts parts, OpenedEndpoint opened);
   ~LibfabricEndpoint() override { Close().IgnoreError(); }
@@ -71,20 +73,23 @@ class LibfabricEndpoint final : public Endpoint,
 
   // One request, which was checked, in a slot. REQUIRES: one is available.
   template <typename Request>
-  ErrorCode PostChecked(const Request& request, RequestSlots& slots, OperationKind kind,
-                        std::uint64_t flags);
+  ErrorCode PostChecked(const Request& request, RequestSlots& slots, OperationKind kind, bool more);
   // All requests that pass their check, with one doorbell.
   template <typename Request>
   PostResult PostBatch(std::span<const Request> requests, RequestSlots& slots, OperationKind kind);
   template <typename Request>
   PostResult PostAll(std::span<const Request> requests, RequestSlots* slots, OperationKind kind);
 
-  // Whether it is a write like most: permitted, signalled, not injected, and there is a slot.
+  // Whether it is a write like most: permitted, signalled, not injected.
   bool IsPlain(const WriteRequest& request) const;
-  // All others.
+  // What the provider answers to a plain write. `more`: another follows at once, if there is a slot
+  // for it. REQUIRES: one is available.
+  ssize_t PostPlain(const WriteRequest& request, RequestSlots& slots, bool more);
+  // The provider did not take what is in `write_message_`: why.
+  ErrorCode WriteRefused(ssize_t answer);
+  PostResult WriteBurst(std::span<const WriteRequest> requests);
+  // Writes that are not plain, or not all of them.
   PostResult WriteAny(std::span<const WriteRequest> requests);
-  // The provider did not take what is in `write_message_`.
-  PostResult WriteRefused(ssize_t answer);
 
   // Declared in the order in which they must go: the endpoint closes first.
   EndpointParts parts_;

@@ -238,6 +238,45 @@ TEST_F(LibfabricFabricTest, LastRequestBeforeARefusedOneRings) {
   EXPECT_EQ(fake.posts[1].flags & FI_MORE, 0u);
 }
 
+// Neither must one that there is no slot for, whether all of the batch takes the short way or not.
+TEST_F(LibfabricFabricTest, LastRequestThatFindsASlotRings) {
+  for (const bool plain : {true, false}) {
+    SCOPED_TRACE(plain);
+    FakeLibfabric fake;  // depth 4
+    Opened opened;
+    ASSERT_THAT(Open(fake, opened), IsOk());
+    std::vector<WriteRequest> batch;
+    for (std::uint64_t i = 0; i < 6; ++i) batch.push_back(Write(opened, i));
+    if (!plain) batch[1].context.reset();
+    const PostResult result = opened.endpoint->Write(batch);
+    EXPECT_EQ(result.accepted, 4u);
+    EXPECT_EQ(result.error, ErrorCode::kAgain);
+    ASSERT_EQ(fake.posts.size(), 4u);
+    for (std::size_t i = 0; i < 4; ++i) {
+      EXPECT_EQ((fake.posts[i].flags & FI_MORE) != 0, i < 3) << i;
+      EXPECT_EQ(fake.posts[i].data, 0xabcdu);
+    }
+    const PostResult full = opened.endpoint->Write(batch);
+    EXPECT_EQ(full.accepted, 0u);
+    EXPECT_EQ(full.error, ErrorCode::kAgain);
+    EXPECT_EQ(fake.posts.size(), 4u);  // the library was not asked
+  }
+}
+
+TEST_F(LibfabricFabricTest, ClosedEndpointTakesNoBatch) {
+  FakeLibfabric fake;
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  const std::vector<WriteRequest> batch = {Write(opened, 1), Write(opened, 2)};
+  ASSERT_THAT(opened.endpoint->Close(), IsOk());
+  for (const std::size_t count : {0u, 1u, 2u}) {
+    const PostResult result = opened.endpoint->Write(std::span(batch).first(count));
+    EXPECT_EQ(result.accepted, 0u) << count;
+    EXPECT_EQ(result.error, ErrorCode::kClosed) << count;
+  }
+  EXPECT_TRUE(fake.posts.empty());
+}
+
 TEST_F(LibfabricFabricTest, ProvidersRefusalEndsABatchAndFreesItsSlot) {
   FakeLibfabric fake;  // depth 4
   Opened opened;
@@ -251,6 +290,10 @@ TEST_F(LibfabricFabricTest, ProvidersRefusalEndsABatchAndFreesItsSlot) {
   const PostResult result = opened.endpoint->Write(batch);
   EXPECT_EQ(result.accepted, 1u);
   EXPECT_EQ(result.error, ErrorCode::kAgain);
+  for (std::uint64_t i = 0; i < 3; ++i) {  // all but the one that is in flight
+    EXPECT_EQ(opened.endpoint->Write(Write(opened, 3 + i)), ErrorCode::kOk);
+  }
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 9)), ErrorCode::kAgain);
 }
 
 TEST_F(LibfabricFabricTest, QueueIsFullWhenItsDepthIsInFlightAndReadingFreesIt) {

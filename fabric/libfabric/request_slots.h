@@ -55,8 +55,9 @@ struct RequestSlot {
 };
 
 // As many slots as a queue has entries: none available is the contract's kAgain. The last one that
-// was given back is taken first, because it is in the cache. Not thread-safe.
-class RequestSlots {
+// was given back is taken first, because it is in the cache. Not thread-safe; begins a cache line,
+// because its neighbour in memory may be another thread's.
+class alignas(64) RequestSlots {
  public:
   // `peers`: the address vector of the endpoint. Looked at until Orphan.
   RequestSlots(std::size_t depth, const VectorCore* peers)
@@ -68,15 +69,11 @@ class RequestSlots {
   }
 
   bool full() const { return free_ == nullptr; }
-  bool all_free() const { return Available(depth_) == depth_; }
-
-  // How many are available, as far as `most`. Looks at each: posts of one request need no count.
-  std::size_t Available(std::size_t most) const {
+  // Looks at each.
+  bool all_free() const {
     std::size_t count = 0;
-    for (const RequestSlot* slot = free_; slot != nullptr && count < most; slot = slot->next_free) {
-      ++count;
-    }
-    return count;
+    for (const RequestSlot* slot = free_; slot != nullptr; slot = slot->next_free) ++count;
+    return count == depth_;
   }
 
   // Null after Orphan.
