@@ -9,18 +9,19 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "testing/benchmarks/path_of_ends.h"
 #include "testing/benchmarks/write_path.h"
 
 namespace bench {
 
-// fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, and what write_loop.h wants to
-// know of each entry; nothing in between. kNotFound: the provider offers no interface here.
-absl::StatusOr<std::unique_ptr<WritePath>> OpenRawLibfabricPath(const std::string& provider,
-                                                                const Buffers& buffers);
+// fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, and what the loops want to know of
+// each entry; nothing in between. kNotFound: the provider offers no interface here.
+absl::StatusOr<std::unique_ptr<PairPath>> OpenRawLibfabricPath(const std::string& provider,
+                                                               const Buffers& buffers);
 
 // fabric/libfabric, by the contract.
-absl::StatusOr<std::unique_ptr<WritePath>> OpenLibfabricBackendPath(const std::string& provider,
-                                                                    const Buffers& buffers);
+absl::StatusOr<std::unique_ptr<PairPath>> OpenLibfabricBackendPath(const std::string& provider,
+                                                                   const Buffers& buffers);
 
 }  // namespace bench
 

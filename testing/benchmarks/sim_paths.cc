@@ -16,12 +16,13 @@ namespace {
 absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, sim::TimeMode mode,
                                                     const Buffers& buffers) {
   auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front(), mode);
-  ContractBackend backend{.name = name,
-                          .keeps_alive = world,
-                          .initiator = sim::OpenSimFabric(*world, world->AddNode("initiator")),
-                          .target = sim::OpenSimFabric(*world, world->AddNode("target")),
-                          .idle = world->live() ? nullptr : world.get()};
-  return ContractPath::Open(std::move(backend), buffers);
+  const ContractBackend backend{
+      .name = name,
+      .keeps_alive = world,
+      .initiator = sim::OpenSimFabric(*world, world->AddNode("initiator")),
+      .target = sim::OpenSimFabric(*world, world->AddNode("target")),
+      .idle = world->live() ? nullptr : world.get()};
+  return OpenContractPath(backend, buffers);
 }
 
 }  // namespace

@@ -1,13 +1,14 @@
 // A way for bytes to get from one endpoint to another inside this process: one row of a benchmark.
 //
-// To add a row, implement WritePath (ContractPath does it for any backend of the contract), and add
-// it to the list in the benchmark's main file.
+// To add a row, implement WritePath (OpenContractPath does it for any backend of the contract), and
+// add it to the list in the benchmark's main file.
 
 #ifndef TESTING_BENCHMARKS_WRITE_PATH_H_
 #define TESTING_BENCHMARKS_WRITE_PATH_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -57,7 +58,12 @@ class WritePath {
   virtual absl::Status Write(const Shape& shape, std::uint64_t count) = 0;
 };
 
-// Fails unless a window of writes really moves the bytes of every slot.
+// Fails unless `write` really moves the bytes of the first `shape.window` slots. `name`: who
+// writes.
+absl::Status VerifyWrites(const std::string& name, const Buffers& buffers, const Shape& shape,
+                          const std::function<absl::Status()>& write);
+
+// The same of one window of a path.
 absl::Status VerifyPath(WritePath& path, const Buffers& buffers, const Shape& shape);
 
 }  // namespace bench

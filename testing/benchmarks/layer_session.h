@@ -1,0 +1,55 @@
+// A session of layer_tax: one provider opened twice, by raw calls and by our backend, and every row
+// of both measured by turns.
+
+#ifndef TESTING_BENCHMARKS_LAYER_SESSION_H_
+#define TESTING_BENCHMARKS_LAYER_SESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "testing/benchmarks/options.h"
+#include "testing/benchmarks/path_of_ends.h"
+#include "testing/benchmarks/write_path.h"
+
+namespace bench {
+
+// How the writes are written: what a row says beside its provider and size.
+struct Way {
+  const char* name;
+  std::size_t window;    // slots that the least run fills
+  std::uint64_t writes;  // of the least run
+  bool two_threads;      // it has a goal, and takes time of the wall
+  absl::Status (*run)(PairPath& path, const Shape& shape, std::uint64_t count);
+};
+
+struct Row {
+  Way way;
+  std::size_t bytes;
+};
+
+// All rows of a provider, in the order of the table. Those of two threads only where the program
+// may use two processors.
+std::vector<Row> Rows();
+
+// Nanoseconds of one write, the samples of each round beside one another.
+struct Pair {
+  std::vector<double> raw;
+  std::vector<double> ours;
+};
+
+// One session in a process of its own: pairs[i] is of Rows()[i]. The process is this program once
+// more, and every one of them lies elsewhere in memory. kInternal: it failed, with its last line on
+// standard error, or by which signal.
+absl::StatusOr<std::vector<Pair>> RunSession(const std::string& provider, const Options& options);
+
+// For main(), first of all: when this process is a session, runs it, and returns its exit status.
+std::optional<int> SessionMain();
+
+}  // namespace bench
+
+#endif  // TESTING_BENCHMARKS_LAYER_SESSION_H_

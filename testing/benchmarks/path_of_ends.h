@@ -1,0 +1,96 @@
+// Two ends as a way to write, driven by one thread or by two.
+
+#ifndef TESTING_BENCHMARKS_PATH_OF_ENDS_H_
+#define TESTING_BENCHMARKS_PATH_OF_ENDS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "coro/check.h"
+#include "coro/clock.h"
+#include "coro/time.h"
+#include "testing/benchmarks/two_threads.h"
+#include "testing/benchmarks/write_end.h"
+#include "testing/benchmarks/write_loop.h"
+#include "testing/benchmarks/write_path.h"
+
+namespace bench {
+
+// A way whose ends two threads may drive: what the base class promises, and two more ways to use
+// it. The buffers hold at least BytesForTwoThreads(bytes).
+class PairPath : public WritePath {
+ public:
+  // `count` writes with immediate, to and fro by turns, each posted when the one before it has
+  // arrived. REQUIRES: an even count.
+  virtual absl::Status PingPong(std::size_t bytes, std::uint64_t count) = 0;
+  // `count` writes with immediate, in bursts, one way. REQUIRES: a multiple of kStreamBurst.
+  virtual absl::Status WriteStream(std::size_t bytes, std::uint64_t count) = 0;
+};
+
+template <typename End>
+class PathOfEnds final : public PairPath {
+ public:
+  // `keeps_alive`: what the ends live in, or null. `idle`: where polling alone makes no time pass,
+  // what does, when nothing is there; or null.
+  PathOfEnds(std::string name, std::shared_ptr<void> keeps_alive, coro::Clock* idle,
+             std::unique_ptr<End> initiator, std::unique_ptr<End> target)
+      : name_(std::move(name)),
+        keeps_alive_(std::move(keeps_alive)),
+        idle_(idle),
+        initiator_(std::move(initiator)),
+        target_(std::move(target)) {}
+
+  std::string name() const override { return name_; }
+
+  absl::Status Write(const Shape& shape, std::uint64_t count) override {
+    DD_CHECK(shape.window <= kMostSlots, "a window of more slots than there are names for");
+    return WriteInWindows(*this, shape, count);
+  }
+  absl::Status PingPong(std::size_t bytes, std::uint64_t count) override {
+    DD_CHECK(count % 2 == 0, "a ping without its pong");
+    using Flag = std::atomic<bool>;
+    return InTwoThreads(
+        [&](const Flag& over) { return Bounce(*initiator_, true, bytes, count / 2, over); },
+        [&](const Flag& over) { return Bounce(*target_, false, bytes, count / 2, over); });
+  }
+  absl::Status WriteStream(std::size_t bytes, std::uint64_t count) override {
+    DD_CHECK(count % kStreamBurst == 0, "a burst that ends early would not be acknowledged");
+    using Flag = std::atomic<bool>;
+    return InTwoThreads(
+        [&](const Flag& over) { return Stream(*initiator_, bytes, count, over); },
+        [&](const Flag& over) { return Acknowledge(*target_, bytes, count, over); });
+  }
+
+  // --- What WriteInWindows calls ---
+  PostOutcome Post(std::size_t slot, std::size_t bytes) {
+    const BurstOutcome outcome = initiator_->Post({.bytes = bytes, .first = slot});
+    if (outcome.posted == 1) [[likely]]
+      return PostOutcome::kPosted;
+    return outcome.failed ? PostOutcome::kFailed : PostOutcome::kAgain;
+  }
+  PollOutcome PollInitiator() { return initiator_->Poll().sent; }
+  PollOutcome PollTarget() { return target_->Poll().arrived; }
+  void Idle() {
+    if (idle_ != nullptr) idle_->WaitUntil(coro::kNever);
+  }
+  absl::Status error() const {
+    const absl::Status status = initiator_->error();
+    return status.ok() ? target_->error() : status;
+  }
+
+ private:
+  const std::string name_;
+  const std::shared_ptr<void> keeps_alive_;
+  coro::Clock* const idle_;
+  const std::unique_ptr<End> initiator_;
+  const std::unique_ptr<End> target_;
+};
+
+}  // namespace bench
+
+#endif  // TESTING_BENCHMARKS_PATH_OF_ENDS_H_

@@ -1,0 +1,115 @@
+// An endpoint on libfabric's own calls as an End (write_end.h), with nothing in between.
+
+#ifndef TESTING_BENCHMARKS_RAW_END_H_
+#define TESTING_BENCHMARKS_RAW_END_H_
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+#include <rdma/fi_errno.h>
+#include <rdma/fi_rma.h>
+#include <sys/uio.h>
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "testing/benchmarks/write_end.h"
+
+namespace bench {
+
+struct CloseFid {
+  template <typename Object>
+  void operator()(Object* object) const {
+    fi_close(&object->fid);
+  }
+};
+template <typename Object>
+using Owned = std::unique_ptr<Object, CloseFid>;
+
+// Its members that polls and posts write begin a cache line: two threads may have one each.
+class alignas(64) RawEnd {
+ public:
+  // The attributes are those that our backend uses, but for the format of completions: ours leaves
+  // room for tags, which a program that sends none would not ask for. What that costs is part of
+  // the layer. `info` is of the interface to open. Errors: what the library says.
+  static absl::StatusOr<std::unique_ptr<RawEnd>> Open(fi_info& info, std::byte* memory,
+                                                      std::size_t length_bytes);
+
+  // From now on Post writes to `peer`, whose interface is of the same `info`.
+  absl::Status WriteTo(const RawEnd& peer);
+
+  BurstOutcome Post(const Burst& burst) {
+    for (std::size_t i = 0; i < burst.count; ++i) {
+      const std::size_t slot = burst.first + i;
+      const std::size_t offset = burst.offset_bytes + slot * burst.bytes;
+      iovec source{memory_ + offset, burst.bytes};
+      fi_rma_iov target{target_address_ + offset, burst.bytes, target_key_};
+      const fi_msg_rma message{&source, &descriptor_, 1, peer_, &target, 1, &contexts_[slot], slot};
+      const std::uint64_t more = i + 1 < burst.count ? FI_MORE : 0;
+      const ssize_t result = fi_writemsg(endpoint_.get(), &message, FI_REMOTE_CQ_DATA | more);
+      if (result != 0) [[unlikely]]
+        return Refused(i, static_cast<int>(result));
+    }
+    return {burst.count};
+  }
+  Seen Poll() {
+    std::array<fi_cq_data_entry, kMostInBurst> entries;  // filled by the library
+    Seen seen;
+    const ssize_t got = fi_cq_read(queue_.get(), entries.data(), entries.size());
+    if (got <= 0) {
+      if (got != 0 && got != -FI_EAGAIN) [[unlikely]]
+        FailRead(static_cast<int>(got), seen);
+      return seen;
+    }
+    for (ssize_t i = 0; i < got; ++i) Count(entries[static_cast<std::size_t>(i)], seen);
+    return seen;
+  }
+  absl::Status error() const { return error_; }
+
+ private:
+  RawEnd() = default;
+
+  void Count(const fi_cq_data_entry& entry, Seen& seen) {
+    constexpr std::uint64_t kArrived = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
+    if ((entry.flags & kArrived) == kArrived) {
+      ++seen.arrived.completions;
+      seen.arrived.names += entry.data;
+      seen.arrived.bytes += entry.len;
+    } else if ((entry.flags & FI_WRITE) != 0) {
+      ++seen.sent.completions;
+      seen.sent.names +=
+          static_cast<std::size_t>(static_cast<fi_context2*>(entry.op_context) - contexts_.data());
+    } else {
+      FailKind(entry.flags, seen);
+    }
+  }
+  BurstOutcome Refused(std::size_t posted, int result);
+  // Note why.
+  void FailRead(int result, Seen& seen);
+  void FailKind(std::uint64_t flags, Seen& seen);
+
+  // In the order in which they open; they die in reverse.
+  Owned<fid_fabric> fabric_;
+  Owned<fid_domain> domain_;
+  Owned<fid_cq> queue_;
+  Owned<fid_av> peers_;
+  Owned<fid_mr> region_;
+  Owned<fid_ep> endpoint_;
+  std::byte* memory_ = nullptr;
+  std::uint64_t address_ = 0;  // of the memory, as peers name it
+  fi_addr_t peer_ = FI_ADDR_UNSPEC;
+  void* descriptor_ = nullptr;
+  std::uint64_t target_key_ = 0;
+  std::uint64_t target_address_ = 0;
+  std::array<fi_context2, kMostSlots> contexts_;
+  absl::Status error_;
+};
+
+}  // namespace bench
+
+#endif  // TESTING_BENCHMARKS_RAW_END_H_

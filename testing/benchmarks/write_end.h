@@ -1,0 +1,49 @@
+// One endpoint with its completion queue, that writes to a peer and is written to: what the loops
+// of one thread (write_loop.h) and of two (two_threads.h) drive.
+
+#ifndef TESTING_BENCHMARKS_WRITE_END_H_
+#define TESTING_BENCHMARKS_WRITE_END_H_
+
+#include <cstddef>
+
+#include "testing/benchmarks/write_loop.h"
+
+namespace bench {
+
+// Writes with immediate, of the same size and one behind another: slot i of both ends' memory is
+// the range that begins at offset_bytes + i * bytes.
+struct Burst {
+  std::size_t offset_bytes = 0;
+  std::size_t bytes = 0;
+  std::size_t first = 0;  // slot
+  std::size_t count = 1;
+};
+
+// Both at most.
+inline constexpr std::size_t kMostSlots = 64;    // slots that have names, from 0
+inline constexpr std::size_t kMostInBurst = 16;  // writes
+
+// What a post of a burst came to. Fewer than asked for, and not failed: the queue is full.
+struct BurstOutcome {
+  std::size_t posted = 0;
+  bool failed = false;
+};
+
+// What a poll of an end's queue found.
+struct Seen {
+  PollOutcome sent;     // writes of this end, named by their contexts
+  PollOutcome arrived;  // writes of its peer, named by their immediates
+
+  // Whoever looks at one half only must see a failure, whose it ever is.
+  void Fail() { sent.failed = arrived.failed = true; }
+  bool failed() const { return sent.failed; }
+};
+
+// An End has, all of them inlined where they are called:
+//   BurstOutcome Post(const Burst& burst);   each slot as its context and immediate
+//   Seen Poll();
+//   absl::Status error();                    why something failed
+
+}  // namespace bench
+
+#endif  // TESTING_BENCHMARKS_WRITE_END_H_
