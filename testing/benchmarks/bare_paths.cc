@@ -72,17 +72,17 @@ class Ring {
     benchmark::ClobberMemory();
   }
 
-  PollOutcome Poll() {
-    PollOutcome outcome;
+  bool Poll(Found& found) {
     for (;;) {
       benchmark::ClobberMemory();
       const Entry& entry = entries_[read_ % kEntries];
-      if (entry.phase != Phase(read_)) return outcome;
+      if (entry.phase != Phase(read_)) return true;
       ++read_;
-      outcome.failed |= entry.status != 0;
-      outcome.names += entry.id + entry.immediate;  // one of them is 0
-      outcome.bytes += entry.length;
-      ++outcome.completions;
+      if (entry.status != 0) [[unlikely]]
+        return false;
+      found.names += entry.id + entry.immediate;  // one of them is 0
+      found.bytes += entry.length;
+      ++found.completions;
     }
   }
 
@@ -122,8 +122,8 @@ class FloorPath final : public WritePath {
     benchmark::ClobberMemory();
     return Serve(request);
   }
-  PollOutcome PollInitiator() { return initiator_.Poll(); }
-  PollOutcome PollTarget() { return target_.Poll(); }
+  bool PollInitiator(Found& found) { return initiator_.Poll(found); }
+  bool PollTarget(Found& found) { return target_.Poll(found); }
   void Idle() {}
   absl::Status error() const { return absl::InternalError("the floor refused a write"); }
 

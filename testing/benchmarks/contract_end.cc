@@ -31,22 +31,22 @@ absl::Status ContractEnd::WriteTo(const ContractEnd& peer) {
   return absl::OkStatus();
 }
 
-BurstOutcome ContractEnd::Refused(const fabric::PostResult& result) {
+BurstOutcome ContractEnd::Refused(fabric::PostResult result) {
   if (result.error == fabric::ErrorCode::kAgain) return {result.accepted};
   error_ = fabric::ToStatus(result.error, "post write");
   return {result.accepted, true};
 }
 
-void ContractEnd::Fail(const fabric::Completion* completion, fabric::ErrorCode error, Seen& seen) {
-  seen.Fail();
-  if (completion == nullptr) {
-    error_ = fabric::ToStatus(error, "read completion queue");
-  } else if (completion->ok()) {
-    error_ =
-        absl::InternalError(absl::StrCat("a completion of ", std::string(Name(completion->kind))));
-  } else {
-    error_ = fabric::ToStatus(error, queue_->ErrorText(*completion));
-  }
+bool ContractEnd::FailRead(fabric::ErrorCode error) {
+  error_ = fabric::ToStatus(error, "read completion queue");
+  return false;
+}
+
+bool ContractEnd::Fail(const fabric::Completion& completion) {
+  error_ = completion.ok() ? absl::InternalError(absl::StrCat("a completion of ",
+                                                              std::string(Name(completion.kind))))
+                           : fabric::ToStatus(completion.error, queue_->ErrorText(completion));
+  return false;
 }
 
 }  // namespace bench

@@ -39,34 +39,37 @@ class alignas(64) ContractEnd {
     }
     return OutcomeOf(endpoint_->Write(std::span(requests_.data(), burst.count)));
   }
-  Seen Poll() {
+  [[gnu::always_inline]] bool Poll(Found& sent, Found& arrived) {
     const fabric::ReadResult read = queue_->Read(completions_);
-    Seen seen;
     if (read.error != fabric::ErrorCode::kOk) [[unlikely]]
-      Fail(nullptr, read.error, seen);
-    if (read.count == 0) return seen;
-    for (std::size_t i = 0; i < read.count; ++i) Count(completions_[i], seen);
-    return seen;
+      return FailRead(read.error);
+    for (std::size_t i = 0; i < read.count; ++i) {
+      if (!Count(completions_[i], sent, arrived)) [[unlikely]]
+        return Fail(completions_[i]);
+    }
+    return true;
   }
   absl::Status error() const { return error_; }
 
  private:
   ContractEnd() = default;
 
-  void Count(const fabric::Completion& completion, Seen& seen) {
+  // False: it failed, or is of another kind than a write.
+  static bool Count(const fabric::Completion& completion, Found& sent, Found& arrived) {
     using Kind = fabric::OperationKind;
-    if (!completion.ok()) [[unlikely]] {
-      Fail(&completion, completion.error, seen);
-    } else if (completion.kind == Kind::kRemoteWrite && completion.immediate.has_value()) {
-      ++seen.arrived.completions;
-      seen.arrived.names += *completion.immediate;
-      seen.arrived.bytes += completion.length_bytes;
-    } else if (completion.kind == Kind::kWrite && completion.context.has_value()) {
-      ++seen.sent.completions;
-      seen.sent.names += static_cast<std::uint64_t>(*completion.context);
-    } else {
-      Fail(&completion, completion.error, seen);
+    if (!completion.ok()) [[unlikely]]
+      return false;
+    if (completion.kind == Kind::kRemoteWrite && completion.immediate.has_value()) {
+      ++arrived.completions;
+      arrived.names += *completion.immediate;
+      arrived.bytes += completion.length_bytes;
+      return true;
     }
+    if (completion.kind != Kind::kWrite || !completion.context.has_value()) [[unlikely]]
+      return false;
+    ++sent.completions;
+    sent.names += static_cast<std::uint64_t>(*completion.context);
+    return true;
   }
   fabric::WriteRequest RequestOf(const Burst& burst, std::size_t slot) const {
     const std::size_t offset = burst.offset_bytes + slot * burst.bytes;
@@ -76,14 +79,15 @@ class alignas(64) ContractEnd {
             .immediate = static_cast<std::uint32_t>(slot),
             .context = fabric::Context{slot}};
   }
-  BurstOutcome OutcomeOf(const fabric::PostResult& result) {
+  BurstOutcome OutcomeOf(fabric::PostResult result) {
     if (result.error == fabric::ErrorCode::kOk) [[likely]]
       return {result.accepted};
     return Refused(result);
   }
-  BurstOutcome Refused(const fabric::PostResult& result);
-  // Notes why. `completion`: null when the queue itself failed.
-  void Fail(const fabric::Completion* completion, fabric::ErrorCode error, Seen& seen);
+  BurstOutcome Refused(fabric::PostResult result);
+  // Note why. Return false.
+  bool FailRead(fabric::ErrorCode error);
+  bool Fail(const fabric::Completion& completion);
 
   // In the order in which they open; they die in reverse.
   std::unique_ptr<fabric::Domain> domain_;

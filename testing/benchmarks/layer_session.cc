@@ -33,16 +33,20 @@ constexpr const char* kVariable = "DRYDOCK_LAYER_SESSION";
 absl::Status ByTurns(PairPath& path, const Shape& shape, std::uint64_t count) {
   return path.PingPong(shape.bytes, count);
 }
-absl::Status AsAStream(PairPath& path, const Shape& shape, std::uint64_t count) {
-  return path.WriteStream(shape.bytes, count);
+absl::Status InBursts(PairPath& path, const Shape& shape, std::uint64_t count) {
+  return path.WriteStream(shape.bytes, kStreamBurst, count);
+}
+absl::Status OneByOne(PairPath& path, const Shape& shape, std::uint64_t count) {
+  return path.WriteStream(shape.bytes, 1, count);
 }
 absl::Status InOneThread(PairPath& path, const Shape& shape, std::uint64_t count) {
   return path.Write(shape, count);
 }
 
-constexpr std::array<Way, 4> kWays = {{
+constexpr std::array<Way, 5> kWays = {{
     {"latency", 1, 2, true, ByTurns},
-    {"rate", kStreamSlots, kStreamSlots, true, AsAStream},
+    {"rate, bursts", kStreamSlots, kStreamSlots, true, InBursts},
+    {"rate, one by one", kStreamSlots, kStreamSlots, true, OneByOne},
     {"one thread, 1", 1, 1, false, InOneThread},
     {"one thread, 16", 16, 16, false, InOneThread},
 }};

@@ -23,7 +23,7 @@ struct Way {
   const char* name;
   std::size_t window;    // slots that the least run fills
   std::uint64_t writes;  // of the least run
-  bool two_threads;      // it has a goal, and takes time of the wall
+  bool two_threads;      // it takes time of the wall
   absl::Status (*run)(PairPath& path, const Shape& shape, std::uint64_t count);
 };
 

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -23,8 +22,6 @@ namespace {
 constexpr std::array<const char*, 2> kProviders = {"shm", "tcp"};
 constexpr std::size_t kRounds = 4;  // per session
 constexpr double kMostTax = 1.03;
-// In one thread, on shm: no promise, but a guard. Nothing else shows what our instructions cost.
-constexpr double kMostInOneThread = 1.12;
 
 // Where code and objects happen to lie in memory moves a loop by per cents, and decides whether two
 // threads get into each other's way, for as long as a process lives: the samples of many are
@@ -58,29 +55,23 @@ absl::StatusOr<std::vector<Pair>> Measure(const std::string& provider, const Opt
 
 void AddRow(const std::string& provider, const Row& row, const Pair& pair, Report& report) {
   const Ratio ratio = Compare(pair.ours, pair.raw);
-  Cell verdict = Nothing();
-  if (row.way.two_threads || provider == "shm") {
-    const Goal goal = AtMost(absl::StrCat(provider, ", ", apps::FormatBytes(row.bytes), ", ",
-                                          row.way.name, ": cost over raw calls"),
-                             ratio.median, row.way.two_threads ? kMostTax : kMostInOneThread, 3);
-    verdict = Text(Verdict(goal));
-    report.AddGoal(goal);
-  }
+  const Goal goal = AtMost(absl::StrCat(provider, ", ", apps::FormatBytes(row.bytes), ", ",
+                                        row.way.name, ": cost over raw calls"),
+                           ratio.median, kMostTax, 3);
+  report.AddGoal(goal);
   report.AddRow({Text(provider), Count(row.bytes), Text(row.way.name),
                  Number(Summarize(pair.raw).median, 1), Number(Summarize(pair.ours).median, 1),
                  Number(ratio.median, 3), Number(ratio.lower_quartile, 3),
-                 Number(ratio.upper_quartile, 3), std::move(verdict)});
+                 Number(ratio.upper_quartile, 3), Text(Verdict(goal))});
 }
 
 void AddNotes(Report& report) {
   report.AddNote(absl::StrCat(
       "Writes with immediate, the same loops for both. latency: between two threads, half of a ",
-      "ping-pong. rate: between two threads, in bursts of ", kStreamBurst,
-      ", two of them under way, each acknowledged. one thread: time of the processor for both ",
-      "ends, one write at a time or 16, both completions read. ours/raw is the median of the "
-      "ratios ",
-      "of each round, with their quartiles. Goal: at most ", kMostTax, "; in one thread, on shm, ",
-      kMostInOneThread, "."));
+      "ping-pong. rate: between two threads, ", kStreamSlots, " under way, each ", kStreamBurst,
+      " acknowledged, posted in bursts of as many, or one by one. one thread: time of the ",
+      "processor for both ends, one write at a time or 16, both completions read. ours/raw is the ",
+      "median of the ratios of each round, with their quartiles. Goal: at most ", kMostTax, "."));
   if (Processors() >= 2) return;
   report.AddNote(
       "Latency and rate are between two threads, and were left out: this program may use "

@@ -17,8 +17,11 @@ absl::StatusOr<std::unique_ptr<PairPath>> OpenRawLibfabricPath(const std::string
   ASSIGN_OR_RETURN(const auto nics,
                    fabric::libfabric::SelectNics(fabric::libfabric::RealApi(), provider));
   fi_info& info = *nics.front().info;
-  ASSIGN_OR_RETURN(auto initiator, RawEnd::Open(info, buffers.source(), buffers.length_bytes()));
-  ASSIGN_OR_RETURN(auto target, RawEnd::Open(info, buffers.target(), buffers.length_bytes()));
+  const bool pauses = provider == "shm";
+  ASSIGN_OR_RETURN(auto initiator,
+                   RawEnd::Open(info, buffers.source(), buffers.length_bytes(), pauses));
+  ASSIGN_OR_RETURN(auto target,
+                   RawEnd::Open(info, buffers.target(), buffers.length_bytes(), pauses));
   RETURN_IF_ERROR(initiator->WriteTo(*target));
   RETURN_IF_ERROR(target->WriteTo(*initiator));
   return std::make_unique<PathOfEnds<RawEnd>>(absl::StrCat(provider, ", raw calls"),

@@ -28,8 +28,9 @@ class PairPath : public WritePath {
   // `count` writes with immediate, to and fro by turns, each posted when the one before it has
   // arrived. REQUIRES: an even count.
   virtual absl::Status PingPong(std::size_t bytes, std::uint64_t count) = 0;
-  // `count` writes with immediate, in bursts, one way. REQUIRES: a multiple of kStreamBurst.
-  virtual absl::Status WriteStream(std::size_t bytes, std::uint64_t count) = 0;
+  // `count` writes with immediate one way, `at_once` in a post, each kStreamBurst of them
+  // acknowledged. REQUIRES: a multiple of kStreamBurst, which is a multiple of `at_once`.
+  virtual absl::Status WriteStream(std::size_t bytes, std::size_t at_once, std::uint64_t count) = 0;
 };
 
 template <typename End>
@@ -58,11 +59,11 @@ class PathOfEnds final : public PairPath {
         [&](const Flag& over) { return Bounce(*initiator_, true, bytes, count / 2, over); },
         [&](const Flag& over) { return Bounce(*target_, false, bytes, count / 2, over); });
   }
-  absl::Status WriteStream(std::size_t bytes, std::uint64_t count) override {
+  absl::Status WriteStream(std::size_t bytes, std::size_t at_once, std::uint64_t count) override {
     DD_CHECK(count % kStreamBurst == 0, "a burst that ends early would not be acknowledged");
     using Flag = std::atomic<bool>;
     return InTwoThreads(
-        [&](const Flag& over) { return Stream(*initiator_, bytes, count, over); },
+        [&](const Flag& over) { return Stream(*initiator_, bytes, at_once, count, over); },
         [&](const Flag& over) { return Acknowledge(*target_, bytes, count, over); });
   }
 
@@ -73,8 +74,14 @@ class PathOfEnds final : public PairPath {
       return PostOutcome::kPosted;
     return outcome.failed ? PostOutcome::kFailed : PostOutcome::kAgain;
   }
-  PollOutcome PollInitiator() { return initiator_->Poll().sent; }
-  PollOutcome PollTarget() { return target_->Poll().arrived; }
+  bool PollInitiator(Found& found) {
+    Found others;  // nobody writes to the initiator
+    return initiator_->Poll(found, others);
+  }
+  bool PollTarget(Found& found) {
+    Found others;
+    return target_->Poll(others, found);
+  }
   void Idle() {
     if (idle_ != nullptr) idle_->WaitUntil(coro::kNever);
   }

@@ -46,7 +46,7 @@ absl::Status BindAndEnable(fid_ep* endpoint, fid_cq* queue, fid_av* peers) {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Open(fi_info& info, std::byte* memory,
-                                                     std::size_t length_bytes) {
+                                                     std::size_t length_bytes, bool pauses) {
   std::unique_ptr<RawEnd> end(new RawEnd);
   RETURN_IF_ERROR(Own(end->fabric_, "fi_fabric", [&](fid_fabric** fabric) {
     return fi_fabric(info.fabric_attr, fabric, nullptr);
@@ -71,6 +71,7 @@ absl::StatusOr<std::unique_ptr<RawEnd>> RawEnd::Open(fi_info& info, std::byte* m
     return fi_endpoint(end->domain_.get(), &info, endpoint, nullptr);
   }));
   RETURN_IF_ERROR(BindAndEnable(end->endpoint_.get(), end->queue_.get(), end->peers_.get()));
+  end->pauses_ = pauses;
   end->memory_ = memory;
   const bool virtual_address = (info.domain_attr->mr_mode & FI_MR_VIRT_ADDR) != 0;
   end->address_ = virtual_address ? reinterpret_cast<std::uint64_t>(memory) : 0;
@@ -96,8 +97,7 @@ BurstOutcome RawEnd::Refused(std::size_t posted, int result) {
   return {posted, true};
 }
 
-void RawEnd::FailRead(int result, Seen& seen) {
-  seen.Fail();
+bool RawEnd::FailRead(int result) {
   fi_cq_err_entry entry{};
   if (result != -FI_EAVAIL || fi_cq_readerr(queue_.get(), &entry, 0) != 1) {
     error_ = Check("fi_cq_read", result);
@@ -105,11 +105,12 @@ void RawEnd::FailRead(int result, Seen& seen) {
     error_ = absl::InternalError(absl::StrCat("a write failed: ", fi_strerror(entry.err),
                                               ", provider error ", entry.prov_errno));
   }
+  return false;
 }
 
-void RawEnd::FailKind(std::uint64_t flags, Seen& seen) {
-  seen.Fail();
+bool RawEnd::FailKind(std::uint64_t flags) {
   error_ = absl::InternalError(absl::StrCat("a completion with flags ", flags));
+  return false;
 }
 
 }  // namespace bench

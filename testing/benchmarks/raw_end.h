@@ -18,6 +18,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/libfabric/spin_pause.h"
 #include "testing/benchmarks/write_end.h"
 
 namespace bench {
@@ -36,9 +37,10 @@ class alignas(64) RawEnd {
  public:
   // The attributes are those that our backend uses, but for the format of completions: ours leaves
   // room for tags, which a program that sends none would not ask for. What that costs is part of
-  // the layer. `info` is of the interface to open. Errors: what the library says.
+  // the layer. `info` is of the interface to open. `pauses`: after a poll that found nothing, as
+  // our backend does on shm. Errors: what the library says.
   static absl::StatusOr<std::unique_ptr<RawEnd>> Open(fi_info& info, std::byte* memory,
-                                                      std::size_t length_bytes);
+                                                      std::size_t length_bytes, bool pauses);
 
   // From now on Post writes to `peer`, whose interface is of the same `info`.
   absl::Status WriteTo(const RawEnd& peer);
@@ -57,41 +59,47 @@ class alignas(64) RawEnd {
     }
     return {burst.count};
   }
-  Seen Poll() {
+  [[gnu::always_inline]] bool Poll(Found& sent, Found& arrived) {
     std::array<fi_cq_data_entry, kMostInBurst> entries;  // filled by the library
-    Seen seen;
     const ssize_t got = fi_cq_read(queue_.get(), entries.data(), entries.size());
     if (got <= 0) {
       if (got != 0 && got != -FI_EAGAIN) [[unlikely]]
-        FailRead(static_cast<int>(got), seen);
-      return seen;
+        return FailRead(static_cast<int>(got));
+      if (pauses_) fabric::libfabric::SpinPause();
+      return true;
     }
-    for (ssize_t i = 0; i < got; ++i) Count(entries[static_cast<std::size_t>(i)], seen);
-    return seen;
+    for (ssize_t i = 0; i < got; ++i) {
+      const fi_cq_data_entry& entry = entries[static_cast<std::size_t>(i)];
+      if (!Count(entry, sent, arrived)) [[unlikely]]
+        return FailKind(entry.flags);
+    }
+    return true;
   }
   absl::Status error() const { return error_; }
 
  private:
   RawEnd() = default;
 
-  void Count(const fi_cq_data_entry& entry, Seen& seen) {
+  // False: it is of another kind than a write.
+  bool Count(const fi_cq_data_entry& entry, Found& sent, Found& arrived) const {
     constexpr std::uint64_t kArrived = FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA;
     if ((entry.flags & kArrived) == kArrived) {
-      ++seen.arrived.completions;
-      seen.arrived.names += entry.data;
-      seen.arrived.bytes += entry.len;
-    } else if ((entry.flags & FI_WRITE) != 0) {
-      ++seen.sent.completions;
-      seen.sent.names +=
-          static_cast<std::size_t>(static_cast<fi_context2*>(entry.op_context) - contexts_.data());
-    } else {
-      FailKind(entry.flags, seen);
+      ++arrived.completions;
+      arrived.names += entry.data;
+      arrived.bytes += entry.len;
+      return true;
     }
+    if ((entry.flags & FI_WRITE) == 0) [[unlikely]]
+      return false;
+    ++sent.completions;
+    sent.names +=
+        static_cast<std::size_t>(static_cast<fi_context2*>(entry.op_context) - contexts_.data());
+    return true;
   }
   BurstOutcome Refused(std::size_t posted, int result);
-  // Note why.
-  void FailRead(int result, Seen& seen);
-  void FailKind(std::uint64_t flags, Seen& seen);
+  // Note why. Return false.
+  bool FailRead(int result);
+  bool FailKind(std::uint64_t flags);
 
   // In the order in which they open; they die in reverse.
   Owned<fid_fabric> fabric_;
@@ -100,6 +108,7 @@ class alignas(64) RawEnd {
   Owned<fid_av> peers_;
   Owned<fid_mr> region_;
   Owned<fid_ep> endpoint_;
+  bool pauses_ = false;
   std::byte* memory_ = nullptr;
   std::uint64_t address_ = 0;  // of the memory, as peers name it
   fi_addr_t peer_ = FI_ADDR_UNSPEC;

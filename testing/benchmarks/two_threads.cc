@@ -31,13 +31,13 @@ bool Patience::LookUp() {
 }
 
 absl::Status Tally::Check(const Expected& expected) const {
-  if (sent_ != expected.sent || sent_names_ != SumOfNames(sent_, expected.sent_slots)) {
+  if (sent() != expected.sent || sent_.names != SumOfNames(sent(), expected.sent_slots)) {
     return absl::DataLossError("the contexts that completed are not those that were posted");
   }
-  const bool told = arrived_bytes_ != 0;  // tcp does not tell
-  if (arrived_ != expected.arrived ||
-      arrived_names_ != SumOfNames(arrived_, expected.arrived_slots) ||
-      (told && arrived_bytes_ != arrived_ * expected.arrived_bytes)) {
+  const bool told = arrived_.bytes != 0;  // tcp does not tell
+  if (arrived() != expected.arrived ||
+      arrived_.names != SumOfNames(arrived(), expected.arrived_slots) ||
+      (told && arrived_.bytes != arrived() * expected.arrived_bytes)) {
     return absl::DataLossError(
         "the immediates or lengths that arrived are not those that were sent");
   }
@@ -46,7 +46,7 @@ absl::Status Tally::Check(const Expected& expected) const {
 
 absl::Status Tally::Incomplete() const {
   return absl::DeadlineExceededError(absl::StrCat(
-      "nothing comes any more: ", sent_, " writes completed here, ", arrived_, " arrived"));
+      "nothing comes any more: ", sent(), " writes completed here, ", arrived(), " arrived"));
 }
 
 absl::Status InTwoThreads(const Side& here, const Side& there) {

@@ -63,17 +63,13 @@ struct Expected {
 // What one end has seen so far.
 class Tally {
  public:
-  // False: nothing was there.
-  bool Add(const Seen& seen) {
-    sent_ += seen.sent.completions;
-    arrived_ += seen.arrived.completions;
-    sent_names_ += seen.sent.names;
-    arrived_names_ += seen.arrived.names;
-    arrived_bytes_ += seen.arrived.bytes;
-    return seen.sent.completions + seen.arrived.completions != 0;
+  // What `end.Poll` adds to it: false when it failed.
+  template <typename End>
+  bool Poll(End& end) {
+    return end.Poll(sent_, arrived_);
   }
-  std::uint64_t sent() const { return sent_; }
-  std::uint64_t arrived() const { return arrived_; }
+  std::uint64_t sent() const { return sent_.completions; }
+  std::uint64_t arrived() const { return arrived_.completions; }
 
   // Whether they are the completions of just these writes.
   absl::Status Check(const Expected& expected) const;
@@ -81,23 +77,20 @@ class Tally {
   absl::Status Incomplete() const;
 
  private:
-  std::uint64_t sent_ = 0;
-  std::uint64_t arrived_ = 0;
-  std::uint64_t sent_names_ = 0;
-  std::uint64_t arrived_names_ = 0;
-  std::uint64_t arrived_bytes_ = 0;
+  Found sent_;
+  Found arrived_;
 };
 
 // One poll, for all loops below. False: it is over, and `status` says why.
 template <typename End>
 [[gnu::always_inline]] inline bool PollOnce(End& end, Tally& tally, Patience& patience,
                                             absl::Status& status) {
-  const Seen seen = end.Poll();
-  if (seen.failed()) [[unlikely]] {
+  const std::uint64_t before = tally.sent() + tally.arrived();
+  if (!tally.Poll(end)) [[unlikely]] {
     status = end.error();
     return false;
   }
-  if (tally.Add(seen)) {
+  if (tally.sent() + tally.arrived() > before) {
     patience.FoundSomething();
     return true;
   }
@@ -129,10 +122,11 @@ absl::Status Bounce(End& end, bool begins, std::size_t bytes, std::uint64_t coun
   return tally.Check({.sent = count, .arrived = count, .arrived_bytes = bytes});
 }
 
-// The side that writes: `count` writes, a multiple of kStreamBurst. A slot is written again when
-// its write has completed and was acknowledged.
+// The side that writes: `count` writes, a multiple of kStreamBurst, `at_once` of them in a post, of
+// which kStreamBurst is a multiple. A slot is written again when its write has completed and was
+// acknowledged.
 template <typename End>
-absl::Status Stream(End& end, std::size_t bytes, std::uint64_t count,
+absl::Status Stream(End& end, std::size_t bytes, std::size_t at_once, std::uint64_t count,
                     const std::atomic<bool>& over) {
   Patience patience(over);
   Tally tally;
@@ -140,7 +134,7 @@ absl::Status Stream(End& end, std::size_t bytes, std::uint64_t count,
   std::uint64_t posted = 0;
   for (std::uint64_t done = 0; done < count;) {
     if (posted < count && posted < done + kStreamSlots) {
-      const std::size_t rest = kStreamBurst - posted % kStreamBurst;
+      const std::size_t rest = at_once - posted % at_once;
       const BurstOutcome outcome =
           end.Post({.bytes = bytes, .first = posted % kStreamSlots, .count = rest});
       if (outcome.failed) [[unlikely]]

@@ -30,8 +30,9 @@ struct Wire {
   std::mutex mutex;
   std::deque<Burst> arrived[2];
   std::size_t most_in_flight = 0;  // of either side
-  std::size_t held = 0;            // side 1 sees nothing before so many have arrived at once
-  std::size_t most_at_once = 16;   // that a post takes
+  std::size_t most_in_a_post = 0;
+  std::size_t held = 0;           // side 1 sees nothing before so many have arrived at once
+  std::size_t most_at_once = 16;  // that a post takes
   std::uint64_t fails_after = UINT64_MAX;  // polls, on side 1
   std::uint64_t twice = UINT64_MAX;        // the write of side 0 that arrives twice
   std::size_t wrong_slot_by = 0;           // arrivals
@@ -47,6 +48,7 @@ class FakeEnd {
     const std::lock_guard lock(wire_.mutex);
     std::deque<Burst>& there = wire_.arrived[1 - side_];
     const std::size_t count = std::min(burst.count, wire_.most_at_once);
+    wire_.most_in_a_post = std::max(wire_.most_in_a_post, burst.count);
     for (std::size_t i = 0; i < count; ++i) {
       const Burst one{burst.offset_bytes, burst.bytes, burst.first + i, 1};
       for (int times = posted_++ == wire_.twice ? 2 : 1; times > 0; --times) there.push_back(one);
@@ -56,27 +58,28 @@ class FakeEnd {
     wire_.most_in_flight = std::max(wire_.most_in_flight, there.size());
     return {count};
   }
-  Seen Poll() {
+  bool Poll(Found& sent, Found& arrived) {
     const std::lock_guard lock(wire_.mutex);
-    Seen seen{.sent = std::exchange(own_, {})};
-    if (side_ == 1 && polls_++ >= wire_.fails_after) seen.Fail();
+    if (side_ == 1 && polls_++ >= wire_.fails_after) return false;
+    sent.completions += std::exchange(own_.completions, 0);
+    sent.names += std::exchange(own_.names, 0);
     std::deque<Burst>& here = wire_.arrived[side_];
-    if (side_ == 1 && here.size() < wire_.held) return seen;
+    if (side_ == 1 && here.size() < wire_.held) return true;
     if (side_ == 1) wire_.held = 0;
     if (here.empty()) std::this_thread::yield();
     for (; !here.empty(); here.pop_front()) {
-      ++seen.arrived.completions;
-      seen.arrived.names += here.front().first + wire_.wrong_slot_by;
-      seen.arrived.bytes += here.front().bytes + wire_.wrong_length_by;
+      ++arrived.completions;
+      arrived.names += here.front().first + wire_.wrong_slot_by;
+      arrived.bytes += here.front().bytes + wire_.wrong_length_by;
     }
-    return seen;
+    return true;
   }
   absl::Status error() const { return absl::UnavailableError("the link is cut"); }
 
  private:
   Wire& wire_;
   const int side_;
-  PollOutcome own_;
+  Found own_;
   std::uint64_t posted_ = 0;
   std::uint64_t polls_ = 0;
 };
@@ -84,7 +87,9 @@ class FakeEnd {
 class TwoThreadsTest : public ::testing::Test {
  protected:
   absl::Status PingPong(std::uint64_t count) { return Path().PingPong(64, count); }
-  absl::Status WriteStream(std::uint64_t count) { return Path().WriteStream(64, count); }
+  absl::Status WriteStream(std::uint64_t count, std::size_t at_once = kStreamBurst) {
+    return Path().WriteStream(64, at_once, count);
+  }
   absl::Status Write(std::uint64_t count) { return Path().Write({64, 16}, count); }
   // Both loops of two threads.
   void ExpectBothFail(absl::StatusCode code, const std::string& words) {
@@ -114,6 +119,13 @@ TEST_F(TwoThreadsTest, StreamKeepsTwoBurstsInFlight) {
   wire_.held = 32;
   EXPECT_THAT(WriteStream(16000), IsOk());
   EXPECT_EQ(wire_.most_in_flight, 32u);
+}
+
+TEST_F(TwoThreadsTest, StreamOfSinglePostsKeepsAsManyInFlight) {
+  wire_.held = 32;
+  EXPECT_THAT(WriteStream(16000, 1), IsOk());
+  EXPECT_EQ(wire_.most_in_flight, 32u);
+  EXPECT_EQ(wire_.most_in_a_post, 1u);
 }
 
 TEST_F(TwoThreadsTest, BurstThatIsTakenInPartsIsPostedToItsEnd) {

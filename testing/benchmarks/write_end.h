@@ -19,7 +19,7 @@ struct Burst {
   std::size_t count = 1;
 };
 
-// Both at most.
+// What an End can do at most.
 inline constexpr std::size_t kMostSlots = 64;    // slots that have names, from 0
 inline constexpr std::size_t kMostInBurst = 16;  // writes
 
@@ -29,19 +29,11 @@ struct BurstOutcome {
   bool failed = false;
 };
 
-// What a poll of an end's queue found.
-struct Seen {
-  PollOutcome sent;     // writes of this end, named by their contexts
-  PollOutcome arrived;  // writes of its peer, named by their immediates
-
-  // Whoever looks at one half only must see a failure, whose it ever is.
-  void Fail() { sent.failed = arrived.failed = true; }
-  bool failed() const { return sent.failed; }
-};
-
 // An End has, all of them inlined where they are called:
 //   BurstOutcome Post(const Burst& burst);   each slot as its context and immediate
-//   Seen Poll();
+//   bool Poll(Found& sent, Found& arrived);  adds writes of this end, which their contexts name,
+//                                            and of its peer, which their immediates name; false:
+//                                            one failed, or is of another kind
 //   absl::Status error();                    why something failed
 
 }  // namespace bench

@@ -17,20 +17,19 @@ namespace bench {
 
 enum class PostOutcome { kPosted, kAgain, kFailed };
 
-// What a poll of one queue found.
-struct PollOutcome {
+// What polls of one queue have found so far.
+struct Found {
   std::size_t completions = 0;
   // Sum of what names their writes: at the initiator its own contexts, at the target the
   // immediates.
   std::uint64_t names = 0;
   std::uint64_t bytes = 0;  // at the target: what was written there, as the completions tell
-  bool failed = false;      // one failed, or is of another kind than a write
 };
 
 // Ends has, all of them inlined here:
 //   PostOutcome Post(std::size_t slot, std::size_t bytes);  the slot as context and as immediate
-//   PollOutcome PollInitiator();
-//   PollOutcome PollTarget();
+//   bool PollInitiator(Found& found);    adds to it; false: a completion failed, or is of another
+//   bool PollTarget(Found& found);       kind than a write
 //   void Idle();                         nothing was there: lets time pass, where it does not by
 //                                        itself
 //   absl::Status error();                why something failed
@@ -46,14 +45,11 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
   const std::size_t bytes = shape.bytes;
   for (std::uint64_t done = 0; done < count; done += window) {
     std::size_t posted = 0;
-    std::size_t sent = 0;
-    std::size_t arrived = 0;
-    std::uint64_t sent_names = 0;
-    std::uint64_t arrived_names = 0;
-    std::uint64_t arrived_bytes = 0;
+    Found sent;
+    Found arrived;
     std::uint64_t in_vain = 0;
     coro::Time give_up = coro::kNever;
-    while (sent < window || arrived < window) {
+    while (sent.completions < window || arrived.completions < window) {
       if (posted < window) {
         const PostOutcome outcome = ends.Post(posted, bytes);
         if (outcome == PostOutcome::kFailed) [[unlikely]]
@@ -63,32 +59,26 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
           continue;
         }
       }
-      const PollOutcome initiator = ends.PollInitiator();
-      const PollOutcome target = ends.PollTarget();
-      if (initiator.failed || target.failed) [[unlikely]]
+      const std::size_t before = sent.completions + arrived.completions;
+      if (!ends.PollInitiator(sent) || !ends.PollTarget(arrived)) [[unlikely]]
         return ends.error();
-      sent += initiator.completions;
-      arrived += target.completions;
-      sent_names += initiator.names;
-      arrived_names += target.names;
-      arrived_bytes += target.bytes;
-      if (initiator.completions + target.completions > 0) continue;
+      if (sent.completions + arrived.completions > before) continue;
       ends.Idle();
       if (++in_vain % kPatiencePolls != 0) continue;
       if (give_up == coro::kNever) give_up = clock.Now() + kPatience;
       if (clock.Now() > give_up) {
-        return absl::DeadlineExceededError(
-            absl::StrCat("of ", window, " writes of ", bytes, " B, ", posted, " were posted, ",
-                         sent, " completed at the initiator and ", arrived, " at the target"));
+        return absl::DeadlineExceededError(absl::StrCat(
+            "of ", window, " writes of ", bytes, " B, ", posted, " were posted, ", sent.completions,
+            " completed at the initiator and ", arrived.completions, " at the target"));
       }
     }
     const std::uint64_t names = window * (window - 1) / 2;
-    const bool told = arrived_bytes != 0;  // tcp does not tell
-    if (arrived_names != names || (told && arrived_bytes != window * bytes)) [[unlikely]] {
+    const bool told = arrived.bytes != 0;  // tcp does not tell
+    if (arrived.names != names || (told && arrived.bytes != window * bytes)) [[unlikely]] {
       return absl::DataLossError(
           "the immediates or lengths that arrived are not those that were sent");
     }
-    if (sent_names != names) [[unlikely]] {
+    if (sent.names != names) [[unlikely]] {
       return absl::DataLossError("the contexts that completed are not those that were posted");
     }
   }

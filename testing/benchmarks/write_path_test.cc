@@ -89,15 +89,17 @@ class ScriptedEnds {
     bytes_ += bytes + bytes_wrong_by_;
     return PostOutcome::kPosted;
   }
-  PollOutcome PollInitiator() {
+  bool PollInitiator(Found& found) {
     asked_.push_back("polled");
-    if (fails_) return {.failed = true};
-    return {.completions = in_flight_, .names = std::exchange(contexts_, 0)};
+    found.completions += in_flight_;
+    found.names += std::exchange(contexts_, 0);
+    return !fails_;
   }
-  PollOutcome PollTarget() {
-    return {.completions = std::exchange(in_flight_, 0),
-            .names = std::exchange(immediates_, 0),
-            .bytes = std::exchange(bytes_, 0)};
+  bool PollTarget(Found& found) {
+    found.completions += std::exchange(in_flight_, 0);
+    found.names += std::exchange(immediates_, 0);
+    found.bytes += std::exchange(bytes_, 0);
+    return true;
   }
   void Idle() {}
   absl::Status error() const { return absl::UnavailableError("the link is cut"); }
