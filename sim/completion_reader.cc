@@ -74,17 +74,21 @@ DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completi
   return true;
 }
 
-DD_HOT bool SimEndpoint::Translate(const void* cqe, unsigned phase,
-                                   fabric::Completion& completion) {
-  efa::Completion entry;
-  if (efa::DecodeCompletion(cqe, efa::CqeSize::k32, phase, entry) != efa::Malformed::kNone) {
-    return false;
-  }
+DD_HOT bool SimEndpoint::Translate(const efa::Completion& entry, fabric::Completion& completion) {
   return entry.queue == efa::QueueType::kReceive ? Received(entry, completion)
                                                  : Sent(entry, completion);
 }
 
 // ---- A queue ----
+
+namespace {
+
+// Null: closed, or of nobody.
+SimEndpoint* OwnerOf(const efa::Completion& entry, const QueueCore& queue) {
+  return entry.queue_pair < queue.endpoints.size() ? queue.endpoints[entry.queue_pair] : nullptr;
+}
+
+}  // namespace
 
 std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
   fabric::Completion* next = completions.data();
@@ -95,11 +99,13 @@ std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
   }
   CompletionRing& entries = *ring;
   while (next != end) {
-    const void* entry = entries.Peek();
-    if (entry == nullptr) break;
-    const std::uint16_t queue_pair = fabric::efa_queue::QueuePairOf(entry);
-    SimEndpoint* endpoint = queue_pair < endpoints.size() ? endpoints[queue_pair] : nullptr;
-    if (endpoint != nullptr && endpoint->Translate(entry, entries.phase(), *next)) ++next;
+    efa::Completion entry;
+    const efa::Malformed malformed = entries.Read(entry);
+    if (malformed == efa::Malformed::kWrongPhase) break;
+    if (malformed == efa::Malformed::kNone) [[likely]] {
+      SimEndpoint* endpoint = OwnerOf(entry, *this);
+      if (endpoint != nullptr && endpoint->Translate(entry, *next)) ++next;
+    }
     entries.Pop();
   }
   return static_cast<std::size_t>(next - completions.data());
@@ -108,13 +114,13 @@ std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
 void QueueCore::Forget(std::uint16_t queue_pair) {
   endpoints[queue_pair] = nullptr;
   std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
-  while (const void* entry = ring->Peek()) {
-    const std::uint16_t owner = fabric::efa_queue::QueuePairOf(entry);
-    SimEndpoint* endpoint = owner < endpoints.size() ? endpoints[owner] : nullptr;
+  for (; !ring->empty(); ring->Pop()) {
+    efa::Completion entry;
+    if (ring->Read(entry) != efa::Malformed::kNone) continue;
+    SimEndpoint* endpoint = OwnerOf(entry, *this);
     fabric::Completion completion;
-    if (endpoint != nullptr && endpoint->Translate(entry, ring->phase(), completion))
-      kept.push_back({owner, completion});
-    ring->Pop();
+    if (endpoint != nullptr && endpoint->Translate(entry, completion))
+      kept.push_back({entry.queue_pair, completion});
   }
 }
 

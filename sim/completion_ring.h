@@ -84,6 +84,11 @@ class CompletionRing {
   }
   // The phase of the oldest entry.
   unsigned phase() const { return consumer_.phase(); }
+  // The oldest entry, read. kWrongPhase: there is none. Any other but kNone: it means nothing.
+  DD_HOT fabric::efa_queue::Malformed Read(fabric::efa_queue::Completion& entry) const {
+    return fabric::efa_queue::DecodeCompletion(
+        Slot(consumer_.slot()), fabric::efa_queue::CqeSize::k32, consumer_.phase(), entry);
+  }
   // REQUIRES: Peek() is not null.
   void Pop() { consumer_.Pop(); }
   // Asks for an event with the next entry.

@@ -79,7 +79,7 @@ void Processors::Crowd(std::uint32_t machine) {
 
 // ---- What its threads do ----
 
-const Processors::Thread* Processors::Find(const Nic& nic) const {
+const Processors::Thread* Processors::Known(const Nic& nic) const {
   if (nic.index() >= by_nic_.size() || by_nic_[nic.index()].thread == kNobody) return nullptr;
   return &threads_[by_nic_[nic.index()].thread];
 }

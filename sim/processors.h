@@ -127,7 +127,8 @@ class Processors final : public Actor {
 
   static constexpr std::size_t kNobody = SIZE_MAX;
 
-  const Thread* Find(const Nic& nic) const;
+  const Thread* Find(const Nic& nic) const { return threads_.empty() ? nullptr : Known(nic); }
+  const Thread* Known(const Nic& nic) const;
   Thread* Find(const Nic& nic) {
     return const_cast<Thread*>(static_cast<const Processors*>(this)->Find(nic));
   }

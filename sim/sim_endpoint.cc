@@ -232,12 +232,28 @@ ErrorCode SimEndpoint::FillRead(const fabric::ReadRequest& request, efa::SendWor
   return CheckSegment(target);
 }
 
+// Fills a work request of its own: were it given the one that was posted, that could not live in
+// registers, for all those posts that nobody watches.
+template <typename Request, typename Fill>
+[[gnu::noinline]] void SimEndpoint::Watch(const Request& request, OperationKind kind,
+                                          std::uint64_t request_id, Fill fill) {
+  efa::SendWork work;
+  fill(request, work);
+  work.request_id = request_id;
+  domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind,
+                                              peers_->Find(request.peer)->nic);
+  Processors& processors = domain_->world.processors();
+  if (!processors.Drives(domain_->nic)) return;
+  processors.Address(domain_->nic, queue_pair_->number, request.peer);
+}
+
 template <typename Request, typename Fill>
 PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
   PostResult result;
   new_call_ = true;
-  FaultModel* const faults = domain_->world.faults();
+  World& world = domain_->world;
+  FaultModel* const faults = world.faults();
   SendQueue& ring = queue_pair_->send;
   for (const Request& request : requests) {
     efa::SendWork made;
@@ -255,28 +271,21 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     work.request_id = sends_.Take(request.context, kind);
     if (endpoint_watch_ != nullptr) {
       endpoint_watch_->Accepted(static_cast<std::uint16_t>(work.request_id), Posted::Of(request),
-                                domain_->world.Elapsed());
+                                world.Elapsed());
     }
     if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
-    if (watched_queue_ != nullptr) Watch(work, kind, request.peer);
+    if (watched_queue_ != nullptr) Watch(request, kind, work.request_id, fill);
     const Lifted lifted(work.inline_data, work.is_inline ? work.inline_bytes : 0);
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
     ++result.accepted;
   }
   if (send_producer_.unannounced() > 0) RingSend();
-  if (!domain_->world.processors().Drives(domain_->nic)) [[likely]] {
-    domain_->world.Charge(domain_->nic.profile().post_cost, result.accepted);
-  }
+  if (world.live() || world.processors().Drives(domain_->nic)) return result;
+  world.Charge(domain_->nic.profile().post_cost, result.accepted);
   return result;
-}
-
-void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::Peer peer) {
-  domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind, peers_->Find(peer)->nic);
-  Processors& processors = domain_->world.processors();
-  if (processors.Drives(domain_->nic)) processors.Address(domain_->nic, queue_pair_->number, peer);
 }
 
 void SimEndpoint::NoteAgain(OperationKind kind) {
@@ -296,15 +305,16 @@ void SimEndpoint::NoteAgain(OperationKind kind) {
 }
 
 void SimEndpoint::RingSend() {
-  const std::uint32_t requests = send_producer_.unannounced();
-  Processors& processors = domain_->world.processors();
-  if (processors.Drives(domain_->nic)) [[unlikely]] {
-    return processors.RingSend(domain_->nic, *queue_pair_, send_producer_.Ring(), requests,
-                               std::exchange(new_call_, false));
+  World& world = domain_->world;
+  Nic& nic = domain_->nic;
+  if (world.live()) return nic.RingSend(*queue_pair_, send_producer_.Ring());
+  if (world.processors().Drives(nic)) {
+    const std::uint32_t requests = send_producer_.unannounced();
+    return world.processors().RingSend(nic, *queue_pair_, send_producer_.Ring(), requests,
+                                       std::exchange(new_call_, false));
   }
-  domain_->world.Charge(domain_->nic.profile().doorbell_cost +
-                        domain_->world.numa().FarThreadCost(domain_->nic));
-  domain_->nic.RingSend(*queue_pair_, send_producer_.Ring());
+  world.Charge(nic.profile().doorbell_cost + world.numa().FarThreadCost(nic));
+  nic.RingSend(*queue_pair_, send_producer_.Ring());
 }
 
 PostResult SimEndpoint::Send(std::span<const fabric::SendRequest> requests) {

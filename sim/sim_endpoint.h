@@ -44,9 +44,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   absl::Status Close() override;
   void* QueryPower(const fabric::PowerId& power) override;
 
-  // Translates an entry of this endpoint in a lap with this phase; false when there is nothing to
-  // tell the program.
-  bool Translate(const void* cqe, unsigned phase, fabric::Completion& completion);
+  // Translates an entry of this endpoint; false when there is nothing to tell the program.
+  bool Translate(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
 
  private:
   // The two kinds of entries, as Translate.
@@ -65,9 +64,10 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   // The send queue was full: tells the checks of a program that only retries.
   void NoteAgain(fabric::OperationKind kind);
 
-  // A request was accepted: tells the checks.
-  void Watch(const fabric::efa_queue::SendWork& work, fabric::OperationKind kind,
-             fabric::Peer peer);
+  // A request was accepted: tells the checks. `fill`: makes a work request of it.
+  template <typename Request, typename Fill>
+  void Watch(const Request& request, fabric::OperationKind kind, std::uint64_t request_id,
+             Fill fill);
 
   // The destination; kOk or kUnknownPeer.
   fabric::ErrorCode Address(fabric::Peer peer, fabric::efa_queue::SendWork& work) const;
