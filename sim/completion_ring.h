@@ -89,7 +89,7 @@ class CompletionRing {
     return fabric::efa_queue::DecodeCompletion(
         Slot(consumer_.slot()), fabric::efa_queue::CqeSize::k32, consumer_.phase(), entry);
   }
-  // REQUIRES: Peek() is not null.
+  // REQUIRES: not empty.
   void Pop() { consumer_.Pop(); }
   // Asks for an event with the next entry.
   void Arm() { armed_ = true; }

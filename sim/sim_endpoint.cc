@@ -5,6 +5,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "coro/check.h"
 #include "sim/efa_status.h"
 #include "sim/faults/fault_model.h"
 
@@ -232,19 +233,15 @@ ErrorCode SimEndpoint::FillRead(const fabric::ReadRequest& request, efa::SendWor
   return CheckSegment(target);
 }
 
-// Fills a work request of its own: were it given the one that was posted, that could not live in
-// registers, for all those posts that nobody watches.
+// Were it given the write or read that is posted, that could not live in registers, for all those
+// posts that nobody watches: so it makes one of its own, which comes out the same.
 template <typename Request, typename Fill>
-[[gnu::noinline]] void SimEndpoint::Watch(const Request& request, OperationKind kind,
-                                          std::uint64_t request_id, Fill fill) {
+[[gnu::noinline]] void SimEndpoint::WatchRemote(const Request& request, OperationKind kind,
+                                                std::uint64_t request_id, Fill fill) {
   efa::SendWork work;
-  fill(request, work);
+  DD_CHECK(fill(request, work) == ErrorCode::kOk, "what was accepted is now refused");
   work.request_id = request_id;
-  domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind,
-                                              peers_->Find(request.peer)->nic);
-  Processors& processors = domain_->world.processors();
-  if (!processors.Drives(domain_->nic)) return;
-  processors.Address(domain_->nic, queue_pair_->number, request.peer);
+  Watch(work, kind, request.peer);
 }
 
 template <typename Request, typename Fill>
@@ -276,7 +273,13 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     if (faults != nullptr && !request.context.has_value()) [[unlikely]] {
       faults->PostedWithoutContext(*queue_pair_, static_cast<std::uint16_t>(work.request_id));
     }
-    if (watched_queue_ != nullptr) Watch(request, kind, work.request_id, fill);
+    if (watched_queue_ != nullptr) {
+      if constexpr (std::is_same_v<Request, fabric::SendRequest>) {
+        Watch(work_, kind, request.peer);
+      } else {
+        WatchRemote(request, kind, work.request_id, fill);
+      }
+    }
     const Lifted lifted(work.inline_data, work.is_inline ? work.inline_bytes : 0);
     efa::EncodeSend(work, ring.format(), send_producer_.phase(), ring.Slot(send_producer_.slot()));
     send_producer_.Post();
@@ -286,6 +289,12 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
   if (world.live() || world.processors().Drives(domain_->nic)) return result;
   world.Charge(domain_->nic.profile().post_cost, result.accepted);
   return result;
+}
+
+void SimEndpoint::Watch(const efa::SendWork& work, OperationKind kind, fabric::Peer peer) {
+  domain_->world.checks().memory().PostedSend(*watched_queue_, work, kind, peers_->Find(peer)->nic);
+  Processors& processors = domain_->world.processors();
+  if (processors.Drives(domain_->nic)) processors.Address(domain_->nic, queue_pair_->number, peer);
 }
 
 void SimEndpoint::NoteAgain(OperationKind kind) {
@@ -369,18 +378,23 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
     receive_producer_.Post(work.segment_count);
     ++result.accepted;
   }
-  Processors& processors = domain_->world.processors();
-  if (processors.Drives(domain_->nic)) [[unlikely]] {
-    if (result.accepted == 0) return result;
-    processors.RingReceive(domain_->nic, *queue_pair_, receive_producer_.Ring(), result.accepted);
-    return result;
-  }
-  const Profile& profile = domain_->nic.profile();
-  domain_->world.Charge(profile.doorbell_cost + profile.post_cost * result.accepted +
-                        domain_->world.numa().FarThreadCost(domain_->nic));
-  if (receive_producer_.unannounced() > 0)
-    domain_->nic.RingReceive(*queue_pair_, receive_producer_.Ring());
+  RingReceive(result.accepted);
   return result;
+}
+
+void SimEndpoint::RingReceive(std::size_t accepted) {
+  World& world = domain_->world;
+  Nic& nic = domain_->nic;
+  if (world.processors().Drives(nic)) {
+    if (accepted == 0) return;
+    return world.processors().RingReceive(nic, *queue_pair_, receive_producer_.Ring(), accepted);
+  }
+  if (!world.live()) {
+    const Profile& profile = nic.profile();
+    world.Charge(profile.doorbell_cost + profile.post_cost * accepted +
+                 world.numa().FarThreadCost(nic));
+  }
+  if (receive_producer_.unannounced() > 0) nic.RingReceive(*queue_pair_, receive_producer_.Ring());
 }
 
 }  // namespace sim

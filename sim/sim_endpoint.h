@@ -59,15 +59,19 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
                               Fill fill);
   void RingSend();
+  void RingReceive(std::size_t accepted);
   // What is true of a peer now.
   PeerState StateOf(fabric::Peer peer) const;
   // The send queue was full: tells the checks of a program that only retries.
   void NoteAgain(fabric::OperationKind kind);
 
-  // A request was accepted: tells the checks. `fill`: makes a work request of it.
+  // A request was accepted: tells the checks.
+  void Watch(const fabric::efa_queue::SendWork& work, fabric::OperationKind kind,
+             fabric::Peer peer);
+  // The same of a write or a read. `fill`: makes a work request of it.
   template <typename Request, typename Fill>
-  void Watch(const Request& request, fabric::OperationKind kind, std::uint64_t request_id,
-             Fill fill);
+  void WatchRemote(const Request& request, fabric::OperationKind kind, std::uint64_t request_id,
+                   Fill fill);
 
   // The destination; kOk or kUnknownPeer.
   fabric::ErrorCode Address(fabric::Peer peer, fabric::efa_queue::SendWork& work) const;

@@ -61,6 +61,7 @@ class PathOfEnds final : public PairPath {
   }
   absl::Status WriteStream(std::size_t bytes, std::size_t at_once, std::uint64_t count) override {
     DD_CHECK(count % kStreamBurst == 0, "a burst that ends early would not be acknowledged");
+    DD_CHECK(at_once > 0 && kStreamBurst % at_once == 0, "a post would go past the last slot");
     using Flag = std::atomic<bool>;
     return InTwoThreads(
         [&](const Flag& over) { return Stream(*initiator_, bytes, at_once, count, over); },
@@ -76,18 +77,20 @@ class PathOfEnds final : public PairPath {
   }
   bool PollInitiator(Found& found) {
     Found others;  // nobody writes to the initiator
-    return initiator_->Poll(found, others);
+    return initiator_->Poll(found, others) && others.completions == 0;
   }
   bool PollTarget(Found& found) {
     Found others;
-    return target_->Poll(others, found);
+    return target_->Poll(others, found) && others.completions == 0;
   }
   void Idle() {
     if (idle_ != nullptr) idle_->WaitUntil(coro::kNever);
   }
   absl::Status error() const {
-    const absl::Status status = initiator_->error();
-    return status.ok() ? target_->error() : status;
+    for (const absl::Status& status : {initiator_->error(), target_->error()}) {
+      if (!status.ok()) return status;
+    }
+    return absl::DataLossError("a completion came to the other end");
   }
 
  private:

@@ -17,8 +17,8 @@
 
 namespace bench {
 
-// Of a stream: bursts of 16, two of them under way, so that one is posted while the other is
-// acknowledged. The target acknowledges each with a write of its own.
+// Of a stream: the target acknowledges each 16 writes with one of its own. Twice as many are under
+// way, so that some are posted while others are acknowledged.
 inline constexpr std::size_t kStreamBurst = kMostInBurst;
 inline constexpr std::size_t kStreamSlots = 2 * kStreamBurst;
 inline constexpr std::size_t kAcknowledgementBytes = 8;

@@ -119,6 +119,7 @@ TEST_F(TwoThreadsTest, StreamKeepsTwoBurstsInFlight) {
   wire_.held = 32;
   EXPECT_THAT(WriteStream(16000), IsOk());
   EXPECT_EQ(wire_.most_in_flight, 32u);
+  EXPECT_EQ(wire_.most_in_a_post, 16u);
 }
 
 TEST_F(TwoThreadsTest, StreamOfSinglePostsKeepsAsManyInFlight) {

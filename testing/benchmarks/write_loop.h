@@ -74,11 +74,12 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
     }
     const std::uint64_t names = window * (window - 1) / 2;
     const bool told = arrived.bytes != 0;  // tcp does not tell
-    if (arrived.names != names || (told && arrived.bytes != window * bytes)) [[unlikely]] {
+    if (arrived.completions != window || arrived.names != names ||
+        (told && arrived.bytes != window * bytes)) [[unlikely]] {
       return absl::DataLossError(
           "the immediates or lengths that arrived are not those that were sent");
     }
-    if (sent.names != names) [[unlikely]] {
+    if (sent.completions != window || sent.names != names) [[unlikely]] {
       return absl::DataLossError("the contexts that completed are not those that were posted");
     }
   }
