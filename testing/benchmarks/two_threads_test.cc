@@ -38,6 +38,7 @@ struct Wire {
   std::size_t wrong_slot_by = 0;           // arrivals
   std::size_t wrong_length_by = 0;
   std::size_t wrong_context_by = 0;
+  bool to_the_wrong_end = false;
 };
 
 class FakeEnd {
@@ -46,7 +47,7 @@ class FakeEnd {
 
   BurstOutcome Post(const Burst& burst) {
     const std::lock_guard lock(wire_.mutex);
-    std::deque<Burst>& there = wire_.arrived[1 - side_];
+    std::deque<Burst>& there = wire_.arrived[wire_.to_the_wrong_end ? side_ : 1 - side_];
     const std::size_t count = std::min(burst.count, wire_.most_at_once);
     wire_.most_in_a_post = std::max(wire_.most_in_a_post, burst.count);
     for (std::size_t i = 0; i < count; ++i) {
@@ -74,7 +75,9 @@ class FakeEnd {
     }
     return true;
   }
-  absl::Status error() const { return absl::UnavailableError("the link is cut"); }
+  absl::Status error() const {
+    return wire_.to_the_wrong_end ? absl::OkStatus() : absl::UnavailableError("the link is cut");
+  }
 
  private:
   Wire& wire_;
@@ -166,6 +169,18 @@ TEST_F(TwoThreadsTest, NoticesContextsThatWereNeverPosted) {
 TEST_F(TwoThreadsTest, NoticesAWriteThatArrivesTwice) {
   wire_.twice = 6399;
   EXPECT_THAT(WriteStream(6400), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("immediates")));
+}
+
+TEST_F(TwoThreadsTest, NoticesOneTooManyOfWhichNothingIsTold) {
+  wire_.wrong_length_by = std::size_t{0} - 64;  // as on tcp
+  EXPECT_THAT(Write(16), IsOk());
+  wire_.twice = 0;  // slot 0, that adds nothing to the names
+  EXPECT_THAT(Write(16), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("immediates")));
+}
+
+TEST_F(TwoThreadsTest, NoticesACompletionAtTheWrongEnd) {
+  wire_.to_the_wrong_end = true;
+  EXPECT_THAT(Write(16), StatusIs(absl::StatusCode::kDataLoss, HasSubstr("other end")));
 }
 
 TEST_F(TwoThreadsTest, AThreadThatWaitsEndsWhenTheOtherHasFailed) {

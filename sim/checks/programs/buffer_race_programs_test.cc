@@ -408,6 +408,21 @@ TEST_P(ProgramTest, OnARoughOne) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) ExpectVerdict(GetParam(), seed, Small());
 }
 
+// The check reads the words of a source in lanes, some by twos: none may be left out.
+TEST(SourceTest, EveryByteOfASourceCounts) {
+  constexpr std::size_t kLength = 2 * 64 + 3 * 8 + 5;
+  for (std::size_t byte = 0; byte < kLength; ++byte) {
+    SCOPED_TRACE(::testing::Message() << "byte " << byte);
+    Stage stage(1, Calm());
+    Accepted(stage.a.endpoint->Write(stage.a.WriteTo(stage.b, 0, kLength, 1)));
+    stage.a.Bytes(byte, 1)[0] ^= std::byte{1};
+    stage.Finish(stage.a, 1);
+    const std::vector<sim::Finding> findings = stage.lab.End();
+    ASSERT_EQ(findings.size(), 1u);
+    EXPECT_EQ(findings[0].check, Check::kBufferRace);
+  }
+}
+
 std::string NameOf(const ::testing::TestParamInfo<Program>& info) { return info.param.name; }
 
 INSTANTIATE_TEST_SUITE_P(Sources, ProgramTest, ::testing::ValuesIn(kSources), NameOf);
