@@ -28,11 +28,11 @@ std::uint64_t Load(const std::byte* bytes) {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
 
-// Both halves of a product. Of two words that differ somewhere from two others, the same comes out
-// once in 2^63 times.
+// Both halves of a product, and what was multiplied: where one factor is 0, as of a source that
+// holds kOdd itself, the other is not forgotten.
 std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
-  return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
+  return a ^ b ^ static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
 }
 
 // Four lanes of two words, so that a long source costs little more than reading it: a product is
