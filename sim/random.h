@@ -11,7 +11,6 @@
 #include <cstdint>
 
 #include "coro/keyed_random.h"
-#include "coro/time.h"
 
 namespace sim {
 
@@ -53,28 +52,6 @@ class RandomStream {
  private:
   std::uint64_t key_;
   std::uint64_t counter_ = 0;
-};
-
-// How long something takes: a fixed part, a part drawn evenly from [0, jitter], and, once in
-// `tail_one_in` draws (0: never), an extra part drawn evenly from [0, tail].
-struct DelayModel {
-  coro::Duration fixed{};
-  coro::Duration jitter{};
-  std::uint32_t tail_one_in = 0;
-  coro::Duration tail{};
-
-  constexpr coro::Duration Draw(const RandomStream& stream, std::uint64_t number) const {
-    coro::Duration delay = fixed + Part(stream.At(3 * number), jitter);
-    if (tail_one_in != 0 && Below(stream.At(3 * number + 1), tail_one_in) == 0) {
-      delay += Part(stream.At(3 * number + 2), tail);
-    }
-    return delay;
-  }
-
- private:
-  static constexpr coro::Duration Part(std::uint64_t word, coro::Duration most) {
-    return coro::Duration(Below(word, static_cast<std::uint64_t>(most.count()) + 1));
-  }
 };
 
 }  // namespace sim

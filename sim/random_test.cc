@@ -108,28 +108,5 @@ TEST(RandomStreamTest, BelowTakesTheWholeRange) {
   EXPECT_EQ(Below(std::uint64_t{1} << 63, 10), 5u);
 }
 
-TEST(DelayModelTest, PartsAreWithinTheirBounds) {
-  const DelayModel model{.fixed = 10us, .jitter = 5us, .tail_one_in = 10, .tail = 100us};
-  const RandomStream stream(1, Subsystem::kWire, 0, 0);
-  int tails = 0;
-  coro::Duration sum{};
-  constexpr int kDraws = 20000;
-  for (std::uint64_t i = 0; i < kDraws; ++i) {
-    const coro::Duration delay = model.Draw(stream, i);
-    EXPECT_GE(delay, 10us);
-    EXPECT_LE(delay, 115us);
-    tails += delay > 15us ? 1 : 0;
-    sum += delay;
-  }
-  EXPECT_NEAR(tails, kDraws / 10 * 0.97, kDraws / 100.0);
-  EXPECT_NEAR(static_cast<double>((sum / kDraws).count()), 17500, 500);  // 10 + 2.5 + 5 us
-}
-
-TEST(DelayModelTest, WithoutATailThereIsNone) {
-  const DelayModel model{.fixed = 10us, .jitter = 0us, .tail_one_in = 0, .tail = 100us};
-  const RandomStream stream(1, Subsystem::kWire, 0, 0);
-  for (std::uint64_t i = 0; i < 1000; ++i) EXPECT_EQ(model.Draw(stream, i), 10us);
-}
-
 }  // namespace
 }  // namespace sim

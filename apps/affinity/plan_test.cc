@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::affinity {

@@ -17,7 +17,7 @@
 #include "apps/common/simulated_fabric.h"
 #include "apps/common/trace_flags.h"
 #include "coro/time.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::affinity {
 

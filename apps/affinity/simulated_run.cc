@@ -8,7 +8,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::affinity {
 namespace {

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "coro/time.h"
 #include "fabric/async/transfer/policy.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::batch {
 

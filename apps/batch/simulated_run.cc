@@ -20,9 +20,9 @@
 #include "coro/when_all.h"
 #include "fabric/async/transfer/engine.h"
 #include "fabric/fabric.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::batch {
 namespace {

@@ -10,7 +10,7 @@
 #include "apps/batch/watch.h"
 #include "apps/common/metrics_run.h"
 #include "apps/common/trace_flags.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::batch {
 

@@ -14,7 +14,7 @@
 #include "fabric/async/transfer/immediate.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::batch {

@@ -16,7 +16,7 @@
 #include "absl/status/statusor.h"
 #include "apps/common/simulated_fabric.h"
 #include "fabric/fabric.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps {
 

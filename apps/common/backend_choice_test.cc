@@ -9,7 +9,7 @@
 #include "fabric/fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps {

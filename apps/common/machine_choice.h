@@ -10,7 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "gpu/topology/machine.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps {
 

@@ -16,7 +16,7 @@
 #include "apps/common/text_table.h"
 #include "fabric/metrics/formats.h"
 #include "fabric/metrics/hw_counters.h"
-#include "sim/metrics.h"
+#include "sim/world/metrics.h"
 
 namespace apps {
 namespace {

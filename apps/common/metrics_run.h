@@ -17,7 +17,7 @@
 #include "fabric/fabric.h"
 #include "fabric/metrics/counted_fabric.h"
 #include "fabric/metrics/counters.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps {
 

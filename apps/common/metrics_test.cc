@@ -26,9 +26,9 @@
 #include "fabric/metrics/hw_counters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps {

@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 #include "fabric/fabric.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps {
 

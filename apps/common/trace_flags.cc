@@ -115,7 +115,7 @@ std::unique_ptr<fabric::Fabric> TraceRun::Wrap(std::unique_ptr<fabric::Fabric> f
                                                SimulatedFabric kind) const {
   if (recorder_ == nullptr) return fabric;
   const std::string backend(fabric->description());
-  recorder_->Describe(backend, true, !world.live());
+  recorder_->Describe(backend, true, world.IsVirtual());
   return fabric::trace::OpenTracedFabric(std::move(fabric),
                                          {.recorder = recorder_.get(),
                                           .node = std::string(node),

@@ -23,7 +23,7 @@
 #include "fabric/faults/engine.h"
 #include "fabric/trace/recorder.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps {
 

@@ -14,9 +14,9 @@
 #include "coro/steady_clock.h"
 #include "coro/task.h"
 #include "gpu/device_buffer.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::dmabuf {
 namespace {

@@ -12,7 +12,7 @@
 #include "coro/time.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_memory.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::dmabuf {
 

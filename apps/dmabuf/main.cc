@@ -25,7 +25,7 @@
 #include "apps/dmabuf/device_data.h"
 #include "apps/write/program.h"
 #include "coro/status_macros.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Whose memory the client's data arrives in: host (a GPU that stands in on machines "

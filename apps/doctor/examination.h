@@ -14,7 +14,7 @@
 #include "apps/doctor/plan.h"
 #include "apps/doctor/probes.h"
 #include "apps/doctor/system_files.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::doctor {
 

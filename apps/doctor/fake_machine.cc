@@ -9,7 +9,7 @@
 #include "absl/strings/str_join.h"
 #include "apps/doctor/system_files.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::doctor {
 namespace {

@@ -13,7 +13,7 @@
 #include "apps/doctor/libraries.h"
 #include "apps/doctor/system_files.h"
 #include "apps/doctor/version.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::doctor {
 

@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "apps/doctor/finding.h"
 #include "apps/doctor/machine.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::doctor {
 

@@ -11,7 +11,7 @@
 #include "apps/doctor/system_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::doctor {

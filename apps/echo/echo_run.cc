@@ -24,9 +24,9 @@
 #include "coro/task.h"
 #include "coro/time.h"
 #include "coro/wait_list.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::echo {
 namespace {

@@ -10,7 +10,7 @@
 #include "coro/status_macros.h"
 #include "fabric/async/message_receiver.h"
 #include "fabric/capability.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace apps::echo {
 namespace {

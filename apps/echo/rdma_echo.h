@@ -16,7 +16,7 @@
 #include "fabric/address.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/fabric.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::echo {
 

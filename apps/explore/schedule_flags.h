@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/strategy/strategy.h"
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace apps {
 

@@ -10,7 +10,7 @@
 #include "apps/common/trace_flags.h"
 #include "coro/status_macros.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 ABSL_DECLARE_FLAG(std::string, trace);  // of apps/common/trace_flags.cc
 

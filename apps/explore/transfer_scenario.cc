@@ -23,8 +23,8 @@
 #include "fabric/async/transfer/barrier_group.h"
 #include "fabric/async/transfer/engine.h"
 #include "fabric/fabric.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace apps {
 namespace {

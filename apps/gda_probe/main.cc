@@ -22,7 +22,7 @@
 #include "gpu/gda/queue.h"
 #include "gpu/gda/sim_pair.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
 #include "gpu/gda/libfabric_endpoint.h"

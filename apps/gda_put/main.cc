@@ -29,7 +29,7 @@
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/sim_pair.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Whose threads post: host (a GPU that stands in on machines without), cuda:N, or auto, "

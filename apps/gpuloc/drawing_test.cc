@@ -13,7 +13,7 @@
 #include "gmock/gmock.h"
 #include "gpu/topology/xml.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::gpuloc {

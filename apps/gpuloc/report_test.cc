@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::gpuloc {
 namespace {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "fabric/nic_info.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::info {
 

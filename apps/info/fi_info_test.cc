@@ -10,9 +10,9 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace apps::info {
 namespace {

@@ -17,7 +17,7 @@
 #include "apps/info/report.h"
 #include "coro/status_macros.h"
 #include "fabric/fabric.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 ABSL_FLAG(std::string, format, "",
           "table (what empty means): for a person. json, csv: as --json and --csv. fi_info: the "

@@ -13,7 +13,7 @@
 #include "apps/common/text_table.h"
 #include "apps/info/limit_table.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::info {
 namespace {

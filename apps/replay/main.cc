@@ -26,7 +26,7 @@
 #include "sim/capture/read_capture.h"
 #include "sim/capture/replay.h"
 #include "sim/capture/steer.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 ABSL_FLAG(std::uint64_t, seed, 1,
           "Everything random in the replay is drawn from this: the same seed gives the same one.");

@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sim/model/workload.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace apps::whatif {
 

@@ -35,7 +35,7 @@
 #include "fabric/fabric.h"
 #include "fabric/faults/fault.h"
 #include "sim/faults/device_faults.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
@@ -173,7 +173,7 @@ int Program::Simulate(Console& console, const BackendOptions& backend, const Bac
     options.faults = faults->engine();
     options.decorate = [faults](std::unique_ptr<fabric::Fabric> fabric, sim::World& world) {
       return faults->Wrap(std::move(fabric), world,
-                          [&world](coro::Time time) { world.WakeAt(time); });
+                          [&world](coro::Time time) { world.timeline().WakeAt(time); });
     };
   }
   options.trace = &trace;

@@ -12,7 +12,7 @@
 #include "absl/status/statusor.h"
 #include "apps/common/command_line.h"
 #include "apps/write/data_memory.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::write {
 

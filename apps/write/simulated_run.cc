@@ -8,7 +8,7 @@
 #include "coro/scope.h"
 #include "coro/status_macros.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace apps::write {
 namespace {
@@ -62,7 +62,7 @@ absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& cloc
 
   SimulatedRun run;
   ASSIGN_OR_RETURN(run.transfer, loop.Run(Main(*server, *client)));
-  run.simulated = world.Elapsed();
+  run.simulated = world.timeline().elapsed();
   world.CheckRequests();
   for (const sim::Finding& finding : world.findings()) run.findings.push_back(sim::ToText(finding));
   return run;

@@ -19,8 +19,8 @@
 #include "coro/clock.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
-#include "sim/profile.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/world/world.h"
 
 namespace apps::write {
 

@@ -10,8 +10,8 @@
 #include "coro/sleep.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::write {

@@ -7,7 +7,7 @@
 namespace gpu::gda {
 
 absl::StatusOr<SimQueue*> SimEngine::Open(fabric::Endpoint& endpoint) {
-  ASSIGN_OR_RETURN(std::unique_ptr<SimQueue> queue, SimQueue::Open(endpoint, world_.live()));
+  ASSIGN_OR_RETURN(std::unique_ptr<SimQueue> queue, SimQueue::Open(endpoint, !world_.IsVirtual()));
   queues_.push_back(std::move(queue));
   return queues_.back().get();
 }

@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/endpoint.h"
 #include "gpu/gda/sim_queue.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace gpu::gda {
 

@@ -6,8 +6,8 @@
 #include "coro/status_macros.h"
 #include "fabric/memory.h"
 #include "gpu/pattern.h"
-#include "sim/queue_access.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/queue_access.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace gpu::gda {
 namespace {

@@ -36,7 +36,7 @@
 #include "gpu/gda/service_thread.h"
 #include "gpu/gda/sim_engine.h"
 #include "gpu/gda/sim_queue.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace gpu::gda {
 

@@ -27,7 +27,7 @@
 #include "gpu/gda/host_pages.h"
 #include "gpu/gda/queue.h"
 #include "gpu/gda/queue_fault.h"
-#include "sim/queue_access.h"
+#include "sim/driver/queue_access.h"
 
 namespace gpu::gda {
 

@@ -92,7 +92,7 @@ class Replayer {
 };
 
 absl::StatusOr<ReplayRun> Replayer::Run() {
-  world_.OnEndlessLoop([](EndlessLoop, const WaitGraph&) {});  // it is here that things wait
+  world_.checks().OnEndlessLoop([](EndlessLoop, const WaitGraph&) {});  // it is here that things wait
   watching_ = options_.watch(world_);
   RETURN_IF_ERROR(OpenGhost());
   RETURN_IF_ERROR(OpenMachines());
@@ -120,8 +120,8 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Replayer::OpenFabric(const Node&
                    fabric::faults::FaultEngine::Create(
                        options_.plans[number], options_.seed,
                        {.decorator = fabric::faults::FaultsOf(fabric::faults::Layer::kDecorator)}));
-  faulty.clock = &world_.backstage();
-  faulty.wake_at = [this](coro::Time time) { world_.WakeAt(time); };
+  faulty.clock = &world_.timeline().backstage();
+  faulty.wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); };
   return fabric::faults::OpenFaultyFabric(std::move(fabric), faulty);
 }
 
@@ -166,7 +166,7 @@ bool Replayer::AllDone() const {
 
 coro::Time Replayer::DueOf(const Step& step) const {
   const bool waits = options_.timing == Timing::kRecorded && step.kind != StepKind::kRead;
-  return waits ? coro::After(World::kStart, step.time) : World::kStart;
+  return waits ? coro::After(Timeline::kStart, step.time) : Timeline::kStart;
 }
 
 // Takes every step of a machine that can be taken now. Whether there was one.
@@ -202,7 +202,7 @@ bool Replayer::IsItsTurn(std::size_t number, const Step& step) const {
 
 void Replayer::GoOn(Cursor& cursor) {
   ++cursor.next;
-  cursor.since = world_.Elapsed();
+  cursor.since = world_.timeline().elapsed();
   cursor.pushed = false;
 }
 
@@ -292,7 +292,7 @@ Replayer::Progress Replayer::AwaitRead(std::size_t number, Index index) {
 // ---- Time ----
 
 void Replayer::Poll() {
-  for (const auto& machine : machines_) machine->Poll(world_.Elapsed());
+  for (const auto& machine : machines_) machine->Poll(world_.timeline().elapsed());
 }
 
 coro::Duration PatienceAfter(std::uint64_t missing) {
@@ -306,7 +306,7 @@ void Replayer::WaitForMore() {
     const Step* step = Current(i);
     if (step == nullptr) continue;
     const coro::Time due = DueOf(*step);
-    const coro::Time patience = coro::After(std::max(due, World::kStart + cursors_[i].since),
+    const coro::Time patience = coro::After(std::max(due, Timeline::kStart + cursors_[i].since),
                                             PatienceAfter(missing_.size()));
     // A patience that is over, while another program has yet to go on, is no reason to stand still.
     const coro::Time next = due > world_.Now() ? due : patience;
@@ -318,7 +318,7 @@ void Replayer::WaitForMore() {
 // Whether a step was given up because what it waits for is not coming: first one that only waits
 // for its turn, which clocks that differ may have told wrongly.
 bool Replayer::GiveUpOne() {
-  const bool quiet = world_.NextEvent() == coro::kNever;
+  const bool quiet = world_.timeline().next_event() == coro::kNever;
   std::optional<std::size_t> chosen;
   const auto rank = [this](std::size_t number) {
     return std::pair(IsItsTurn(number, *Current(number)), cursors_[number].since);
@@ -331,7 +331,7 @@ bool Replayer::GiveUpOne() {
       if (quiet) return false;  // this program will go on by itself
       continue;
     }
-    const coro::Time since = std::max(due, World::kStart + cursors_[i].since);
+    const coro::Time since = std::max(due, Timeline::kStart + cursors_[i].since);
     const bool in_vain = quiet || world_.Now() - since >= PatienceAfter(missing_.size());
     if (in_vain && (!chosen.has_value() || rank(i) < rank(*chosen))) chosen = i;
   }
@@ -374,7 +374,7 @@ ReplayRun Replayer::Collect() {
     }
   }
   run.missing = missing_;
-  run.simulated = world_.Elapsed();
+  run.simulated = world_.timeline().elapsed();
   world_.CheckRequests();
   for (const Finding& finding : world_.findings()) run.findings.push_back(ToText(finding));
   run.digest = world_.digest().ToHex();

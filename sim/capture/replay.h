@@ -24,9 +24,9 @@
 #include "fabric/faults/plan.h"
 #include "sim/capture/capture.h"
 #include "sim/capture/machine.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace sim::capture {
 

@@ -18,7 +18,7 @@
 #include "sim/capture/read_capture.h"
 #include "sim/capture/steer.h"
 #include "sim/capture/trace_text.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/rdm/sim_rdm_fabric.h"
 
 namespace sim::capture {

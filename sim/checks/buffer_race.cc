@@ -8,7 +8,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/poison.h"
+#include "sim/checks/source_hash.h"
+#include "sim/memory/poison.h"
 
 namespace sim {
 namespace {
@@ -18,41 +19,6 @@ using fabric::OperationKind;
 
 const std::byte* PointerAt(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);
-}
-
-std::uint64_t Load(const std::byte* bytes) {
-  std::uint64_t word;
-  std::memcpy(&word, bytes, sizeof(word));
-  return word;
-}
-
-constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
-
-// Both halves of a product, and what was multiplied: where one factor is 0, as of a source that
-// holds kOdd itself, the other is not forgotten.
-std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
-  const auto product = static_cast<unsigned __int128>(a) * b;
-  return a ^ b ^ static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
-}
-
-// Four lanes of two words, so that a long source costs little more than reading it: a product is
-// there after four cycles, and the next one may begin after one.
-std::uint64_t Hash(const std::byte* bytes, std::uint64_t length, std::uint64_t seed) {
-  std::uint64_t a = seed + length;
-  std::uint64_t b = ~seed;
-  std::uint64_t c = seed ^ kOdd;
-  std::uint64_t d = seed - kOdd;
-  for (; length >= 64; bytes += 64, length -= 64) {
-    a = Fold(a ^ Load(bytes), kOdd ^ Load(bytes + 8));
-    b = Fold(b ^ Load(bytes + 16), kOdd ^ Load(bytes + 24));
-    c = Fold(c ^ Load(bytes + 32), kOdd ^ Load(bytes + 40));
-    d = Fold(d ^ Load(bytes + 48), kOdd ^ Load(bytes + 56));
-  }
-  for (; length >= 8; bytes += 8, length -= 8) a = std::rotl((a ^ Load(bytes)) * kOdd, 29);
-  std::uint64_t rest = 0;
-  if (length > 0) std::memcpy(&rest, bytes, length);
-  a = std::rotl((a ^ rest) * kOdd, 29);
-  return ((a * kOdd + b) * kOdd + c) * kOdd + d;
 }
 
 // A word that the device reads in one go: whatever a program changes it to, it arrives whole.
@@ -97,7 +63,7 @@ std::uint64_t BufferRace::HashOfSource(const WatchedRequest& request) const {
     std::vector<std::byte> scratch;
     const std::byte* const bytes = bus_.View(piece.address, piece.length, scratch);
     const Lifted lifted(bytes, piece.length);
-    hash = Hash(bytes, piece.length, hash);
+    hash = HashSource(bytes, piece.length, hash);
   }
   return hash;
 }
@@ -113,7 +79,7 @@ void BufferRace::Posted(WatchedRequest& request, const std::byte* inline_bytes) 
   if (inline_bytes != nullptr) {
     const Lifted lifted(inline_bytes, request.length);
     request.hashed = true;
-    request.hash = Hash(inline_bytes, request.length, 0);
+    request.hash = HashSource(inline_bytes, request.length, 0);
   } else if (there && !WritesItself(request)) {
     request.hashed = true;
     request.hash = HashOfSource(request);
@@ -181,10 +147,12 @@ bool BufferRace::WriteTheSame(const WatchedRequest& a, const std::byte* a_bytes,
 bool BufferRace::CanLand(const WatchedRequest& request) const {
   if (request.queue->dead) return false;
   if (request.kind != OperationKind::kWrite) return true;
-  return std::any_of(queues_.begin(), queues_.end(), [&](const auto& queue) {
-    return queue->nic == request.peer && queue->number == request.peer_queue &&
-           queue->qkey == request.peer_qkey;
+  bool open = false;
+  queues_.ForEach([&](const WatchedQueue& queue) {
+    open = open || (queue.nic == request.peer && queue.number == request.peer_queue &&
+                    queue.qkey == request.peer_qkey);
   });
+  return open;
 }
 
 void BufferRace::Write(WatchedRequest& request, const WatchedPiece& target,

@@ -19,7 +19,7 @@
 #include "sim/checks/registrations.h"
 #include "sim/checks/watched_queue.h"
 #include "sim/checks/write_index.h"
-#include "sim/memory_bus.h"
+#include "sim/memory/memory_bus.h"
 
 namespace sim {
 
@@ -28,8 +28,8 @@ namespace sim {
 class BufferRace {
  public:
   // `queues`: those that are open, in the whole world.
-  BufferRace(FindingLog& log, const Registrations& registrations,
-             const std::vector<std::unique_ptr<WatchedQueue>>& queues, const MemoryBus& bus)
+  BufferRace(FindingLog& log, const Registrations& registrations, const WatchedQueues& queues,
+             const MemoryBus& bus)
       : log_(log), registrations_(registrations), queues_(queues), bus_(bus) {}
 
   // The request is in flight from now on. `inline_bytes`: where its bytes are when they were
@@ -54,7 +54,7 @@ class BufferRace {
 
   FindingLog& log_;
   const Registrations& registrations_;
-  const std::vector<std::unique_ptr<WatchedQueue>>& queues_;
+  const WatchedQueues& queues_;
   const MemoryBus& bus_;
   WriteIndex writes_;
 };

@@ -2,120 +2,204 @@
 
 #include <algorithm>
 #include <chrono>
+#include <iostream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "sim/checks/waits.h"
 
 namespace sim {
 
-std::string_view Name(Check check) {
-  switch (check) {
-    case Check::kCompletionQueueCapacity:
-      return "completion-queue-capacity";
-    case Check::kAgainWithoutReading:
-      return "again-without-reading";
-    case Check::kConservation:
-      return "conservation";
-    case Check::kBounds:
-      return "bounds";
-    case Check::kBufferRace:
-      return "buffer-race";
-    case Check::kImmediateVisibility:
-      return "immediate-visibility";
-    case Check::kUseAfterDeregister:
-      return "use-after-deregister";
-    case Check::kLeaks:
-      return "leaks";
-    case Check::kRetryIdempotence:
-      return "retry-idempotence";
-    case Check::kContextOwnership:
-      return "context-ownership";
-    case Check::kAwaiterLifetime:
-      return "awaiter-lifetime";
-    case Check::kCompletionQueueService:
-      return "completion-queue-service";
-    case Check::kImmediateNamespace:
-      return "immediate-namespace";
-    case Check::kPeerIncarnation:
-      return "peer-incarnation";
-    case Check::kProgress:
-      return "progress";
-    case Check::kOrderIndependence:
-      return "order-independence";
+// ---- Requests and memory ----
+
+void Checks::OnReceiveTaken(const NicState& /*nic*/, const QueuePair& queue_pair,
+                            const ReceiveWork& receive) {
+  memory_.OnReceiveTaken(queue_pair, receive);
+}
+
+void Checks::OnMessageLands(const NicState& /*nic*/, const QueuePair& target,
+                            const Operation& operation, const ReceiveWork& receive,
+                            std::uint64_t prefix) {
+  memory_.OnMessageLands(target, operation, receive, prefix);
+}
+
+void Checks::OnImmediate(const NicState& nic, const QueuePair& target,
+                         const Operation& operation) {
+  memory_.OnImmediate(nic, target, operation);
+}
+
+void Checks::OnPlacing(const BytesPlaced& bytes) { memory_.OnPlacing(bytes); }
+
+void Checks::OnKeyRefused(const KeyRefused& refused) { memory_.OnKeyRefused(refused); }
+
+void Checks::OnRegistered(const NicState& nic, ProtectionDomain domain,
+                          const MemoryTable::Keys& keys, std::uint64_t address,
+                          std::uint64_t length_bytes, fabric::Access access) {
+  memory_.OnRegistered(nic, domain, keys, address, length_bytes, access);
+}
+
+void Checks::OnDeregistered(const NicState& nic, std::uint32_t remote_key) {
+  memory_.OnDeregistered(nic, remote_key);
+}
+
+void Checks::OnEnded(const Operation& operation) { memory_.OnEnded(operation); }
+
+void Checks::OnSilent(const Operation& operation) { memory_.OnSilent(operation); }
+
+void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
+                        const DeviceCompletion& completion, bool kept) {
+  if (!kept) [[unlikely]] {
+    log_.Add(Check::kCompletionQueueCapacity, nic.name, ring.number(), [&] {
+      return absl::StrCat("completion queue ", ring.number(), " of ", ring.depth(),
+                          " entries was full, and what completed then is lost: open it for "
+                          "everything that may be in flight, or read it in time");
+    });
   }
-  return "unknown";
+  memory_.OnReported(nic, completion, kept);
+  WatchedRing* watched = Find(ring);
+  if (watched == nullptr) return;
+  if (watched->service.Arrived(timeline_.elapsed(), domain_reads_[watched->domain])) {
+    log_.Add(Check::kCompletionQueueService, nic.name, ring.number(), [&] {
+      return absl::StrCat("completion queue ", ring.number(), " has had entries for more than ",
+                          QueueService::kPatience / std::chrono::seconds(1),
+                          " s that nobody read, while the program read other queues: its slots and "
+                          "its news wait there");
+    });
+  }
 }
 
-std::string ToText(const Finding& finding) {
-  return absl::StrCat(std::string(Name(finding.check)), ": ", finding.where, ": ", finding.what,
-                      " (", finding.times, finding.times == 1 ? " time" : " times",
-                      ", first after ", finding.first.count(), " ns)");
+void Checks::OnWithheld(const NicState& nic, const DeviceCompletion& completion) {
+  memory_.OnReported(nic, completion, false);
 }
 
-bool Checks::Counts(Check check, const std::string& where, std::uint32_t queue) {
-  const auto known = std::find_if(findings_.begin(), findings_.end(), [&](const Finding& finding) {
-    return finding.check == check && finding.where == where && finding.queue == queue;
-  });
-  if (known == findings_.end()) return false;
-  ++known->times;
-  return true;
+void Checks::OnDied(const NicState& nic) { memory_.OnDied(nic); }
+
+// What the device still has of the queue pair's requests is under way; the others should have
+// ended. What a fault plan has put off, only the plan knows.
+void Checks::Audit(const QueuePair& queue_pair) {
+  if (deferred_.empty()) memory_.Audit(queue_pair, operations_);
 }
 
-void Checks::CompletionLost(const std::string& where, std::uint32_t queue, std::size_t depth,
-                            coro::Duration now) {
-  constexpr Check kCheck = Check::kCompletionQueueCapacity;
-  if (Counts(kCheck, where, queue)) return;
-  findings_.push_back({kCheck, now, where, queue,
-                       absl::StrCat("completion queue ", queue, " of ", depth,
-                                    " entries was full, and what completed then is lost: open it "
-                                    "for everything that may be in flight, or read it in time")});
+void Checks::CheckRequests() {
+  for (const auto& endpoint : endpoints_) Audit(endpoint->queue_pair());
 }
 
-void Checks::AgainWithoutReading(const std::string& where, std::uint32_t queue_pair,
-                                 std::uint64_t times, coro::Duration now) {
-  constexpr Check kCheck = Check::kAgainWithoutReading;
-  if (Counts(kCheck, where, queue_pair)) return;
-  findings_.push_back({kCheck, now, where, queue_pair,
-                       absl::StrCat("queue pair ", queue_pair, " was full ", times,
-                                    " times in a row, and nobody read its completion queue: "
-                                    "reading is what makes room")});
+void Checks::CheckEnd() {
+  CheckRequests();
+  leaks_.AtEnd();
 }
 
-void Checks::QueueNotServed(const std::string& where, std::uint32_t queue, coro::Duration now) {
-  Found(Check::kCompletionQueueService, where, queue, now, [&] {
-    return absl::StrCat("completion queue ", queue, " has had entries for more than ",
-                        QueueService::kPatience / std::chrono::seconds(1),
-                        " s that nobody read, while the program read other queues: its slots and "
-                        "its news wait there");
-  });
+// ---- Objects ----
+
+void Checks::OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic) {
+  leaks_.Opened(object, kind, nic.index(), nic.name);
 }
 
-void Checks::PollsInVain(coro::Duration now, const std::string& summary) {
-  Found(Check::kProgress, "world", 0, now, [&] {
-    return absl::StrCat("the program has polled ", Progress::kInVain,
-                        " times in a row though nothing is under way: ", summary);
-  });
+void Checks::OnClosed(std::uint32_t object) { leaks_.Closed(object); }
+
+void Checks::OnBusy(std::uint32_t object) { leaks_.WasBusy(object); }
+
+void Checks::OnQueueOpened(const CompletionRing& ring, std::uint32_t domain) {
+  if (ring.serial() >= rings_.size()) rings_.resize(ring.serial() + 1u);
+  if (domain >= domain_reads_.size()) domain_reads_.resize(domain + 1u);
+  rings_[ring.serial()].domain = domain;
 }
 
-// ---- Endpoints ----
-
-EndpointWatch* Checks::Watch(WatchedEndpoint endpoint) {
-  endpoints_.push_back(std::make_unique<EndpointWatch>(*this, std::move(endpoint)));
-  return endpoints_.back().get();
+void Checks::OnEndpointOpened(const EndpointOpened& endpoint) {
+  memory_.OnEndpointOpened(endpoint);
+  endpoints_.push_back(std::make_unique<EndpointWatch>(log_, rules_, endpoint));
+  const std::uint32_t serial = endpoint.queue_pair.serial;
+  if (serial >= by_serial_.size()) by_serial_.resize(serial + 1u);
+  by_serial_[serial] = endpoints_.back().get();
 }
 
-void Checks::Forget(EndpointWatch* endpoint) {
+void Checks::OnEndpointClosing(const QueuePair& queue_pair) {
+  EndpointWatch* endpoint = Find(queue_pair);
+  if (endpoint == nullptr) return;
+  Audit(queue_pair);
+  by_serial_[queue_pair.serial] = nullptr;
   std::erase_if(endpoints_, [endpoint](const auto& each) { return each.get() == endpoint; });
 }
 
-void Checks::Stuck(coro::Duration now) {
-  for (const auto& endpoint : endpoints_) endpoint->Stuck(now);
+void Checks::OnQueuePairGone(const QueuePair& queue_pair) { memory_.OnQueuePairGone(queue_pair); }
+
+void Checks::OnRingsTaken(const QueuePair& queue_pair) { memory_.OnRingsTaken(queue_pair); }
+
+// ---- What the program does ----
+
+void Checks::OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
+                      const Posted& posted, std::uint32_t peer) {
+  progress_.Reset();
+  if (EndpointWatch* endpoint = Find(queue_pair)) {
+    endpoint->Accepted(static_cast<std::uint16_t>(work.request_id), posted);
+  }
+  memory_.OnPosted(queue_pair, work, posted.kind, peer);
+}
+
+void Checks::OnReceivePosted(const QueuePair& queue_pair,
+                             const fabric::efa_queue::ReceiveWork& work, const Posted& posted) {
+  progress_.Reset();
+  memory_.OnReceivePosted(queue_pair, work);
+  if (EndpointWatch* endpoint = Find(queue_pair)) {
+    endpoint->AcceptedReceive(work.request_id, posted);
+  }
+}
+
+void Checks::OnAgain(const NicState& /*nic*/, const QueuePair& queue_pair, const Posted& posted) {
+  EndpointWatch* endpoint = Find(queue_pair);
+  if (endpoint == nullptr) return;
+  const WatchedRing* ring = Find(*queue_pair.send_ring);
+  const bool for_ever = endpoint->Refused(posted, ring == nullptr ? 0 : ring->reads);
+  if (for_ever && !timeline_.real()) NeverReturns(EndlessLoop::kPosts);
+}
+
+void Checks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,
+                              std::uint8_t status) {
+  memory_.OnCompletionRead(queue_pair, receive, request_id);
+  EndpointWatch* endpoint = Find(queue_pair);
+  if (endpoint == nullptr) return;
+  if (receive) {
+    endpoint->EndedReceive(request_id);
+  } else {
+    endpoint->Ended(request_id, status);
+  }
+}
+
+void Checks::OnPolled(const CompletionRing& ring) {
+  WatchedRing* watched = Find(ring);
+  if (watched == nullptr) return;
+  ++watched->reads;
+  ++domain_reads_[watched->domain];
+  watched->service.Read();
+}
+
+void Checks::OnNothingFound(bool in_vain) {
+  if (!in_vain || timeline_.real()) return progress_.Reset();
+  if (!progress_.InVain()) return;
+  log_.Add(Check::kProgress, "world", 0, [&] {
+    return absl::StrCat("the program has polled ", Progress::kInVain,
+                        " times in a row though nothing is under way: ", DescribeWaits().Summary());
+  });
+  NeverReturns(EndlessLoop::kPolls);
+}
+
+void Checks::NeverReturns(EndlessLoop loop) {
+  const WaitGraph graph = DescribeWaits();
+  if (endless_loop_) return endless_loop_(loop, graph);
+  std::cerr << (loop == EndlessLoop::kPolls
+                    ? "the program polls for ever, and nothing is under way; "
+                    : "the program posts to a full send queue for ever, and does not read; ")
+            << graph.ToText();
+}
+
+void Checks::OnStuck() {
+  for (const auto& endpoint : endpoints_) endpoint->Stuck();
 }
 
 void Checks::OnOwnerGone(fabric::Context context) {
-  if (endpoints_.empty()) return;
-  const coro::Duration now = *clock_ - start_;
-  for (const auto& endpoint : endpoints_) endpoint->OwnerGone(context, now);
+  for (const auto& endpoint : endpoints_) endpoint->OwnerGone(context);
 }
+
+WaitGraph Checks::DescribeWaits() const { return sim::DescribeWaits(endpoints_, operations_); }
 
 }  // namespace sim

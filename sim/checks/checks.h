@@ -1,103 +1,139 @@
-// The checks of one world: on by default, told by the devices, and silent about programs that do
-// nothing wrong. Whoever runs a program reads `findings` at the end, and fails when there are some.
+// The checks of one world: on by default in virtual time, told by the devices and drivers, and
+// silent about programs that do nothing wrong. Whoever runs a program reads `findings` at the end,
+// and fails when there are some.
+//
+//   Observer ──► Checks ─┬─► MemoryChecks    requests, and the memory that they name
+//                        ├─► EndpointWatch   what a program posts, is refused, and reads
+//                        ├─► QueueService, Progress, Leaks
+//                        └─► FindingLog
 
 #ifndef SIM_CHECKS_CHECKS_H_
 #define SIM_CHECKS_CHECKS_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
-#include "coro/time.h"
 #include "fabric/context_owner.h"
 #include "sim/checks/endpoint_watch.h"
 #include "sim/checks/finding.h"
-#include "sim/checks/immediate_namespace.h"
+#include "sim/checks/finding_log.h"
+#include "sim/checks/leaks.h"
 #include "sim/checks/memory_checks.h"
 #include "sim/checks/progress.h"
 #include "sim/checks/queue_service.h"
-#include "sim/memory_bus.h"
+#include "sim/checks/wait_graph.h"
+#include "sim/device/observer.h"
+#include "sim/device/operation_table.h"
+#include "sim/events/deferred_actions.h"
+#include "sim/events/timeline.h"
+#include "sim/memory/memory_bus.h"
 
 namespace sim {
 
-// Not thread-safe: belongs to its world. A program that does nothing wrong never allocates here.
-class Checks final : private fabric::ContextWatcher {
+// Not thread-safe: belongs to its world.
+class Checks final : public Observer, private fabric::ContextWatcher {
  public:
-  // `clock`: the world's time, which began at `start`. Clock and bus outlive the checks.
-  Checks(const coro::Time& clock, coro::Time start, const MemoryBus& bus)
-      : clock_(&clock), start_(start), memory_(findings_, bus) {}
+  // What it is given outlives it. `deferred`: what a fault plan has put off.
+  Checks(const Timeline& timeline, const DeferredActions& deferred, OperationTable& operations,
+         const MemoryBus& bus)
+      : timeline_(timeline), deferred_(deferred), operations_(operations), memory_(log_, bus) {}
 
-  // A completion found its queue full. `where` names the NIC, `queue` is its number there, `depth`
-  // its entries.
-  void CompletionLost(const std::string& where, std::uint32_t queue, std::size_t depth,
-                      coro::Duration now);
-
-  // A queue pair was posted to `times` times in a row, was full each time, and nobody read its
-  // completion queue meanwhile.
-  void AgainWithoutReading(const std::string& where, std::uint32_t queue_pair, std::uint64_t times,
-                           coro::Duration now);
-
-  // Those about requests and the memory that they name.
-  MemoryChecks& memory() { return memory_; }
-  // A completion found older ones that the program leaves alone: see QueueService.
-  void QueueNotServed(const std::string& where, std::uint32_t queue, coro::Duration now);
-
-  // The program polls, and nothing can ever come: see Progress. `summary`: of the wait graph.
-  void PollsInVain(coro::Duration now, const std::string& summary);
-  Progress& progress() { return progress_; }
-
-  // A loop waits, and nothing is under way that could wake it.
-  void Stuck(coro::Duration now);
-
-  // Whether a context in flight names one operation, as fabric/endpoint.h has it, and may be used
-  // for another one only after its completion was read. On, unless a program says that its
-  // contexts are tags of what many operations have in common: then neither kContextOwnership nor a
-  // second post of an accepted operation is told from what such a program does all the time.
-  void set_contexts_are_names(bool names) { contexts_are_names_ = names; }
-  bool contexts_are_names() const { return contexts_are_names_; }
-
-  // Off unless it is switched on here, before the first write: a program that counts immediates is
-  // right to use one for several writes.
-  void RequireDistinctImmediates() { immediates_.set_on(true); }
-  const ImmediateNamespace& immediates() const { return immediates_; }
-
-  // An endpoint was opened; its driver tells it everything, until Forget.
-  EndpointWatch* Watch(WatchedEndpoint endpoint);
-  void Forget(EndpointWatch* endpoint);
-  // In the order of their opening.
-  const std::vector<std::unique_ptr<EndpointWatch>>& endpoints() const { return endpoints_; }
-
-  // A rule was broken. `what()` makes the sentence, and is called the first time at this place.
-  template <typename What>
-  void Found(Check check, const std::string& where, std::uint32_t queue, coro::Duration now,
-             What what) {
-    if (!Counts(check, where, queue)) findings_.push_back({check, now, where, queue, what()});
-  }
+  // What the program says of itself, before its first post.
+  ProgramRules& rules() { return rules_; }
 
   // In the order in which they were found. Valid until the next event of the world.
-  std::span<const Finding> findings() const { return findings_; }
+  std::span<const Finding> findings() const { return log_.findings(); }
   // The same, and forgets them: for tests that break a rule on purpose.
-  std::vector<Finding> TakeFindings() { return std::exchange(findings_, {}); }
+  std::vector<Finding> TakeFindings() { return log_.Take(); }
+
+  // For whoever runs a program: every request that should have completed by now did.
+  void CheckRequests();
+  // The program is over, and has closed what it opened.
+  void CheckEnd();
+
+  // Who waits for whom, as far as posts and completions tell.
+  WaitGraph DescribeWaits() const;
+  // The program does something for ever: called once, with the graph. Without a handler both go to
+  // standard error. In both cases it is a finding.
+  using EndlessHandler = std::function<void(EndlessLoop loop, const WaitGraph& graph)>;
+  void OnEndlessLoop(EndlessHandler handler) { endless_loop_ = std::move(handler); }
+
+  // --- Observer ---
+  void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
+                      const ReceiveWork& receive) override;
+  void OnMessageLands(const NicState& nic, const QueuePair& target, const Operation& operation,
+                      const ReceiveWork& receive, std::uint64_t prefix) override;
+  void OnImmediate(const NicState& nic, const QueuePair& target,
+                   const Operation& operation) override;
+  void OnPlacing(const BytesPlaced& bytes) override;
+  void OnKeyRefused(const KeyRefused& refused) override;
+  void OnRegistered(const NicState& nic, ProtectionDomain domain, const MemoryTable::Keys& keys,
+                    std::uint64_t address, std::uint64_t length_bytes,
+                    fabric::Access access) override;
+  void OnDeregistered(const NicState& nic, std::uint32_t remote_key) override;
+  void OnEnded(const Operation& operation) override;
+  void OnSilent(const Operation& operation) override;
+  void OnReported(const NicState& nic, const CompletionRing& ring,
+                  const DeviceCompletion& completion, bool kept) override;
+  void OnWithheld(const NicState& nic, const DeviceCompletion& completion) override;
+  void OnDied(const NicState& nic) override;
+  void OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic) override;
+  void OnClosed(std::uint32_t object) override;
+  void OnBusy(std::uint32_t object) override;
+  void OnQueueOpened(const CompletionRing& ring, std::uint32_t domain) override;
+  void OnEndpointOpened(const EndpointOpened& endpoint) override;
+  void OnEndpointClosing(const QueuePair& queue_pair) override;
+  void OnQueuePairGone(const QueuePair& queue_pair) override;
+  void OnRingsTaken(const QueuePair& queue_pair) override;
+  void OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
+                const Posted& posted, std::uint32_t peer) override;
+  void OnReceivePosted(const QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work,
+                       const Posted& posted) override;
+  void OnAgain(const NicState& nic, const QueuePair& queue_pair, const Posted& posted) override;
+  void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,
+                        std::uint8_t status) override;
+  void OnPolled(const CompletionRing& ring) override;
+  void OnNothingFound(bool in_vain) override;
+  void OnStuck() override;
 
  private:
-  // Counts it where this rule was broken at this place before; false: this is the first time.
-  bool Counts(Check check, const std::string& where, std::uint32_t queue);
+  // A completion queue that a driver has opened.
+  struct WatchedRing {
+    QueueService service;
+    std::uint64_t reads = 0;
+    std::uint32_t domain = 0;  // index in domain_reads_
+  };
+
+  EndpointWatch* Find(const QueuePair& queue_pair) const {
+    return queue_pair.serial < by_serial_.size() ? by_serial_[queue_pair.serial] : nullptr;
+  }
+  WatchedRing* Find(const CompletionRing& ring) {
+    return ring.serial() < rings_.size() ? &rings_[ring.serial()] : nullptr;
+  }
+  void Audit(const QueuePair& queue_pair);
+  void NeverReturns(EndlessLoop loop);
 
   // --- fabric::ContextWatcher ---
   void OnOwnerGone(fabric::Context context) override;
 
-  const coro::Time* const clock_;
-  const coro::Time start_;
-  std::vector<Finding> findings_;
+  const Timeline& timeline_;
+  const DeferredActions& deferred_;
+  OperationTable& operations_;
+  FindingLog log_{timeline_};
+  ProgramRules rules_;
   MemoryChecks memory_;
-  std::vector<std::unique_ptr<EndpointWatch>> endpoints_;
-  ImmediateNamespace immediates_;
+  Leaks leaks_{log_};
   Progress progress_;
-  bool contexts_are_names_ = true;
+  std::vector<std::unique_ptr<EndpointWatch>> endpoints_;  // in the order of their opening
+  std::vector<EndpointWatch*> by_serial_;                  // index = QueuePair::serial
+  std::vector<WatchedRing> rings_;                         // index = CompletionRing::serial
+  std::vector<std::uint64_t> domain_reads_;  // looks into queues of a driver's domain, by number
+  EndlessHandler endless_loop_;
 };
 
 }  // namespace sim

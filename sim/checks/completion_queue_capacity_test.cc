@@ -36,7 +36,7 @@ TEST(CompletionQueueCapacityTest, AFullQueueIsReportedOnceWithAllItsLosses) {
   Side& slow = lab.Add("slow", {.queue_depth = 8});
   lab.Introduce();
   WriteAll(fast, slow, 20);
-  lab.world().RunFor(10ms);
+  lab.world().timeline().RunFor(10ms);
   const std::vector<Finding> findings = lab.world().checks().TakeFindings();
   ASSERT_THAT(findings, SizeIs(1));
   EXPECT_EQ(findings[0].check, Check::kCompletionQueueCapacity);
@@ -59,7 +59,7 @@ TEST(CompletionQueueCapacityTest, EachQueueHasItsOwnFinding) {
   lab.Introduce();
   WriteAll(fast, slow, 10);
   WriteAll(fast, slower, 10);
-  lab.world().RunFor(10ms);
+  lab.world().timeline().RunFor(10ms);
   const std::vector<Finding> findings = lab.world().checks().TakeFindings();
   ASSERT_THAT(findings, SizeIs(2));
   EXPECT_NE(findings[0].queue, findings[1].queue);
@@ -72,7 +72,7 @@ TEST(CompletionQueueCapacityTest, AQueueThatIsFullAndLosesNothingIsFine) {
   Side& slow = lab.Add("slow", {.queue_depth = 8});
   lab.Introduce();
   WriteAll(fast, slow, 8);
-  lab.world().RunFor(10ms);
+  lab.world().timeline().RunFor(10ms);
   EXPECT_THAT(lab.world().findings(), IsEmpty());
 }
 

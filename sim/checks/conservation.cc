@@ -19,7 +19,7 @@ void Conservation::SlotInUse(const WatchedQueue& queue, std::uint16_t id) {
 
 void Conservation::Reported(WatchedQueue& queue, bool receive, std::uint16_t id) {
   if (queue.raw) return;
-  WatchedRequest* request = receive ? queue.FindReceive(id) : queue.FindSend(id);
+  WatchedRequest* request = queue.Find(receive, id);
   if (request != nullptr && request->state != State::kReported) {
     request->state = State::kReported;
     return;
@@ -33,7 +33,7 @@ void Conservation::Reported(WatchedQueue& queue, bool receive, std::uint16_t id)
 
 WatchedRequest* Conservation::Read(WatchedQueue& queue, bool receive, std::uint16_t id) {
   if (queue.raw) return nullptr;
-  WatchedRequest* request = receive ? queue.FindReceive(id) : queue.FindSend(id);
+  WatchedRequest* request = queue.Find(receive, id);
   if (request == nullptr || request->state != State::kReported) {
     log_.Add(Check::kConservation, queue.where, queue.number, [&] {
       return absl::StrCat("a completion of queue pair ", queue.number,
@@ -55,8 +55,8 @@ void Conservation::Audit(const WatchedQueue& queue, WatchedRequest& request, Sta
 }
 
 void Conservation::Audit(WatchedQueue& queue) {
-  for (WatchedRequest& request : queue.sends) Audit(queue, request, State::kPosted);
-  for (WatchedRequest& request : queue.receives) Audit(queue, request, State::kTaken);
+  queue.sends.ForEach([&](WatchedRequest& request) { Audit(queue, request, State::kPosted); });
+  queue.receives.ForEach([&](WatchedRequest& request) { Audit(queue, request, State::kTaken); });
 }
 
 }  // namespace sim

@@ -3,7 +3,7 @@
 #ifndef SIM_CHECKS_CONTEXT_OWNERSHIP_H_
 #define SIM_CHECKS_CONTEXT_OWNERSHIP_H_
 
-#include "sim/checks/posted.h"
+#include "sim/device/posted.h"
 
 namespace sim {
 

@@ -69,7 +69,7 @@ const Program kTooEarly[] = {
        Pair p;
        p.Receive(64, 64, 1);
        p.Send(64, 64, 2);
-       p.lab.world().RunFor(1ms);
+       p.lab.world().timeline().RunFor(1ms);
        Look(p.b, 127);
      }},
     {"SecondSegmentOfAReceive",
@@ -97,7 +97,7 @@ const Program kTooEarly[] = {
      [] {
        Pair p;
        p.Read(0, 100000, 1);
-       while (p.a.Bytes(99999, 1)[0] == std::byte{0}) p.lab.world().RunFor(1us);
+       while (p.a.Bytes(99999, 1)[0] == std::byte{0}) p.lab.world().timeline().RunFor(1us);
      }},
     {"TargetOfTheOtherRead",
      [] {
@@ -188,7 +188,7 @@ const Program kInTime[] = {
        Pair p;
        ASSERT_EQ(p.a.endpoint->Write(p.a.WriteTo(p.b, 0, 4096, 1)), ErrorCode::kOk);
        Look(p.b, 0, 4096);
-       p.lab.world().RunFor(1ms);
+       p.lab.world().timeline().RunFor(1ms);
        Look(p.b, 0, 4096);
      }},
     {"ReceivesThatImmediatesTake",

@@ -1,63 +1,86 @@
 #include "sim/checks/endpoint_watch.h"
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/checks.h"
 #include "sim/checks/context_ownership.h"
+#include "sim/checks/immediate_namespace.h"
+#include "sim/checks/progress.h"
 
 namespace sim {
+namespace {
 
-void EndpointWatch::Accepted(std::uint16_t id, const Posted& posted, coro::Duration now) {
-  checks_.progress().Reset();
+// Refusals in a row, without a look into the completion queue, that are one finding.
+constexpr std::uint64_t kPatience = 1000;
+
+}  // namespace
+
+void EndpointWatch::Accepted(std::uint16_t id, const Posted& posted) {
   retries_.Accepted(posted);
   const Posted* same = posted.signalled ? sends_.Find(posted) : nullptr;
   if (same != nullptr) [[unlikely]] {
-    SameContext(posted, *same, now);
+    SameContext(posted, *same);
   }
-  if (checks_.immediates().on() && ImmediateNamespace::IsTaken(posted, sends_)) [[unlikely]] {
-    checks_.Found(Check::kImmediateNamespace, endpoint_.where, endpoint_.number, now, [&] {
+  if (rules_.distinct_immediates && ImmediateNamespace::IsTaken(posted, sends_)) [[unlikely]] {
+    Found(Check::kImmediateNamespace, [&] {
       return absl::StrCat("a ", ToText(posted),
                           " has the immediate of another write in flight to another place of the "
                           "same peer: the receiver cannot tell which of them it hears of");
     });
   }
   if (const PeerState told = peers_.Accepted(posted); told != PeerState::kReachable) [[unlikely]] {
-    Futile(posted, told, now);
+    Futile(posted, told);
   }
-  sends_.Add(id, posted, now);
+  sends_.Add(id, posted, log_.Now());
 }
 
-void EndpointWatch::AcceptedReceive(std::uint16_t id, const Posted& posted, coro::Duration now) {
-  checks_.progress().Reset();
+void EndpointWatch::AcceptedReceive(std::uint16_t id, const Posted& posted) {
   const Posted* same = posted.signalled ? receives_.Find(posted) : nullptr;
   if (same != nullptr) [[unlikely]] {
-    SameContext(posted, *same, now);
+    SameContext(posted, *same);
   }
-  receives_.Add(id, posted, now);
+  receives_.Add(id, posted, log_.Now());
 }
 
-void EndpointWatch::SameContext(const Posted& posted, const Posted& other, coro::Duration now) {
-  if (!checks_.contexts_are_names()) return;
+bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads) {
+  if (posted.kind == fabric::OperationKind::kReceive) return false;
+  retries_.Refused(posted);
+  if (reads != reads_at_again_) {
+    reads_at_again_ = reads;
+    agains_ = 0;
+  }
+  ++agains_;
+  if (agains_ % kPatience == 0) {
+    Found(Check::kAgainWithoutReading, [&] {
+      return absl::StrCat("queue pair ", queue_pair_.number, " was full ", kPatience,
+                          " times in a row, and nobody read its completion queue: reading is what "
+                          "makes room");
+    });
+  }
+  return agains_ == Progress::kInVain;
+}
+
+void EndpointWatch::SameContext(const Posted& posted, const Posted& other) {
+  if (!rules_.contexts_are_names) return;
   if (RetryIdempotence::IsPostedTwice(posted, other)) {
-    return checks_.Found(Check::kRetryIdempotence, endpoint_.where, endpoint_.number, now, [&] {
-      return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", endpoint_.number,
+    return Found(Check::kRetryIdempotence, [&] {
+      return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", queue_pair_.number,
                           " though the same one had been accepted and is in flight: only what "
                           "was refused with kAgain is tried again");
     });
   }
   if (!ContextOwnership::IsShared(posted, other)) return;
-  checks_.Found(Check::kContextOwnership, endpoint_.where, endpoint_.number, now, [&] {
-    return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", endpoint_.number,
+  Found(Check::kContextOwnership, [&] {
+    return absl::StrCat("a ", ToText(posted), " was posted on queue pair ", queue_pair_.number,
                         " while another ", std::string(fabric::Name(other.kind)),
                         " with this context is in flight: nobody can tell their completions apart");
   });
 }
 
-void EndpointWatch::Futile(const Posted& posted, PeerState told, coro::Duration now) {
-  if (endpoint_.state_of(posted.peer) != told) return;
+void EndpointWatch::Futile(const Posted& posted, PeerState told) {
+  if (state_of_(posted.peer) != told) return;
   const bool gone = told == PeerState::kNoQueuePair;
-  checks_.Found(Check::kPeerIncarnation, endpoint_.where, endpoint_.number, now, [&] {
+  Found(Check::kPeerIncarnation, [&] {
     return absl::StrCat(
-        "queue pair ", endpoint_.number, " goes on posting to a peer that ",
+        "queue pair ", queue_pair_.number, " goes on posting to a peer that ",
         gone ? "is closed, and was told so: an address does not outlive its endpoint, the peer's "
                "new one has to be inserted"
              : "did not insert it, and was told so: both sides have to insert each other before "
@@ -65,10 +88,10 @@ void EndpointWatch::Futile(const Posted& posted, PeerState told, coro::Duration 
   });
 }
 
-void EndpointWatch::Stuck(coro::Duration now) {
+void EndpointWatch::Stuck() {
   for (const Posted& posted : retries_.refused()) {
-    checks_.Found(Check::kRetryIdempotence, endpoint_.where, endpoint_.number, now, [&] {
-      return absl::StrCat("a ", ToText(posted), " was refused by queue pair ", endpoint_.number,
+    Found(Check::kRetryIdempotence, [&] {
+      return absl::StrCat("a ", ToText(posted), " was refused by queue pair ", queue_pair_.number,
                           " with kAgain and never tried again, and now the program waits though "
                           "nothing is under way");
     });
@@ -76,7 +99,7 @@ void EndpointWatch::Stuck(coro::Duration now) {
   retries_.Forget();
 }
 
-void EndpointWatch::OwnerGone(fabric::Context context, coro::Duration now) {
+void EndpointWatch::OwnerGone(fabric::Context context) {
   for (const fabric::OperationKind kind :
        {fabric::OperationKind::kSend, fabric::OperationKind::kReceive,
         fabric::OperationKind::kWrite, fabric::OperationKind::kRead}) {
@@ -86,9 +109,9 @@ void EndpointWatch::OwnerGone(fabric::Context context, coro::Duration now) {
     const bool receive = kind == fabric::OperationKind::kReceive;
     const Posted* posted = receive ? receives_.Find(like) : sends_.Find(like);
     if (posted == nullptr) continue;
-    checks_.Found(Check::kAwaiterLifetime, endpoint_.where, endpoint_.number, now, [&] {
+    Found(Check::kAwaiterLifetime, [&] {
       return absl::StrCat("the owner of the context of a ", std::string(fabric::Name(kind)), " of ",
-                          posted->length, " bytes on queue pair ", endpoint_.number,
+                          posted->length, " bytes on queue pair ", queue_pair_.number,
                           " was destroyed before the completion was read: it will go to nobody, "
                           "or to whoever lives there next");
     });

@@ -1,5 +1,5 @@
 // What the checks know of one open endpoint: what it has in flight, what was refused, and what it
-// was told of its peers. The driver tells it, one line at each place.
+// was told of its peers.
 
 #ifndef SIM_CHECKS_ENDPOINT_WATCH_H_
 #define SIM_CHECKS_ENDPOINT_WATCH_H_
@@ -8,45 +8,48 @@
 #include <cstdint>
 #include <functional>
 #include <string>
-#include <utility>
 
 #include "coro/time.h"
+#include "fabric/operation.h"
+#include "sim/checks/finding_log.h"
 #include "sim/checks/in_flight.h"
 #include "sim/checks/peer_incarnation.h"
-#include "sim/checks/posted.h"
 #include "sim/checks/retry_idempotence.h"
+#include "sim/device/observer.h"
+#include "sim/device/posted.h"
 
 namespace sim {
 
-class Checks;
-class Nic;
-struct QueuePair;
-
-struct WatchedEndpoint {
-  std::string where;         // the NIC: "server/rdmap79s0"
-  std::uint32_t number = 0;  // of its queue pair
-  std::size_t send_depth = 0;
-  std::size_t receive_depth = 0;
-  const Nic* nic = nullptr;
-  const QueuePair* queue_pair = nullptr;
-  // What is true of a peer now. Asked when a program seems to have missed it.
-  std::function<PeerState(fabric::Peer)> state_of;
+// What a program says of itself: some rules depend on it.
+struct ProgramRules {
+  // A context in flight names one operation, as fabric/endpoint.h has it. False: contexts are tags
+  // of what many operations have in common; then neither kContextOwnership nor a second post of an
+  // accepted operation is told from what such a program does all the time.
+  bool contexts_are_names = true;
+  // Writes in flight that a receiver has to tell apart have different immediates. False: the
+  // program counts immediates, and is right to use one for several writes.
+  bool distinct_immediates = false;
 };
 
-// Not thread-safe. Owned by its Checks, from the endpoint's opening to its closing.
+// Not thread-safe. What it is given outlives it.
 class EndpointWatch {
  public:
-  EndpointWatch(Checks& checks, WatchedEndpoint endpoint)
-      : checks_(checks),
-        endpoint_(std::move(endpoint)),
-        sends_(endpoint_.send_depth),
-        receives_(endpoint_.receive_depth) {}
+  EndpointWatch(FindingLog& log, const ProgramRules& rules, const EndpointOpened& endpoint)
+      : log_(log),
+        rules_(rules),
+        nic_(endpoint.nic),
+        queue_pair_(endpoint.queue_pair),
+        send_depth_(endpoint.send_depth),
+        state_of_(endpoint.state_of),
+        sends_(endpoint.send_depth),
+        receives_(endpoint.receive_depth) {}
 
   // A send, write or read was accepted, with this request id; or a receive was.
-  void Accepted(std::uint16_t id, const Posted& posted, coro::Duration now);
-  void AcceptedReceive(std::uint16_t id, const Posted& posted, coro::Duration now);
-  // It was answered kAgain.
-  void Refused(const Posted& posted) { retries_.Refused(posted); }
+  void Accepted(std::uint16_t id, const Posted& posted);
+  void AcceptedReceive(std::uint16_t id, const Posted& posted);
+  // It was answered kAgain. `reads`: how often the program has looked into the completion queue of
+  // its sends. True: it has been refused so often, without a look, that it goes on for ever.
+  bool Refused(const Posted& posted, std::uint64_t reads);
   // The program took the entry of this request out of its completion queue. `status`: EFA's.
   void Ended(std::uint16_t id, std::uint8_t status) {
     const Posted* posted = sends_.Remove(id);
@@ -55,26 +58,38 @@ class EndpointWatch {
   void EndedReceive(std::uint16_t id) { receives_.Remove(id); }
 
   // The program waits though nothing is under way.
-  void Stuck(coro::Duration now);
-  // Whoever should have been there for the completion of `context` is gone.
-  void OwnerGone(fabric::Context context, coro::Duration now);
+  void Stuck();
+  // What should have been there for the completion of `context` is gone.
+  void OwnerGone(fabric::Context context);
 
-  const WatchedEndpoint& endpoint() const { return endpoint_; }
+  const NicState& nic() const { return nic_; }
+  const QueuePair& queue_pair() const { return queue_pair_; }
+  std::size_t send_depth() const { return send_depth_; }
   const InFlight& sends() const { return sends_; }
   const InFlight& receives() const { return receives_; }
   const RetryIdempotence& retries() const { return retries_; }
 
  private:
+  template <typename Sentence>
+  void Found(Check check, Sentence sentence) {
+    log_.Add(check, nic_.name, queue_pair_.number, sentence);
+  }
   // `posted` has the kind and context of `other`, which is in flight.
-  void SameContext(const Posted& posted, const Posted& other, coro::Duration now);
-  void Futile(const Posted& posted, PeerState told, coro::Duration now);
+  void SameContext(const Posted& posted, const Posted& other);
+  void Futile(const Posted& posted, PeerState told);
 
-  Checks& checks_;
-  const WatchedEndpoint endpoint_;
+  FindingLog& log_;
+  const ProgramRules& rules_;
+  const NicState& nic_;
+  const QueuePair& queue_pair_;
+  const std::size_t send_depth_;
+  const std::function<PeerState(fabric::Peer)> state_of_;
   InFlight sends_;
   InFlight receives_;
   RetryIdempotence retries_;
   PeerIncarnation peers_;
+  std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
+  std::uint64_t reads_at_again_ = 0;
 };
 
 }  // namespace sim

@@ -1,28 +1,30 @@
-// Where the checks put what they found: one entry a broken rule and place, however often.
+// Where the checks of one world put what they find: one entry for each broken rule and place,
+// however often it is broken.
 
 #ifndef SIM_CHECKS_FINDING_LOG_H_
 #define SIM_CHECKS_FINDING_LOG_H_
 
 #include <cstdint>
-#include <functional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "coro/time.h"
 #include "sim/checks/finding.h"
+#include "sim/events/timeline.h"
 
 namespace sim {
 
-// A view of the list of one world. `clock` tells the time since that world began.
+// Not thread-safe. The timeline outlives it.
 class FindingLog {
  public:
-  explicit FindingLog(std::vector<Finding>& findings) : findings_(findings) {}
+  explicit FindingLog(const Timeline& timeline) : timeline_(timeline) {}
   FindingLog(const FindingLog&) = delete;
   FindingLog& operator=(const FindingLog&) = delete;
 
-  void set_clock(std::function<coro::Duration()> clock) { clock_ = std::move(clock); }
-  coro::Duration Now() const { return clock_ ? clock_() : coro::Duration(); }
+  // Time since the world began.
+  coro::Duration Now() const { return timeline_.elapsed(); }
 
   // Counts it where this rule was broken at this place before; otherwise adds it with `sentence()`.
   template <typename Sentence>
@@ -35,9 +37,14 @@ class FindingLog {
     findings_.push_back({check, Now(), where, queue, sentence()});
   }
 
+  // In the order of the first time.
+  std::span<const Finding> findings() const { return findings_; }
+  // The same, and forgets them.
+  std::vector<Finding> Take() { return std::exchange(findings_, {}); }
+
  private:
-  std::vector<Finding>& findings_;
-  std::function<coro::Duration()> clock_;
+  const Timeline& timeline_;
+  std::vector<Finding> findings_;
 };
 
 }  // namespace sim

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "coro/time.h"
-#include "sim/checks/posted.h"
+#include "sim/device/posted.h"
 
 namespace sim {
 

@@ -218,7 +218,7 @@ void ReceivesOfNothingShareAContext(Pair& pair) {  // room for three messages of
 }
 
 void ContextsAreTags(Pair& pair) {  // it counts completions, and says so
-  pair.lab.world().checks().set_contexts_are_names(false);
+  pair.lab.world().checks().rules().contexts_are_names = false;
   for (std::size_t i = 0; i < 4; ++i) ASSERT_EQ(pair.Write(7, 64 * i), ErrorCode::kOk);
   ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
   pair.Drain();
@@ -272,7 +272,7 @@ void OwnerDiesBeforeTheCompletionIsRead(Pair& pair) {
   {
     ContextOwner owner;
     ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
-    pair.lab.world().RunFor(5ms);  // it is in the queue by now
+    pair.lab.world().timeline().RunFor(5ms);  // it is in the queue by now
   }
   pair.Drain();
 }

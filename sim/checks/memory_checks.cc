@@ -1,6 +1,7 @@
 #include "sim/checks/memory_checks.h"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "absl/strings/str_cat.h"
 
@@ -8,43 +9,72 @@ namespace sim {
 
 namespace efa = fabric::efa_queue;
 
+using fabric::Access;
 using fabric::OperationKind;
 
-WatchedQueue* MemoryChecks::Open(std::uint32_t nic, const std::string& where, std::uint16_t number,
-                                 std::uint32_t qkey, std::uint16_t domain, std::size_t sends,
-                                 std::size_t receives) {
-  queues_.push_back(std::make_unique<WatchedQueue>(sends, receives));
-  WatchedQueue& queue = *queues_.back();
-  queue.nic = nic;
-  queue.where = where;
-  queue.number = number;
-  queue.qkey = qkey;
-  queue.domain = domain;
-  return &queue;
+namespace {
+
+// The rights that a request needs, worked out for the second time: the first is the device's.
+Access RightHere(OperationKind kind) {
+  if (kind == OperationKind::kWrite) return Access::kWrite;
+  return kind == OperationKind::kRead ? Access::kRead : Access::kSend;
+}
+Access RightThere(OperationKind kind) {
+  return kind == OperationKind::kRead ? Access::kRemoteRead : Access::kRemoteWrite;
+}
+
+WatchedPiece PieceOf(const Segment& segment) {
+  return {segment.address, segment.length, segment.lkey};
+}
+
+bool IsReceive(const DeviceCompletion& completion) {
+  return completion.kind == OperationKind::kReceive ||
+         completion.kind == OperationKind::kRemoteWrite;
+}
+
+}  // namespace
+
+// ---- The driver ----
+
+void MemoryChecks::OnEndpointOpened(const EndpointOpened& endpoint) {
+  const QueuePair& queue_pair = endpoint.queue_pair;
+  WatchedQueue& queue =
+      queues_.Open(queue_pair.serial, endpoint.send_depth, endpoint.receive_depth);
+  queue.nic = endpoint.nic.index();
+  queue.where = endpoint.nic.name;
+  queue.number = queue_pair.number;
+  queue.qkey = queue_pair.qkey;
+  queue.domain = queue_pair.domain;
+  queue.immediates_take_receives = endpoint.immediates_take_receives;
 }
 
 void MemoryChecks::Forget(WatchedQueue& queue) {
   guard_.Forget(queue);
-  for (WatchedRequest& request : queue.sends) race_.Forget(request);
-  for (WatchedRequest& request : queue.receives) race_.Forget(request);
+  const auto forget = [this](WatchedRequest& request) { race_.Forget(request); };
+  queue.sends.ForEach(forget);
+  queue.receives.ForEach(forget);
 }
 
-void MemoryChecks::Close(WatchedQueue* queue) {
+void MemoryChecks::OnQueuePairGone(const QueuePair& queue_pair) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr) return;
   Forget(*queue);
-  std::erase_if(queues_, [queue](const auto& known) { return known.get() == queue; });
+  queues_.Close(queue_pair.serial);
 }
 
-void MemoryChecks::TakeOver(WatchedQueue& queue) {
-  if (queue.raw) return;
-  Forget(queue);
-  queue.raw = true;
+void MemoryChecks::OnRingsTaken(const QueuePair& queue_pair) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr || queue->raw) return;
+  Forget(*queue);
+  queue->raw = true;
 }
 
-void MemoryChecks::PostedSend(WatchedQueue& queue, const efa::SendWork& work, OperationKind kind,
-                              std::uint32_t peer) {
-  if (queue.raw) return;
+void MemoryChecks::OnPosted(const QueuePair& queue_pair, const efa::SendWork& work,
+                            OperationKind kind, std::uint32_t peer) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr || queue->raw) return;
   const auto id = static_cast<std::uint16_t>(work.request_id);
-  WatchedRequest& request = WatchedQueue::Slot(queue.sends, id);
+  WatchedRequest& request = queue->sends.Slot(id);
   conservation_.Posted(request, id, kind);
   request.is_inline = work.is_inline;
   request.pieces = work.is_inline ? std::uint8_t{0} : work.segment_count;
@@ -63,23 +93,146 @@ void MemoryChecks::PostedSend(WatchedQueue& queue, const efa::SendWork& work, Op
   race_.Posted(request,
                work.is_inline ? reinterpret_cast<const std::byte*>(work.inline_data) : nullptr);
   if (kind == OperationKind::kRead) {
-    guard_.Posted(queue, false, id, {work.segments, work.segment_count});
+    guard_.Posted(*queue, false, id, {work.segments, work.segment_count});
   }
 }
 
-void MemoryChecks::Died(std::uint32_t nic) {
-  for (const auto& queue : queues_) {
-    if (queue->nic != nic) continue;
-    queue->dead = true;
-    guard_.Forget(*queue);
+void MemoryChecks::OnReceivePosted(const QueuePair& queue_pair, const efa::ReceiveWork& work) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr || queue->raw) return;
+  conservation_.Posted(queue->receives.Slot(work.request_id), work.request_id,
+                       OperationKind::kReceive);
+  guard_.Posted(*queue, true, work.request_id, {work.segments, work.segment_count});
+}
+
+void MemoryChecks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t id) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr) return;
+  guard_.Read(*queue, receive, id);
+  WatchedRequest* request = conservation_.Read(*queue, receive, id);
+  if (request != nullptr) race_.Forget(*request);
+}
+
+// ---- The device: requests ----
+
+WatchedRequest* MemoryChecks::RequestOf(const Operation& operation) const {
+  const WatchedQueue* queue = queues_.Find(operation.source);
+  return queue == nullptr ? nullptr : queue->FindSend(operation.request_id);
+}
+
+void MemoryChecks::OnReceiveTaken(const QueuePair& queue_pair, const ReceiveWork& receive) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr) return;
+  if (WatchedRequest* request = queue->FindReceive(receive.request_id)) {
+    request->state = WatchedRequest::State::kTaken;
   }
 }
 
-void MemoryChecks::Announced(const std::string& target, std::uint16_t queue_pair,
-                             std::uint64_t placed, std::uint64_t length) {
-  if (placed >= length) return;
-  log_.Add(Check::kImmediateVisibility, target, queue_pair, [&] {
-    return absl::StrCat("the immediate of a write of ", length, " bytes was reported when ", placed,
+void MemoryChecks::OnEnded(const Operation& operation) {
+  if (WatchedRequest* request = RequestOf(operation)) {
+    race_.Ended(*request, operation.status == 0);
+  }
+}
+
+void MemoryChecks::OnSilent(const Operation& operation) {
+  if (WatchedRequest* request = RequestOf(operation)) race_.Forget(*request);
+}
+
+void MemoryChecks::OnReported(const NicState& nic, const DeviceCompletion& completion, bool kept) {
+  if (completion.unsolicited) return;
+  const QueuePair* queue_pair = nic.queue_pairs.Find(completion.queue_pair);
+  WatchedQueue* queue = queue_pair == nullptr ? nullptr : queues_.Find(queue_pair->serial);
+  if (queue == nullptr) return;
+  const bool receive = IsReceive(completion);
+  if (kept) return conservation_.Reported(*queue, receive, completion.request_id);
+  WatchedRequest* request = queue->Find(receive, completion.request_id);
+  if (request != nullptr) request->state = WatchedRequest::State::kExcused;
+}
+
+void MemoryChecks::OnDied(const NicState& nic) {
+  queues_.ForEach([&](WatchedQueue& queue) {
+    if (queue.nic != nic.index()) return;
+    queue.dead = true;
+    guard_.Forget(queue);
+  });
+}
+
+void MemoryChecks::Audit(const QueuePair& queue_pair, OperationTable& operations) {
+  WatchedQueue* queue = queues_.Find(queue_pair.serial);
+  if (queue == nullptr) return;
+  const auto mark = [](WatchedRequest* request) {
+    if (request != nullptr) request->under_way = true;
+  };
+  operations.ForEach([&](const Operation& operation) {
+    if (operation.source == queue_pair.serial) mark(queue->FindSend(operation.request_id));
+  });
+  for (std::uint32_t ahead = 0; ahead < queue_pair.send.unfetched(); ++ahead) {
+    efa::SendWork work;
+    if (queue_pair.send.Decode(ahead, work) != efa::Malformed::kNone) continue;
+    mark(queue->FindSend(static_cast<std::uint16_t>(work.request_id)));
+  }
+  for (const std::uint16_t receive : queue_pair.landing) mark(queue->FindReceive(receive));
+  conservation_.Audit(*queue);
+}
+
+// ---- The device: memory ----
+
+void MemoryChecks::OnMessageLands(const QueuePair& target, const Operation& operation,
+                                  const ReceiveWork& receive, std::uint64_t prefix) {
+  const WatchedQueue* queue = queues_.Find(target.serial);
+  WatchedRequest* request = queue == nullptr ? nullptr : queue->FindReceive(receive.request_id);
+  if (request == nullptr || receive.segments[0].length < prefix) return;
+  WatchedPiece at = PieceOf(receive.segments[0]);
+  at.address += prefix;
+  at.length = std::min(operation.length, at.length - prefix);
+  const std::byte* bytes = nullptr;
+  if (operation.is_inline) {
+    bytes = operation.inline_data.data();
+  } else if (operation.segment_count == 1) {
+    bytes = PointerTo(operation.segments[0].address);
+  }
+  race_.Lands(*request, at, bytes);
+}
+
+void MemoryChecks::OnPlacing(const BytesPlaced& bytes) {
+  if (bytes.range.length == 0) return;
+  if (bytes.receive != nullptr) {
+    const Toucher who{bytes.nic.name, bytes.target->number, OperationKind::kReceive};
+    WalkSegments(bytes.memory, bytes.in_memory, [&](const Segment& piece) {
+      registrations_.PlacingLocal(who, bytes.nic.index(), bytes.target->domain, PieceOf(piece),
+                                  Access::kReceive);
+    });
+  }
+  if (bytes.operation == nullptr || !bytes.reads_source) return;
+  const Operation& operation = *bytes.operation;
+  const NicState& initiator = *operation.initiator;
+  const Toucher who{initiator.name, operation.queue_pair, operation.kind};
+  if (operation.kind != OperationKind::kSend && bytes.target != nullptr) {
+    const NicState& target =
+        operation.kind == OperationKind::kRead ? *operation.peer : bytes.nic;
+    registrations_.PlacingRemote(
+        who, target.index(), bytes.target->domain,
+        {operation.remote_address + bytes.range.offset, bytes.range.length, operation.remote_key},
+        RightThere(operation.kind));
+  }
+  if (operation.is_inline || initiator.elsewhere) return;
+  operation.Walk(bytes.read, [&](const Segment& piece) {
+    registrations_.PlacingLocal(who, initiator.index(), operation.domain, PieceOf(piece),
+                                RightHere(operation.kind));
+  });
+}
+
+void MemoryChecks::OnKeyRefused(const KeyRefused& refused) {
+  registrations_.Refused({refused.where, refused.queue_pair, refused.kind}, refused.nic.index(),
+                         refused.key, refused.remote);
+}
+
+void MemoryChecks::OnImmediate(const NicState& nic, const QueuePair& target,
+                               const Operation& operation) {
+  if (operation.faulted || operation.bytes_placed >= operation.length) return;
+  log_.Add(Check::kImmediateVisibility, nic.name, target.number, [&] {
+    return absl::StrCat("the immediate of a write of ", operation.length,
+                        " bytes was reported when ", operation.bytes_placed,
                         " of them were in memory");
   });
 }

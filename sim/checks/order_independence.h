@@ -14,7 +14,7 @@
 #include <span>
 
 #include "sim/checks/finding.h"
-#include "sim/event_log.h"
+#include "sim/events/event_log.h"
 
 namespace sim {
 

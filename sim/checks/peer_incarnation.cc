@@ -9,7 +9,7 @@ void PeerIncarnation::Note(const Posted& posted, std::uint8_t status) {
   if (status == static_cast<std::uint8_t>(EfaStatus::kRemoteBadQueuePair)) {
     told = PeerState::kNoQueuePair;
   } else if (status == static_cast<std::uint8_t>(EfaStatus::kRemoteUnknownPeer)) {
-    told = PeerState::kStranger;
+    told = PeerState::kNotInserted;
   } else if (status != 0) {
     return;
   }
@@ -27,7 +27,7 @@ void PeerIncarnation::Note(const Posted& posted, std::uint8_t status) {
 PeerState PeerIncarnation::Count(fabric::Peer peer) {
   for (PeerNote& note : notes_) {
     if (note.peer != peer) continue;
-    const std::uint32_t most = note.told == PeerState::kNoQueuePair ? kFutile : kFutileToStranger;
+    const std::uint32_t most = note.told == PeerState::kNoQueuePair ? kFutile : kFutileToUninserted;
     if (++note.posts % most == 0) return note.told;
   }
   return PeerState::kReachable;

@@ -7,17 +7,11 @@
 #include <vector>
 
 #include "fabric/operation.h"
-#include "sim/checks/posted.h"
+#include "sim/device/observer.h"
+#include "sim/device/posted.h"
 #include "sim/efa_status.h"
 
 namespace sim {
-
-// What is true of a peer now, whatever anybody was told.
-enum class PeerState : std::uint8_t {
-  kReachable,    // or nothing is known against it
-  kNoQueuePair,  // its NIC is there, and no queue pair of this number and key on it: for good
-  kStranger,     // it does not know us: it did not insert our address
-};
 
 // Of one endpoint. Does nothing before a peer has refused something.
 class PeerIncarnation {
@@ -26,7 +20,7 @@ class PeerIncarnation {
   // know it, with no success between. The first can never work again; the second may be a peer that
   // is still starting, asked over and over.
   static constexpr std::uint32_t kFutile = 16;
-  static constexpr std::uint32_t kFutileToStranger = 1000;
+  static constexpr std::uint32_t kFutileToUninserted = 1000;
 
   // The program read the completion of `posted`.
   void Completed(const Posted& posted, std::uint8_t status) {

@@ -28,8 +28,8 @@ namespace sim_testing {
 struct Pair {
   Pair() : lab(1), a(lab.Add("a")), b(lab.Add("b")) {
     lab.Introduce();
-    lab.world().checks().set_contexts_are_names(true);    // which a lab takes back
-    lab.world().OnEndlessLoop([](auto, const auto&) {});  // the finding is enough
+    lab.world().checks().rules().contexts_are_names = true;    // which a lab takes back
+    lab.world().checks().OnEndlessLoop([](auto, const auto&) {});  // the finding is enough
   }
 
   fabric::ErrorCode Write(std::uint64_t context, std::size_t offset = 0) {

@@ -52,7 +52,7 @@ void NotifyForSeconds(Pair& pair, Aside& aside, Side& busy, std::uint64_t times,
   for (std::uint64_t number = 1; number <= times; ++number) {
     aside.Notify(pair, number);
     for (int i = 0; i < 200; ++i) {
-      pair.lab.world().RunFor(5ms);
+      pair.lab.world().timeline().RunFor(5ms);
       static_cast<void>(pair.Poll(*busy.queue));
     }
     each(number);
@@ -89,7 +89,7 @@ void LeavesOneOldEntry(Pair& pair) {  // nothing comes after it: nobody waits fo
   Aside aside(pair);
   aside.Notify(pair, 1);
   for (int i = 0; i < 2000; ++i) {
-    pair.lab.world().RunFor(5ms);
+    pair.lab.world().timeline().RunFor(5ms);
     static_cast<void>(pair.Poll(*pair.b.queue));
   }
 }
@@ -97,16 +97,16 @@ void LeavesOneOldEntry(Pair& pair) {  // nothing comes after it: nobody waits fo
 void SleepsForAnHour(Pair& pair) {
   Aside aside(pair);
   aside.Notify(pair, 1);
-  pair.lab.world().RunFor(1h);
+  pair.lab.world().timeline().RunFor(1h);
   aside.Notify(pair, 2);
-  pair.lab.world().RunFor(1h);
+  pair.lab.world().timeline().RunFor(1h);
   EXPECT_EQ(pair.Poll(*aside.queue), 1u);
 }
 
 // ---- Immediates ----
 
 void SequenceNumbersWrap(Pair& pair) {
-  pair.lab.world().checks().RequireDistinctImmediates();
+  pair.lab.world().checks().rules().distinct_immediates = true;
   for (std::uint32_t i = 0; i < 9; ++i) {
     ASSERT_EQ(pair.WriteWith(i % 8, i + 1, 64 * i), ErrorCode::kOk);
   }
@@ -114,7 +114,7 @@ void SequenceNumbersWrap(Pair& pair) {
 }
 
 void TwoWritesShareAnImmediate(Pair& pair) {
-  pair.lab.world().checks().RequireDistinctImmediates();
+  pair.lab.world().checks().rules().distinct_immediates = true;
   ASSERT_EQ(pair.WriteWith(5, 1, 0), ErrorCode::kOk);
   ASSERT_EQ(pair.WriteWith(5, 2, 64), ErrorCode::kOk);
   pair.Drain();
@@ -126,13 +126,13 @@ void CountsOneImmediate(Pair& pair) {
 }
 
 void SequenceNumbersDiffer(Pair& pair) {
-  pair.lab.world().checks().RequireDistinctImmediates();
+  pair.lab.world().checks().rules().distinct_immediates = true;
   for (std::uint32_t i = 0; i < 9; ++i) ASSERT_EQ(pair.WriteWith(i, i + 1, 64 * i), ErrorCode::kOk);
   pair.Drain();
 }
 
 void SequenceNumbersWrapBehindCompletions(Pair& pair) {
-  pair.lab.world().checks().RequireDistinctImmediates();
+  pair.lab.world().checks().rules().distinct_immediates = true;
   for (std::uint32_t i = 0; i < 32; ++i) {
     ASSERT_EQ(pair.WriteWith(i % 8, i + 1, 64 * i), ErrorCode::kOk);
     if (i % 8 == 7) pair.Drain();
@@ -140,7 +140,7 @@ void SequenceNumbersWrapBehindCompletions(Pair& pair) {
 }
 
 void TwoPeersGetOneImmediate(Pair& pair) {
-  pair.lab.world().checks().RequireDistinctImmediates();
+  pair.lab.world().checks().rules().distinct_immediates = true;
   Aside aside(pair);
   ASSERT_EQ(pair.WriteWith(1, 10, 0), ErrorCode::kOk);
   aside.Notify(pair, 1);

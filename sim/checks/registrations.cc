@@ -1,7 +1,7 @@
 #include "sim/checks/registrations.h"
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/poison.h"
+#include "sim/memory/poison.h"
 
 namespace sim {
 namespace {

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "sim/checks/posted.h"
+#include "sim/device/posted.h"
 
 namespace sim {
 

@@ -77,7 +77,7 @@ class WaitsOfAWorldTest : public ::testing::Test {
   void Send(Side& from, Side& to, std::uint64_t context) {
     ASSERT_EQ(from.endpoint->Send(from.SendTo(to, 0, 64, context)), ErrorCode::kOk);
   }
-  std::string Text() { return lab_.world().DescribeWaits().ToText(); }
+  std::string Text() { return lab_.world().checks().DescribeWaits().ToText(); }
 
   Lab lab_;
   Side& a_;
@@ -125,7 +125,7 @@ TEST_F(WaitsOfAWorldTest, WriteUnderWayAndItsUnreadCompletionAreTold) {
   ASSERT_EQ(a_.endpoint->Write(a_.WriteTo(b_, 0, 64, 7)), ErrorCode::kOk);
   EXPECT_THAT(Text(), HasSubstr("write of 64 bytes with context 7, posted after 0 ns, is under way "
                                 "to b/rdmap79s0 queue pair 0\n"));
-  lab_.world().RunFor(5ms);
+  lab_.world().timeline().RunFor(5ms);
   EXPECT_THAT(Text(), AllOf(HasSubstr("completion queue 0 has entries that nobody reads"),
                             HasSubstr("has ended, and nobody reads its completion")));
 }
@@ -149,10 +149,10 @@ TEST(LostCompletionTest, LostCompletionIsTold) {
   for (std::uint64_t i = 1; i <= 6; ++i) {
     ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 64 * i, 64, i)), ErrorCode::kOk);
   }
-  lab.world().RunFor(5ms);
+  lab.world().timeline().RunFor(5ms);
   lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 2);
   lab.Pump();
-  EXPECT_THAT(lab.world().DescribeWaits().ToText(),
+  EXPECT_THAT(lab.world().checks().DescribeWaits().ToText(),
               AllOf(HasSubstr("completion queue 0 has lost 2 entries\n"),
                     HasSubstr("has ended, but its completion was lost\n")));
 }

@@ -4,12 +4,11 @@
 #ifndef SIM_CHECKS_WATCHED_QUEUE_H_
 #define SIM_CHECKS_WATCHED_QUEUE_H_
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -65,14 +64,56 @@ struct WatchedRequest {
   bool in_flight() const { return state != State::kFree; }
 };
 
-// How to find them. Numbers are the device's: `id` is the slot, and the number of its use in the
-// bits that are left.
-struct WatchedQueue {
-  WatchedQueue(std::size_t sends_held, std::size_t receives_held)
-      : sends(sends_held), receives(receives_held) {
-    for (WatchedRequest& request : sends) request.queue = this;
-    for (WatchedRequest& request : receives) request.queue = this;
+// The requests of one ring, by the device's numbers: an id is the slot, and the number of the slot's
+// use in the bits that are left. Memory is taken for the slots that are used: drivers use the lowest
+// ones that are free.
+class WatchedRequests {
+ public:
+  // REQUIRES: 0 < depth <= 32768.
+  WatchedRequests(WatchedQueue& queue, std::size_t depth)
+      : queue_(queue),
+        mask_(static_cast<std::uint16_t>(std::bit_ceil(depth) - 1)),
+        chunks_((depth + kChunk - 1) / kChunk) {}
+
+  // The slot of a new request. REQUIRES: it is one of the ring's.
+  WatchedRequest& Slot(std::uint16_t id) {
+    const std::size_t slot = id & mask_;
+    auto& chunk = chunks_[slot / kChunk];
+    if (chunk == nullptr) [[unlikely]] {
+      chunk = std::make_unique<WatchedRequest[]>(kChunk);
+      for (std::size_t i = 0; i < kChunk; ++i) chunk[i].queue = &queue_;
+    }
+    return chunk[slot % kChunk];
   }
+  // Null when none with this number is in flight.
+  WatchedRequest* Find(std::uint16_t id) const {
+    const std::size_t slot = id & mask_;
+    if (slot / kChunk >= chunks_.size() || chunks_[slot / kChunk] == nullptr) return nullptr;
+    WatchedRequest& request = chunks_[slot / kChunk][slot % kChunk];
+    return request.in_flight() && request.id == id ? &request : nullptr;
+  }
+  // Calls visit(request) for every slot that was ever used, and some that were not.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& chunk : chunks_) {
+      for (std::size_t i = 0; chunk != nullptr && i < kChunk; ++i) visit(chunk[i]);
+    }
+  }
+
+ private:
+  static constexpr std::size_t kChunk = 64;
+
+  WatchedQueue& queue_;
+  const std::uint16_t mask_;
+  std::vector<std::unique_ptr<WatchedRequest[]>> chunks_;
+};
+
+// Of one endpoint.
+struct WatchedQueue {
+  WatchedQueue(std::size_t send_depth, std::size_t receive_depth)
+      : sends(*this, send_depth), receives(*this, receive_depth) {}
+  WatchedQueue(const WatchedQueue&) = delete;
+  WatchedQueue& operator=(const WatchedQueue&) = delete;
 
   std::uint32_t nic = 0;  // index in the world
   std::string where;      // its name
@@ -82,22 +123,40 @@ struct WatchedQueue {
   bool raw = false;        // somebody else writes to its rings: nothing is known of them
   bool dead = false;       // so is the machine
   bool immediates_take_receives = false;
-  std::vector<WatchedRequest> sends;
-  std::vector<WatchedRequest> receives;
+  WatchedRequests sends;
+  WatchedRequests receives;
 
-  // The slot of a new request.
-  static WatchedRequest& Slot(std::vector<WatchedRequest>& all, std::uint16_t id) {
-    return all[id & (std::bit_ceil(all.size()) - 1)];
-  }
   // Null when none with this number is in flight, and for raw queues.
-  WatchedRequest* Find(std::vector<WatchedRequest>& all, std::uint16_t id) const {
-    const std::size_t slot = id & (std::bit_ceil(all.size()) - 1);
-    if (raw || slot >= all.size()) return nullptr;
-    WatchedRequest& request = all[slot];
-    return request.in_flight() && request.id == id ? &request : nullptr;
+  WatchedRequest* FindSend(std::uint16_t id) const { return raw ? nullptr : sends.Find(id); }
+  WatchedRequest* FindReceive(std::uint16_t id) const { return raw ? nullptr : receives.Find(id); }
+  WatchedRequest* Find(bool receive, std::uint16_t id) const {
+    return receive ? FindReceive(id) : FindSend(id);
   }
-  WatchedRequest* FindSend(std::uint16_t id) { return Find(sends, id); }
-  WatchedRequest* FindReceive(std::uint16_t id) { return Find(receives, id); }
+};
+
+// Those that are open in a world, by QueuePair::serial.
+class WatchedQueues {
+ public:
+  // Null when none with this serial is open.
+  WatchedQueue* Find(std::uint32_t serial) const {
+    return serial < queues_.size() ? queues_[serial].get() : nullptr;
+  }
+  WatchedQueue& Open(std::uint32_t serial, std::size_t send_depth, std::size_t receive_depth) {
+    if (serial >= queues_.size()) queues_.resize(serial + 1u);
+    queues_[serial] = std::make_unique<WatchedQueue>(send_depth, receive_depth);
+    return *queues_[serial];
+  }
+  void Close(std::uint32_t serial) { queues_[serial] = nullptr; }
+  // Calls visit(queue) for each.
+  template <typename Visit>
+  void ForEach(Visit visit) const {
+    for (const auto& queue : queues_) {
+      if (queue != nullptr) visit(*queue);
+    }
+  }
+
+ private:
+  std::vector<std::unique_ptr<WatchedQueue>> queues_;  // index = serial
 };
 
 }  // namespace sim

@@ -12,7 +12,7 @@
 #include "sim/coverage/matrix.h"
 #include "sim/coverage/requirements.h"
 #include "sim/efa_status.h"
-#include "sim/outcome_counts.h"
+#include "sim/coverage/outcome_counts.h"
 #include "sim/testing/lab.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -93,6 +93,8 @@ TEST(MatrixTest, DevicesCountHowOperationsEnd) {
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   lab.Introduce();
+  OutcomeCounts counts;
+  lab.world().observers().Add(counts);
   fabric::WriteRequest announced = a.WriteTo(b, 0, 64, 1);
   announced.immediate = 7;
   ASSERT_EQ(a.endpoint->Write(announced), fabric::ErrorCode::kOk);
@@ -104,7 +106,8 @@ TEST(MatrixTest, DevicesCountHowOperationsEnd) {
   ASSERT_EQ(b.endpoint->Read(b.ReadFrom(a, 0, 64, 5)), fabric::ErrorCode::kOk);
   lab.Until([&] { return a.completions.size() == 3 && b.completions.size() == 3; });
   Report report;
-  AddMatrix(lab.world(), report);
+  lab.world().observers().Remove(counts);
+  AddMatrix(lab.world(), counts, report);
   const std::string at_a = a.nic.name();
   const std::string at_b = b.nic.name();
   EXPECT_THAT(report.cells,
@@ -119,12 +122,15 @@ TEST(MatrixTest, FullQueuesAreAnOutcome) {
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   lab.Introduce();
+  OutcomeCounts counts;
+  lab.world().observers().Add(counts);
   while (a.endpoint->Write(a.WriteTo(b, 0, 64, 1)) == fabric::ErrorCode::kOk) {
   }
   while (b.endpoint->Recv(b.RecvAt(0, 64, 1)) == fabric::ErrorCode::kOk) {
   }
   Report report;
-  AddMatrix(lab.world(), report);
+  lab.world().observers().Remove(counts);
+  AddMatrix(lab.world(), counts, report);
   EXPECT_EQ(report.cells.at({"write", "again", a.nic.name()}), 1u);
   EXPECT_EQ(report.cells.at({"receive", "again", b.nic.name()}), 1u);
 }

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "fabric/operation.h"
-#include "sim/outcome_counts.h"
 
 namespace sim::coverage {
 namespace {
@@ -58,15 +57,15 @@ bool IsPossible(const std::string& operation, const std::string& outcome) {
   return operation == "send" ? outcome != "feature_mismatch" : outcome != "remote_length";
 }
 
-void AddMatrix(const World& world, Report& report) {
+void AddMatrix(const World& world, const OutcomeCounts& counts, Report& report) {
   for (std::uint32_t i = 0; i < world.nic_count(); ++i) {
-    const Nic& nic = world.nic(i);
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       for (std::size_t outcome = 0; outcome < OutcomeCounts::kOutcomes; ++outcome) {
-        const std::uint64_t count = nic.outcomes().count(static_cast<OperationKind>(kind), outcome);
+        const std::uint64_t count = counts.count(i, static_cast<OperationKind>(kind), outcome);
         if (count == 0) continue;
         const std::string& name = OutcomeNames()[outcome];
-        report.cells[{OperationNames()[kind], name.empty() ? "other" : name, nic.name()}] += count;
+        report.cells[{OperationNames()[kind], name.empty() ? "other" : name,
+                      world.nic(i).name}] += count;
       }
     }
   }

@@ -167,8 +167,8 @@ TEST(ExplorerTest, NondeterministicSeedIsReported) {
   SharedCounter runs;
   const TestScenario scenario([&](Trial& trial) {
     if (trial.seed() == 20)
-      trial.world().WakeAt(World::kStart + std::chrono::microseconds(runs.Next()));
-    trial.world().RunFor(1ms);
+      trial.world().timeline().WakeAt(Timeline::kStart + std::chrono::microseconds(runs.Next()));
+    trial.world().timeline().RunFor(1ms);
     return Fine(trial);
   });
   ExploreOptions options = Options(30);

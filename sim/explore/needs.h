@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::explore {
 

@@ -8,9 +8,9 @@
 #include "fabric/faults/faulty_fabric.h"
 #include "sim/explore/swarm.h"
 #include "sim/faults/device_faults.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace sim::explore {
 

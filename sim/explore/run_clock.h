@@ -9,7 +9,7 @@
 #include "coro/clock.h"
 #include "coro/time.h"
 #include "sim/checks/wait_graph.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::explore {
 
@@ -30,7 +30,7 @@ class RunClock final : public coro::Clock {
   bool IsVirtual() const override { return true; }
 
   bool WaitUntil(coro::Time deadline) override {
-    since_ = world_.Elapsed();
+    since_ = world_.timeline().elapsed();
     if (world_.Now() >= limit_) return StopFor(Stop::kLimit);
     const bool may_go_on = world_.WaitUntil(std::min(deadline, limit_));
     if (deadline != coro::kNever || limit_ == coro::kNever) {
@@ -50,7 +50,7 @@ class RunClock final : public coro::Clock {
  private:
   bool StopFor(Stop reason) {
     stop_ = reason;
-    waits_ = world_.DescribeWaits();  // now: the program's objects will be gone soon
+    waits_ = world_.checks().DescribeWaits();  // now: the program's objects will be gone soon
     return false;
   }
 

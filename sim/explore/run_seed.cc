@@ -15,7 +15,7 @@
 #include "sim/coverage/coverage.h"
 #include "sim/coverage/matrix.h"
 #include "sim/explore/needs.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::explore {
 namespace {
@@ -38,7 +38,7 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
   }
   if (clock.stop() == RunClock::Stop::kLimit) {
     return {Verdict::kHang,
-            absl::StrCat("the program still waits after ", Microseconds(trial.world().Elapsed()),
+            absl::StrCat("the program still waits after ", Microseconds(trial.world().timeline().elapsed()),
                          " of virtual time: ", clock.waits().Summary())};
   }
   if (outcome.wrong_data().has_value()) return {Verdict::kWrongData, *outcome.wrong_data()};
@@ -56,8 +56,11 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
 // With the points of its program counted.
 Outcome RunWatched(const Scenario& scenario, Trial& trial, coverage::Report& coverage) {
   const coverage::Watch watch(coverage);
+  coverage::OutcomeCounts counts;
+  trial.world().observers().Add(counts);
   Outcome outcome = scenario.Run(trial);
-  coverage::AddMatrix(trial.world(), coverage);
+  trial.world().observers().Remove(counts);
+  coverage::AddMatrix(trial.world(), counts, coverage);
   return outcome;
 }
 
@@ -76,7 +79,7 @@ EndProcess& EndOfProcess() {
   SeedResult result;
   result.seed = trial.seed();
   result.verdict = Verdict::kHang;
-  const std::string when = Microseconds(trial.world().Elapsed());
+  const std::string when = Microseconds(trial.world().timeline().elapsed());
   const std::string what =
       loop == EndlessLoop::kPolls
           ? absl::StrCat("nothing is under way after ", when, ", and the program polls for ever")
@@ -151,7 +154,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   Trial trial(spec.seed, tight.has_value() ? *tight : **found, engine, spec.limit, parameters,
               scheduler.get());
   if (spec.heal_after.has_value()) {
-    engine->HealAt(trial.world().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
+    engine->HealAt(trial.world().timeline().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
   }
   if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
   if (observer != nullptr) {
@@ -160,7 +163,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
       return observer->Wrap(trial.world(), std::move(fabric));
     });
   }
-  trial.world().OnEndlessLoop(
+  trial.world().checks().OnEndlessLoop(
       [&trial](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits); });
   SeedResult result;
   result.seed = spec.seed;
@@ -170,7 +173,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   const Outcome outcome = RunWatched(scenario, trial, result.coverage);
   trial.world().CheckEnd();
   if (observer != nullptr) observer->End(trial.world(), *engine);
-  if (scheduler != nullptr) scheduler->Ended(trial.world().StepsUnderWay());
+  if (scheduler != nullptr) scheduler->Ended(trial.world().timeline().StepsUnderWay());
   bool fired = scheduler != nullptr && scheduler->explains_errors();
   for (const RuleReport& rule : trial.engine().Report()) {
     fired |= rule.fired > 0;

@@ -18,7 +18,7 @@
 #include "sim/explore/plan_source.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/verdict.h"
-#include "sim/run_twice.h"
+#include "sim/world/run_twice.h"
 
 namespace sim::explore {
 

@@ -113,8 +113,8 @@ class OpensAgain final : public Scenario {
     coro::EventLoop loop(trial.clock());
     for (;;) {
       const absl::Status status = Machine::Open(trial, loop, "a").status();
-      if (status.ok() || trial.world().Elapsed() >= patience_) return Outcome::Of(status);
-      trial.world().RunFor(1ms);
+      if (status.ok() || trial.world().timeline().elapsed() >= patience_) return Outcome::Of(status);
+      trial.world().timeline().RunFor(1ms);
     }
   }
 
@@ -229,7 +229,7 @@ TEST(RunSeedTest, WaitingBeyondTheLimitIsAHang) {
 TEST(RunSeedTest, WorldThatGoesOnWithoutTheProgramIsAHangAtTheLimit) {
   const SeedResult result = RunOnce([](Trial& trial) {
     coro::EventLoop loop(trial.clock());
-    trial.world().WakeAt(World::kStart + 20s);
+    trial.world().timeline().WakeAt(Timeline::kStart + 20s);
     return Outcome::Of(loop.Run(WaitForNobody()));
   });
   EXPECT_EQ(result.verdict, Verdict::kHang);
@@ -238,7 +238,7 @@ TEST(RunSeedTest, WorldThatGoesOnWithoutTheProgramIsAHangAtTheLimit) {
 
 TEST(RunSeedTest, BrokenRuleOfTheSimulatorIsAFinding) {
   const SeedResult result = RunOnce([](Trial& trial) {
-    trial.world().checks().CompletionLost("a/nic", 3, 16, trial.world().Elapsed());
+    trial.world().checks().CompletionLost("a/nic", 3, 16, trial.world().timeline().elapsed());
     return Outcome::Of(absl::OkStatus());
   });
   EXPECT_EQ(result.verdict, Verdict::kFinding);
@@ -248,8 +248,8 @@ TEST(RunSeedTest, BrokenRuleOfTheSimulatorIsAFinding) {
 TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {
   int runs = 0;
   const TestScenario scenario([&runs](Trial& trial) {
-    trial.world().WakeAt(World::kStart + std::chrono::microseconds(++runs));
-    trial.world().RunFor(1ms);
+    trial.world().timeline().WakeAt(Timeline::kStart + std::chrono::microseconds(++runs));
+    trial.world().timeline().RunFor(1ms);
     return Outcome::Of(absl::OkStatus());
   });
   const SeedResult result = RunSeedChecked(scenario, 7, NoFaults(), /*twice=*/true);

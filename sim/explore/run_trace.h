@@ -13,9 +13,9 @@
 
 #include "fabric/faults/engine.h"
 #include "fabric/operation.h"
-#include "sim/event_log.h"
+#include "sim/events/event_log.h"
 #include "sim/explore/run_seed.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::explore {
 

@@ -15,7 +15,7 @@
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
 #include "sim/explore/scenario.h"
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

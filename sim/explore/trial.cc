@@ -5,7 +5,7 @@
 #include "coro/check.h"
 #include "coro/status_macros.h"
 #include "fabric/faults/faulty_fabric.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace sim::explore {
 
@@ -16,8 +16,7 @@ Trial::Trial(std::uint64_t seed, const Profile& profile,
       world_(seed, profile),
       clock_(world_, limit),
       parameters_(std::move(parameters)) {
-  const absl::Status armed = world_.UseFaultEngine(engine_);
-  DD_CHECK(armed.ok(), "virtual time has every fault");
+  world_.UseFaultEngine(engine_);
   if (scheduler != nullptr) world_.UseScheduler(*scheduler);
 }
 
@@ -35,8 +34,8 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
     std::unique_ptr<fabric::Fabric> fabric) {
   fabric::faults::FaultyFabricOptions options;
   options.engine = engine_;
-  options.clock = &world_.backstage();
-  options.wake_at = [this](coro::Time time) { world_.WakeAt(time); };
+  options.clock = &world_.timeline().backstage();
+  options.wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); };
   ASSIGN_OR_RETURN(auto faulty, fabric::faults::OpenFaultyFabric(std::move(fabric), options));
   return wrapper_ ? wrapper_(std::move(faulty)) : std::move(faulty);
 }

@@ -17,9 +17,9 @@
 #include "fabric/faults/engine.h"
 #include "sim/explore/parameters.h"
 #include "sim/explore/run_clock.h"
-#include "sim/profile.h"
-#include "sim/scheduler.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/events/scheduler.h"
+#include "sim/world/world.h"
 
 namespace sim::explore {
 

@@ -11,7 +11,7 @@
 
 #include "fabric/faults/engine.h"
 #include "sim/coverage/report.h"
-#include "sim/event_log.h"
+#include "sim/events/event_log.h"
 
 namespace sim::explore {
 

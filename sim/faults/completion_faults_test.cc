@@ -128,7 +128,7 @@ TEST(QueueDepthTest, CompletionQueueHasSoManyEntries) {
   EXPECT_EQ(scene.a.queue->depth(), 8u);
   EXPECT_EQ(scene.Fired(), 2u);
   for (std::uint64_t i = 1; i <= 9; ++i) scene.Write(i, 64, 64 * i);
-  scene.lab.world().RunFor(1ms);
+  scene.lab.world().timeline().RunFor(1ms);
   EXPECT_EQ(scene.a.nic.counters().completions_lost, 1u);
   scene.lab.Watch();
   EXPECT_EQ(scene.a.completions.size(), 8u);

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "fabric/faults/engine.h"
+#include "sim/device/fault_points.h"
 #include "sim/efa_status.h"
 
 namespace sim {
@@ -25,21 +26,31 @@ struct Fate {
   bool Fails() const {
     return outcome && outcome.fault() != fabric::faults::Fault::kLostCompletion;
   }
-  // REQUIRES: Fails().
+  // REQUIRES of these: Fails().
   EfaStatus Status() const {
     const auto own = fabric::faults::StatusOf(outcome.fault());
     return static_cast<EfaStatus>(own.has_value() ? *own : outcome.parameters().status);
   }
-  // How much of `length` bytes reach memory before it fails. REQUIRES: Fails().
+  Failure AsFailure() const { return {.status = Status(), .delay = outcome.Delay()}; }
+  // How much of `length` bytes reach memory before it fails.
   std::uint64_t Placed(std::uint64_t length) const {
     const auto percent = static_cast<std::uint64_t>(outcome.parameters().placed_percent);
     return length / 100 * percent + length % 100 * percent / 100;
   }
-  // Whether all of it happens, and only the end is another one. REQUIRES: Fails().
+  // Whether all of it happens, and only the end is another one.
   bool RunsWhole() const { return outcome.parameters().placed_percent == 100; }
-  // Whether nothing of it happens. REQUIRES: Fails().
+  // Whether nothing of it happens.
   bool RunsNot() const { return outcome.parameters().placed_percent == 0; }
+
+  // Whether a part of its bytes is missing in the end.
+  bool IsCut() const { return Fails() && !RunsWhole(); }
+
+  // When its completion is reported.
+  CompletionVerdict Completion() const;
 };
+
+// A fault that this simulator was told to apply at a point that does not know it: ends the program.
+[[noreturn]] void RefuseFault(fabric::faults::Fault fault);
 
 }  // namespace sim
 

@@ -1,92 +1,277 @@
 #include "sim/faults/fault_model.h"
 
-#include <utility>
+#include <algorithm>
+#include <bit>
 
-#include "sim/world.h"
+#include "sim/faults/placement_plan.h"
+#include "sim/random.h"
 
 namespace sim {
 
 using fabric::OperationKind;
-using fabric::faults::Direction;
+using fabric::faults::Capacity;
+using fabric::faults::Fault;
 
-FaultModel::FaultModel(World& world, std::shared_ptr<fabric::faults::FaultEngine> engine)
-    : world_(world), engine_(std::move(engine)) {}
+FaultModel::FaultModel(const Timeline& timeline,
+                       std::shared_ptr<fabric::faults::FaultEngine> engine)
+    : timeline_(timeline), engine_(std::move(engine)), views_(timeline) {}
 
-// ---- What is known of an event ----
-
-FaultModel::EventView FaultModel::ViewOf(const Nic& nic) const {
-  EventView view;
-  view.time = world_.Elapsed();
-  view.nic = nic.name();
-  return view;
+void FaultModel::OnGone(const Operation& operation) {
+  if (operation.faulted) fates_.erase(operation.id.Pack());
 }
 
-FaultModel::EventView FaultModel::ViewOf(const Operation& operation) const {
-  const Nic& nic = *operation.initiator;
-  EventView view = ViewOf(nic);
-  if (const QueuePair* queue_pair = nic.FindQueuePair(operation.queue_pair, operation.qkey)) {
-    view.queue = queue_pair->ordinal;
+// ---- The initiator ----
+
+FetchVerdict FaultModel::OnFetch(const QueuePair& queue_pair, Operation& operation, bool sound) {
+  const bool bare = bare_.erase({queue_pair.qkey, operation.request_id}) > 0;
+  const bool outcome = sound && !operation.datagram && Concerns(Point::kOutcome, operation.kind);
+  const bool placement = sound && !operation.datagram && operation.length > 0 &&
+                         Concerns(Point::kPlacement, operation.kind);
+  const bool timing = Concerns(Point::kTiming, operation.kind);
+  if (!outcome && !placement && !timing) return {};
+  EventView view = views_.AtInitiator(operation);
+  view.signalled = !bare;
+  Fate fate;
+  if (outcome) fate.outcome = Decide(Point::kOutcome, view);
+  if (timing) fate.timing = Decide(Point::kTiming, view);
+  if (placement) fate.placement = Decide(Point::kPlacement, view);
+  if (!fate.any()) return {};
+  Mark(operation) = fate;
+  return sound ? Serving(fate) : FetchVerdict{};
+}
+
+// What the device sees by itself fails without a packet; what only a peer can say needs a peer that
+// is there to say it.
+FetchVerdict FaultModel::Serving(const Fate& fate) {
+  using When = FetchVerdict::When;
+  if (fate.Fails() && fate.RunsNot() && !IsAnswer(fate.Status())) {
+    return {.when = When::kNever, .failure = fate.AsFailure()};
   }
-  view.peer =
-      NumberOf(nic, operation.peer, operation.destination_queue_pair, operation.destination_qkey);
-  view.operation = operation.kind;
-  view.size_bytes = operation.length;
-  if (operation.kind != OperationKind::kSend) view.key = operation.remote_key;
+  if (!fate.placement) return {};
+  if (fate.placement.fault() == Fault::kLateSourceRead) {
+    return {.when = When::kLater, .delay = fate.placement.Delay()};
+  }
+  if (fate.placement.fault() == Fault::kReorderedOperations) {
+    return {.when = When::kAfterOthers, .others = fate.placement.parameters().behind};
+  }
+  return {};
+}
+
+// ---- The network ----
+
+FaultModel::EventView FaultModel::ViewOfPacket(const NicState& from, const Operation& operation,
+                                               DrawPurpose purpose) const {
+  return purpose == DrawPurpose::kRequest ? views_.AtInitiator(operation)
+                                          : views_.AtTarget(from, operation);
+}
+
+namespace {
+
+// A device tries again until the link is back, unless its patience ends first.
+DepartureVerdict WaitForLink(const fabric::faults::Firing& flap, coro::Duration now,
+                             coro::Duration patience) {
+  const fabric::faults::Parameters& turn = flap.parameters();
+  const auto& window = flap.rule->when.window;
+  const coro::Duration since = now - (window.has_value() ? window->from : coro::Duration::zero());
+  const coro::Duration at = since % (turn.up + turn.down);
+  if (at < turn.up) return {};
+  const coro::Duration left = turn.up + turn.down - at;
+  return {.leaves = left < patience, .delay = left, .retransmissions = 1};
+}
+
+}  // namespace
+
+DepartureVerdict FaultModel::OnDeparture(const NicState& from, const Operation& operation,
+                                         DrawPurpose purpose) {
+  using Machine = DepartureVerdict::Machine;
+  if (!Concerns(Point::kMachine)) return {};
+  EventView view = ViewOfPacket(from, operation, purpose);
+  view.operation.reset();
+  const Firing firing = Decide(Point::kMachine, view);
+  if (!firing) return {};
+  switch (firing.fault()) {
+    case Fault::kLinkBlocked:
+      return {.leaves = false};
+    case Fault::kLinkFlap:
+      return WaitForLink(firing, timeline_.elapsed(),
+                         operation.initiator->profile.unresponsive_timeout);
+    case Fault::kNicDies:
+      return {.machine = Machine::kNicDies, .leaves = false};
+    case Fault::kNicResets:
+      return {.machine = Machine::kNicResets};
+    case Fault::kNodePauses:
+      return {.machine = Machine::kPauses, .delay = firing.Delay()};
+    default:
+      RefuseFault(firing.fault());
+  }
+}
+
+void FaultModel::OnFlight(const NicState& from, Operation& operation, DrawPurpose purpose,
+                          Flight& flight) {
+  const bool request = purpose == DrawPurpose::kRequest;
+  if (operation.faulted && request) {
+    const Fate& fate = FateOf(operation);
+    const bool straggles = fate.placement && fate.placement.fault() == Fault::kStragglerWrite;
+    if (straggles) flight.delay += fate.placement.Delay();
+  }
+  if (!Concerns(Point::kPacket, operation.kind)) return;
+  const Firing firing = Decide(Point::kPacket, ViewOfPacket(from, operation, purpose));
+  if (!firing) return;
+  switch (firing.fault()) {
+    case Fault::kImmediateFlood:
+      Mark(operation).floods += static_cast<std::uint32_t>(firing.parameters().copies);
+      return;
+    case Fault::kSlowLink:
+      flight.delay *= firing.parameters().factor;
+      break;
+    case Fault::kPacketLoss:
+      flight.retransmissions += static_cast<std::uint32_t>(firing.parameters().attempts);
+      flight.delay += from.profile.retransmit_delay * firing.parameters().attempts;
+      break;
+    default:
+      RefuseFault(firing.fault());
+  }
+  flight.arrives = flight.delay < operation.initiator->profile.unresponsive_timeout;
+}
+
+// ---- The target ----
+
+FaultPoints::ArrivalVerdict FaultModel::OnArrival(const NicState& /*nic*/,
+                                                  const Operation& operation) {
+  const Fate& fate = FateOf(operation);
+  if (!fate.IsCut()) return {};
+  const bool message = operation.kind == OperationKind::kSend;
+  if (!message && !fate.RunsNot()) return {};  // what is placed of it is decided by packet
+  return {.failure = fate.AsFailure(),
+          .placed_bytes = message ? fate.Placed(operation.length) : 0};
+}
+
+Fate FaultModel::DecideAtTarget(OperationKind kind, const EventView& view) {
+  Fate fate;
+  if (Concerns(Point::kOutcome, kind)) fate.outcome = Decide(Point::kOutcome, view);
+  if (Concerns(Point::kTiming, kind)) fate.timing = Decide(Point::kTiming, view);
+  return fate;
+}
+
+ReceiveVerdict FaultModel::OnReceive(const NicState& nic, const Operation& operation) {
+  const OperationKind kind = OperationKind::kReceive;
+  if (!Concerns(Point::kOutcome, kind) && !Concerns(Point::kTiming, kind)) return {};
+  EventView view = views_.AtTarget(nic, operation);
+  view.operation = kind;
+  view.key.reset();
   if (operation.has_immediate) view.immediate = operation.immediate;
-  return view;
+  const Fate fate = DecideAtTarget(kind, view);
+  ReceiveVerdict verdict;
+  verdict.completion = fate.Completion();
+  if (fate.Fails()) {
+    verdict.failure = fate.AsFailure();
+    verdict.placed_bytes = fate.Placed(operation.length);
+  }
+  return verdict;
 }
 
-FaultModel::EventView FaultModel::TargetViewOf(const Nic& nic, const Operation& operation) const {
-  EventView view = ViewOf(nic);
-  view.direction = Direction::kTarget;
-  const QueuePair* target =
-      nic.FindQueuePair(operation.destination_queue_pair, operation.destination_qkey);
-  if (target != nullptr) view.queue = target->ordinal;
-  view.peer = NumberOf(nic, operation.initiator, operation.queue_pair, operation.qkey);
-  view.operation = operation.kind;
-  view.size_bytes = operation.length;
-  if (operation.kind != OperationKind::kSend) view.key = operation.remote_key;
-  return view;
+// ---- Memory ----
+
+PlacementVerdict FaultModel::OnPlacement(const NicState& nic, const Operation& operation,
+                                         Range range) {
+  Fate& fate = FateOf(operation);
+  PlacementVerdict verdict =
+      PlanPlacement(fate, operation.length, range, nic.profile.split_placement_delay);
+  const bool closes = operation.kind != OperationKind::kSend && fate.placement &&
+                      fate.placement.fault() == Fault::kRegionCloses;
+  if (closes) {
+    verdict.region_closes = fate.arrivals++ == Below(fate.placement.word, operation.packets);
+  }
+  return verdict;
 }
 
-std::optional<std::uint32_t> FaultModel::NumberOf(const Nic& nic, const Nic* peer,
-                                                  std::uint16_t queue_pair,
-                                                  std::uint32_t qkey) const {
-  if (peer == nullptr) return std::nullopt;
-  const auto found = peers_.find({nic.index(), peer->gid(), queue_pair, qkey});
-  if (found == peers_.end()) return std::nullopt;
-  return found->second;
+bool FaultModel::OnWritten(const Operation& operation) { return !FateOf(operation).IsCut(); }
+
+// ---- The end ----
+
+std::optional<Failure> FaultModel::OnEnd(const Operation& operation) {
+  const Fate& fate = FateOf(operation);
+  return fate.Fails() ? std::optional(fate.AsFailure()) : std::nullopt;
 }
 
-// ---- Operations ----
-
-Fate& FaultModel::FateOf(Operation& operation) {
-  operation.faulted = true;
-  return fates_[operation.id.Pack()];
+CompletionVerdict FaultModel::OnCompletion(const Operation& operation) {
+  return FateOf(operation).Completion();
 }
 
-const Fate* FaultModel::Find(const Operation& operation) const {
-  if (!operation.faulted) return nullptr;
-  const auto found = fates_.find(operation.id.Pack());
-  return found == fates_.end() ? nullptr : &found->second;
+CompletionVerdict FaultModel::OnImmediate(const NicState& nic, const Operation& operation,
+                                          DeviceCompletion& completion) {
+  const OperationKind kind = OperationKind::kRemoteWrite;
+  CompletionVerdict verdict;
+  if (Concerns(Point::kOutcome, kind) || Concerns(Point::kTiming, kind)) {
+    EventView view = views_.AtTarget(nic, operation);
+    view.operation = kind;
+    view.immediate = operation.immediate;
+    const Fate fate = DecideAtTarget(kind, view);
+    if (fate.outcome && fate.outcome.fault() == Fault::kRemoteWriteError) {
+      completion.status = static_cast<std::uint8_t>(fate.Status());
+      completion.immediate = 0;  // the flag stays: without it the entry is none
+      completion.length_bytes = 0;
+    }
+    verdict = fate.Completion();
+  }
+  if (operation.faulted && completion.unsolicited) verdict.repeats = FateOf(operation).floods;
+  return verdict;
 }
 
-void FaultModel::PostedWithoutContext(const QueuePair& queue_pair, std::uint16_t request) {
-  if (Concerns(Point::kOutcome)) bare_.insert({queue_pair.qkey, request});
+// ---- The driver ----
+
+void FaultModel::OnOpenEndpoint(const NicState& nic, fabric::Limits& limits) {
+  if (!Concerns(Point::kCapacity)) return;
+  EventView view = views_.Of(nic);
+  const auto shrink = [&](Capacity capacity, std::size_t& limit) {
+    view.capacity = capacity;
+    if (const Firing firing = Decide(Point::kCapacity, view)) {
+      limit = std::min(limit, static_cast<std::size_t>(firing.parameters().entries));
+    }
+  };
+  shrink(Capacity::kSendQueue, limits.send_queue_depth);
+  shrink(Capacity::kReceiveQueue, limits.receive_queue_depth);
+  view.capacity = Capacity::kInject;
+  if (const Firing firing = Decide(Point::kCapacity, view)) {
+    const auto most = static_cast<std::size_t>(firing.parameters().bytes);
+    limits.inject_bytes = std::min(limits.inject_bytes, most);
+    limits.inject_rma_bytes = std::min(limits.inject_rma_bytes, most);
+  }
 }
 
-// ---- Timers ----
-
-void FaultModel::After(coro::Duration delay, std::function<void()> action) {
-  timers_.emplace(next_timer_, std::move(action));
-  world_.Schedule(coro::After(world_.Now(), delay), this, EventKind::kFault, 0, next_timer_++);
+std::size_t FaultModel::OnOpenCompletionQueue(const NicState& nic, std::size_t entries) {
+  if (!Concerns(Point::kCapacity)) return entries;
+  EventView view = views_.Of(nic);
+  view.capacity = Capacity::kCompletionQueue;
+  const Firing firing = Decide(Point::kCapacity, view);
+  if (!firing) return entries;
+  return std::min(entries, std::bit_floor(static_cast<std::size_t>(firing.parameters().entries)));
 }
 
-void FaultModel::OnEvent(const Event& event) {
-  const auto found = timers_.find(event.b);
-  const std::function<void()> action = std::move(found->second);
-  timers_.erase(found);
-  action();
+void FaultModel::OnPostWithoutContext(const QueuePair& queue_pair, std::uint16_t request_id) {
+  if (Concerns(Point::kOutcome)) bare_.insert({queue_pair.qkey, request_id});
+}
+
+coro::Duration FaultModel::OnInsertPeer(const NicState& nic, const EfaAddress& address) {
+  views_.Inserted(nic, address);
+  if (!Concerns(Point::kInsertPeer)) return {};
+  const Firing firing = Decide(Point::kInsertPeer, views_.Of(nic));
+  return firing ? firing.Delay() : coro::Duration{};
+}
+
+// ---- Other processes ----
+
+ForwardVerdict FaultModel::OnForward(const Operation& operation, Range range) {
+  const Fate& fate = FateOf(operation);
+  ForwardVerdict verdict{.kept_bytes = range.length, .announces = !fate.IsCut()};
+  if (fate.placement && fate.placement.fault() == Fault::kLostPlacement) {
+    verdict.kept_bytes = 0;
+  } else if (fate.IsCut()) {
+    const std::uint64_t end = std::max(range.offset, fate.Placed(operation.length));
+    verdict.kept_bytes = std::min(range.length, end - range.offset);
+  }
+  verdict.flipped = PlanCorruption(fate, operation.length, range);
+  return verdict;
 }
 
 }  // namespace sim

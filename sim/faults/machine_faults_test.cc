@@ -114,8 +114,8 @@ TEST(LinkFlapTest, PacketsWaitUntilItIsUpAgain) {
   FaultScene scene({rule});
   scene.Write(1, 4096);
   scene.Wait(1);
-  EXPECT_GE(scene.lab.world().Elapsed(), 1ms);
-  EXPECT_LT(scene.lab.world().Elapsed(), 1200us);
+  EXPECT_GE(scene.lab.world().timeline().elapsed(), 1ms);
+  EXPECT_LT(scene.lab.world().timeline().elapsed(), 1200us);
   EXPECT_TRUE(Holds(scene.b.Bytes(0, 4096), 1));
   EXPECT_EQ(scene.Fired(), 1u);
   scene.ExpectHealed();

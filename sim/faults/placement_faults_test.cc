@@ -80,7 +80,7 @@ TEST(ReorderedSegmentsTest, PiecesLandInAnyOrder) {
   const auto bytes = scene.b.Bytes(0, 4096);
   std::vector<std::size_t> order;  // in which pieces came
   std::vector<bool> seen(64);
-  EXPECT_TRUE(scene.lab.world().RunUntil(
+  EXPECT_TRUE(scene.lab.world().timeline().RunUntil(
       [&] {
         for (std::size_t piece = 0; piece < 64; ++piece) {
           if (seen[piece] || IsZero(bytes.subspan(64 * piece, 64))) continue;
@@ -123,7 +123,7 @@ TEST(TornPlacementTest, SomePiecesAreThereLongBeforeTheOthers) {
   const auto bytes = scene.b.Bytes(0, 64);
   scene.RunUntilSomeLanded(bytes);
   EXPECT_EQ(Count(bytes, 8).there, 4u);
-  scene.lab.world().RunFor(9us);
+  scene.lab.world().timeline().RunFor(9us);
   EXPECT_EQ(Count(bytes, 8).missing, 4u);
   EXPECT_EQ(scene.StatusOf(1), 0);
   EXPECT_TRUE(Holds(bytes, 1));

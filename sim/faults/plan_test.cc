@@ -42,7 +42,7 @@ std::string Traffic(Lab& lab) {
 }
 
 std::string DigestWith(std::vector<FaultRule> rules, std::uint64_t seed) {
-  Lab lab(seed, Small(), sim::TimeMode::kVirtual, EngineOf(std::move(rules), seed));
+  Lab lab(seed, Small(), sim::ClockKind::kVirtual, EngineOf(std::move(rules), seed));
   lab.AllowFindings(sim::Check::kBufferRace);  // every kind of request uses the same bytes
   return Traffic(lab);
 }
@@ -85,7 +85,7 @@ TEST(FaultPlanInTheDeviceTest, EveryFaultStrikes) {
   for (FaultRule rule : OneOfEach()) {
     rule.parameters.up = coro::Duration(1);
     const std::shared_ptr<FaultEngine> engine = EngineOf({rule}, 3);
-    Lab lab(3, Small(), sim::TimeMode::kVirtual, engine);
+    Lab lab(3, Small(), sim::ClockKind::kVirtual, engine);
     lab.AllowFindings(sim::Check::kBufferRace);  // every kind of request uses the same bytes
     // Queues that are a little shorter change nothing here.
     const bool size =
@@ -112,10 +112,18 @@ TEST(FaultPlanInTheDeviceTest, OnlyDeviceMemoryIsMissing) {
   }
 }
 
-TEST(FaultPlanInTheDeviceTest, LiveModeIsRefused) {
-  Lab lab(1, Small(), sim::TimeMode::kLive);
-  EXPECT_EQ(lab.world().UseFaultEngine(EngineOf({}, 1)).code(), absl::StatusCode::kUnimplemented);
-  EXPECT_EQ(lab.world().faults(), nullptr);
+// One device works by both clocks, so a plan holds for both.
+TEST(FaultPlanInTheDeviceTest, HoldsOnTheMachinesClock) {
+  const auto engine = EngineOf({Nth(Fault::kRemoteAddress, 2)}, 1);
+  Lab lab(1, Small(), sim::ClockKind::kReal, engine);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  for (std::uint64_t i = 1; i <= 3; ++i) {
+    EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 64, i)), ErrorCode::kOk);
+    EXPECT_EQ(lab.Take(a, i).ok(), i != 2);
+  }
+  EXPECT_EQ(engine->Report()[0].fired, 1u);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sim/hosts/shared_file.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim {
 

@@ -130,7 +130,7 @@ class Host::Impl final : public ForkAware {
 
   void Posted() {
     // The thread sleeps longer than it may by now.
-    if (bell_.asleep() && Until(world_.NextEvent()) < planned_) bell_.Interrupt();
+    if (bell_.asleep() && Until(world_.timeline().next_event()) < planned_) bell_.Interrupt();
   }
 
   void Kick() {
@@ -156,11 +156,11 @@ class Host::Impl final : public ForkAware {
   // The world's time at which an event is, on the machine's clock.
   coro::Time Until(coro::Time event) const {
     return event == coro::kNever ? coro::kNever
-                                 : began_ + (event - (world_.Now() - world_.Elapsed()));
+                                 : began_ + (event - Timeline::kStart);
   }
 
   bool Advance() {
-    const std::uint64_t events = world_.event_count();
+    const std::uint64_t events = world_.timeline().event_count();
     network_.Refresh();  // first: who has just come can be reached by what was posted since
     RunToNow();
     if (!glances_.empty() && Glance()) RunToNow();
@@ -171,8 +171,8 @@ class Host::Impl final : public ForkAware {
       network_.CheckPulses();
     }
     network_.Flush();
-    if (world_.TakeWake() && report_) report_();
-    return took || world_.event_count() != events;
+    if (world_.timeline().TakeWake() && report_) report_();
+    return took || world_.timeline().event_count() != events;
   }
 
   bool Glance() {
@@ -191,7 +191,7 @@ class Host::Impl final : public ForkAware {
 
   bool TakeAndRun() {
     const bool took = network_.Take();
-    if (took) world_.RunFor({});
+    if (took) world_.timeline().RunFor({});
     return took;
   }
 
@@ -200,16 +200,16 @@ class Host::Impl final : public ForkAware {
   void RunToNow() {
     const coro::Time begun = clock_.Now();
     const coro::Duration target = begun - began_;
-    while (world_.Elapsed() < target) {
-      const coro::Duration behind = target - world_.Elapsed();
-      const coro::Time next = Until(world_.NextEvent());
-      if (next > begun) return world_.RunFor(behind);
+    while (world_.timeline().elapsed() < target) {
+      const coro::Duration behind = target - world_.timeline().elapsed();
+      const coro::Time next = Until(world_.timeline().next_event());
+      if (next > begun) return world_.timeline().RunFor(behind);
       const coro::Duration quiet = next - (begun - behind);
-      world_.RunFor(std::min(behind, std::max(quiet, coro::Duration::zero()) + kStep));
+      world_.timeline().RunFor(std::min(behind, std::max(quiet, coro::Duration::zero()) + kStep));
       TakeAndRun();
       network_.Flush();
       if (clock_.Now() - begun < kLongestTurn) continue;
-      began_ += target - world_.Elapsed();
+      began_ += target - world_.timeline().elapsed();
       return;
     }
   }
@@ -260,7 +260,7 @@ class Host::Impl final : public ForkAware {
     const std::lock_guard lock(mutex_);
     ++turns_;
     Advance();
-    planned_ = Until(world_.NextEvent());
+    planned_ = Until(world_.timeline().next_event());
     const coro::Time now = clock_.Now();
     if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
     if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);

@@ -14,9 +14,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/node.h"
-#include "sim/profile.h"
-#include "sim/world.h"
+#include "sim/host/node.h"
+#include "sim/profile/profile.h"
+#include "sim/world/world.h"
 
 namespace sim {
 

@@ -18,7 +18,7 @@
 #include "sim/efa_status.h"
 #include "sim/hosts/station.h"
 #include "sim/hosts/workout.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim_testing {
 namespace {

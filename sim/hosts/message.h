@@ -11,7 +11,7 @@
 #include <type_traits>
 
 #include "fabric/operation.h"
-#include "sim/operation.h"
+#include "sim/device/operation.h"
 
 namespace sim {
 

@@ -5,8 +5,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sim/abroad.h"
-#include "sim/faults/fault_model.h"
+#include "sim/device/ending.h"
+#include "sim/device/fault_points.h"
+#include "sim/hosts/arrivals.h"
 #include "sim/hosts/bell.h"
 #include "sim/hosts/cross_memory.h"
 #include "sim/hosts/gid.h"
@@ -51,15 +52,21 @@ Neighbour::Neighbour(NeighbourContext& context, std::uint8_t slot)
   Refresh();
 }
 
-Nic& Neighbour::ProxyOf(std::uint8_t nic) {
-  Nic*& proxy = proxies_[nic];
-  if (proxy != nullptr) return *proxy;
-  proxy = &context_.world.AddProxy(
-      absl::StrCat("machine-", slot_, "/", context_.node.profile().nics[nic].name),
-      std::uint64_t{slot_} << 16 | nic,
-      {.gid = GidOf(context_.fabric, {.machine = slot_, .nic = nic}), .remote = this});
+NicState& Neighbour::ProxyOf(std::uint8_t nic) {
+  std::unique_ptr<Proxy>& proxy = proxies_[nic];
+  if (proxy != nullptr) return proxy->state();
+  World& world = context_.world;
+  const auto index = static_cast<std::uint32_t>(world.nic_count());
+  const Profile& profile = context_.node.profile();
+  proxy = std::make_unique<Proxy>(
+      world.surroundings(), *this, index, slot_,
+      absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
+      GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
+  world.Enter(proxy->state());
+  context_.owners.resize(index + 1u);
+  context_.owners[index] = this;
   if (present()) proxy->Revive();
-  return *proxy;
+  return proxy->state();
 }
 
 // ---- Coming and going ----
@@ -69,7 +76,7 @@ void Neighbour::Refresh() {
   if (living == incarnation_) return;
   if (present()) {
     // What it said before it went counts.
-    if (Take()) context_.world.RunFor({});
+    if (Take()) context_.world.timeline().RunFor({});
     if (present()) Vanish();
   }
   if (living != 0 && living != distrusted_) Appear(living);
@@ -79,7 +86,7 @@ void Neighbour::Appear(std::uint32_t incarnation) {
   incarnation_ = incarnation;
   across_.pid = context_.directory.At(slot_).pid.load(std::memory_order_relaxed);
   Probe();
-  for (Nic* proxy : proxies_) {
+  for (const auto& proxy : proxies_) {
     if (proxy != nullptr) proxy->Revive();
   }
 }
@@ -104,16 +111,17 @@ void Neighbour::Vanish() {
   waiting_.clear();
   waiting_bytes_ = 0;
   unannounced_ = false;
-  for (Nic* proxy : proxies_) {
+  for (const auto& proxy : proxies_) {
     if (proxy != nullptr) proxy->Kill();
   }
   context_.world.operations().ForEach([this](Operation& operation) {
-    const bool lost = operation.abroad && !operation.ended && operation.peer->remote() == this;
-    if (lost) Abroad::Silent(operation);
+    const bool lost =
+        operation.abroad && !operation.ended && context_.OwnerOf(*operation.peer) == this;
+    if (lost) FallSilent(context_.world.surroundings(), operation);
   });
   for (auto& [foreign, shadow] : std::exchange(shadows_, {})) {
     Operation* operation = shadow.over ? nullptr : context_.world.operations().Find(shadow.id);
-    if (operation != nullptr) Abroad::End(context_.world, *operation);
+    if (operation != nullptr) context_.world.surroundings().EndOperation(*operation);
   }
 }
 
@@ -210,13 +218,25 @@ void Neighbour::Flush() {
   Bell(there.bell).Ring();
 }
 
+// Copies payload bytes [range) to `target`.
+void Neighbour::Gather(const Operation& operation, Range range, std::byte* target) {
+  if (operation.is_inline) {
+    std::memcpy(target, operation.inline_data.data() + range.offset, range.length);
+    return;
+  }
+  operation.Walk(range, [&](const Segment& piece) {
+    context_.world.bus().Copy(target, PointerTo(piece.address), piece.length);
+    target += piece.length;
+  });
+}
+
 bool Neighbour::SendPacket(const Operation& operation, std::uint32_t packet, Range range) {
   if (waiting_bytes_ > kMostWaiting) return false;
   Message message = Describe(operation);
   message.type = MessageType::kPacket;
   message.packet = packet;
-  message.initiator_nic = static_cast<std::uint8_t>(operation.initiator->gid().back());
-  message.target_nic = static_cast<std::uint8_t>(operation.peer->gid().back());
+  message.initiator_nic = static_cast<std::uint8_t>(operation.initiator->gid.back());
+  message.target_nic = static_cast<std::uint8_t>(operation.peer->gid.back());
   // Messages are short, and wait for receives: they bring their bytes along.
   bool stays =
       operation.kind == OperationKind::kWrite && !operation.is_inline && MayReadUs(range.length);
@@ -224,17 +244,21 @@ bool Neighbour::SendPacket(const Operation& operation, std::uint32_t packet, Ran
     stays = stays && context_.world.bus().IsHost(piece.address);
     message.sources[message.source_count++] = {piece.address, piece.length};
   });
-  const FaultModel* faults = operation.faulted ? context_.world.faults() : nullptr;
-  if (faults != nullptr) {
+  ForwardVerdict verdict;
+  if (operation.faulted) {
+    verdict = context_.world.surroundings().faults->OnForward(operation, range);
     stays = false;
-    range.length = faults->KeptAbroad(operation, range);
+    range.length = verdict.kept_bytes;
     message.cut = 1;
-    if (faults->IsCut(operation)) message.has_immediate = 0;
+    if (!verdict.announces) message.has_immediate = 0;
   }
   SetPlace(range, stays, message);
   Put(message, [&](std::byte* target) {
-    operation.CopyOut(context_.world.bus(), range, target);
-    if (faults != nullptr) faults->CorruptAbroad(operation, range, target);
+    Gather(operation, range, target);
+    for (const FlippedBits& bits : verdict.flipped) {
+      const std::uint64_t at = bits.byte - range.offset;  // huge if it is before
+      if (at < range.length) target[at] ^= bits.mask;
+    }
   });
   if (!operation.abroad && !operation.datagram) ++abroad_;
   return true;
@@ -245,7 +269,7 @@ bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Rang
   const std::uint64_t address = shadow.remote_address + range.offset;
   Message message;
   message.type = MessageType::kReadData;
-  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  message.operation = static_cast<const Payload*>(shadow.payload)->foreign();
   message.packet = packet;
   const bool stays = MayReadUs(range.length) && context_.world.bus().IsHost(address);
   SetPlace(range, stays, message);
@@ -258,7 +282,7 @@ bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Rang
 void Neighbour::SendAnswer(const Operation& shadow) {
   Message message;
   message.type = MessageType::kAnswer;
-  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  message.operation = static_cast<const Payload*>(shadow.payload)->foreign();
   message.status = shadow.status;
   Put(message);
 }
@@ -266,7 +290,7 @@ void Neighbour::SendAnswer(const Operation& shadow) {
 void Neighbour::SendLost(const Operation& shadow) {
   Message message;
   message.type = MessageType::kLost;
-  message.operation = static_cast<const Payload*>(shadow.bytes)->foreign();
+  message.operation = static_cast<const Payload*>(shadow.payload)->foreign();
   Put(message);
 }
 
@@ -283,11 +307,10 @@ void Neighbour::SendEnded(const Operation& operation) {
   Put(message);
 }
 
-// Called when the shadow leaves the table.
 void Neighbour::Forget(const Operation& shadow) {
-  const auto found = shadows_.find(static_cast<const Payload*>(shadow.bytes)->foreign());
+  const auto found = shadows_.find(static_cast<const Payload*>(shadow.payload)->foreign());
   if (found == shadows_.end()) return;
-  const std::uint8_t status = shadow.timing_out ? 1 : shadow.status;
+  const std::uint8_t status = shadow.silent ? 1 : shadow.status;
   if (!StaysKnown(shadow.kind, status)) {
     shadows_.erase(found);
     return;
@@ -347,7 +370,7 @@ bool Neighbour::Handle(std::span<const std::byte> bytes) {
       TakeAnswer(message, *operation);
       return true;
     default:
-      Abroad::Silent(*operation);
+      FallSilent(context_.world.surroundings(), *operation);
       return true;
   }
 }
@@ -356,7 +379,7 @@ bool Neighbour::Handle(std::span<const std::byte> bytes) {
 Operation* Neighbour::OursOf(const Message& message) {
   Operation* operation = context_.world.operations().Find(OperationId::Unpack(message.operation));
   const bool its = operation != nullptr && operation->abroad && !operation->ended &&
-                   operation->peer->remote() == this;
+                   context_.OwnerOf(*operation->peer) == this;
   return its ? operation : nullptr;
 }
 
@@ -374,9 +397,9 @@ bool Neighbour::IsSound(const Message& message) const {
 }
 
 Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
-  Operation& operation = context_.world.operations().Start();
+  Operation& operation = context_.world.surroundings().StartOperation();
   operation.initiator = &ProxyOf(message.initiator_nic);
-  operation.peer = &context_.node.nic(message.target_nic);
+  operation.peer = &context_.node.nic(message.target_nic).state();
   operation.kind = static_cast<OperationKind>(message.kind);
   operation.datagram = message.datagram != 0;
   operation.has_immediate = message.has_immediate != 0;
@@ -389,13 +412,12 @@ Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
   operation.destination_queue_pair = message.destination_queue_pair;
   operation.destination_qkey = message.destination_qkey;
   operation.rnr_retries = message.rnr_retries;
-  operation.packets = Abroad::PacketsOf(*operation.initiator, operation);
-  operation.copies = operation.packets;
+  operation.Divide(operation.initiator->profile.device.mtu);
   operation.next_packet = operation.kind == OperationKind::kRead ? 0 : operation.packets;
   const auto made = shadows_.emplace(
       message.operation,
       Shadow{Payload(message.operation, context_.world.bus(), across_), operation.id, false});
-  operation.bytes = &made.first->second.payload;
+  operation.payload = &made.first->second.payload;
   return made.first->second;
 }
 
@@ -435,9 +457,9 @@ bool Neighbour::TakePacket(const Incoming& incoming) {
   Shadow& shadow = found->second;
   Operation* operation = shadow.over ? nullptr : context_.world.operations().Find(shadow.id);
   if (operation == nullptr || operation->ended) return true;
-  const std::uint32_t packet = Abroad::Number(message.packet);
+  const std::uint32_t packet = PacketFlags::NumberOf(message.packet);
   if (packet >= operation->packets) return false;
-  Range range = Abroad::RangeOf(*operation->initiator, *operation, packet);
+  Range range = operation->PacketRange(packet);
   if (operation->kind == OperationKind::kRead) range = {};
   std::array<Segment, kMostSendSegments> sources;
   for (std::size_t i = 0; i < message.source_count; ++i) {
@@ -449,29 +471,29 @@ bool Neighbour::TakePacket(const Incoming& incoming) {
                    std::span(sources).first(message.source_count))) {
     return false;
   }
-  Abroad::Arrive(*operation, message.packet, range.length);
+  ArrivePacket(context_.world.surroundings(), *operation, message.packet, range.length);
   return true;
 }
 
 bool Neighbour::TakeReadData(const Incoming& incoming, Operation& operation) {
-  const std::uint32_t packet = Abroad::Number(incoming.message.packet);
+  const std::uint32_t packet = PacketFlags::NumberOf(incoming.message.packet);
   if (operation.kind != OperationKind::kRead || packet >= operation.packets) return false;
-  const Range range = Abroad::RangeOf(*operation.initiator, operation, packet);
+  const Range range = operation.PacketRange(packet);
   Payload& payload =
       reads_.try_emplace(operation.id.Pack(), operation.id.Pack(), context_.world.bus(), across_)
           .first->second;
-  operation.bytes = &payload;
+  operation.payload = &payload;
   const Segment source{.address = operation.remote_address,
                        .length = static_cast<std::uint32_t>(operation.length),
                        .lkey = 0};
   if (!TakePayload(incoming, range, payload, {&source, 1})) return false;
-  Abroad::ArriveReadData(operation, incoming.message.packet, range.length);
+  ArriveReadData(context_.world.surroundings(), operation, incoming.message.packet, range.length);
   return true;
 }
 
 void Neighbour::TakeAnswer(const Message& message, Operation& operation) {
   answering_ = true;
-  Abroad::Answer(operation, message.status);
+  sim::TakeAnswer(context_.world.surroundings(), operation, message.status);
   answering_ = false;
 }
 
@@ -480,7 +502,7 @@ void Neighbour::TakeEnded(const Message& message) {
   if (found == shadows_.end()) return;
   Operation* operation =
       found->second.over ? nullptr : context_.world.operations().Find(found->second.id);
-  if (operation != nullptr) Abroad::End(context_.world, *operation);
+  if (operation != nullptr) context_.world.surroundings().EndOperation(*operation);
   shadows_.erase(message.operation);
 }
 

@@ -7,20 +7,25 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <memory>
 #include <optional>
 #include <span>
 #include <unordered_map>
 #include <vector>
 
+#include "sim/host/node.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/message.h"
 #include "sim/hosts/payload.h"
+#include "sim/hosts/proxy.h"
+#include "sim/hosts/remote_port.h"
 #include "sim/hosts/ring.h"
 #include "sim/hosts/shared_file.h"
-#include "sim/remote_port.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim {
+
+class Neighbour;
 
 // What all neighbours of a host share. What it refers to outlives them.
 struct NeighbourContext {
@@ -29,11 +34,16 @@ struct NeighbourContext {
   Directory& directory;
   const std::uint64_t fabric;
   const bool cross_memory;
+  std::vector<Neighbour*> owners;  // of proxies, by NicState::index(); null: a NIC of ours
   // Counted for HostCounters.
   std::uint64_t messages_sent = 0;
   std::uint64_t messages_taken = 0;
   std::uint64_t messages_refused = 0;
   std::uint64_t bytes_in_messages = 0;
+
+  Neighbour* OwnerOf(const NicState& nic) const {
+    return nic.index() < owners.size() ? owners[nic.index()] : nullptr;
+  }
 };
 
 // Not thread-safe: belongs to its world.
@@ -41,7 +51,7 @@ class Neighbour final : public RemotePort {
  public:
   Neighbour(NeighbourContext& context, std::uint8_t slot);
 
-  Nic& ProxyOf(std::uint8_t nic);
+  NicState& ProxyOf(std::uint8_t nic);
 
   // Looks who is in the slot now: comes to life, or dies with everything that was under way.
   void Refresh();
@@ -65,8 +75,11 @@ class Neighbour final : public RemotePort {
   bool SendReadData(const Operation& shadow, std::uint32_t packet, Range range) override;
   void SendAnswer(const Operation& shadow) override;
   void SendLost(const Operation& shadow) override;
-  void SendEnded(const Operation& operation) override;
-  void Forget(const Operation& shadow) override;
+
+  // Our `operation`, which it may know, is about to leave the operation table.
+  void SendEnded(const Operation& operation);
+  // So is `shadow`.
+  void Forget(const Operation& shadow);
 
  private:
   // An operation of the other process.
@@ -84,6 +97,7 @@ class Neighbour final : public RemotePort {
 
   // --- Sending ---
   bool MayReadUs(std::uint64_t length) const;
+  void Gather(const Operation& operation, Range range, std::byte* target);
   bool OpenOut();
   void Put(const Message& message);
   // `fill` writes the payload of message.payload_bytes.
@@ -105,7 +119,7 @@ class Neighbour final : public RemotePort {
 
   NeighbourContext& context_;
   const std::uint8_t slot_;
-  std::vector<Nic*> proxies_;      // index = NIC; null: nobody asked for it
+  std::vector<std::unique_ptr<Proxy>> proxies_;  // index = NIC; null: nobody asked for it
   std::uint32_t incarnation_ = 0;  // 0: nobody is there
   std::uint32_t distrusted_ = 0;   // incarnation that wrote nonsense
   AcrossState across_;

@@ -15,9 +15,21 @@ Network::Network(World& world, Node& node, Directory& directory, std::uint64_t f
                .fabric = fabric,
                .cross_memory = cross_memory} {
   world.UseNeighbours(this);
+  world.observers().Add(*this);
 }
 
-Network::~Network() { context_.world.UseNeighbours(nullptr); }
+Network::~Network() {
+  context_.world.observers().Remove(*this);
+  context_.world.UseNeighbours(nullptr);
+}
+
+void Network::OnGone(const Operation& operation) {
+  if (operation.abroad) {
+    context_.OwnerOf(*operation.peer)->SendEnded(operation);
+  } else if (operation.initiator != nullptr && operation.initiator->elsewhere) {
+    context_.OwnerOf(*operation.initiator)->Forget(operation);
+  }
+}
 
 template <typename Visit>
 void Network::ForEach(Visit visit) const {
@@ -33,7 +45,7 @@ Neighbour& Network::At(std::uint8_t slot) {
   return *neighbour;
 }
 
-Nic* Network::Find(const Gid& gid) {
+NicState* Network::Find(const Gid& gid) {
   const std::optional<NicPlace> place = PlaceOf(context_.fabric, gid);
   const bool known = place.has_value() && place->machine != context_.directory.slot() &&
                      place->nic < context_.node.nic_count();

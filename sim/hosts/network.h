@@ -8,16 +8,17 @@
 #include <memory>
 #include <vector>
 
+#include "sim/device/observer.h"
+#include "sim/device/surroundings.h"
+#include "sim/host/node.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/neighbour.h"
-#include "sim/node.h"
-#include "sim/remote_port.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim {
 
 // Not thread-safe: belongs to its world.
-class Network final : public Neighbours {
+class Network final : public NicDirectory, private Observer {
  public:
   // What it refers to outlives it; the world is not run any more when it is gone.
   Network(World& world, Node& node, Directory& directory, std::uint64_t fabric, bool cross_memory);
@@ -25,8 +26,8 @@ class Network final : public Neighbours {
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
-  // --- Neighbours ---
-  Nic* Find(const Gid& gid) override;
+  // --- NicDirectory ---
+  NicState* Find(const Gid& gid) override;
 
   // Looks who has come and gone since the last time: costs a look when nobody has.
   void Refresh();
@@ -50,6 +51,9 @@ class Network final : public Neighbours {
   std::uint64_t bytes_across() const;
 
  private:
+  // --- Observer ---
+  void OnGone(const Operation& operation) override;
+
   Neighbour& At(std::uint8_t slot);
   template <typename Visit>
   void ForEach(Visit visit) const;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/checks/poison.h"
+#include "sim/memory/poison.h"
 #include "sim/hosts/cross_memory.h"
 
 namespace sim {

@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/memory_bus.h"
-#include "sim/operation.h"
+#include "sim/memory/memory_bus.h"
+#include "sim/device/operation.h"
 
 namespace sim {
 
@@ -23,7 +23,7 @@ struct AcrossState {
 };
 
 // Not thread-safe. What it refers to outlives it.
-class Payload final : public RemoteBytes {
+class Payload final : public PayloadElsewhere {
  public:
   Payload(std::uint64_t foreign, MemoryBus& bus, AcrossState& across)
       : foreign_(foreign), bus_(bus), across_(across) {}

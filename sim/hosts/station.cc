@@ -72,30 +72,25 @@ Station::Station(const StationOptions& options)
                                   .cross_memory = options.cross_memory}))),
       memory_(options.memory_bytes) {
   const std::lock_guard lock(host_->mutex());
-  if (options.faults != nullptr) {
-    EXPECT_TRUE(host_->world().UseFaultEngine(options.faults).ok());
-  }
+  if (options.faults != nullptr) host_->world().UseFaultEngine(options.faults);
   nic_ = &host_->node().nic(options.nic);
-  domain_ = Need(nic_->AllocateDomain());
+  domain_ = Need(nic_->admin().AllocateDomain());
   const auto keys =
-      Need(nic_->RegisterMemory(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
+      Need(nic_->admin().RegisterMemory(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
   local_key_ = keys.local;
   remote_key_ = keys.remote;
-  host_->world().checks().memory().registrations().Register(
-      nic_->index(), nic_->name(), domain_, local_key_, remote_key_,
-      reinterpret_cast<std::uint64_t>(memory_.data()), memory_.size(), fabric::Access::kAll);
-  ring_ = Need(nic_->CreateCompletionRing(256));
+  ring_ = Need(nic_->admin().CreateCompletionRing(256));
   Open();
 }
 
 Station::~Station() {
   const std::lock_guard lock(host_->mutex());
-  nic_->DestroyQueuePair(*queue_pair_);
+  nic_->admin().DestroyQueuePair(*queue_pair_);
 }
 
 void Station::Open() {
   queue_pair_ =
-      Need(nic_->CreateQueuePair({.type = options_.type,
+      Need(nic_->admin().CreateQueuePair({.type = options_.type,
                                   .domain = domain_,
                                   .send_ring = ring_,
                                   .receive_ring = ring_,
@@ -113,15 +108,14 @@ void Station::Open() {
 
 void Station::ReplaceQueuePair() {
   const std::lock_guard lock(host_->mutex());
-  nic_->DestroyQueuePair(*queue_pair_);
+  nic_->admin().DestroyQueuePair(*queue_pair_);
   Open();
   host_->Posted();
 }
 
 void Station::Deregister() {
   const std::lock_guard lock(host_->mutex());
-  nic_->DeregisterMemory(remote_key_);
-  host_->world().checks().memory().registrations().Deregister(nic_->index(), remote_key_);
+  nic_->admin().DeregisterMemory(remote_key_);
 }
 
 sim::HostCounters Station::counters() {

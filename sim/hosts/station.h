@@ -17,7 +17,7 @@
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
 #include "sim/hosts/host.h"
-#include "sim/queue_pair.h"
+#include "sim/device/queue_pair.h"
 
 namespace sim_testing {
 

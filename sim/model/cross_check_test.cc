@@ -17,9 +17,9 @@
 #include "fabric/fabric.h"
 #include "gtest/gtest.h"
 #include "sim/model/predictor.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace sim::model {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "coro/time.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::model {
 

@@ -19,7 +19,7 @@
 #include "absl/status/statusor.h"
 #include "coro/time.h"
 #include "sim/model/workload.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::model {
 

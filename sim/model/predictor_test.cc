@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "sim/model/published.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/benchmarks/published_p5.h"
 #include "testing/matchers/status_matchers.h"
 

@@ -18,7 +18,7 @@
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/packet.h"
 #include "sim/rdm/test_bed.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace sim::rdm {
 

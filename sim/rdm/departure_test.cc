@@ -112,7 +112,7 @@ TEST_F(DepartureTest, LeavingEndpointHoldsNobodyUp) {
   Machine& b = bed_.b();
   b.endpoint.reset();
   ASSERT_EQ(bed_.Send(0, 500000, 2), ErrorCode::kOk);
-  bed_.world().RunFor(1ms);  // a long message for one that has closed, and has not read since
+  bed_.world().timeline().RunFor(1ms);  // a long message for one that has closed, and has not read since
   const fabric::AtomicRequest atomic{.operand = bed_.a().Local(0, 8),
                                      .target = b.Remote(0),
                                      .peer = bed_.a().peers[1],
@@ -144,10 +144,10 @@ TEST_F(DepartureTest, PeerThatTakesNoFarewellIsLeft) {
   bed.PumpFor(5ms);
   const fabric::SendRequest send{.buffer = bed.b().Local(0, 10), .peer = bed.b().peers[0]};
   ASSERT_EQ(bed.b().endpoint->Send(send), ErrorCode::kOk);  // takes the only receive
-  bed.world().RunFor(1ms);
+  bed.world().timeline().RunFor(1ms);
   bed.b().endpoint.reset();
   for (int i = 0; i < 20; ++i) {
-    bed.world().RunFor(1ms);
+    bed.world().timeline().RunFor(1ms);
     bed.b().Poll();
   }
   bed.PumpFor(5ms);
@@ -355,7 +355,7 @@ TEST_F(DepartureTest, MessageThatCameBeforeItsSenderWasInserted) {
     bed.b().Poll();
     Fill(bed.a().Bytes(0, 100), 5);
     ASSERT_EQ(bed.Send(0, 100, 1), ErrorCode::kOk);
-    bed.world().RunFor(1ms);
+    bed.world().timeline().RunFor(1ms);
     bed.b().peers[0] = bed.b().vector->Insert(bed.a().endpoint->address()).value();
     ASSERT_EQ(bed.Recv(0, 100, 2), ErrorCode::kOk);
     const Completion received = bed.Take(bed.b(), 2);

@@ -9,10 +9,10 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/rdm/scatter_list.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::rdm {

@@ -101,7 +101,7 @@ TEST(QueueTest, SendQueueFillsUp) {
   std::size_t posted = 0;
   while (bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, posted)) == ErrorCode::kOk) ++posted;
   EXPECT_EQ(posted, depth);
-  bed.world().RunFor(5ms);  // done, but nobody has read
+  bed.world().timeline().RunFor(5ms);  // done, but nobody has read
   EXPECT_EQ(bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, 999)), ErrorCode::kAgain);
   for (std::size_t i = 0; i < depth; ++i) EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
   EXPECT_EQ(bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, 999)), ErrorCode::kOk);
@@ -348,7 +348,7 @@ TEST(DeterminismTest, SameSeedSameRun) {
       EXPECT_EQ(bed.Take(bed.b(), i).error, ErrorCode::kOk);
       EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
     }
-    return std::pair(bed.world().Now(), bed.world().event_count());
+    return std::pair(bed.world().Now(), bed.world().timeline().event_count());
   };
   EXPECT_EQ(run(5), run(5));
   EXPECT_NE(run(5), run(6));

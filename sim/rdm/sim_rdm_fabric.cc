@@ -1,7 +1,7 @@
 #include "sim/rdm/sim_rdm_fabric.h"
 
 #include "sim/rdm/rdm_fabric.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace sim::rdm {
 namespace {
@@ -11,7 +11,7 @@ class WorldAlarm final : public Alarm {
   explicit WorldAlarm(World& world) : world_(world) {}
 
   coro::Time Now() const override { return world_.Now(); }
-  void WakeAt(coro::Time time) override { world_.WakeAt(time); }
+  void WakeAt(coro::Time time) override { world_.timeline().WakeAt(time); }
 
  private:
   World& world_;

@@ -11,7 +11,7 @@
 #include "fabric/fabric.h"
 #include "sim/rdm/alarm.h"
 #include "sim/rdm/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::rdm {
 

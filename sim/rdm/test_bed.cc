@@ -6,7 +6,7 @@
 #include "gtest/gtest.h"
 #include "sim/rdm/rdm_fabric.h"
 #include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace sim::rdm {
 

@@ -18,11 +18,11 @@
 #include "fabric/cancel.h"
 #include "fabric/fabric.h"
 #include "fabric/tagged_messages.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/rdm/altered_device.h"
 #include "sim/rdm/settings.h"
 #include "sim/rdm/statistics.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::rdm {
 

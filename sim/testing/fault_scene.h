@@ -51,7 +51,7 @@ struct FaultScene {
   explicit FaultScene(std::vector<FaultRule> rules, sim::Profile profile = Calm(),
                       std::uint64_t seed = 1, const SideOptions& options = {})
       : engine(EngineOf(std::move(rules), seed)),
-        lab(seed, std::move(profile), sim::TimeMode::kVirtual, engine),
+        lab(seed, std::move(profile), sim::ClockKind::kVirtual, engine),
         a(lab.Add("a", options)),
         b(lab.Add("b", options)) {
     lab.Introduce();
@@ -91,7 +91,7 @@ struct FaultScene {
   }
   // Lets the world run until some byte is not zero.
   void RunUntilSomeLanded(std::span<const std::byte> bytes) {
-    ASSERT_TRUE(lab.world().RunUntil([&] { return !IsZero(bytes); }, std::chrono::seconds(1)));
+    ASSERT_TRUE(lab.world().timeline().RunUntil([&] { return !IsZero(bytes); }, std::chrono::seconds(1)));
   }
 
   // Without the plan everything works again, and nothing is left over.

@@ -6,7 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/checks/poison.h"
+#include "sim/memory/poison.h"
 #include "sim/random.h"
 
 namespace sim_testing {
@@ -127,16 +127,15 @@ std::uint64_t Checksum(std::span<const std::byte> bytes) {
 
 // ---- The lab ----
 
-Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::TimeMode mode,
+Lab::Lab(std::uint64_t seed, sim::Profile profile, sim::ClockKind clock,
          std::shared_ptr<fabric::faults::FaultEngine> faults)
     : trace_(__FILE__, __LINE__, absl::StrCat("profile ", profile.name, ", seed ", seed)),
-      profile_(WithLimits(std::move(profile))),
-      world_(seed, profile_, mode) {
+      profile_(WithLimits(clock == sim::ClockKind::kReal ? WithoutDelays(std::move(profile))
+                                                         : std::move(profile))),
+      world_(seed, profile_, {.clock = clock, .checks = true}) {
   // These tests are about devices: many post one request over and over, with one context.
-  world_.checks().set_contexts_are_names(false);
-  if (faults == nullptr) return;
-  const absl::Status used = world_.UseFaultEngine(std::move(faults));
-  EXPECT_TRUE(used.ok()) << used;
+  world_.checks().rules().contexts_are_names = false;
+  if (faults != nullptr) world_.UseFaultEngine(std::move(faults));
 }
 
 std::vector<sim::Finding> Lab::End() {
@@ -223,7 +222,7 @@ bool Lab::Until(const std::function<bool()>& done, coro::Duration patience) {
     if (done()) return true;
     const coro::Time now = world_.Now();
     if (now >= deadline) return false;
-    world_.WaitUntil(world_.live() ? std::min(deadline, now + 1ms) : deadline);
+    world_.WaitUntil(!world_.IsVirtual() ? std::min(deadline, now + 1ms) : deadline);
   }
 }
 

@@ -30,10 +30,10 @@
 #include "fabric/faults/engine.h"
 #include "gtest/gtest.h"
 #include "sim/checks/finding.h"
-#include "sim/profile.h"
-#include "sim/queue_access.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/queue_access.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace sim_testing {
 
@@ -140,9 +140,10 @@ class Lab {
   // How long to wait for what must happen: longer than every timeout of a profile.
   static constexpr coro::Duration kPatience = std::chrono::seconds(20);
 
-  // `faults`: what the devices are to apply of a fault plan; null: nothing goes wrong.
+  // `faults`: what the devices are to apply of a fault plan; null: nothing goes wrong. On the
+  // machine's clock the profile is taken WithoutDelays.
   explicit Lab(std::uint64_t seed, sim::Profile profile = Small(),
-               sim::TimeMode mode = sim::TimeMode::kVirtual,
+               sim::ClockKind clock = sim::ClockKind::kVirtual,
                std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr);
   // Fails the test when the program broke a rule that no ExpectFinding took.
   ~Lab();

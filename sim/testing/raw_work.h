@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "fabric/efa_queue/wqe.h"
-#include "sim/queue_access.h"
+#include "sim/driver/queue_access.h"
 #include "sim/testing/lab.h"
 
 namespace sim_testing {

@@ -39,33 +39,28 @@ WorldTrace::WorldTrace(World& world, fabric::trace::Recorder& recorder,
     : world_(world),
       recorder_(recorder),
       engine_(engine),
-      next_(world.log().listener()),
-      next_device_(world.device_listener()),
       next_firing_(engine == nullptr ? nullptr : engine->listener()) {
-  recorder_.UseClock(&world_.backstage(), world_.live() ? world_.backstage().Now() : World::kStart);
+  const coro::Clock& clock = world_.timeline().backstage();
+  recorder_.UseClock(&clock, world_.IsVirtual() ? Timeline::kStart : clock.Now());
   began_ns_ = recorder_.Now();
-  world_.set_device_listener(this);
-  if (world_.live()) return;
-  world_.log().set_listener(this);
+  world_.observers().Add(*this);
   if (engine_ != nullptr) engine_->set_listener(this);
 }
 
 WorldTrace::~WorldTrace() {
   RecordFindings();
   recorder_.UseClock(nullptr, {});
-  world_.set_device_listener(next_device_);
-  if (world_.live()) return;
-  world_.log().set_listener(next_);
+  world_.observers().Remove(*this);
   if (engine_ != nullptr) engine_->set_listener(next_firing_);
 }
 
 // ---- Who it is ----
 
-WorldTrace::Machine& WorldTrace::MachineOf(std::uint32_t nic) {
-  if (machines_.size() <= nic) machines_.resize(nic + 1u);
-  std::optional<Machine>& machine = machines_[nic];
+WorldTrace::Machine& WorldTrace::MachineOf(const NicState& nic) {
+  if (machines_.size() <= nic.index()) machines_.resize(nic.index() + 1u);
+  std::optional<Machine>& machine = machines_[nic.index()];
   if (machine.has_value()) return *machine;
-  const std::string& name = world_.nic(nic).name();
+  const std::string& name = nic.name;
   const std::size_t slash = name.find('/');
   machine.emplace();
   machine->node = recorder_.Node(std::string_view(name).substr(0, slash));
@@ -78,11 +73,11 @@ WorldTrace::Machine& WorldTrace::MachineOf(std::uint32_t nic) {
 
 WorldTrace::Machine* WorldTrace::FindMachine(std::string_view name) {
   for (std::uint32_t i = 0; i < world_.nic_count(); ++i) {
-    const std::string_view full = world_.nic(i).name();
+    const std::string_view full = world_.nic(i).name;
     const std::size_t slash = full.find('/');
     const bool its =
         full == name || full.substr(slash + 1) == name || full.substr(0, slash) == name;
-    if (its) return &MachineOf(i);
+    if (its) return &MachineOf(world_.nic(i));
   }
   return nullptr;
 }
@@ -90,15 +85,15 @@ WorldTrace::Machine* WorldTrace::FindMachine(std::string_view name) {
 std::uint32_t WorldTrace::MarksOf(std::string_view name) {
   if (const Machine* machine = FindMachine(name)) return machine->marks;
   const bool empty = world_.nic_count() == 0;
-  const std::uint16_t node = empty ? recorder_.Node("world") : MachineOf(0).node;
+  const std::uint16_t node = empty ? recorder_.Node("world") : MachineOf(world_.nic(0)).node;
   return recorder_.TrackOf({node, TrackKind::kMarks, 0, ""});
 }
 
-PostedWork* WorldTrace::WorkOf(const Nic& nic, std::uint16_t queue_pair, std::uint32_t qkey) {
+PostedWork* WorldTrace::WorkOf(const NicState& nic, std::uint16_t queue_pair, std::uint32_t qkey) {
   Queue& queue = queues_[QueueKey(nic.index(), queue_pair)];
   if (queue.work == nullptr || queue.qkey != qkey) {
     queue.qkey = qkey;
-    queue.work = recorder_.WorkOf(EfaAddress{nic.gid(), queue_pair, qkey}.Encode());
+    queue.work = recorder_.WorkOf(EfaAddress{nic.gid, queue_pair, qkey}.Encode());
   }
   return queue.work.get();
 }
@@ -113,23 +108,14 @@ WorldTrace::Known& WorldTrace::KnownOf(OperationId id) {
 
 // ---- Requests ----
 
-void WorldTrace::OnLogged(const LoggedEvent& event) {
-  if (event.kind == EventKind::kFetch) {
-    const Operation* operation = world_.operations().Find(OperationId::Unpack(event.operation));
-    if (operation != nullptr) Take(*operation);
-  }
-  if (event.kind == EventKind::kSend) Sent(event);
-  if (world_.findings().size() != findings_) RecordFindings();
-  if (next_ != nullptr) next_->OnLogged(event);
-}
-
-void WorldTrace::Take(const Operation& operation) {
+void WorldTrace::OnFetched(const NicState& nic, const QueuePair& /*queue_pair*/,
+                           const Operation& operation, EfaStatus /*status*/) {
+  RecordFindings();
   if (operation.initiator == nullptr) return;  // it was malformed
-  const Nic& nic = *operation.initiator;
   PostedWork* work = WorkOf(nic, operation.queue_pair, operation.qkey);
   Known& known = KnownOf(operation.id);
   known = {};
-  known.node = MachineOf(nic.index()).node;
+  known.node = MachineOf(nic).node;
   known.kind = operation.kind;
   if (work != nullptr) {
     const bool message = operation.kind == OperationKind::kSend;
@@ -143,91 +129,84 @@ void WorldTrace::Take(const Operation& operation) {
   requests_[RequestKey(nic.index(), operation.queue_pair, operation.request_id)] = known;
 }
 
-void WorldTrace::OnFetched(const Operation& operation) {
-  Take(operation);
-  if (next_device_ != nullptr) next_device_->OnFetched(operation);
-}
-
 // Of queues that somebody else than the program writes; posts tell of their own.
-void WorldTrace::OnDoorbell(const Nic& nic, const QueuePair& queue_pair, std::uint32_t waiting) {
+void WorldTrace::OnDoorbell(const NicState& nic, const QueuePair& queue_pair) {
   const PostedWork* work = WorkOf(nic, queue_pair.number, queue_pair.qkey);
   if (work != nullptr && work->empty()) {
     fabric::trace::Event doorbell;
     doorbell.time_ns = recorder_.Now();
-    doorbell.bytes = waiting;
+    doorbell.bytes = queue_pair.send.unfetched();
     doorbell.track = work->endpoint.track;
     doorbell.object = work->endpoint.object;
     doorbell.kind = Kind::kDoorbell;
     recorder_.Record(doorbell);
   }
-  if (next_device_ != nullptr) next_device_->OnDoorbell(nic, queue_pair, waiting);
 }
 
-void WorldTrace::Sent(const LoggedEvent& event) {
-  const OperationId id = OperationId::Unpack(event.operation);
-  const Operation* operation = world_.operations().Find(id);
-  if (operation == nullptr) return;
-  const Known& known = KnownOf(id);
-  const Nic& sender = world_.nic(event.actor);
-  const Nic* receiver = &sender == operation->initiator ? operation->peer : operation->initiator;
-  const Profile& profile = sender.profile();
+void WorldTrace::OnSent(const NicState& nic, const Operation& operation, std::uint32_t number,
+                        bool response, std::uint64_t bytes, const Flight& flight) {
+  RecordFindings();
+  const Known& known = KnownOf(operation.id);
+  const NicState* receiver = response ? operation.initiator : operation.peer;
+  const Profile& profile = nic.profile;
   fabric::trace::Event packet;
   packet.time_ns = recorder_.Now();
   packet.duration_ns = static_cast<std::int64_t>(
-      static_cast<double>(event.bytes + profile.header_bytes) * 8 / profile.link_gbps);
+      static_cast<double>(bytes + profile.header_bytes) * 8 / profile.link_gbps);
   packet.op = known.op;
   packet.op_node = known.node;
-  packet.bytes = event.bytes;
-  packet.track = MachineOf(event.actor).wire;
-  packet.node = MachineOf(receiver == nullptr ? event.actor : receiver->index()).node;
-  packet.immediate = event.packet;
+  packet.bytes = bytes;
+  packet.track = MachineOf(nic).wire;
+  packet.node = MachineOf(receiver == nullptr ? nic : *receiver).node;
+  packet.immediate = number;
   packet.kind = Kind::kPacket;
   packet.operation = known.kind;
-  if ((event.branch & 1) != 0) packet.flags |= fabric::trace::kArrives;
-  if ((event.branch & 2) != 0) packet.flags |= fabric::trace::kRetransmitted;
-  if ((event.branch & 4) != 0) packet.flags |= fabric::trace::kTwice;
+  if (flight.arrives) packet.flags |= fabric::trace::kArrives;
+  if (flight.retransmissions > 0) packet.flags |= fabric::trace::kRetransmitted;
+  if (flight.twice) packet.flags |= fabric::trace::kTwice;
   recorder_.Record(packet);
 }
 
-void WorldTrace::OnPlaced(const Nic& nic, OperationId operation, const Segment& piece) {
-  const Machine& machine = MachineOf(nic.index());
-  const Known& known = KnownOf(operation);
-  fabric::trace::Event place;
-  place.time_ns = recorder_.Now();
-  place.op = known.op;
-  place.op_node = known.node;
-  place.bytes = piece.length;
-  place.address = piece.address;
-  place.track = machine.memory;
-  place.kind = Kind::kPlace;
-  place.operation = known.kind;
-  recorder_.Locate(machine.node, piece.lkey, place);
-  recorder_.Record(place);
-  if (next_device_ != nullptr) next_device_->OnPlaced(nic, operation, piece);
+void WorldTrace::OnPlaced(const BytesPlaced& bytes) {
+  RecordFindings();
+  const Machine& machine = MachineOf(bytes.nic);
+  const Known& known = KnownOf(bytes.id);
+  WalkSegments(bytes.memory, bytes.in_memory, [&](const Segment& piece) {
+    fabric::trace::Event place;
+    place.time_ns = recorder_.Now();
+    place.op = known.op;
+    place.op_node = known.node;
+    place.bytes = piece.length;
+    place.address = piece.address;
+    place.track = machine.memory;
+    place.kind = Kind::kPlace;
+    place.operation = known.kind;
+    recorder_.Locate(machine.node, piece.lkey, place);
+    recorder_.Record(place);
+  });
 }
 
 // ---- Completions ----
 
-void WorldTrace::OnReceiveTaken(const Nic& nic, const QueuePair& queue_pair,
+void WorldTrace::OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
                                 const ReceiveWork& receive) {
   PostedWork* work = WorkOf(nic, queue_pair.number, queue_pair.qkey);
   Known known;
-  known.node = MachineOf(nic.index()).node;
+  known.node = MachineOf(nic).node;
   known.kind = OperationKind::kReceive;
   if (work != nullptr) {
     known.op = work->TakeReceive();
     if (known.op == 0) known.op = recorder_.NewOperations(known.node);  // posted by a device
   }
   receives_[RequestKey(nic.index(), queue_pair.number, receive.request_id)] = known;
-  if (next_device_ != nullptr) next_device_->OnReceiveTaken(nic, queue_pair, receive);
 }
 
-void WorldTrace::OnImmediate(const Operation& operation) {
+void WorldTrace::OnImmediate(const NicState& /*nic*/, const QueuePair& /*target*/,
+                             const Operation& operation) {
   announced_ = KnownOf(operation.id);
-  if (next_device_ != nullptr) next_device_->OnImmediate(operation);
 }
 
-WorldTrace::Known WorldTrace::Completed(const Nic& nic, const DeviceCompletion& completion) {
+WorldTrace::Known WorldTrace::Completed(const NicState& nic, const DeviceCompletion& completion) {
   const bool immediate = completion.kind == OperationKind::kRemoteWrite;
   if (immediate && completion.unsolicited) return announced_;
   auto& waiting = IsReceive(completion) ? receives_ : requests_;
@@ -239,9 +218,10 @@ WorldTrace::Known WorldTrace::Completed(const Nic& nic, const DeviceCompletion& 
   return known;
 }
 
-void WorldTrace::OnReported(const Nic& nic, const CompletionRing& ring,
+void WorldTrace::OnReported(const NicState& nic, const CompletionRing& ring,
                             const DeviceCompletion& completion, bool kept) {
-  const Machine& machine = MachineOf(nic.index());
+  RecordFindings();
+  const Machine& machine = MachineOf(nic);
   const Known known = Completed(nic, completion);
   const auto found = queues_.find(QueueKey(nic.index(), completion.queue_pair));
   const PostedWork* work = found == queues_.end() ? nullptr : found->second.work.get();
@@ -265,7 +245,6 @@ void WorldTrace::OnReported(const Nic& nic, const CompletionRing& ring,
   event.error = kept ? fabric::FromEfaStatus(completion.status) : fabric::ErrorCode::kOverrun;
   if (completion.has_immediate) event.flags |= fabric::trace::kHasImmediate;
   recorder_.Record(event);
-  if (next_device_ != nullptr) next_device_->OnReported(nic, ring, completion, kept);
 }
 
 // ---- Marks ----

@@ -1,8 +1,8 @@
 // What the simulated devices of a world do, recorded beside what the program does on them.
 //
-//   program ─► TracedFabric ─► sim ─┬► event log, device listener ─► WorldTrace ─► Recorder
-//                   └───────────────┼───────────────────────────────────────────────┘
-//                                   └► fault engine, checks ──────► WorldTrace
+//   program ─► TracedFabric ─► sim ─┬► observers ────────────► WorldTrace ─► Recorder
+//                   └───────────────┼─────────────────────────────────────────┘
+//                                   └► fault engine, checks ─► WorldTrace
 //
 // Observing changes nothing: a run has the digest that it would have without.
 
@@ -23,20 +23,15 @@
 #include "fabric/trace/event.h"
 #include "fabric/trace/posted_work.h"
 #include "fabric/trace/recorder.h"
-#include "sim/device_listener.h"
-#include "sim/event_log.h"
-#include "sim/world.h"
+#include "sim/device/observer.h"
+#include "sim/world/world.h"
 
 namespace sim {
 
-// Not thread-safe: belongs to its world. In live mode there are no packets to tell of, and every
-// work request takes the general path of the device.
-class WorldTrace final : private EventListener,
-                         private DeviceListener,
-                         private fabric::faults::FiringListener {
+// Not thread-safe: belongs to its world.
+class WorldTrace final : private Observer, private fabric::faults::FiringListener {
  public:
-  // From now on the recorder has the world's time. Whoever listened before goes on being told.
-  // `engine`: its firings are recorded, too; null: there is none. All of them outlive this.
+  // From now on the recorder has the world's time. `engine`: its firings are recorded, too; null: there is none. All of them outlive this.
   WorldTrace(World& world, fabric::trace::Recorder& recorder,
              fabric::faults::FaultEngine* engine = nullptr);
   // The recorder's time stands still then, until it gets another clock.
@@ -64,39 +59,37 @@ class WorldTrace final : private EventListener,
     std::shared_ptr<fabric::trace::PostedWork> work;  // null: the program's posts are not recorded
   };
 
-  // --- EventListener ---
-  void OnLogged(const LoggedEvent& event) override;
-  // --- DeviceListener ---
-  void OnFetched(const Operation& operation) override;
-  void OnDoorbell(const Nic& nic, const QueuePair& queue_pair, std::uint32_t waiting) override;
-  void OnPlaced(const Nic& nic, OperationId operation, const Segment& piece) override;
-  void OnReceiveTaken(const Nic& nic, const QueuePair& queue_pair,
+  // --- Observer ---
+  void OnDoorbell(const NicState& nic, const QueuePair& queue_pair) override;
+  void OnFetched(const NicState& nic, const QueuePair& queue_pair, const Operation& operation,
+                 EfaStatus status) override;
+  void OnSent(const NicState& nic, const Operation& operation, std::uint32_t packet, bool response,
+              std::uint64_t bytes, const Flight& flight) override;
+  void OnPlaced(const BytesPlaced& bytes) override;
+  void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
                       const ReceiveWork& receive) override;
-  void OnImmediate(const Operation& operation) override;
-  void OnReported(const Nic& nic, const CompletionRing& ring, const DeviceCompletion& completion,
-                  bool kept) override;
+  void OnImmediate(const NicState& nic, const QueuePair& target,
+                   const Operation& operation) override;
+  void OnReported(const NicState& nic, const CompletionRing& ring,
+                  const DeviceCompletion& completion, bool kept) override;
   // --- FiringListener ---
   void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
                const fabric::faults::Firing& firing) override;
 
-  Machine& MachineOf(std::uint32_t nic);
+  Machine& MachineOf(const NicState& nic);
   // The same by a NIC's name, "machine/name", or by its last part; null: there is none.
   Machine* FindMachine(std::string_view name);
   // The track of faults and checks for what is about that NIC.
   std::uint32_t MarksOf(std::string_view name);
-  fabric::trace::PostedWork* WorkOf(const Nic& nic, std::uint16_t queue_pair, std::uint32_t qkey);
+  fabric::trace::PostedWork* WorkOf(const NicState& nic, std::uint16_t queue_pair, std::uint32_t qkey);
   Known& KnownOf(OperationId id);
-  void Take(const Operation& operation);
-  void Sent(const LoggedEvent& event);
   // Which operation an entry is about.
-  Known Completed(const Nic& nic, const DeviceCompletion& completion);
+  Known Completed(const NicState& nic, const DeviceCompletion& completion);
   void RecordFindings();
 
   World& world_;
   fabric::trace::Recorder& recorder_;
   fabric::faults::FaultEngine* const engine_;
-  EventListener* const next_;
-  DeviceListener* const next_device_;
   fabric::faults::FiringListener* const next_firing_;
   std::vector<std::optional<Machine>> machines_;             // by index of the NIC
   std::vector<std::pair<std::uint32_t, Known>> operations_;  // by slot: generation

@@ -47,7 +47,7 @@ struct TracedScene {
                        bool observed = true)
       : recorder(Options(/*flight=*/observed)),
         engine(rules.empty() ? nullptr : EngineOf(std::move(rules), 1)),
-        lab(1, std::move(profile), sim::TimeMode::kVirtual, engine) {
+        lab(1, std::move(profile), sim::ClockKind::kVirtual, engine) {
     if (observed) {
       devices.emplace(lab.world(), recorder, engine.get());
       lab.set_decorate([this](std::unique_ptr<fabric::Fabric> fabric, const std::string& machine) {

@@ -148,7 +148,7 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
       return nullptr;
     }
   }
-  auto ring = context.nic->CreateCompletionRing(depth, memory.data());
+  auto ring = context.nic->admin().CreateCompletionRing(depth, memory.data());
   if (!ring.ok()) {
     errno = ENOMEM;
     return nullptr;

@@ -12,7 +12,7 @@
 #include <mutex>
 #include <vector>
 
-#include "sim/completion_ring.h"
+#include "sim/device/completion_ring.h"
 #include "sim/efa_address.h"
 #include "sim/verbs/external_memory.h"
 #include "sim/verbs/newer_abi.h"

@@ -174,7 +174,7 @@ int AskPlan(const Context& context, fabric::faults::Point point) {
   if (plan == nullptr) return 0;
   fabric::faults::EventView view;
   view.nic = context.nic->name();
-  view.time = context.host->world().Elapsed();
+  view.time = context.host->world().timeline().elapsed();
   const auto firing = plan->Decide(fabric::faults::Layer::kDecorator, point, view);
   return firing ? ErrnoOf(firing.parameters().error) : 0;
 }

@@ -19,7 +19,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "coro/status_macros.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/verbs/program_check.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/sysfs_tree.h"

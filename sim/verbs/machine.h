@@ -11,8 +11,8 @@
 #include "absl/status/statusor.h"
 #include "fabric/faults/engine.h"
 #include "sim/hosts/host.h"
-#include "sim/nic.h"
-#include "sim/profile.h"
+#include "sim/device/nic.h"
+#include "sim/profile/profile.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/trace.h"
 

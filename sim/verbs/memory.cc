@@ -67,7 +67,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   Context& context = ContextOf(pd->context);
   const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
-  const auto keys = context.nic->RegisterMemory(
+  const auto keys = context.nic->admin().RegisterMemory(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   context.host->world().checks().memory().registrations().Register(
@@ -105,7 +105,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* ibv) {
     errno = error;
     return nullptr;
   }
-  const auto number = context.nic->AllocateDomain();
+  const auto number = context.nic->admin().AllocateDomain();
   if (!number.ok()) {
     errno = ENOMEM;
     return nullptr;
@@ -123,7 +123,7 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   {
     const Closing lock(context);
     if (!lock || domain->users > 0) return EBUSY;
-    context.nic->FreeDomain(domain->number);
+    context.nic->admin().FreeDomain(domain->number);
   }
   delete domain;
   return 0;
@@ -166,7 +166,7 @@ int ibv_dereg_mr(ibv_mr* ibv) {
   {
     const Closing lock(context);
     if (!lock) return EBUSY;
-    context.nic->DeregisterMemory(ibv->rkey);
+    context.nic->admin().DeregisterMemory(ibv->rkey);
     context.host->world().checks().memory().registrations().Deregister(context.nic->index(),
                                                                        ibv->rkey);
     if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
@@ -192,7 +192,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const Calling lock(context);
   sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
-  const auto number = context.nic->CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
+  const auto number = context.nic->admin().CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
   if (!number.ok()) {
     errno = ENOMEM;
     return nullptr;
@@ -214,7 +214,7 @@ int ibv_destroy_ah(ibv_ah* ah) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.host->Progress();
-    context.nic->DestroyAddressHandle(handle->number);
+    context.nic->admin().DestroyAddressHandle(handle->number);
     --static_cast<Domain*>(handle->pd)->users;
     context.host->Posted();
   }

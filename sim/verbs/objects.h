@@ -14,8 +14,8 @@
 
 #include "fabric/faults/event.h"
 #include "sim/hosts/host.h"
-#include "sim/memory_table.h"
-#include "sim/nic.h"
+#include "sim/memory/memory_table.h"
+#include "sim/device/nic.h"
 #include "sim/verbs/last_words.h"
 #include "sim/verbs/machine.h"
 

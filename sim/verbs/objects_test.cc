@@ -19,7 +19,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/verbs/end.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/profile_in_use.h"

@@ -86,7 +86,7 @@ bool IsFullByPlan(const QueuePair& queue_pair, fabric::OperationKind kind) {
   const Context& context = queue_pair.owner();
   fabric::faults::EventView view;
   view.nic = context.nic->name();
-  view.time = context.host->world().Elapsed();
+  view.time = context.host->world().timeline().elapsed();
   view.operation = kind;
   return static_cast<bool>(
       plan->Decide(fabric::faults::Layer::kDecorator, fabric::faults::Point::kPost, view));

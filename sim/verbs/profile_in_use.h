@@ -6,7 +6,7 @@
 #include <cstdlib>
 
 #include "absl/status/statusor.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/verbs/settings.h"
 
 namespace sim_testing {

@@ -75,7 +75,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
     errno = error;
     return nullptr;
   }
-  const auto made = context.nic->CreateQueuePair(AttributesOf(attr, efa, device));
+  const auto made = context.nic->admin().CreateQueuePair(AttributesOf(attr, efa, device));
   if (!made.ok()) {
     errno = ENOMEM;
     return nullptr;
@@ -351,7 +351,7 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     queue_pair.receive_queue().Forget(number);
     context.queue_pairs[number] = nullptr;
     if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue_pair);
-    context.nic->DestroyQueuePair(queue_pair.device());
+    context.nic->admin().DestroyQueuePair(queue_pair.device());
     --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();
     delete &queue_pair;

@@ -16,8 +16,8 @@
 #include "fabric/efa_queue/receive_wqe.h"
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
-#include "sim/queue_pair.h"
-#include "sim/request_slots.h"
+#include "sim/device/queue_pair.h"
+#include "sim/driver/request_slots.h"
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/objects.h"
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::verbs {
 

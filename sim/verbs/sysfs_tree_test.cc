@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 
 namespace sim::verbs {
 namespace {

@@ -25,10 +25,10 @@
 #include "fabric/trace/posted_work.h"
 #include "fabric/trace/recorder.h"
 #include "sim/efa_address.h"
-#include "sim/nic.h"
-#include "sim/queue_pair.h"
+#include "sim/device/nic.h"
+#include "sim/device/queue_pair.h"
 #include "sim/tracing/world_trace.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::verbs {
 

@@ -19,10 +19,10 @@
 #include "fabric/trace/trace_checker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/verbs/end.h"
 #include "sim/verbs/settings.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim_testing {
 namespace {

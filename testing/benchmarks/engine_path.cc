@@ -14,9 +14,9 @@
 #include "coro/task.h"
 #include "fabric/async/transfer/engine.h"
 #include "fabric/fabric.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace bench {
 namespace {

@@ -21,7 +21,7 @@
 #include "fabric/memory.h"
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/sim_pair.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "testing/benchmarks/options.h"
 #include "testing/benchmarks/paired.h"
 #include "testing/benchmarks/report.h"

@@ -3,9 +3,9 @@
 #include <string>
 #include <utility>
 
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/benchmarks/contract_path.h"
 
 namespace bench {
@@ -21,14 +21,14 @@ absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, sim
       .keeps_alive = world,
       .initiator = sim::OpenSimFabric(*world, world->AddNode("initiator")),
       .target = sim::OpenSimFabric(*world, world->AddNode("target")),
-      .idle = world->live() ? nullptr : world.get()};
+      .idle = !world->IsVirtual() ? nullptr : world.get()};
   return OpenContractPath(backend, buffers);
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers) {
-  return OpenPath("sim, virtual time", sim::TimeMode::kVirtual, buffers);
+  return OpenPath("sim, virtual time", sim::ClockKind::kVirtual, buffers);
 }
 
 absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers) {

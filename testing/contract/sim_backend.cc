@@ -8,8 +8,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/contract/backend.h"
 
 namespace contract {

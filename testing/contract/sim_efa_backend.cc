@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "sim/efa_address.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 #include "testing/contract/backend.h"
 
 namespace contract {

@@ -17,10 +17,10 @@
 #include "fabric/faults/plan_json.h"
 #include "gtest/gtest.h"
 #include "sim/efa_address.h"
-#include "sim/profile.h"
+#include "sim/profile/profile.h"
 #include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/contract/applicability.h"
 #include "testing/contract/backend.h"
 
@@ -101,7 +101,7 @@ class SimFaultyBackend final : public Backend {
     return fabric::faults::OpenFaultyFabric(
                std::move(below), {.engine = engine_,
                                   .clock = &world_,
-                                  .wake_at = [this](coro::Time time) { world_.WakeAt(time); }})
+                                  .wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); }})
         .value();
   }
 

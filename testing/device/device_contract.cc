@@ -22,9 +22,9 @@
 #include "fabric/fabric.h"
 #include "gpu/device_buffer.h"
 #include "gpu/pattern.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace gpu {
@@ -196,7 +196,7 @@ struct Nic {
 
 // Two machines that both reach the device's memory, as two NICs of one machine do.
 struct TwoNics {
-  explicit TwoNics(Device& device, sim::TimeMode mode = sim::TimeMode::kVirtual)
+  explicit TwoNics(Device& device, sim::TimeMode mode = sim::ClockKind::kVirtual)
       : world(/*seed=*/1, **sim::FindProfile("small"), mode), device_(device) {
     world.AttachDevice(device.peer_memory());
     a.emplace(loop, world, "a");
@@ -271,7 +271,7 @@ absl::Status Register(TwoNics& nics, const MemoryRequest& request) {
 
 TEST_P(DeviceContract, ANicMovesItsBytes) {
   for (const Registration how : {Registration::kAddress, Registration::kDmabuf}) {
-    for (const sim::TimeMode mode : {sim::TimeMode::kVirtual, sim::TimeMode::kLive}) {
+    for (const sim::TimeMode mode : {sim::ClockKind::kVirtual, sim::TimeMode::kLive}) {
       TwoNics nics(*device_, mode);
       const DeviceBufferOptions options{how, GetParam().allocation};
       const BufferRef source = nics.Allocate(*nics.a, options);

@@ -13,9 +13,9 @@
 #include "fabric/fabric.h"
 #include "gpu/device_memory.h"
 #include "sim/checks/finding.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 #include "testing/device/device_contract.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -158,7 +158,7 @@ TEST_F(VisibilityTest, ACompletionDoesNotMeanThatTheDeviceSeesTheBytes) {
 
 TEST_F(VisibilityTest, TheDeviceSeesThemAfterAWhile) {
   Write();
-  world_.RunFor(std::chrono::milliseconds(1));
+  world_.timeline().RunFor(std::chrono::milliseconds(1));
   EXPECT_EQ(SeenByDevice(), std::byte{7});
 }
 
@@ -187,7 +187,7 @@ TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
   Write();
   std::fill(host_.begin(), host_.end(), std::byte{9});
   Write();
-  world_.RunFor(std::chrono::milliseconds(2));
+  world_.timeline().RunFor(std::chrono::milliseconds(2));
   EXPECT_EQ(SeenByDevice(), std::byte{9});
 }
 

@@ -50,7 +50,7 @@ std::uint64_t AllocationsUnder(const FaultPlan& plan) {
   const std::uint64_t before = allocations;
   for (std::uint64_t i = 0; i < 200; ++i) {
     EXPECT_EQ(scene.Write(i), ErrorCode::kOk);
-    scene.world.RunFor(100us);
+    scene.world.timeline().RunFor(100us);
     scene.initiator.queue->Read(entries);
   }
   return allocations - before;

@@ -22,9 +22,9 @@
 #include "fabric/faults/faulty_fabric.h"
 #include "fabric/faults/plan.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace fabric::faults {
 
@@ -72,7 +72,7 @@ class FaultyScene {
       side.fabric = OpenFaultyFabric(std::move(side.fabric),
                                      {.engine = engine,
                                       .clock = &world,
-                                      .wake_at = [this](coro::Time at) { world.WakeAt(at); }})
+                                      .wake_at = [this](coro::Time at) { world.timeline().WakeAt(at); }})
                         .value();
     }
     side.domain = side.fabric->OpenDomain(0).value();

@@ -8,7 +8,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/queue_access.h"
+#include "sim/driver/queue_access.h"
 #include "testing/faults/faulty_scene.h"
 #include "testing/matchers/status_matchers.h"
 

@@ -32,7 +32,7 @@ TEST(QueueFaultsTest, ReadsAreShort) {
   rule.parameters.entries = 2;
   FaultyScene scene(PlanOf({rule}));
   for (std::uint64_t i = 0; i < 5; ++i) EXPECT_EQ(scene.Write(i), ErrorCode::kOk);
-  scene.world.RunFor(10ms);
+  scene.world.timeline().RunFor(10ms);
   EXPECT_EQ(scene.ReadQueue(scene.initiator), 2u);
   EXPECT_EQ(scene.ReadQueue(scene.initiator), 2u);
   EXPECT_EQ(scene.ReadQueue(scene.initiator), 1u);
@@ -88,11 +88,11 @@ TEST(QueueFaultsTest, HeldCompletionIsSeenAfterLaterOnes) {
   rule.when.nth = 1;
   FaultyScene scene(PlanOf({rule}));
   EXPECT_EQ(scene.Write(0), ErrorCode::kOk);
-  scene.world.RunFor(1ms);
+  scene.world.timeline().RunFor(1ms);
   EXPECT_EQ(scene.ReadQueue(scene.initiator), 0u);
   for (std::uint64_t i = 1; i <= 5; ++i) {
     EXPECT_EQ(scene.Write(i), ErrorCode::kOk);
-    scene.world.RunFor(1ms);
+    scene.world.timeline().RunFor(1ms);
     scene.ReadQueue(scene.initiator);
   }
   ASSERT_EQ(scene.initiator.completions.size(), 6u);
@@ -321,7 +321,7 @@ TEST(WaitFaultsTest, SleepEndsWhenAHeldCompletionIsDue) {
   EXPECT_EQ(scene.queue->Read(entries).count, 0u);
   scene.wait->Wait(coro::kNever);
   EXPECT_EQ(scene.queue_below->deadlines, std::vector<coro::Time>{scene.world.Now() + 7ms});
-  scene.world.RunFor(7ms);
+  scene.world.timeline().RunFor(7ms);
   scene.wait->Wait(coro::kNever);  // there is something to read
   EXPECT_EQ(scene.queue_below->deadlines.size(), 1u);
   EXPECT_EQ(scene.queue->Read(entries).count, 1u);

@@ -8,7 +8,7 @@
 #include "coro/check.h"
 #include "coro/keyed_random.h"
 #include "coro/status_macros.h"
-#include "sim/sim_fabric.h"
+#include "sim/driver/sim_fabric.h"
 
 namespace harness {
 

@@ -16,8 +16,8 @@
 #include "fabric/async/transfer/engine.h"
 #include "fabric/async/transfer/rail_threads.h"
 #include "fabric/fabric.h"
-#include "sim/profile.h"
-#include "sim/world.h"
+#include "sim/profile/profile.h"
+#include "sim/world/world.h"
 
 namespace harness {
 

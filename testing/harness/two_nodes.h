@@ -12,8 +12,8 @@
 #include "fabric/async/async_endpoint.h"
 #include "fabric/async/completion_dispatcher.h"
 #include "fabric/async/registered_buffer.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
 
 namespace harness {
 

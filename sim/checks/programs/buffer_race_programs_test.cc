@@ -58,14 +58,14 @@ const std::vector<Program> kSources = {
     {"LastByteOfALongWriteIsChangedOnTheWay", kRace,
      [](Stage& s) {
        Accepted(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100000, 1)));
-       s.lab.world().RunFor(2us);
+       s.lab.world().timeline().RunFor(2us);
        s.a.Bytes(99999, 1)[0] ^= std::byte{1};
        s.Finish(s.a, 1);
      }},
     {"ByteBehindALongWriteIsChangedOnTheWay", kRight,
      [](Stage& s) {
        Accepted(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100000, 1)));
-       s.lab.world().RunFor(2us);
+       s.lab.world().timeline().RunFor(2us);
        s.a.Bytes(100000, 1)[0] ^= std::byte{1};
        s.Finish(s.a, 1);
      }},
@@ -178,7 +178,7 @@ const std::vector<Program> kSources = {
      [](Stage& s) {
        Accepted(s.a.endpoint->Read(s.a.ReadFrom(s.b, 0, 4096, 1)));
        Put(s.b, 1024, 99);
-       s.lab.world().RunFor(5us);
+       s.lab.world().timeline().RunFor(5us);
        Put(s.b, 1024, 100);
        s.Finish(s.a, 1);
      }},
@@ -312,7 +312,7 @@ const std::vector<Program> kTargets = {
        Accepted(s.b.endpoint->Recv(s.b.RecvAt(0, 4096, 4)));
        Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));
        Accepted(s.c.endpoint->Send(s.c.SendTo(s.b, 0, 4096, 2)));
-       s.lab.world().RunFor(1ms);
+       s.lab.world().timeline().RunFor(1ms);
        s.Finish(s.b, 3);
        s.Finish(s.b, 4);
      }},
@@ -322,7 +322,7 @@ const std::vector<Program> kTargets = {
        Accepted(s.b.endpoint->Recv(s.b.RecvAt(4096, 4096, 4)));
        Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));
        Accepted(s.c.endpoint->Send(s.c.SendTo(s.b, 0, 4096, 2)));
-       s.lab.world().RunFor(1ms);
+       s.lab.world().timeline().RunFor(1ms);
        s.Finish(s.b, 3);
        s.Finish(s.b, 4);
      }},
@@ -353,7 +353,7 @@ const std::vector<Program> kTargets = {
        Accepted(s.b.endpoint->Recv(s.b.RecvAt(0, 4096, 3)));
        Accepted(s.c.endpoint->Write(Write(s.c, 0, s.b, 0, 250000, 2)));
        Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));
-       s.lab.world().RunFor(1ms);
+       s.lab.world().timeline().RunFor(1ms);
        s.Finish(s.b, 3);
        s.Finish(s.c, 2);
      }},
@@ -362,7 +362,7 @@ const std::vector<Program> kTargets = {
        Accepted(s.b.endpoint->Recv(s.b.RecvAt(0, 4096, 3)));
        Accepted(s.c.endpoint->Write(Write(s.c, 0, s.b, 4096, 200000, 2)));
        Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));
-       s.lab.world().RunFor(1ms);
+       s.lab.world().timeline().RunFor(1ms);
        s.Finish(s.b, 3);
        s.Finish(s.c, 2);
      }},

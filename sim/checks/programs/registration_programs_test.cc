@@ -127,7 +127,7 @@ const std::vector<Program> kRegistrations = {
        WriteRequest write = s.a.WriteTo(s.b, 0, 200000, 1);
        write.target = region->remote();
        Accepted(s.a.endpoint->Write(write));
-       s.lab.world().RunFor(5us);
+       s.lab.world().timeline().RunFor(5us);
        region.reset();
        s.Finish(s.a, 1);
      }},
@@ -148,7 +148,7 @@ const std::vector<Program> kRegistrations = {
        WriteRequest write = s.a.WriteTo(s.b, 0, 200000, 1);
        write.target = region->remote();
        Accepted(s.a.endpoint->Write(write));
-       s.lab.world().RunFor(5us);
+       s.lab.world().timeline().RunFor(5us);
        s.b.endpoint.reset();
        region.reset();
        s.Finish(s.a, 1);
@@ -159,7 +159,7 @@ const std::vector<Program> kRegistrations = {
        WriteRequest write = s.a.WriteTo(s.b, 0, 200000, 1);
        write.source = region->Local();
        Accepted(s.a.endpoint->Write(write));
-       s.lab.world().RunFor(5us);
+       s.lab.world().timeline().RunFor(5us);
        s.a.endpoint.reset();
        region.reset();
      }},

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

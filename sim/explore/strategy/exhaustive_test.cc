@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/testing/lab.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 
 namespace sim::explore {
 namespace {
@@ -87,7 +87,7 @@ Result SearchAll(const Program& program, const ExhaustiveSearch::Options& option
     Lab lab(/*seed=*/1, sim_testing::Calm());
     lab.world().UseScheduler(recorder);
     Account account = program(lab);
-    recorder.Ended(lab.world().StepsUnderWay());
+    recorder.Ended(lab.world().timeline().StepsUnderWay());
     EXPECT_FALSE(search.diverged());
     ++result.runs;
     if (search.redundant()) {
@@ -318,7 +318,7 @@ TEST(ExhaustiveSearchTest, ProgramThatIsNoFunctionOfItsScheduleIsNoticed) {
     Lab lab(/*seed=*/1, sim_testing::Calm());
     lab.world().UseScheduler(*scheduler);
     OnPairs(lab, {run < 2 ? 3u : 4u});
-    scheduler->Ended(lab.world().StepsUnderWay());
+    scheduler->Ended(lab.world().timeline().StepsUnderWay());
     diverged = search.diverged();
   }
   EXPECT_TRUE(diverged);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "sim/random.h"
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

@@ -20,7 +20,7 @@
 #include "sim/explore/strategy/starve.h"
 #include "sim/explore/strategy/walk.h"
 #include "sim/testing/lab.h"
-#include "sim/world.h"
+#include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {
@@ -102,7 +102,7 @@ Workload RunWorkload(std::uint64_t seed, const Schedule& schedule) {
               sim_testing::Checksum(a.Bytes(4096 * i, 4096)));
   }
   run.digest = lab.world().digest();
-  run.elapsed = lab.world().Elapsed();
+  run.elapsed = lab.world().timeline().elapsed();
   return run;
 }
 
@@ -179,7 +179,7 @@ TEST(ScheduledWorldTest, TimePassesForTimersWhileNothingIsOnTheNetwork) {
   Post(a, b, 1);
   const fabric::Completion completion = lab.Take(a, 1);
   EXPECT_EQ(completion.error, ErrorCode::kUnreachable);
-  EXPECT_GE(lab.world().Elapsed(), 2s);
+  EXPECT_GE(lab.world().timeline().elapsed(), 2s);
 }
 
 // ---- A bug that needs three things in order ----

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "sim/random.h"
-#include "sim/scheduler.h"
+#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

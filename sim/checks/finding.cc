@@ -1,0 +1,51 @@
+#include "sim/checks/finding.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace sim {
+
+std::string_view Name(Check check) {
+  switch (check) {
+    case Check::kCompletionQueueCapacity:
+      return "completion-queue-capacity";
+    case Check::kAgainWithoutReading:
+      return "again-without-reading";
+    case Check::kConservation:
+      return "conservation";
+    case Check::kBounds:
+      return "bounds";
+    case Check::kBufferRace:
+      return "buffer-race";
+    case Check::kImmediateVisibility:
+      return "immediate-visibility";
+    case Check::kUseAfterDeregister:
+      return "use-after-deregister";
+    case Check::kLeaks:
+      return "leaks";
+    case Check::kRetryIdempotence:
+      return "retry-idempotence";
+    case Check::kContextOwnership:
+      return "context-ownership";
+    case Check::kAwaiterLifetime:
+      return "awaiter-lifetime";
+    case Check::kCompletionQueueService:
+      return "completion-queue-service";
+    case Check::kImmediateNamespace:
+      return "immediate-namespace";
+    case Check::kPeerIncarnation:
+      return "peer-incarnation";
+    case Check::kProgress:
+      return "progress";
+    case Check::kOrderIndependence:
+      return "order-independence";
+  }
+  return "unknown";
+}
+
+std::string ToText(const Finding& finding) {
+  return absl::StrCat(std::string(Name(finding.check)), ": ", finding.where, ": ", finding.what,
+                      " (", finding.times, finding.times == 1 ? " time" : " times",
+                      ", first after ", finding.first.count(), " ns)");
+}
+
+}  // namespace sim

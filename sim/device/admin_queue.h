@@ -1,0 +1,85 @@
+// The control path of a NIC: what a driver asks for by commands (the admin queue of EFA's driver,
+// amzn-drivers kernel/linux/efa/src/efa_admin_cmds_defs.h).
+
+#ifndef SIM_DEVICE_ADMIN_QUEUE_H_
+#define SIM_DEVICE_ADMIN_QUEUE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fabric/memory.h"
+#include "sim/device/completion_ring.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/queue_pair.h"
+#include "sim/device/requester.h"
+#include "sim/device/responder.h"
+#include "sim/device/surroundings.h"
+#include "sim/efa_address.h"
+#include "sim/memory/memory_table.h"
+#include "sim/random.h"
+
+namespace sim {
+
+// Of one NIC. Each command is counted, as is each refusal. A command that asks for one object more
+// than the device has answers kResourceExhausted, naming the limit, and nothing happens. Not
+// thread-safe. What it is given outlives it.
+class AdminQueue {
+ public:
+  // `qkeys`: where the keys of queue pairs come from.
+  AdminQueue(NicState& nic, Surroundings& around, Requester& requester, Responder& responder,
+             const RandomStream& qkeys)
+      : nic_(nic),
+        around_(around),
+        requester_(requester),
+        responder_(responder),
+        qkeys_(qkeys),
+        domains_(1, true) {}
+
+  // --- Protection domains ---
+  absl::StatusOr<ProtectionDomain> AllocateDomain();
+  void FreeDomain(ProtectionDomain domain);
+
+  // --- Memory ---
+  // Errors: those of MemoryTable::Register.
+  absl::StatusOr<MemoryTable::Keys> RegisterMemory(ProtectionDomain domain, std::byte* data,
+                                                   std::size_t length_bytes,
+                                                   fabric::Access access);
+  // REQUIRES: `remote_key` is of a live registration.
+  void DeregisterMemory(std::uint32_t remote_key);
+
+  // --- Addresses ---
+  absl::StatusOr<std::uint16_t> CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
+  // Gives up a reference. With the last one, work under way to the handle ends with kFlushed, and
+  // later work with kLocalInvalidAddressHandle. REQUIRES: `number` is live.
+  void DestroyAddressHandle(std::uint16_t number);
+
+  // --- Queues ---
+  // `depth` is a power of two. `memory`: as CompletionRing. The number is free again when the last
+  // owner has given the ring back.
+  absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth,
+                                                                       std::byte* memory = nullptr);
+  void DestroyCompletionRing() { nic_.counters.Commands(1); }
+  // In state kReadyToSend at once. Valid until DestroyQueuePair.
+  absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
+  // Ends its work requests without completions; packets under way to or from it come to nothing.
+  void DestroyQueuePair(QueuePair& queue_pair);
+  // It is in error for good: its work is flushed.
+  void FailQueuePair(QueuePair& queue_pair);
+
+ private:
+  NicState& nic_;
+  Surroundings& around_;
+  Requester& requester_;
+  Responder& responder_;
+  RandomStream qkeys_;
+  std::vector<bool> domains_;  // index = number; true: allocated. Number 0 is no domain
+  std::vector<std::weak_ptr<CompletionRing>> completion_rings_;  // index = number
+  std::uint32_t queue_pairs_made_ = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_ADMIN_QUEUE_H_

@@ -1,0 +1,59 @@
+// Completions that the device itself counts for a program.
+
+#ifndef SIM_DEVICE_COMPLETION_COUNTERS_H_
+#define SIM_DEVICE_COMPLETION_COUNTERS_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "fabric/operation.h"
+
+namespace sim {
+
+enum class CounterKind : std::uint8_t {
+  kSends,
+  kReceives,
+  kWrites,
+  kReads,
+  kRemoteWrites,
+  kRemoteReads
+};
+inline constexpr std::size_t kCounterKinds = 6;
+
+// The counter of an initiator's completions of this kind.
+constexpr CounterKind CounterOf(fabric::OperationKind kind) {
+  switch (kind) {
+    case fabric::OperationKind::kWrite:
+      return CounterKind::kWrites;
+    case fabric::OperationKind::kRead:
+      return CounterKind::kReads;
+    default:
+      return CounterKind::kSends;
+  }
+}
+
+// Shared by the device and by whoever reads it. Not thread-safe.
+struct CounterCore {
+  std::uint64_t value = 0;
+  std::uint64_t errors = 0;
+};
+
+// Those of one queue pair; null: not counted.
+class CounterSet {
+ public:
+  std::shared_ptr<CounterCore>& operator[](std::size_t kind) { return counters_[kind]; }
+
+  void Count(CounterKind kind, bool failed) const {
+    CounterCore* counter = counters_[static_cast<std::size_t>(kind)].get();
+    if (counter != nullptr) ++(failed ? counter->errors : counter->value);
+  }
+
+ private:
+  std::array<std::shared_ptr<CounterCore>, kCounterKinds> counters_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_COMPLETION_COUNTERS_H_

@@ -1,0 +1,156 @@
+// A completion queue as the NIC sees it: a ring of 32-byte entries in host memory, of finite depth,
+// that nobody protects.
+
+#ifndef SIM_DEVICE_COMPLETION_RING_H_
+#define SIM_DEVICE_COMPLETION_RING_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/layout.h"
+#include "fabric/efa_queue/ring.h"
+#include "fabric/operation.h"
+#include "sim/efa_address.h"
+#include "sim/memory/zeroed_array.h"
+
+namespace sim {
+
+// What the NIC reports of one work request.
+struct DeviceCompletion {
+  std::uint16_t request_id = 0;  // as posted; undefined when unsolicited
+  std::uint16_t queue_pair = 0;  // ours
+  std::uint8_t status = 0;       // EfaStatus
+  fabric::OperationKind kind = fabric::OperationKind::kSend;
+  bool has_immediate = false;
+  bool unsolicited = false;  // a peer's write with immediate that consumed no receive
+  std::uint32_t immediate = 0;
+  // Of the sender, in receive completions.
+  std::uint16_t address_handle = fabric::efa_queue::kUnknownAddressHandle;
+  std::uint16_t source_queue_pair = 0;
+  std::uint32_t length_bytes = 0;
+  Gid source_gid{};  // of the sender of a message whose address handle is unknown
+};
+
+// The device writes, the driver reads; both count entries since the beginning. An entry that finds
+// the ring full is lost for good, as on the device: FI_RM_ENABLED does not protect the queue on EFA
+// (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md). It is counted.
+class CompletionRing {
+ public:
+  // REQUIRES: depth is a power of two. `number` is the device's, `serial` the world's. `memory`:
+  // where the entries are, depth * 32 bytes, aligned to 8, which outlive the ring; null: the ring
+  // has its own. As on the device, memory that is given is filled with zeros.
+  CompletionRing(std::uint16_t number, std::uint32_t serial, std::size_t depth,
+                 std::byte* memory = nullptr)
+      : number_(number),
+        serial_(serial),
+        producer_(static_cast<std::uint32_t>(depth)),
+        consumer_(static_cast<std::uint32_t>(depth)),
+        own_(memory == nullptr ? depth * kEntryBytes / sizeof(std::uint64_t) : 0),
+        entries_(memory == nullptr ? own_.data() : reinterpret_cast<std::uint64_t*>(memory)) {}
+  CompletionRing(const CompletionRing&) = delete;
+  CompletionRing& operator=(const CompletionRing&) = delete;
+
+  std::uint16_t number() const { return number_; }
+  // Which of all completion queues that its world ever had, from 1.
+  std::uint32_t serial() const { return serial_; }
+  std::size_t depth() const { return producer_.entries(); }
+  // The memory that the device writes, depth() entries of 32 bytes.
+  const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_); }
+  // The program reads that memory itself, and says to nobody how far it is: from now on an entry
+  // that finds the ring full takes the place of the oldest one.
+  std::byte* MapMemory() {
+    mapped_ = true;
+    return reinterpret_cast<std::byte*>(entries_);
+  }
+
+  // --- The device's side ---
+  // False when the entry was lost. Inlined: most fields are constants where it is called.
+  DD_HOT bool Push(const DeviceCompletion& completion);
+  std::uint64_t lost() const { return lost_; }
+  // The driver asked for an event with the next entry (the arm bit of the queue's doorbell), and
+  // one was pushed: true once.
+  bool TakeEvent() { return std::exchange(event_, false); }
+
+  // --- The driver's side ---
+  bool empty() const {
+    return !fabric::efa_queue::CompletionIsThere(Slot(consumer_.slot()), consumer_.phase());
+  }
+  // The oldest entry, 32 bytes; null when there is none. Valid until Pop.
+  const void* Peek() const {
+    const void* slot = Slot(consumer_.slot());
+    return fabric::efa_queue::CompletionIsThere(slot, consumer_.phase()) ? slot : nullptr;
+  }
+  // The phase of the oldest entry.
+  unsigned phase() const { return consumer_.phase(); }
+  // The oldest entry, read. kWrongPhase: there is none. Any other but kNone: it means nothing.
+  DD_HOT fabric::efa_queue::Malformed Read(fabric::efa_queue::Completion& entry) const {
+    return fabric::efa_queue::DecodeCompletion(
+        Slot(consumer_.slot()), fabric::efa_queue::CqeSize::k32, consumer_.phase(), entry);
+  }
+  // REQUIRES: not empty.
+  void Pop() { consumer_.Pop(); }
+  // Asks for an event with the next entry.
+  void Arm() { armed_ = true; }
+
+ private:
+  static constexpr std::size_t kEntryBytes = 32;
+
+  void* Slot(std::uint32_t slot) { return entries_ + slot * (kEntryBytes / 8); }
+  const void* Slot(std::uint32_t slot) const { return entries_ + slot * (kEntryBytes / 8); }
+
+  const std::uint16_t number_;
+  const std::uint32_t serial_;
+  fabric::efa_queue::CompletionProducer producer_;
+  fabric::efa_queue::CompletionConsumer consumer_;
+  ZeroedArray<std::uint64_t> own_;
+  std::uint64_t* const entries_;
+  std::uint64_t lost_ = 0;
+  bool mapped_ = false;
+  bool armed_ = false;
+  bool event_ = false;
+};
+
+DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
+  using fabric::OperationKind;
+  if (producer_.full(consumer_.consumed()) && !mapped_) [[unlikely]] {
+    ++lost_;
+    return false;
+  }
+  fabric::efa_queue::Completion entry;
+  const bool write =
+      completion.kind == OperationKind::kWrite || completion.kind == OperationKind::kRemoteWrite;
+  const bool received =
+      completion.kind == OperationKind::kReceive || completion.kind == OperationKind::kRemoteWrite;
+  entry.request_id = completion.request_id;
+  entry.queue_pair = completion.queue_pair;
+  entry.status = static_cast<fabric::efa_queue::CompletionStatus>(completion.status);
+  entry.queue =
+      received ? fabric::efa_queue::QueueType::kReceive : fabric::efa_queue::QueueType::kSend;
+  entry.operation = write                                     ? fabric::efa_queue::Operation::kWrite
+                    : completion.kind == OperationKind::kRead ? fabric::efa_queue::Operation::kRead
+                                                              : fabric::efa_queue::Operation::kSend;
+  entry.has_immediate = completion.has_immediate;
+  entry.unsolicited = completion.unsolicited;
+  entry.address_handle = completion.address_handle;
+  entry.source_queue_pair = completion.source_queue_pair;
+  entry.immediate = completion.immediate;
+  entry.length = completion.length_bytes;
+  if (completion.address_handle == fabric::efa_queue::kUnknownAddressHandle) {
+    std::memcpy(entry.source_gid, completion.source_gid.data(), sizeof entry.source_gid);
+  }
+  fabric::efa_queue::EncodeCompletion(entry, fabric::efa_queue::CqeSize::k32, producer_.phase(),
+                                      Slot(producer_.slot()));
+  producer_.Push();
+  if (armed_) {
+    armed_ = false;
+    event_ = true;
+  }
+  return true;
+}
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_COMPLETION_RING_H_

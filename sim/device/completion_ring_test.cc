@@ -1,0 +1,157 @@
+// A completion queue's ring: laps, phases, what happens when it is full, and events.
+
+#include "sim/device/completion_ring.h"
+
+#include <cstdint>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace sim {
+namespace {
+
+using fabric::OperationKind;
+using fabric::efa_queue::Completion;
+using fabric::efa_queue::CqeSize;
+using fabric::efa_queue::Malformed;
+
+DeviceCompletion Numbered(std::uint16_t id) { return {.request_id = id, .queue_pair = 7}; }
+
+// The oldest entry, decoded; request id 0xdead when there is none.
+Completion Take(CompletionRing& ring) {
+  Completion completion{.request_id = 0xdead};
+  const void* entry = ring.Peek();
+  if (entry == nullptr) return completion;
+  EXPECT_EQ(fabric::efa_queue::DecodeCompletion(entry, CqeSize::k32, ring.phase(), completion),
+            Malformed::kNone);
+  ring.Pop();
+  return completion;
+}
+
+TEST(CompletionRingTest, StartsEmptyAndZeroed) {
+  CompletionRing ring(3, 1, 16);
+  EXPECT_EQ(ring.number(), 3u);
+  EXPECT_EQ(ring.depth(), 16u);
+  EXPECT_TRUE(ring.empty());
+  EXPECT_EQ(ring.Peek(), nullptr);
+  EXPECT_EQ(ring.phase(), 1u);  // the memory holds zeros: the first lap is told by a one
+  for (std::size_t i = 0; i < 16 * 32; ++i) EXPECT_EQ(ring.memory()[i], std::byte{0});
+}
+
+TEST(CompletionRingTest, GivesBackInOrderOverManyLaps) {
+  CompletionRing ring(0, 1, 8);
+  std::uint16_t next = 0;
+  for (std::uint16_t i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(ring.Push(Numbered(i)));
+    if (i % 5 == 4) {
+      while (!ring.empty()) EXPECT_EQ(Take(ring).request_id, next++);
+    }
+  }
+  EXPECT_EQ(next, 1000u);
+  EXPECT_EQ(ring.lost(), 0u);
+}
+
+TEST(CompletionRingTest, PhaseChangesWithEveryLap) {
+  CompletionRing ring(0, 1, 4);
+  for (std::uint16_t i = 0; i < 20; ++i) {
+    EXPECT_EQ(ring.phase(), i / 4 % 2 == 0 ? 1u : 0u) << i;
+    ring.Push(Numbered(i));
+    Take(ring);
+  }
+}
+
+TEST(CompletionRingTest, FullRingLosesTheNewestAndCountsThem) {
+  CompletionRing ring(0, 1, 4);
+  for (std::uint16_t i = 0; i < 4; ++i) EXPECT_TRUE(ring.Push(Numbered(i)));
+  for (std::uint16_t i = 4; i < 7; ++i) EXPECT_FALSE(ring.Push(Numbered(i)));
+  EXPECT_EQ(ring.lost(), 3u);
+  EXPECT_EQ(Take(ring).request_id, 0u);
+  EXPECT_TRUE(ring.Push(Numbered(9)));  // room for one again
+  EXPECT_FALSE(ring.Push(Numbered(10)));
+  for (const std::uint16_t id : {1, 2, 3, 9}) EXPECT_EQ(Take(ring).request_id, id);
+  EXPECT_TRUE(ring.empty());
+  EXPECT_EQ(ring.lost(), 4u);
+}
+
+TEST(CompletionRingTest, RingOfOneEntryWorks) {
+  CompletionRing ring(0, 1, 1);
+  for (std::uint16_t i = 0; i < 10; ++i) {
+    EXPECT_TRUE(ring.Push(Numbered(i)));
+    EXPECT_FALSE(ring.Push(Numbered(99)));
+    EXPECT_EQ(Take(ring).request_id, i);
+    EXPECT_TRUE(ring.empty());
+  }
+}
+
+TEST(CompletionRingTest, EntrySaysWhatTheDeviceReported) {
+  CompletionRing ring(0, 1, 4);
+  ring.Push({.request_id = 0x1234,
+             .queue_pair = 0x4321,
+             .kind = OperationKind::kRemoteWrite,
+             .has_immediate = true,
+             .unsolicited = true,
+             .immediate = 0xdeadbeef,
+             .address_handle = 0x55,
+             .source_queue_pair = 0x66,
+             .length_bytes = 0x12345});
+  ring.Push({.request_id = 2,
+             .queue_pair = 3,
+             .status = 9,
+             .kind = OperationKind::kReceive,
+             .address_handle = fabric::efa_queue::kUnknownAddressHandle,
+             .length_bytes = 8928});
+  ring.Push({.request_id = 4, .queue_pair = 3, .status = 7, .kind = OperationKind::kRead});
+  const Completion write = Take(ring);
+  EXPECT_EQ(write.request_id, 0x1234u);
+  EXPECT_EQ(write.queue_pair, 0x4321u);
+  EXPECT_EQ(write.queue, fabric::efa_queue::QueueType::kReceive);
+  EXPECT_EQ(write.operation, fabric::efa_queue::Operation::kWrite);
+  EXPECT_TRUE(write.has_immediate);
+  EXPECT_TRUE(write.unsolicited);
+  EXPECT_EQ(write.immediate, 0xdeadbeefu);
+  EXPECT_EQ(write.address_handle, 0x55u);
+  EXPECT_EQ(write.source_queue_pair, 0x66u);
+  EXPECT_EQ(write.length, 0x12345u);
+  const Completion receive = Take(ring);
+  EXPECT_EQ(static_cast<int>(receive.status), 9);
+  EXPECT_EQ(receive.queue, fabric::efa_queue::QueueType::kReceive);
+  EXPECT_EQ(receive.operation, fabric::efa_queue::Operation::kSend);
+  EXPECT_FALSE(receive.has_immediate);
+  EXPECT_EQ(receive.address_handle, fabric::efa_queue::kUnknownAddressHandle);
+  EXPECT_EQ(receive.length, 8928u);
+  const Completion read = Take(ring);
+  EXPECT_EQ(static_cast<int>(read.status), 7);
+  EXPECT_EQ(read.queue, fabric::efa_queue::QueueType::kSend);
+  EXPECT_EQ(read.operation, fabric::efa_queue::Operation::kRead);
+}
+
+TEST(CompletionRingTest, ArmedRingRaisesOneEventWithItsNextEntry) {
+  CompletionRing ring(0, 1, 8);
+  ring.Push(Numbered(1));
+  EXPECT_FALSE(ring.TakeEvent());  // nobody asked
+  ring.Arm();
+  EXPECT_FALSE(ring.TakeEvent());  // entries of before do not count
+  ring.Push(Numbered(2));
+  ring.Push(Numbered(3));
+  EXPECT_TRUE(ring.TakeEvent());
+  EXPECT_FALSE(ring.TakeEvent());
+  ring.Push(Numbered(4));
+  EXPECT_FALSE(ring.TakeEvent());  // it has to be armed again
+  ring.Arm();
+  ring.Push(Numbered(5));
+  EXPECT_TRUE(ring.TakeEvent());
+}
+
+TEST(CompletionRingTest, LostEntryRaisesNoEvent) {
+  CompletionRing ring(0, 1, 1);
+  ring.Push(Numbered(1));
+  ring.Arm();
+  ring.Push(Numbered(2));
+  EXPECT_FALSE(ring.TakeEvent());
+  Take(ring);
+  ring.Push(Numbered(3));
+  EXPECT_TRUE(ring.TakeEvent());
+}
+
+}  // namespace
+}  // namespace sim

@@ -1,0 +1,41 @@
+// How operations end: with an answer of the target, without one, in silence, or as a fault plan
+// wants it. Whatever ends an operation, at either NIC, calls one of these.
+
+#ifndef SIM_DEVICE_ENDING_H_
+#define SIM_DEVICE_ENDING_H_
+
+#include <cstdint>
+
+#include "sim/device/fault_points.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/surroundings.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+// The target answers: the operation's initiator hears of it when the answer has come. Nothing more
+// is placed from now on. Nothing happens to an operation that was answered before.
+void Answer(Surroundings& around, NicState& target, Operation& operation, EfaStatus status);
+
+// The answer of a target in another process has come: it has travelled by that one's draws. As
+// Answer otherwise.
+void TakeAnswer(Surroundings& around, Operation& operation, std::uint8_t status);
+
+// The initiator's NIC finds the end by itself, without an answer. As Answer otherwise.
+void EndUnanswered(Surroundings& around, Operation& operation, EfaStatus status);
+
+// Of a write or a message the target finds the end, of a read the initiator does: the one where
+// bytes are placed, `nic`.
+void EndWherePlaced(Surroundings& around, NicState& nic, Operation& operation, EfaStatus status);
+
+// Its packets or its answer are lost: nothing comes back, and the initiator's patience begins to
+// run out.
+void FallSilent(Surroundings& around, Operation& operation);
+
+// It fails after a delay. Nothing more is placed from now on.
+void FailLater(Surroundings& around, Operation& operation, const Failure& failure);
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_ENDING_H_

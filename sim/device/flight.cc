@@ -1,0 +1,60 @@
+#include "sim/device/flight.h"
+
+#include <algorithm>
+
+namespace sim {
+namespace {
+
+// Does to the machine what the verdict says: when the device is done with what it does just now.
+void Apply(Surroundings& around, NicState& nic, const DepartureVerdict& verdict) {
+  switch (verdict.machine) {
+    case DepartureVerdict::Machine::kWorks:
+      return;
+    case DepartureVerdict::Machine::kNicDies:
+      return around.timeline.After({}, nic.actor, EventKind::kNicDies, 0, 0);
+    case DepartureVerdict::Machine::kNicResets:
+      return around.timeline.After({}, nic.actor, EventKind::kNicResets, 0, 0);
+    case DepartureVerdict::Machine::kPauses: {
+      coro::Time& until = around.paused_until[nic.machine()];
+      until = std::max(until, coro::After(around.timeline.now(), verdict.delay));
+      return;
+    }
+  }
+}
+
+DepartureVerdict Depart(Surroundings& around, NicState& from, const Operation& operation,
+                        DrawPurpose purpose) {
+  const DepartureVerdict verdict = around.faults->OnDeparture(from, operation, purpose);
+  Apply(around, from, verdict);
+  return verdict;
+}
+
+}  // namespace
+
+Flight Fly(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
+           DrawPurpose purpose, std::uint32_t packet) {
+  const auto travel = [&] {
+    return around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
+                            operation.undisturbed);
+  };
+  if (around.faults == nullptr) [[likely]] {
+    return travel();
+  }
+  const DepartureVerdict departure = Depart(around, from, operation, purpose);
+  if (!departure.leaves) return {};
+  Flight flight = travel();
+  if (!flight.arrives) return flight;
+  around.faults->OnFlight(from, operation, purpose, flight);
+  flight.delay += departure.delay;
+  flight.retransmissions += departure.retransmissions;
+  return flight;
+}
+
+bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation) {
+  NicState& from = *operation.initiator;
+  if (!around.wire.Passes(from.port, to.port)) return false;
+  if (around.faults == nullptr || from.elsewhere) return true;  // its own process knows its faults
+  return Depart(around, from, operation, DrawPurpose::kRequest).leaves;
+}
+
+}  // namespace sim

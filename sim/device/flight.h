@@ -1,0 +1,26 @@
+// How a packet gets from one NIC to another, fault plan included.
+
+#ifndef SIM_DEVICE_FLIGHT_H_
+#define SIM_DEVICE_FLIGHT_H_
+
+#include <cstdint>
+
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/surroundings.h"
+#include "sim/network/wire.h"
+
+namespace sim {
+
+// The flight of packet `packet`, which leaves `from` now. It may be the packet with which a fault
+// plan brings its machine down.
+Flight Fly(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
+           DrawPurpose purpose, std::uint32_t packet);
+
+// Whether a packet of the operation's own that looks for a receive again gets from its initiator to
+// `to`.
+bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation);
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_FLIGHT_H_

@@ -1,0 +1,75 @@
+// Enters what devices and programs do into the event log (sim/events/event_log.h).
+
+#ifndef SIM_DEVICE_LOG_WRITER_H_
+#define SIM_DEVICE_LOG_WRITER_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "sim/device/observer.h"
+#include "sim/events/event_log.h"
+#include "sim/events/timeline.h"
+
+namespace sim {
+
+// Not thread-safe. What it is given outlives it.
+class LogWriter final : public Observer {
+ public:
+  LogWriter(const Timeline& timeline, EventLog& log) : timeline_(timeline), log_(log) {}
+
+  void OnFetched(const NicState& nic, const QueuePair& /*queue_pair*/, const Operation& operation,
+                 EfaStatus status) override {
+    log_.Append({.time = timeline_.elapsed(),
+                 .kind = EventKind::kFetch,
+                 .branch = static_cast<std::uint8_t>(status),
+                 .actor = nic.index(),
+                 .operation = operation.id.Pack(),
+                 .bytes = operation.length});
+  }
+  void OnSent(const NicState& nic, const Operation& operation, std::uint32_t packet,
+              bool /*response*/, std::uint64_t bytes, const Flight& flight) override {
+    log_.Append({.time = timeline_.elapsed(),
+                 .kind = EventKind::kSend,
+                 .branch = static_cast<std::uint8_t>((flight.arrives ? 1 : 0) |
+                                                     (flight.retransmissions > 0 ? 2 : 0) |
+                                                     (flight.twice ? 4 : 0)),
+                 .actor = nic.index(),
+                 .packet = packet,
+                 .operation = operation.id.Pack(),
+                 .bytes = bytes});
+  }
+  void OnPlaced(const BytesPlaced& bytes) override {
+    log_.Append({.time = timeline_.elapsed(),
+                 .kind = EventKind::kPlace,
+                 .branch = bytes.rest_comes,
+                 .actor = bytes.nic.index(),
+                 .packet = bytes.packet,
+                 .operation = bytes.id.Pack(),
+                 .bytes = bytes.range.length});
+  }
+  void OnReported(const NicState& nic, const CompletionRing& /*ring*/,
+                  const DeviceCompletion& completion, bool /*kept*/) override {
+    log_.Append({.time = timeline_.elapsed(),
+                 .kind = EventKind::kComplete,
+                 .branch = completion.status,
+                 .actor = nic.index(),
+                 .packet = completion.immediate,
+                 .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
+                 .bytes = completion.length_bytes});
+  }
+  void OnRead(const NicState& nic, const CompletionRing& ring, std::size_t count) override {
+    log_.Append({.time = timeline_.elapsed(),
+                 .kind = EventKind::kRead,
+                 .actor = nic.index(),
+                 .operation = ring.number(),
+                 .bytes = count});
+  }
+
+ private:
+  const Timeline& timeline_;
+  EventLog& log_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_LOG_WRITER_H_

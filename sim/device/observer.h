@@ -1,0 +1,210 @@
+// What happens in simulated devices and in their drivers, for whoever keeps the log, checks the
+// program, draws a trace, or counts.
+//
+//   driver ─┐
+//   device ─┼─► Observers ──► event log, checks, outcome counts, trace, fault plan, ...
+//   world  ─┘
+//
+// Each event is told at one place in the code. An observer changes nothing: a run has the digest
+// that it would have without.
+
+#ifndef SIM_DEVICE_OBSERVER_H_
+#define SIM_DEVICE_OBSERVER_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/efa_queue/wqe.h"
+#include "fabric/operation.h"
+#include "sim/device/completion_ring.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/posted.h"
+#include "sim/device/queue_pair.h"
+#include "sim/efa_address.h"
+#include "sim/efa_status.h"
+#include "sim/memory/memory_table.h"
+#include "sim/memory/segment.h"
+#include "sim/network/wire.h"
+
+namespace sim {
+
+// Bytes of an operation that reach memory. Valid during the call.
+struct BytesPlaced {
+  const NicState& nic;         // to whose memory
+  OperationId id;              // of the operation
+  const Operation* operation;  // null: it has ended, and the rest of its message lands
+  // The queue pair at the target: of a write or read the one in whose protection domain the memory
+  // is that the initiator names, of a message the one whose receive it takes. Null: it is in
+  // another process.
+  const QueuePair* target;
+  std::uint32_t packet;  // its number
+  Range range;           // of the payload
+  Range read;            // of the payload: what is read from its source now, if reads_source
+  bool second_copy;      // the packet has been placed before
+  bool rest_comes;       // other bytes of the packet are placed later
+  bool reads_source;     // false: they have left their source before
+  const ReceiveWork* receive = nullptr;  // of a message
+  // Where they go: a range of pieces that are laid end to end.
+  std::span<const Segment> memory;
+  Range in_memory;
+};
+
+// A key that a NIC did not accept.
+struct KeyRefused {
+  const NicState& nic;  // that refused it
+  std::uint32_t key;
+  bool remote;               // named by a peer
+  const std::string& where;  // name of the NIC whose queue pair wanted to touch the memory
+  std::uint16_t queue_pair;
+  fabric::OperationKind kind;
+};
+
+// What a program has opened on a NIC.
+enum class ObjectKind : std::uint8_t {
+  kDomain,
+  kMemoryRegion,
+  kCompletionQueue,
+  kAddressVector,
+  kCounter,
+  kEndpoint,
+};
+inline constexpr std::size_t kObjectKinds = 6;
+
+// An endpoint that a driver has opened.
+struct EndpointOpened {
+  const NicState& nic;
+  const QueuePair& queue_pair;
+  std::size_t send_depth;     // requests
+  std::size_t receive_depth;  // receives
+  bool immediates_take_receives;
+  std::function<PeerState(fabric::Peer)> state_of;  // valid until the endpoint closes
+};
+
+// Told by every device and driver of a world, within the call that it describes. Must not touch
+// the world. Not thread-safe.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+
+  // ---- The device: our own work requests ----
+  // A queue pair has new work; queue_pair.send.unfetched() tells how much.
+  virtual void OnDoorbell(const NicState& /*nic*/, const QueuePair& /*queue_pair*/) {}
+  // A work request left its ring; `status` is that of the local checks. A malformed one has an
+  // operation that says no more than its request id.
+  virtual void OnFetched(const NicState& /*nic*/, const QueuePair& /*queue_pair*/,
+                         const Operation& /*operation*/, EfaStatus /*status*/) {}
+  // A packet left: one of the operation's own, or (`response`) of the data that it reads.
+  virtual void OnSent(const NicState& /*nic*/, const Operation& /*operation*/,
+                      std::uint32_t /*packet*/, bool /*response*/, std::uint64_t /*bytes*/,
+                      const Flight& /*flight*/) {}
+
+  // ---- The device: what peers send ----
+  // The oldest receive is used.
+  virtual void OnReceiveTaken(const NicState& /*nic*/, const QueuePair& /*queue_pair*/,
+                              const ReceiveWork& /*receive*/) {}
+  // A message is about to be placed in a receive, `prefix` bytes from its beginning.
+  virtual void OnMessageLands(const NicState& /*nic*/, const QueuePair& /*target*/,
+                              const Operation& /*operation*/, const ReceiveWork& /*receive*/,
+                              std::uint64_t /*prefix*/) {}
+  // The next entry that is reported is the immediate of this operation of a peer's.
+  virtual void OnImmediate(const NicState& /*nic*/, const QueuePair& /*target*/,
+                           const Operation& /*operation*/) {}
+
+  // ---- The device: memory ----
+  // Bytes are about to be copied.
+  virtual void OnPlacing(const BytesPlaced& /*bytes*/) {}
+  // They were.
+  virtual void OnPlaced(const BytesPlaced& /*bytes*/) {}
+  virtual void OnKeyRefused(const KeyRefused& /*refused*/) {}
+  virtual void OnRegistered(const NicState& /*nic*/, ProtectionDomain /*domain*/,
+                            const MemoryTable::Keys& /*keys*/, std::uint64_t /*address*/,
+                            std::uint64_t /*length_bytes*/, fabric::Access /*access*/) {}
+  virtual void OnDeregistered(const NicState& /*nic*/, std::uint32_t /*remote_key*/) {}
+
+  // ---- The device: how operations end ----
+  // Its memory is touched no more; operation.status says how it ended.
+  virtual void OnEnded(const Operation& /*operation*/) {}
+  // Its packets or its answer are lost, and nothing more of it is placed.
+  virtual void OnSilent(const Operation& /*operation*/) {}
+  // It is about to leave the operation table.
+  virtual void OnGone(const Operation& /*operation*/) {}
+  // An entry was written; or found no room (`kept` is false).
+  virtual void OnReported(const NicState& /*nic*/, const CompletionRing& /*ring*/,
+                          const DeviceCompletion& /*completion*/, bool /*kept*/) {}
+  // A fault plan keeps the entry back, for a while or for good.
+  virtual void OnWithheld(const NicState& /*nic*/, const DeviceCompletion& /*completion*/) {}
+  // The NIC fell silent for good.
+  virtual void OnDied(const NicState& /*nic*/) {}
+
+  // ---- The driver: objects ----
+  // `object` numbers all that were ever opened in the world.
+  virtual void OnOpened(std::uint32_t /*object*/, ObjectKind /*kind*/, const NicState& /*nic*/) {}
+  virtual void OnClosed(std::uint32_t /*object*/) {}
+  // Its Close answered that it is busy.
+  virtual void OnBusy(std::uint32_t /*object*/) {}
+  // A completion queue of the driver's domain with this number (an object's, see OnOpened).
+  virtual void OnQueueOpened(const CompletionRing& /*ring*/, std::uint32_t /*domain*/) {}
+  virtual void OnEndpointOpened(const EndpointOpened& /*endpoint*/) {}
+  // All of its posts have reached the device.
+  virtual void OnEndpointClosing(const QueuePair& /*queue_pair*/) {}
+  // Its device knows none of its requests any more, and it is about to be destroyed.
+  virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
+  // Somebody else writes to its rings from now on.
+  virtual void OnRingsTaken(const QueuePair& /*queue_pair*/) {}
+
+  // ---- The driver: requests ----
+  // A send, write or read was accepted, and the device was not told yet. `peer`: index of the NIC
+  // that it goes to, or kNoActor.
+  virtual void OnPosted(const QueuePair& /*queue_pair*/,
+                        const fabric::efa_queue::SendWork& /*work*/, const Posted& /*posted*/,
+                        std::uint32_t /*peer*/) {}
+  virtual void OnReceivePosted(const QueuePair& /*queue_pair*/,
+                               const fabric::efa_queue::ReceiveWork& /*work*/,
+                               const Posted& /*posted*/) {}
+  // A post was answered with kAgain.
+  virtual void OnAgain(const NicState& /*nic*/, const QueuePair& /*queue_pair*/,
+                       const Posted& /*posted*/) {}
+  // The program took the entry of this request out of its completion queue. `receive`: of a
+  // receive; `status`: EFA's.
+  virtual void OnCompletionRead(const QueuePair& /*queue_pair*/, bool /*receive*/,
+                                std::uint16_t /*request_id*/, std::uint8_t /*status*/) {}
+  // The program has looked into a completion queue, and found `count` completions.
+  virtual void OnRead(const NicState& /*nic*/, const CompletionRing& /*ring*/,
+                      std::size_t /*count*/) {}
+  // It is about to look.
+  virtual void OnPolled(const CompletionRing& /*ring*/) {}
+  // It has looked into a queue or a counter, and found nothing. `in_vain`: nothing is under way
+  // that could change that, and the program has not looked at the time since it last polled.
+  virtual void OnNothingFound(bool /*in_vain*/) {}
+  // The program waits for ever.
+  virtual void OnStuck() {}
+};
+
+// Those of one world, in the order in which they are told.
+class Observers {
+ public:
+  // The observer outlives this, or is taken away before.
+  void Add(Observer& observer) { observers_.push_back(&observer); }
+  void Remove(Observer& observer) { std::erase(observers_, &observer); }
+
+  // Tells all of them: observers.Tell<&Observer::OnGone>(operation).
+  template <auto Event, typename... Arguments>
+  void Tell(const Arguments&... arguments) const {
+    for (Observer* observer : observers_) (observer->*Event)(arguments...);
+  }
+  bool any() const { return !observers_.empty(); }
+
+ private:
+  std::vector<Observer*> observers_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_OBSERVER_H_

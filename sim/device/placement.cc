@@ -1,0 +1,380 @@
+#include "sim/device/placement.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "fabric/operation.h"
+#include "sim/device/ending.h"
+#include "sim/device/rights.h"
+#include "sim/random.h"
+
+namespace sim {
+namespace {
+
+using fabric::OperationKind;
+
+// Devices that promise it place aligned blocks of this size in one piece, and in order.
+constexpr std::uint64_t kInOrderBlock = 128;
+
+// Words of DrawPurpose::kPlacement.
+enum Word : unsigned { kSplit, kSplitDelay, kFirstRun };
+
+// The piece of a packet's bytes that reaches memory last; empty when there is nothing to split.
+// `address`: of the byte at range.offset.
+Range LastPiece(Range range, std::uint64_t address, bool in_order_blocks) {
+  if (!in_order_blocks) return {range.offset, range.length / 2};
+  const std::uint64_t middle = (address + range.length / 2) / kInOrderBlock * kInOrderBlock;
+  return {range.offset, middle > address ? middle - address : 0};
+}
+
+// What is left of a range when `last` of it comes later.
+Range Without(Range range, Range last) {
+  return {range.offset + last.length, range.length - last.length};
+}
+
+Segment SegmentAt(std::uint64_t address, std::uint64_t length, std::uint32_t key) {
+  return {address, static_cast<std::uint32_t>(length), key};
+}
+
+// The memory that a write's target or a read's peer names, as one piece.
+Segment RemoteMemory(const Operation& operation) {
+  return SegmentAt(operation.remote_address, operation.length, operation.remote_key);
+}
+
+Segment InlinePayload(const Operation& operation) {
+  return SegmentAt(reinterpret_cast<std::uint64_t>(operation.inline_data.data()), operation.length,
+                   0);
+}
+
+}  // namespace
+
+// ---- Bytes ----
+
+// The one place where the simulator copies what a NIC places.
+bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
+  around_.observers.Tell<&Observer::OnPlacing>(bytes);
+  bool there = true;
+  PayloadElsewhere* const payload =
+      bytes.reads_source && bytes.operation != nullptr ? bytes.operation->payload : nullptr;
+  if (payload == nullptr) [[likely]] {
+    Copy(from, {bytes.memory, bytes.in_memory.offset}, bytes.range.length);
+  } else {
+    std::uint64_t offset = bytes.range.offset;
+    WalkSegments(bytes.memory, bytes.in_memory, [&](const Segment& piece) {
+      there = payload->Fetch(*bytes.operation, {offset, piece.length}, PointerTo(piece.address)) &&
+              there;
+      offset += piece.length;
+    });
+  }
+  if (there) around_.observers.Tell<&Observer::OnPlaced>(bytes);
+  return there;
+}
+
+void Placement::Copy(const Memory& from, const Memory& to, std::uint64_t length) {
+  if (from.pieces.size() == 1 && to.pieces.size() == 1) {  // nearly always
+    return around_.bus.Copy(PointerTo(to.pieces[0].address + to.offset),
+                            PointerTo(from.pieces[0].address + from.offset), length);
+  }
+  std::uint64_t target_offset = to.offset;
+  WalkSegments(from.pieces, {from.offset, length}, [&](const Segment& source) {
+    const std::byte* bytes = PointerTo(source.address);
+    WalkSegments(to.pieces, {target_offset, source.length}, [&](const Segment& target) {
+      around_.bus.Copy(PointerTo(target.address), bytes, target.length);
+      bytes += target.length;
+    });
+    target_offset += source.length;
+  });
+}
+
+// ---- Writes, and the data of reads ----
+
+EfaStatus Placement::Check(const Operation& operation, Range range) const {
+  if (operation.kind == OperationKind::kRead) {
+    if (!LocalIsValid(around_, operation, range)) return EfaStatus::kLocalInvalidLkey;
+    return CheckReadSource(around_, operation, range);
+  }
+  const QueuePair* target =
+      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return EfaStatus::kRemoteBadQueuePair;
+  if (!RemoteIsValid(around_, nic_, *target, operation, range)) {
+    return EfaStatus::kRemoteBadAddress;
+  }
+  return LocalIsValid(around_, operation, range) ? EfaStatus::kOk : EfaStatus::kLocalInvalidLkey;
+}
+
+void Placement::Place(Operation& operation, std::uint32_t flags) {
+  Range range = operation.PacketRange(PacketFlags::NumberOf(flags));
+  PlacementVerdict verdict;
+  if (operation.faulted) [[unlikely]] {
+    verdict = around_.faults->OnPlacement(nic_, operation, range);
+    if (verdict.region_closes) operation.peer->memory.Revoke(operation.remote_key);
+  }
+  if ((flags & PacketFlags::kSecondCopy) != 0) ++nic_.counters.placed_twice;
+  if (!verdict.as_usual) [[unlikely]] {
+    return PlaceBySteps(operation, flags, range, verdict);
+  }
+  if (range.length > nic_.profile.device.mtu) return PlaceWhole(operation, flags, range);
+  coro::Duration later{};
+  const Range last = FirstStep(operation, range);
+  const bool rest_comes = last.length > 0 && DrawSplit(operation, flags, later);
+  if (rest_comes) range = Without(range, last);
+  if (!PutPiece(operation, flags, range, rest_comes)) return;
+  if (!rest_comes) return PacketPlaced(operation);
+  around_.timeline.After(later, nic_.actor, EventKind::kPlaceRest, flags, operation.id.Pack());
+}
+
+// An operation whose packets take no time: from a random packet on to the end, and then from the
+// beginning. A device's memory takes it in one piece, for each costs a command of some microseconds.
+void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range range) {
+  const std::uint64_t mtu = nic_.profile.device.mtu;
+  const std::uint64_t packets = (range.length + mtu - 1) / mtu;
+  const std::uint64_t word = operation.draws.Word(DrawPurpose::kPlacement, flags, kFirstRun);
+  const std::uint64_t first = around_.bus.HostOnly() ? Below(word, packets) * mtu : 0;
+  const bool two = first > 0;
+  if (!PutPiece(operation, flags, {range.offset + first, range.length - first}, two)) return;
+  if (two && !PutPiece(operation, flags, {range.offset, first}, false)) return;
+  PacketPlaced(operation);
+}
+
+void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
+  const Range packet = operation.PacketRange(PacketFlags::NumberOf(flags));
+  if (PutPiece(operation, flags, FirstStep(operation, packet), false)) PacketPlaced(operation);
+}
+
+bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes) {
+  const EfaStatus status = Check(operation, range);
+  if (status != EfaStatus::kOk) [[unlikely]] {
+    EndWherePlaced(around_, nic_, operation, status);
+    return false;
+  }
+  const bool read = operation.kind == OperationKind::kRead;
+  const bool second_copy = (flags & PacketFlags::kSecondCopy) != 0;
+  if (!second_copy) operation.bytes_placed += range.length;
+  if (range.length == 0 && !around_.observers.any()) return true;
+  const Segment remote = RemoteMemory(operation);
+  const Segment carried = InlinePayload(operation);
+  const std::span<const Segment> local =
+      operation.is_inline ? std::span(&carried, 1) : operation.local();
+  const NicState& target_nic = read ? *operation.peer : nic_;
+  const BytesPlaced bytes{
+      .nic = nic_,
+      .id = operation.id,
+      .operation = &operation,
+      .target = target_nic.queue_pairs.Find(operation.destination_queue_pair),
+      .packet = PacketFlags::NumberOf(flags),
+      .range = range,
+      .read = range,
+      .second_copy = second_copy,
+      .rest_comes = rest_comes,
+      .reads_source = true,
+      .memory = read ? local : std::span(&remote, 1),
+      .in_memory = range};
+  const Memory from{read ? std::span(&remote, 1) : local, range.offset};
+  if (Put(bytes, from)) [[likely]] {
+    return true;
+  }
+  FallSilent(around_, operation);
+  return false;
+}
+
+void Placement::PacketPlaced(Operation& operation) {
+  ++operation.placed;
+  if (operation.all_placed()) listener_.OnAllPlaced(operation);
+}
+
+Range Placement::FirstStep(const Operation& operation, Range range) const {
+  const bool read = operation.kind == OperationKind::kRead;
+  const std::uint64_t base = read ? operation.segments[0].address : operation.remote_address;
+  return LastPiece(range, base + range.offset, nic_.profile.device.write_in_order_128);
+}
+
+bool Placement::DrawSplit(const Operation& operation, std::uint32_t flags,
+                          coro::Duration& later) const {
+  const std::uint32_t one_in = nic_.profile.split_placement_one_in;
+  if (one_in == 0 || operation.undisturbed) return false;
+  const OperationDraws& draws = operation.draws;
+  if (Below(draws.Word(DrawPurpose::kPlacement, flags, kSplit), one_in) != 0) return false;
+  const auto most = static_cast<std::uint64_t>(nic_.profile.split_placement_delay.count());
+  later = coro::Duration(static_cast<std::int64_t>(
+      Below(draws.Word(DrawPurpose::kPlacement, flags, kSplitDelay), most + 1)));
+  return true;
+}
+
+// ---- By the steps of a fault plan ----
+
+void Placement::PlaceBySteps(Operation& operation, std::uint32_t flags, Range range,
+                             const PlacementVerdict& verdict) {
+  const EfaStatus status = Check(operation, range);
+  if (status != EfaStatus::kOk) return EndWherePlaced(around_, nic_, operation, status);
+  nic_.counters.placed_twice += verdict.second_copies;
+  const auto left = std::make_shared<std::size_t>(std::max<std::size_t>(verdict.steps.size(), 1));
+  const auto take = [this, id = operation.id, flags, flipped = verdict.flipped, left](Range part) {
+    Operation* found = around_.operations.Find(id);
+    if (found == nullptr || found->ended) return;
+    if (!nic_.alive()) return FallSilent(around_, *found);
+    const bool nothing = part.length == 0;
+    if (!nothing && !PutPiece(*found, flags, part, *left > 1)) return;
+    if (--*left > 0) return;
+    for (const FlippedBits& bits : flipped) Flip(*found, bits);
+    PacketPlaced(*found);
+  };
+  if (verdict.steps.empty()) take({range.offset, 0});
+  for (const PlacementStep& step : verdict.steps) {
+    if (step.later == coro::Duration::zero()) {
+      take(step.range);
+    } else {
+      around_.deferred.After(step.later, [take, part = step.range] { take(part); });
+    }
+  }
+}
+
+void Placement::Flip(const Operation& operation, const FlippedBits& bits) {
+  std::uint64_t address = operation.remote_address + bits.byte;
+  if (operation.kind == OperationKind::kRead) {
+    operation.Walk({bits.byte, 1}, [&](const Segment& piece) { address = piece.address; });
+  }
+  std::byte byte;
+  around_.bus.Copy(&byte, PointerTo(address), 1);
+  byte ^= bits.mask;
+  around_.bus.Copy(PointerTo(address), &byte, 1);
+}
+
+// ---- Messages ----
+
+void Placement::PlaceMessage(Operation& operation, QueuePair& target, Landing landing) {
+  around_.observers.Tell<&Observer::OnMessageLands>(nic_, target, operation, landing.receive,
+                                                    landing.prefix);
+  const Range all{0, operation.length};
+  if (operation.faulted) [[unlikely]] {
+    const PlacementVerdict verdict = around_.faults->OnPlacement(nic_, operation, all);
+    if (!verdict.as_usual) return LandBySteps(operation, target, std::move(landing), verdict);
+  }
+  coro::Duration later{};
+  const Range last = LastPiece(all, 0, nic_.profile.device.send_in_order_128);
+  if (last.length == 0 || !DrawSplit(operation, PacketFlags::kOfMessage, later)) {
+    PutMessage(landing, &operation, target, all, false);
+    return listener_.OnLanded(target, landing, &operation);
+  }
+  PutMessage(landing, &operation, target, Without(all, last), true);
+  landing.rest = last;
+  const std::uint64_t number = Stage(operation, target, last.length, std::move(landing));
+  around_.timeline.After(later, nic_.actor, EventKind::kLand, 0, number);
+}
+
+void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,
+                               const ReceiveWork& receive, std::uint64_t length) {
+  Landing landing;
+  landing.receive = receive;
+  landing.operation = operation.id;
+  PutMessage(landing, &operation, target, {0, length}, false);
+}
+
+// From the sender's memory, or from what was staged of it.
+void Placement::PutMessage(const Landing& landing, Operation* operation, const QueuePair& target,
+                           Range range, bool rest_comes) {
+  const bool staged = !landing.staged.empty();
+  const Segment carried =
+      staged ? SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()),
+                         landing.staged.size(), 0)
+      : operation->is_inline ? InlinePayload(*operation)
+                             : Segment{};
+  const bool own = staged || operation->is_inline;
+  const BytesPlaced bytes{.nic = nic_,
+                          .id = landing.operation,
+                          .operation = operation,
+                          .target = &target,
+                          .packet = 0,
+                          .range = range,
+                          // What is placed later leaves the sender's memory now as well.
+                          .read = rest_comes ? Range{0, operation->length} : range,
+                          .second_copy = false,
+                          .rest_comes = rest_comes,
+                          .reads_source = !staged,
+                          .receive = &landing.receive,
+                          .memory = landing.receive.memory(),
+                          .in_memory = {landing.prefix + range.offset, range.length}};
+  const Memory from{own ? std::span(&carried, 1) : operation->local(), range.offset};
+  Put(bytes, from);
+}
+
+// The message's first bytes leave its sender; they land when the landing's events say.
+std::uint64_t Placement::Stage(const Operation& operation, QueuePair& target, std::uint64_t length,
+                               Landing landing) {
+  target.landing.push_back(landing.receive.request_id);
+  landing.staged.resize(length);
+  if (operation.payload != nullptr) {
+    operation.payload->Fetch(operation, {0, length}, landing.staged.data());
+  } else {
+    const Segment carried = InlinePayload(operation);
+    const Segment staged =
+        SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()), length, 0);
+    Copy({operation.is_inline ? std::span(&carried, 1) : operation.local(), 0},
+         {std::span(&staged, 1), 0}, length);
+  }
+  const std::uint64_t number = next_landing_++;
+  landings_.emplace(number, std::move(landing));
+  return number;
+}
+
+void Placement::LandBySteps(const Operation& operation, QueuePair& target, Landing landing,
+                            const PlacementVerdict& verdict) {
+  nic_.counters.placed_twice += verdict.second_copies;
+  const std::uint64_t number =
+      Stage(operation, target, verdict.steps.empty() ? 0 : operation.length,
+            std::move(landing));
+  std::vector<std::byte>& staged = landings_.at(number).staged;
+  for (const FlippedBits& bits : verdict.flipped) {
+    if (bits.byte < staged.size()) staged[bits.byte] ^= bits.mask;
+  }
+  coro::Duration last{};
+  for (const PlacementStep& step : verdict.steps) {
+    last = std::max(last, step.later);
+    if (step.later == coro::Duration::zero()) {
+      LandPiece(number, step.range);
+    } else {
+      around_.deferred.After(step.later,
+                             [this, number, range = step.range] { LandPiece(number, range); });
+    }
+  }
+  around_.timeline.At(coro::After(around_.timeline.now(), last), nic_.actor, EventKind::kLand, 0,
+                      number);
+}
+
+void Placement::LandPiece(std::uint64_t number, Range range) {
+  const auto found = landings_.find(number);
+  if (found == landings_.end()) return;
+  const Landing& landing = found->second;
+  const QueuePair* target = nic_.queue_pairs.Find(landing.queue_pair, landing.qkey);
+  if (target == nullptr || !nic_.alive()) return;
+  if (!ReceiveIsValid(around_, nic_, *target, landing.receive)) return;
+  PutMessage(landing, around_.operations.Find(landing.operation), *target, range, true);
+}
+
+// The message is here whatever its sender does meanwhile; the receive's memory may be gone.
+void Placement::Land(std::uint64_t number) {
+  const auto found = landings_.find(number);
+  Landing landing = std::move(found->second);
+  landings_.erase(found);
+  QueuePair* target = nic_.queue_pairs.Find(landing.queue_pair, landing.qkey);
+  Operation* operation = around_.operations.Find(landing.operation);
+  if (operation != nullptr && operation->ended) operation = nullptr;
+  if (target == nullptr || !nic_.alive()) {
+    if (operation == nullptr) return;
+    if (operation->datagram) return EndUnanswered(around_, *operation, EfaStatus::kOk);
+    if (!nic_.alive()) return FallSilent(around_, *operation);
+    return Answer(around_, nic_, *operation, EfaStatus::kRemoteBadQueuePair);
+  }
+  const auto lands =
+      std::find(target->landing.begin(), target->landing.end(), landing.receive.request_id);
+  if (lands != target->landing.end()) target->landing.erase(lands);
+  if (!ReceiveIsValid(around_, nic_, *target, landing.receive)) {
+    landing.completion.status = static_cast<std::uint8_t>(EfaStatus::kLocalInvalidLkey);
+    landing.completion.length_bytes = 0;
+  } else if (landing.rest.length > 0) {
+    PutMessage(landing, operation, *target, landing.rest, false);
+  }
+  listener_.OnLanded(*target, landing, operation);
+}
+
+}  // namespace sim

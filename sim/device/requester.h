@@ -1,0 +1,93 @@
+// The NIC as initiator: from the doorbell to the completion of our own work requests.
+
+#ifndef SIM_DEVICE_REQUESTER_H_
+#define SIM_DEVICE_REQUESTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "coro/time.h"
+#include "sim/device/completion_writer.h"
+#include "sim/device/fault_points.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/placement.h"
+#include "sim/device/queue_pair.h"
+#include "sim/device/surroundings.h"
+#include "sim/device/transmitter.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+// Of one NIC. Every work request that it fetches ends in exactly one completion entry, unless its
+// queue pair is destroyed first. Not thread-safe. What it is given outlives it.
+class Requester {
+ public:
+  Requester(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,
+            CompletionWriter& completions)
+      : nic_(nic),
+        around_(around),
+        transmitter_(transmitter),
+        placement_(placement),
+        completions_(completions) {}
+
+  // The driver has written the doorbell of a send queue: `counter` is the running number of posted
+  // entries.
+  void Ring(QueuePair& queue_pair, std::uint32_t counter);
+
+  // Takes work in turn from every queue pair that has some, as much as the engine serves at a time.
+  void Fetch();
+
+  // --- Events of our own operations ---
+  // A packet of the data that we read is here. `flags`: PacketFlags.
+  void OnReadData(Operation& operation, std::uint32_t flags);
+  // It has ended.
+  void OnAnswer(Operation& operation);
+  // No answer is under way: after some time the device gives up.
+  void OnSilence(const Operation& operation);
+  void OnTimeOut(Operation& operation);
+  // The packets of one have all left.
+  void OnServed(const Transmitter::Served& served) {
+    if (!behind_.empty()) CountDown(served);
+  }
+
+  // --- Ends from outside ---
+  // Work under way of this queue pair, to this address handle, of all: it ends as flushed.
+  void Flush(const QueuePair& queue_pair);
+  void FlushHandle(std::uint16_t address_handle);
+  void FlushAll();
+  // Its work requests end without completions.
+  void Abandon(QueuePair& queue_pair);
+
+ private:
+  // A work request that waits until others of its queue pair were served.
+  struct Behind {
+    OperationId operation;
+    std::uint32_t source;
+    std::uint64_t sequence;
+    std::int64_t left;
+  };
+
+  bool FetchOne(QueuePair& queue_pair);
+  void Identify(const QueuePair& queue_pair, Operation& operation) const;
+  EfaStatus CheckLocally(Operation& operation) const;
+  void Refuse(QueuePair& queue_pair, Operation& operation, EfaStatus status);
+  void Serve(Operation& operation, const FetchVerdict& verdict);
+  void ServeBehind(OperationId operation);
+  void CountDown(const Transmitter::Served& served);
+  void Complete(const Operation& operation);
+  bool HasHeardFrom(const Operation& operation) const;
+
+  NicState& nic_;
+  Surroundings& around_;
+  Transmitter& transmitter_;
+  Placement& placement_;
+  CompletionWriter& completions_;
+  std::vector<QueuePair*> unfetched_;  // with work that was rung for, in turn
+  std::vector<Behind> behind_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_REQUESTER_H_

@@ -1,0 +1,329 @@
+#include "sim/device/responder.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "fabric/operation.h"
+#include "sim/device/ending.h"
+#include "sim/device/flight.h"
+#include "sim/device/rights.h"
+
+namespace sim {
+
+using fabric::OperationKind;
+
+// ---- Packets ----
+
+void Responder::OnPacket(Operation& operation, std::uint32_t flags) {
+  if (flags == 0) nic_.heard_from.Insert(operation.initiator->index());  // its first packet
+  QueuePair* target =
+      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  if (operation.datagram) return AcceptDatagram(operation, target);
+  const EfaStatus status = CheckTarget(operation, target);
+  if (status != EfaStatus::kOk) [[unlikely]] {
+    return Answer(around_, nic_, operation, status);
+  }
+  if (operation.faulted && Refuses(*target, operation)) return;
+  switch (operation.kind) {
+    case OperationKind::kWrite:
+      return placement_.Place(operation, flags);
+    case OperationKind::kRead:
+      return AcceptRead(operation, *target);
+    default:
+      return AcceptMessage(operation, *target);
+  }
+}
+
+EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* target) {
+  if (target == nullptr || target->type != QueuePairType::kSrd) {
+    if (nic_.queue_pairs.Find(operation.destination_queue_pair) != nullptr) {
+      ++nic_.counters.qkey_viol;
+    }
+    return EfaStatus::kRemoteBadQueuePair;
+  }
+  if (target->state != QueuePairState::kReadyToSend) return EfaStatus::kRemoteBadQueuePair;
+  if (operation.kind == OperationKind::kSend) return EfaStatus::kOk;
+  const DeviceAttributes& device = nic_.profile.device;
+  if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
+    return EfaStatus::kRemoteFeatureMismatch;
+  }
+  const bool known = nic_.handles.Knows(target->domain, operation.initiator->index(),
+                                        around_.timeline.now());
+  return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
+}
+
+bool Responder::Refuses(const QueuePair& target, Operation& operation) {
+  const FaultPoints::ArrivalVerdict verdict = around_.faults->OnArrival(nic_, operation);
+  if (!verdict.failure.has_value()) return false;
+  // Of a message that fails no receive is taken: what reaches memory is the next one's to
+  // overwrite.
+  ReceiveWork receive;
+  const std::uint64_t placed = verdict.placed_bytes;
+  const bool lands = placed > 0 && target.receive.Peek(receive) &&
+                     operation.length <= receive.length &&
+                     ReceiveIsValid(around_, nic_, target, receive) &&
+                     LocalIsValid(around_, operation, {0, placed});
+  if (lands) placement_.PlaceBeginning(operation, target, receive, placed);
+  FailLater(around_, operation, *verdict.failure);
+  return true;
+}
+
+// ---- Messages ----
+
+void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
+  ReceiveWork receive;
+  const bool fits = target != nullptr && target->type == QueuePairType::kUd &&
+                    target->receive.Peek(receive) &&
+                    (receive.malformed || operation.length + kDatagramPrefixBytes <= receive.length);
+  if (!fits) {
+    ++nic_.counters.rx_drops;
+    return EndUnanswered(around_, operation, EfaStatus::kOk);
+  }
+  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+    return EndUnanswered(around_, operation, EfaStatus::kLocalInvalidLkey);
+  }
+  Deliver(operation, *target, receive, kDatagramPrefixBytes);
+}
+
+void Responder::AcceptMessage(Operation& operation, QueuePair& target) {
+  ReceiveWork receive;
+  if (!target.receive.Peek(receive)) return NoReceive(operation, target);
+  if (!receive.malformed && operation.length > receive.length) {
+    return Answer(around_, nic_, operation, EfaStatus::kRemoteBadLength);
+  }
+  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+    return Answer(around_, nic_, operation, EfaStatus::kLocalInvalidLkey);
+  }
+  Deliver(operation, target, receive, 0);
+}
+
+// A message takes a receive, `prefix` bytes from its beginning.
+void Responder::Deliver(Operation& operation, QueuePair& target, const ReceiveWork& receive,
+                        std::uint64_t prefix) {
+  Consume(target, receive);
+  if (!ReceiveIsValid(around_, nic_, target, receive)) {
+    RefuseReceive(target, receive, EfaStatus::kLocalInvalidLkey);
+    return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)
+                              : Answer(around_, nic_, operation, EfaStatus::kRemoteBadAddress);
+  }
+  Landing landing;
+  landing.queue_pair = target.number;
+  landing.qkey = target.qkey;
+  landing.receive = receive;
+  landing.prefix = prefix;
+  landing.operation = operation.id;
+  landing.completion = FromPeer(operation, target);
+  landing.completion.request_id = receive.request_id;
+  landing.completion.kind = OperationKind::kReceive;
+  landing.completion.length_bytes = static_cast<std::uint32_t>(operation.length + prefix);
+  if (around_.faults != nullptr && RefusesReceive(target, operation, landing)) return;
+  placement_.PlaceMessage(operation, target, std::move(landing));
+}
+
+bool Responder::RefusesReceive(QueuePair& target, Operation& operation, Landing& landing) {
+  const ReceiveVerdict verdict = around_.faults->OnReceive(nic_, operation);
+  landing.verdict = verdict.completion;
+  if (!verdict.failure.has_value()) return false;
+  if (verdict.placed_bytes > 0) {
+    placement_.PlaceBeginning(operation, target, landing.receive, verdict.placed_bytes);
+  }
+  const EfaStatus status = verdict.failure->status;
+  around_.deferred.After(verdict.failure->delay, [this, number = target.number, qkey = target.qkey,
+                                                  receive = landing.receive, status] {
+    QueuePair* found = nic_.queue_pairs.Find(number, qkey);
+    if (found != nullptr && nic_.alive()) RefuseReceive(*found, receive, status);
+  });
+  if (status == EfaStatus::kFlushed) {  // the message looks for the next one
+    around_.timeline.After({}, nic_.actor, EventKind::kRnrRetry, 0, operation.id.Pack());
+  } else if (operation.datagram) {
+    EndUnanswered(around_, operation, EfaStatus::kOk);
+  } else {
+    Answer(around_, nic_, operation, EfaStatus::kRemoteBadAddress);
+  }
+  return true;
+}
+
+void Responder::OnLanded(QueuePair& target, const Landing& landing, Operation* operation) {
+  const bool failed = landing.completion.status != 0;
+  ++nic_.counters.recv_wrs;
+  if (!failed) nic_.counters.recv_bytes += landing.completion.length_bytes - landing.prefix;
+  target.counters.Count(CounterKind::kReceives, failed);
+  completions_.Write(target, CompletionWriter::Queue::kReceive, landing.completion,
+                     landing.verdict);
+  if (operation == nullptr) return;
+  if (operation->datagram) return EndUnanswered(around_, *operation, EfaStatus::kOk);
+  Answer(around_, nic_, *operation, failed ? EfaStatus::kRemoteBadAddress : EfaStatus::kOk);
+}
+
+DeviceCompletion Responder::FromPeer(const Operation& operation, const QueuePair& target) const {
+  return {.queue_pair = target.number,
+          .has_immediate = operation.has_immediate,
+          .immediate = operation.immediate,
+          .address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index()),
+          .source_queue_pair = operation.queue_pair,
+          .length_bytes = static_cast<std::uint32_t>(operation.length),
+          .source_gid = operation.initiator->gid};
+}
+
+// ---- Reads and writes ----
+
+void Responder::AcceptRead(Operation& operation, QueuePair& target) {
+  if (!RemoteIsValid(around_, nic_, target, operation, {0, operation.length})) {
+    return Answer(around_, nic_, operation, EfaStatus::kRemoteBadAddress);
+  }
+  if (nic_.answers_nonsense) return Answer(around_, nic_, operation, EfaStatus::kOk);
+  nic_.counters.rdma_read_resp_bytes += operation.length;
+  target.counters.Count(CounterKind::kRemoteReads, false);
+  transmitter_.EnqueueResponse(operation.id);
+}
+
+void Responder::OnWritten(Operation& operation) {
+  if (operation.faulted && !around_.faults->OnWritten(operation)) {
+    return Answer(around_, nic_, operation, EfaStatus::kOk);  // which is a failure by then
+  }
+  QueuePair* target =
+      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  nic_.counters.rdma_write_recv_bytes += operation.length;
+  target->counters.Count(CounterKind::kRemoteWrites, false);
+  Announce(operation, *target);
+}
+
+// Every byte is where it belongs: only now may the immediate be seen.
+void Responder::Announce(Operation& operation, QueuePair& target) {
+  if (operation.has_immediate) {
+    DeviceCompletion completion = FromPeer(operation, target);
+    completion.kind = OperationKind::kRemoteWrite;
+    completion.unsolicited = target.unsolicited_immediates;
+    if (!completion.unsolicited) {
+      ReceiveWork receive;
+      if (!TakeReceive(target, receive)) return NoReceive(operation, target);
+      completion.request_id = receive.request_id;
+    }
+    around_.observers.Tell<&Observer::OnImmediate>(nic_, target, operation);
+    if (around_.faults == nullptr) [[likely]] {
+      completions_.Write(target, CompletionWriter::Queue::kReceive, completion);
+    } else {
+      const CompletionVerdict verdict = around_.faults->OnImmediate(nic_, operation, completion);
+      completions_.Write(target, CompletionWriter::Queue::kReceive, completion, verdict);
+    }
+  }
+  Answer(around_, nic_, operation, EfaStatus::kOk);
+}
+
+// ---- Receives ----
+
+void Responder::Ring(QueuePair& queue_pair, std::uint32_t counter) {
+  const fabric::efa_queue::DoorbellFault fault = queue_pair.receive.Ring(counter);
+  if (fault != fabric::efa_queue::DoorbellFault::kNone) {
+    ++nic_.counters.doorbell_faults;
+    queue_pair.last_doorbell_fault = fault;
+    return;
+  }
+  // All that wait try again, each by itself; what finds no receive left waits again.
+  for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
+}
+
+void Responder::RetryLater(OperationId operation) {
+  around_.timeline.After(nic_.profile.rnr_delay, nic_.actor, EventKind::kRnrRetry, 0,
+                         operation.Pack());
+}
+
+void Responder::NoReceive(Operation& operation, QueuePair& target) {
+  ++nic_.counters.rx_drops;
+  if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
+    return FallSilent(around_, operation);  // nobody hears that we are not ready
+  }
+  if (operation.rnr_retries == kRetryForEver) {
+    target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle
+  } else if (operation.rnr_attempts++ < operation.rnr_retries) {
+    RetryLater(operation.id);
+  } else {
+    Answer(around_, nic_, operation, EfaStatus::kRemoteNotReady);
+  }
+}
+
+// A retry is a packet of the initiator's: it needs a way to here.
+void Responder::OnRetry(Operation& operation) {
+  NicState& initiator = *operation.initiator;
+  if (!initiator.alive()) return;
+  const bool passes = RetryPasses(around_, nic_, operation);
+  const std::uint64_t bytes = operation.PacketRange(operation.packets - 1).length;
+  initiator.counters.Sent(1, bytes, nic_.profile.header_bytes);
+  if (!passes) return FallSilent(around_, operation);
+  nic_.counters.Received(1, bytes, nic_.profile.header_bytes);
+  if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
+  QueuePair* target =
+      nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
+  if (target == nullptr) return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  Announce(operation, *target);
+}
+
+// Takes the oldest receive that is one; those that are malformed fail, each with a completion of
+// its own.
+bool Responder::TakeReceive(QueuePair& target, ReceiveWork& receive) {
+  while (target.receive.Peek(receive)) {
+    Consume(target, receive);
+    if (!receive.malformed) return true;
+    RefuseReceive(target, receive, EfaStatus::kLocalInvalidLkey);
+  }
+  return false;
+}
+
+void Responder::Consume(QueuePair& target, const ReceiveWork& receive) {
+  target.receive.Consume(receive);
+  around_.observers.Tell<&Observer::OnReceiveTaken>(nic_, target, receive);
+}
+
+void Responder::RefuseReceive(QueuePair& target, const ReceiveWork& receive, EfaStatus status) {
+  target.counters.Count(CounterKind::kReceives, true);
+  completions_.Write(target, CompletionWriter::Queue::kReceive,
+                     {.request_id = receive.request_id,
+                      .queue_pair = target.number,
+                      .status = static_cast<std::uint8_t>(status),
+                      .kind = OperationKind::kReceive});
+}
+
+// ---- Ends from outside ----
+
+void Responder::FlushReceives(QueuePair& queue_pair) {
+  ReceiveWork receive;
+  while (queue_pair.receive.Peek(receive)) {
+    Consume(queue_pair, receive);
+    RefuseReceive(queue_pair, receive, EfaStatus::kFlushed);
+  }
+}
+
+void Responder::Abandon(QueuePair& queue_pair) {
+  for (const OperationId id : queue_pair.waiting) RetryLater(id);
+}
+
+void Responder::AbortAll() {
+  around_.operations.ForEach([&](Operation& operation) {
+    if (operation.peer == &nic_ && !operation.ended) {
+      Answer(around_, nic_, operation, EfaStatus::kRemoteAbort);
+    }
+  });
+}
+
+void Responder::Silence(const NicState& peer) {
+  nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
+    for (const OperationId id : queue_pair.waiting) {
+      Operation* operation = around_.operations.Find(id);
+      if (operation != nullptr && operation->initiator == &peer) FallSilent(around_, *operation);
+    }
+  });
+}
+
+void Responder::Die() {
+  nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
+    for (const OperationId id : queue_pair.waiting) {
+      Operation* operation = around_.operations.Find(id);
+      if (operation != nullptr) FallSilent(around_, *operation);
+    }
+  });
+}
+
+}  // namespace sim

@@ -1,0 +1,42 @@
+// Whether a NIC may touch the memory that a work request names: keys, bounds and rights, looked at
+// when bytes are placed, packet by packet.
+
+#ifndef SIM_DEVICE_RIGHTS_H_
+#define SIM_DEVICE_RIGHTS_H_
+
+#include "fabric/memory.h"
+#include "fabric/operation.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/queue_pair.h"
+#include "sim/device/surroundings.h"
+#include "sim/efa_status.h"
+#include "sim/memory/segment.h"
+
+namespace sim {
+
+// What a work request of this kind needs of its initiator's memory, and of the memory that it names
+// at its target.
+fabric::Access LocalRight(fabric::OperationKind kind);
+fabric::Access RemoteRight(fabric::OperationKind kind);
+
+// Whether the initiator may touch payload bytes [range) of its own memory. Observers are told of a
+// key that is refused. Of a work request of another process: looked at there, true here.
+bool LocalIsValid(const Surroundings& around, const Operation& operation, Range range);
+
+// Whether peers may touch payload bytes [range) in the memory of `nic`, in the protection domain of
+// `target`, in the way that the operation does.
+bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
+                   const Operation& operation, Range range);
+
+// The same for the source of a read, which may be in another process: kOk, or how the operation
+// ends.
+EfaStatus CheckReadSource(const Surroundings& around, const Operation& operation, Range range);
+
+// Whether `nic` may write all of a receive. False also for a malformed one.
+bool ReceiveIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
+                    const ReceiveWork& receive);
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_RIGHTS_H_

@@ -1,0 +1,76 @@
+// What a world gives to the devices in it.
+
+#ifndef SIM_DEVICE_SURROUNDINGS_H_
+#define SIM_DEVICE_SURROUNDINGS_H_
+
+#include <cstdint>
+#include <map>
+
+#include "coro/time.h"
+#include "sim/device/fault_points.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/observer.h"
+#include "sim/device/operation.h"
+#include "sim/device/operation_table.h"
+#include "sim/efa_address.h"
+#include "sim/events/deferred_actions.h"
+#include "sim/events/timeline.h"
+#include "sim/memory/memory_bus.h"
+#include "sim/memory/segment.h"
+#include "sim/network/wire.h"
+
+namespace sim {
+
+// Who knows which NIC has a GID.
+class NicDirectory {
+ public:
+  virtual ~NicDirectory() = default;
+  // Null when no machine has it.
+  virtual NicState* Find(const Gid& gid) = 0;
+};
+
+// What the host computers at both ends add to a packet's way: memory that is far from the NIC
+// (sim/host/numa.h).
+class HostPath {
+ public:
+  virtual ~HostPath() = default;
+  // How much later these bytes of an operation reach memory, which leave their NIC at `sent`.
+  // `response`: they are data that the operation reads. REQUIRES: the operation has a peer.
+  virtual coro::Duration DelayOf(const Operation& operation, bool response, Range range,
+                                 coro::Time sent) = 0;
+};
+
+// References to parts of one world, which outlive its devices. Not thread-safe.
+struct Surroundings {
+  const std::uint64_t seed;
+  Timeline& timeline;
+  DeferredActions& deferred;
+  OperationTable& operations;
+  Wire& wire;
+  MemoryBus& bus;
+  Observers& observers;
+  NicDirectory& nics;
+  FaultPoints* faults = nullptr;    // null: no fault plan
+  HostPath* host_path = nullptr;    // null: all memory is near
+  std::map<std::uint32_t, coro::Time> paused_until;  // by machine: it does nothing before
+  std::uint32_t objects = 0;  // that were ever numbered: queue pairs, completion queues, ...
+
+  std::uint32_t NextObject() { return ++objects; }
+
+  // A fresh operation, in the table, with all that it draws.
+  Operation& StartOperation() {
+    Operation& operation = operations.Start();
+    operation.draws = wire.DrawsOf(operation.sequence);
+    operation.undisturbed = wire.undisturbed().Has(operation.sequence);
+    return operation;
+  }
+  // It leaves the table.
+  void EndOperation(Operation& operation) {
+    observers.Tell<&Observer::OnGone>(operation);
+    operations.End(operation);
+  }
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_SURROUNDINGS_H_

@@ -1,0 +1,143 @@
+#include "sim/device/transmitter.h"
+
+#include <algorithm>
+
+#include "fabric/operation.h"
+#include "sim/device/ending.h"
+#include "sim/device/flight.h"
+
+namespace sim {
+
+using fabric::OperationKind;
+
+// ---- Jobs ----
+
+void Transmitter::EnqueueRequest(OperationId operation) {
+  ++requests_;
+  Enqueue({operation, false});
+}
+
+void Transmitter::EnqueueResponse(OperationId operation) { Enqueue({operation, true}); }
+
+void Transmitter::Enqueue(const Job& job) {
+  if (jobs_.size() < nic_.profile.engine_window) {
+    jobs_.push_back(job);
+  } else {
+    waiting_.push_back(job);
+  }
+  Schedule();
+}
+
+void Transmitter::Remove(std::size_t index) {
+  if (!jobs_[index].response) --requests_;
+  jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(index));
+  if (waiting_.empty()) return;
+  jobs_.push_back(waiting_.front());
+  waiting_.pop_front();
+}
+
+void Transmitter::Schedule() {
+  if (scheduled_ || jobs_.empty() || !nic_.alive()) return;
+  scheduled_ = true;
+  const coro::Duration wait = std::max(coro::Duration{}, NextTime() - now());
+  around_.timeline.After(wait, nic_.actor, EventKind::kTransmit, 0, 0);
+}
+
+// Undisturbed operations stay in their order: in the place of one of them comes the first of them.
+std::size_t Transmitter::Choose() {
+  if (jobs_.size() == 1) return 0;
+  const auto drawn = static_cast<std::size_t>(choices_.NextBelow(jobs_.size()));
+  if (!around_.wire.undisturbed().any() || !IsUndisturbed(jobs_[drawn])) return drawn;
+  std::size_t first = 0;
+  while (!IsUndisturbed(jobs_[first])) ++first;
+  return first;
+}
+
+bool Transmitter::IsUndisturbed(const Job& job) const {
+  const Operation* operation = around_.operations.Find(job.operation);
+  return operation != nullptr && operation->undisturbed;
+}
+
+std::optional<Transmitter::Served> Transmitter::SendOne() {
+  while (!jobs_.empty() && nic_.alive()) {
+    const std::size_t index = Choose();
+    const Job job = jobs_[index];
+    Operation* operation = around_.operations.Find(job.operation);
+    if (operation == nullptr || operation->ended) {
+      Remove(index);
+      continue;
+    }
+    // The operation may have come to its end, and left the table, when its packet is sent.
+    const bool request = operation->kind == OperationKind::kRead && !job.response;
+    const bool last = request || operation->next_packet + 1 == operation->packets;
+    const Served served{operation->source, operation->sequence};
+    if (last) Remove(index);
+    if (request) {
+      SendPacket(*operation, 0, false, {});  // it carries no data
+    } else {
+      const std::uint32_t packet = operation->next_packet++;
+      SendPacket(*operation, packet, job.response, operation->PacketRange(packet));
+    }
+    return last && !job.response ? std::optional(served) : std::nullopt;
+  }
+  return std::nullopt;
+}
+
+void Transmitter::Die() {
+  const auto silence = [this](const Job& job) {
+    Operation* operation = around_.operations.Find(job.operation);
+    if (job.response && operation != nullptr) FallSilent(around_, *operation);
+  };
+  for (const Job& job : jobs_) silence(job);
+  for (const Job& job : waiting_) silence(job);
+}
+
+// ---- Packets ----
+
+void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool response,
+                             Range range) {
+  const Profile& profile = nic_.profile;
+  const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
+  const bool first = packet == 0 && !response;
+  if (first) engine_free_ = now() + profile.issue_cost;
+  const coro::Time sent = nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now());
+  const std::uint64_t mtu = profile.device.mtu;
+  const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
+  nic_.counters.Sent(packets, range.length, profile.header_bytes);
+  NicState* const receiver = response ? operation.initiator : operation.peer;
+  Flight flight;
+  if (receiver != nullptr) {
+    flight = Fly(around_, nic_, *receiver, operation,
+                 response ? DrawPurpose::kResponse : DrawPurpose::kRequest, packet);
+  }
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length, flight);
+  if (!flight.arrives || (operation.datagram && flight.retransmissions > 0)) [[unlikely]] {
+    // Of a datagram no answer was promised.
+    return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)
+                              : FallSilent(around_, operation);
+  }
+  if (flight.retransmissions > 0) [[unlikely]] {
+    nic_.counters.Retransmitted(flight.retransmissions, range.length, profile.header_bytes);
+  }
+  receiver->counters.Received(packets, range.length, profile.header_bytes);
+  coro::Duration way = sent - now() + profile.dma_latency + flight.delay;
+  if (!profile.instant) {
+    way += receiver->port.ingress.Take(bytes_on_link, sent + profile.one_way.fixed);
+  }
+  if (around_.host_path != nullptr) [[unlikely]] {
+    way += around_.host_path->DelayOf(operation, response, range, sent);
+  }
+  const EventKind kind = response ? EventKind::kReadData : EventKind::kArrive;
+  const bool may_repeat = operation.kind == OperationKind::kWrite || response;
+  const OperationId id = operation.id;
+  if (flight.twice && may_repeat && range.length > 0) [[unlikely]] {
+    ++operation.copies;
+    const std::uint32_t announced = receiver->elsewhere ? PacketFlags::kCopyFollows : 0;
+    around_.timeline.After(way, receiver->actor, kind, packet | announced, id.Pack());
+    return around_.timeline.After(way + flight.second_delay, receiver->actor, kind,
+                                  packet | PacketFlags::kSecondCopy, id.Pack());
+  }
+  around_.timeline.Deliver(way, receiver->actor, kind, packet, id.Pack());
+}
+
+}  // namespace sim

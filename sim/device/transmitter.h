@@ -1,0 +1,85 @@
+// From a NIC's engine to its link: which packet leaves next, and when.
+//
+//   requester: work requests ─┐
+//                             ├─► jobs, served at random ──► link ──► wire ──► peer's NIC
+//   responder: data of reads ─┘
+
+#ifndef SIM_DEVICE_TRANSMITTER_H_
+#define SIM_DEVICE_TRANSMITTER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+#include "coro/time.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/surroundings.h"
+#include "sim/random.h"
+
+namespace sim {
+
+// Of one NIC. Not thread-safe. What it is given outlives it.
+class Transmitter {
+ public:
+  Transmitter(NicState& nic, Surroundings& around, const RandomStream& choices)
+      : nic_(nic), around_(around), choices_(choices) {}
+
+  // Whether the engine takes another work request of our own.
+  bool has_room() const { return requests_ < nic_.profile.engine_window; }
+
+  // The packets of a work request of ours; of the data that a peer reads.
+  void EnqueueRequest(OperationId operation);
+  void EnqueueResponse(OperationId operation);
+
+  // Asks for EventKind::kTransmit when the next packet can leave, if there is one.
+  void Schedule();
+  // The answer to that begins.
+  void Begin() { scheduled_ = false; }
+  // A work request of ours whose packets have all left.
+  struct Served {
+    std::uint32_t source;    // Operation::source
+    std::uint64_t sequence;  // Operation::sequence
+  };
+  // Sends one packet of one of the first few jobs, drawn at random. Returns the work request that
+  // this completes, if it does.
+  std::optional<Served> SendOne();
+  // Whether another packet can leave without waiting.
+  bool can_go_on() const { return !jobs_.empty() && nic_.alive() && NextTime() <= now(); }
+
+  // The NIC is dead: what peers read from it falls silent.
+  void Die();
+
+ private:
+  // What the link has to carry.
+  struct Job {
+    OperationId operation;
+    bool response;
+  };
+
+  coro::Time now() const { return around_.timeline.now(); }
+  // The engine prepares the next work request while the link still carries the last one.
+  coro::Time NextTime() const {
+    return std::max(engine_free_, nic_.port.link.free() - nic_.profile.issue_cost);
+  }
+  void Enqueue(const Job& job);
+  std::size_t Choose();
+  bool IsUndisturbed(const Job& job) const;
+  void Remove(std::size_t index);
+  void SendPacket(Operation& operation, std::uint32_t packet, bool response, Range range);
+
+  NicState& nic_;
+  Surroundings& around_;
+  RandomStream choices_;
+  std::vector<Job> jobs_;      // in order of arrival: those that may be served now
+  std::deque<Job> waiting_;    // those behind them
+  std::uint32_t requests_ = 0;  // jobs of our own, in both
+  bool scheduled_ = false;
+  coro::Time engine_free_{};  // to prepare another work request
+};
+
+}  // namespace sim
+
+#endif  // SIM_DEVICE_TRANSMITTER_H_

@@ -1,0 +1,119 @@
+// From an entry that the device wrote to what a program reads: finds the endpoint and the request,
+// frees what they held, and fills in a completion. One file, so that it is one loop.
+
+#include <memory>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/error.h"
+#include "sim/driver/driver_core.h"
+#include "sim/driver/sim_endpoint.h"
+
+namespace sim {
+
+namespace efa = fabric::efa_queue;
+
+using fabric::OperationKind;
+
+// ---- One entry ----
+
+void SimEndpoint::SayWhy(efa::CompletionStatus status, fabric::Completion& completion) {
+  completion.error = fabric::FromEfaStatus(static_cast<std::uint8_t>(status));
+  completion.provider_error = static_cast<std::int32_t>(status);
+}
+
+DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& completion) {
+  const RequestSlots::Request* request =
+      sends_.Release(static_cast<std::uint16_t>(entry.request_id));
+  send_producer_.Complete();  // an entry is one slot, whoever wrote it
+  domain_->world.observers().Tell<&Observer::OnCompletionRead>(
+      *queue_pair_, false, static_cast<std::uint16_t>(entry.request_id),
+      static_cast<std::uint8_t>(entry.status));
+  const bool signalled = request != nullptr && request->signalled;
+  const bool ok = entry.status == efa::CompletionStatus::kOk;
+  if (ok && !signalled) return false;
+  std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
+  if (signalled) completion.context = request->context;
+  // The entry alone does not tell a read from a send: neither rdma-core nor libfabric looks
+  // (efa_io_defs.h).
+  completion.kind = signalled                                   ? request->kind
+                    : entry.operation == efa::Operation::kWrite ? OperationKind::kWrite
+                                                                : OperationKind::kSend;
+  if (!ok) SayWhy(entry.status, completion);
+  return true;
+}
+
+DD_HOT bool SimEndpoint::Received(const efa::Completion& entry, fabric::Completion& completion) {
+  const RequestSlots::Request* request = nullptr;
+  if (!entry.unsolicited) {
+    request = receives_.Release(static_cast<std::uint16_t>(entry.request_id));
+    if (request != nullptr) receive_producer_.Complete(request->descriptors);
+    domain_->world.observers().Tell<&Observer::OnCompletionRead>(
+        *queue_pair_, true, static_cast<std::uint16_t>(entry.request_id),
+        static_cast<std::uint8_t>(entry.status));
+  }
+  const bool signalled = request != nullptr && request->signalled;
+  const bool ok = entry.status == efa::CompletionStatus::kOk;
+  if (ok && !signalled && !entry.unsolicited) return false;
+  std::construct_at(&completion);
+  if (signalled) completion.context = request->context;
+  completion.kind = entry.operation == efa::Operation::kWrite ? OperationKind::kRemoteWrite
+                                                              : OperationKind::kReceive;
+  // Of a write that failed here there is no immediate to speak of.
+  if (entry.has_immediate && (ok || !entry.unsolicited)) completion.immediate = entry.immediate;
+  completion.length_bytes = entry.length;
+  completion.source = peers_->FindSource(entry.address_handle, entry.source_queue_pair);
+  if (!ok) SayWhy(entry.status, completion);
+  return true;
+}
+
+DD_HOT bool SimEndpoint::Translate(const efa::Completion& entry, fabric::Completion& completion) {
+  return entry.queue == efa::QueueType::kReceive ? Received(entry, completion)
+                                                 : Sent(entry, completion);
+}
+
+// ---- A queue ----
+
+namespace {
+
+// Null: closed, or of nobody.
+SimEndpoint* OwnerOf(const efa::Completion& entry, const QueueCore& queue) {
+  return entry.queue_pair < queue.endpoints.size() ? queue.endpoints[entry.queue_pair] : nullptr;
+}
+
+}  // namespace
+
+std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
+  fabric::Completion* next = completions.data();
+  fabric::Completion* const end = next + completions.size();
+  for (; !kept.empty() && next != end; ++next) {
+    *next = kept.front().completion;
+    kept.pop_front();
+  }
+  CompletionRing& entries = *ring;
+  while (next != end) {
+    efa::Completion entry;
+    const efa::Malformed malformed = entries.Read(entry);
+    if (malformed == efa::Malformed::kWrongPhase) break;
+    if (malformed == efa::Malformed::kNone) [[likely]] {
+      SimEndpoint* endpoint = OwnerOf(entry, *this);
+      if (endpoint != nullptr && endpoint->Translate(entry, *next)) ++next;
+    }
+    entries.Pop();
+  }
+  return static_cast<std::size_t>(next - completions.data());
+}
+
+void QueueCore::Forget(std::uint16_t queue_pair) {
+  endpoints[queue_pair] = nullptr;
+  std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
+  for (; !ring->empty(); ring->Pop()) {
+    efa::Completion entry;
+    if (ring->Read(entry) != efa::Malformed::kNone) continue;
+    SimEndpoint* endpoint = OwnerOf(entry, *this);
+    fabric::Completion completion;
+    if (endpoint != nullptr && endpoint->Translate(entry, completion))
+      kept.push_back({entry.queue_pair, completion});
+  }
+}
+
+}  // namespace sim

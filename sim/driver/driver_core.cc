@@ -1,0 +1,64 @@
+#include "sim/driver/driver_core.h"
+
+#include <algorithm>
+
+#include "coro/status_macros.h"
+#include "sim/driver/sim_endpoint.h"
+
+namespace sim {
+
+VectorCore::~VectorCore() {
+  for (const Entry& entry : entries_) {
+    if (entry.live) domain_->nic.admin().DestroyAddressHandle(entry.handle);
+  }
+}
+
+fabric::Peer VectorCore::SearchSource(std::uint16_t handle, std::uint16_t queue_pair) const {
+  const std::vector<Source>& sources = sources_[handle];
+  const auto found = std::find_if(sources.rbegin(), sources.rend(), [&](const Source& source) {
+    return source.queue_pair == queue_pair;
+  });
+  return found == sources.rend() ? fabric::kNoPeer : found->peer;
+}
+
+absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
+  ASSIGN_OR_RETURN(const std::uint16_t handle,
+                   domain_->nic.admin().CreateAddressHandle(domain_->domain, address.gid));
+  Surroundings& around = domain_->world.surroundings();
+  NicState& nic = domain_->nic.state();
+  if (around.faults != nullptr) {
+    const coro::Duration late = around.faults->OnInsertPeer(nic, address);
+    if (late > coro::Duration::zero()) {
+      nic.handles.Introduce(handle, coro::After(around.timeline.now(), late));
+    }
+  }
+  if (free_slots_.empty()) {
+    free_slots_.push_back(static_cast<std::uint32_t>(entries_.size()));
+    entries_.emplace_back();
+  }
+  const std::uint32_t slot = free_slots_.back();
+  free_slots_.pop_back();
+  Entry& entry = entries_[slot];
+  const NicState* const peer_nic = around.nics.Find(address.gid);
+  entry = {.address = address,
+           .handle = handle,
+           .nic = peer_nic == nullptr ? kNoActor : peer_nic->index(),
+           .generation = entry.generation + 1,
+           .live = true};
+  const auto peer = static_cast<fabric::Peer>(std::uint64_t{entry.generation} << 32 | slot);
+  if (sources_.size() <= handle) sources_.resize(handle + 1u);
+  sources_[handle].push_back({address.queue_pair, peer});
+  return peer;
+}
+
+void VectorCore::Remove(fabric::Peer peer) {
+  const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(peer));
+  Entry& entry = entries_[slot];
+  std::erase_if(sources_[entry.handle],
+                [peer](const Source& source) { return source.peer == peer; });
+  domain_->nic.admin().DestroyAddressHandle(entry.handle);
+  entry.live = false;
+  free_slots_.push_back(slot);
+}
+
+}  // namespace sim

@@ -1,0 +1,121 @@
+// What the objects of one open NIC share: the state behind the handles that a program owns.
+
+#ifndef SIM_DRIVER_DRIVER_CORE_H_
+#define SIM_DRIVER_DRIVER_CORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "fabric/fabric.h"
+#include "sim/device/completion_ring.h"
+#include "sim/efa_address.h"
+#include "sim/events/event.h"
+#include "sim/device/nic.h"
+#include "sim/world/world.h"
+
+namespace sim {
+
+class SimEndpoint;
+
+struct DomainCore {
+  DomainCore(World& world_, Nic& nic_, const fabric::NicInfo& info_, ProtectionDomain domain_)
+      : world(world_), nic(nic_), info(info_), domain(domain_) {}
+  DomainCore(const DomainCore&) = delete;
+  DomainCore& operator=(const DomainCore&) = delete;
+  ~DomainCore() { nic.admin().FreeDomain(domain); }
+
+  World& world;
+  Nic& nic;
+  const fabric::NicInfo info;
+  const ProtectionDomain domain;
+  std::uint32_t object = 0;  // for observers: OpenObject::number of its handle
+};
+
+// A completion ring, and the endpoints whose completions arrive in it.
+struct QueueCore {
+  QueueCore(std::shared_ptr<DomainCore> owner, std::shared_ptr<CompletionRing> entries)
+      : domain(std::move(owner)), ring(std::move(entries)) {}
+  QueueCore(const QueueCore&) = delete;
+  QueueCore& operator=(const QueueCore&) = delete;
+  ~QueueCore() { domain->nic.admin().DestroyCompletionRing(); }
+
+  // Takes the completions that a program is to see, as many as there are and fit; returns how many.
+  std::size_t Take(std::span<fabric::Completion> completions);
+
+  // Before an endpoint goes: its completions in the ring are dropped, because its number and its
+  // request ids will mean others; those of the other endpoints are kept.
+  void Forget(std::uint16_t queue_pair);
+
+  std::shared_ptr<DomainCore> domain;
+  std::shared_ptr<CompletionRing> ring;
+  std::vector<SimEndpoint*> endpoints;  // index = queue pair number; null when closed
+  struct Kept {
+    std::uint16_t queue_pair;
+    fabric::Completion completion;
+  };
+  std::deque<Kept> kept;  // read from the ring ahead of time
+};
+
+// The peers of one address vector. A Peer is slot + generation, so that a removed one is not
+// mistaken for its successor.
+class VectorCore {
+ public:
+  struct Entry {
+    EfaAddress address;
+    std::uint16_t handle = 0;                   // the device's address handle
+    std::uint32_t nic = kNoActor;  // index of the peer's, when it was there
+    std::uint32_t generation = 0;
+    bool live = false;
+  };
+
+  explicit VectorCore(std::shared_ptr<DomainCore> owner) : domain_(std::move(owner)) {}
+  VectorCore(const VectorCore&) = delete;
+  VectorCore& operator=(const VectorCore&) = delete;
+  ~VectorCore();
+
+  const std::shared_ptr<DomainCore>& domain() const { return domain_; }
+
+  // Null when there is no such peer. Valid until the next Insert.
+  const Entry* Find(fabric::Peer peer) const {
+    const auto packed = static_cast<std::uint64_t>(peer);
+    const auto slot = static_cast<std::uint32_t>(packed);
+    if (slot >= entries_.size()) return nullptr;
+    const Entry& entry = entries_[slot];
+    return entry.live && entry.generation == packed >> 32 ? &entry : nullptr;
+  }
+
+  // The peer with this address handle and queue pair; kNoPeer when it is not in this vector.
+  fabric::Peer FindSource(std::uint16_t handle, std::uint16_t queue_pair) const {
+    if (handle >= sources_.size() || sources_[handle].empty()) return fabric::kNoPeer;
+    const Source& last = sources_[handle].back();
+    return last.queue_pair == queue_pair ? last.peer : SearchSource(handle, queue_pair);
+  }
+
+  // kResourceExhausted: the device has no address handle left.
+  absl::StatusOr<fabric::Peer> Insert(const EfaAddress& address);
+  // REQUIRES: Find(peer) is not null.
+  void Remove(fabric::Peer peer);
+
+ private:
+  // Who sends with a handle: usually one.
+  struct Source {
+    std::uint16_t queue_pair;
+    fabric::Peer peer;
+  };
+
+  fabric::Peer SearchSource(std::uint16_t handle, std::uint16_t queue_pair) const;
+
+  std::shared_ptr<DomainCore> domain_;
+  std::vector<Entry> entries_;
+  std::vector<std::uint32_t> free_slots_;
+  std::vector<std::vector<Source>> sources_;  // index = address handle; the last inserted last
+};
+
+}  // namespace sim
+
+#endif  // SIM_DRIVER_DRIVER_CORE_H_

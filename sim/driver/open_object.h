@@ -1,0 +1,52 @@
+// That a handle which a program owns is open: observers are told when it opens and when it closes.
+
+#ifndef SIM_DRIVER_OPEN_OBJECT_H_
+#define SIM_DRIVER_OPEN_OBJECT_H_
+
+#include <cstdint>
+#include <utility>
+
+#include "sim/device/nic_state.h"
+#include "sim/device/observer.h"
+#include "sim/device/surroundings.h"
+
+namespace sim {
+
+// A member of the handle. A handle that is destroyed is closed.
+class OpenObject {
+ public:
+  OpenObject(Surroundings& around, ObjectKind kind, const NicState& nic)
+      : observers_(&around.observers), number_(around.NextObject()) {
+    observers_->Tell<&Observer::OnOpened>(number_, kind, nic);
+  }
+  OpenObject(const OpenObject&) = delete;
+  OpenObject& operator=(const OpenObject&) = delete;
+  ~OpenObject() { Closed(); }
+
+  // Numbers all objects that were ever opened in the world.
+  std::uint32_t number() const { return number_; }
+
+  void Closed() {
+    if (observers_ != nullptr) {
+      std::exchange(observers_, nullptr)->Tell<&Observer::OnClosed>(number_);
+    }
+  }
+  // What a Close came to; returns it.
+  template <typename Status>
+  Status Closing(Status status) {
+    if (status.ok()) {
+      Closed();
+    } else if (observers_ != nullptr) {
+      observers_->Tell<&Observer::OnBusy>(number_);
+    }
+    return status;
+  }
+
+ private:
+  Observers* observers_;  // null: closed
+  std::uint32_t number_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DRIVER_OPEN_OBJECT_H_

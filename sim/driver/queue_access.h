@@ -1,0 +1,36 @@
+// The rings of an endpoint themselves: a power of simulated endpoints, for whoever drives them in
+// the host driver's place, as a GPU does, and for tests of what the device makes of nonsense.
+
+#ifndef SIM_DRIVER_QUEUE_ACCESS_H_
+#define SIM_DRIVER_QUEUE_ACCESS_H_
+
+#include <cstdint>
+
+#include "fabric/capability.h"
+#include "fabric/efa_queue/ring.h"
+#include "fabric/operation.h"
+#include "sim/device/nic.h"
+#include "sim/device/queue_pair.h"
+
+namespace sim {
+
+// Everything stays valid until the endpoint closes. One thread at a time, with the endpoint's own
+// posts.
+class QueueAccess {
+ public:
+  static constexpr fabric::PowerId kPower{"QueueAccess"};
+  virtual ~QueueAccess() = default;
+
+  virtual Nic& nic() = 0;
+  virtual QueuePair& queue_pair() = 0;
+
+  // The driver's position in the send ring: shared, so that its posts and others can alternate.
+  virtual fabric::efa_queue::Producer& send_producer() = 0;
+
+  // The device's number for a peer; AddressHandles::kUnknown when it is not in the address vector.
+  virtual std::uint16_t AddressHandleOf(fabric::Peer peer) = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DRIVER_QUEUE_ACCESS_H_

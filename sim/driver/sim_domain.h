@@ -1,0 +1,48 @@
+// One simulated NIC, opened.
+
+#ifndef SIM_DRIVER_SIM_DOMAIN_H_
+#define SIM_DRIVER_SIM_DOMAIN_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "fabric/fabric.h"
+#include "sim/driver/driver_core.h"
+#include "sim/driver/open_object.h"
+
+namespace sim {
+
+class SimDomain final : public fabric::Domain {
+ public:
+  // kResourceExhausted: the device has no protection domain left.
+  static absl::StatusOr<std::unique_ptr<fabric::Domain>> Open(World& world, Nic& nic,
+                                                              const fabric::NicInfo& info);
+
+  explicit SimDomain(std::shared_ptr<DomainCore> core)
+      : info_(core->info),
+        core_(std::move(core)),
+        open_(core_->world.surroundings(), ObjectKind::kDomain, core_->nic.state()) {
+    core_->object = open_.number();
+  }
+
+  const fabric::NicInfo& nic() const override { return info_; }
+  absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> RegisterMemory(
+      const fabric::MemoryRequest& request) override;
+  absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> OpenCompletionQueue(
+      const fabric::CompletionQueueOptions& options) override;
+  absl::StatusOr<std::unique_ptr<fabric::AddressVector>> OpenAddressVector() override;
+  absl::StatusOr<std::unique_ptr<fabric::Counter>> OpenCounter() override;
+  absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenEndpoint(
+      const fabric::EndpointOptions& options) override;
+  absl::Status Close() override;
+
+ private:
+  const fabric::NicInfo info_;
+  std::shared_ptr<DomainCore> core_;
+  OpenObject open_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_DRIVER_SIM_DOMAIN_H_

@@ -1,0 +1,105 @@
+#include "sim/driver/sim_fabric.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "sim/driver/sim_domain.h"
+
+namespace sim {
+namespace {
+
+using fabric::Capability;
+
+// As libfabric's provider works them out from the device's attributes (ofiwg/libfabric
+// prov/efa/src/efa_prov_info.c).
+fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
+  fabric::CapabilitySet set{
+      Capability::kMessages,
+      Capability::kImmediateData,
+      Capability::kRemoteErrors,
+      Capability::kClosedPeerErrors,
+      Capability::kSourceTruncation,
+      Capability::kMutualInsertion,
+      Capability::kInject,
+      Capability::kSourceAddress,
+      Capability::kSolicitedImmediate,
+      Capability::kCounters,
+      Capability::kDatagram,
+      Capability::kReadProtection,
+      Capability::kSilentWriteProtection,
+      Capability::kRevocation,
+      Capability::kFailureIsolation,
+      Capability::kCloseInFlight,
+      Capability::kLongTruncation,
+      Capability::kErrorCounts,
+  };
+  if (profile.limits.max_rma_bytes > 0) {  // both or neither
+    set.Add(Capability::kRemoteWrite);
+    set.Add(Capability::kRemoteRead);
+    set.Add(Capability::kRemoteWriteLength);
+  }
+  if (profile.device.unsolicited_write_recv) set.Add(Capability::kUnsolicitedImmediate);
+  if (profile.device.rnr_retry) set.Add(Capability::kReceiverNotReadyRetry);
+  return set;
+}
+
+fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProfile& nic) {
+  fabric::NicInfo info;
+  info.name = nic.name;
+  info.domain = nic.name + "-rdm";
+  info.provider = "sim";
+  info.fabric = "efa-direct";
+  info.pci_address = nic.pci_address;
+  info.vendor_device_id = profile.vendor_device_id;
+  info.address_format = "FI_ADDR_EFA";
+  info.numa_node = nic.numa_node;
+  info.link_gbps = profile.link_gbps;
+  info.link_state = fabric::LinkState::kUp;
+  info.limits = profile.limits;
+  const fabric::Limits datagrams = DatagramLimits(profile);
+  info.limits.datagram_bytes = datagrams.datagram_bytes;
+  info.limits.datagram_prefix_bytes = datagrams.datagram_prefix_bytes;
+  info.capabilities = CapabilitiesOf(profile);
+  if (world.IsVirtual()) info.capabilities.Add(Capability::kVirtualTime);
+  return info;
+}
+
+class SimFabric final : public fabric::Fabric {
+ public:
+  SimFabric(World& world, Node& node)
+      : world_(world),
+        node_(node),
+        description_(absl::StrCat("simulated EFA (efa-direct, profile ", node.profile().name,
+                                  world.IsVirtual() ? ")" : ", in real time)")) {
+    for (const NicProfile& nic : node.profile().nics)
+      nics_.push_back(InfoOf(world, node.profile(), nic));
+  }
+
+  std::string_view description() const override { return description_; }
+  std::span<const fabric::NicInfo> nics() const override { return nics_; }
+
+  absl::StatusOr<std::unique_ptr<fabric::Domain>> OpenDomain(std::size_t nic) override {
+    if (nic >= nics_.size()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("open domain: NIC ", nic, " does not exist, there are ", nics_.size()));
+    }
+    return SimDomain::Open(world_, node_.nic(nic), nics_[nic]);
+  }
+
+ private:
+  World& world_;
+  Node& node_;
+  std::string description_;
+  std::vector<fabric::NicInfo> nics_;
+};
+
+}  // namespace
+
+std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node) {
+  return std::make_unique<SimFabric>(world, node);
+}
+
+}  // namespace sim

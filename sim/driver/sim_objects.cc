@@ -1,0 +1,116 @@
+#include "sim/driver/sim_objects.h"
+
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "fabric/shared_core.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+using fabric::ClosedError;
+using fabric::CloseShared;
+
+// ---- Memory ----
+
+absl::Status SimMemoryRegion::Close() {
+  if (domain_ == nullptr) return absl::OkStatus();
+  domain_->nic.admin().DeregisterMemory(keys_.remote);
+  open_.Closed();
+  if (pinned_ != nullptr) {
+    pinned_.reset();
+    domain_->world.bus().Forget();
+  }
+  domain_.reset();
+  return absl::OkStatus();
+}
+
+// ---- Completion queues ----
+
+fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entries) {
+  if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
+  if (entries.empty())
+    return {};  // as on efa-direct, where a read of no entries does not even poll
+  World& world = core_->domain->world;
+  const Nic& nic = core_->domain->nic;
+  const bool can_look = world.processors().BeginRead(nic);
+  world.timeline().RunDue();
+  const Observers& observers = world.observers();
+  observers.Tell<&Observer::OnPolled>(*core_->ring);
+  const std::size_t count = can_look ? core_->Take(entries) : 0;
+  if (count > 0) {
+    observers.Tell<&Observer::OnRead>(nic.state(), *core_->ring, count);
+  } else {
+    observers.Tell<&Observer::OnNothingFound>(world.timeline().PollsInVain());
+  }
+  world.processors().EndRead(nic, count);
+  return {count};
+}
+
+std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) {
+  return absl::StrCat(StatusText(static_cast<std::uint8_t>(completion.provider_error)),
+                      " (EFA status ", completion.provider_error, ")");
+}
+
+absl::Status SimCompletionQueue::Close() {
+  return open_.Closing(CloseShared(core_, "completion queue"));
+}
+
+// ---- Address vectors ----
+
+absl::StatusOr<fabric::Peer> SimAddressVector::Insert(const fabric::Address& address) {
+  if (core_ == nullptr) return ClosedError("address vector");
+  ASSIGN_OR_RETURN(const EfaAddress decoded, EfaAddress::Decode(address));
+  return core_->Insert(decoded);
+}
+
+absl::Status SimAddressVector::Remove(fabric::Peer peer) {
+  if (core_ == nullptr) return ClosedError("address vector");
+  if (core_->Find(peer) == nullptr) return absl::NotFoundError("remove peer: no such peer");
+  core_->Remove(peer);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<fabric::Address> SimAddressVector::Lookup(fabric::Peer peer) const {
+  if (core_ == nullptr) return ClosedError("address vector");
+  const VectorCore::Entry* entry = core_->Find(peer);
+  if (entry == nullptr) return absl::NotFoundError("look up peer: no such peer");
+  return entry->address.Encode();
+}
+
+absl::Status SimAddressVector::Close() {
+  return open_.Closing(CloseShared(core_, "address vector"));
+}
+
+// ---- Counters ----
+
+std::uint64_t SimCounter::Read() {
+  if (core_ == nullptr) return 0;
+  World& world = domain_->world;
+  world.processors().BeginRead(domain_->nic);
+  world.timeline().RunDue();
+  world.processors().EndRead(domain_->nic, 0);
+  world.observers().Tell<&Observer::OnNothingFound>(world.timeline().PollsInVain());
+  return core_->value;
+}
+
+std::uint64_t SimCounter::ReadErrors() { return core_ == nullptr ? 0 : core_->errors; }
+
+absl::Status SimCounter::Set(std::uint64_t value) {
+  if (core_ == nullptr) return ClosedError("counter");
+  core_->value = value;
+  return absl::OkStatus();
+}
+
+absl::Status SimCounter::Add(std::uint64_t value) {
+  if (core_ == nullptr) return ClosedError("counter");
+  core_->value += value;
+  return absl::OkStatus();
+}
+
+absl::Status SimCounter::Close() {
+  RETURN_IF_ERROR(open_.Closing(CloseShared(core_, "counter")));
+  domain_.reset();
+  return absl::OkStatus();
+}
+
+}  // namespace sim

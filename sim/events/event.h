@@ -1,0 +1,83 @@
+// What happens in a simulated world, at which time and to whom.
+
+#ifndef SIM_EVENTS_EVENT_H_
+#define SIM_EVENTS_EVENT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "coro/time.h"
+
+namespace sim {
+
+// Part of the digest: never renumber, only append.
+enum class EventKind : std::uint8_t {
+  // --- Scheduled: a timeline hands these to their actor ---
+  kTransmit = 1,   // the engine of a NIC may send the next packet
+  kArrive = 2,     // a packet of a peer's operation is here
+  kReadData = 3,   // a packet of the answer to our read is here
+  kPlaceRest = 4,  // the other piece of a packet's bytes
+  kAnswer = 5,     // an operation of ours has ended
+  kTimeOut = 6,    // the peer has not answered in time
+  kLand = 7,       // the other piece of a message
+  kRnrRetry = 8,   // a send looks for a receive again
+  kAlarm = 9,      // a driver's timer
+  kSilence = 10,   // no answer to an operation of ours is under way: its time-out begins
+  kDeferred = 11,  // an action that a fault plan has put off
+  kVisible = 12,   // a device's memory shows what a NIC has written
+  kDoorbell = 13,  // a CPU thread has come to a doorbell
+  kNicDies = 14,   // a fault plan ends a NIC,
+  kNicResets = 15,  // or restarts it
+  // --- Outcomes: what the event log records beside them ---
+  kFetch = 20,     // a work request left its ring
+  kSend = 21,      // a packet left
+  kPlace = 22,     // bytes reached memory
+  kComplete = 23,  // an entry for a completion queue
+  kRead = 24,      // the program has read completions
+};
+
+// "place": one word. Static storage.
+std::string_view Name(EventKind kind);
+
+// The index of an actor that is no NIC.
+inline constexpr std::uint32_t kNoActor = UINT32_MAX;
+
+class Actor;
+
+// One thing that happens to one actor. The meaning of a and b is the actor's own.
+struct Event {
+  coro::Time time{};
+  Actor* actor = nullptr;
+  std::uint64_t b = 0;
+  std::uint32_t a = 0;
+  EventKind kind = EventKind::kAlarm;
+};
+
+struct Step;  // sim/events/scheduler.h
+
+// Something that events happen to. It lives as long as the timeline that schedules for it.
+//
+// Rules: OnEvent runs to its end before any other event, except for those that it delivers itself
+// without delay; it may schedule events, never in the past; it must not run the event loop of the
+// program under test.
+class Actor {
+ public:
+  virtual ~Actor() = default;
+
+  // Which one it is, the same in every run with the same seed: the index of a NIC, or kNoActor.
+  virtual std::uint32_t index() const = 0;
+
+  // The event is due.
+  virtual void OnEvent(const Event& event) = 0;
+
+  // What an event of the network means for a scheduler (sim/events/scheduler.h); absent: it would
+  // come to nothing, whenever it comes.
+  virtual std::optional<Step> Describe(const Event& event) const;
+  // Whether the event would come to nothing by now: its operation has ended meanwhile.
+  virtual bool IsPointless(const Event& /*event*/) const { return false; }
+};
+
+}  // namespace sim
+
+#endif  // SIM_EVENTS_EVENT_H_

@@ -1,0 +1,75 @@
+// What is on the network while a scheduler decides what happens next (sim/events/scheduler.h).
+
+#ifndef SIM_EVENTS_STEP_POOL_H_
+#define SIM_EVENTS_STEP_POOL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "coro/time.h"
+#include "sim/events/event.h"
+#include "sim/events/scheduler.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to a timeline.
+class StepPool {
+ public:
+  explicit StepPool(Scheduler& scheduler) : scheduler_(scheduler) {}
+
+  // Keeps an event that the scheduler may pick: one of the network. False: the event keeps its
+  // time, for it is a device's own work or a timer.
+  bool Take(const Event& event);
+
+  bool empty() const { return entries_.empty(); }
+
+  // What could happen next, in the order of operation, kind and packet; each step once.
+  std::vector<Step> Steps() const;
+
+  // Asks the scheduler, after forgetting what has become pointless. `now`: since the world began.
+  // Absent: nothing is under way, or the scheduler lets time pass (then `resumes` says until when).
+  struct Choice {
+    std::optional<Step> step;
+    bool waits = false;
+  };
+  Choice Pick(coro::Duration now);
+  coro::Duration resumes() const { return scheduler_.resumes(); }
+
+  // Removes and returns an event that is this step and not pointless; absent: there is none left.
+  std::optional<Event> Remove(const Step& step);
+
+  // A picked step includes what follows from it.
+  bool takes_whole_operations() const { return scheduler_.grain() == Grain::kOperations; }
+
+  // An event of this kind was scheduled, and one happens: counts the NICs that are about to put
+  // packets into the pool.
+  void Scheduled(EventKind kind) {
+    if (kind == EventKind::kTransmit) ++transmits_;
+  }
+  void Happens(EventKind kind) {
+    if (kind == EventKind::kTransmit && transmits_ > 0) --transmits_;
+  }
+  bool more_to_come() const { return transmits_ > 0; }
+
+  // The program waits. It computes: true now and then, when it has done so much without waiting
+  // that it polls for something, and the network has to go on.
+  void Waits() { charges_ = 0; }
+  bool Charged();
+
+ private:
+  struct Entry {
+    Event event;
+    Step step;
+  };
+
+  Scheduler& scheduler_;
+  std::vector<Entry> entries_;
+  std::uint32_t transmits_ = 0;
+  std::uint32_t charges_ = 0;  // since the program last waited
+};
+
+}  // namespace sim
+
+#endif  // SIM_EVENTS_STEP_POOL_H_

@@ -1,0 +1,215 @@
+// The clock of a simulated world, and what will happen in it.
+//
+//   devices ── After(delay) ──► event queue ── due ──► Actor::OnEvent
+//                                   ▲
+//             who steps the world ──┘
+//
+// Two clocks. On the virtual one (tests) time passes in two ways only: a program that has nothing
+// to do waits (WaitUntil, called by its event loop), and the timeline runs on to the next event;
+// and the program's own work on the NIC costs time (Charge, called by the driver for each post and
+// poll). Idle time is free, and one seed gives one run.
+//
+// On the machine's clock, time passes by itself: events that are due happen when the program polls
+// (RunDue), or when who paces the world runs it (RunFor). Nothing that a program computes is
+// charged. Such a run is not deterministic.
+
+#ifndef SIM_EVENTS_TIMELINE_H_
+#define SIM_EVENTS_TIMELINE_H_
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "coro/clock.h"
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "sim/events/event.h"
+#include "sim/events/event_log.h"
+#include "sim/events/event_queue.h"
+#include "sim/events/scheduler.h"
+#include "sim/events/step_pool.h"
+
+namespace sim {
+
+enum class ClockKind : std::uint8_t { kVirtual, kReal };
+
+// Not thread-safe. Outlives its actors' last event.
+class Timeline final : public coro::Clock {
+ public:
+  // Where virtual time begins: not at zero, see coro::Clock.
+  static constexpr coro::Time kStart = coro::Time(std::chrono::seconds(1));
+
+  // `log`: where everything that happens is entered, which outlives the timeline; null: nowhere.
+  explicit Timeline(ClockKind kind, EventLog* log = nullptr);
+
+  bool real() const { return real_; }
+
+  // --- coro::Clock: the program's look at the time ---
+  coro::Time Now() const override {
+    looked_ = true;
+    return real_ ? steady_.Now() : now_;
+  }
+  // Runs what happens, until something happened that a program can see, or `deadline`. False: on
+  // the virtual clock, nothing can ever happen; OnStuck was told.
+  bool WaitUntil(coro::Time deadline) override;
+  bool IsVirtual() const override { return !real_; }
+
+  // --- The devices' look ---
+  // The time of the event that happens now; the program's last look or wait at the latest.
+  coro::Time now() const { return now_; }
+  // Time since the world began.
+  coro::Duration elapsed() const { return now_ - start_; }
+  // The same time as a clock, for what stands between a program and its backend: a look at this one
+  // is not the program's.
+  const coro::Clock& backstage() const { return backstage_; }
+
+  // --- Scheduling ---
+  // Something happens to `actor` after `delay`, and after what happens now.
+  void After(coro::Duration delay, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
+    if (pool_ != nullptr && TakeIntoPool(actor, kind, a, b)) [[unlikely]] {
+      return;
+    }
+    if (real_ && delay > coro::Duration::zero()) [[unlikely]] {
+      CatchUp();
+    }
+    queue_.Push({now_ + delay, actor, b, a, kind});
+  }
+  // The same; but what has no delay happens before this returns, unless a scheduler decides.
+  void Deliver(coro::Duration delay, Actor* actor, EventKind kind, std::uint32_t a,
+               std::uint64_t b) {
+    if (delay > coro::Duration::zero() || pool_ != nullptr) return After(delay, actor, kind, a, b);
+    Happen({now_, actor, b, a, kind});
+  }
+  // Something that happens at `time` whoever schedules the network: a timer. Now, if `time` is past.
+  void At(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
+    if (real_) CatchUp();
+    queue_.Push({std::max(time, now_), actor, b, a, kind});
+  }
+  // Wakes the program at `time`.
+  void WakeAt(coro::Time time) { At(time, &alarm_, EventKind::kAlarm, 0, 0); }
+
+  // From now on the scheduler decides what the network does next, and no time is drawn for it.
+  // Outlives the timeline. REQUIRES: the virtual clock; nothing was scheduled yet.
+  void UseScheduler(Scheduler& scheduler);
+  // What is on the network and waits to be picked.
+  std::vector<Step> StepsUnderWay() const;
+  bool scheduled() const { return pool_ != nullptr; }
+
+  // --- Running ---
+  // The program computes for `cost`, `times` times; on the machine's clock it does so by itself.
+  void Charge(coro::Duration cost, std::size_t times = 1) {
+    if (!real_) Advance(now_ + cost * static_cast<std::int64_t>(times));
+  }
+  // What is due now happens. On the virtual clock nothing is due but by Charge and WaitUntil.
+  void RunDue() {
+    if (real_ && !queue_.empty()) StepReal();
+  }
+  // Runs for `duration`, or until `done` holds after some event; returns whether it holds. On the
+  // virtual clock.
+  bool RunUntil(const std::function<bool()>& done, coro::Duration duration);
+  void RunFor(coro::Duration duration);
+
+  // Something happened that a program can see.
+  void Wake() { woken_ = true; }
+  // Whether it did since this was asked; for who runs the world by RunFor.
+  bool TakeWake() { return std::exchange(woken_, false); }
+  // kNever: nothing is going to happen by itself.
+  coro::Time next_event() const { return queue_.empty() ? coro::kNever : queue_.next_time(); }
+  // Whether something is going to happen by itself, or on the network.
+  bool under_way() const { return !queue_.empty() || (pool_ != nullptr && !pool_->empty()); }
+  // Whether a program that polls now polls in vain: nothing is under way, and it has not looked at
+  // the time since this was asked.
+  bool PollsInVain() {
+    const bool looked = std::exchange(looked_, false);
+    return !under_way() && !looked;
+  }
+  // Events that have happened.
+  std::uint64_t event_count() const { return event_count_; }
+
+  // Called when a program waits for ever, and nothing can ever happen.
+  void OnStuck(std::function<void()> handler) { on_stuck_ = std::move(handler); }
+
+ private:
+  class Backstage final : public coro::Clock {
+   public:
+    explicit Backstage(Timeline& timeline) : timeline_(timeline) {}
+    coro::Time Now() const override {
+      return timeline_.real_ ? timeline_.steady_.Now() : timeline_.now_;
+    }
+    bool WaitUntil(coro::Time deadline) override { return timeline_.WaitUntil(deadline); }
+    bool IsVirtual() const override { return timeline_.IsVirtual(); }
+
+   private:
+    Timeline& timeline_;
+  };
+
+  // Wakes the program.
+  class Alarm final : public Actor {
+   public:
+    explicit Alarm(Timeline& timeline) : timeline_(timeline) {}
+    std::uint32_t index() const override { return kNoActor; }
+    void OnEvent(const Event& /*event*/) override { timeline_.Wake(); }
+
+   private:
+    Timeline& timeline_;
+  };
+
+  void CatchUp() { now_ = std::max(now_, steady_.Now()); }
+  void StepReal();
+  bool WaitReal(coro::Time deadline);
+  // Runs everything up to `time`, and sets the clock to it.
+  void Advance(coro::Time time) {
+    if (pool_ != nullptr) [[unlikely]] {
+      return AdvanceScheduled(time);
+    }
+    while (!queue_.empty() && queue_.next_time() <= time) RunNext();
+    now_ = std::max(now_, time);
+  }
+  void RunNext() {
+    const Event event = queue_.Pop();
+    now_ = std::max(now_, event.time);
+    if (pool_ != nullptr) [[unlikely]] {
+      pool_->Happens(event.kind);
+    }
+    Happen(event);
+  }
+  void Happen(const Event& event) {
+    ++event_count_;
+    if (log_ != nullptr) {
+      log_->Append({.time = elapsed(),
+                    .kind = event.kind,
+                    .actor = event.actor->index(),
+                    .packet = event.a,
+                    .operation = event.b});
+    }
+    event.actor->OnEvent(event);
+  }
+  // True: the scheduler will say when.
+  bool TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b);
+  bool StepScheduled(coro::Time deadline);
+  void RunPicked(const Step& picked);
+  void AdvanceScheduled(coro::Time time);
+
+  const bool real_;
+  EventLog* const log_;
+  coro::SteadyClock steady_;
+  const coro::Time start_;
+  coro::Time now_;
+  EventQueue queue_;
+  std::unique_ptr<StepPool> pool_;  // null: times are drawn
+  std::uint64_t event_count_ = 0;
+  bool woken_ = false;
+  mutable bool looked_ = false;  // the program, at the time, since PollsInVain
+  Alarm alarm_{*this};
+  Backstage backstage_{*this};
+  std::function<void()> on_stuck_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_EVENTS_TIMELINE_H_

@@ -1,0 +1,47 @@
+// What the selectors of a fault plan see of an event in a device: who, what, how large, which peer.
+
+#ifndef SIM_FAULTS_FAULT_VIEWS_H_
+#define SIM_FAULTS_FAULT_VIEWS_H_
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "fabric/faults/event.h"
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/efa_address.h"
+#include "sim/events/timeline.h"
+
+namespace sim {
+
+// Not thread-safe. The timeline outlives it. A view refers to the NIC.
+class FaultViews {
+ public:
+  explicit FaultViews(const Timeline& timeline) : timeline_(timeline) {}
+
+  // A driver of the NIC has put an address into an address vector: plans number the peers of a NIC
+  // in the order of their first insertion.
+  void Inserted(const NicState& nic, const EfaAddress& address);
+
+  fabric::faults::EventView Of(const NicState& nic) const;
+  // The operation, as its initiator sees it; as its target, `nic`, does.
+  fabric::faults::EventView AtInitiator(const Operation& operation) const;
+  fabric::faults::EventView AtTarget(const NicState& nic, const Operation& operation) const;
+
+ private:
+  // Index of the NIC, and an address.
+  using Key = std::tuple<std::uint32_t, Gid, std::uint16_t, std::uint32_t>;
+
+  std::optional<std::uint32_t> NumberOf(const NicState& nic, const NicState* peer,
+                                        std::uint16_t queue_pair, std::uint32_t qkey) const;
+
+  const Timeline& timeline_;
+  std::map<Key, std::uint32_t> peers_;               // their numbers
+  std::map<std::uint32_t, std::uint32_t> inserted_;  // by NIC: how many peers
+};
+
+}  // namespace sim
+
+#endif  // SIM_FAULTS_FAULT_VIEWS_H_

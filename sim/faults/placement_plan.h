@@ -1,0 +1,27 @@
+// How the bytes of a packet reach memory under a fault plan: in pieces, late, several times, wrong
+// or not at all.
+
+#ifndef SIM_FAULTS_PLACEMENT_PLAN_H_
+#define SIM_FAULTS_PLACEMENT_PLAN_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "coro/time.h"
+#include "sim/device/fault_points.h"
+#include "sim/faults/fate.h"
+#include "sim/memory/segment.h"
+
+namespace sim {
+
+// For payload bytes [range) of an operation of `length` bytes. `spread`: the longest time between
+// pieces that land in any order. Pure: depends on the fate alone.
+PlacementVerdict PlanPlacement(const Fate& fate, std::uint64_t length, Range range,
+                               coro::Duration spread);
+
+// The bits of the range that are wrong in the end.
+std::vector<FlippedBits> PlanCorruption(const Fate& fate, std::uint64_t length, Range range);
+
+}  // namespace sim
+
+#endif  // SIM_FAULTS_PLACEMENT_PLAN_H_

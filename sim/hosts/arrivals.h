@@ -1,0 +1,25 @@
+// What the messages of another process become in our world. What they say is not trusted.
+
+#ifndef SIM_HOSTS_ARRIVALS_H_
+#define SIM_HOSTS_ARRIVALS_H_
+
+#include <cstdint>
+
+#include "sim/device/nic_state.h"
+#include "sim/device/operation.h"
+#include "sim/device/surroundings.h"
+
+namespace sim {
+
+// A packet of `shadow` arrives now at its peer, a NIC of ours. `flags`: PacketFlags of the message;
+// `bytes`: of the payload, in it.
+void ArrivePacket(Surroundings& around, Operation& shadow, std::uint32_t flags,
+                  std::uint64_t bytes);
+
+// The same of data that our `operation` reads.
+void ArriveReadData(Surroundings& around, Operation& operation, std::uint32_t flags,
+                    std::uint64_t bytes);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_ARRIVALS_H_

@@ -1,0 +1,31 @@
+// What a proxy and the arrivals of another process say to it (neighbour.h).
+
+#ifndef SIM_HOSTS_REMOTE_PORT_H_
+#define SIM_HOSTS_REMOTE_PORT_H_
+
+#include <cstdint>
+
+#include "sim/device/operation.h"
+#include "sim/memory/segment.h"
+
+namespace sim {
+
+// To one other process. Not thread-safe; outlives its proxies.
+class RemotePort {
+ public:
+  virtual ~RemotePort() = default;
+
+  // A packet of our `operation`, whose peer is a proxy of this port. `flags`: PacketFlags; `range`:
+  // what it carries of the payload. False: there is no room, try again later.
+  virtual bool SendPacket(const Operation& operation, std::uint32_t flags, Range range) = 0;
+  // The same for data that the initiator of `shadow` reads here.
+  virtual bool SendReadData(const Operation& shadow, std::uint32_t flags, Range range) = 0;
+  // How `shadow` has ended.
+  virtual void SendAnswer(const Operation& shadow) = 0;
+  // `shadow` gets no answer.
+  virtual void SendLost(const Operation& shadow) = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_REMOTE_PORT_H_

@@ -1,0 +1,108 @@
+#include "sim/memory/memory_bus.h"
+
+#include <algorithm>
+#include <iterator>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/check.h"
+#include "coro/status_macros.h"
+
+namespace sim {
+
+using fabric::MemoryRequest;
+using fabric::PeerMemory;
+using fabric::PeerMemoryClient;
+
+namespace {
+
+std::uint64_t AddressOf(const std::byte* bytes) { return reinterpret_cast<std::uint64_t>(bytes); }
+
+const char* NameOf(fabric::MemoryKind kind) {
+  return kind == fabric::MemoryKind::kCuda ? "CUDA device" : "stand-in GPU";
+}
+
+}  // namespace
+
+void MemoryBus::Attach(PeerMemoryClient& device) {
+  for (const PeerMemoryClient* other : devices_) {
+    DD_CHECK(other->kind() != device.kind() || other->device() != device.device(),
+             "a device is attached to a world once");
+  }
+  devices_.push_back(&device);
+}
+
+absl::StatusOr<std::shared_ptr<PeerMemory>> MemoryBus::Pin(const MemoryRequest& request) {
+  const auto device =
+      std::find_if(devices_.begin(), devices_.end(), [&](const PeerMemoryClient* candidate) {
+        return candidate->kind() == request.kind && candidate->device() == request.device;
+      });
+  if (device == devices_.end()) {
+    return absl::InvalidArgumentError(absl::StrCat("register memory: no ", NameOf(request.kind),
+                                                   " ", request.device,
+                                                   " is attached to the simulated machine"));
+  }
+  ASSIGN_OR_RETURN(std::shared_ptr<PeerMemory> memory, (*device)->Pin(request));
+  Forget();
+  ranges_[memory->address()] = memory;
+  return memory;
+}
+
+std::shared_ptr<PeerMemory> MemoryBus::Find(std::uint64_t address) const {
+  const auto after = ranges_.upper_bound(address);
+  if (after == ranges_.begin()) return nullptr;
+  std::shared_ptr<PeerMemory> memory = std::prev(after)->second.lock();
+  if (memory == nullptr || address - memory->address() >= memory->length_bytes()) return nullptr;
+  return memory;
+}
+
+void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length) {
+  if (length == 0) return;
+  const std::uint64_t to_address = AddressOf(target);
+  const std::uint64_t from_address = AddressOf(source);
+  const std::shared_ptr<PeerMemory> to = Find(to_address);
+  const std::shared_ptr<PeerMemory> from = Find(from_address);
+  if (to == nullptr && from == nullptr) return DeviceCopy(target, source, length);
+  if (to == nullptr) {
+    const Lifted lifted(target, length);
+    return from->Read(target, from_address, length);
+  }
+  if (from == nullptr) {
+    const Lifted lifted(source, length);
+    return Await(to, to->Write(to_address, source, length));
+  }
+  std::optional<PeerMemory::Ticket> ticket = to->CopyFrom(to_address, *from, from_address, length);
+  if (!ticket.has_value()) {
+    std::vector<std::byte> bounce(length);
+    from->Read(bounce.data(), from_address, length);
+    ticket = to->Write(to_address, bounce.data(), length);
+  }
+  Await(to, *ticket);
+}
+
+void MemoryBus::Await(const std::shared_ptr<PeerMemory>& memory, PeerMemory::Ticket ticket) {
+  if (ticket == 0) return;
+  const std::uint64_t number = next_number_++;
+  invisible_.emplace(number, std::pair{Held(memory), ticket});
+  timeline_.After(memory->visibility_delay(), this, EventKind::kVisible, 0, number);
+}
+
+void MemoryBus::OnEvent(const Event& event) {
+  const auto found = invisible_.find(event.b);
+  if (found == invisible_.end()) return;
+  const auto [held, ticket] = found->second;
+  invisible_.erase(found);
+  if (const std::shared_ptr<PeerMemory> memory = held.lock()) memory->MakeVisible(ticket);
+}
+
+const std::byte* MemoryBus::View(std::uint64_t address, std::uint64_t length,
+                                 std::vector<std::byte>& scratch) const {
+  const std::shared_ptr<PeerMemory> memory = HostOnly() ? nullptr : Find(address);
+  if (memory == nullptr) return reinterpret_cast<const std::byte*>(address);
+  scratch.resize(length);
+  memory->Read(scratch.data(), address, length);
+  return scratch.data();
+}
+
+}  // namespace sim

@@ -1,0 +1,87 @@
+// What is at an address: host memory, or memory of a device that only the device may touch. And how
+// a NIC copies between the two.
+//
+//   host ◄──► host      memmove
+//   host ◄──► device    the device's own copies (fabric/peer_memory.h)
+//   device ◄► device    the same, or through the host where the two cannot reach each other
+//
+// Bytes that a NIC has written to a device are not yet what the device sees: that is an event of
+// its own, later than the completion that the host may have read by then.
+
+#ifndef SIM_MEMORY_MEMORY_BUS_H_
+#define SIM_MEMORY_MEMORY_BUS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "fabric/memory.h"
+#include "fabric/peer_memory.h"
+#include "sim/events/event.h"
+#include "sim/events/timeline.h"
+#include "sim/memory/poison.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to its world. Costs a comparison while no device memory is registered.
+class MemoryBus final : public Actor {
+ public:
+  // The timeline outlives it.
+  explicit MemoryBus(Timeline& timeline) : timeline_(timeline) {}
+  MemoryBus(const MemoryBus&) = delete;
+  MemoryBus& operator=(const MemoryBus&) = delete;
+
+  // Memory of this device may be registered from now on. It outlives the bus, and is the only one
+  // of its kind and number.
+  void Attach(fabric::PeerMemoryClient& device);
+
+  // The memory of a request whose kind is not kSystem. It is known to the bus as long as somebody
+  // holds it. kInvalidArgument: no such device, or what the device says.
+  absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(const fabric::MemoryRequest& request);
+
+  // The memory that a region held may be gone: to be called when one was closed.
+  void Forget() {
+    std::erase_if(ranges_, [](const auto& range) { return range.second.expired(); });
+  }
+  // No byte of device memory is registered.
+  bool HostOnly() const { return ranges_.empty(); }
+  bool IsHost(std::uint64_t address) const { return HostOnly() || Find(address) == nullptr; }
+
+  // Each range lies within one registration, or is the host's.
+  void Copy(std::byte* target, const std::byte* source, std::uint64_t length) {
+    if (HostOnly()) [[likely]] {
+      return DeviceCopy(target, source, length);
+    }
+    CopyAcross(target, source, length);
+  }
+
+  // The bytes at `address` for the host to look at: they themselves, or a copy in `scratch`.
+  const std::byte* View(std::uint64_t address, std::uint64_t length,
+                        std::vector<std::byte>& scratch) const;
+
+  // --- Actor ---
+  std::uint32_t index() const override { return kNoActor; }
+  // The device sees the write with number `event.b`. Its memory may be gone.
+  void OnEvent(const Event& event) override;
+
+ private:
+  using Held = std::weak_ptr<fabric::PeerMemory>;
+
+  std::shared_ptr<fabric::PeerMemory> Find(std::uint64_t address) const;
+  void CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length);
+  void Await(const std::shared_ptr<fabric::PeerMemory>& memory, fabric::PeerMemory::Ticket ticket);
+
+  Timeline& timeline_;
+  std::vector<fabric::PeerMemoryClient*> devices_;
+  std::map<std::uint64_t, Held> ranges_;  // by address
+  std::map<std::uint64_t, std::pair<Held, fabric::PeerMemory::Ticket>> invisible_;
+  std::uint64_t next_number_ = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_MEMORY_MEMORY_BUS_H_

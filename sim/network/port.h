@@ -1,0 +1,29 @@
+// A NIC as the network knows it: where packets leave and arrive.
+
+#ifndef SIM_NETWORK_PORT_H_
+#define SIM_NETWORK_PORT_H_
+
+#include <cstdint>
+
+#include "sim/network/ingress.h"
+#include "sim/network/link.h"
+#include "sim/profile/profile.h"
+
+namespace sim {
+
+// The profile outlives it.
+struct Port {
+  Port(std::uint32_t index_, std::uint32_t machine_, const Profile& profile_)
+      : index(index_), machine(machine_), profile(profile_), link(profile_), ingress(profile_) {}
+
+  const std::uint32_t index;    // of the NIC in the world
+  const std::uint32_t machine;  // index of its machine in the network
+  const Profile& profile;
+  bool alive = true;  // a dead NIC sends and receives nothing
+  Link link;
+  Ingress ingress;
+};
+
+}  // namespace sim
+
+#endif  // SIM_NETWORK_PORT_H_

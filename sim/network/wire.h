@@ -1,0 +1,85 @@
+// Between two NICs: many paths, each with a delay of its own; packets that are lost and sent again,
+// or that arrive twice; directions that a security group blocks.
+//
+//   sender's link ──► path 0..n-1, drawn per packet ──► receiver
+//
+// SRD spreads the packets of one operation over many paths, and promises no order
+// (amzn/amzn-drivers SRD.txt).
+
+#ifndef SIM_NETWORK_WIRE_H_
+#define SIM_NETWORK_WIRE_H_
+
+#include <cstdint>
+#include <set>
+#include <utility>
+
+#include "coro/time.h"
+#include "sim/network/operation_draws.h"
+#include "sim/network/port.h"
+#include "sim/network/undisturbed.h"
+#include "sim/profile/profile.h"
+#include "sim/random.h"
+
+namespace sim {
+
+// How one packet travels.
+struct Flight {
+  bool arrives = false;    // false: the direction is blocked, or the receiver is dead
+  coro::Duration delay{};  // from leaving the sender's link
+  std::uint32_t retransmissions = 0;
+  bool twice = false;             // a second copy arrives,
+  coro::Duration second_delay{};  // after this
+};
+
+// Not thread-safe. One per world.
+class Wire {
+ public:
+  // `profile` outlives the wire.
+  Wire(std::uint64_t seed, const Profile& profile)
+      : profile_(profile),
+        draws_base_(RandomStream(seed, Subsystem::kWire, 0, 0).At(0)),
+        path_base_(RandomStream(seed, Subsystem::kPath, 0, 0).At(0)),
+        quiet_(profile.one_way.jitter == coro::Duration::zero() && profile.one_way.tail_one_in == 0 &&
+               profile.path_spread == coro::Duration::zero() && profile.path_imbalance == 0 &&
+               profile.retransmit_one_in == 0) {}
+
+  // What the operation with this sequence number draws.
+  OperationDraws DrawsOf(std::uint64_t operation) const { return {draws_base_, operation}; }
+
+  // The journey of packet `packet` of an operation: `purpose` says in which direction. Depends on
+  // nothing but the draws and the two ports, and, where paths are loaded unevenly
+  // (Profile::path_imbalance), on what `from` has sent. `undisturbed`: the operation is one.
+  Flight Send(const Port& from, const Port& to, const OperationDraws& draws, DrawPurpose purpose,
+              std::uint32_t packet, bool undisturbed) const;
+
+  // Operations that meet nothing but the least delay from now on, on the wire and in the NICs.
+  void UseUndisturbed(Undisturbed undisturbed) { undisturbed_ = std::move(undisturbed); }
+  const Undisturbed& undisturbed() const { return undisturbed_; }
+
+  // Whether anything gets from one NIC to the other.
+  bool Passes(const Port& from, const Port& to) const {
+    return to.alive && (blocked_.empty() || !IsBlocked(from, to));
+  }
+
+  // A security group that lets nothing pass from one NIC to the other, from now on.
+  void Block(const Port& from, const Port& to) { blocked_.insert({from.index, to.index}); }
+  void Unblock(const Port& from, const Port& to) { blocked_.erase({from.index, to.index}); }
+
+ private:
+  bool IsBlocked(const Port& from, const Port& to) const {
+    return blocked_.count({from.index, to.index}) > 0;
+  }
+  coro::Duration PathDelay(const Port& from, const Port& to, std::uint64_t path,
+                           DrawPurpose purpose) const;
+
+  const Profile& profile_;
+  const std::uint64_t draws_base_;
+  const std::uint64_t path_base_;
+  const bool quiet_;  // packets all take the same time
+  Undisturbed undisturbed_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;  // indices of NICs: from, to
+};
+
+}  // namespace sim
+
+#endif  // SIM_NETWORK_WIRE_H_

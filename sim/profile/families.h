@@ -1,0 +1,46 @@
+// The instance families, one small file each, and what they are built from. For profiles.cc only.
+
+#ifndef SIM_PROFILE_FAMILIES_H_
+#define SIM_PROFILE_FAMILIES_H_
+
+#include <string>
+
+#include "sim/profile/profile.h"
+
+namespace sim {
+
+Profile SmallProfile();
+Profile P4dProfile();
+Profile P5Profile();
+Profile P5enProfile();
+Profile P6B200Profile();
+Profile P6B300Profile();
+
+// What all EFA devices start from. A family changes what it knows better; whoever lists the
+// profiles fills in Profile::limits.
+Profile EfaProfile();
+
+// What GPUs of one model have in common.
+struct GpuModel {
+  std::string name;
+  std::string vendor_device_id;
+};
+
+// Where a device is: on which switch, and behind which processor.
+struct Place {
+  int pcie_switch;
+  int numa_node;
+};
+
+// The next switch, with function 0 of device 0 on this bus as its upstream port.
+void AddSwitch(Profile& profile, int upstream_bus, double upstream_gbytes_per_s);
+// The same for a host bridge without a switch that can be seen.
+void AddHostBridge(Profile& profile);
+
+// Function 0 of a PCI device. NIC names carry bus and slot in decimal, addresses in hexadecimal.
+void AddNic(Profile& profile, Place place, int bus, int slot = 0);
+void AddGpu(Profile& profile, const GpuModel& model, Place place, int bus, int slot = 0);
+
+}  // namespace sim
+
+#endif  // SIM_PROFILE_FAMILIES_H_

@@ -1,0 +1,52 @@
+// p4d.24xlarge: four host bridges without a visible switch, each with one NIC and two GPUs.
+// Addresses, NUMA nodes and device numbers: hwloc capture of ai-dynamo/nixl
+// (test/unit/utils/libfabric/topo/p4d.24xl-topo.xml); aws/aws-ofi-nccl has the same NICs
+// (tests/unit/fixtures/topology/p4d/topology.xml).
+
+#include <chrono>
+
+#include "sim/profile/families.h"
+
+namespace sim {
+
+using namespace std::chrono_literals;
+
+Profile P4dProfile() {
+  Profile profile = EfaProfile();
+  profile.name = "p4d";
+  profile.description = "p4d.24xlarge: 4 NICs of 100 Gbit/s, 8 A100, no RDMA";
+  profile.aliases = {"p4d.24xlarge", "p4de", "p4de.24xlarge"};
+  profile.vendor_device_id = "1d0f:efa0";
+  const GpuModel a100{"NVIDIA A100", "10de:20b0"};
+  const int buses[] = {0x10, 0x20, 0x90, 0xa0};
+  for (int bridge = 0; bridge < 4; ++bridge) {
+    const Place place{bridge, bridge / 2};
+    AddHostBridge(profile);
+    AddNic(profile, place, buses[bridge], 0x1b);
+    AddGpu(profile, a100, place, buses[bridge], 0x1c);
+    AddGpu(profile, a100, place, buses[bridge], 0x1d);
+  }
+  profile.numa_cpus = {"0-23", "24-47"};
+  // What NCCL reckons with for Skylake and Cascade Lake (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 10;
+
+  DeviceAttributes& device = profile.device;
+  // No RDMA write (aws/aws-ofi-nccl src/platform-aws.cpp uses send and receive there). RDMA read
+  // needs Nitro 4 (EC2 user guide, page efa), which p4d is not: unknown on hardware, harsher side.
+  device.rdma_write = false;
+  device.rdma_read = false;
+  device.max_rdma_size = 0;
+  device.unsolicited_write_recv = false;
+  // The oldest device splits its completion queues (linux-rdma/rdma-core providers/efa/verbs.c);
+  // into how many is unknown on hardware.
+  device.sub_cqs_per_cq = 2;
+  // Not recorded on this machine: the shortest send queue of any.
+  device.max_sq_depth = 2048;
+  device.max_llq_size = 2048 * 64;
+
+  // 0.67 million messages a second (ofiwg/libfabric issue 5694, the same generation).
+  profile.issue_cost = 1500ns;
+  return profile;
+}
+
+}  // namespace sim

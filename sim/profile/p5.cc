@@ -1,0 +1,53 @@
+// p5.48xlarge: eight PCIe switches, each with four NICs and one GPU. The bus range of a switch
+// starts at 0x44 + 0x11 * switch; its upstream port is on the next bus, its NICs are 0x0b to 0x0e
+// above the start, its GPU 0x0f. Recorded by abcdabcd987/libfabric-efa-demo (data/lspci.txt,
+// data/fi_info.yaml) and by ai-dynamo/nixl (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA
+// nodes, CPUs, link speeds).
+
+#include <chrono>
+
+#include "sim/profile/families.h"
+
+namespace sim {
+
+using namespace std::chrono_literals;
+
+Profile P5Profile() {
+  Profile profile = EfaProfile();
+  profile.name = "p5";
+  profile.description = "p5.48xlarge: 32 NICs of 100 Gbit/s, 8 H100";
+  profile.aliases = {"p5.48xlarge", "p5e", "p5e.48xlarge"};  // p5e has H200 in the same places
+  const GpuModel h100{"NVIDIA H100", "10de:2330"};
+  for (int group = 0; group < 8; ++group) {
+    const Place place{group, group / 4};
+    const int first_bus = 0x44 + 0x11 * group;
+    AddSwitch(profile, first_bus + 1, 15.75);
+    for (int nic = 0; nic < 4; ++nic) AddNic(profile, place, first_bus + 0x0b + nic);
+    AddGpu(profile, h100, place, first_bus + 0x0f);
+  }
+  profile.numa_cpus = {"0-47", "48-95"};
+  // What NCCL reckons with for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 24;
+
+  // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet of
+  // a write lands twice. Before that, they did (pull request 280).
+  profile.device.write_in_order_128 = true;
+
+  // 15.75 GB/s, the link that the captured tree shows.
+  profile.dma_gbps = 126;
+  // Chosen, with issue_cost, for what `fi_rma_bw` measured on one NIC with a window of 64 writes
+  // (libfabric-efa-demo data/fi_rma_bw.txt): 1.25 us a write up to 2 KiB, 6.26 us at 64 KiB.
+  profile.one_way = DelayModel{.fixed = 10us, .jitter = 6us, .tail_one_in = 64, .tail = 60us};
+  // 97.433 Gbit/s of one NIC that always had writes of 64 KiB (the same, src/7_queue.cpp).
+  profile.header_bytes = 216;
+  // Fitted to `fi_rma_bw` from 12 to 768 KiB, where each window is drained before the next. That it
+  // is a path that makes those slower is an assumption (docs/performance.md).
+  profile.path_imbalance = 0.12;
+  profile.path_lag = 250us;
+  // Between host memories (kvcache-ai/Mooncake
+  // docs/source/design/transfer-engine/efa_transport.md).
+  profile.host_memory_gbytes_per_s = 64;
+  return profile;
+}
+
+}  // namespace sim

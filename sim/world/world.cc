@@ -1,0 +1,105 @@
+#include "sim/world/world.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "coro/check.h"
+
+namespace sim {
+
+World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& options)
+    : profile_(profile),
+      timeline_(options.clock, options.clock == ClockKind::kVirtual ? &log_ : nullptr),
+      wire_(seed, profile),
+      around_{.seed = seed,
+              .timeline = timeline_,
+              .deferred = deferred_,
+              .operations = operations_,
+              .wire = wire_,
+              .bus = bus_,
+              .observers = observers_,
+              .nics = *this} {
+  const bool is_virtual = options.clock == ClockKind::kVirtual;
+  if (is_virtual) observers_.Add(log_writer_);
+  if (!options.checks.value_or(is_virtual)) return;
+  observers_.Add(checks_);
+  timeline_.OnStuck([this] { observers_.Tell<&Observer::OnStuck>(); });
+}
+
+World::~World() = default;
+
+// ---- Machines ----
+
+Node& World::AddNode(std::string name, const Profile& profile) {
+  return AddNode(std::move(name), profile,
+                 {.machine = static_cast<std::uint32_t>(nodes_.size()), .gids = {}});
+}
+
+Node& World::AddNode(std::string name, const Profile& profile, const NodeIdentity& identity) {
+  std::vector<std::unique_ptr<Nic>> nics;
+  for (std::size_t i = 0; i < profile.nics.size(); ++i) {
+    nics.push_back(std::make_unique<Nic>(
+        around_,
+        Nic::Identity{.index = static_cast<std::uint32_t>(nics_.size()),
+                      .machine = identity.machine,
+                      .number = static_cast<std::uint32_t>(i),
+                      .name = absl::StrCat(name, "/", profile.nics[i].name),
+                      .gid = identity.gids.empty() ? Gid{} : identity.gids[i]},
+        profile));
+    Enter(nics.back()->state());
+  }
+  nodes_.push_back(std::make_unique<Node>(std::move(name), profile, std::move(nics)));
+  return *nodes_.back();
+}
+
+void World::Enter(NicState& nic) {
+  DD_CHECK(nic.index() == nics_.size(), "NICs are entered in the order of their index");
+  nics_.push_back(&nic);
+  DD_CHECK(by_gid_.emplace(nic.gid, &nic).second, "two NICs have one GID");
+}
+
+NicState* World::Find(const Gid& gid) {
+  const auto found = by_gid_.find(gid);
+  if (found != by_gid_.end()) return found->second;
+  return neighbours_ == nullptr ? nullptr : neighbours_->Find(gid);
+}
+
+void World::Block(Node& from, Node& to) {
+  for (std::size_t i = 0; i < from.nic_count(); ++i) {
+    for (std::size_t j = 0; j < to.nic_count(); ++j) {
+      wire_.Block(from.nic(i).state().port, to.nic(j).state().port);
+      to.nic(j).Silence(from.nic(i));
+      from.nic(i).Silence(to.nic(j));
+    }
+  }
+}
+
+void World::Unblock(Node& from, Node& to) {
+  for (std::size_t i = 0; i < from.nic_count(); ++i) {
+    for (std::size_t j = 0; j < to.nic_count(); ++j) {
+      wire_.Unblock(from.nic(i).state().port, to.nic(j).state().port);
+    }
+  }
+}
+
+// ---- What came of it ----
+
+void World::CheckRequests() {
+  processors_.FinishAll();
+  checks_.CheckRequests();
+}
+
+void World::CheckEnd() {
+  processors_.FinishAll();
+  checks_.CheckEnd();
+}
+
+// ---- Faults ----
+
+void World::UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine) {
+  faults_ = std::make_unique<FaultModel>(timeline_, std::move(engine));
+  around_.faults = faults_.get();
+  observers_.Add(*faults_);
+}
+
+}  // namespace sim

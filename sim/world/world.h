@@ -1,0 +1,169 @@
+// A simulated world: its machines, the network between them, and the clock that they live by.
+//
+//   world ─┬─ timeline      the clock, and what will happen     sim/events
+//          ├─ wire          paths, delays, losses               sim/network
+//          ├─ nodes ── NICs                                     sim/host, sim/device
+//          ├─ observers ── event log, checks                    sim/events, sim/checks
+//          └─ faults        a fault plan at work                sim/faults
+//
+// The same machines run by two clocks (sim/events/timeline.h). In virtual time (the default; tests)
+// everything random is drawn from the seed: the same seed and the same program give the same events
+// at the same times. On the machine's clock the devices work while the program polls, or while
+// somebody steps the world; with a profile WithoutDelays that is as fast as it goes. Bounds, rights,
+// limits, errors and faults are the same. Such a run is not deterministic: it keeps no log, and the
+// checks are on only where they are asked for.
+
+#ifndef SIM_WORLD_WORLD_H_
+#define SIM_WORLD_WORLD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coro/clock.h"
+#include "coro/time.h"
+#include "fabric/faults/engine.h"
+#include "fabric/peer_memory.h"
+#include "sim/checks/checks.h"
+#include "sim/device/log_writer.h"
+#include "sim/device/nic.h"
+#include "sim/device/observer.h"
+#include "sim/device/operation_table.h"
+#include "sim/device/surroundings.h"
+#include "sim/efa_address.h"
+#include "sim/events/deferred_actions.h"
+#include "sim/events/event_log.h"
+#include "sim/events/scheduler.h"
+#include "sim/events/timeline.h"
+#include "sim/faults/fault_model.h"
+#include "sim/host/node.h"
+#include "sim/host/numa.h"
+#include "sim/host/processors.h"
+#include "sim/memory/memory_bus.h"
+#include "sim/network/wire.h"
+#include "sim/profile/profile.h"
+
+namespace sim {
+
+// Where a machine stands in a network of several worlds.
+struct NodeIdentity {
+  std::uint32_t machine = 0;  // decides what its NICs draw
+  std::vector<Gid> gids;      // of each NIC; empty: drawn
+};
+
+struct WorldOptions {
+  ClockKind clock = ClockKind::kVirtual;
+  // Whether the checks watch the program. Absent: in virtual time only.
+  std::optional<bool> checks;
+};
+
+// Not thread-safe. Outlives every fabric that was opened on it.
+class World final : public coro::Clock, private NicDirectory {
+ public:
+  // `profile` outlives the world.
+  World(std::uint64_t seed, const Profile& profile, const WorldOptions& options = {});
+  ~World() override;
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  std::uint64_t seed() const { return around_.seed; }
+  const Profile& profile() const { return profile_; }
+
+  // --- Machines ---
+  // Adds a machine of the world's profile, or of another one, which outlives the world. The world
+  // owns it.
+  Node& AddNode(std::string name) { return AddNode(std::move(name), profile_); }
+  Node& AddNode(std::string name, const Profile& profile);
+  // Adds one that stands in a network of several worlds.
+  Node& AddNode(std::string name, const Profile& profile, const NodeIdentity& identity);
+  // All NICs, those of other processes among them, by their index.
+  std::size_t nic_count() const { return nics_.size(); }
+  NicState& nic(std::uint32_t index) { return *nics_[index]; }
+  const NicState& nic(std::uint32_t index) const { return *nics_[index]; }
+  // Enters a NIC of another process (sim/hosts), whose index is nic_count().
+  void Enter(NicState& nic);
+  // Asked from now on for NICs that this world lacks; null: nobody. Outlives the world's use.
+  void UseNeighbours(NicDirectory* neighbours) { neighbours_ = neighbours; }
+
+  // Nothing passes from one machine to the other from now on, as when a security group lacks a
+  // rule; Unblock ends it.
+  void Block(Node& from, Node& to);
+  void Unblock(Node& from, Node& to);
+  // Memory of this device may be registered with every NIC from now on: by its address and kind, or
+  // by its dmabuf. Outlives the world.
+  void AttachDevice(fabric::PeerMemoryClient& device) { bus_.Attach(device); }
+
+  // --- What goes wrong, and who decides ---
+  // From now on the devices apply the engine's rules for Layer::kDevice: those of DeviceFaults().
+  // The engine may be shared with a fabric::faults::FaultyFabric above. REQUIRES: no fabric was
+  // opened yet.
+  void UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine);
+  // From now on the scheduler decides what the network does next; see sim/events/scheduler.h. It
+  // outlives the world. REQUIRES: virtual time; nothing was opened yet.
+  void UseScheduler(Scheduler& scheduler) { timeline_.UseScheduler(scheduler); }
+
+  // --- coro::Clock ---
+  coro::Time Now() const override { return timeline_.Now(); }
+  bool WaitUntil(coro::Time deadline) override { return timeline_.WaitUntil(deadline); }
+  bool IsVirtual() const override { return timeline_.IsVirtual(); }
+
+  // --- Parts ---
+  Timeline& timeline() { return timeline_; }
+  const Timeline& timeline() const { return timeline_; }
+  Wire& wire() { return wire_; }
+  MemoryBus& bus() { return bus_; }
+  OperationTable& operations() { return operations_; }
+  Observers& observers() { return observers_; }
+  Surroundings& surroundings() { return around_; }
+  // Where memory and threads are; programs place theirs.
+  Numa& numa() { return numa_; }
+  // Which CPU threads drive the NICs; programs say so of theirs.
+  Processors& processors() { return processors_; }
+
+  // --- What came of it ---
+  // For whoever runs a program: every request that should have completed by now did.
+  void CheckRequests();
+  // The program is over, and has closed what it opened; the requests of what it has not, too.
+  void CheckEnd();
+  // Silent unless they watch the program.
+  Checks& checks() { return checks_; }
+  // The rules that the program broke, in the order of the first time. Valid until the next event.
+  std::span<const Finding> findings() const { return checks_.findings(); }
+  // Everything that happened; empty on the machine's clock, where no run is like another.
+  EventLog& log() { return log_; }
+  const Digest& digest() const { return log_.digest(); }
+
+ private:
+  // --- NicDirectory ---
+  NicState* Find(const Gid& gid) override;
+
+  const Profile& profile_;
+  EventLog log_;
+  Timeline timeline_;
+  DeferredActions deferred_{timeline_};
+  OperationTable operations_;
+  Wire wire_;
+  MemoryBus bus_{timeline_};
+  Observers observers_;
+  Surroundings around_;
+  Numa numa_{around_};
+  Processors processors_{timeline_, numa_};
+  LogWriter log_writer_{timeline_, log_};
+  Checks checks_{timeline_, deferred_, operations_, bus_};
+  std::unique_ptr<FaultModel> faults_;  // null: no fault plan
+  std::vector<std::unique_ptr<Node>> nodes_;
+  std::vector<NicState*> nics_;  // index = NicState::index()
+  std::map<Gid, NicState*> by_gid_;
+  NicDirectory* neighbours_ = nullptr;
+};
+
+}  // namespace sim
+
+#endif  // SIM_WORLD_WORLD_H_
