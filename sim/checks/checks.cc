@@ -23,9 +23,9 @@ void Checks::OnMessageLands(const NicState& /*nic*/, const QueuePair& target,
   memory_.OnMessageLands(target, operation, receive, prefix);
 }
 
-void Checks::OnImmediate(const NicState& nic, const QueuePair& target,
+void Checks::OnImmediateDelivered(const NicState& nic, const QueuePair& target,
                          const Operation& operation) {
-  memory_.OnImmediate(nic, target, operation);
+  memory_.OnImmediateDelivered(nic, target, operation);
 }
 
 void Checks::OnPlacing(const BytesPlaced& bytes) { memory_.OnPlacing(bytes); }

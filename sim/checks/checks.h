@@ -68,7 +68,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
                       const ReceiveWork& receive) override;
   void OnMessageLands(const NicState& nic, const QueuePair& target, const Operation& operation,
                       const ReceiveWork& receive, std::uint64_t prefix) override;
-  void OnImmediate(const NicState& nic, const QueuePair& target,
+  void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
                    const Operation& operation) override;
   void OnPlacing(const BytesPlaced& bytes) override;
   void OnKeyRefused(const KeyRefused& refused) override;

@@ -227,7 +227,7 @@ void MemoryChecks::OnKeyRefused(const KeyRefused& refused) {
                          refused.key, refused.remote);
 }
 
-void MemoryChecks::OnImmediate(const NicState& nic, const QueuePair& target,
+void MemoryChecks::OnImmediateDelivered(const NicState& nic, const QueuePair& target,
                                const Operation& operation) {
   if (operation.faulted || operation.bytes_placed >= operation.length) return;
   log_.Add(Check::kImmediateVisibility, nic.name, target.number, [&] {

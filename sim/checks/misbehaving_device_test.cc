@@ -153,7 +153,7 @@ struct Device {
     Operation& write = Fetch(0);
     write.length = length;
     write.bytes_placed = placed;
-    checks.OnImmediate(nic, queue_pair, write);
+    checks.OnImmediateDelivered(nic, queue_pair, write);
   }
 };
 

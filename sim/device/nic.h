@@ -34,6 +34,7 @@
 #include "sim/device/surroundings.h"
 #include "sim/device/transmitter.h"
 #include "sim/efa_address.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/profile/profile.h"
 

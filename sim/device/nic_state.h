@@ -13,6 +13,7 @@
 #include "sim/device/device_counters.h"
 #include "sim/device/queue_pair_table.h"
 #include "sim/efa_address.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/memory/memory_table.h"
 #include "sim/network/port.h"

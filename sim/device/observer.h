@@ -114,7 +114,7 @@ class Observer {
                               const Operation& /*operation*/, const ReceiveWork& /*receive*/,
                               std::uint64_t /*prefix*/) {}
   // The next entry that is reported is the immediate of this operation of a peer's.
-  virtual void OnImmediate(const NicState& /*nic*/, const QueuePair& /*target*/,
+  virtual void OnImmediateDelivered(const NicState& /*nic*/, const QueuePair& /*target*/,
                            const Operation& /*operation*/) {}
 
   // ---- The device: memory ----

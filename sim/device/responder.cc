@@ -202,7 +202,7 @@ void Responder::Announce(Operation& operation, QueuePair& target) {
       if (!TakeReceive(target, receive)) return NoReceive(operation, target);
       completion.request_id = receive.request_id;
     }
-    around_.observers.Tell<&Observer::OnImmediate>(nic_, target, operation);
+    around_.observers.Tell<&Observer::OnImmediateDelivered>(nic_, target, operation);
     if (around_.faults == nullptr) [[likely]] {
       completions_.Write(target, CompletionWriter::Queue::kReceive, completion);
     } else {

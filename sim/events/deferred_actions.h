@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "coro/time.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/timeline.h"
 

@@ -1,10 +1,6 @@
 #include "sim/events/event.h"
 
-#include "sim/events/scheduler.h"
-
 namespace sim {
-
-std::optional<Step> Actor::Describe(const Event& /*event*/) const { return std::nullopt; }
 
 std::string_view Name(EventKind kind) {
   switch (kind) {

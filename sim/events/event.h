@@ -4,7 +4,6 @@
 #define SIM_EVENTS_EVENT_H_
 
 #include <cstdint>
-#include <optional>
 #include <string_view>
 
 #include "coro/time.h"
@@ -43,7 +42,7 @@ std::string_view Name(EventKind kind);
 // The index of an actor that is no NIC.
 inline constexpr std::uint32_t kNoActor = UINT32_MAX;
 
-class Actor;
+class Actor;  // sim/events/actor.h
 
 // One thing that happens to one actor. The meaning of a and b is the actor's own.
 struct Event {
@@ -52,30 +51,6 @@ struct Event {
   std::uint64_t b = 0;
   std::uint32_t a = 0;
   EventKind kind = EventKind::kAlarm;
-};
-
-struct Step;  // sim/events/scheduler.h
-
-// Something that events happen to. It lives as long as the timeline that schedules for it.
-//
-// Rules: OnEvent runs to its end before any other event, except for those that it delivers itself
-// without delay; it may schedule events, never in the past; it must not run the event loop of the
-// program under test.
-class Actor {
- public:
-  virtual ~Actor() = default;
-
-  // Which one it is, the same in every run with the same seed: the index of a NIC, or kNoActor.
-  virtual std::uint32_t index() const = 0;
-
-  // The event is due.
-  virtual void OnEvent(const Event& event) = 0;
-
-  // What an event of the network means for a scheduler (sim/events/scheduler.h); absent: it would
-  // come to nothing, whenever it comes.
-  virtual std::optional<Step> Describe(const Event& event) const;
-  // Whether the event would come to nothing by now: its operation has ended meanwhile.
-  virtual bool IsPointless(const Event& /*event*/) const { return false; }
 };
 
 }  // namespace sim

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "coro/check.h"
+#include "sim/events/actor.h"
 
 namespace sim {
 namespace {
@@ -29,10 +30,6 @@ bool ComesBefore(const Step& a, const Step& b) {
   return std::tie(a.operation, a.kind, a.packet) < std::tie(b.operation, b.kind, b.packet);
 }
 
-bool Overlap(const Touch& a, const Touch& b) {
-  return a.machine == b.machine && (a.writes || b.writes) && a.begin < b.end && b.begin < a.end;
-}
-
 // The operation as a whole: what the program at either end can notice.
 Step WholeOperation(Step step) {
   step.kind = EventKind::kFetch;
@@ -42,16 +39,6 @@ Step WholeOperation(Step step) {
 }
 
 }  // namespace
-
-bool AreIndependent(const Step& a, const Step& b) {
-  if (a.operation == b.operation) return false;
-  for (const Touch& one : a.touches) {
-    for (const Touch& other : b.touches) {
-      if (Overlap(one, other)) return false;
-    }
-  }
-  return true;
-}
 
 bool StepPool::Take(const Event& event) {
   if (!IsOfNetwork(event.kind)) return false;

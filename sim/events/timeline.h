@@ -28,6 +28,7 @@
 #include "coro/clock.h"
 #include "coro/steady_clock.h"
 #include "coro/time.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/event_log.h"
 #include "sim/events/event_queue.h"

@@ -41,6 +41,7 @@
 #include "fabric/address.h"
 #include "sim/device/nic.h"
 #include "sim/device/queue_pair.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/timeline.h"
 #include "sim/profile/host_costs.h"

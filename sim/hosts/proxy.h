@@ -18,6 +18,7 @@
 #include "sim/device/operation.h"
 #include "sim/device/surroundings.h"
 #include "sim/efa_address.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/scheduler.h"
 #include "sim/hosts/remote_port.h"

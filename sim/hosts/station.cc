@@ -157,7 +157,7 @@ std::uint16_t Station::Introduce(const sim::Gid& gid) {
     if (known == gid) return number;
   }
   const std::lock_guard lock(host_->mutex());
-  handles_.emplace_back(gid, Need(nic_->CreateAddressHandle(domain_, gid)));
+  handles_.emplace_back(gid, Need(nic_->admin().CreateAddressHandle(domain_, gid)));
   return handles_.back().second;
 }
 

@@ -21,6 +21,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/memory.h"
 #include "fabric/peer_memory.h"
+#include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/timeline.h"
 #include "sim/memory/poison.h"

@@ -201,7 +201,7 @@ void WorldTrace::OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair
   receives_[RequestKey(nic.index(), queue_pair.number, receive.request_id)] = known;
 }
 
-void WorldTrace::OnImmediate(const NicState& /*nic*/, const QueuePair& /*target*/,
+void WorldTrace::OnImmediateDelivered(const NicState& /*nic*/, const QueuePair& /*target*/,
                              const Operation& operation) {
   announced_ = KnownOf(operation.id);
 }

@@ -68,7 +68,7 @@ class WorldTrace final : private Observer, private fabric::faults::FiringListene
   void OnPlaced(const BytesPlaced& bytes) override;
   void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
                       const ReceiveWork& receive) override;
-  void OnImmediate(const NicState& nic, const QueuePair& target,
+  void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
                    const Operation& operation) override;
   void OnReported(const NicState& nic, const CompletionRing& ring,
                   const DeviceCompletion& completion, bool kept) override;

@@ -331,7 +331,7 @@ int ibv_destroy_cq(ibv_cq* ibv) {
     }
     sim::verbs::Abandon(queue);
     if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue);
-    queue.owner().nic->DestroyCompletionRing();
+    queue.owner().nic->admin().DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
     delete &queue;
   }

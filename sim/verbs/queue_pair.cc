@@ -312,7 +312,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     ibv->state = attr->qp_state;
     const bool ready =
         ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS || ibv->state == IBV_QPS_SQD;
-    if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->FailQueuePair(device);
+    if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->admin().FailQueuePair(device);
     device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
   }
   queue_pair.owner().host->world().NoteChange();

@@ -1,0 +1,38 @@
+// Something that events happen to: a NIC, a timer, a thread that drives a doorbell.
+
+#ifndef SIM_EVENTS_ACTOR_H_
+#define SIM_EVENTS_ACTOR_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "sim/events/event.h"
+#include "sim/events/scheduler.h"
+
+namespace sim {
+
+// It lives as long as the timeline that schedules for it.
+//
+// Rules: OnEvent runs to its end before any other event, except for those that it delivers itself
+// without delay; it may schedule events, never in the past; it must not run the event loop of the
+// program under test.
+class Actor {
+ public:
+  virtual ~Actor() = default;
+
+  // Which one it is, the same in every run with the same seed: the index of a NIC, or kNoActor.
+  virtual std::uint32_t index() const = 0;
+
+  // The event is due.
+  virtual void OnEvent(const Event& event) = 0;
+
+  // What an event of the network means for a scheduler (sim/events/scheduler.h); absent: it would
+  // come to nothing, whenever it comes.
+  virtual std::optional<Step> Describe(const Event& /*event*/) const { return std::nullopt; }
+  // Whether the event would come to nothing by now: its operation has ended meanwhile.
+  virtual bool IsPointless(const Event& /*event*/) const { return false; }
+};
+
+}  // namespace sim
+
+#endif  // SIM_EVENTS_ACTOR_H_
