@@ -39,7 +39,7 @@ class Bench {
       : source_device_(source),
         target_device_(target),
         options_(options),
-        world_(/*seed=*/1, *options.profile, sim::TimeMode::kLive),
+        world_(/*seed=*/1, *options.profile, sim::kAsFastAsItGoes),
         devices_(options.trace == nullptr ? nullptr : options.trace->Watch(world_, nullptr)) {
     world_.AttachDevice(source.peer_memory());
     if (&source != &target) world_.AttachDevice(target.peer_memory());

@@ -53,7 +53,7 @@ class EchoRun {
         reports_(reports),
         trace_(trace),
         progress_({.what = "round trips", .total = TripsOf(options)}, clock_),
-        world_(/*seed=*/1, profile, sim::TimeMode::kLive),
+        world_(/*seed=*/1, profile, sim::kAsFastAsItGoes),
         devices_(trace.Watch(world_, nullptr)),
         loop_(world_) {}
 

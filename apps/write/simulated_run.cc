@@ -35,7 +35,7 @@ absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
 absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& clock,
                                             const SimulatedRunOptions& options) {
   const MetricsAtEnd metrics(options.metrics, world);
-  if (options.faults != nullptr) RETURN_IF_ERROR(world.UseFaultEngine(options.faults));
+  if (options.faults != nullptr) world.UseFaultEngine(options.faults);
   options.prepare(world);
   std::unique_ptr<sim::WorldTrace> devices;
   if (options.trace != nullptr) devices = options.trace->Watch(world, options.faults.get());

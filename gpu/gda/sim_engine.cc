@@ -15,7 +15,7 @@ absl::StatusOr<SimQueue*> SimEngine::Open(fabric::Endpoint& endpoint) {
 bool SimEngine::Step() {
   bool any = false;
   for (const auto& queue : queues_) any |= queue->TakeDoorbells();
-  world_.Progress();
+  world_.timeline().RunDue();
   for (const auto& queue : queues_) any |= queue->DeliverCompletions();
   return any;
 }

@@ -25,7 +25,7 @@ T* Moved(T* pointer, const HostPages& pages, void* mapped) {
 
 SimPair::SimPair(const sim::Profile& profile, std::uint64_t seed, Device& device,
                  Device& peer_device)
-    : world_(seed, profile, sim::TimeMode::kLive), engine_(world_) {
+    : world_(seed, profile, sim::kAsFastAsItGoes), engine_(world_) {
   sides_[0].device = &device;
   sides_[1].device = &peer_device;
   world_.AttachDevice(device.peer_memory());

@@ -48,7 +48,7 @@ struct TestSide {
 struct TestBed {
   explicit TestBed(std::uint64_t seed, sim::Profile profile = sim_testing::Small(),
                    const sim_testing::SideOptions& options = {})
-      : lab(seed, std::move(profile), sim::TimeMode::kLive),
+      : lab(seed, std::move(profile), sim::ClockKind::kReal),
         engine(lab.world()),
         a(lab, engine, "a", options),
         b(lab, engine, "b", options) {

@@ -156,7 +156,9 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   if (spec.heal_after.has_value()) {
     engine->HealAt(trial.world().timeline().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
   }
-  if (spec.wild.has_value()) trial.world().wire().UseCalm(Calm::AllBut(*spec.wild));
+  if (spec.wild.has_value()) {
+    trial.world().wire().UseUndisturbed(Undisturbed::AllBut(*spec.wild));
+  };
   if (observer != nullptr) {
     observer->Begin(trial.world(), *engine);
     trial.set_wrapper([&](std::unique_ptr<fabric::Fabric> fabric) {

@@ -238,11 +238,14 @@ TEST(RunSeedTest, WorldThatGoesOnWithoutTheProgramIsAHangAtTheLimit) {
 
 TEST(RunSeedTest, BrokenRuleOfTheSimulatorIsAFinding) {
   const SeedResult result = RunOnce([](Trial& trial) {
-    trial.world().checks().CompletionLost("a/nic", 3, 16, trial.world().timeline().elapsed());
+    const Nic& nic = trial.world().AddNode("a").nic(0);
+    const CompletionRing full(/*number=*/3, /*serial=*/0, /*depth=*/16);
+    trial.world().observers().Tell<&Observer::OnReported>(nic.state(), full, DeviceCompletion{},
+                                                          /*kept=*/false);
     return Outcome::Of(absl::OkStatus());
   });
   EXPECT_EQ(result.verdict, Verdict::kFinding);
-  EXPECT_THAT(result.text, StartsWith("completion-queue-capacity: a/nic"));
+  EXPECT_THAT(result.text, StartsWith("completion-queue-capacity: a/"));
 }
 
 TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {

@@ -79,7 +79,7 @@ const absl::StatusOr<Machine*>& Machine::Get() {
 absl::Status Machine::Prepare(Host& host) {
   if (!settings_.faults.empty()) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
-    RETURN_IF_ERROR(host.world().UseFaultEngine(faults_));
+    host.world().UseFaultEngine(faults_);
   }
   return settings_.trace.empty() ? absl::OkStatus() : OpenTrace(host);
 }

@@ -70,9 +70,6 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   const auto keys = context.nic->admin().RegisterMemory(
       static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
-  context.host->world().checks().memory().registrations().Register(
-      context.nic->index(), context.nic->name(), static_cast<Domain*>(pd)->number, keys->local,
-      keys->remote, iova, length, AccessOf(access));
   ++static_cast<Domain*>(pd)->users;
   auto* region = new ibv_mr{};
   region->context = pd->context;
@@ -167,8 +164,6 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.nic->admin().DeregisterMemory(ibv->rkey);
-    context.host->world().checks().memory().registrations().Deregister(context.nic->index(),
-                                                                       ibv->rkey);
     if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
     --static_cast<Domain*>(ibv->pd)->users;
   }

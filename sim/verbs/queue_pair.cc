@@ -315,7 +315,6 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
     if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->admin().FailQueuePair(device);
     device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
   }
-  queue_pair.owner().host->world().NoteChange();
   queue_pair.owner().host->Posted();
   return 0;
 }

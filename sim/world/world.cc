@@ -8,9 +8,10 @@
 namespace sim {
 
 World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& options)
-    : profile_(profile),
+    : undelayed_(options.delays ? std::nullopt : std::optional(WithoutDelays(profile))),
+      profile_(undelayed_.has_value() ? *undelayed_ : profile),
       timeline_(options.clock, options.clock == ClockKind::kVirtual ? &log_ : nullptr),
-      wire_(seed, profile),
+      wire_(seed, profile_),
       around_{.seed = seed,
               .timeline = timeline_,
               .deferred = deferred_,

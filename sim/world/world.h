@@ -60,9 +60,14 @@ struct NodeIdentity {
 
 struct WorldOptions {
   ClockKind clock = ClockKind::kVirtual;
+  // False: the world's profile is taken WithoutDelays (sim/profile/profile.h).
+  bool delays = true;
   // Whether the checks watch the program. Absent: in virtual time only.
   std::optional<bool> checks;
 };
+
+// On the machine's clock, and nothing takes longer than the simulator needs for it.
+inline constexpr WorldOptions kAsFastAsItGoes{.clock = ClockKind::kReal, .delays = false};
 
 // Not thread-safe. Outlives every fabric that was opened on it.
 class World final : public coro::Clock, private NicDirectory {
@@ -144,6 +149,7 @@ class World final : public coro::Clock, private NicDirectory {
   // --- NicDirectory ---
   NicState* Find(const Gid& gid) override;
 
+  const std::optional<Profile> undelayed_;
   const Profile& profile_;
   EventLog log_;
   Timeline timeline_;

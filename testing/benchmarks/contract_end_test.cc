@@ -51,7 +51,7 @@ class ContractEndTest : public ::testing::Test {
     std::shared_ptr<fabric::Fabric> fabric;
     std::unique_ptr<ContractEnd> end;
   };
-  sim::World world_{/*seed=*/1, sim::Profiles().front(), sim::TimeMode::kLive};
+  sim::World world_{/*seed=*/1, sim::Profiles().front(), sim::kAsFastAsItGoes};
   Side a_;
   Side b_;
   Found sent_;

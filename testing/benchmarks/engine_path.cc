@@ -45,7 +45,7 @@ class EnginePath final : public WritePath {
  public:
   explicit EnginePath(std::size_t window)
       : window_(window),
-        world_(/*seed=*/1, sim::Profiles().front(), sim::TimeMode::kLive),
+        world_(/*seed=*/1, sim::Profiles().front(), sim::kAsFastAsItGoes),
         // Polls as long as there is anything to do.
         loop_(world_, {.busy_poll = kPatience}) {}
 

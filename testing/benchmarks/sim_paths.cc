@@ -12,10 +12,10 @@ namespace bench {
 
 namespace {
 
-// In live mode time passes by itself, and polling is what drives the devices.
-absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, sim::TimeMode mode,
+// In real time, time passes by itself, and polling is what drives the devices.
+absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, const sim::WorldOptions& options,
                                                     const Buffers& buffers) {
-  auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front(), mode);
+  auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front(), options);
   const ContractBackend backend{
       .name = name,
       .keeps_alive = world,
@@ -28,11 +28,11 @@ absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, sim
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers) {
-  return OpenPath("sim, virtual time", sim::ClockKind::kVirtual, buffers);
+  return OpenPath("sim, virtual time", {}, buffers);
 }
 
 absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers) {
-  return OpenPath("sim, live", sim::TimeMode::kLive, buffers);
+  return OpenPath("sim, real time", sim::kAsFastAsItGoes, buffers);
 }
 
 }  // namespace bench

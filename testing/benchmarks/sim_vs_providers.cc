@@ -86,7 +86,7 @@ Rows OpenRows(const Buffers& buffers) {
   rows.rows.push_back({Role::kMemcpy, MakeMemcpyPath(buffers)});
   AddProviders(rows, buffers);
   Add(rows, Role::kVirtualTime, "sim, virtual time", buffers, OpenVirtualTimePath);
-  Add(rows, Role::kLive, "sim, live", buffers, OpenLivePath);
+  Add(rows, Role::kLive, "sim, real time", buffers, OpenLivePath);
   return rows;
 }
 

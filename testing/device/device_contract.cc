@@ -196,8 +196,8 @@ struct Nic {
 
 // Two machines that both reach the device's memory, as two NICs of one machine do.
 struct TwoNics {
-  explicit TwoNics(Device& device, sim::TimeMode mode = sim::ClockKind::kVirtual)
-      : world(/*seed=*/1, **sim::FindProfile("small"), mode), device_(device) {
+  explicit TwoNics(Device& device, const sim::WorldOptions& options = {})
+      : world(/*seed=*/1, **sim::FindProfile("small"), options), device_(device) {
     world.AttachDevice(device.peer_memory());
     a.emplace(loop, world, "a");
     b.emplace(loop, world, "b");
@@ -271,8 +271,8 @@ absl::Status Register(TwoNics& nics, const MemoryRequest& request) {
 
 TEST_P(DeviceContract, ANicMovesItsBytes) {
   for (const Registration how : {Registration::kAddress, Registration::kDmabuf}) {
-    for (const sim::TimeMode mode : {sim::ClockKind::kVirtual, sim::TimeMode::kLive}) {
-      TwoNics nics(*device_, mode);
+    for (const sim::WorldOptions& clock : {sim::WorldOptions{}, sim::kAsFastAsItGoes}) {
+      TwoNics nics(*device_, clock);
       const DeviceBufferOptions options{how, GetParam().allocation};
       const BufferRef source = nics.Allocate(*nics.a, options);
       const BufferRef target = nics.Allocate(*nics.b, options);

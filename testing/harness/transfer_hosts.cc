@@ -120,7 +120,7 @@ LivePair::LivePair(std::size_t nics, std::size_t threads)
     : loop_(clock_, {.busy_poll = std::chrono::seconds(1)}) {
   for (std::size_t i = 0; i < nics; ++i) {
     worlds_.push_back(std::make_unique<sim::World>(/*seed=*/1 + i, **sim::FindProfile("p5"),
-                                                   sim::TimeMode::kLive));
+                                                   sim::kAsFastAsItGoes));
   }
   if (threads > 0) {
     threads_ = std::make_unique<fabric::async::transfer::RailThreads>(
