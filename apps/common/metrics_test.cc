@@ -26,8 +26,8 @@
 #include "fabric/metrics/hw_counters.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -287,8 +287,7 @@ TEST_F(MetricsTest, ADeviceThatCannotBeReadHasNotGone) {
 
 TEST_F(MetricsTest, ASimulatedNicThatDiesKeepsItsCountersAndIsMarked) {
   sim::World world(1, **sim::FindProfile("small"));
-  world.AddNode("here");
-  world.nic(0).Kill();
+  world.AddNode("here").nic(0).Kill();
   MetricsRun run(MetricsForm::kTable);
   run.Take(world);
   const std::vector<NicMetrics> all = run.Metrics();

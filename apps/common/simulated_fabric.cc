@@ -1,7 +1,7 @@
 #include "apps/common/simulated_fabric.h"
 
-#include "sim/rdm/sim_rdm_fabric.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/rdm/sim_rdm_fabric.h"
 
 namespace apps {
 

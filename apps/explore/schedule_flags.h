@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
+#include "sim/events/scheduler.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/strategy/strategy.h"
-#include "sim/events/scheduler.h"
 
 namespace apps {
 

@@ -10,8 +10,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace apps::info {

@@ -385,6 +385,7 @@ TEST_F(SimQueueTest, AFenceIsAllThatIsMissing) {
 }
 
 TEST_F(SimQueueTest, StaleKeys) {
+  bed_.lab.AllowFindings(sim::Check::kUseAfterDeregister);
   auto here = bed_.a.side.Register(0, 4096, fabric::Access::kAll);
   auto there = bed_.b.side.Register(0, 4096, fabric::Access::kAll);
   efa::SendWork stale_here = Write(1);

@@ -92,7 +92,8 @@ class Replayer {
 };
 
 absl::StatusOr<ReplayRun> Replayer::Run() {
-  world_.checks().OnEndlessLoop([](EndlessLoop, const WaitGraph&) {});  // it is here that things wait
+  world_.checks().OnEndlessLoop(
+      [](EndlessLoop, const WaitGraph&) {});  // it is here that things wait
   watching_ = options_.watch(world_);
   RETURN_IF_ERROR(OpenGhost());
   RETURN_IF_ERROR(OpenMachines());

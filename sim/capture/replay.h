@@ -24,8 +24,8 @@
 #include "fabric/faults/plan.h"
 #include "sim/capture/capture.h"
 #include "sim/capture/machine.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace sim::capture {

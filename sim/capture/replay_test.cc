@@ -337,8 +337,9 @@ TEST(ReplayTest, TwoFilesOfOneRun) {
       EXPECT_TRUE(steered.same_memory());
       EXPECT_TRUE(steered.same_order());
       EXPECT_TRUE(steered.run.missing.empty());
-      // The clocks are aligned: nobody waits for the other one's beginning.
-      EXPECT_LT(steered.run.simulated, std::chrono::microseconds(static_cast<int>(later) + 100));
+      // The clocks are aligned: nobody waits for the other one's beginning. A packet may be lost
+      // and come 100 us later.
+      EXPECT_LT(steered.run.simulated, std::chrono::microseconds(static_cast<int>(later) + 300));
     }
   }
 }

@@ -24,7 +24,7 @@ void Checks::OnMessageLands(const NicState& /*nic*/, const QueuePair& target,
 }
 
 void Checks::OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                         const Operation& operation) {
+                                  const Operation& operation) {
   memory_.OnImmediateDelivered(nic, target, operation);
 }
 
@@ -47,15 +47,16 @@ void Checks::OnEnded(const Operation& operation) { memory_.OnEnded(operation); }
 void Checks::OnSilent(const Operation& operation) { memory_.OnSilent(operation); }
 
 void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
-                        const DeviceCompletion& completion, bool kept) {
-  if (!kept) [[unlikely]] {
+                        const DeviceCompletion& completion, EntryFate fate) {
+  if (fate == EntryFate::kNoRoom) [[unlikely]] {
     log_.Add(Check::kCompletionQueueCapacity, nic.name, ring.number(), [&] {
       return absl::StrCat("completion queue ", ring.number(), " of ", ring.depth(),
                           " entries was full, and what completed then is lost: open it for "
                           "everything that may be in flight, or read it in time");
     });
   }
-  memory_.OnReported(nic, completion, kept);
+  memory_.OnReported(nic, completion, fate == EntryFate::kWritten);
+  if (fate == EntryFate::kWithheld) return;
   WatchedRing* watched = Find(ring);
   if (watched == nullptr) return;
   if (watched->service.Arrived(timeline_.elapsed(), domain_reads_[watched->domain])) {
@@ -66,10 +67,6 @@ void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
                           "its news wait there");
     });
   }
-}
-
-void Checks::OnWithheld(const NicState& nic, const DeviceCompletion& completion) {
-  memory_.OnReported(nic, completion, false);
 }
 
 void Checks::OnDied(const NicState& nic) { memory_.OnDied(nic); }
@@ -95,9 +92,13 @@ void Checks::OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic
   leaks_.Opened(object, kind, nic.index(), nic.name);
 }
 
-void Checks::OnClosed(std::uint32_t object) { leaks_.Closed(object); }
-
-void Checks::OnBusy(std::uint32_t object) { leaks_.WasBusy(object); }
+void Checks::OnClosed(std::uint32_t object, bool busy) {
+  if (busy) {
+    leaks_.WasBusy(object);
+  } else {
+    leaks_.Closed(object);
+  }
+}
 
 void Checks::OnQueueOpened(const CompletionRing& ring, std::uint32_t domain) {
   if (ring.serial() >= rings_.size()) rings_.resize(ring.serial() + 1u);
@@ -165,7 +166,7 @@ void Checks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::ui
   }
 }
 
-void Checks::OnPolled(const CompletionRing& ring) {
+void Checks::OnPolling(const CompletionRing& ring) {
   WatchedRing* watched = Find(ring);
   if (watched == nullptr) return;
   ++watched->reads;
@@ -173,7 +174,9 @@ void Checks::OnPolled(const CompletionRing& ring) {
   watched->service.Read();
 }
 
-void Checks::OnNothingFound(bool in_vain) {
+void Checks::OnPolled(const NicState& /*nic*/, const CompletionRing* /*ring*/, std::size_t count,
+                      bool in_vain) {
+  if (count > 0) return;
   if (!in_vain || timeline_.real()) return progress_.Reset();
   if (!progress_.InVain()) return;
   log_.Add(Check::kProgress, "world", 0, [&] {
@@ -192,7 +195,7 @@ void Checks::NeverReturns(EndlessLoop loop) {
             << graph.ToText();
 }
 
-void Checks::OnStuck() {
+void Checks::Stuck() {
   for (const auto& endpoint : endpoints_) endpoint->Stuck();
 }
 

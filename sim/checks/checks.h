@@ -56,6 +56,9 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   // The program is over, and has closed what it opened.
   void CheckEnd();
 
+  // The program waits for ever.
+  void Stuck();
+
   // Who waits for whom, as far as posts and completions tell.
   WaitGraph DescribeWaits() const;
   // The program does something for ever: called once, with the graph. Without a handler both go to
@@ -69,7 +72,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   void OnMessageLands(const NicState& nic, const QueuePair& target, const Operation& operation,
                       const ReceiveWork& receive, std::uint64_t prefix) override;
   void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                   const Operation& operation) override;
+                            const Operation& operation) override;
   void OnPlacing(const BytesPlaced& bytes) override;
   void OnKeyRefused(const KeyRefused& refused) override;
   void OnRegistered(const NicState& nic, ProtectionDomain domain, const MemoryTable::Keys& keys,
@@ -79,12 +82,10 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   void OnEnded(const Operation& operation) override;
   void OnSilent(const Operation& operation) override;
   void OnReported(const NicState& nic, const CompletionRing& ring,
-                  const DeviceCompletion& completion, bool kept) override;
-  void OnWithheld(const NicState& nic, const DeviceCompletion& completion) override;
+                  const DeviceCompletion& completion, EntryFate fate) override;
   void OnDied(const NicState& nic) override;
   void OnOpened(std::uint32_t object, ObjectKind kind, const NicState& nic) override;
-  void OnClosed(std::uint32_t object) override;
-  void OnBusy(std::uint32_t object) override;
+  void OnClosed(std::uint32_t object, bool busy) override;
   void OnQueueOpened(const CompletionRing& ring, std::uint32_t domain) override;
   void OnEndpointOpened(const EndpointOpened& endpoint) override;
   void OnEndpointClosing(const QueuePair& queue_pair) override;
@@ -97,9 +98,9 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   void OnAgain(const NicState& nic, const QueuePair& queue_pair, const Posted& posted) override;
   void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,
                         std::uint8_t status) override;
-  void OnPolled(const CompletionRing& ring) override;
-  void OnNothingFound(bool in_vain) override;
-  void OnStuck() override;
+  void OnPolling(const CompletionRing& ring) override;
+  void OnPolled(const NicState& nic, const CompletionRing* ring, std::size_t count,
+                bool in_vain) override;
 
  private:
   // A completion queue that a driver has opened.

@@ -18,10 +18,10 @@
 
 #include "fabric/efa_queue/layout.h"
 #include "fabric/memory.h"
-#include "sim/memory/poison.h"
 #include "sim/checks/registrations.h"
 #include "sim/checks/watched_queue.h"
 #include "sim/memory/memory_bus.h"
+#include "sim/memory/poison.h"
 
 namespace sim {
 

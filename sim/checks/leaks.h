@@ -38,7 +38,7 @@ class Leaks {
   };
 
   FindingLog& log_;
-  std::map<std::uint32_t, Object> objects_;    // that are open
+  std::map<std::uint32_t, Object> objects_;     // that are open
   std::map<std::uint32_t, std::string> names_;  // of NICs on which something was opened
 };
 

@@ -208,8 +208,7 @@ void MemoryChecks::OnPlacing(const BytesPlaced& bytes) {
   const NicState& initiator = *operation.initiator;
   const Toucher who{initiator.name, operation.queue_pair, operation.kind};
   if (operation.kind != OperationKind::kSend && bytes.target != nullptr) {
-    const NicState& target =
-        operation.kind == OperationKind::kRead ? *operation.peer : bytes.nic;
+    const NicState& target = operation.kind == OperationKind::kRead ? *operation.peer : bytes.nic;
     registrations_.PlacingRemote(
         who, target.index(), bytes.target->domain,
         {operation.remote_address + bytes.range.offset, bytes.range.length, operation.remote_key},
@@ -228,7 +227,7 @@ void MemoryChecks::OnKeyRefused(const KeyRefused& refused) {
 }
 
 void MemoryChecks::OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                               const Operation& operation) {
+                                        const Operation& operation) {
   if (operation.faulted || operation.bytes_placed >= operation.length) return;
   log_.Add(Check::kImmediateVisibility, nic.name, target.number, [&] {
     return absl::StrCat("the immediate of a write of ", operation.length,

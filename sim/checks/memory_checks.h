@@ -54,7 +54,8 @@ class MemoryChecks {
   void OnDeregistered(const NicState& nic, std::uint32_t remote_key) {
     registrations_.Deregister(nic.index(), remote_key);
   }
-  void OnImmediateDelivered(const NicState& nic, const QueuePair& target, const Operation& operation);
+  void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
+                            const Operation& operation);
   void OnEnded(const Operation& operation);
   void OnSilent(const Operation& operation);
   // An entry was written for the queue pair; or not, for a reason that is known.

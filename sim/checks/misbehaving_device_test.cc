@@ -98,8 +98,7 @@ struct Device {
   }
   void Report(std::uint16_t id, bool kept = true) {
     checks.OnReported(
-        nic,
-        {.request_id = id, .queue_pair = queue_pair.number, .kind = OperationKind::kWrite},
+        nic, {.request_id = id, .queue_pair = queue_pair.number, .kind = OperationKind::kWrite},
         kept);
   }
   void Read(std::uint16_t id) { checks.OnCompletionRead(queue_pair, false, id); }
@@ -281,7 +280,8 @@ const std::vector<Case> kMemory = {
        d.WriteThere(0x20000, 64, 0x80006);
      }},
     {"ForAnotherDomain", kOut, [](Device& d) { d.ReadHere(0x10000, 64, Device::kLocal, 2); }},
-    {"ForAPeerInAnotherDomain", kOut, [](Device& d) { d.WriteThere(d.OpenQueuePair(3 + 1, 7, 2), 0x10000, 64); }},
+    {"ForAPeerInAnotherDomain", kOut,
+     [](Device& d) { d.WriteThere(d.OpenQueuePair(3 + 1, 7, 2), 0x10000, 64); }},
     {"AfterTheClose", kOut,
      [](Device& d) {
        d.checks.OnDeregistered(d.nic, Device::kRemote);
@@ -293,11 +293,9 @@ const std::vector<Case> kMemory = {
        d.Register(0x80005, 0xc0005, 0x20000, 64, Access::kRemoteWrite);
        d.WriteThere(0x20000, 64, 0xc0005);
      }},
-    {"ImmediateAfterAllBytes", kRight,
-     [](Device& d) { d.Announce(4096, 4096); }},
+    {"ImmediateAfterAllBytes", kRight, [](Device& d) { d.Announce(4096, 4096); }},
     {"ImmediateOfAnEmptyWrite", kRight, [](Device& d) { d.Announce(0, 0); }},
-    {"ImmediateBeforeTheLastByte", kEarly,
-     [](Device& d) { d.Announce(4095, 4096); }},
+    {"ImmediateBeforeTheLastByte", kEarly, [](Device& d) { d.Announce(4095, 4096); }},
 };
 
 class MisbehavingDeviceTest : public ::testing::TestWithParam<Case> {};

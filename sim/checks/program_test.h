@@ -28,7 +28,7 @@ namespace sim_testing {
 struct Pair {
   Pair() : lab(1), a(lab.Add("a")), b(lab.Add("b")) {
     lab.Introduce();
-    lab.world().checks().rules().contexts_are_names = true;    // which a lab takes back
+    lab.world().checks().rules().contexts_are_names = true;        // which a lab takes back
     lab.world().checks().OnEndlessLoop([](auto, const auto&) {});  // the finding is enough
   }
 

@@ -42,7 +42,7 @@ class Description {
   }
 
  private:
-  using Request = std::pair<std::uint32_t, std::uint16_t>;  // QueuePair::serial, request id
+  using Request = std::pair<std::uint32_t, std::uint16_t>;   // QueuePair::serial, request id
   using Endpoint = std::pair<std::uint32_t, std::uint32_t>;  // index of the NIC, queue pair
 
   // The line that says most comes first: a summary has only that one.
@@ -131,8 +131,8 @@ class Description {
     }
     if (operation->peer == nullptr) return "has no machine to go to";
     const std::string target = NameOf(operation->peer->name, operation->destination_queue_pair);
-    const auto found = node_of_.find(
-        Endpoint{operation->peer->index(), operation->destination_queue_pair});
+    const auto found =
+        node_of_.find(Endpoint{operation->peer->index(), operation->destination_queue_pair});
     if (found != node_of_.end() && WaitsForReceive(*operation, found->second)) {
       graph_.AddEdge(node, found->second, "to post a receive");
       return absl::StrCat("finds no receive at ", target);

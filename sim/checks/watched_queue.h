@@ -64,9 +64,9 @@ struct WatchedRequest {
   bool in_flight() const { return state != State::kFree; }
 };
 
-// The requests of one ring, by the device's numbers: an id is the slot, and the number of the slot's
-// use in the bits that are left. Memory is taken for the slots that are used: drivers use the lowest
-// ones that are free.
+// The requests of one ring, by the device's numbers: an id is the slot, and the number of the
+// slot's use in the bits that are left. Memory is taken for the slots that are used: drivers use
+// the lowest ones that are free.
 class WatchedRequests {
  public:
   // REQUIRES: 0 < depth <= 32768.

@@ -10,9 +10,9 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coverage/matrix.h"
+#include "sim/coverage/outcome_counts.h"
 #include "sim/coverage/requirements.h"
 #include "sim/efa_status.h"
-#include "sim/coverage/outcome_counts.h"
 #include "sim/testing/lab.h"
 #include "testing/matchers/status_matchers.h"
 

@@ -64,8 +64,8 @@ void AddMatrix(const World& world, const OutcomeCounts& counts, Report& report) 
         const std::uint64_t count = counts.count(i, static_cast<OperationKind>(kind), outcome);
         if (count == 0) continue;
         const std::string& name = OutcomeNames()[outcome];
-        report.cells[{OperationNames()[kind], name.empty() ? "other" : name,
-                      world.nic(i).name}] += count;
+        report.cells[{OperationNames()[kind], name.empty() ? "other" : name, world.nic(i).name}] +=
+            count;
       }
     }
   }

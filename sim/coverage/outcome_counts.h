@@ -14,7 +14,8 @@
 
 namespace sim::coverage {
 
-// Not thread-safe. Attached to the observers of a world, which it outlives, or is taken away before.
+// Not thread-safe. Attached to the observers of a world, which it outlives, or is taken away
+// before.
 class OutcomeCounts final : public Observer {
  public:
   // Outcomes beside the numbers of EfaStatus.
@@ -29,7 +30,8 @@ class OutcomeCounts final : public Observer {
 
   // --- Observer ---
   void OnReported(const NicState& nic, const CompletionRing& /*ring*/,
-                  const DeviceCompletion& completion, bool /*kept*/) override {
+                  const DeviceCompletion& completion, EntryFate fate) override {
+    if (fate == EntryFate::kWithheld) return;
     ++At(nic, completion.kind)[std::min<std::size_t>(completion.status, kOther)];
   }
   void OnAgain(const NicState& nic, const QueuePair& /*queue_pair*/,

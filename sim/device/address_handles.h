@@ -81,7 +81,7 @@ class AddressHandles {
   std::uint16_t Search(std::uint64_t key) const;
 
   std::uint64_t most_;
-  std::vector<Handle> handles_;             // index = number
+  std::vector<Handle> handles_;              // index = number
   std::vector<std::uint32_t> peer_indices_;  // index = number
   std::vector<std::uint16_t> free_;
   std::map<std::pair<ProtectionDomain, Gid>, std::uint16_t> numbers_;

@@ -25,7 +25,8 @@ constexpr ProtectionDomain kOther = 2;
 class AddressHandlesTest : public ::testing::Test {
  protected:
   AddressHandlesTest() {
-    for (const char* name : {"a", "b", "c", "d"}) peers_.push_back(&world_.AddNode(name).nic(0).state());
+    for (const char* name : {"a", "b", "c", "d"})
+      peers_.push_back(&world_.AddNode(name).nic(0).state());
   }
   std::uint16_t Create(ProtectionDomain domain, std::size_t peer) {
     return handles_.Create(domain, peers_[peer]->gid, peers_[peer], peers_[peer]->index()).value();

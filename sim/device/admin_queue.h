@@ -45,8 +45,7 @@ class AdminQueue {
   // --- Memory ---
   // Errors: those of MemoryTable::Register.
   absl::StatusOr<MemoryTable::Keys> RegisterMemory(ProtectionDomain domain, std::byte* data,
-                                                   std::size_t length_bytes,
-                                                   fabric::Access access);
+                                                   std::size_t length_bytes, fabric::Access access);
   // REQUIRES: `remote_key` is of a live registration.
   void DeregisterMemory(std::uint32_t remote_key);
 

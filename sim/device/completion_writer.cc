@@ -7,13 +7,13 @@ namespace sim {
 
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion) {
-  CompletionRing& ring =
-      queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
+  CompletionRing& ring = queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
   const bool kept = ring.Push(completion);
   if (!kept) [[unlikely]] {
     ++nic_.counters.completions_lost;
   }
-  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, kept);
+  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion,
+                                                kept ? EntryFate::kWritten : EntryFate::kNoRoom);
   around_.timeline.Wake();
   if (!held_.empty()) [[unlikely]] {
     CountDown(ring);
@@ -27,7 +27,9 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
     for (std::uint32_t i = 0; i <= verdict.repeats; ++i) Write(queue_pair, queue, completion);
     return;
   }
-  around_.observers.Tell<&Observer::OnWithheld>(nic_, completion);
+  around_.observers.Tell<&Observer::OnReported>(
+      nic_, queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, completion,
+      EntryFate::kWithheld);
   const auto write = [this, number = queue_pair.number, qkey = queue_pair.qkey, queue, completion] {
     const QueuePair* found = nic_.queue_pairs.Find(number, qkey);
     if (found != nullptr && nic_.alive()) Write(*found, queue, completion);

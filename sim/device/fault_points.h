@@ -1,10 +1,12 @@
 // Where a fault plan may interfere with a device: the points at which it is asked, and what it may
 // answer. It answers with values; the device does what they say.
 //
-//   post ─► OnFetch ─► OnDeparture, OnFlight ─► OnArrival ─► OnPlacement ─► OnWritten ─► OnEnd ─► OnCompletion
-//           served      each packet              at the       each packet     of a         the      each entry
-//           when        on its way               target       in memory       write        answer
-//                                                  └► OnReceive: a message takes a receive   OnImmediate: of a write
+//   post ─► OnFetch ─► OnDeparture, OnFlight ─► OnArrival ─► OnPlacement ─► OnWritten ─► OnEnd ─►
+//   OnCompletion
+//           served      each packet              at the       each packet     of a         the each
+//           entry when        on its way               target       in memory       write answer
+//                                                  └► OnReceive: a message takes a receive
+//                                                  OnImmediate: of a write
 //   open ─► OnOpenEndpoint, OnOpenCompletionQueue        insert a peer ─► OnInsertPeer
 //
 // Nothing forges what a program reads: a packet is late, bytes are not where they should be, a

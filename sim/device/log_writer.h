@@ -48,7 +48,8 @@ class LogWriter final : public Observer {
                  .bytes = bytes.range.length});
   }
   void OnReported(const NicState& nic, const CompletionRing& /*ring*/,
-                  const DeviceCompletion& completion, bool /*kept*/) override {
+                  const DeviceCompletion& completion, EntryFate fate) override {
+    if (fate == EntryFate::kWithheld) return;
     log_.Append({.time = timeline_.elapsed(),
                  .kind = EventKind::kComplete,
                  .branch = completion.status,
@@ -57,11 +58,13 @@ class LogWriter final : public Observer {
                  .operation = std::uint64_t{completion.queue_pair} << 16 | completion.request_id,
                  .bytes = completion.length_bytes});
   }
-  void OnRead(const NicState& nic, const CompletionRing& ring, std::size_t count) override {
+  void OnPolled(const NicState& nic, const CompletionRing* ring, std::size_t count,
+                bool /*in_vain*/) override {
+    if (count == 0) return;
     log_.Append({.time = timeline_.elapsed(),
                  .kind = EventKind::kRead,
                  .actor = nic.index(),
-                 .operation = ring.number(),
+                 .operation = ring->number(),
                  .bytes = count});
   }
 

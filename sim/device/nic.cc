@@ -67,8 +67,8 @@ void Nic::Reset() {
 void Nic::OnEvent(const Event& event) {
   if (!around_.paused_until.empty()) [[unlikely]] {
     const auto paused = around_.paused_until.find(state_.machine());
-    const bool waits = paused != around_.paused_until.end() &&
-                       around_.timeline.now() < paused->second;
+    const bool waits =
+        paused != around_.paused_until.end() && around_.timeline.now() < paused->second;
     if (waits) return around_.timeline.At(paused->second, this, event.kind, event.a, event.b);
   }
   switch (event.kind) {

@@ -86,7 +86,6 @@ class Nic final : public Actor, private PlacementListener {
   // A broken device: it answers every request with nonsense (status 12 at its peers).
   void set_answers_nonsense(bool nonsense) { state_.answers_nonsense = nonsense; }
 
-
   // --- Actor ---
   std::uint32_t index() const override { return state_.index(); }
   void OnEvent(const Event& event) override;

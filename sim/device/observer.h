@@ -66,6 +66,13 @@ struct KeyRefused {
   fabric::OperationKind kind;
 };
 
+// What became of the entry of a completion.
+enum class EntryFate : std::uint8_t {
+  kWritten,
+  kNoRoom,    // its queue was full: it is lost
+  kWithheld,  // a fault plan keeps it back, for a while or for good
+};
+
 // What a program has opened on a NIC.
 enum class ObjectKind : std::uint8_t {
   kDomain,
@@ -115,7 +122,7 @@ class Observer {
                               std::uint64_t /*prefix*/) {}
   // The next entry that is reported is the immediate of this operation of a peer's.
   virtual void OnImmediateDelivered(const NicState& /*nic*/, const QueuePair& /*target*/,
-                           const Operation& /*operation*/) {}
+                                    const Operation& /*operation*/) {}
 
   // ---- The device: memory ----
   // Bytes are about to be copied.
@@ -135,20 +142,17 @@ class Observer {
   virtual void OnSilent(const Operation& /*operation*/) {}
   // It is about to leave the operation table.
   virtual void OnGone(const Operation& /*operation*/) {}
-  // An entry was written; or found no room (`kept` is false).
+  // An entry for a completion queue: what became of it.
   virtual void OnReported(const NicState& /*nic*/, const CompletionRing& /*ring*/,
-                          const DeviceCompletion& /*completion*/, bool /*kept*/) {}
-  // A fault plan keeps the entry back, for a while or for good.
-  virtual void OnWithheld(const NicState& /*nic*/, const DeviceCompletion& /*completion*/) {}
+                          const DeviceCompletion& /*completion*/, EntryFate /*fate*/) {}
   // The NIC fell silent for good.
   virtual void OnDied(const NicState& /*nic*/) {}
 
   // ---- The driver: objects ----
   // `object` numbers all that were ever opened in the world.
   virtual void OnOpened(std::uint32_t /*object*/, ObjectKind /*kind*/, const NicState& /*nic*/) {}
-  virtual void OnClosed(std::uint32_t /*object*/) {}
-  // Its Close answered that it is busy.
-  virtual void OnBusy(std::uint32_t /*object*/) {}
+  // Its Close was called, or its handle destroyed. `busy`: it stays open.
+  virtual void OnClosed(std::uint32_t /*object*/, bool /*busy*/) {}
   // A completion queue of the driver's domain with this number (an object's, see OnOpened).
   virtual void OnQueueOpened(const CompletionRing& /*ring*/, std::uint32_t /*domain*/) {}
   virtual void OnEndpointOpened(const EndpointOpened& /*endpoint*/) {}
@@ -175,16 +179,13 @@ class Observer {
   // receive; `status`: EFA's.
   virtual void OnCompletionRead(const QueuePair& /*queue_pair*/, bool /*receive*/,
                                 std::uint16_t /*request_id*/, std::uint8_t /*status*/) {}
-  // The program has looked into a completion queue, and found `count` completions.
-  virtual void OnRead(const NicState& /*nic*/, const CompletionRing& /*ring*/,
-                      std::size_t /*count*/) {}
-  // It is about to look.
-  virtual void OnPolled(const CompletionRing& /*ring*/) {}
-  // It has looked into a queue or a counter, and found nothing. `in_vain`: nothing is under way
-  // that could change that, and the program has not looked at the time since it last polled.
-  virtual void OnNothingFound(bool /*in_vain*/) {}
-  // The program waits for ever.
-  virtual void OnStuck() {}
+  // The program is about to look into a completion queue.
+  virtual void OnPolling(const CompletionRing& /*ring*/) {}
+  // It has looked into one, or into a counter (`ring` is null), and found `count` completions.
+  // `in_vain`: none, nothing is under way that could change that, and the program has not looked at
+  // the time since it last polled.
+  virtual void OnPolled(const NicState& /*nic*/, const CompletionRing* /*ring*/,
+                        std::size_t /*count*/, bool /*in_vain*/) {}
 };
 
 // Those of one world, in the order in which they are told.

@@ -103,6 +103,15 @@ EfaStatus Placement::Check(const Operation& operation, Range range) const {
   return LocalIsValid(around_, operation, range) ? EfaStatus::kOk : EfaStatus::kLocalInvalidLkey;
 }
 
+bool Placement::Permits(Operation& operation, Range range) {
+  const EfaStatus status = Check(operation, range);
+  if (status == EfaStatus::kOk) [[likely]] {
+    return true;
+  }
+  EndWherePlaced(around_, nic_, operation, status);
+  return false;
+}
+
 void Placement::Place(Operation& operation, std::uint32_t flags) {
   Range range = operation.PacketRange(PacketFlags::NumberOf(flags));
   PlacementVerdict verdict;
@@ -118,14 +127,18 @@ void Placement::Place(Operation& operation, std::uint32_t flags) {
   coro::Duration later{};
   const Range last = FirstStep(operation, range);
   const bool rest_comes = last.length > 0 && DrawSplit(operation, flags, later);
-  if (rest_comes) range = Without(range, last);
+  if (rest_comes) {  // a packet is refused as a whole
+    if (!Permits(operation, range)) return;
+    range = Without(range, last);
+  }
   if (!PutPiece(operation, flags, range, rest_comes)) return;
   if (!rest_comes) return PacketPlaced(operation);
   around_.timeline.After(later, nic_.actor, EventKind::kPlaceRest, flags, operation.id.Pack());
 }
 
 // An operation whose packets take no time: from a random packet on to the end, and then from the
-// beginning. A device's memory takes it in one piece, for each costs a command of some microseconds.
+// beginning. A device's memory takes it in one piece, for each costs a command of some
+// microseconds.
 void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range range) {
   const std::uint64_t mtu = nic_.profile.device.mtu;
   const std::uint64_t packets = (range.length + mtu - 1) / mtu;
@@ -143,11 +156,7 @@ void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
 }
 
 bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes) {
-  const EfaStatus status = Check(operation, range);
-  if (status != EfaStatus::kOk) [[unlikely]] {
-    EndWherePlaced(around_, nic_, operation, status);
-    return false;
-  }
+  if (!Permits(operation, range)) return false;
   const bool read = operation.kind == OperationKind::kRead;
   const bool second_copy = (flags & PacketFlags::kSecondCopy) != 0;
   if (!second_copy) operation.bytes_placed += range.length;
@@ -157,19 +166,18 @@ bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range,
   const std::span<const Segment> local =
       operation.is_inline ? std::span(&carried, 1) : operation.local();
   const NicState& target_nic = read ? *operation.peer : nic_;
-  const BytesPlaced bytes{
-      .nic = nic_,
-      .id = operation.id,
-      .operation = &operation,
-      .target = target_nic.queue_pairs.Find(operation.destination_queue_pair),
-      .packet = PacketFlags::NumberOf(flags),
-      .range = range,
-      .read = range,
-      .second_copy = second_copy,
-      .rest_comes = rest_comes,
-      .reads_source = true,
-      .memory = read ? local : std::span(&remote, 1),
-      .in_memory = range};
+  const BytesPlaced bytes{.nic = nic_,
+                          .id = operation.id,
+                          .operation = &operation,
+                          .target = target_nic.queue_pairs.Find(operation.destination_queue_pair),
+                          .packet = PacketFlags::NumberOf(flags),
+                          .range = range,
+                          .read = range,
+                          .second_copy = second_copy,
+                          .rest_comes = rest_comes,
+                          .reads_source = true,
+                          .memory = read ? local : std::span(&remote, 1),
+                          .in_memory = range};
   const Memory from{read ? std::span(&remote, 1) : local, range.offset};
   if (Put(bytes, from)) [[likely]] {
     return true;
@@ -205,8 +213,7 @@ bool Placement::DrawSplit(const Operation& operation, std::uint32_t flags,
 
 void Placement::PlaceBySteps(Operation& operation, std::uint32_t flags, Range range,
                              const PlacementVerdict& verdict) {
-  const EfaStatus status = Check(operation, range);
-  if (status != EfaStatus::kOk) return EndWherePlaced(around_, nic_, operation, status);
+  if (!Permits(operation, range)) return;
   nic_.counters.placed_twice += verdict.second_copies;
   const auto left = std::make_shared<std::size_t>(std::max<std::size_t>(verdict.steps.size(), 1));
   const auto take = [this, id = operation.id, flags, flipped = verdict.flipped, left](Range part) {
@@ -274,11 +281,10 @@ void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,
 void Placement::PutMessage(const Landing& landing, Operation* operation, const QueuePair& target,
                            Range range, bool rest_comes) {
   const bool staged = !landing.staged.empty();
-  const Segment carried =
-      staged ? SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()),
-                         landing.staged.size(), 0)
-      : operation->is_inline ? InlinePayload(*operation)
-                             : Segment{};
+  const Segment carried = staged ? SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()),
+                                             landing.staged.size(), 0)
+                          : operation->is_inline ? InlinePayload(*operation)
+                                                 : Segment{};
   const bool own = staged || operation->is_inline;
   const BytesPlaced bytes{.nic = nic_,
                           .id = landing.operation,
@@ -321,8 +327,7 @@ void Placement::LandBySteps(const Operation& operation, QueuePair& target, Landi
                             const PlacementVerdict& verdict) {
   nic_.counters.placed_twice += verdict.second_copies;
   const std::uint64_t number =
-      Stage(operation, target, verdict.steps.empty() ? 0 : operation.length,
-            std::move(landing));
+      Stage(operation, target, verdict.steps.empty() ? 0 : operation.length, std::move(landing));
   std::vector<std::byte>& staged = landings_.at(number).staged;
   for (const FlippedBits& bits : verdict.flipped) {
     if (bits.byte < staged.size()) staged[bits.byte] ^= bits.mask;

@@ -75,6 +75,8 @@ class Placement {
 
   // --- Writes, and the data of reads ---
   EfaStatus Check(const Operation& operation, Range range) const;
+  // Whether these bytes may be placed; if not, the operation ends.
+  bool Permits(Operation& operation, Range range);
   // False when the operation has ended, or is silent.
   bool PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes);
   void PacketPlaced(Operation& operation);

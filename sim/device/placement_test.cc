@@ -372,6 +372,24 @@ TEST(SplitTest, EndOfAPacketMayLandBeforeItsBeginning) {
   }
 }
 
+// A packet that reaches over an end of its region is refused as a whole, and not by the piece.
+TEST(SplitTest, PacketThatIsPartlyOutsideLeavesNothingInside) {
+  constexpr std::size_t kStart = 4096;
+  constexpr std::size_t kLength = 4096;
+  sim::Profile profile = Small();
+  profile.split_placement_one_in = 1;
+  for (const std::size_t offset : {kStart - 6, kStart + kLength - 6}) {
+    Scene s(profile, {}, kSeeds + offset);
+    const auto region = s.b.Register(kStart, kLength, fabric::Access::kAll);
+    Fill(s.a.Bytes(0, 12), 1);
+    fabric::WriteRequest write = s.a.WriteTo(s.b, 0, 12, kBad);
+    write.target = {region->remote().address + offset - kStart, region->remote().key};
+    ASSERT_EQ(s.a.endpoint->Write(write), ErrorCode::kOk);
+    EXPECT_EQ(s.lab.Take(s.a, kBad).provider_error, 7);
+    EXPECT_TRUE(IsZero(s.b.memory())) << "at " << offset;
+  }
+}
+
 // A region that closes between the two pieces of a packet: the second one does not land.
 TEST(SplitTest, RightsAreLookedAtForEachPiece) {
   constexpr std::size_t kLength = 8000;

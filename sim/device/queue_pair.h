@@ -72,8 +72,8 @@ struct QueuePair {
   QueuePairState state = QueuePairState::kReadyToSend;
   bool waits_for_fetch = false;  // it has work that was rung for, and the requester knows
   fabric::efa_queue::DoorbellFault last_doorbell_fault = fabric::efa_queue::DoorbellFault::kNone;
-  std::uint32_t under_way = 0;        // of its work requests: fetched, and not completed
-  std::vector<OperationId> waiting;   // peers' work that found no receive and retries for ever
+  std::uint32_t under_way = 0;         // of its work requests: fetched, and not completed
+  std::vector<OperationId> waiting;    // peers' work that found no receive and retries for ever
   std::vector<std::uint16_t> landing;  // request ids of receives whose message is not there yet
 
   // --- Its rings ---

@@ -29,9 +29,7 @@ struct SendRing {
     producer.Post();
   }
   DoorbellFault Ring() { return queue.Ring(producer.Ring()); }
-  FetchResult Fetch(Operation& operation) {
-    return queue.Fetch(operation);
-  }
+  FetchResult Fetch(Operation& operation) { return queue.Fetch(operation); }
 
   SendQueue queue;
   efa::Producer producer;

@@ -49,8 +49,8 @@ EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* ta
   if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
     return EfaStatus::kRemoteFeatureMismatch;
   }
-  const bool known = nic_.handles.Knows(target->domain, operation.initiator->index(),
-                                        around_.timeline.now());
+  const bool known =
+      nic_.handles.Knows(target->domain, operation.initiator->index(), around_.timeline.now());
   return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
 }
 
@@ -74,9 +74,9 @@ bool Responder::Refuses(const QueuePair& target, Operation& operation) {
 
 void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
   ReceiveWork receive;
-  const bool fits = target != nullptr && target->type == QueuePairType::kUd &&
-                    target->receive.Peek(receive) &&
-                    (receive.malformed || operation.length + kDatagramPrefixBytes <= receive.length);
+  const bool fits =
+      target != nullptr && target->type == QueuePairType::kUd && target->receive.Peek(receive) &&
+      (receive.malformed || operation.length + kDatagramPrefixBytes <= receive.length);
   if (!fits) {
     ++nic_.counters.rx_drops;
     return EndUnanswered(around_, operation, EfaStatus::kOk);

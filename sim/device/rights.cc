@@ -93,8 +93,8 @@ bool ReceiveIsValid(const Surroundings& around, const NicState& nic, const Queue
                                                       segment.length, Access::kReceive)) {
       continue;
     }
-    around.observers.Tell<&Observer::OnKeyRefused>(KeyRefused{
-        nic, segment.lkey, false, nic.name, target.number, OperationKind::kReceive});
+    around.observers.Tell<&Observer::OnKeyRefused>(
+        KeyRefused{nic, segment.lkey, false, nic.name, target.number, OperationKind::kReceive});
     return false;
   }
   return true;

@@ -50,8 +50,8 @@ struct Surroundings {
   MemoryBus& bus;
   Observers& observers;
   NicDirectory& nics;
-  FaultPoints* faults = nullptr;    // null: no fault plan
-  HostPath* host_path = nullptr;    // null: all memory is near
+  FaultPoints* faults = nullptr;                     // null: no fault plan
+  HostPath* host_path = nullptr;                     // null: all memory is near
   std::map<std::uint32_t, coro::Time> paused_until;  // by machine: it does nothing before
   std::uint32_t objects = 0;  // that were ever numbered: queue pairs, completion queues, ...
 

@@ -110,7 +110,8 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
     flight = Fly(around_, nic_, *receiver, operation,
                  response ? DrawPurpose::kResponse : DrawPurpose::kRequest, packet);
   }
-  around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length, flight);
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length,
+                                            flight);
   if (!flight.arrives || (operation.datagram && flight.retransmissions > 0)) [[unlikely]] {
     // Of a datagram no answer was promised.
     return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)

@@ -73,8 +73,8 @@ class Transmitter {
   NicState& nic_;
   Surroundings& around_;
   RandomStream choices_;
-  std::vector<Job> jobs_;      // in order of arrival: those that may be served now
-  std::deque<Job> waiting_;    // those behind them
+  std::vector<Job> jobs_;       // in order of arrival: those that may be served now
+  std::deque<Job> waiting_;     // those behind them
   std::uint32_t requests_ = 0;  // jobs of our own, in both
   bool scheduled_ = false;
   coro::Time engine_free_{};  // to prepare another work request

@@ -13,9 +13,9 @@
 
 #include "fabric/fabric.h"
 #include "sim/device/completion_ring.h"
+#include "sim/device/nic.h"
 #include "sim/efa_address.h"
 #include "sim/events/event.h"
-#include "sim/device/nic.h"
 #include "sim/world/world.h"
 
 namespace sim {
@@ -67,7 +67,7 @@ class VectorCore {
  public:
   struct Entry {
     EfaAddress address;
-    std::uint16_t handle = 0;                   // the device's address handle
+    std::uint16_t handle = 0;      // the device's address handle
     std::uint32_t nic = kNoActor;  // index of the peer's, when it was there
     std::uint32_t generation = 0;
     bool live = false;

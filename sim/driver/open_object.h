@@ -28,7 +28,7 @@ class OpenObject {
 
   void Closed() {
     if (observers_ != nullptr) {
-      std::exchange(observers_, nullptr)->Tell<&Observer::OnClosed>(number_);
+      std::exchange(observers_, nullptr)->Tell<&Observer::OnClosed>(number_, false);
     }
   }
   // What a Close came to; returns it.
@@ -37,7 +37,7 @@ class OpenObject {
     if (status.ok()) {
       Closed();
     } else if (observers_ != nullptr) {
-      observers_->Tell<&Observer::OnBusy>(number_);
+      observers_->Tell<&Observer::OnClosed>(number_, true);
     }
     return status;
   }

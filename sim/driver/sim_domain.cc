@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/shared_core.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_endpoint.h"
 #include "sim/driver/sim_objects.h"
+#include "sim/profile/profile.h"
 
 namespace sim {
 namespace {

@@ -76,14 +76,13 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       queue->endpoints.resize(queue_pair.number + 1u);
     queue->endpoints[queue_pair.number] = this;
   }
-  domain_->world.observers().Tell<&Observer::OnEndpointOpened>(
-      EndpointOpened{.nic = domain_->nic.state(),
-                     .queue_pair = queue_pair,
-                     .send_depth = limits_.send_queue_depth,
-                     .receive_depth = limits_.receive_queue_depth,
-                     .immediates_take_receives =
-                         remote_access_ && !queue_pair.unsolicited_immediates,
-                     .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
+  domain_->world.observers().Tell<&Observer::OnEndpointOpened>(EndpointOpened{
+      .nic = domain_->nic.state(),
+      .queue_pair = queue_pair,
+      .send_depth = limits_.send_queue_depth,
+      .receive_depth = limits_.receive_queue_depth,
+      .immediates_take_receives = remote_access_ && !queue_pair.unsolicited_immediates,
+      .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
 }
 
 PeerState SimEndpoint::StateOf(fabric::Peer peer) const {

@@ -15,10 +15,10 @@
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
 #include "fabric/endpoint.h"
+#include "sim/device/queue_pair.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
 #include "sim/driver/queue_access.h"
-#include "sim/device/queue_pair.h"
 #include "sim/driver/request_slots.h"
 
 namespace sim {

@@ -35,13 +35,10 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   const bool can_look = world.processors().BeginRead(nic);
   world.timeline().RunDue();
   const Observers& observers = world.observers();
-  observers.Tell<&Observer::OnPolled>(*core_->ring);
+  observers.Tell<&Observer::OnPolling>(*core_->ring);
   const std::size_t count = can_look ? core_->Take(entries) : 0;
-  if (count > 0) {
-    observers.Tell<&Observer::OnRead>(nic.state(), *core_->ring, count);
-  } else {
-    observers.Tell<&Observer::OnNothingFound>(world.timeline().PollsInVain());
-  }
+  observers.Tell<&Observer::OnPolled>(nic.state(), core_->ring.get(), count,
+                                      count == 0 && world.timeline().PollsInVain());
   world.processors().EndRead(nic, count);
   return {count};
 }
@@ -89,7 +86,9 @@ std::uint64_t SimCounter::Read() {
   world.processors().BeginRead(domain_->nic);
   world.timeline().RunDue();
   world.processors().EndRead(domain_->nic, 0);
-  world.observers().Tell<&Observer::OnNothingFound>(world.timeline().PollsInVain());
+  const CompletionRing* const none = nullptr;
+  world.observers().Tell<&Observer::OnPolled>(domain_->nic.state(), none, std::size_t{0},
+                                              world.timeline().PollsInVain());
   return core_->value;
 }
 

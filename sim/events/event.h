@@ -13,20 +13,20 @@ namespace sim {
 // Part of the digest: never renumber, only append.
 enum class EventKind : std::uint8_t {
   // --- Scheduled: a timeline hands these to their actor ---
-  kTransmit = 1,   // the engine of a NIC may send the next packet
-  kArrive = 2,     // a packet of a peer's operation is here
-  kReadData = 3,   // a packet of the answer to our read is here
-  kPlaceRest = 4,  // the other piece of a packet's bytes
-  kAnswer = 5,     // an operation of ours has ended
-  kTimeOut = 6,    // the peer has not answered in time
-  kLand = 7,       // the other piece of a message
-  kRnrRetry = 8,   // a send looks for a receive again
-  kAlarm = 9,      // a driver's timer
-  kSilence = 10,   // no answer to an operation of ours is under way: its time-out begins
-  kDeferred = 11,  // an action that a fault plan has put off
-  kVisible = 12,   // a device's memory shows what a NIC has written
-  kDoorbell = 13,  // a CPU thread has come to a doorbell
-  kNicDies = 14,   // a fault plan ends a NIC,
+  kTransmit = 1,    // the engine of a NIC may send the next packet
+  kArrive = 2,      // a packet of a peer's operation is here
+  kReadData = 3,    // a packet of the answer to our read is here
+  kPlaceRest = 4,   // the other piece of a packet's bytes
+  kAnswer = 5,      // an operation of ours has ended
+  kTimeOut = 6,     // the peer has not answered in time
+  kLand = 7,        // the other piece of a message
+  kRnrRetry = 8,    // a send looks for a receive again
+  kAlarm = 9,       // a driver's timer
+  kSilence = 10,    // no answer to an operation of ours is under way: its time-out begins
+  kDeferred = 11,   // an action that a fault plan has put off
+  kVisible = 12,    // a device's memory shows what a NIC has written
+  kDoorbell = 13,   // a CPU thread has come to a doorbell
+  kNicDies = 14,    // a fault plan ends a NIC,
   kNicResets = 15,  // or restarts it
   // --- Outcomes: what the event log records beside them ---
   kFetch = 20,     // a work request left its ring

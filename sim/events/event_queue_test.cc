@@ -34,7 +34,8 @@ TEST(EventQueueTest, EarliestFirst) {
 
 TEST(EventQueueTest, EqualTimesInTheOrderOfPushing) {
   EventQueue queue;
-  for (std::uint64_t i = 0; i < 1000; ++i) queue.Push({At(i % 3), nullptr, i, 0, EventKind::kAlarm});
+  for (std::uint64_t i = 0; i < 1000; ++i)
+    queue.Push({At(i % 3), nullptr, i, 0, EventKind::kAlarm});
   std::uint64_t last = 0;
   coro::Time time = At(0);
   for (int i = 0; i < 1000; ++i) {

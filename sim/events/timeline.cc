@@ -7,7 +7,10 @@
 namespace sim {
 
 Timeline::Timeline(ClockKind kind, EventLog* log)
-    : real_(kind == ClockKind::kReal), log_(log), start_(real_ ? steady_.Now() : kStart), now_(start_) {}
+    : real_(kind == ClockKind::kReal),
+      log_(log),
+      start_(real_ ? steady_.Now() : kStart),
+      now_(start_) {}
 
 bool Timeline::WaitUntil(coro::Time deadline) {
   looked_ = true;

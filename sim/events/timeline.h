@@ -86,7 +86,8 @@ class Timeline final : public coro::Clock {
     if (delay > coro::Duration::zero() || pool_ != nullptr) return After(delay, actor, kind, a, b);
     Happen({now_, actor, b, a, kind});
   }
-  // Something that happens at `time` whoever schedules the network: a timer. Now, if `time` is past.
+  // Something that happens at `time` whoever schedules the network: a timer. Now, if `time` is
+  // past.
   void At(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     if (real_) CatchUp();
     queue_.Push({std::max(time, now_), actor, b, a, kind});

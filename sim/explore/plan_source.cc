@@ -6,10 +6,10 @@
 #include "coro/status_macros.h"
 #include "fabric/faults/fault.h"
 #include "fabric/faults/faulty_fabric.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/explore/swarm.h"
 #include "sim/faults/device_faults.h"
 #include "sim/profile/profile.h"
-#include "sim/driver/sim_fabric.h"
 #include "sim/world/world.h"
 
 namespace sim::explore {

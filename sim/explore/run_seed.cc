@@ -37,9 +37,9 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
                          ", and the program still waits: ", clock.waits().Summary())};
   }
   if (clock.stop() == RunClock::Stop::kLimit) {
-    return {Verdict::kHang,
-            absl::StrCat("the program still waits after ", Microseconds(trial.world().timeline().elapsed()),
-                         " of virtual time: ", clock.waits().Summary())};
+    return {Verdict::kHang, absl::StrCat("the program still waits after ",
+                                         Microseconds(trial.world().timeline().elapsed()),
+                                         " of virtual time: ", clock.waits().Summary())};
   }
   if (outcome.wrong_data().has_value()) return {Verdict::kWrongData, *outcome.wrong_data()};
   if (!trial.world().findings().empty()) {
@@ -154,7 +154,8 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   Trial trial(spec.seed, tight.has_value() ? *tight : **found, engine, spec.limit, parameters,
               scheduler.get());
   if (spec.heal_after.has_value()) {
-    engine->HealAt(trial.world().timeline().backstage(), coro::After(trial.world().Now(), *spec.heal_after));
+    engine->HealAt(trial.world().timeline().backstage(),
+                   coro::After(trial.world().Now(), *spec.heal_after));
   }
   if (spec.wild.has_value()) {
     trial.world().wire().UseUndisturbed(Undisturbed::AllBut(*spec.wild));

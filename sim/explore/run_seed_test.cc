@@ -113,7 +113,8 @@ class OpensAgain final : public Scenario {
     coro::EventLoop loop(trial.clock());
     for (;;) {
       const absl::Status status = Machine::Open(trial, loop, "a").status();
-      if (status.ok() || trial.world().timeline().elapsed() >= patience_) return Outcome::Of(status);
+      if (status.ok() || trial.world().timeline().elapsed() >= patience_)
+        return Outcome::Of(status);
       trial.world().timeline().RunFor(1ms);
     }
   }
@@ -241,7 +242,7 @@ TEST(RunSeedTest, BrokenRuleOfTheSimulatorIsAFinding) {
     const Nic& nic = trial.world().AddNode("a").nic(0);
     const CompletionRing full(/*number=*/3, /*serial=*/0, /*depth=*/16);
     trial.world().observers().Tell<&Observer::OnReported>(nic.state(), full, DeviceCompletion{},
-                                                          /*kept=*/false);
+                                                          EntryFate::kNoRoom);
     return Outcome::Of(absl::OkStatus());
   });
   EXPECT_EQ(result.verdict, Verdict::kFinding);

@@ -11,11 +11,11 @@
 
 #include "absl/status/statusor.h"
 #include "coro/time.h"
+#include "sim/events/scheduler.h"
 #include "sim/explore/explorer.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
 #include "sim/explore/scenario.h"
-#include "sim/events/scheduler.h"
 
 namespace sim::explore {
 

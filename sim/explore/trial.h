@@ -15,10 +15,10 @@
 #include "coro/time.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/engine.h"
+#include "sim/events/scheduler.h"
 #include "sim/explore/parameters.h"
 #include "sim/explore/run_clock.h"
 #include "sim/profile/profile.h"
-#include "sim/events/scheduler.h"
 #include "sim/world/world.h"
 
 namespace sim::explore {

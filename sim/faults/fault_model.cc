@@ -142,8 +142,7 @@ FaultPoints::ArrivalVerdict FaultModel::OnArrival(const NicState& /*nic*/,
   if (!fate.IsCut()) return {};
   const bool message = operation.kind == OperationKind::kSend;
   if (!message && !fate.RunsNot()) return {};  // what is placed of it is decided by packet
-  return {.failure = fate.AsFailure(),
-          .placed_bytes = message ? fate.Placed(operation.length) : 0};
+  return {.failure = fate.AsFailure(), .placed_bytes = message ? fate.Placed(operation.length) : 0};
 }
 
 Fate FaultModel::DecideAtTarget(OperationKind kind, const EventView& view) {

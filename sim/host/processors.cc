@@ -106,7 +106,7 @@ void Processors::Address(Thread& thread, const Nic& nic, std::uint16_t queue_pai
 void Processors::Ring(Thread& thread, const Doorbell& doorbell, coro::Duration alone) {
   thread.doorbells.push_back(doorbell);
   timeline_.At(Work(thread, alone), this, EventKind::kDoorbell,
-                    static_cast<std::uint32_t>(&thread - threads_.data()), 0);
+               static_cast<std::uint32_t>(&thread - threads_.data()), 0);
 }
 
 void Processors::RingSend(Thread& thread, Nic& nic, QueuePair& queue_pair, std::uint32_t counter,
@@ -126,7 +126,8 @@ void Processors::RingReceive(Nic& nic, QueuePair& queue_pair, std::uint32_t coun
   const coro::Duration alone =
       profile.doorbell_cost + profile.post_cost * static_cast<std::int64_t>(requests);
   if (Thread* thread = Find(nic)) {
-    if (requests > 0) Ring(*thread, {&nic, &queue_pair, counter, true}, alone + FarCost(*thread, nic));
+    if (requests > 0)
+      Ring(*thread, {&nic, &queue_pair, counter, true}, alone + FarCost(*thread, nic));
     return;
   }
   timeline_.Charge(alone + numa_.FarThreadCost(nic.state()));

@@ -44,9 +44,9 @@
 #include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/timeline.h"
-#include "sim/profile/host_costs.h"
 #include "sim/host/node.h"
 #include "sim/host/numa.h"
+#include "sim/profile/host_costs.h"
 
 namespace sim {
 
@@ -166,7 +166,7 @@ class Processors final : public Actor {
   struct Driven {
     std::size_t thread = kNoThread;
     const Profile* profile = nullptr;  // of the NIC
-    coro::Time read{};  // when something was last found there
+    coro::Time read{};                 // when something was last found there
   };
 
   std::vector<Driven> by_nic_;                                             // index = Nic::index()

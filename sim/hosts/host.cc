@@ -155,8 +155,7 @@ class Host::Impl final : public ForkAware {
 
   // The world's time at which an event is, on the machine's clock.
   coro::Time Until(coro::Time event) const {
-    return event == coro::kNever ? coro::kNever
-                                 : began_ + (event - Timeline::kStart);
+    return event == coro::kNever ? coro::kNever : began_ + (event - Timeline::kStart);
   }
 
   bool Advance() {

@@ -58,10 +58,9 @@ NicState& Neighbour::ProxyOf(std::uint8_t nic) {
   World& world = context_.world;
   const auto index = static_cast<std::uint32_t>(world.nic_count());
   const Profile& profile = context_.node.profile();
-  proxy = std::make_unique<Proxy>(
-      world.surroundings(), *this, index, slot_,
-      absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
-      GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
+  proxy = std::make_unique<Proxy>(world.surroundings(), *this, index, slot_,
+                                  absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
+                                  GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
   world.Enter(proxy->state());
   context_.owners.resize(index + 1u);
   context_.owners[index] = this;

@@ -120,8 +120,8 @@ class Neighbour final : public RemotePort {
   NeighbourContext& context_;
   const std::uint8_t slot_;
   std::vector<std::unique_ptr<Proxy>> proxies_;  // index = NIC; null: nobody asked for it
-  std::uint32_t incarnation_ = 0;  // 0: nobody is there
-  std::uint32_t distrusted_ = 0;   // incarnation that wrote nonsense
+  std::uint32_t incarnation_ = 0;                // 0: nobody is there
+  std::uint32_t distrusted_ = 0;                 // incarnation that wrote nonsense
   AcrossState across_;
   SharedFile out_file_;
   std::optional<RingWriter> out_;

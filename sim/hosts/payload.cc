@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "sim/memory/poison.h"
 #include "sim/hosts/cross_memory.h"
+#include "sim/memory/poison.h"
 
 namespace sim {
 

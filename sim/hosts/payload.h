@@ -9,8 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/memory/memory_bus.h"
 #include "sim/device/operation.h"
+#include "sim/memory/memory_bus.h"
 
 namespace sim {
 

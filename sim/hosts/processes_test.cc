@@ -210,9 +210,8 @@ TEST(CrossMemoryTest, MemoryThatIsGoneIsLost) {
   StationAddress address = b.address();
   {
     const std::lock_guard lock(b.host().mutex());
-    const auto keys =
-        b.nic().admin().RegisterMemory(1, static_cast<std::byte*>(gone), 1 << 20,
-                                       fabric::Access::kAll);
+    const auto keys = b.nic().admin().RegisterMemory(1, static_cast<std::byte*>(gone), 1 << 20,
+                                                     fabric::Access::kAll);
     ASSERT_TRUE(keys.ok()) << keys.status();
     address.memory = reinterpret_cast<std::uint64_t>(gone);
     address.key = keys->remote;

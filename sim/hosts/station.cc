@@ -75,8 +75,8 @@ Station::Station(const StationOptions& options)
   if (options.faults != nullptr) host_->world().UseFaultEngine(options.faults);
   nic_ = &host_->node().nic(options.nic);
   domain_ = Need(nic_->admin().AllocateDomain());
-  const auto keys =
-      Need(nic_->admin().RegisterMemory(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
+  const auto keys = Need(
+      nic_->admin().RegisterMemory(domain_, memory_.data(), memory_.size(), fabric::Access::kAll));
   local_key_ = keys.local;
   remote_key_ = keys.remote;
   ring_ = Need(nic_->admin().CreateCompletionRing(256));
@@ -91,15 +91,15 @@ Station::~Station() {
 void Station::Open() {
   queue_pair_ =
       Need(nic_->admin().CreateQueuePair({.type = options_.type,
-                                  .domain = domain_,
-                                  .send_ring = ring_,
-                                  .receive_ring = ring_,
-                                  .send_entries = 64,
-                                  .wide = false,
-                                  .receive_descriptors = 64,
-                                  .rnr_retries = options_.rnr_retries,
-                                  .unsolicited_immediates = options_.unsolicited_immediates,
-                                  .counters = {}}));
+                                          .domain = domain_,
+                                          .send_ring = ring_,
+                                          .receive_ring = ring_,
+                                          .send_entries = 64,
+                                          .wide = false,
+                                          .receive_descriptors = 64,
+                                          .rnr_retries = options_.rnr_retries,
+                                          .unsolicited_immediates = options_.unsolicited_immediates,
+                                          .counters = {}}));
   producer_ =
       std::make_unique<efa::Producer>(queue_pair_->send.entries(), queue_pair_->send.max_batch());
   receive_producer_ = std::make_unique<efa::Producer>(queue_pair_->receive.descriptors(),

@@ -16,8 +16,8 @@
 #include "fabric/efa_queue/cqe.h"
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
-#include "sim/hosts/host.h"
 #include "sim/device/queue_pair.h"
+#include "sim/hosts/host.h"
 
 namespace sim_testing {
 

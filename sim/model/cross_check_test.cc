@@ -16,9 +16,9 @@
 #include "fabric/error.h"
 #include "fabric/fabric.h"
 #include "gtest/gtest.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/model/predictor.h"
 #include "sim/profile/profile.h"
-#include "sim/driver/sim_fabric.h"
 #include "sim/world/world.h"
 
 namespace sim::model {

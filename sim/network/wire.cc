@@ -41,11 +41,11 @@ Flight Wire::Send(const Port& from, const Port& to, const OperationDraws& draws,
   }
   flight.delay += PathDelay(from, to, Below(Field(choices, kPathField), profile_.paths), purpose);
   std::uint64_t loss = Field(choices, kLossField);
-  while (OneIn(loss, profile_.retransmit_one_in) &&
-         flight.retransmissions < kMostRetransmissions) [[unlikely]] {
-    flight.delay += profile_.retransmit_delay;
-    loss = draws.Word(purpose, packet, kLosses + flight.retransmissions++);
-  }
+  while (OneIn(loss, profile_.retransmit_one_in) && flight.retransmissions < kMostRetransmissions)
+    [[unlikely]] {
+      flight.delay += profile_.retransmit_delay;
+      loss = draws.Word(purpose, packet, kLosses + flight.retransmissions++);
+    }
   if (OneIn(Field(choices, kCopyField), duplicates)) [[unlikely]] {
     flight.twice = true;
     flight.second_delay =

@@ -39,9 +39,9 @@ class Wire {
       : profile_(profile),
         draws_base_(RandomStream(seed, Subsystem::kWire, 0, 0).At(0)),
         path_base_(RandomStream(seed, Subsystem::kPath, 0, 0).At(0)),
-        quiet_(profile.one_way.jitter == coro::Duration::zero() && profile.one_way.tail_one_in == 0 &&
-               profile.path_spread == coro::Duration::zero() && profile.path_imbalance == 0 &&
-               profile.retransmit_one_in == 0) {}
+        quiet_(profile.one_way.jitter == coro::Duration::zero() &&
+               profile.one_way.tail_one_in == 0 && profile.path_spread == coro::Duration::zero() &&
+               profile.path_imbalance == 0 && profile.retransmit_one_in == 0) {}
 
   // What the operation with this sequence number draws.
   OperationDraws DrawsOf(std::uint64_t operation) const { return {draws_base_, operation}; }

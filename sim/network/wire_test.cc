@@ -23,8 +23,8 @@ using namespace std::chrono_literals;
 
 using fabric::Completion;
 using fabric::ErrorCode;
-using sim::Flight;
 using sim::DrawPurpose;
+using sim::Flight;
 
 constexpr std::uint64_t kDraws = 20000;
 
@@ -178,7 +178,8 @@ TEST(BlockTest, IsOfOneDirection) {
   EXPECT_FALSE(wire.Passes(s.a.nic.state().port, s.b.nic.state().port));
   EXPECT_TRUE(wire.Passes(s.b.nic.state().port, s.a.nic.state().port));
   EXPECT_TRUE(wire.Passes(s.a.nic.state().port, s.c.nic.state().port));
-  EXPECT_FALSE(wire.Passes(s.a.node.nic(1).state().port, s.b.node.nic(1).state().port));  // all NICs of the machine
+  EXPECT_FALSE(wire.Passes(s.a.node.nic(1).state().port,
+                           s.b.node.nic(1).state().port));  // all NICs of the machine
   s.lab.world().Unblock(s.a.node, s.b.node);
   EXPECT_TRUE(wire.Passes(s.a.nic.state().port, s.b.nic.state().port));
 }

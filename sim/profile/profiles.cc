@@ -5,8 +5,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "sim/profile/profile.h"
 #include "sim/profile/families.h"
+#include "sim/profile/profile.h"
 
 namespace sim {
 namespace {

@@ -15,10 +15,10 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/packet.h"
 #include "sim/rdm/test_bed.h"
-#include "sim/driver/sim_fabric.h"
 
 namespace sim::rdm {
 

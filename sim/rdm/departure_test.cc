@@ -112,7 +112,8 @@ TEST_F(DepartureTest, LeavingEndpointHoldsNobodyUp) {
   Machine& b = bed_.b();
   b.endpoint.reset();
   ASSERT_EQ(bed_.Send(0, 500000, 2), ErrorCode::kOk);
-  bed_.world().timeline().RunFor(1ms);  // a long message for one that has closed, and has not read since
+  bed_.world().timeline().RunFor(
+      1ms);  // a long message for one that has closed, and has not read since
   const fabric::AtomicRequest atomic{.operand = bed_.a().Local(0, 8),
                                      .target = b.Remote(0),
                                      .peer = bed_.a().peers[1],

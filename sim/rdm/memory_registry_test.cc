@@ -9,9 +9,9 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/profile/profile.h"
 #include "sim/rdm/scatter_list.h"
-#include "sim/driver/sim_fabric.h"
 #include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 

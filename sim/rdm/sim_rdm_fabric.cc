@@ -1,7 +1,7 @@
 #include "sim/rdm/sim_rdm_fabric.h"
 
-#include "sim/rdm/rdm_fabric.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/rdm/rdm_fabric.h"
 
 namespace sim::rdm {
 namespace {

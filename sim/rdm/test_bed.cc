@@ -4,9 +4,9 @@
 #include <array>
 
 #include "gtest/gtest.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/rdm/rdm_fabric.h"
 #include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/driver/sim_fabric.h"
 
 namespace sim::rdm {
 

@@ -91,7 +91,8 @@ struct FaultScene {
   }
   // Lets the world run until some byte is not zero.
   void RunUntilSomeLanded(std::span<const std::byte> bytes) {
-    ASSERT_TRUE(lab.world().timeline().RunUntil([&] { return !IsZero(bytes); }, std::chrono::seconds(1)));
+    ASSERT_TRUE(
+        lab.world().timeline().RunUntil([&] { return !IsZero(bytes); }, std::chrono::seconds(1)));
   }
 
   // Without the plan everything works again, and nothing is left over.

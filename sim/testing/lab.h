@@ -30,9 +30,9 @@
 #include "fabric/faults/engine.h"
 #include "gtest/gtest.h"
 #include "sim/checks/finding.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/queue_access.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace sim_testing {

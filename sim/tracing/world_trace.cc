@@ -151,8 +151,8 @@ void WorldTrace::OnSent(const NicState& nic, const Operation& operation, std::ui
   const Profile& profile = nic.profile;
   fabric::trace::Event packet;
   packet.time_ns = recorder_.Now();
-  packet.duration_ns = static_cast<std::int64_t>(
-      static_cast<double>(bytes + profile.header_bytes) * 8 / profile.link_gbps);
+  packet.duration_ns = static_cast<std::int64_t>(static_cast<double>(bytes + profile.header_bytes) *
+                                                 8 / profile.link_gbps);
   packet.op = known.op;
   packet.op_node = known.node;
   packet.bytes = bytes;
@@ -202,7 +202,7 @@ void WorldTrace::OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair
 }
 
 void WorldTrace::OnImmediateDelivered(const NicState& /*nic*/, const QueuePair& /*target*/,
-                             const Operation& operation) {
+                                      const Operation& operation) {
   announced_ = KnownOf(operation.id);
 }
 
@@ -219,7 +219,8 @@ WorldTrace::Known WorldTrace::Completed(const NicState& nic, const DeviceComplet
 }
 
 void WorldTrace::OnReported(const NicState& nic, const CompletionRing& ring,
-                            const DeviceCompletion& completion, bool kept) {
+                            const DeviceCompletion& completion, EntryFate fate) {
+  if (fate == EntryFate::kWithheld) return;
   RecordFindings();
   const Machine& machine = MachineOf(nic);
   const Known known = Completed(nic, completion);
@@ -242,7 +243,8 @@ void WorldTrace::OnReported(const NicState& nic, const CompletionRing& ring,
   event.provider_error = completion.status;
   event.kind = Kind::kCompletion;
   event.operation = completion.kind;
-  event.error = kept ? fabric::FromEfaStatus(completion.status) : fabric::ErrorCode::kOverrun;
+  event.error = fate == EntryFate::kNoRoom ? fabric::ErrorCode::kOverrun
+                                           : fabric::FromEfaStatus(completion.status);
   if (completion.has_immediate) event.flags |= fabric::trace::kHasImmediate;
   recorder_.Record(event);
 }

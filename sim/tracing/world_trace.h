@@ -31,7 +31,8 @@ namespace sim {
 // Not thread-safe: belongs to its world.
 class WorldTrace final : private Observer, private fabric::faults::FiringListener {
  public:
-  // From now on the recorder has the world's time. `engine`: its firings are recorded, too; null: there is none. All of them outlive this.
+  // From now on the recorder has the world's time. `engine`: its firings are recorded, too; null:
+  // there is none. All of them outlive this.
   WorldTrace(World& world, fabric::trace::Recorder& recorder,
              fabric::faults::FaultEngine* engine = nullptr);
   // The recorder's time stands still then, until it gets another clock.
@@ -69,9 +70,9 @@ class WorldTrace final : private Observer, private fabric::faults::FiringListene
   void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
                       const ReceiveWork& receive) override;
   void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                   const Operation& operation) override;
+                            const Operation& operation) override;
   void OnReported(const NicState& nic, const CompletionRing& ring,
-                  const DeviceCompletion& completion, bool kept) override;
+                  const DeviceCompletion& completion, EntryFate fate) override;
   // --- FiringListener ---
   void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
                const fabric::faults::Firing& firing) override;
@@ -81,7 +82,8 @@ class WorldTrace final : private Observer, private fabric::faults::FiringListene
   Machine* FindMachine(std::string_view name);
   // The track of faults and checks for what is about that NIC.
   std::uint32_t MarksOf(std::string_view name);
-  fabric::trace::PostedWork* WorkOf(const NicState& nic, std::uint16_t queue_pair, std::uint32_t qkey);
+  fabric::trace::PostedWork* WorkOf(const NicState& nic, std::uint16_t queue_pair,
+                                    std::uint32_t qkey);
   Known& KnownOf(OperationId id);
   // Which operation an entry is about.
   Known Completed(const NicState& nic, const DeviceCompletion& completion);

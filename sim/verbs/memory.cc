@@ -187,7 +187,8 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const Calling lock(context);
   sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
-  const auto number = context.nic->admin().CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
+  const auto number =
+      context.nic->admin().CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
   if (!number.ok()) {
     errno = ENOMEM;
     return nullptr;

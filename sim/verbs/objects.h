@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "fabric/faults/event.h"
+#include "sim/device/nic.h"
 #include "sim/hosts/host.h"
 #include "sim/memory/memory_table.h"
-#include "sim/device/nic.h"
 #include "sim/verbs/last_words.h"
 #include "sim/verbs/machine.h"
 

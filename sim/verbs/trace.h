@@ -24,9 +24,9 @@
 #include "fabric/trace/json_text.h"
 #include "fabric/trace/posted_work.h"
 #include "fabric/trace/recorder.h"
-#include "sim/efa_address.h"
 #include "sim/device/nic.h"
 #include "sim/device/queue_pair.h"
+#include "sim/efa_address.h"
 #include "sim/tracing/world_trace.h"
 #include "sim/world/world.h"
 

@@ -10,8 +10,8 @@
 #include "fabric/error.h"
 #include "fabric/metrics/counted_fabric.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/testing/lab.h"
 #include "sim/testing/scene.h"
 

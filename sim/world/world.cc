@@ -24,7 +24,7 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
   if (is_virtual) observers_.Add(log_writer_);
   if (!options.checks.value_or(is_virtual)) return;
   observers_.Add(checks_);
-  timeline_.OnStuck([this] { observers_.Tell<&Observer::OnStuck>(); });
+  timeline_.OnStuck([this] { checks_.Stuck(); });
 }
 
 World::~World() = default;

@@ -9,9 +9,9 @@
 // The same machines run by two clocks (sim/events/timeline.h). In virtual time (the default; tests)
 // everything random is drawn from the seed: the same seed and the same program give the same events
 // at the same times. On the machine's clock the devices work while the program polls, or while
-// somebody steps the world; with a profile WithoutDelays that is as fast as it goes. Bounds, rights,
-// limits, errors and faults are the same. Such a run is not deterministic: it keeps no log, and the
-// checks are on only where they are asked for.
+// somebody steps the world; with a profile WithoutDelays that is as fast as it goes. Bounds,
+// rights, limits, errors and faults are the same. Such a run is not deterministic: it keeps no log,
+// and the checks are on only where they are asked for.
 
 #ifndef SIM_WORLD_WORLD_H_
 #define SIM_WORLD_WORLD_H_

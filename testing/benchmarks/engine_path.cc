@@ -14,8 +14,8 @@
 #include "coro/task.h"
 #include "fabric/async/transfer/engine.h"
 #include "fabric/fabric.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace bench {

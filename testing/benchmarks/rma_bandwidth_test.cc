@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 #include "testing/benchmarks/published_p5.h"
 #include "testing/matchers/status_matchers.h"

@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 #include "testing/benchmarks/contract_path.h"
 
@@ -13,7 +13,8 @@ namespace bench {
 namespace {
 
 // In real time, time passes by itself, and polling is what drives the devices.
-absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name, const sim::WorldOptions& options,
+absl::StatusOr<std::unique_ptr<WritePath>> OpenPath(const std::string& name,
+                                                    const sim::WorldOptions& options,
                                                     const Buffers& buffers) {
   auto world = std::make_shared<sim::World>(/*seed=*/1, sim::Profiles().front(), options);
   const ContractBackend backend{

@@ -1,6 +1,7 @@
 // One way of writing, again and again, and nothing else: what a profiler is to look at.
 //
-//   valgrind --tool=callgrind --toggle-collect='*WritePath*Write*' bazel-bin/testing/benchmarks/write_profile --count=20000
+//   valgrind --tool=callgrind --toggle-collect='*WritePath*Write*'
+//   bazel-bin/testing/benchmarks/write_profile --count=20000
 
 #include <cstdint>
 #include <iostream>
@@ -29,7 +30,8 @@ absl::StatusOr<std::unique_ptr<WritePath>> Open(const std::string& name, const B
   return absl::InvalidArgumentError("--path: virtual, live or floor");
 }
 
-const apps::Usage kUsage = {"write_profile", "writes in one way, for a profiler.", "[--path=NAME] [--bytes=N] [--window=N] [--count=N]", ""};
+const apps::Usage kUsage = {"write_profile", "writes in one way, for a profiler.",
+                            "[--path=NAME] [--bytes=N] [--window=N] [--count=N]", ""};
 
 int Main(int argc, char** argv) {
   apps::ParseCommandLineOrExit(argc, argv, kUsage);
@@ -37,7 +39,8 @@ int Main(int argc, char** argv) {
   const Buffers buffers(shape.bytes * shape.window);
   const auto path = Open(absl::GetFlag(FLAGS_path), buffers);
   if (!path.ok()) return apps::ReportError("write_profile", path.status());
-  const absl::Status status = (*path)->Write(shape, absl::GetFlag(FLAGS_count) / shape.window * shape.window);
+  const absl::Status status =
+      (*path)->Write(shape, absl::GetFlag(FLAGS_count) / shape.window * shape.window);
   return status.ok() ? 0 : apps::ReportError("write_profile", status);
 }
 

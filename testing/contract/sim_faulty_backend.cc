@@ -16,10 +16,10 @@
 #include "fabric/faults/faulty_fabric.h"
 #include "fabric/faults/plan_json.h"
 #include "gtest/gtest.h"
+#include "sim/driver/sim_fabric.h"
 #include "sim/efa_address.h"
 #include "sim/profile/profile.h"
 #include "sim/rdm/sim_rdm_fabric.h"
-#include "sim/driver/sim_fabric.h"
 #include "sim/world/world.h"
 #include "testing/contract/applicability.h"
 #include "testing/contract/backend.h"
@@ -99,9 +99,10 @@ class SimFaultyBackend final : public Backend {
   }
   std::unique_ptr<fabric::Fabric> Wrap(std::unique_ptr<fabric::Fabric> below) {
     return fabric::faults::OpenFaultyFabric(
-               std::move(below), {.engine = engine_,
-                                  .clock = &world_,
-                                  .wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); }})
+               std::move(below),
+               {.engine = engine_,
+                .clock = &world_,
+                .wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); }})
         .value();
   }
 

@@ -22,8 +22,8 @@
 #include "fabric/fabric.h"
 #include "gpu/device_buffer.h"
 #include "gpu/pattern.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 #include "testing/matchers/status_matchers.h"
 

@@ -22,8 +22,8 @@
 #include "fabric/faults/faulty_fabric.h"
 #include "fabric/faults/plan.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 #include "sim/driver/sim_fabric.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace fabric::faults {
@@ -69,11 +69,12 @@ class FaultyScene {
   void Open(FaultySide& side, const char* name, bool faulty) {
     side.fabric = sim::OpenSimFabric(world, world.AddNode(name));
     if (faulty) {
-      side.fabric = OpenFaultyFabric(std::move(side.fabric),
-                                     {.engine = engine,
-                                      .clock = &world,
-                                      .wake_at = [this](coro::Time at) { world.timeline().WakeAt(at); }})
-                        .value();
+      side.fabric =
+          OpenFaultyFabric(std::move(side.fabric),
+                           {.engine = engine,
+                            .clock = &world,
+                            .wake_at = [this](coro::Time at) { world.timeline().WakeAt(at); }})
+              .value();
     }
     side.domain = side.fabric->OpenDomain(0).value();
     side.queue = side.domain->OpenCompletionQueue({}).value();

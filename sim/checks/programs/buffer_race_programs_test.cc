@@ -405,7 +405,9 @@ const std::vector<Program> kTargets = {
 TEST_P(ProgramTest, OnAQuietNetwork) { ExpectVerdict(GetParam(), 1, Calm()); }
 
 TEST_P(ProgramTest, OnARoughOne) {
-  for (std::uint64_t seed = 1; seed <= 5; ++seed) ExpectVerdict(GetParam(), seed, Small());
+  // Seed 1 loses the first packet of the second request: by then the first request has ended, and
+  // what should race does not.
+  for (std::uint64_t seed = 2; seed <= 6; ++seed) ExpectVerdict(GetParam(), seed, Small());
 }
 
 // The check reads the words of a source in lanes, and multiplies them by twos: none may be left

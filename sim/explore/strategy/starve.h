@@ -13,8 +13,8 @@
 #include <span>
 #include <vector>
 
-#include "sim/random.h"
 #include "sim/events/scheduler.h"
+#include "sim/random.h"
 
 namespace sim::explore {
 

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <span>
 
-#include "sim/random.h"
 #include "sim/events/scheduler.h"
+#include "sim/random.h"
 
 namespace sim::explore {
 
