@@ -1,7 +1,7 @@
 // This process as one machine of a simulated network that it shares with other processes.
 //
 // Each process has a World of its own, driven by the machine's clock. A NIC of another process
-// stands in it as a proxy (sim/remote_port.h); what reaches a proxy goes on through shared memory
+// stands in it as a proxy (sim/hosts/remote_port.h); what reaches a proxy goes on through shared memory
 // to the world of that process. See README.md.
 
 #ifndef SIM_HOSTS_HOST_H_
