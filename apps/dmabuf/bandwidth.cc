@@ -32,7 +32,7 @@ coro::Duration Median(std::vector<coro::Duration> times) {
   return *middle;
 }
 
-// Two simulated machines in live mode, each with a buffer on its device.
+// Two simulated machines in real time, each with a buffer on its device.
 class Bench {
  public:
   Bench(gpu::Device& source, gpu::Device& target, const BandwidthOptions& options)

@@ -33,8 +33,8 @@ struct Bandwidth {
   bool correct = false;    // after the last write, on the device
 };
 
-// Runs both in live mode, in real time. `target` may be `source`. Errors: those of the devices and
-// of the simulator.
+// Runs both in real time, without delays. `target` may be `source`. Errors: those of the devices
+// and of the simulator.
 absl::StatusOr<Bandwidth> MeasureBandwidth(gpu::Device& source, gpu::Device& target,
                                            const BandwidthOptions& options);
 

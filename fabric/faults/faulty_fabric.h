@@ -36,7 +36,7 @@ struct FaultyFabricOptions {
   const coro::Clock* clock = nullptr;
   // Called when a completion can be seen at a time that the fabric below knows nothing of; empty:
   // the clock passes by itself. In virtual time, where an idle program lets the world run on to the
-  // next event, it makes one: sim::World::WakeAt.
+  // next event, it makes one: sim::Timeline::WakeAt.
   std::function<void(coro::Time)> wake_at;
 };
 

@@ -1,7 +1,7 @@
 // The queue of a simulated NIC, for a device to drive: rings and doorbells in memory that a GPU can
 // map, and the part of the NIC that watches them.
 //
-//   device                       SimQueue::Step                       sim::Nic
+//   device                       SimQueue                             sim::Nic
 //   entries ──► ring in memory     ── copied when rung for ──►         send ring
 //   counter ──► doorbell word      ── taken, checked       ──►         RingSend
 //   poll    ◄── completion ring    ◄── phase last                      completion ring

@@ -44,7 +44,8 @@ struct RunSpec {
   std::optional<coro::Duration> heal_after;
   // Exactly these firings happen; absent: those that the plan's rules and the seed give.
   std::optional<std::vector<fabric::faults::FiringId>> firings;
-  // The operations, by their sequence, that are not calm (sim/calm.h); absent: all of them.
+  // The operations, by their sequence, that are not calm (sim/network/undisturbed.h); absent: all
+  // of them.
   std::optional<std::vector<std::uint64_t>> wild;
 };
 

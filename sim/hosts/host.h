@@ -1,7 +1,7 @@
 // This process as one machine of a simulated network that it shares with other processes.
 //
 // Each process has a World of its own, driven by the machine's clock. A NIC of another process
-// stands in it as a proxy (sim/remote_port.h); what reaches a proxy goes on through shared memory
+// stands in it as a proxy (sim/hosts/proxy.h); what reaches a proxy goes on through shared memory
 // to the world of that process. See README.md.
 
 #ifndef SIM_HOSTS_HOST_H_
@@ -75,7 +75,7 @@ class Host {
   void Kick();
 
   // `report` is called, with the mutex held and from any thread that progresses, after a progress
-  // in which something happened that a program can see (World::Wake). Replaces the one before;
+  // in which something happened that a program can see (Timeline::Wake). Replaces the one before;
   // empty: nobody is told. It must not call the host. REQUIRES: mutex() is held.
   void OnCompletion(std::function<void()> report);
 

@@ -1,5 +1,6 @@
 // What the CPU of a machine pays for what a program does with its NICs: the figures of a machine,
-// and the arithmetic that the simulator (sim/processors.h) and the predictor (sim/model) share.
+// and the arithmetic that the simulator (sim/host/processors.h) and the predictor (sim/model)
+// share.
 //
 //   one post call =  turn + doorbells + requests * (post + work [+ progress])     on a thread alone
 //   slowdown      =  1 + others * machine + others that share state * state       pinned threads

@@ -1,7 +1,7 @@
 // What the simulator knows about a kind of machine, as data: its NICs and GPUs, what the device
 // tells its driver, and how long things take.
 //
-// Where a figure comes from is said beside it in sim/profiles/. Where the behaviour of the hardware
+// Where a figure comes from is said beside it in sim/profile/. Where the behaviour of the hardware
 // is not known, the default takes the harsher side and says so.
 
 #ifndef SIM_PROFILE_PROFILE_H_
@@ -144,7 +144,7 @@ struct Profile {
   std::uint32_t rnr_retries = 7;  // 0 to 6: that many; 7: for ever (efa-direct's default)
   coro::Duration rnr_delay{};     // before each retry
 
-  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/numa.h) ---
+  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/host/numa.h) ---
   coro::Duration numa_crossing{};     // one way from one node to another
   double numa_link_gbytes_per_s = 0;  // GB/s from one node to another, each direction; 0: no limit
 
@@ -152,7 +152,7 @@ struct Profile {
   coro::Duration post_cost{};      // per work request
   coro::Duration doorbell_cost{};  // per post call
   coro::Duration poll_cost{};      // per read of a completion queue, empty or not
-  HostCosts host;                  // beside these, for programs with threads (sim/processors.h)
+  HostCosts host;                  // beside these, for programs with threads (host/processors.h)
 
   // --- For predictions only (sim/model) ---
   double host_memory_gbytes_per_s = 0;  // GB/s of all NICs from host to host memory; 0: not told

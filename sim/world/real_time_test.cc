@@ -1,4 +1,4 @@
-// Live mode: the same operations, limits and errors on the machine's own clock. Nothing here
+// Real time: the same operations, limits and errors on the machine's own clock. Nothing here
 // depends on how fast the machine is: waiting is for conditions, and its limit is for failing.
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The transfer engine as a row: two engines with a NIC each, on one loop and in one live world.
+// The transfer engine as a row: two engines with a NIC each, on one loop and in one world.
 
 #ifndef TESTING_BENCHMARKS_ENGINE_PATH_H_
 #define TESTING_BENCHMARKS_ENGINE_PATH_H_

@@ -13,7 +13,7 @@ namespace bench {
 // Virtual time, default profile, everything that is checked by default is checked.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers);
 
-// Live mode, default profile, on the thread that polls.
+// Real time without delays, default profile, on the thread that polls.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers);
 
 }  // namespace bench

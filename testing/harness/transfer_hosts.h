@@ -98,7 +98,7 @@ class UnequalPair {
   std::unique_ptr<Host> receiver_;
 };
 
-// A sender and a receiver in live mode. NIC i of both is in a world of its own, since a world is
+// A sender and a receiver in real time. NIC i of both is in a world of its own, since a world is
 // one thread's: so it reaches NIC i of the other, and no other.
 class LivePair {
  public:
