@@ -32,9 +32,8 @@ struct CompletionQueueOptions {
 
 // What one Read did.
 struct ReadResult {
-  std::size_t count = 0;  // entries filled
-  ErrorCode error =
-      ErrorCode::kOk;  // kOverrun: entries were lost. Others: the queue itself failed.
+  std::size_t count = 0;             // entries filled
+  ErrorCode error = ErrorCode::kOk;  // kOverrun: entries were lost; others: the queue failed
 };
 
 // What it is: a queue of finite depth that many endpoints may share, filled by the NIC, emptied by

@@ -7,11 +7,15 @@
 //   write.immediate = 7;
 //   write.context = fabric::Context{42};
 //   switch (endpoint->Write(write)) {
-//     case fabric::ErrorCode::kOk: ...      // exactly one completion with context 42 will come
-//     case fabric::ErrorCode::kAgain: ...   // nothing happened: read the completion queue, then
-//     retry default: ...                          // nothing happened, and never will with this
-//     request
+//     case fabric::ErrorCode::kOk:
+//       return Next::kAwait;  // exactly one completion with context 42 will come
+//     case fabric::ErrorCode::kAgain:
+//       return Next::kRetry;  // nothing happened: read the completion queue first
+//     default:
+//       return Next::kGiveUp;  // nothing happened, and this request never succeeds
 //   }
+//
+// (A test compiles and runs this: testing/readme/header_examples_test.cc.)
 //
 // The semantics are those of EFA's `efa-direct`: one post is one work request is one completion.
 // What EFA does not promise, nobody may rely on: requests to one peer land in any order, bytes of
@@ -49,9 +53,8 @@ enum class EndpointType : std::uint8_t {
 // What an endpoint is made of. All must come from the domain that opens it. The two queues may be
 // the same. Whatever a backend cannot give is refused with kUnimplemented, naming the option.
 struct EndpointOptions {
-  CompletionQueue* send_queue = nullptr;  // completions of Send, Write, Read
-  CompletionQueue* receive_queue =
-      nullptr;  // completions of Recv and of peers' writes with immediate
+  CompletionQueue* send_queue = nullptr;     // completions of Send, Write, Read
+  CompletionQueue* receive_queue = nullptr;  // completions of Recv, and of peers' immediates
   AddressVector* address_vector = nullptr;
   EndpointType type = EndpointType::kReliable;
   // How often the NIC retries a send that found no receive: 0 to 6, or 7 for ever
@@ -89,8 +92,9 @@ class Endpoint : public Capable {
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
-  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer shorter than its
-  //   prefix kClosed           the endpoint was closed
+  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer without room for
+  //                     its prefix
+  //   kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
   virtual PostResult Send(std::span<const SendRequest> requests) = 0;
   virtual PostResult Recv(std::span<const RecvRequest> requests) = 0;

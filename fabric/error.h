@@ -52,10 +52,9 @@ inline constexpr std::size_t kErrorCodeCount = static_cast<std::size_t>(ErrorCod
 // One row of the table.
 struct ErrorInfo {
   ErrorCode code;
-  std::string_view name;       // as in the enum, without the k
-  std::string_view libfabric;  // symbols of fi_errno.h, "/" between several; "-" for none
-  std::string_view
-      efa_status;  // device completion status numbers, ", " between several; "-" for none
+  std::string_view name;        // as in the enum, without the k
+  std::string_view libfabric;   // symbols of fi_errno.h, "/" between several; "-" for none
+  std::string_view efa_status;  // device's completion status, ", " between several; "-" for none
   absl::StatusCode status;
   bool retryable;  // may the same request succeed later, with no change by the caller?
   std::string_view meaning;

@@ -69,8 +69,8 @@ static_assert(std::is_trivially_destructible_v<LocalBuffer>);
 // A place in a peer's memory. May come from an untrusted peer: the target checks it, not the
 // initiator.
 struct RemoteBuffer {
-  std::uint64_t address =
-      0;  // as the target names it: a virtual address, or an offset into the region
+  // As the target names it: a virtual address, or an offset into the region.
+  std::uint64_t address = 0;
   std::uint64_t key = 0;
 };
 static_assert(std::is_trivially_destructible_v<RemoteBuffer>);

@@ -128,11 +128,11 @@ struct alignas(16) Completion {
   OperationKind kind = OperationKind::kSend;
   ErrorCode error = ErrorCode::kOk;
   bool buffer_released = false;  // of a `multi` receive: the buffer is the program's again
-  std::int32_t provider_error =
-      0;  // the provider's number where error is set (EFA: device status or >= 4096)
+  // The provider's own number where `error` is set. EFA: the device's status, or >= 4096.
+  std::int32_t provider_error = 0;
   std::optional<std::uint32_t> immediate;  // kReceive, kTaggedReceive and kRemoteWrite
-  std::uint64_t length_bytes =
-      0;                      // received or written by the peer (where the backend tells); else 0
+  // Received, or written by the peer where the backend tells; 0 otherwise.
+  std::uint64_t length_bytes = 0;
   Peer source = kNoPeer;      // who sent it; kNoPeer: not told, or not in the address vector
   std::uint64_t tag = 0;      // kTaggedReceive: the sender's
   std::byte* data = nullptr;  // of a `multi` receive: where this message begins

@@ -79,9 +79,8 @@ class DeviceMemory {
 
 // What Verify found.
 struct Mismatch {
-  std::uint64_t wrong_words = 0;  // of 8 bytes
-  std::uint64_t first_wrong_byte =
-      0;  // offset of the first such word; meaningless when there is none
+  std::uint64_t wrong_words = 0;       // of 8 bytes
+  std::uint64_t first_wrong_byte = 0;  // offset of the first such word; only where there is one
 
   bool none() const { return wrong_words == 0; }
 };

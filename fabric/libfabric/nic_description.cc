@@ -111,9 +111,8 @@ constexpr Observation kObservations[] = {
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
       kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
       kLongTruncation, kErrorCounts}},
-    // Up to libfabric 1.17 a write is messages that the target takes apart: of what the target
-    // refuses
-    // only the target hears, and the initiator waits for ever.
+    // Up to libfabric 1.17 the target takes a write apart from messages: it alone learns of a write
+    // that it refuses, and the initiator waits for ever.
     {"efa",
      "",
      {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation,
