@@ -24,8 +24,11 @@ class Counter : public Capable {
   // Operations that failed. Their error entries stay in the completion queue.
   virtual std::uint64_t ReadErrors() = 0;
 
-  // Both must not race with operations in flight.
+  // Makes the number of successes `value`. The number of failures keeps its value. REQUIRES: no
+  // operation that the counter counts is in flight; otherwise the result is unspecified.
+  // FailedPrecondition: the counter was closed. Else the provider's error; the number is as before.
   virtual absl::Status Set(std::uint64_t value) = 0;
+  // The same, with the present number plus `value`.
   virtual absl::Status Add(std::uint64_t value) = 0;
 
   // kBusy (FailedPrecondition): an open endpoint uses it. Closing twice is harmless.

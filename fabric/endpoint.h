@@ -96,9 +96,14 @@ class Endpoint : public Capable {
   //                     its prefix
   //   kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
+  //
+  // Messages, each into one receive that the peer has posted.
   virtual PostResult Send(std::span<const SendRequest> requests) = 0;
+  // Room for messages. A receive stays posted until a message takes it, or the endpoint closes.
   virtual PostResult Recv(std::span<const RecvRequest> requests) = 0;
+  // Into memory of the peer. Its program takes no part; it hears of writes with immediate only.
   virtual PostResult Write(std::span<const WriteRequest> requests) = 0;
+  // From memory of the peer, whose program takes no part and hears nothing.
   virtual PostResult Read(std::span<const ReadRequest> requests) = 0;
 
   // One request.

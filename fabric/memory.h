@@ -82,9 +82,13 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
-  // What was registered: byte 0, how many, and what they may be used for. The same after Close.
+  // Byte 0 of what was registered: an address of the host, or of the device whose memory it is.
+  // This, the length and the access are the same after Close.
   virtual std::byte* data() const = 0;
+  // How many bytes were registered.
   virtual std::size_t length_bytes() const = 0;
+  // What the bytes may be used for: as it was asked for, even where the NIC allows more
+  // (Capability::kReadRights).
   virtual Access access() const = 0;
 
   // What Local() puts into a LocalBuffer.

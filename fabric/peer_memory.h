@@ -32,8 +32,9 @@ class PeerMemory {
 
   virtual ~PeerMemory() = default;
 
-  // Where it lies in the device's addresses, which no host memory has.
+  // Where it lies in the device's addresses, which no host memory has. Constant, as the length is.
   virtual std::uint64_t address() const = 0;
+  // Bytes of the allocation.
   virtual std::uint64_t length_bytes() const = 0;
 
   // Fills `target`, which is host memory, from the device. Meets every write before it, visible or
@@ -57,8 +58,9 @@ class PeerMemoryClient {
  public:
   virtual ~PeerMemoryClient() = default;
 
-  // What a MemoryRequest says of memory that is this device's.
+  // MemoryRequest::kind of memory that is this device's. Constant, as the number is.
   virtual MemoryKind kind() const = 0;
+  // MemoryRequest::device of it: the number among the devices of that kind.
   virtual int device() const = 0;
 
   // The allocation that holds the range of `request`. kInvalidArgument: there is none, or its

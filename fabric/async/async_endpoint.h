@@ -88,7 +88,9 @@ class OperationAwaiter : public coro::WaitNode,
 
   // Posts with this context.
   virtual ErrorCode PostTo(Endpoint& endpoint, Context context) = 0;
+  // For reports of operations that were given up: the kind, and the bytes of the request.
   virtual OperationKind kind() const = 0;
+  // See kind().
   virtual std::size_t bytes() const = 0;
   virtual bool standing() const = 0;  // OperationOptions::standing, of a receive
 

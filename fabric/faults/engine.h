@@ -64,10 +64,13 @@ struct FiringId {
   friend auto operator<=>(const FiringId&, const FiringId&) = default;
 };
 
-// Told of every rule that acts. Called under the engine's lock: must not ask the engine.
+// Hears of every rule that acts. Threads: any that asks the engine, one at a time, under the
+// engine's lock, so a listener must not call the engine. Outlives the engine that has it.
 class FiringListener {
  public:
   virtual ~FiringListener() = default;
+  // Rule `id.rule` acts for the `id.number`th time, on the event `view`, as `firing` says. The
+  // arguments are valid during the call only.
   virtual void OnFired(const FiringId& id, const EventView& view, const Firing& firing) = 0;
 };
 
