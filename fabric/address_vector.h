@@ -13,7 +13,7 @@ namespace fabric {
 
 // What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a
 // peer may access our memory only after we have inserted it (Capability::kMutualInsertion).
-// Ownership: belongs to whoever opened it; endpoints that use it keep it working.
+// Ownership: belongs to the caller that opened it; endpoints that use it keep it working.
 // Threads: one thread at a time, together with the endpoints that use it. Blocking: may enter the
 // kernel. Destruction: closes, as CompletionQueue does.
 class AddressVector : public Capable {

@@ -37,9 +37,10 @@ struct ReadResult {
 };
 
 // What it is: a queue of finite depth that many endpoints may share, filled by the NIC, emptied by
-// the program. Ownership: the queue belongs to whoever opened it; endpoints that were opened on it
-// keep it working. Threads: one thread at a time. Blocking: never, except through BlockingWait.
-// Destruction: closes; if endpoints still use it, it lives on until the last of them is gone.
+// the program. Ownership: the queue belongs to the caller that opened it; endpoints that were
+// opened on it keep it working. Threads: one thread at a time. Blocking: never, except through
+// BlockingWait. Destruction: closes; if endpoints still use it, it lives on until the last of them
+// is gone.
 class CompletionQueue : public Capable {
  public:
   // Takes up to entries.size() completions, in no particular order, failed ones among them. Also

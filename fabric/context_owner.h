@@ -3,8 +3,8 @@
 //
 //   struct MyAwaiter { fabric::ContextOwner owner; ... request.context = owner.context(); ... };
 //
-// A Context is a plain number, and nobody can see what it stands for. Whoever makes one of an
-// address may say so in this way: an owner that dies while its operation is in flight is then
+// A Context is a plain number, and a reader cannot see what it stands for. Code that makes one of
+// an address may say so in this way: an owner that dies while its operation is in flight is then
 // reported by backends that watch (the simulator, in virtual time). fabric/async does without: its
 // contexts are slots, which outlive every coroutine.
 
@@ -61,7 +61,7 @@ class ContextOwner {
 
   Context context() const { return static_cast<Context>(reinterpret_cast<std::uint64_t>(this)); }
 
-  // Somebody else answers for the completion from now on, and looks nothing up at this address.
+  // Another object takes the completion from now on, and looks nothing up at this address.
   void HandOver() { handed_over_ = true; }
 
  private:

@@ -13,8 +13,8 @@ namespace fabric {
 // What it is: two numbers that the NIC, or its provider, raises: one per success, one per failure
 // (libfabric: fid_cntr). A counter tells how many and never which. It does not replace the
 // completion queue: on EFA the queue must be read all the same, or the send queue fills up and the
-// queue overruns. Ownership: belongs to whoever opened it; endpoints that were opened with it keep
-// it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
+// queue overruns. Ownership: belongs to the caller that opened it; endpoints that were opened with
+// it keep it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
 // Destruction: closes.
 class Counter : public Capable {
  public:

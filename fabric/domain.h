@@ -18,8 +18,8 @@
 namespace fabric {
 
 // What it is: a protection domain of one NIC. Keys and queues of two domains have nothing to do
-// with each other. Ownership: belongs to whoever opened it; what was opened from it keeps it
-// working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
+// with each other. Ownership: belongs to the caller that opened it; what was opened from it keeps
+// it working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
 // Destruction: closes; if something opened from it is still open, it lives on until the last of
 // these is gone. Errors: kInvalidArgument for options out of range or objects of another domain,
 // kResourceExhausted for a limit of the device or of locked memory, kUnimplemented for what this

@@ -17,9 +17,9 @@
 //
 // (A test compiles and runs this: testing/readme/header_examples_test.cc.)
 //
-// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion.
-// What EFA does not promise, nobody may rely on: requests to one peer land in any order, bytes of
-// one write land in any order, and a completion says nothing about any other request (unless
+// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion. A
+// program may not rely on what EFA does not promise: requests to one peer land in any order, bytes
+// of one write land in any order, and a completion says nothing about any other request (unless
 // NicInfo::capabilities says otherwise).
 
 #ifndef FABRIC_ENDPOINT_H_
@@ -78,11 +78,11 @@ struct PostResult {
 };
 
 // What it is: a reliable datagram endpoint (FI_EP_RDM; on EFA one SRD queue pair), ready to use.
-// Ownership: belongs to whoever opened it. The memory, region and peer that a request names must
-// stay until its completion was read; the request itself is copied. Threads: one thread at a time,
-// together with its completion queues (EFA's provider is safest so). Blocking: never. Destruction:
-// closes. Requests in flight may or may not complete then, and their memory is free to go: nothing
-// lands in it any more.
+// Ownership: belongs to the caller that opened it. The memory, region and peer that a request names
+// must stay until its completion was read; the request itself is copied. Threads: one thread at a
+// time, together with its completion queues (EFA's provider is safest so). Blocking: never.
+// Destruction: closes. Requests in flight may or may not complete then, and their memory is free to
+// go: nothing lands in it any more.
 class Endpoint : public Capable {
  public:
   // Post requests in order and ring the NIC once. Each accepted request that has a context yields

@@ -20,14 +20,14 @@ namespace fabric {
 
 // The caller's own 64 bits, handed back with the completion of a request. A request without one is
 // unsignalled: its success is not reported, its failure is, with no context. It names one request
-// of a kind in flight on an endpoint: of two, nobody could tell the completions apart (the
+// of a kind in flight on an endpoint: the completions of two could not be told apart (the
 // simulator reports them; a program that only counts gives them different contexts all the same).
 enum class Context : std::uint64_t {};
 
 // A peer in an address vector (libfabric: fi_addr_t).
 enum class Peer : std::uint64_t {};
 
-// Nobody in particular (libfabric: FI_ADDR_UNSPEC, FI_ADDR_NOTAVAIL). No address vector returns it.
+// No particular peer (libfabric: FI_ADDR_UNSPEC, FI_ADDR_NOTAVAIL). No address vector returns it.
 inline constexpr Peer kNoPeer = static_cast<Peer>(UINT64_MAX);
 
 // Further segments of a message, after its first: as many as Limits::send_segments or

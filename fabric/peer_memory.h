@@ -5,7 +5,7 @@
 //              │  a write has arrived, and the host may be told of it;
 //              └► later the device sees it: MakeVisible, or a flush by the device's owner
 //
-// A real NIC needs none of this; a NIC that is simulated asks whoever owns the memory to move the
+// A real NIC needs none of this; a simulated NIC asks the owner of the memory to move the
 // bytes, because nothing of it may be loaded or stored by the host.
 
 #ifndef FABRIC_PEER_MEMORY_H_
@@ -24,7 +24,7 @@ namespace fabric {
 
 // One allocation of a device. Every range must lie within it. Errors of the device are not told
 // here, as no PCIe write tells one: its owner remembers them. Threads: as its device. Lives while
-// somebody holds it, whatever its program frees: that is what pinning means.
+// a NIC holds it, even after its program frees it: that is what pinning means.
 class PeerMemory {
  public:
   // A write that the device does not see yet; 0: it does.

@@ -18,8 +18,8 @@ struct SimulatedRun {
   const sim::Profile* profile = nullptr;  // outlives the run
   std::uint64_t seed = 1;
   bool progress = false;            // on a terminal: a line on standard error
-  MetricsRun* metrics = nullptr;    // null: nobody asks what the NICs have counted
-  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
+  MetricsRun* metrics = nullptr;    // null: the NICs' counters are not read
+  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: none
 };
 
 // Errors: kInvalidArgument for what the machine does not have; those of the transfers; kInternal

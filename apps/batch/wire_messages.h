@@ -1,5 +1,5 @@
 // What two batch processes say to each other, over TCP, before and after the pages: messages with a
-// length in front. Whoever parses them trusts nothing.
+// length in front. The parser trusts nothing.
 
 #ifndef APPS_BATCH_WIRE_MESSAGES_H_
 #define APPS_BATCH_WIRE_MESSAGES_H_

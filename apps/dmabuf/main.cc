@@ -192,7 +192,7 @@ int RunBandwidth() {
   const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
   if (!metrics.ok()) return fail(metrics.status());
   options.metrics = metrics->get();
-  // Without --trace nobody observes what is timed.
+  // Without --trace nothing observes what is timed.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return fail(trace.status());
   options.trace = trace->get();

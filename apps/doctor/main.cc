@@ -141,7 +141,7 @@ absl::StatusOr<std::string> RootFromFlag() {
   return root;
 }
 
-// A line for whoever waits: a CUDA driver with eight GPUs takes seconds to start.
+// A progress line: a CUDA driver with eight GPUs takes seconds to start.
 class WaitingLine {
  public:
   explicit WaitingLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) == 1) {

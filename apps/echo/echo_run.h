@@ -24,7 +24,7 @@ struct RunOptions {
   std::optional<coro::TcpAddress> listen;   // a TCP server only
   std::optional<coro::TcpAddress> connect;  // a TCP client only
   std::uint64_t clients = 0;                // of `listen`: ends after so many; 0: never
-  MetricsRun* metrics = nullptr;            // null: nobody asks what the NICs have counted
+  MetricsRun* metrics = nullptr;            // null: the NICs' counters are not read
 };
 
 // What clients have seen; no round trips: there was no such client.

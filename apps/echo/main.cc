@@ -144,7 +144,7 @@ int Main(int argc, char** argv) {
   const Log log = [text_only](absl::string_view label, absl::string_view text) {
     if (text_only) std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
   };
-  // In real time: without --trace nobody observes, not even for the flight recorder.
+  // In real time: without --trace nothing observes, not even the flight recorder.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return ReportError(kUsage.name, trace.status());
   EchoReports reports;

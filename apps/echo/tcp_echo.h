@@ -49,7 +49,7 @@ class TcpServer {
 };
 
 // Sends message after message to the server at `to`, one at a time, and checks what comes back.
-// `report` is kept up to date for whoever interrupts this, and outlives the task. Errors: those of
+// `report` is kept up to date in case the task is interrupted, and outlives it. Errors: those of
 // coro::Connect, Read and WriteAll; kDataLoss: something else came back.
 coro::Task<absl::Status> RunTcpClient(coro::EpollSelector& io, coro::TcpAddress to,
                                       EchoOptions options, EchoReport& report);

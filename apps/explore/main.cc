@@ -47,10 +47,9 @@ ABSL_FLAG(std::uint64_t, first_seed, 1, "The first of them; the others follow it
 ABSL_FLAG(std::string, seed, "",
           "Run this seed alone, in this process, and print its plan and its verdict.");
 ABSL_FLAG(std::uint64_t, jobs, 0, "Worker processes; 0: as many as the machine has cores.");
-ABSL_FLAG(
-    std::uint64_t, twice_every, 50,
-    "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
-    "fail are always run again.");
+ABSL_FLAG(std::uint64_t, twice_every, 50,
+          "Run every Nth seed twice and compare the runs, event by event; 0: none. Seeds that "
+          "fail are always run again.");
 ABSL_FLAG(std::string, parameters, "",
           "Sizes of the scenario, pages=4,page_bytes=64 for one; --list names them.");
 ABSL_FLAG(std::string, heal_after, "",

@@ -1,7 +1,8 @@
 // Completions: plain values to the bytes of completion queue entries, and back.
 //
-// The device writes an entry's first word, which holds the phase, last; whoever sees the phase of
-// this lap sees the whole entry. That holds between threads, and between host and CUDA device.
+// The device writes an entry's first word, which holds the phase, last; a reader that sees the
+// phase of this lap sees the whole entry. That holds between threads, and between host and CUDA
+// device.
 
 #ifndef FABRIC_EFA_QUEUE_CQE_H_
 #define FABRIC_EFA_QUEUE_CQE_H_

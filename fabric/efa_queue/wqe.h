@@ -7,7 +7,7 @@
 //   work.remote = {.length = 4096, .rkey = rkey, .address = target};
 //   EncodeSend(work, format, ring.phase(), slot);
 //
-// The encoder trusts its caller and writes no byte outside the entry; the decoder trusts nobody.
+// The encoder trusts its caller and writes no byte outside the entry; the decoder trusts no input.
 // What the decoder refuses of an encoded value is what was wrong with the value. Both may run on
 // any thread, keep nothing, and never fail otherwise. Receives are in receive_wqe.h.
 

@@ -92,7 +92,7 @@ struct RuleReport {
   Expectation expected;
 };
 
-// Thread-safe. Blocking: never for long. Outlives whoever asks it.
+// Thread-safe. Blocking: never for long. Outlives the layers that ask it.
 class FaultEngine {
  public:
   // kInvalidArgument: the plan is not valid. kUnimplemented: nobody in this run applies the fault
@@ -113,7 +113,7 @@ class FaultEngine {
   // plan's rules that fires.
   Firing Decide(Layer layer, Point point, const EventView& view);
 
-  // What Decide would return, without that the event happens.
+  // What Decide would return for the event, without counting it.
   Firing Foresee(Layer layer, Point point, const EventView& view) const;
 
   // From now on nothing fires, and nothing is counted: the second phase of a test, in which

@@ -92,7 +92,7 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRegionCloses) + 1;
 
-// Which faults somebody applies. Index = the enum's number.
+// The faults that a layer applies. Index = the enum's number.
 using FaultSet = std::bitset<kFaultCount>;
 
 // How far a fault is from what the hardware does. A plan's mode is the farthest that it may go.

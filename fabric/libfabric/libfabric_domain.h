@@ -82,7 +82,7 @@ struct VectorCore {
   }
   // FI_ADDR_UNSPEC when there is no such peer.
   fi_addr_t Find(Peer peer) const { return Has(peer) ? NumberOf(peer) : FI_ADDR_UNSPEC; }
-  // kNoPeer when the number is of nobody who is in use.
+  // kNoPeer when no peer has the number.
   Peer PeerOf(fi_addr_t number) const {
     const auto peer = static_cast<Peer>(peers[number & mask]);
     return NumberOf(peer) == number ? peer : kNoPeer;

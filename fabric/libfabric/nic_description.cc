@@ -105,7 +105,7 @@ struct Observation {
 };
 using enum Capability;
 constexpr Observation kObservations[] = {
-    // One work request, one device: nothing to take back, and nobody is let in who is not known.
+    // One work request, one device: nothing to take back, and unknown peers have no access.
     {"efa",
      "efa-direct",
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,

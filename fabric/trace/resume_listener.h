@@ -15,8 +15,8 @@ class ResumeListener {
   static constexpr PowerId kPower{"fabric::trace::ResumeListener"};
   virtual ~ResumeListener() = default;
 
-  // Whoever waits for the completion with this index, among those that the last Read has filled,
-  // is told of it now. Threads: the queue's.
+  // The coroutine that waits for the completion with this index, among those that the last Read has
+  // filled, is told of it now. Threads: the queue's.
   virtual void OnResume(std::size_t index) = 0;
 };
 

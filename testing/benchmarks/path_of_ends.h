@@ -76,7 +76,7 @@ class PathOfEnds final : public PairPath {
     return outcome.failed ? PostOutcome::kFailed : PostOutcome::kAgain;
   }
   bool PollInitiator(Found& found) {
-    Found others;  // nobody writes to the initiator
+    Found others;  // no peer writes to the initiator
     return initiator_->Poll(found, others) && others.completions == 0;
   }
   bool PollTarget(Found& found) {

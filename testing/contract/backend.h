@@ -36,7 +36,7 @@ class Backend {
   // How long to watch for what must not happen.
   virtual coro::Duration Quiet() const = 0;
 
-  // An address of the right form that belongs to nobody.
+  // An address of the right form that no endpoint has.
   virtual fabric::Address NobodysAddress() = 0;
 
   // For the log of a failing test: the seed, or the provider.
