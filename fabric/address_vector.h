@@ -24,7 +24,7 @@ class AddressVector : public Capable {
   virtual absl::StatusOr<Peer> Insert(const Address& address) = 0;
 
   // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in
-  // flight complete in one way or the other. kNotFound: there is no such peer.
+  // flight complete, successfully or not. kNotFound: there is no such peer.
   virtual absl::Status Remove(Peer peer) = 0;
 
   // kNotFound: there is no such peer.

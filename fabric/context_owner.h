@@ -1,5 +1,5 @@
-// A context with an owner: for programs whose contexts are the addresses of what waits for the
-// completions, an awaiter in a coroutine's frame above all.
+// A context with an owner: for programs whose contexts are addresses of the objects that wait for
+// completions, such as awaiters in coroutine frames.
 //
 //   struct MyAwaiter { fabric::ContextOwner owner; ... request.context = owner.context(); ... };
 //
@@ -17,8 +17,8 @@
 
 namespace fabric {
 
-// Told when an owner dies. Those of one thread form a list; each is in it from construction to
-// destruction.
+// Hears when an owner is destroyed. The watchers of one thread form a list; each is in it from
+// construction to destruction.
 class ContextWatcher {
  public:
   ContextWatcher() : next_(first_), link_(&first_) {
@@ -44,8 +44,8 @@ class ContextWatcher {
   ContextWatcher** link_;  // what points here
 };
 
-// Not movable: its address is the context. Costs nothing but a look at a thread's variable when it
-// dies. Threads: that of its backend.
+// Not movable: its address is the context. Its destructor reads one thread-local variable; it has
+// no other cost. Threads: the thread of its backend.
 class ContextOwner {
  public:
   ContextOwner() = default;

@@ -36,8 +36,8 @@ constexpr bool Allows(Access rights, Access wanted) {
          static_cast<std::uint32_t>(wanted);
 }
 
-// Where the memory lives, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA); or in the GPU that
-// stands in for one on machines without (gpu/host_device), which only simulated NICs know.
+// Where the memory is, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA); or in the stand-in for
+// a GPU (gpu/host_device), which only simulated NICs can reach.
 enum class MemoryKind : std::uint8_t { kSystem, kCuda, kStandIn };
 
 // A piece of a dmabuf: an open file descriptor and where in it the memory starts.
@@ -57,8 +57,7 @@ struct MemoryRequest {
   std::optional<DmabufHandle> dmabuf;  // registers through the dmabuf instead of the address
 };
 
-// A registered range for a work request. A plain value: it says nothing about whether the region
-// still lives.
+// A registered range for a work request. A plain value: it does not keep its region open.
 struct LocalBuffer {
   std::byte* data = nullptr;
   std::size_t length_bytes = 0;

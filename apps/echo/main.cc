@@ -29,9 +29,10 @@ ABSL_FLAG(std::uint64_t, message_size, 64,
 ABSL_FLAG(std::uint64_t, count, 1000, "Round trips, one after the other.");
 ABSL_FLAG(std::string, listen, "",
           "PORT or HOST:PORT: a TCP server for other processes. A port alone is reached from this "
-          "machine only; 0 takes one that is free, and says which.");
+          "machine only; 0 takes a free port and prints it.");
 ABSL_FLAG(std::string, connect, "", "HOST:PORT: a TCP client of a server in another process.");
-ABSL_FLAG(std::uint64_t, clients, 0, "With --listen: ends after so many clients; 0 means never.");
+ABSL_FLAG(std::uint64_t, clients, 0,
+          "With --listen: the number of clients after which it ends; 0 means never.");
 ABSL_FLAG(double, timeout, 10,
           "Seconds that a client waits for its message to come back, and a server for a client to "
           "take it.");
