@@ -22,8 +22,8 @@ struct SimulatedRun {
   const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: none
 };
 
-// Errors: kInvalidArgument for what the machine does not have; those of the transfers; kInternal
-// for what the simulator found wrong with the run.
+// Errors: kInvalidArgument for GPUs or NICs that the machine lacks; those of the transfers;
+// kInternal for findings of the simulator's checks.
 absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load);
 
 }  // namespace apps::batch

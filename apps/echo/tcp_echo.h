@@ -19,11 +19,11 @@
 namespace apps::echo {
 
 struct TcpServerOptions {
-  std::uint64_t clients = 0;  // ends when so many have come and gone; 0: never
+  std::uint64_t clients = 0;  // ends after this number of sessions; 0: never
   // Peers that are served at once; further ones wait to be accepted. Well below the usual limit of
   // open descriptors.
   std::uint64_t sessions = 500;
-  // How long a peer may leave what was sent back unread.
+  // How long a peer may leave the echo unread.
   coro::Duration timeout = std::chrono::seconds(10);
 };
 

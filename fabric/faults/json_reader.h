@@ -33,7 +33,8 @@ struct JsonPlace {
   JsonPlace Child(absl::string_view key) const;
 };
 
-// Checks one value and stores it. The target must outlive the handler; an error leaves it unspecified.
+// Checks one value and stores it. The target must outlive the handler, and is unspecified after an
+// error.
 using JsonHandler =
     std::function<absl::Status(const nlohmann::json& value, const JsonPlace& place)>;
 using JsonKeys = std::vector<std::pair<std::string_view, JsonHandler>>;

@@ -31,9 +31,9 @@ class Backend {
   // Lets a little time pass, after queues were polled and nothing was there.
   virtual void Idle() = 0;
 
-  // How long to wait for what must happen before the test fails.
+  // How long to wait for an expected event before the test fails.
   virtual coro::Duration Patience() const = 0;
-  // How long to watch for what must not happen.
+  // How long to watch for an event that must not happen.
   virtual coro::Duration Quiet() const = 0;
 
   // An address of the right form that no endpoint has.

@@ -13,7 +13,7 @@ namespace mutants {
 struct Mutant {
   std::string name;  // lower case, words joined by "-"
   std::string file;  // from the root of the repository
-  std::string says;  // what is wrong with it, for a person
+  std::string says;  // the mistake, for a person
   std::string find;  // the right code: occurs once in the file
   // The wrong code, for when `$` is true, and the right code, for when it is false.
   std::string replace;
