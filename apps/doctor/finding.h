@@ -26,7 +26,7 @@ enum class Group : std::uint8_t {
 
 enum class Severity : std::uint8_t {
   kOk,
-  kInfo,     // nothing to mend
+  kInfo,     // nothing to repair
   kWarning,  // works badly, or in part
   kCannot,   // EFA programs cannot run
 };

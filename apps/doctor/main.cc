@@ -58,7 +58,7 @@ namespace {
 
 const Usage kUsage = {
     .name = "doctor",
-    .summary = "says whether EFA programs can run on this machine, and what to mend.",
+    .summary = "reports whether EFA programs can run on this machine, and what to repair.",
     .synopsis =
         "[--json|--csv|--quiet] [--all] [--only=GROUPS] [--pid=N] [--root=DIR]\n"
         "--plan-peers=N --plan-memory=SIZE [--plan-processes=N] [--plan-nics=N] "

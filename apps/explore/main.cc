@@ -87,8 +87,7 @@ using sim::explore::SeedResult;
 
 const Usage kUsage = {
     "explore",
-    "runs a scenario with many seeds and whatever faults each seed brings, and says which seeds "
-    "fail.",
+    "runs a scenario with many seeds, each with its own faults, and reports the seeds that fail.",
     "[--scenario=NAME] [--seeds=N] [--faults=swarm|none|FILE]   many seeds; swarm is the default\n"
     "--scenario=NAME [--faults=...] --seed=N                    one seed, in full\n"
     "--strategy=exhaustive [--seed=N] [--max-runs=N]            all orders of one seed\n"
