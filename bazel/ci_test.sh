@@ -155,12 +155,31 @@ bare_takes_the_libraries_away_and_gives_them_back() {
   expect "and back" called "libfabric=here test"
 }
 
+variables_that_name_empty_folders_are_told_in_one_line() {
+  new_world
+  local line='for v in CUDA_HOME DRYDOCK_ASIO DRYDOCK_CUDA DRYDOCK_HWLOC DRYDOCK_LIBFABRIC DRYDOCK_RDMA_CORE; do
+      if [ -n "${!v:-}" ]; then echo "DEBUG: system.bzl: $v=${!v} holds no include/x.h"; fi
+    done'
+  tool bazelw "echo \"\$*\" >>calls; $line"
+  run variables
+  expect "six variables, a build and a line each" ends_with "12 passed, 0 failed"
+  expect "nothing is built" called "build --nobuild --color=no --curses=no -- //..."
+  tool bazelw "$line; $line"
+  run variables
+  expect "two lines are one too many" ends_with "6 passed, 6 failed"
+  tool bazelw 'echo "ERROR: no such package"; exit 1'
+  run variables
+  expect "a build that cannot be loaded fails" ends_with "0 passed, 12 failed"
+  expect "the variable is named" said "DRYDOCK_HWLOC"
+}
+
 steps_go_on_after_a_failure() {
   new_world
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) write(2) digest explore asan tsan fuzz; page is skipped" ends_with "1 passed, 11 failed"
+  expect "tests mutants bare(2) variables(12) write(2) digest explore asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 23 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {

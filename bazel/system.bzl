@@ -2,7 +2,7 @@
 
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
 Optional (libfabric, rdma-core's headers, hwloc, CUDA, asio): searched in this order: the environment override, the EFA installer's prefix,
-pkg-config, system paths. Where one is absent its target is marked incompatible, so that Bazel skips everything
+pkg-config, system paths. An override that names a folder without the library is reported in one line. Where one is absent its target is marked incompatible, so that Bazel skips everything
 that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
 the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
 """
@@ -66,10 +66,11 @@ _packaged_libraries = repository_rule(
 
 # ---- optional ----
 
-def _override(ctx, variables):
-    for variable in variables:
+def _override(ctx):
+    """Returns (variable, value) of the first override that is set, or None."""
+    for variable in ctx.attr.overrides:
         if ctx.os.environ.get(variable):
-            return ctx.os.environ[variable]
+            return variable, ctx.os.environ[variable]
     return None
 
 def _library_folder(ctx, prefix):
@@ -94,14 +95,24 @@ def _from_prefix(ctx, prefix):
         return [], "include"
     return ["-L" + folder, "-Wl,-rpath," + folder, "-l" + ctx.attr.library], "include"
 
+def _from_override(ctx, variable, prefix):
+    """Returns what `_from_prefix` does. A prefix without the library is a line on the screen, and no failure:
+    CUDA_HOME may be set on a machine for other programs, and most targets need none of these libraries."""
+    if prefix == "none":
+        return None
+    found = _from_prefix(ctx, prefix)
+    if not found:
+        library = " with lib" + ctx.attr.library if ctx.attr.library else ""
+
+        # buildifier: disable=print
+        print("%s=%s holds no include/%s%s: targets that need %s are skipped" %
+              (variable, prefix, ctx.attr.header, library, ctx.attr.target))
+    return found
+
 def _search(ctx):
-    override = _override(ctx, ctx.attr.overrides)
+    override = _override(ctx)
     if override:
-        found = None if override == "none" else _from_prefix(ctx, override)
-        if not found and override != "none":
-            library = " with lib" + ctx.attr.library if ctx.attr.library else ""
-            fail("%s=%s holds no include/%s%s" % (ctx.attr.overrides[0], override, ctx.attr.header, library))
-        return found
+        return _from_override(ctx, override[0], override[1])
     prefixes = list(ctx.attr.prefixes)
     prefix = _pkg_config(ctx, "--variable=prefix", ctx.attr.module) if ctx.attr.module else None
     for candidate in prefixes + ([prefix] if prefix else []) + ["/usr", "/usr/local"]:
@@ -115,8 +126,8 @@ def _tool(ctx):
 
     With an override, only that installation's; otherwise also one on the PATH.
     """
-    override = _override(ctx, ctx.attr.overrides)
-    prefixes = [override] if override else ctx.attr.prefixes
+    override = _override(ctx)
+    prefixes = [override[1]] if override else ctx.attr.prefixes
     candidates = [ctx.path("%s/bin/%s" % (prefix, ctx.attr.tool)) for prefix in prefixes if prefix != "none"]
     on_path = None if override else ctx.which(ctx.attr.tool)
     for candidate in candidates + ([on_path] if on_path else []):

@@ -1,8 +1,8 @@
 // A bounded queue between coroutines: senders wait while it is full, receivers while it is empty.
 //
 //   coro::Channel<Page> pages(16);
-//   while (std::optional<Page> page = co_await pages.Receive()) ...   // until it is closed and
-//   empty
+//   // Ends when the channel is closed and empty.
+//   while (std::optional<Page> page = co_await pages.Receive()) ...
 
 #ifndef CORO_CHANNEL_H_
 #define CORO_CHANNEL_H_

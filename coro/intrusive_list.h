@@ -49,8 +49,8 @@ class IntrusiveList {
   ~IntrusiveList() {
     while (PopFront() != nullptr) {
     }
-    head_.prev_ = head_.next_ =
-        nullptr;  // the head is not an element: keep ~ListNode from unlinking it
+    // The head is not an element: keep ~ListNode from unlinking it.
+    head_.prev_ = head_.next_ = nullptr;
   }
 
   bool empty() const { return head_.next_ == &head_; }

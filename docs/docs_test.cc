@@ -1,15 +1,19 @@
 // The pages keep what they promise: links lead to files, targets and pages that are named exist,
-// and MODULE.bazel gives every repository that a BUILD file asks for.
+// rows of tables can be read, no page tells its own history, and MODULE.bazel gives every
+// repository that a BUILD file asks for.
 //
 // Reads the source tree itself, not copies of it, so that a new page is looked at without being
 // listed anywhere. For that the test runs where the tree is, and always (see BUILD).
 
+#include <algorithm>
 #include <cctype>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <regex>
 #include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -136,6 +140,74 @@ TEST(DocsTest, EveryPageOfDocsIsLinkedFromAnother) {
   for (const fs::path& page : FilesNamed(".md")) {
     if (!page.string().starts_with("docs/")) continue;
     EXPECT_EQ(linked.count(page), 1u) << "no page links to " << page;
+  }
+}
+
+// Calls `visit(line, number)` for every line of a page.
+template <typename Visit>
+void ForEachLine(const fs::path& page, Visit visit) {
+  std::istringstream lines(ReadFile(Root() / page));
+  int number = 0;
+  for (std::string line; std::getline(lines, line);) visit(line, ++number);
+}
+
+// In characters: a byte that continues one of UTF-8 is none.
+std::size_t CharactersOf(const std::string& line) {
+  return static_cast<std::size_t>(std::count_if(line.begin(), line.end(), [](char c) {
+    return (static_cast<unsigned char>(c) & 0xc0) != 0x80;
+  }));
+}
+
+TEST(DocsTest, RowsOfTablesAreShort) {
+  int rows = 0;
+  for (const fs::path& page : FilesNamed(".md")) {
+    ForEachLine(page, [&](const std::string& line, int number) {
+      if (!line.starts_with('|')) return;
+      ++rows;
+      EXPECT_LT(CharactersOf(line), 200u)
+          << page << ":" << number << ": make it a list, or a data file that the page links";
+    });
+  }
+  EXPECT_GT(rows, 100);
+}
+
+// The history of a text: what a reader of the present does not need.
+const std::regex& HistoryPhrase() {
+  static const std::regex kPhrase(
+      "\\b(former|formerly|previously|originally|until recently|used to be|was \\d+|were \\d+|"
+      "no longer (needed|used|supported)|has been (renamed|replaced|moved|removed)|"
+      "(in|since) an? (earlier|older|previous) (version|commit|revision)|seed "
+      "(program|document)s?)\\b",
+      std::regex::icase);
+  return kPhrase;
+}
+
+TEST(DocsTest, HistoryIsRecognised) {
+  for (const std::string text : {"the machine of the former tables", "it was 56 once",
+                                 "Previously a list.", "as in the seed program"}) {
+    EXPECT_TRUE(std::regex_search(text, HistoryPhrase())) << text;
+  }
+  EXPECT_FALSE(std::regex_search("A transformer performs 56 operations.", HistoryPhrase()));
+}
+
+// The commit log and CHANGELOG.md have it, and each decision its reasons.
+TEST(DocsTest, NoPageTellsItsHistory) {
+  for (const fs::path& page : FilesNamed(".md")) {
+    if (page == "CHANGELOG.md" || page.string().starts_with("docs/decisions/")) continue;
+    ForEachLine(page, [&](const std::string& line, int number) {
+      std::smatch match;
+      EXPECT_FALSE(std::regex_search(line, match, HistoryPhrase()))
+          << page << ":" << number << ": " << match.str();
+    });
+  }
+}
+
+TEST(DocsTest, ReadmeLinksThePagesForContributors) {
+  std::set<fs::path> linked;
+  for (const Link& link : LinksOf("README.md")) linked.insert(link.file);
+  for (const char* const page :
+       {"docs/style.md", "docs/glossary.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"}) {
+    EXPECT_EQ(linked.count(page), 1u) << page;
   }
 }
 

@@ -25,7 +25,7 @@ class Address {
   static constexpr std::size_t kMaxBytes = 128;
   static constexpr std::size_t kEfaBytes = 32;
 
-  // The empty address, which names nobody.
+  // The empty address, which names no endpoint.
   constexpr Address() = default;
 
   // kInvalidArgument: empty, or longer than kMaxBytes.

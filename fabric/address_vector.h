@@ -13,7 +13,7 @@ namespace fabric {
 
 // What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a
 // peer may access our memory only after we have inserted it (Capability::kMutualInsertion).
-// Ownership: belongs to whoever opened it; endpoints that use it keep it working.
+// Ownership: belongs to the caller that opened it; endpoints that use it keep it working.
 // Threads: one thread at a time, together with the endpoints that use it. Blocking: may enter the
 // kernel. Destruction: closes, as CompletionQueue does.
 class AddressVector : public Capable {
@@ -24,7 +24,7 @@ class AddressVector : public Capable {
   virtual absl::StatusOr<Peer> Insert(const Address& address) = 0;
 
   // Forgets a peer. Requests to it that are posted afterwards fail with kUnknownPeer; those in
-  // flight complete in one way or the other. kNotFound: there is no such peer.
+  // flight complete, successfully or not. kNotFound: there is no such peer.
   virtual absl::Status Remove(Peer peer) = 0;
 
   // kNotFound: there is no such peer.

@@ -49,8 +49,8 @@ struct AtomicRequest {
   AtomicType type = AtomicType::kUint64;
   LocalBuffer operand;                 // empty for kRead
   std::optional<LocalBuffer> compare;  // kCompareSwap only
-  std::optional<LocalBuffer>
-      result;  // fetches; always for kRead and kCompareSwap; needs Access::kRead
+  // Receives the values from before; always set for kRead and kCompareSwap. Needs Access::kRead.
+  std::optional<LocalBuffer> result;
   RemoteBuffer target;
   Peer peer{};
   std::optional<Context> context;

@@ -1,4 +1,4 @@
-// Taking back a posted receive: a power of endpoints whose NIC has Capability::kCancel.
+// Cancellation of a posted receive: a power of endpoints whose NIC has Capability::kCancel.
 
 #ifndef FABRIC_CANCEL_H_
 #define FABRIC_CANCEL_H_
@@ -9,15 +9,16 @@
 
 namespace fabric {
 
+// Ownership and threads: as its endpoint.
 class Cancel {
  public:
   static constexpr PowerId kPower{"Cancel"};
   virtual ~Cancel() = default;
 
-  // Asks for the end of the posted receive, tagged or not, that has this context. kOk: if no
-  // message had begun to arrive, it completes with kCanceled and its buffer is free; otherwise it
-  // completes as if nothing was asked. kInvalidArgument: no posted receive has this context.
-  // kClosed: the endpoint was closed. Sends, writes and reads cannot be taken back.
+  // Requests the end of the posted receive, tagged or not, with this context. kOk: if no message
+  // has begun to arrive, the receive completes with kCanceled and its buffer is free; otherwise it
+  // completes as without the request. kInvalidArgument: no posted receive has this context.
+  // kClosed: the endpoint was closed. Sends, writes and reads cannot be cancelled.
   [[nodiscard]] virtual ErrorCode CancelReceive(Context context) = 0;
 };
 

@@ -1,9 +1,9 @@
-// What only some backends can do, and how a caller asks for it.
+// Abilities that only some backends have, and how a caller queries them.
 //
-// Two kinds. A *fact* about a backend's behaviour is a Capability in NicInfo::capabilities: a
-// program reads it before it relies on it, and the contract suite decides by it what to expect. A
-// *power* with functions of its own is a small class that an object is asked for by type, and may
-// refuse:
+// There are two kinds. A *fact* about a backend's behaviour is a Capability in
+// NicInfo::capabilities: a program reads it before it relies on it, and the contract suite expects
+// behaviour by it. A *power* is a small interface that a caller asks an object for, by type; null
+// means that the object lacks it:
 //
 //   if (auto* blocking = queue.capability<fabric::BlockingWait>()) blocking->Wait(deadline);
 
@@ -28,7 +28,7 @@ enum class Capability : std::uint8_t {
   kSendOrder,             // messages of one endpoint to one peer arrive in the order of posting
   kWriteOrder,         // bytes of an earlier Write to a peer are placed before those of a later one
   kRemoteErrors,       // an operation that the target refuses fails at its initiator
-  kClosedPeerErrors,   // an operation towards a closed endpoint fails instead of waiting for it
+  kClosedPeerErrors,   // an operation to a closed endpoint fails instead of waiting
   kRemoteWriteLength,  // the completion of a remote write with immediate tells its length
   kSourceTruncation,  // the sender of a message longer than the posted receive is told (kTruncated)
   kMutualInsertion,   // remote access works only when the target has inserted the initiator as well
@@ -94,12 +94,12 @@ struct PowerId {
   std::string_view name;
 };
 
-// Base of every contract object: answers queries for powers.
+// Base of every object of the contract: returns its powers.
 class Capable {
  public:
   virtual ~Capable() = default;
 
-  // The power P of this object, or null where it is lacking. Lives as long as the object.
+  // The power P of this object, or null if it lacks it. Valid as long as the object.
   template <typename P>
   P* capability() {
     return static_cast<P*>(QueryPower(P::kPower));

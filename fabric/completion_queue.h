@@ -24,27 +24,27 @@ struct CompletionQueueOptions {
   // Opens with the power BlockingWait. Costs an event per completion; without it, a queue is only
   // polled.
   bool blocking_wait = false;
-  // Completions of received messages name their sender (Completion::source), at the price of a
-  // look-up each. Needs Capability::kSourceAddress: kUnimplemented without. False: a backend to
-  // which it costs nothing may tell all the same.
+  // Completions of received messages name their sender (Completion::source), at the cost of a
+  // look-up each. Needs Capability::kSourceAddress: kUnimplemented without. False: a backend
+  // without that cost may name it anyway.
   bool source_addresses = false;
 };
 
 // What one Read did.
 struct ReadResult {
-  std::size_t count = 0;  // entries filled
-  ErrorCode error =
-      ErrorCode::kOk;  // kOverrun: entries were lost. Others: the queue itself failed.
+  std::size_t count = 0;             // entries filled
+  ErrorCode error = ErrorCode::kOk;  // kOverrun: entries were lost; others: the queue failed
 };
 
 // What it is: a queue of finite depth that many endpoints may share, filled by the NIC, emptied by
-// the program. Ownership: the queue belongs to whoever opened it; endpoints that were opened on it
-// keep it working. Threads: one thread at a time. Blocking: never, except through BlockingWait.
-// Destruction: closes; if endpoints still use it, it lives on until the last of them is gone.
+// the program. Ownership: the queue belongs to the caller that opened it; endpoints that were
+// opened on it keep it working. Threads: one thread at a time. Blocking: never, except through
+// BlockingWait. Destruction: closes; if endpoints still use it, it lives on until the last of them
+// is gone.
 class CompletionQueue : public Capable {
  public:
-  // Takes up to entries.size() completions, in no particular order, failed ones among them. Also
-  // what makes progress on providers that need the program's help, and what frees slots of the send
+  // Takes up to entries.size() completions, in no particular order, failed ones included. A Read
+  // also makes progress on providers that need the program's help, and frees slots of the send
   // queue: a program that does not read cannot post. An empty span does nothing.
   virtual ReadResult Read(std::span<Completion> entries) = 0;
 
@@ -69,7 +69,7 @@ class BlockingWait {
   virtual ~BlockingWait() = default;
 
   // Returns when a Read may find something, or at `deadline` on the machine's monotonic clock
-  // (coro::SteadyClock; kNever: no limit), or early for no reason. Does not use the CPU meanwhile.
+  // (coro::SteadyClock; kNever: no limit), or early for no reason. Uses no CPU while it waits.
   virtual void Wait(coro::Time deadline) = 0;
 };
 

@@ -1,10 +1,10 @@
-// A context with an owner: for programs whose contexts are the addresses of what waits for the
-// completions, an awaiter in a coroutine's frame above all.
+// A context with an owner: for programs whose contexts are addresses of the objects that wait for
+// completions, such as awaiters in coroutine frames.
 //
 //   struct MyAwaiter { fabric::ContextOwner owner; ... request.context = owner.context(); ... };
 //
-// A Context is a plain number, and nobody can see what it stands for. Whoever makes one of an
-// address may say so in this way: an owner that dies while its operation is in flight is then
+// A Context is a plain number, and a reader cannot see what it stands for. Code that makes one of
+// an address may say so in this way: an owner that dies while its operation is in flight is then
 // reported by backends that watch (the simulator, in virtual time). fabric/async does without: its
 // contexts are slots, which outlive every coroutine.
 
@@ -17,8 +17,8 @@
 
 namespace fabric {
 
-// Told when an owner dies. Those of one thread form a list; each is in it from construction to
-// destruction.
+// Hears when an owner is destroyed. The watchers of one thread form a list; each is in it from
+// construction to destruction.
 class ContextWatcher {
  public:
   ContextWatcher() : next_(first_), link_(&first_) {
@@ -44,8 +44,8 @@ class ContextWatcher {
   ContextWatcher** link_;  // what points here
 };
 
-// Not movable: its address is the context. Costs nothing but a look at a thread's variable when it
-// dies. Threads: that of its backend.
+// Not movable: its address is the context. Its destructor reads one thread-local variable; it has
+// no other cost. Threads: the thread of its backend.
 class ContextOwner {
  public:
   ContextOwner() = default;
@@ -61,7 +61,7 @@ class ContextOwner {
 
   Context context() const { return static_cast<Context>(reinterpret_cast<std::uint64_t>(this)); }
 
-  // Somebody else answers for the completion from now on, and looks nothing up at this address.
+  // Another object takes the completion from now on, and looks nothing up at this address.
   void HandOver() { handed_over_ = true; }
 
  private:

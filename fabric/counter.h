@@ -13,8 +13,8 @@ namespace fabric {
 // What it is: two numbers that the NIC, or its provider, raises: one per success, one per failure
 // (libfabric: fid_cntr). A counter tells how many and never which. It does not replace the
 // completion queue: on EFA the queue must be read all the same, or the send queue fills up and the
-// queue overruns. Ownership: belongs to whoever opened it; endpoints that were opened with it keep
-// it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
+// queue overruns. Ownership: belongs to the caller that opened it; endpoints that were opened with
+// it keep it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
 // Destruction: closes.
 class Counter : public Capable {
  public:
@@ -24,8 +24,11 @@ class Counter : public Capable {
   // Operations that failed. Their error entries stay in the completion queue.
   virtual std::uint64_t ReadErrors() = 0;
 
-  // Both must not race with operations in flight.
+  // Makes the number of successes `value`. The number of failures keeps its value. REQUIRES: no
+  // operation that the counter counts is in flight; otherwise the result is unspecified.
+  // FailedPrecondition: the counter was closed. Else the provider's error; the number is as before.
   virtual absl::Status Set(std::uint64_t value) = 0;
+  // The same, with the present number plus `value`.
   virtual absl::Status Add(std::uint64_t value) = 0;
 
   // kBusy (FailedPrecondition): an open endpoint uses it. Closing twice is harmless.

@@ -17,9 +17,9 @@
 
 namespace fabric {
 
-// What it is: a protection domain of one NIC. Keys and queues of two domains have nothing to do
-// with each other. Ownership: belongs to whoever opened it; what was opened from it keeps it
-// working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
+// What it is: a protection domain of one NIC. Keys and queues of one domain are invalid in
+// another. Ownership: belongs to the caller that opened it; what was opened from it keeps
+// it working. Threads: thread-safe. Blocking: opening and registering may enter the kernel.
 // Destruction: closes; if something opened from it is still open, it lives on until the last of
 // these is gone. Errors: kInvalidArgument for options out of range or objects of another domain,
 // kResourceExhausted for a limit of the device or of locked memory, kUnimplemented for what this
@@ -29,19 +29,19 @@ class Domain : public Capable {
   // The NIC, with the limits that were really granted.
   virtual const NicInfo& nic() const = 0;
 
-  // Makes memory of the caller's usable by this NIC, for what request.access names. It is pinned
-  // until the region is closed.
+  // Registers the caller's memory with this NIC for the uses in request.access. The memory is
+  // pinned until the region is closed.
   virtual absl::StatusOr<std::unique_ptr<MemoryRegion>> RegisterMemory(
       const MemoryRequest& request) = 0;
   // With at least options.depth entries (0: the backend's default). Endpoints may share it.
   virtual absl::StatusOr<std::unique_ptr<CompletionQueue>> OpenCompletionQueue(
       const CompletionQueueOptions& options) = 0;
-  // Empty. Its peers mean something to this domain's endpoints that were opened with it.
+  // An empty address vector. Its peers are valid for the endpoints that are opened with it.
   virtual absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() = 0;
   // kUnimplemented without Capability::kCounters.
   virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() = 0;
 
-  // The endpoint is bound and enabled: peers may reach it at once.
+  // Opens an endpoint that is bound and enabled: peers may reach it at once.
   virtual absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(
       const EndpointOptions& options) = 0;
 

@@ -7,15 +7,19 @@
 //   write.immediate = 7;
 //   write.context = fabric::Context{42};
 //   switch (endpoint->Write(write)) {
-//     case fabric::ErrorCode::kOk: ...      // exactly one completion with context 42 will come
-//     case fabric::ErrorCode::kAgain: ...   // nothing happened: read the completion queue, then
-//     retry default: ...                          // nothing happened, and never will with this
-//     request
+//     case fabric::ErrorCode::kOk:
+//       return Next::kAwait;  // exactly one completion with context 42 will come
+//     case fabric::ErrorCode::kAgain:
+//       return Next::kRetry;  // nothing happened: read the completion queue first
+//     default:
+//       return Next::kGiveUp;  // nothing happened, and this request never succeeds
 //   }
 //
-// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion.
-// What EFA does not promise, nobody may rely on: requests to one peer land in any order, bytes of
-// one write land in any order, and a completion says nothing about any other request (unless
+// (A test compiles and runs this: testing/readme/header_examples_test.cc.)
+//
+// The semantics are those of EFA's `efa-direct`: one post is one work request is one completion. A
+// program may not rely on what EFA does not promise: requests to one peer land in any order, bytes
+// of one write land in any order, and a completion says nothing about any other request (unless
 // NicInfo::capabilities says otherwise).
 
 #ifndef FABRIC_ENDPOINT_H_
@@ -49,9 +53,8 @@ enum class EndpointType : std::uint8_t {
 // What an endpoint is made of. All must come from the domain that opens it. The two queues may be
 // the same. Whatever a backend cannot give is refused with kUnimplemented, naming the option.
 struct EndpointOptions {
-  CompletionQueue* send_queue = nullptr;  // completions of Send, Write, Read
-  CompletionQueue* receive_queue =
-      nullptr;  // completions of Recv and of peers' writes with immediate
+  CompletionQueue* send_queue = nullptr;     // completions of Send, Write, Read
+  CompletionQueue* receive_queue = nullptr;  // completions of Recv, and of peers' immediates
   AddressVector* address_vector = nullptr;
   EndpointType type = EndpointType::kReliable;
   // How often the NIC retries a send that found no receive: 0 to 6, or 7 for ever
@@ -75,11 +78,11 @@ struct PostResult {
 };
 
 // What it is: a reliable datagram endpoint (FI_EP_RDM; on EFA one SRD queue pair), ready to use.
-// Ownership: belongs to whoever opened it. The memory, region and peer that a request names must
-// stay until its completion was read; the request itself is copied. Threads: one thread at a time,
-// together with its completion queues (EFA's provider is safest so). Blocking: never. Destruction:
-// closes. Requests in flight may or may not complete then, and their memory is free to go: nothing
-// lands in it any more.
+// Ownership: belongs to the caller that opened it. The memory, region and peer that a request names
+// must stay until its completion was read; the request itself is copied. Threads: one thread at a
+// time, together with its completion queues (EFA's provider is safest so). Blocking: never.
+// Destruction: closes. Requests in flight may or may not complete then, and their memory is free to
+// go: nothing lands in it any more.
 class Endpoint : public Capable {
  public:
   // Post requests in order and ring the NIC once. Each accepted request that has a context yields
@@ -89,12 +92,18 @@ class Endpoint : public Capable {
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
-  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer shorter than its
-  //   prefix kClosed           the endpoint was closed
+  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer without room for
+  //                     its prefix
+  //   kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
+  //
+  // Messages, each into one receive that the peer has posted.
   virtual PostResult Send(std::span<const SendRequest> requests) = 0;
+  // Room for messages. A receive stays posted until a message takes it, or the endpoint closes.
   virtual PostResult Recv(std::span<const RecvRequest> requests) = 0;
+  // Into memory of the peer. Its program takes no part; it hears of writes with immediate only.
   virtual PostResult Write(std::span<const WriteRequest> requests) = 0;
+  // From memory of the peer, whose program takes no part and hears nothing.
   virtual PostResult Read(std::span<const ReadRequest> requests) = 0;
 
   // One request.

@@ -1,8 +1,8 @@
-// The codes by which operations fail, and the one table that says what each means.
+// The codes of failed operations, and the table of their meanings.
 //
-// On the data path an error is an ErrorCode, a plain value. At the seams above (opening things,
-// registering memory, what an app prints) it becomes an absl::Status, once, by ToStatus.
-// docs/errors.md shows the table to people; a test keeps the two equal.
+// On the data path an error is an ErrorCode, a plain value. Above it (opening an object,
+// registering memory, printing) it becomes an absl::Status, once, by ToStatus. docs/errors.md has
+// the same table; a test keeps the two equal.
 
 #ifndef FABRIC_ERROR_H_
 #define FABRIC_ERROR_H_
@@ -17,9 +17,9 @@
 
 namespace fabric {
 
-// Finer than libfabric's errno where EFA's device status tells more: FI_EINVAL is both a bad local
-// key (status 5) and a bad remote key (7), FI_ENOTCONN both a closed peer (9) and one that does not
-// know us (14).
+// Finer than libfabric's errno, because EFA's device status is: FI_EINVAL is both a bad local key
+// (status 5) and a bad remote key (7), FI_ENOTCONN both a closed peer (9) and one that has not
+// inserted us (14).
 enum class ErrorCode : std::uint8_t {
   kOk,
   kAgain,             // nothing happened: read the completion queue, then retry
@@ -52,10 +52,9 @@ inline constexpr std::size_t kErrorCodeCount = static_cast<std::size_t>(ErrorCod
 // One row of the table.
 struct ErrorInfo {
   ErrorCode code;
-  std::string_view name;       // as in the enum, without the k
-  std::string_view libfabric;  // symbols of fi_errno.h, "/" between several; "-" for none
-  std::string_view
-      efa_status;  // device completion status numbers, ", " between several; "-" for none
+  std::string_view name;        // as in the enum, without the k
+  std::string_view libfabric;   // symbols of fi_errno.h, "/" between several; "-" for none
+  std::string_view efa_status;  // device's completion status, ", " between several; "-" for none
   absl::StatusCode status;
   bool retryable;  // may the same request succeed later, with no change by the caller?
   std::string_view meaning;
@@ -64,6 +63,7 @@ struct ErrorInfo {
 // All rows, in the order of the enum. Static storage.
 std::span<const ErrorInfo> ErrorTable();
 
+// The row of a code, and its name and whether it is retryable. Static storage.
 const ErrorInfo& Describe(ErrorCode code);
 std::string_view Name(ErrorCode code);
 bool IsRetryable(ErrorCode code);

@@ -16,7 +16,7 @@
 namespace fabric {
 
 // What it is: the root object of a backend. Each backend is one header with an Open function that
-// returns it. Ownership: belongs to whoever opened it; domains keep it working. Threads:
+// returns it. Ownership: belongs to the caller that opened it; domains keep it working. Threads:
 // thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
 class Fabric : public Capable {
  public:

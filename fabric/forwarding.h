@@ -17,6 +17,9 @@
 
 namespace fabric {
 
+// Each forwards every function of its interface, powers included, with the contract of what it
+// wraps: ownership, threads, blocking and errors are the wrapped object's. Unwrap is forwarded too,
+// so that a backend finds its own object below any number of decorators.
 class ForwardingCompletionQueue : public CompletionQueue {
  public:
   explicit ForwardingCompletionQueue(std::unique_ptr<CompletionQueue> wrapped)
@@ -57,6 +60,8 @@ class ForwardingAddressVector : public AddressVector {
   std::unique_ptr<AddressVector> wrapped_;
 };
 
+// An endpoint that posts to the wrapped one. A decorator that overrides one of the four posts gets
+// the forms that take a single request as well, because they call the form that takes many.
 class ForwardingEndpoint : public Endpoint {
  public:
   explicit ForwardingEndpoint(std::unique_ptr<Endpoint> wrapped) : wrapped_(std::move(wrapped)) {}
@@ -126,6 +131,7 @@ class ForwardingDomain : public Domain {
   std::unique_ptr<Domain> wrapped_;
 };
 
+// A fabric whose domains are the wrapped fabric's.
 class ForwardingFabric : public Fabric {
  public:
   explicit ForwardingFabric(std::unique_ptr<Fabric> wrapped) : wrapped_(std::move(wrapped)) {}

@@ -36,8 +36,8 @@ constexpr bool Allows(Access rights, Access wanted) {
          static_cast<std::uint32_t>(wanted);
 }
 
-// Where the memory lives, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA); or in the GPU that
-// stands in for one on machines without (gpu/host_device), which only simulated NICs know.
+// Where the memory is, in libfabric's terms (FI_HMEM_SYSTEM, FI_HMEM_CUDA); or in the stand-in for
+// a GPU (gpu/host_device), which only simulated NICs can reach.
 enum class MemoryKind : std::uint8_t { kSystem, kCuda, kStandIn };
 
 // A piece of a dmabuf: an open file descriptor and where in it the memory starts.
@@ -57,8 +57,7 @@ struct MemoryRequest {
   std::optional<DmabufHandle> dmabuf;  // registers through the dmabuf instead of the address
 };
 
-// A registered range for a work request. A plain value: it says nothing about whether the region
-// still lives.
+// A registered range for a work request. A plain value: it does not keep its region open.
 struct LocalBuffer {
   std::byte* data = nullptr;
   std::size_t length_bytes = 0;
@@ -69,8 +68,8 @@ static_assert(std::is_trivially_destructible_v<LocalBuffer>);
 // A place in a peer's memory. May come from an untrusted peer: the target checks it, not the
 // initiator.
 struct RemoteBuffer {
-  std::uint64_t address =
-      0;  // as the target names it: a virtual address, or an offset into the region
+  // As the target names it: a virtual address, or an offset into the region.
+  std::uint64_t address = 0;
   std::uint64_t key = 0;
 };
 static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
@@ -82,9 +81,13 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
-  // What was registered: byte 0, how many, and what they may be used for. The same after Close.
+  // Byte 0 of what was registered: an address of the host, or of the device whose memory it is.
+  // This, the length and the access are the same after Close.
   virtual std::byte* data() const = 0;
+  // How many bytes were registered.
   virtual std::size_t length_bytes() const = 0;
+  // What the bytes may be used for: as it was asked for, even where the NIC allows more
+  // (Capability::kReadRights).
   virtual Access access() const = 0;
 
   // What Local() puts into a LocalBuffer.

@@ -1,4 +1,4 @@
-// What a fabric says about one of its NICs.
+// The description of one NIC of a fabric: names, place, limits and capabilities.
 
 #ifndef FABRIC_NIC_INFO_H_
 #define FABRIC_NIC_INFO_H_
@@ -11,9 +11,12 @@
 
 namespace fabric {
 
+// Of the NIC's port, as the kernel reports it. kUnknown: the provider does not report it.
 enum class LinkState : std::uint8_t { kUnknown, kUp, kDown };
 
-// Strings are empty and numbers negative or zero where the provider does not tell.
+// A plain value: a snapshot from when the fabric was opened. Before a domain is opened, the limits
+// are what the provider offers; Domain::nic() has what it granted. Unknown strings are empty, and
+// unknown numbers negative or zero.
 struct NicInfo {
   std::string name;              // EFA: rdmap79s0; tcp: the network interface
   std::string domain;            // the provider's domain name: rdmap79s0-rdm

@@ -20,14 +20,14 @@ namespace fabric {
 
 // The caller's own 64 bits, handed back with the completion of a request. A request without one is
 // unsignalled: its success is not reported, its failure is, with no context. It names one request
-// of a kind in flight on an endpoint: of two, nobody could tell the completions apart (the
+// of a kind in flight on an endpoint: the completions of two could not be told apart (the
 // simulator reports them; a program that only counts gives them different contexts all the same).
 enum class Context : std::uint64_t {};
 
 // A peer in an address vector (libfabric: fi_addr_t).
 enum class Peer : std::uint64_t {};
 
-// Nobody in particular (libfabric: FI_ADDR_UNSPEC, FI_ADDR_NOTAVAIL). No address vector returns it.
+// No particular peer (libfabric: FI_ADDR_UNSPEC, FI_ADDR_NOTAVAIL). No address vector returns it.
 inline constexpr Peer kNoPeer = static_cast<Peer>(UINT64_MAX);
 
 // Further segments of a message, after its first: as many as Limits::send_segments or
@@ -128,11 +128,11 @@ struct alignas(16) Completion {
   OperationKind kind = OperationKind::kSend;
   ErrorCode error = ErrorCode::kOk;
   bool buffer_released = false;  // of a `multi` receive: the buffer is the program's again
-  std::int32_t provider_error =
-      0;  // the provider's number where error is set (EFA: device status or >= 4096)
+  // The provider's own number where `error` is set. EFA: the device's status, or >= 4096.
+  std::int32_t provider_error = 0;
   std::optional<std::uint32_t> immediate;  // kReceive, kTaggedReceive and kRemoteWrite
-  std::uint64_t length_bytes =
-      0;                      // received or written by the peer (where the backend tells); else 0
+  // Received, or written by the peer where the backend tells; 0 otherwise.
+  std::uint64_t length_bytes = 0;
   Peer source = kNoPeer;      // who sent it; kNoPeer: not told, or not in the address vector
   std::uint64_t tag = 0;      // kTaggedReceive: the sender's
   std::byte* data = nullptr;  // of a `multi` receive: where this message begins

@@ -5,7 +5,7 @@
 //              │  a write has arrived, and the host may be told of it;
 //              └► later the device sees it: MakeVisible, or a flush by the device's owner
 //
-// A real NIC needs none of this; a NIC that is simulated asks whoever owns the memory to move the
+// A real NIC needs none of this; a simulated NIC asks the owner of the memory to move the
 // bytes, because nothing of it may be loaded or stored by the host.
 
 #ifndef FABRIC_PEER_MEMORY_H_
@@ -24,7 +24,7 @@ namespace fabric {
 
 // One allocation of a device. Every range must lie within it. Errors of the device are not told
 // here, as no PCIe write tells one: its owner remembers them. Threads: as its device. Lives while
-// somebody holds it, whatever its program frees: that is what pinning means.
+// a NIC holds it, even after its program frees it: that is what pinning means.
 class PeerMemory {
  public:
   // A write that the device does not see yet; 0: it does.
@@ -32,8 +32,9 @@ class PeerMemory {
 
   virtual ~PeerMemory() = default;
 
-  // Where it lies in the device's addresses, which no host memory has.
+  // Where it lies in the device's addresses, which no host memory has. Constant, as the length is.
   virtual std::uint64_t address() const = 0;
+  // Bytes of the allocation.
   virtual std::uint64_t length_bytes() const = 0;
 
   // Fills `target`, which is host memory, from the device. Meets every write before it, visible or
@@ -57,8 +58,9 @@ class PeerMemoryClient {
  public:
   virtual ~PeerMemoryClient() = default;
 
-  // What a MemoryRequest says of memory that is this device's.
+  // MemoryRequest::kind of memory that is this device's. Constant, as the number is.
   virtual MemoryKind kind() const = 0;
+  // MemoryRequest::device of it: the number among the devices of that kind.
   virtual int device() const = 0;
 
   // The allocation that holds the range of `request`. kInvalidArgument: there is none, or its

@@ -1,6 +1,6 @@
-// How a backend keeps the promise of the contract that objects may be destroyed in any order: the
-// handle that the program owns is thin, and shares a core with everything that was opened from it.
-// For backends only.
+// The contract allows programs to destroy objects in any order. A backend keeps this promise with
+// thin handles: the program owns the handle, and the handle shares a core with all objects that
+// were opened from it. The last share closes the core. For backends only.
 
 #ifndef FABRIC_SHARED_CORE_H_
 #define FABRIC_SHARED_CORE_H_
@@ -13,8 +13,9 @@
 
 namespace fabric {
 
-// Gives up a handle's share of `core` if it is the last one, which closes; otherwise says that it
-// is busy.
+// Gives up a handle's share of `core` if it is the last one; that closes the core. Otherwise
+// FailedPrecondition with the number of other objects, and the handle keeps its share. Threads: the
+// count is exact only while no other thread opens or closes objects of this core.
 template <typename Core>
 absl::Status CloseShared(std::shared_ptr<Core>& core, absl::string_view what) {
   if (core.use_count() > 1) {
@@ -25,7 +26,7 @@ absl::Status CloseShared(std::shared_ptr<Core>& core, absl::string_view what) {
   return absl::OkStatus();
 }
 
-// What a function of a handle returns after its Close.
+// The result of every function of a handle after its Close; `what` is the object's noun.
 inline absl::Status ClosedError(absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(what, " was closed"));
 }

@@ -43,13 +43,17 @@ static_assert(std::is_trivially_destructible_v<TaggedRecvRequest>);
 // Messages of one peer are matched in the order in which they were sent, each to the oldest posted
 // receive that fits; a message that fits none waits at the target as unexpected. Tagged and
 // untagged messages never match each other. A message longer than its receive fills it, and the
-// receive completes with kTruncated. Errors of a post: as Endpoint's.
+// receive completes with kTruncated. Ownership, threads and errors of a post: as Endpoint's; the
+// power lives as long as its endpoint.
 class TaggedMessages {
  public:
   static constexpr PowerId kPower{"TaggedMessages"};
   virtual ~TaggedMessages() = default;
 
+  // Post messages with a tag, in order, as Endpoint::Send does.
   virtual PostResult SendTagged(std::span<const TaggedSendRequest> requests) = 0;
+  // Post receives that choose by tag, in order, as Endpoint::Recv does. A receive takes the oldest
+  // unexpected message that fits, if there is one, and waits for the next otherwise.
   virtual PostResult RecvTagged(std::span<const TaggedRecvRequest> requests) = 0;
 
   // One request.

@@ -68,8 +68,9 @@ class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
 
-  // Byte 0, and how many were asked for. Aligned to 256 bytes at least.
+  // Byte 0. Aligned to 256 bytes at least. Constant, as the length is.
   virtual std::byte* address() const = 0;
+  // How many bytes were asked for; the device may have allocated more.
   virtual std::size_t length_bytes() const = 0;
 
   // Names the whole of it by a dmabuf. kUnimplemented: this device, driver or kernel cannot; the
@@ -79,9 +80,8 @@ class DeviceMemory {
 
 // What Verify found.
 struct Mismatch {
-  std::uint64_t wrong_words = 0;  // of 8 bytes
-  std::uint64_t first_wrong_byte =
-      0;  // offset of the first such word; meaningless when there is none
+  std::uint64_t wrong_words = 0;       // of 8 bytes
+  std::uint64_t first_wrong_byte = 0;  // offset of the first such word; only where there is one
 
   bool none() const { return wrong_words == 0; }
 };
@@ -135,8 +135,9 @@ class Device {
   virtual std::string name() const = 0;
   // For a person: the model, the driver.
   virtual std::string description() const = 0;
-  // For a MemoryRequest.
+  // MemoryRequest::kind of this device's memory. Constant, as the number is.
   virtual fabric::MemoryKind kind() const = 0;
+  // MemoryRequest::device: the number among the devices of that kind, from 0.
   virtual int ordinal() const = 0;
   // "0000:53:00.0"; absent where nothing stands on a bus.
   virtual std::optional<std::string> pci_address() const = 0;

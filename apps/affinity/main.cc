@@ -27,8 +27,8 @@
 
 ABSL_FLAG(std::string, policy, "all",
           "Where the thread and the memory of each NIC are. near: on the NIC's NUMA node, the "
-          "thread on the NIC's share of its CPUs. far: the same on another node. none: nobody "
-          "pins anything. all: one after the other, for comparison.");
+          "thread on the NIC's share of its CPUs. far: the same on another node. none: nothing "
+          "is pinned. all: one after the other, for comparison.");
 ABSL_FLAG(std::uint64_t, nics, 0,
           "How many NICs write at the same time, spread over NUMA nodes and switches; all if "
           "there are fewer. 0: 8 of EFA, simulated or real, and one of other providers. --nic "

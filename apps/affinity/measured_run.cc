@@ -13,7 +13,7 @@
 namespace apps::affinity {
 namespace {
 
-// What one NIC's thread uses and nobody else does.
+// What one NIC's thread uses alone.
 class Workplace {
  public:
   Workplace(const MeasuredRun& run, const Seat& seat) : run_(run), seat_(seat) {}

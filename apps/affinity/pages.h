@@ -12,7 +12,7 @@
 
 namespace apps::affinity {
 
-// Zero bytes, aligned to pages, which nobody has touched. Movable; unmaps.
+// Zero bytes, aligned to pages, not yet touched. Movable; unmaps.
 class Pages {
  public:
   // kResourceExhausted: the system has no such piece of memory.

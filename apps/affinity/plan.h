@@ -52,7 +52,7 @@ std::vector<std::size_t> ChooseNics(const gpu::topology::Machine& machine, std::
 std::vector<Seat> PlanSeats(const gpu::topology::Machine& machine,
                             std::span<const std::size_t> nics, Policy policy);
 
-// What becomes of seats that nobody chose, for a simulated machine: one thread fills all memory,
+// Seats of a run without a policy, on a simulated machine: one thread fills all memory,
 // and so it is all on the first node; the threads then are where the scheduler puts them, drawn
 // from `seed`.
 void DrawSeats(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);

@@ -21,7 +21,7 @@ struct Report {
   std::string fabric;            // which, in words
   std::string profile;           // simulated: its name
   double link_gbytes_per_s = 0;  // simulated: between NUMA nodes; 0: not told
-  std::string note;              // what a reader must know to read the figures; empty: nothing
+  std::string note;              // remarks for the reader of the figures; may be empty
   std::size_t nics = 0;          // of the machine
   std::size_t numa_nodes = 0;
   Load load;
@@ -33,7 +33,7 @@ double TotalGbps(const Report& report, const PolicyResult& result);
 // The mean over the NICs, in microseconds.
 double MicrosecondsPerWrite(const PolicyResult& result);
 
-// One line that says what the figures mean.
+// One line with the meaning of the figures.
 std::string Meaning(const Report& report);
 
 std::string FormatText(const Report& report);

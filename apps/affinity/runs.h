@@ -32,10 +32,10 @@ struct SimulatedRun {
   SimulatedFabric fabric = SimulatedFabric::kEfaDirect;
   std::uint64_t seed = 1;
   Load load;
-  MetricsRun* metrics = nullptr;       // null: nobody asks what the NICs have counted
+  MetricsRun* metrics = nullptr;       // null: the NICs' counters are not read
   std::string label;                   // of these metrics
   std::function<void()> tick = [] {};  // called 1 + seats times on the way
-  const TraceRun* trace = nullptr;     // observes the run, and outlives it; null: nobody
+  const TraceRun* trace = nullptr;     // observes the run, and outlives it; null: none
 };
 
 // Two machines of the profile; the first one's NICs write to those of the second one. Memory and

@@ -1,4 +1,4 @@
-// What is moved, by what, and how: everything that the flags say.
+// The load of a run, as the flags describe it: memory, NICs, pages and the order of transfers.
 
 #ifndef APPS_BATCH_LOAD_H_
 #define APPS_BATCH_LOAD_H_
@@ -44,7 +44,7 @@ struct Load {
 // its own place. Enough for what is under way, in memory of a modest size.
 std::uint64_t PlacesOf(const Load& load);
 
-// A GPU's pages are moved by transfers of so many, the last one fewer; so many transfers there are.
+// A GPU's pages are moved by transfers of this many pages, the last one fewer; and their number.
 std::uint32_t PagesOfTransfer(const Load& load);
 std::uint32_t TransfersOf(const Load& load);
 

@@ -46,12 +46,12 @@ ABSL_FLAG(
     "CPU threads that drive the NICs, each an equal share; -1: one for each GPU. For real, 0: "
     "the program's own thread drives all.");
 ABSL_FLAG(bool, pin, true, "Threads are pinned to the NUMA node of their NICs.");
-ABSL_FLAG(bool, shard, true, "Simulated threads have state of their own.");
+ABSL_FLAG(bool, shard, true, "Simulated threads share no state.");
 ABSL_FLAG(bool, lazy, true, "Simulated posts do not look for completions.");
 ABSL_FLAG(bool, warm_up, true, "Make every connection before the clock starts.");
 ABSL_FLAG(double, timeout, 60, "Seconds that a page, and a run, may take (of simulated time).");
 ABSL_FLAG(std::string, listen, "127.0.0.1:0",
-          "Where a receiver waits for its sender (TCP); port 0: one that is free.");
+          "The TCP address where a receiver waits for its sender; port 0: any free port.");
 ABSL_FLAG(bool, steps, false,
           "Simulate the published steps from one thread to the full rate, and print both.");
 

@@ -181,7 +181,7 @@ TEST_F(TwoProcessesTest, SenderWithoutReceiver) {
   EXPECT_THAT(end.err, HasSubstr("nobody listens there"));
 }
 
-// A peer's bytes are untrusted: whoever speaks something else is refused, in a line.
+// A peer's bytes are untrusted: one that speaks another protocol is refused, in a line.
 TEST_F(TwoProcessesTest, ReceiverOfSomethingElse) {
   const std::unique_ptr<Subprocess> receiver = Receive({"--timeout=20"});
   const std::string say = absl::StrCat("printf '\\004\\000\\000\\000none' > /dev/tcp/",

@@ -18,12 +18,12 @@ struct SimulatedRun {
   const sim::Profile* profile = nullptr;  // outlives the run
   std::uint64_t seed = 1;
   bool progress = false;            // on a terminal: a line on standard error
-  MetricsRun* metrics = nullptr;    // null: nobody asks what the NICs have counted
-  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: nobody
+  MetricsRun* metrics = nullptr;    // null: the NICs' counters are not read
+  const TraceRun* trace = nullptr;  // observes the run, and outlives it; null: none
 };
 
-// Errors: kInvalidArgument for what the machine does not have; those of the transfers; kInternal
-// for what the simulator found wrong with the run.
+// Errors: kInvalidArgument for GPUs or NICs that the machine lacks; those of the transfers;
+// kInternal for findings of the simulator's checks.
 absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load);
 
 }  // namespace apps::batch

@@ -15,7 +15,7 @@
 namespace apps::batch {
 
 struct Step {
-  std::string name;    // what has changed
+  std::string name;    // the change from the step before
   std::string source;  // of the published figure
   Load load;
   double line_gbps = 0;       // of all NICs

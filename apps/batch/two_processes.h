@@ -26,8 +26,8 @@ struct TwoProcessRun {
   std::function<void(absl::string_view label, absl::string_view text)> log;
 };
 
-// Writes to the receiver at `to`. kUnavailable: nobody is there; kFailedPrecondition: the receiver
-// refuses, or could not do its part; others as the engine's.
+// Writes to the receiver at `to`. kUnavailable: there is no receiver; kFailedPrecondition: the
+// receiver refuses, or could not do its part; others as the engine's.
 absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpAddress& to,
                                       const Load& load);
 

@@ -1,5 +1,5 @@
 // What two batch processes say to each other, over TCP, before and after the pages: messages with a
-// length in front. Whoever parses them trusts nothing.
+// length in front. The parser trusts nothing.
 
 #ifndef APPS_BATCH_WIRE_MESSAGES_H_
 #define APPS_BATCH_WIRE_MESSAGES_H_
@@ -23,7 +23,7 @@ namespace apps::batch {
 using fabric::async::transfer::MemoryDescriptor;
 using fabric::async::transfer::PeerDescriptor;
 
-// The sender's first: what it is going to write, and who it is.
+// The sender's first message: its load and its descriptor.
 struct Hello {
   Hello() = default;  // no aggregate: see docs/coroutine-traps.md
   Load load;          // gpus, nics_per_gpu, page_bytes, pages, window, burst, warm_up
@@ -31,7 +31,7 @@ struct Hello {
   std::vector<PeerDescriptor> engines;  // by GPU
 
   std::vector<std::byte> Serialize() const;
-  // kInvalidArgument: says what is wrong with it.
+  // kInvalidArgument: the message names the wrong field.
   static absl::StatusOr<Hello> Parse(std::span<const std::byte> bytes);
 };
 
@@ -46,7 +46,7 @@ struct Ready {
   static absl::StatusOr<Ready> Parse(std::span<const std::byte> bytes);
 };
 
-// The receiver's last: what has come.
+// The receiver's last message: the result of its check.
 struct Verdict {
   Verdict() = default;
   bool correct = false;

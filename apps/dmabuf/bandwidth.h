@@ -22,8 +22,8 @@ struct BandwidthOptions {
   std::uint64_t repeats = 20;
   gpu::Registration registration = gpu::Registration::kDmabuf;
   gpu::Allocation allocation = gpu::Allocation::kPlain;
-  MetricsRun* metrics = nullptr;    // null: nobody asks what the NICs have counted
-  const TraceRun* trace = nullptr;  // observes the runs, and outlives them; null: nobody
+  MetricsRun* metrics = nullptr;    // null: the NICs' counters are not read
+  const TraceRun* trace = nullptr;  // observes the runs, and outlives them; null: none
 };
 
 // Medians over the repeats, which took turns.

@@ -28,22 +28,22 @@
 #include "sim/world/world.h"
 
 ABSL_FLAG(std::string, device, "auto",
-          "Whose memory the client's data arrives in: host (a GPU that stands in on machines "
-          "without), cuda:N, or auto, which is the first GPU or else host.");
+          "Device whose memory receives the client's data: host (a stand-in for a GPU), cuda:N, or "
+          "auto, which is the first GPU or else host.");
 ABSL_FLAG(std::string, peer_device, "auto",
-          "The same for the server's data; auto is another GPU where there are two.");
+          "The same for the server's data; auto is a second GPU, if there is one.");
 ABSL_FLAG(std::string, register, "auto",
-          "How a NIC is told of the memory: dmabuf, address, or auto, which is by dmabuf where the "
-          "device, its driver and the fabric have it.");
+          "How memory is registered: by dmabuf, by address, or auto, which is by dmabuf if the "
+          "device, its driver and the fabric support it.");
 ABSL_FLAG(std::string, allocation, "plain",
           "How memory is allocated on a GPU: plain (as by cudaMalloc) or virtual (virtual memory "
           "management, fit for GPUDirect RDMA).");
 ABSL_FLAG(bool, bandwidth, false,
           "Instead of a transfer: time a simulated write of --bytes between two device buffers "
           "beside the device's own copy, in real time.");
-ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: how many.");
+ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: bytes of each write.");
 ABSL_FLAG(std::uint64_t, repeats, 20,
-          "With --bandwidth: how often each is timed; medians are printed.");
+          "With --bandwidth: number of repetitions; medians are printed.");
 
 ABSL_DECLARE_FLAG(std::string, faults);  // of apps/common/fault_flags.cc
 
@@ -192,7 +192,7 @@ int RunBandwidth() {
   const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
   if (!metrics.ok()) return fail(metrics.status());
   options.metrics = metrics->get();
-  // Without --trace nobody observes what is timed.
+  // Without --trace nothing observes what is timed.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return fail(trace.status());
   options.trace = trace->get();

@@ -13,9 +13,9 @@ namespace apps::doctor {
 // Instance type, container.
 void CheckMachine(const MachineFacts& machine, Findings& findings);
 
-// Whether there are EFA NICs at all, and as many as the instance type has.
+// The number of EFA NICs, against that of the instance type.
 void CheckNicsArePresent(const MachineFacts& machine, Findings& findings);
-// Driver, RDMA devices, their files, what their counters say.
+// Driver, RDMA devices, their files, their error counters.
 void CheckNicsWork(const MachineFacts& machine, Findings& findings);
 
 // What the NICs can do. Says nothing without rdma-core.

@@ -1,4 +1,5 @@
-// What a shared library defines and what it asks of others, read from its file without loading it.
+// The symbol versions that a shared library defines and needs, read from its file without loading
+// it.
 
 #ifndef APPS_DOCTOR_ELF_LIBRARY_H_
 #define APPS_DOCTOR_ELF_LIBRARY_H_
@@ -16,7 +17,7 @@ namespace apps::doctor {
 struct VersionNeed {
   std::string library;
   std::string version;
-  bool weak = false;  // the loader goes on without it
+  bool weak = false;  // the loader accepts its absence
 
   bool operator==(const VersionNeed&) const = default;
 };

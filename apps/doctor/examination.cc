@@ -49,8 +49,8 @@ void Examination::AddNext() {
             "to learn it:              docs/tutorial.md",
             "on a real NIC:            docs/efa-instance.md"};
   } else if (WorstOf(diagnosis_.findings) == Severity::kCannot) {
-    next = {"mend what cannot be, from the top; then run doctor again",
-            "meanwhile, on the simulator: ./bazelw run //apps/write"};
+    next = {"repair the errors, from the top; then run doctor again",
+            "until then, on the simulator: ./bazelw run //apps/write"};
   } else {
     next = {
         "the NICs as programs see them: ./bazelw run //apps/info -- --provider=efa-direct",

@@ -1,4 +1,4 @@
-// A whole examination: which checks make sense on this machine, what they found, what comes next.
+// A whole examination: the checks that apply to this machine, their findings, and next steps.
 
 #ifndef APPS_DOCTOR_EXAMINATION_H_
 #define APPS_DOCTOR_EXAMINATION_H_
@@ -20,7 +20,7 @@ namespace apps::doctor {
 
 struct ExaminationOptions {
   std::uint64_t process = 0;  // whose limits, variables and memory map; 0: this program's
-  bool everything = false;    // also without an EFA NIC what matters only with one
+  bool everything = false;    // also checks that matter only with an EFA NIC
   std::set<Group> only;       // groups; empty: all
   std::optional<Plan> plan;
   const sim::Profile* plan_profile = nullptr;  // null: of the instance type, else p5
@@ -31,8 +31,8 @@ struct Diagnosis {
   std::size_t nics = 0;       // EFA NICs
   std::vector<Finding> findings;
   bool partial = false;           // only some groups were looked at
-  bool shortened = false;         // what needs an EFA NIC was left out
-  std::vector<std::string> next;  // what to do now: a sentence or a command line each
+  bool shortened = false;         // checks that need an EFA NIC were left out
+  std::vector<std::string> next;  // next steps: a sentence or a command line each
 };
 
 // `probes`: null where nothing may be run, because the files are another machine's.

@@ -306,7 +306,7 @@ std::vector<Case> GpuAndPlaceCases() {
        "gpu-driver", warning, "needs efa 2.17.3", "newest"},
       {"NICs without a node",
        [](const FakeMachine& m) { m.Write(absl::StrCat(kFirstNic, "/numa_node"), "-1\n"); }, "numa",
-       warning, "does not tell of which one a NIC is", "affinity"},
+       warning, "does not report the node of a NIC", "affinity"},
       {"CPUs of the wrong node",
        [](const FakeMachine& m) {
          m.Edit("/proc/self/status", "Cpus_allowed_list:\t0-1023", "Cpus_allowed_list:\t0-23");

@@ -1,4 +1,4 @@
-// What doctor says about a machine: one line for each thing it looked at, and what to do about it.
+// Doctor's findings about a machine: one for each check, with a fix for each problem.
 
 #ifndef APPS_DOCTOR_FINDING_H_
 #define APPS_DOCTOR_FINDING_H_
@@ -17,16 +17,16 @@ enum class Group : std::uint8_t {
   kMachine,    // where this is
   kNics,       // the devices, their driver, their files
   kLibraries,  // rdma-core and libfabric
-  kLimits,     // what the system grants this process
+  kLimits,     // limits of this process
   kGpus,       // the way of a GPU's memory to the NICs
   kPlaces,     // NUMA nodes, CPUs, hwloc
-  kNetwork,    // what lies outside the machine
+  kNetwork,    // outside the machine
   kPlan,       // the budget of a planned run
 };
 
 enum class Severity : std::uint8_t {
   kOk,
-  kInfo,     // nothing to mend
+  kInfo,     // nothing to repair
   kWarning,  // works badly, or in part
   kCannot,   // EFA programs cannot run
 };
@@ -40,8 +40,8 @@ struct Finding {
   Group group = Group::kMachine;
   std::string check;  // locked-memory: the same in every release, for scripts
   Severity severity = Severity::kOk;
-  std::string what;  // what was found
-  std::string fix;   // what to do; never empty for a warning and for what cannot be
+  std::string what;  // the observation
+  std::string fix;   // the remedy; never empty for a warning or an error
 };
 
 // Collects the findings of one group. Threads: one.
@@ -71,8 +71,8 @@ class Findings {
 // The most severe; kOk for none.
 Severity WorstOf(const std::vector<Finding>& findings);
 
-// Text of a file that anybody may have written, for a line of ours: what is not printable ASCII is
-// a question mark, and what is longer than `max_bytes` ends in "...".
+// Untrusted text of a file, for a line of output: bytes other than printable ASCII become question
+// marks, and text longer than `max_bytes` ends in "...".
 std::string Printable(absl::string_view text, std::size_t max_bytes = 160);
 
 }  // namespace apps::doctor

@@ -17,7 +17,7 @@ struct LockedMemory {
   std::uint64_t bytes = 0;     // the limit, where there is one
 };
 
-// The soft limit of the process, which is what counts.
+// The soft limit of the process, which is the effective one.
 LockedMemory ReadLockedMemory(const MachineFacts& machine);
 
 // How to raise it where the process runs: a container, or a system.

@@ -241,7 +241,7 @@ void AskProvider(const MachineFacts& machine, Probes& probes, Findings& findings
         "provider",
         absl::StrCat(version, " offers no NIC of the provider efa (fi_getinfo: ", answer->error,
                      ")"),
-        "mend what stands above; then FI_LOG_LEVEL=info fi_info -p efa has its reasons");
+        "repair the errors above; then FI_LOG_LEVEL=info fi_info -p efa prints the reasons");
   } else if (CountOffers(*answer, "efa-direct") == 0) {
     findings.Warning("provider",
                      absl::StrCat(version, " offers ", CountOffers(*answer, "efa"),

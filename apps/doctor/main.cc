@@ -23,21 +23,22 @@
 #include "apps/doctor/report.h"
 #include "coro/status_macros.h"
 
-ABSL_FLAG(bool, quiet, false, "Print only warnings and what cannot be.");
-ABSL_FLAG(bool, all, false,
-          "Without an EFA NIC, look also at what matters only with one: limits, GPUs, places.");
+ABSL_FLAG(bool, quiet, false, "Print only warnings and errors.");
 ABSL_FLAG(
-    std::string, only, "",
-    "Groups to look at, with commas: machine, nics, libraries, limits, gpus, places, network, "
-    "plan.");
+    bool, all, false,
+    "Without an EFA NIC, run also the checks that matter only with one: limits, GPUs, places.");
+ABSL_FLAG(std::string, only, "",
+          "Groups of checks to run, with commas: machine, nics, libraries, limits, gpus, places, "
+          "network, "
+          "plan.");
 ABSL_FLAG(std::string, root, "",
           "A folder that stands for a machine: a container's root, or a copy of another machine's "
           "/sys, /proc, /dev, /etc and libraries. Nothing is run then.");
 ABSL_FLAG(std::uint64_t, pid, 0,
-          "Look at this running process: its limits, its variables, the libfabrics that it has "
-          "loaded. 0: at doctor itself.");
+          "Examine this running process: its limits, its variables, the libfabrics that it has "
+          "loaded. 0: doctor itself.");
 ABSL_FLAG(bool, probe, true,
-          "Load libfabric and the CUDA driver, each in a process of its own, and ask them.");
+          "Load libfabric and the CUDA driver, each in a separate process, and query them.");
 ABSL_FLAG(std::string, color, "auto",
           "always, never, or auto: on a terminal, unless NO_COLOR is set.");
 ABSL_FLAG(std::string, plan_profile, "",
@@ -49,15 +50,15 @@ ABSL_FLAG(std::uint64_t, plan_peers, 0, "A planned run: endpoints that each endp
 ABSL_FLAG(std::uint64_t, plan_in_flight, 1,
           "A planned run: writes under way to each peer, and from each peer.");
 ABSL_FLAG(std::string, plan_memory, "0",
-          "A planned run: what each process registers on each of its NICs, such as 64GiB.");
-ABSL_FLAG(std::uint64_t, plan_regions, 1, "A planned run: regions of memory that it consists of.");
+          "A planned run: bytes that each process registers on each of its NICs, such as 64GiB.");
+ABSL_FLAG(std::uint64_t, plan_regions, 1, "A planned run: number of regions of that memory.");
 
 namespace apps::doctor {
 namespace {
 
 const Usage kUsage = {
     .name = "doctor",
-    .summary = "says whether EFA programs can run on this machine, and what to mend.",
+    .summary = "reports whether EFA programs can run on this machine, and what to repair.",
     .synopsis =
         "[--json|--csv|--quiet] [--all] [--only=GROUPS] [--pid=N] [--root=DIR]\n"
         "--plan-peers=N --plan-memory=SIZE [--plan-processes=N] [--plan-nics=N] "
@@ -141,7 +142,7 @@ absl::StatusOr<std::string> RootFromFlag() {
   return root;
 }
 
-// A line for whoever waits: a CUDA driver with eight GPUs takes seconds to start.
+// A progress line: a CUDA driver with eight GPUs takes seconds to start.
 class WaitingLine {
  public:
   explicit WaitingLine(bool shown) : shown_(shown && isatty(STDERR_FILENO) == 1) {

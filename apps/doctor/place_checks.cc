@@ -56,7 +56,7 @@ void CheckNuma(const MachineFacts& machine, Findings& findings) {
     findings.Warning("numa",
                      absl::StrCat("there are ", nodes.size(),
                                   " NUMA nodes, and the system does not "
-                                  "tell of which one a NIC is"),
+                                  "report the node of a NIC"),
                      "place threads and memory by measuring: ./bazelw run //apps/affinity");
     return;
   }
@@ -113,7 +113,7 @@ void CheckPcie(const MachineFacts& machine, Findings& findings) {
   }
   const std::string more = "./bazelw run //apps/gpuloc draws who is near whom";
   if (near.count(0) > 0) {
-    findings.Info("pcie", "a GPU shares no bridge with any NIC that the system tells of", more);
+    findings.Info("pcie", "a GPU shares no bridge with any NIC that the system reports", more);
   } else {
     findings.Ok("pcie", absl::StrCat(machine.gpus.size(), " GPUs, each with ",
                                      absl::StrJoin(near, " or "), " NICs below the same bridge"));

@@ -1,5 +1,4 @@
-// The budget of a run that is planned: what it would ask of each NIC and of the system, against
-// what these have.
+// The budget of a planned run: its needs of each NIC and of the system, against their limits.
 //
 //   process ──► one endpoint, one completion queue, its regions ──► on each NIC that it uses
 

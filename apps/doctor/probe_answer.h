@@ -1,4 +1,4 @@
-// How a child process that asks a library tells its parent what it heard: lines of
+// The answer of a child process that queries a library, as text for its parent: lines of
 // "key<tab>value<tab>value"; the key "error" is a failure in words.
 
 #ifndef APPS_DOCTOR_PROBE_ANSWER_H_

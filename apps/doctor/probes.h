@@ -79,7 +79,7 @@ class LiveProbes final : public Probes {
 };
 
 // Runs `work` in a child process, and returns what it returns: at most 64 KiB of text. Standard
-// error of the child is closed. kAborted: the child died, by a signal or an exit of somebody's;
+// error of the child is closed. kAborted: the child died, by a signal or an exit of other code;
 // kDeadlineExceeded: it took longer than `limit`, and was killed. REQUIRES: one thread only.
 absl::StatusOr<std::string> RunInChild(const std::function<std::string()>& work,
                                        coro::Duration limit);

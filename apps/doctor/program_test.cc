@@ -59,7 +59,7 @@ TEST(ProgramTest, ExitStatusSaysWhetherEfaCanRun) {
   EXPECT_EQ(end.exit_code, 2);
   EXPECT_THAT(end.err, IsEmpty());
   EXPECT_THAT(end.out, AllOf(HasSubstr("cannot   efa-driver"), HasSubstr("fix: install"),
-                             HasSubstr("1 thing to mend, 1 warning"), Not(HasSubstr("ok "))));
+                             HasSubstr("1 error to repair, 1 warning"), Not(HasSubstr("ok "))));
 }
 
 TEST(ProgramTest, JsonHasEveryFinding) {
@@ -139,7 +139,7 @@ TEST(ProgramTest, ThisMachineGetsAVerdict) {
 TEST(ProgramTest, HelpTeaches) {
   const harness::ProcessEnd end = RunDoctor({"--help"});
   EXPECT_EQ(end.exit_code, 0);
-  EXPECT_THAT(end.out, AllOf(StartsWith("doctor: says whether"), HasSubstr("--plan_memory"),
+  EXPECT_THAT(end.out, AllOf(StartsWith("doctor: reports whether"), HasSubstr("--plan_memory"),
                              HasSubstr("exit status 0 fine, 1 a warning, 2"),
                              HasSubstr("--root=/var/lib/machines/job")));
 }

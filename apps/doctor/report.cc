@@ -67,8 +67,9 @@ std::string Verdict(const Diagnosis& diagnosis, const TextStyle& style) {
   };
   const Severity worst = WorstOf(diagnosis.findings);
   const auto cannot = count(Severity::kCannot), warnings = count(Severity::kWarning);
-  const std::string counts = absl::StrCat(cannot, cannot == 1 ? " thing" : " things", " to mend, ",
-                                          warnings, warnings == 1 ? " warning" : " warnings");
+  const std::string counts =
+      absl::StrCat(cannot, cannot == 1 ? " error" : " errors", " to repair, ", warnings,
+                   warnings == 1 ? " warning" : " warnings");
   std::string text;
   if (worst < Severity::kWarning) {
     text = "nothing stands in the way";

@@ -11,7 +11,7 @@ namespace apps::doctor {
 
 struct TextStyle {
   bool color = false;
-  bool quiet = false;  // only warnings and what cannot be
+  bool quiet = false;  // only warnings and errors
 };
 
 std::string FormatText(const Diagnosis& diagnosis, const TextStyle& style);

@@ -96,7 +96,7 @@ absl::StatusOr<std::string> SystemFiles::Resolve(absl::string_view path) const {
 
 absl::StatusOr<std::string> SystemFiles::Read(absl::string_view path, std::size_t max_bytes) const {
   ASSIGN_OR_RETURN(const std::string resolved, Resolve(path));
-  // O_NONBLOCK: a pipe that nobody writes to would keep us for ever.
+  // O_NONBLOCK: opening a pipe without a writer would block for ever.
   const Descriptor file(
       open(OnHost(resolved).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (file.get() < 0) return Failure(path, errno);

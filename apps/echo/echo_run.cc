@@ -135,7 +135,7 @@ class EchoRun {
     co_return absl::OkStatus();  // Main has it
   }
 
-  // For whoever waits at a terminal.
+  // For a person at a terminal.
   coro::Task<absl::Status> ShowProgress() {
     for (;;) {
       co_await coro::Sleep(kRedraw);

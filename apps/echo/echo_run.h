@@ -23,8 +23,8 @@ struct RunOptions {
   // At most one of the two; with none, server and client are both here.
   std::optional<coro::TcpAddress> listen;   // a TCP server only
   std::optional<coro::TcpAddress> connect;  // a TCP client only
-  std::uint64_t clients = 0;                // of `listen`: ends after so many; 0: never
-  MetricsRun* metrics = nullptr;            // null: nobody asks what the NICs have counted
+  std::uint64_t clients = 0;                // of `listen`: ends after this number; 0: never
+  MetricsRun* metrics = nullptr;            // null: the NICs' counters are not read
 };
 
 // What clients have seen; no round trips: there was no such client.

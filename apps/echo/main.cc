@@ -29,9 +29,10 @@ ABSL_FLAG(std::uint64_t, message_size, 64,
 ABSL_FLAG(std::uint64_t, count, 1000, "Round trips, one after the other.");
 ABSL_FLAG(std::string, listen, "",
           "PORT or HOST:PORT: a TCP server for other processes. A port alone is reached from this "
-          "machine only; 0 takes one that is free, and says which.");
+          "machine only; 0 takes a free port and prints it.");
 ABSL_FLAG(std::string, connect, "", "HOST:PORT: a TCP client of a server in another process.");
-ABSL_FLAG(std::uint64_t, clients, 0, "With --listen: ends after so many clients; 0 means never.");
+ABSL_FLAG(std::uint64_t, clients, 0,
+          "With --listen: the number of clients after which it ends; 0 means never.");
 ABSL_FLAG(double, timeout, 10,
           "Seconds that a client waits for its message to come back, and a server for a client to "
           "take it.");
@@ -144,7 +145,7 @@ int Main(int argc, char** argv) {
   const Log log = [text_only](absl::string_view label, absl::string_view text) {
     if (text_only) std::cout << absl::StrFormat("%-9s %s", label, text) << std::endl;
   };
-  // In real time: without --trace nobody observes, not even for the flight recorder.
+  // In real time: without --trace nothing observes, not even the flight recorder.
   const auto trace = TraceRun::FromFlags(kUsage.name, /*simulated=*/false, /*seed=*/1);
   if (!trace.ok()) return ReportError(kUsage.name, trace.status());
   EchoReports reports;

@@ -1,5 +1,4 @@
-// What both kinds of echo have in common: what is asked for, what the messages are, what came of
-// it.
+// Shared by both kinds of echo: options, contents of messages, results.
 
 #ifndef APPS_ECHO_MESSAGES_H_
 #define APPS_ECHO_MESSAGES_H_
@@ -38,7 +37,7 @@ struct EchoReport {
 // "1000 round trips of 64 B, 62.5 KiB each way in 18.4 ms: 18.4 us each, 15.1 us at best".
 std::string Describe(const EchoReport& report, const EchoOptions& options);
 
-// A line for people; `label` is one word that says who speaks: tcp, rdma.
+// A line of output; `label` is its first word: tcp, rdma.
 using Log = std::function<void(absl::string_view label, absl::string_view text)>;
 
 // The bytes of the message with this number: no two in a row are alike, so that an old one shows.

@@ -206,7 +206,7 @@ TEST_F(TwoProcessTest, ClientOfAServerThatDiedFailsWithOneLine) {
   const ProcessEnd end = client->Finish().value();
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("echo: "))) << end;
-  // Nobody listens there any more.
+  // The server is gone.
   const ProcessEnd refused = RunEcho({connect_, kPatient});
   EXPECT_EQ(refused.exit_code, 1) << refused;
   EXPECT_THAT(Lines(refused.err), ElementsAre(HasSubstr("nobody listens there")));

@@ -19,11 +19,11 @@
 namespace apps::echo {
 
 struct TcpServerOptions {
-  std::uint64_t clients = 0;  // ends when so many have come and gone; 0: never
+  std::uint64_t clients = 0;  // ends after this number of sessions; 0: never
   // Peers that are served at once; further ones wait to be accepted. Well below the usual limit of
   // open descriptors.
   std::uint64_t sessions = 500;
-  // How long a peer may leave what was sent back unread.
+  // How long a peer may leave the echo unread.
   coro::Duration timeout = std::chrono::seconds(10);
 };
 
@@ -49,7 +49,7 @@ class TcpServer {
 };
 
 // Sends message after message to the server at `to`, one at a time, and checks what comes back.
-// `report` is kept up to date for whoever interrupts this, and outlives the task. Errors: those of
+// `report` is kept up to date in case the task is interrupted, and outlives it. Errors: those of
 // coro::Connect, Read and WriteAll; kDataLoss: something else came back.
 coro::Task<absl::Status> RunTcpClient(coro::EpollSelector& io, coro::TcpAddress to,
                                       EchoOptions options, EchoReport& report);

@@ -11,10 +11,10 @@
 
 ABSL_FLAG(std::string, coverage, "seen",
           "What to print of the points of the program and of the ways in which operations ended: "
-          "seen, all (also what no seed has seen), none.");
+          "seen, all (also those that no seed has seen), none.");
 ABSL_FLAG(std::string, require_covered, "",
-          "File with what the seeds together must have been through; 1 is the exit status when "
-          "something of it is missing (apps/explore/coverage has some).");
+          "File with points and outcomes that the seeds together must reach; the exit status is 1 "
+          "if one is missing (apps/explore/coverage has such files).");
 
 ABSL_FLAG(std::string, until, "",
           "covered or covered:N: stop before --seeds when every point of the program has held and "

@@ -19,7 +19,7 @@ struct CoverageChoice {
   CoverageDetail detail = CoverageDetail::kSeen;
   std::string file;  // of the requirements; empty: there are none
   std::vector<sim::coverage::Requirement> requirements;
-  std::uint64_t until_block = 0;  // stop when so many seeds showed nothing new; 0: never
+  std::uint64_t until_block = 0;  // stop when this many seeds showed nothing new; 0: never
 };
 
 // Reads the flags and the file. kInvalidArgument, kNotFound: one line.

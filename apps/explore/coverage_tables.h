@@ -14,7 +14,7 @@ namespace apps {
 enum class CoverageDetail : std::uint8_t { kNone, kSeen, kAll };
 
 // A table of points, and one of operations and outcomes with a column for each NIC that had any;
-// kAll: also the possible outcomes that nobody has seen, as "-". Empty when there is nothing to
+// kAll: also the possible outcomes that no run had, as "-". Empty when there is nothing to
 // tell.
 std::string FormatCoverage(const sim::coverage::Report& report, CoverageDetail detail);
 

@@ -47,29 +47,28 @@ ABSL_FLAG(std::uint64_t, first_seed, 1, "The first of them; the others follow it
 ABSL_FLAG(std::string, seed, "",
           "Run this seed alone, in this process, and print its plan and its verdict.");
 ABSL_FLAG(std::uint64_t, jobs, 0, "Worker processes; 0: as many as the machine has cores.");
-ABSL_FLAG(
-    std::uint64_t, twice_every, 50,
-    "Run each so-manieth seed twice and compare the runs, event by event; 0: none. Seeds that "
-    "fail are always run again.");
+ABSL_FLAG(std::uint64_t, twice_every, 50,
+          "Run every Nth seed twice and compare the runs, event by event; 0: none. Seeds that "
+          "fail are always run again.");
 ABSL_FLAG(std::string, parameters, "",
           "Sizes of the scenario, pages=4,page_bytes=64 for one; --list names them.");
 ABSL_FLAG(std::string, heal_after, "",
-          "No fault begins after so much virtual time of a run (20ms): then everything has to come "
-          "to an end, and well if the scenario tries again.");
+          "No fault begins after this virtual time of a run (20ms): every run must end then, and "
+          "succeed if the scenario retries.");
 ABSL_FLAG(std::string, capsules, "",
           "Folder for a capsule of each of the first failures: a file that --replay and --shrink "
           "take. Without it: drydock-capsules, beside temporary files. none: none.");
-ABSL_FLAG(std::string, replay, "", "Run this capsule, and say whether anything is different.");
+ABSL_FLAG(std::string, replay, "", "Run this capsule, and report differences.");
 ABSL_FLAG(std::string, shrink, "",
-          "Make this capsule's failure as small as it can be, and tell what is left of it.");
+          "Make this capsule's failure as small as possible, and explain it.");
 ABSL_FLAG(
     std::string, out, "",
     "Where --shrink writes the small capsule; without it: FILE.min. With --seed and --replay: "
     "where a capsule of that run goes.");
 ABSL_FLAG(
     bool, sweep, false,
-    "Let every fault happen at every place, one run each: the n-th event fails, for n = 1, 2, "
-    "3, ... until a run ends before.");
+    "Try every fault at every place, one run each: the n-th event fails, for n = 1, 2, 3, ... "
+    "until a run has fewer events.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_DECLARE_FLAG(std::string, faults);
 ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
@@ -88,8 +87,7 @@ using sim::explore::SeedResult;
 
 const Usage kUsage = {
     "explore",
-    "runs a scenario with many seeds and whatever faults each seed brings, and says which seeds "
-    "fail.",
+    "runs a scenario with many seeds, each with its own faults, and reports the seeds that fail.",
     "[--scenario=NAME] [--seeds=N] [--faults=swarm|none|FILE]   many seeds; swarm is the default\n"
     "--scenario=NAME [--faults=...] --seed=N                    one seed, in full\n"
     "--strategy=exhaustive [--seed=N] [--max-runs=N]            all orders of one seed\n"

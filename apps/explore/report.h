@@ -18,7 +18,7 @@
 
 namespace apps {
 
-// What was asked for: goes into headings and replay commands.
+// The request, for headings and replay commands.
 struct Asked {
   std::string scenario;
   std::string faults;  // swarm, none, or a file

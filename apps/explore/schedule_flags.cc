@@ -10,9 +10,9 @@
 #include "sim/explore/schedules.h"
 
 ABSL_FLAG(std::string, strategy, "random",
-          "Who decides what the network does next. random: the delays that the seed draws. walk: "
+          "How the next step of the network is chosen. random: by the seed's delays. walk: "
           "any step, with equal odds. pct:DEPTH: priorities, with DEPTH-1 changes. starve: a walk "
-          "in which somebody is frozen for a while. exhaustive: all orders of one seed's "
+          "in which an endpoint is frozen for a while. exhaustive: all orders of one seed's "
           "operations (exhaustive:packets: of packets and answers). order:CHOICES: as printed.");
 ABSL_FLAG(std::uint64_t, max_runs, 10000, "With exhaustive: how many runs at most.");
 ABSL_FLAG(bool, no_reduction, false,

@@ -1,4 +1,4 @@
-// The flags that say who schedules the network: --strategy, --max-runs, --no-reduction.
+// The flags of the network's schedule: --strategy, --max-runs, --no-reduction.
 
 #ifndef APPS_EXPLORE_SCHEDULE_FLAGS_H_
 #define APPS_EXPLORE_SCHEDULE_FLAGS_H_

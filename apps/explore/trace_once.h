@@ -1,4 +1,4 @@
-// One run of a scenario with --trace=FILE: what was found can be looked at.
+// One run of a scenario with --trace=FILE, to see a failure.
 
 #ifndef APPS_EXPLORE_TRACE_ONCE_H_
 #define APPS_EXPLORE_TRACE_ONCE_H_

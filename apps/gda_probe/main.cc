@@ -29,11 +29,11 @@
 #endif
 
 ABSL_FLAG(std::string, source, "auto",
-          "Whose queue: sim (a simulated NIC's), libfabric (of an EFA NIC, fabric efa-direct), or "
-          "auto, which is an EFA NIC's where libfabric gives one, else a simulated one's.");
+          "Queue to map: sim (a simulated NIC's), libfabric (of an EFA NIC, fabric efa-direct), or "
+          "auto, which is an EFA NIC's if libfabric offers one, else a simulated one's.");
 ABSL_FLAG(std::string, device, "auto",
-          "Into which device it is mapped: host (a GPU that stands in on machines without), "
-          "cuda:N, or auto, which is the first GPU or else host.");
+          "Device that maps it: host (a stand-in for a GPU), cuda:N, or auto, which is the first "
+          "GPU or else host.");
 ABSL_FLAG(std::string, nic, "", "With libfabric: name of the NIC; empty means the first.");
 ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
 ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");

@@ -32,22 +32,23 @@
 #include "sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
-          "Whose threads post: host (a GPU that stands in on machines without), cuda:N, or auto, "
-          "which is the first GPU or else host.");
+          "Device whose threads post: host (a stand-in for a GPU), cuda:N, or auto, which is the "
+          "first GPU or else host.");
 ABSL_FLAG(std::string, peer_device, "auto",
-          "Whose memory is written; auto is another GPU where there are two.");
+          "Device whose memory is written; auto is a second GPU, if there is one.");
 ABSL_FLAG(std::string, ring, "mapped",
-          "Who rings the NIC: mapped (the device itself), record (the device writes the counter to "
+          "How the NIC's doorbell is rung: mapped (the device itself), record (the device writes "
+          "the counter to "
           "memory, a thread of the host rings) or proxy (a thread of the host does it all).");
 ABSL_FLAG(std::string, kernel, "put",
           "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
           "block fill batches together. blocks: many blocks share the queue.");
 ABSL_FLAG(std::uint64_t, bytes, 4096, "Of each write; a multiple of 8.");
-ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a place of its own; --kernel=put has one.");
+ABSL_FLAG(std::uint64_t, count, 1000, "Writes, each to a different place; --kernel=put has one.");
 ABSL_FLAG(std::uint64_t, batch, 1,
           "With --kernel=loop: writes that are completed together before the next ones; 0: wait "
-          "for completions only when the queue is full. A team has one a thread, as far as the NIC "
-          "takes so many at once.");
+          "for completions only when the queue is full. A team has one for each thread, up to the "
+          "NIC's batch limit.");
 ABSL_FLAG(std::uint64_t, blocks, 4, "With --kernel=blocks.");
 ABSL_FLAG(std::uint64_t, threads, 0,
           "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");

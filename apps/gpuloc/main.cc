@@ -17,7 +17,7 @@
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
 
-ABSL_FLAG(bool, svg, false, "Print a drawing, as SVG: put it into a file, and open that.");
+ABSL_FLAG(bool, svg, false, "Print a drawing, as SVG, to be put into a file.");
 ABSL_FLAG(bool, xml, false,
           "Print hwloc's XML of the machine, reduced to what this program shows: a profile becomes "
           "a file for lstopo, or for another program's HWLOC_XMLFILE.");

@@ -1,4 +1,4 @@
-// A machine as the tree that a person sees: NUMA nodes, what hangs on them, and so on down to the
+// A machine as a tree for a person: NUMA nodes, their host bridges and switches, down to the
 // devices. The text and the drawing show the same one.
 
 #ifndef APPS_GPULOC_OUTLINE_H_

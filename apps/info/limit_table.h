@@ -15,7 +15,7 @@ namespace apps::info {
 struct LimitRow {
   absl::string_view name;  // of the field
   bool bytes;              // otherwise a count
-  absl::string_view zero;  // what zero means
+  absl::string_view zero;  // the meaning of zero
   absl::string_view meaning;
   std::uint64_t (*value)(const fabric::Limits& limits);
 };
@@ -23,7 +23,7 @@ struct LimitRow {
 // Every field, in the order of the struct. Static storage. Thread-safe.
 std::span<const LimitRow> LimitTable();
 
-// "8 KiB", "8928 B (8.7 KiB)", "4096", "no limit", or what zero means. Thread-safe.
+// "8 KiB", "8928 B (8.7 KiB)", "4096", "no limit", or the meaning of zero. Thread-safe.
 std::string FormatLimit(const LimitRow& row, const fabric::Limits& limits);
 
 }  // namespace apps::info

@@ -12,10 +12,10 @@
 
 namespace apps::info {
 
-// The chosen fabric, and what there is beside it.
+// The chosen fabric, and the others of the same NICs.
 struct Report {
   std::string fabric;               // its description
-  std::vector<std::string> others;  // what --provider calls the other fabrics of these NICs
+  std::vector<std::string> others;  // --provider's names of the other fabrics of these NICs
   bool simulated = false;
   std::string profile;              // the simulated machine; empty: a real one
   std::string profile_description;  // one line

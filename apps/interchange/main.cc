@@ -32,10 +32,10 @@
 #include "sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
-          "The sender: host (a GPU that stands in on machines without), cuda:N, or auto, which is "
-          "the first GPU or else host.");
+          "The sender: host (a stand-in for a GPU), cuda:N, or auto, which is the first GPU or "
+          "else host.");
 ABSL_FLAG(std::string, peer_device, "auto",
-          "The receiver; auto is another GPU where there are two, else the same.");
+          "The receiver; auto is a second GPU, if there is one, else the same.");
 ABSL_FLAG(std::string, ring, "mapped",
           "Who rings the NIC: mapped (the kernel), record (the host, for the kernel) or proxy (the "
           "host does it all).");

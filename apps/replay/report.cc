@@ -38,7 +38,7 @@ absl::string_view View(std::string_view text) { return {text.data(), text.size()
 struct Count {
   std::uint64_t count = 0;
   std::uint64_t bytes = 0;
-  std::uint64_t moved = 0;  // of these, by whoever posted: a receive moves nothing
+  std::uint64_t moved = 0;  // of these, by their initiators: a receive moves nothing
   std::uint64_t failed_there = 0;
   std::uint64_t failed_here = 0;
   std::uint64_t filled = 0;  // whose data the capture does not hold
@@ -99,7 +99,7 @@ std::string BackendsOf(const Capture& capture) {
   return absl::StrJoin(backends, " and ");
 }
 
-// Regions that began with something, and nobody knows what.
+// Regions whose initial content is not in the capture.
 std::uint64_t BegunUnknown(const Capture& capture) {
   std::uint64_t count = 0;
   for (const Node& node : capture.nodes) {

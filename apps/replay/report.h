@@ -27,7 +27,7 @@ std::string TextReport(const sim::capture::Capture& capture, const sim::capture:
 std::string JsonReport(const sim::capture::Capture& capture, const sim::capture::Steered& steered,
                        const Scene& scene);
 
-// A line for each region: what its memory came to.
+// A line for each region: its content at the end.
 std::string CsvReport(const sim::capture::Capture& capture, const sim::capture::Steered& steered);
 
 }  // namespace apps::replay

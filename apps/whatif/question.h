@@ -25,7 +25,7 @@ struct Question {
   std::vector<sim::model::Workload> workloads;  // one, or those of the sweep
 };
 
-// What the flags say. kInvalidArgument, kNotFound: one line that says which flag, and what it
+// The question of the flags. kInvalidArgument, kNotFound: one line that names the flag, and what it
 // takes.
 absl::StatusOr<Question> QuestionFromFlags();
 
@@ -34,7 +34,7 @@ std::string Label(const sim::model::Workload& workload, Sweep sweep);
 // The same as a number.
 double Value(const sim::model::Workload& workload, Sweep sweep);
 
-// One line: what of a workload does not come from the sweep.
+// One line: the parts of a workload that do not come from the sweep.
 std::string Describe(const Question& question);
 
 }  // namespace apps::whatif

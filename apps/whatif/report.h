@@ -20,12 +20,12 @@ struct Answer {
   std::vector<sim::model::Prediction> predictions;  // of each workload
 };
 
-// kInvalidArgument, kUnimplemented: what is asked cannot be on this machine.
+// kInvalidArgument, kUnimplemented: the machine does not allow the workload.
 absl::StatusOr<Answer> Predict(Question question);
 
 std::string ToText(const Answer& answer, Format format);
 
-// Published figures of a machine, each beside what is predicted of it.
+// Published figures of a machine, each beside its prediction.
 struct Comparison {
   struct Row {
     const sim::model::PublishedFigure* published;

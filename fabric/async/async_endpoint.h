@@ -1,8 +1,9 @@
 // Operations as awaits, on any backend.
 //
 //   AsyncEndpoint endpoint(dispatcher, std::move(raw_endpoint));
-//   fabric::Completion done = co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer,
-//   {.immediate = 7}); if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
+//   const fabric::Completion done =
+//       co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer, {.immediate = 7});
+//   if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
 //
 // What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a
 // share in the buffer. A coroutine that is destroyed, or whose deadline comes, leaves the operation
@@ -87,7 +88,9 @@ class OperationAwaiter : public coro::WaitNode,
 
   // Posts with this context.
   virtual ErrorCode PostTo(Endpoint& endpoint, Context context) = 0;
+  // For reports of operations that were given up: the kind, and the bytes of the request.
   virtual OperationKind kind() const = 0;
+  // See kind().
   virtual std::size_t bytes() const = 0;
   virtual bool standing() const = 0;  // OperationOptions::standing, of a receive
 

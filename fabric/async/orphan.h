@@ -37,8 +37,7 @@ struct Orphan {
 // One line for all of a kind and a place, however many there are:
 //
 //   1 write of 4096 B, awaited in Session (server.cc:20) at line 31, given up 1.2 ms ago
-//   64 receives of 4096 B in all, awaited in Next (queue.cc:9) at line 12, the first given up 3 s
-//   ago
+//   8 receives of 4096 B in all, awaited in Next (queue.cc:9) at line 12, the first given up 3 s ago
 //
 // Empty: there are none.
 std::string Describe(std::span<const Orphan> orphans, coro::Time now);

@@ -1,7 +1,8 @@
 // Completions: plain values to the bytes of completion queue entries, and back.
 //
-// The device writes an entry's first word, which holds the phase, last; whoever sees the phase of
-// this lap sees the whole entry. That holds between threads, and between host and CUDA device.
+// The device writes an entry's first word, which holds the phase, last; a reader that sees the
+// phase of this lap sees the whole entry. That holds between threads, and between host and CUDA
+// device.
 
 #ifndef FABRIC_EFA_QUEUE_CQE_H_
 #define FABRIC_EFA_QUEUE_CQE_H_
@@ -177,9 +178,9 @@ DD_HOST_DEVICE DD_HOT std::uint16_t QueuePairOf(const void* cqe) {
 }
 
 // Reads the entry at `cqe` (8-byte aligned, of this size) if it has this phase. kNone: all of
-// `completion` is set. kWrongPhase: nothing is there yet; `completion` is untouched. Any other:
-// something is there that no EFA writes; `completion` means nothing. The padding of a 32-byte entry
-// is not looked at.
+// `completion` is set. kWrongPhase: no entry is there yet; `completion` is untouched. Any other:
+// the entry is not one that an EFA writes; `completion` is unspecified. The padding of a 32-byte
+// entry is not checked.
 DD_HOST_DEVICE DD_HOT Malformed DecodeCompletion(const void* cqe, CqeSize size, unsigned phase,
                                                  Completion& completion) {
   using namespace internal;  // NOLINT(build/namespaces)
@@ -211,8 +212,8 @@ DD_HOST_DEVICE DD_HOT Malformed DecodeCompletion(const void* cqe, CqeSize size, 
   return LoadReceiveFields(cqe, size, word0, word1, completion);
 }
 
-// What the low 32 bits of an entry's first word tell of a completion of a send queue: all that
-// there is to know, when it is there and ended well. For who has loaded those of several entries.
+// A successful completion of a send queue, read from the low 32 bits of an entry's first word,
+// which say all that there is about it. For pollers that load the words of several entries at once.
 struct SendSuccess {
   bool is_one = false;         // of this phase, ended well, and as an EFA writes it
   bool brought_bytes = false;  // of a read

@@ -23,7 +23,7 @@ enum class Malformed : std::uint8_t {
   kUnsolicitedMessage,   // unsolicited, but no peer's write with immediate
   kImmediateMissing,     // a peer's write succeeded here without the immediate that reports it
   kReadInline,           // a read has nowhere to put inline bytes
-  kReadImmediate,        // a read notifies nobody at the target
+  kReadImmediate,        // a read sends no notification to the target
   kInlineWriteOnNarrow,  // a 64-byte entry has no room for an inline write
   kInlineTooLong,        // more inline bytes than this size of entry holds
   kNoSegments,           // a message without a segment that is not inline

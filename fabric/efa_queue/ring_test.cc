@@ -237,7 +237,7 @@ TEST(CompletionRings, DoorbellIsReadBack) {
   EXPECT_FALSE(other.arm);
 }
 
-// Whoever sees the phase of an entry sees all of it: a device thread writes, a consumer polls.
+// A reader that sees the phase of an entry sees all of it: one thread writes, another polls.
 TEST(CompletionRings, EntriesAreNeverSeenHalfWritten) {
   constexpr std::uint32_t kEntries = 8;
   constexpr std::uint32_t kCount = 20'000;

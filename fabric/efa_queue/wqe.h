@@ -7,9 +7,9 @@
 //   work.remote = {.length = 4096, .rkey = rkey, .address = target};
 //   EncodeSend(work, format, ring.phase(), slot);
 //
-// The encoder trusts its caller and writes no byte outside the entry; the decoder trusts nobody.
-// What the decoder refuses of an encoded value is what was wrong with the value. Both may run on
-// any thread, keep nothing, and never fail otherwise. Receives are in receive_wqe.h.
+// The encoder trusts its caller and writes no byte outside the entry; the decoder trusts no input.
+// The decoder refuses an encoded value exactly if the value was wrong. Both may run on any thread,
+// keep no state, and have no other errors. Receives are in receive_wqe.h.
 
 #ifndef FABRIC_EFA_QUEUE_WQE_H_
 #define FABRIC_EFA_QUEUE_WQE_H_
@@ -254,9 +254,10 @@ DD_HOST_DEVICE DD_HOT void EncodeSend(const SendWork& work, SendFormat format, u
   for (unsigned i = sizeof(NarrowWqe) / 8; i < format.entry_bytes() / 8; ++i) StoreWord(wqe, i, 0);
 }
 
-// Reads the entry at `wqe` (8-byte aligned, format.entry_bytes() long, not changing meanwhile) that
-// should have this phase. kNone: all of `work` is set, `inline_data` points into the entry, and
-// what the operation does not use is zero. Otherwise the reason, and `work` means nothing.
+// Reads the entry at `wqe` (8-byte aligned, format.entry_bytes() long, constant during the call)
+// that should have this phase. kNone: all of `work` is set, `inline_data` points into the entry,
+// and fields that the operation does not use are zero. Otherwise the reason, and `work` is
+// unspecified.
 DD_HOST_DEVICE DD_HOT Malformed DecodeSend(const void* wqe, SendFormat format, unsigned phase,
                                            SendWork& work) {
   using namespace internal;  // NOLINT(build/namespaces)

@@ -64,10 +64,13 @@ struct FiringId {
   friend auto operator<=>(const FiringId&, const FiringId&) = default;
 };
 
-// Told of every rule that acts. Called under the engine's lock: must not ask the engine.
+// Hears of every rule that acts. Threads: any that asks the engine, one at a time, under the
+// engine's lock, so a listener must not call the engine. Outlives the engine that has it.
 class FiringListener {
  public:
   virtual ~FiringListener() = default;
+  // Rule `id.rule` acts for the `id.number`th time, on the event `view`, as `firing` says. The
+  // arguments are valid during the call only.
   virtual void OnFired(const FiringId& id, const EventView& view, const Firing& firing) = 0;
 };
 
@@ -89,7 +92,7 @@ struct RuleReport {
   Expectation expected;
 };
 
-// Thread-safe. Blocking: never for long. Outlives whoever asks it.
+// Thread-safe. Blocking: never for long. Outlives the layers that ask it.
 class FaultEngine {
  public:
   // kInvalidArgument: the plan is not valid. kUnimplemented: nobody in this run applies the fault
@@ -110,7 +113,7 @@ class FaultEngine {
   // plan's rules that fires.
   Firing Decide(Layer layer, Point point, const EventView& view);
 
-  // What Decide would return, without that the event happens.
+  // What Decide would return for the event, without counting it.
   Firing Foresee(Layer layer, Point point, const EventView& view) const;
 
   // From now on nothing fires, and nothing is counted: the second phase of a test, in which

@@ -60,7 +60,7 @@ enum class Point : std::uint8_t {
               // completion is read
   kTiming,    // when its completion can be seen; decided together with the outcome
   kRead,      // a completion queue is about to be read
-  kWait,      // somebody is about to sleep on a completion queue
+  kWait,      // a thread is about to sleep on a completion queue
   kPlacement,  // bytes of an operation are about to be read or written by the device
   kPacket,     // a packet leaves
   kMachine,    // a NIC or a link is looked at, before a packet leaves
@@ -85,7 +85,7 @@ struct EventView {
   // Number of the endpoint, in the order of opening; at kRead, kWait and kOpenCompletionQueue of
   // the completion queue.
   std::optional<std::uint32_t> queue;
-  // The how-manieth peer that the program inserted into its address vector, from 0.
+  // Index of the peer in the order of insertion into its address vector, from 0.
   std::optional<std::uint32_t> peer;
   std::optional<OperationKind> operation;
   std::optional<std::uint64_t> key;  // of the remote memory

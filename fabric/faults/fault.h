@@ -92,14 +92,15 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRegionCloses) + 1;
 
-// Which faults somebody applies. Index = the enum's number.
+// The faults that a layer applies. Index = the enum's number.
 using FaultSet = std::bitset<kFaultCount>;
 
-// How far a fault is from what the hardware does. A plan's mode is the farthest that it may go.
+// The distance of a fault from the hardware's behaviour. A plan's mode is the largest that its
+// rules may have.
 enum class Legality : std::uint8_t {
-  kStrict,       // what EFA does, on the operations that the catalogue names
-  kAdversarial,  // what the contract allows, though EFA does it rarely, or in other states only
-  kIllegal,      // what no correct fabric does: to see whether a check notices
+  kStrict,       // EFA does it, to the operations that the catalogue names
+  kAdversarial,  // the contract allows it; EFA does it rarely, or in other states only
+  kIllegal,      // no correct fabric does it: tests whether a check notices
 };
 std::string_view Name(Legality legality);  // strict, adversarial, illegal
 

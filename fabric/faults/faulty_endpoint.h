@@ -15,13 +15,17 @@
 
 namespace fabric::faults {
 
-// Posts that are refused for a while: of the send queue or of the receive queue.
+// Posts that are refused with kAgain for a while: of the send queue or of the receive queue. Ends
+// when the program has read the completion queue, as on a real device, or after a number of
+// attempts, whichever the rule names.
 class Refusal {
  public:
+  // Refuses until the queue was read more than `polls` times.
   void UntilPolledAfter(std::uint64_t polls) {
     until_polled_ = true;
     polls_ = polls;
   }
+  // Refuses this many posts, then lets one pass.
   void Attempts(std::int64_t attempts) { attempts_ = attempts; }
 
   // Whether a post is refused now.
@@ -54,7 +58,11 @@ class Refusal {
   bool pass_ = false;
 };
 
-// Powers go through untouched: their posts are not faulted, and their completions only by kind.
+// An endpoint that asks the rules about each request before the fabric below gets it: a post may be
+// refused, an accepted operation may never be given to the fabric, or complete in another way.
+// Powers are forwarded untouched: no rule acts on their posts, and rules act on their completions
+// only by kind. Ownership: owns the wrapped endpoint, shares the cores of its queues. Threads: as
+// the wrapped endpoint.
 class FaultyEndpoint final : public ForwardingEndpoint {
  public:
   FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_ptr<Session> session,

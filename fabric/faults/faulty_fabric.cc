@@ -50,7 +50,7 @@ class FaultyDomain final : public ForwardingDomain {
     auto* receives = options.receive_queue->capability<QueueCore>();
     auto* peers = options.address_vector->capability<PeerDirectory>();
     const bool ours = sends != nullptr && receives != nullptr && peers != nullptr;
-    if (!ours) return endpoint;  // of parts that somebody has unwrapped: nothing can be faulted
+    if (!ours) return endpoint;  // its parts were unwrapped: nothing can be faulted
     return std::make_unique<FaultyEndpoint>(std::move(endpoint), session_,
                                             sends->shared_from_this(), receives->shared_from_this(),
                                             peers->shared_from_this(), nic().name);

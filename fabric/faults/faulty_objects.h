@@ -13,9 +13,14 @@
 
 namespace fabric::faults {
 
-// The error of something that a rule does not let happen; the message names the rule.
+// The status of a control call that a rule makes fail: the rule's error code, and a message with
+// `what` and the rule's name.
 absl::Status ErrorOf(const Firing& firing, absl::string_view what);
 
+// A queue whose completions the rules may fail, delay, drop, duplicate or reorder. It gives back
+// the program's contexts, which the fabric below never sees. Ownership: owns the wrapped queue;
+// shares its core with the endpoints on it, which may outlive it. Threads and blocking: as the
+// wrapped queue; a Wait ends early for a completion that was held back.
 class FaultyCompletionQueue final : public ForwardingCompletionQueue, private BlockingWait {
  public:
   FaultyCompletionQueue(std::unique_ptr<CompletionQueue> wrapped, std::shared_ptr<QueueCore> core)
@@ -31,6 +36,9 @@ class FaultyCompletionQueue final : public ForwardingCompletionQueue, private Bl
   const std::shared_ptr<QueueCore> core_;
 };
 
+// An address vector whose insertions the rules may refuse, and that numbers its peers from 0 in the
+// order of insertion, because selectors of a plan name them by that number. Ownership and threads:
+// as the wrapped one.
 class FaultyAddressVector final : public ForwardingAddressVector {
  public:
   FaultyAddressVector(std::unique_ptr<AddressVector> wrapped, std::shared_ptr<Session> session,

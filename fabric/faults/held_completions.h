@@ -25,9 +25,13 @@ struct HeldCompletion {
   Peer peer{};                        // that it was for
 };
 
-// Not thread-safe. Few are held at a time, at most as many as operations are in flight.
+// The completions that a rule delays, of one queue. Each becomes visible at its time, or after a
+// number of later completions, which is how completions are reordered. Threads: one at a time, as
+// the queue. Few are held at once, at most as many as operations are in flight, so a search is a
+// walk over all.
 class HeldCompletions {
  public:
+  // Holds a completion. `held.due` may lie in the past: the next TakeDue returns it then.
   void Add(const HeldCompletion& held) {
     if (held.behind > 0) ++counting_;
     next_due_ = std::min(next_due_, held.due);
@@ -65,6 +69,7 @@ class HeldCompletions {
     return taken;
   }
 
+  // The endpoint closes: its completions are never shown.
   void RemoveAllOf(const EndpointState* endpoint) {
     std::erase_if(held_, [&](const HeldCompletion& held) {
       if (held.endpoint != endpoint) return false;

@@ -1,5 +1,5 @@
-// Strict reading of JSON objects: every key is known, every value has its type and range, and what
-// is not so is refused in one line.
+// Strict reading of JSON objects: every key must be known, and every value must have its type and
+// range; anything else is refused in one line.
 //
 //   RETURN_IF_ERROR(ReadObject(json, {"rule 2 (storm)", "when.burst."},
 //                              {{"len", Into(burst.length, 1)}, {"gap", Into(burst.gap)}}));
@@ -28,10 +28,13 @@ struct JsonPlace {
   std::string label;
   std::string path;
 
+  // kInvalidArgument: "rule 2 (storm): when.burst.len " and the reason.
   absl::Status Refuse(absl::string_view why) const;
   JsonPlace Child(absl::string_view key) const;
 };
 
+// Checks one value and stores it. The target must outlive the handler, and is unspecified after an
+// error.
 using JsonHandler =
     std::function<absl::Status(const nlohmann::json& value, const JsonPlace& place)>;
 using JsonKeys = std::vector<std::pair<std::string_view, JsonHandler>>;
@@ -43,8 +46,9 @@ absl::StatusOr<nlohmann::json> ParseStrictJson(absl::string_view text);
 // Calls the handler of each key. kInvalidArgument: not an object, or an unknown key.
 absl::Status ReadObject(const nlohmann::json& value, const JsonPlace& place, const JsonKeys& keys);
 
-// ---- Handlers: each writes to `target` what it has checked ----
+// ---- Handlers: each writes a checked value to `target` ----
 
+// A number between `least` and `most`, a text, or true or false, of the target's type.
 JsonHandler Into(std::uint64_t& target, std::uint64_t least = 0, std::uint64_t most = UINT64_MAX);
 JsonHandler Into(std::int64_t& target, std::int64_t least, std::int64_t most);
 JsonHandler Into(std::uint32_t& target);
@@ -69,7 +73,7 @@ JsonHandler Into(std::optional<T>& target) {
   };
 }
 
-// A word of a list: `of` gives its value, or nothing.
+// A word of a list: `of` returns its value, or nothing for an unknown word.
 template <typename T>
 JsonHandler IntoWord(T& target, std::function<std::optional<T>(std::string_view)> of,
                      std::string expected) {

@@ -13,7 +13,9 @@
 
 namespace fabric::faults {
 
-// Not thread-safe: belongs to the thread of its address vector.
+// Plans name peers by small numbers, because the fabric's own numbers differ from backend to
+// backend. Shared by the address vector and the endpoints that are opened with it. Threads: not
+// thread-safe; belongs to the thread of its address vector.
 class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
  public:
   // By which a domain finds the directory of a vector that it is given, through other wrappers.
@@ -24,18 +26,18 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
     const auto [entry, added] = peers_.try_emplace(static_cast<std::uint64_t>(peer));
     if (added) entry->second.number = next_++;
   }
+  // Its number is not given to another peer.
   void Remove(Peer peer) { peers_.erase(static_cast<std::uint64_t>(peer)); }
 
-  // Which peer it is, counted from 0 in the order of insertion; absent when it is not in the
-  // vector.
+  // The index of the peer in the order of insertion, from 0; absent if it is not in the vector.
   std::optional<std::uint32_t> NumberOf(Peer peer) const {
     const auto found = peers_.find(static_cast<std::uint64_t>(peer));
     if (found == peers_.end()) return std::nullopt;
     return found->second.number;
   }
 
-  // An operation to the peer ended well. EFA tells a peer that fell silent from one that never
-  // spoke.
+  // An operation to the peer succeeded. EFA's status distinguishes a peer that became silent (13)
+  // from one that never answered (15).
   void Answered(Peer peer) {
     const auto found = peers_.find(static_cast<std::uint64_t>(peer));
     if (found != peers_.end()) found->second.answered = true;

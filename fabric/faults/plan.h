@@ -69,7 +69,7 @@ struct Selector {
   // Schedule.
   std::uint64_t skip = 0;              // not the first so many
   std::optional<std::uint64_t> nth;    // the nth
-  std::optional<std::uint64_t> every;  // each so-manieth after `skip`
+  std::optional<std::uint64_t> every;  // every Nth event after `skip`
   std::optional<double> probability;   // and of those that are left, each with this probability
   std::optional<std::uint64_t> max;    // at most so often
   std::optional<Burst> burst;

@@ -165,7 +165,7 @@ QueueCore::Verdict QueueCore::JudgeTracked(Completion& completion) {
   if (outcome && outcome.fault() != Fault::kLostCompletion) {
     Fail(completion, StatusFor(outcome));
   }
-  // The success of a request without a context is nobody's news.
+  // The success of a request without a context is not reported.
   if (completion.ok() && !completion.context.has_value()) return Verdict::kGone;
   return Apply(operation.fate, operation.endpoint, completion);
 }

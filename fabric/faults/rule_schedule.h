@@ -10,7 +10,9 @@
 
 namespace fabric::faults {
 
-// A value: a copy that is asked tells what the original would answer.
+// The state of one rule's selector: how many eligible events it has seen, and on how many it fired.
+// It draws no random numbers itself, so equal words give equal answers on every machine. A value: a
+// copy answers as the original would, which is how the engine foresees. Not thread-safe.
 class RuleSchedule {
  public:
   // The next eligible event; `word` is random, and belongs to this event. Returns whether the rule
@@ -22,7 +24,7 @@ class RuleSchedule {
     return true;
   }
 
-  // The next eligible event, on which somebody else has decided.
+  // The next eligible event, where the caller has decided whether the rule fires.
   bool Count(bool fires) {
     ++eligible_;
     fired_ += fires ? 1 : 0;
@@ -35,6 +37,8 @@ class RuleSchedule {
     ++shadowed_;
   }
 
+  // Events that the first half of the selector matched, those of them on which the rule fired, and
+  // those on which it would have fired if an earlier rule had not acted.
   std::uint64_t eligible() const { return eligible_; }
   std::uint64_t fired() const { return fired_; }
   std::uint64_t shadowed() const { return shadowed_; }

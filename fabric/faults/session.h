@@ -16,7 +16,10 @@
 
 namespace fabric::faults {
 
-// Thread-safe as far as its clock is.
+// One faulty fabric: everything that is opened from it shares its session, and keeps it alive.
+// Ownership: shares the engine; the clock must outlive it. Threads: thread-safe where the clock is.
+// Times of events are relative to the moment when the fabric was opened, so that a plan means the
+// same whenever its program starts.
 class Session {
  public:
   Session(std::shared_ptr<FaultEngine> engine, const coro::Clock& clock,
@@ -26,14 +29,18 @@ class Session {
         wake_at_(std::move(wake_at)),
         start_(clock.Now()) {}
 
+  // Whether any rule can act at this point, or on this kind of operation there. False lets a
+  // decorator forward a call untouched.
   bool Concerns(Point point) const { return engine_->Concerns(kLayer, point); }
   bool Concerns(Point point, OperationKind kind) const {
     return engine_->Concerns(kLayer, point, kind);
   }
+  // What the rules do to this event. Each event is asked for once: asking counts it.
   Firing Decide(Point point, EventView view) {
     view.time = Now() - start_;
     return engine_->Decide(kLayer, point, view);
   }
+  // What Decide would answer now; counts nothing.
   Firing Foresee(Point point, EventView view) const {
     view.time = Now() - start_;
     return engine_->Foresee(kLayer, point, view);
@@ -46,6 +53,7 @@ class Session {
     if (wake_at_) wake_at_(time);
   }
 
+  // Numbers by which plans select endpoints and queues: from 0, in the order of opening.
   std::uint32_t NumberEndpoint() { return next_endpoint_++; }
   std::uint32_t NumberQueue() { return next_queue_++; }
 

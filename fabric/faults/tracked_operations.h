@@ -36,9 +36,13 @@ struct TrackedOperation {
   Fate fate;
 };
 
-// As many slots as there ever were operations in flight at once. Not thread-safe.
+// The table of one queue, from tokens to operations. A token has a slot's index and its generation,
+// so a completion that arrives after its operation was removed finds nothing, even if the slot is
+// in use again. The table grows to the largest number of operations in flight and never shrinks.
+// Threads: one at a time, as the queue.
 class TrackedOperations {
  public:
+  // Keeps a copy until Remove. Returns the token that the fabric below gets as the context.
   Context Add(const TrackedOperation& operation) {
     if (free_.empty()) {
       free_.push_back(static_cast<std::uint32_t>(slots_.size()));
@@ -61,6 +65,7 @@ class TrackedOperations {
   // REQUIRES: Find(token) is not null.
   void Remove(Context token) { Free(static_cast<std::uint32_t>(Raw(token))); }
 
+  // The endpoint closes: its tokens find nothing from now on.
   void RemoveAllOf(const EndpointState* endpoint) {
     for (std::uint32_t index = 0; index < slots_.size(); ++index) {
       if (slots_[index].live && slots_[index].operation.endpoint == endpoint) Free(index);

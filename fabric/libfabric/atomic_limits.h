@@ -13,9 +13,12 @@
 
 namespace fabric::libfabric {
 
+// The library's numbers for the contract's enums.
 fi_op ToLibfabric(AtomicOperation operation);
 fi_datatype ToLibfabric(AtomicType type);
 
+// A table of fi_atomicvalid, fi_fetch_atomicvalid and fi_compare_atomicvalid for one endpoint, in
+// bytes. 0: the provider refuses that operation on that type. Constant after construction.
 class AtomicLimits {
  public:
   // `endpoint` is enabled and has FI_ATOMIC.

@@ -13,6 +13,7 @@
 
 namespace fabric::libfabric {
 
+// A counter and the operations that raise it.
 struct BoundCounter {
   std::shared_ptr<CounterCore> counter;
   std::uint64_t events;  // FI_SEND, ...

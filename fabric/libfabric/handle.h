@@ -9,7 +9,9 @@
 
 namespace fabric::libfabric {
 
-// T is a fid_* structure, whose first member is a fid. Move-only.
+// Closes its object when it is destroyed; a failure to close is ignored then, so code that must
+// know calls Close first. T is a fid_* structure, whose first member is a fid. Move-only. The Api
+// must outlive it. Threads: as the object.
 template <typename T>
 class Handle {
  public:

@@ -48,7 +48,8 @@ absl::Status CheckAddress(const Address& address, const fi_info& info) {
 }
 
 // The bytes that the provider is given. The end of an EFA address means something inside one
-// process only (a pointer, in ofiwg/libfabric prov/efa/src/efa.h), and is nobody else's to set.
+// process only (a pointer, in ofiwg/libfabric prov/efa/src/efa.h), and only that process may set
+// it.
 std::array<std::uint8_t, Address::kMaxBytes> ForProvider(const Address& address,
                                                          const fi_info& info) {
   constexpr std::size_t kEfaNameBytes = 24;

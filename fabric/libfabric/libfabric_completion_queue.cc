@@ -64,7 +64,7 @@ static_assert(offsetof(fi_cq_tagged_entry, len) == offsetof(Entry, len));
 static_assert(offsetof(fi_cq_tagged_entry, buf) == offsetof(Entry, buf));
 static_assert(offsetof(fi_cq_tagged_entry, data) == offsetof(Entry, data));
 
-// What arrived, whoever sent it.
+// What arrived, from any sender.
 void TellArrival(const Entry& entry, Completion& completion) {
   completion.length_bytes = entry.len;
   if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
@@ -84,7 +84,7 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
   }
 }
 
-// A success of any kind. False: nobody is to hear of it.
+// A success of any kind. False: it is not reported.
 [[gnu::noinline]] bool TranslateAny(const Entry& entry, const fi_addr_t* source,
                                     bool immediates_name_receives, Completion& completion) {
   RequestSlot* slot = SlotOf(entry.op_context, entry.flags, immediates_name_receives);

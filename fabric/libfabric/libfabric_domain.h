@@ -48,6 +48,7 @@ inline bool HasTags(const DomainCore& domain) {
   return domain.nic.described.capabilities.Has(Capability::kTaggedMessages);
 }
 
+// An open queue, shared by the contract's handle and the endpoints on it; closes with the last.
 struct QueueCore {
   QueueCore(std::shared_ptr<DomainCore> owner, Handle<fid_cq> handle, std::size_t entries,
             bool with_sources);
@@ -81,7 +82,7 @@ struct VectorCore {
   }
   // FI_ADDR_UNSPEC when there is no such peer.
   fi_addr_t Find(Peer peer) const { return Has(peer) ? NumberOf(peer) : FI_ADDR_UNSPEC; }
-  // kNoPeer when the number is of nobody who is in use.
+  // kNoPeer when no peer has the number.
   Peer PeerOf(fi_addr_t number) const {
     const auto peer = static_cast<Peer>(peers[number & mask]);
     return NumberOf(peer) == number ? peer : kNoPeer;
@@ -98,11 +99,14 @@ struct VectorCore {
   std::uint32_t last_generation = 0;
 };
 
+// An open counter, shared likewise.
 struct CounterCore {
   std::shared_ptr<DomainCore> domain;
   Handle<fid_cntr> counter;
 };
 
+// A registration. The keys are what the library said when it was opened, so reading them calls
+// nothing. Close waits for no operation; the provider ends those that use the region.
 class LibfabricMemoryRegion final : public MemoryRegion {
  public:
   LibfabricMemoryRegion(std::shared_ptr<DomainCore> domain, const MemoryRequest& request,
@@ -179,6 +183,8 @@ class alignas(64) LibfabricCompletionQueue final : public CompletionQueue, priva
   std::string last_error_;  // the provider's words for the failure that was read last
 };
 
+// Peers, checked before the library sees them: providers accept addresses of the wrong length or
+// content and fail later. Not thread-safe.
 class LibfabricAddressVector final : public AddressVector {
  public:
   explicit LibfabricAddressVector(std::shared_ptr<VectorCore> core) : core_(std::move(core)) {}
@@ -194,6 +200,7 @@ class LibfabricAddressVector final : public AddressVector {
   std::shared_ptr<VectorCore> core_;
 };
 
+// Reads and sets the library's counter; after Close, 0 and kClosed.
 class LibfabricCounter final : public Counter {
  public:
   explicit LibfabricCounter(std::shared_ptr<CounterCore> core) : core_(std::move(core)) {}
@@ -210,8 +217,11 @@ class LibfabricCounter final : public Counter {
   std::shared_ptr<CounterCore> core_;
 };
 
+// Opens what the contract names, each with the attributes that the provider was found to grant.
+// Errors have the call's name and libfabric's words.
 class LibfabricDomain final : public Domain {
  public:
+  // Opens a NIC that provider_selection.h has found.
   static absl::StatusOr<std::unique_ptr<Domain>> Open(Api& api, const NicChoice& nic);
 
   LibfabricDomain(std::shared_ptr<DomainCore> core, NicInfo info)

@@ -472,7 +472,7 @@ TEST_F(LibfabricFabricTest, AReadOfManyTakesWhatItCan) {
   EXPECT_EQ(opened.queue->Read({}).count, 0u);
 }
 
-// Whatever numbers the library gives, and however many: one peer is no other, and nobody is none.
+// For all numbers that the library gives, and any count of them, peers stay distinct.
 TEST_F(LibfabricFabricTest, PeersAreToldApart) {
   FakeLibfabric fake({FakeNic{.depth = 100}});
   Opened opened;  // has number 0

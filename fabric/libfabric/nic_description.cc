@@ -105,15 +105,14 @@ struct Observation {
 };
 using enum Capability;
 constexpr Observation kObservations[] = {
-    // One work request, one device: nothing to take back, and nobody is let in who is not known.
+    // One work request, one device: nothing to take back, and unknown peers have no access.
     {"efa",
      "efa-direct",
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
       kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
       kLongTruncation, kErrorCounts}},
-    // Up to libfabric 1.17 a write is messages that the target takes apart: of what the target
-    // refuses
-    // only the target hears, and the initiator waits for ever.
+    // Up to libfabric 1.17 the target takes a write apart from messages: it alone learns of a write
+    // that it refuses, and the initiator waits for ever.
     {"efa",
      "",
      {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation,

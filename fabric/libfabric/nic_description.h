@@ -1,4 +1,4 @@
-// What an fi_info says about its NIC, in the terms of the contract.
+// Translates an fi_info to the contract's description of a NIC.
 
 #ifndef FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
 #define FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
@@ -17,7 +17,7 @@ inline constexpr std::size_t kMostSegments = 8;
 // Asked of every endpoint that can take several messages into one buffer (FI_OPT_MIN_MULTI_RECV).
 inline constexpr std::size_t kMultiReceiveBytes = 256;
 
-// What only trying tells (blocking queues, counters, retries) is not in its capabilities.
+// Capabilities that only a trial shows (blocking queues, counters, retries) are not in it.
 NicInfo Describe(const fi_info& info);
 
 // Of an endpoint that is opened with this info.

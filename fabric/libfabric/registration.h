@@ -1,4 +1,4 @@
-// How a MemoryRequest is said in libfabric's words.
+// Translates a MemoryRequest to the arguments of a registration in libfabric.
 
 #ifndef FABRIC_LIBFABRIC_REGISTRATION_H_
 #define FABRIC_LIBFABRIC_REGISTRATION_H_

@@ -79,7 +79,7 @@ class alignas(64) RequestSlots {
   // Null after Orphan.
   const VectorCore* peers() const { return peers_; }
 
-  // The endpoint is closed: what its requests came to interests nobody any more.
+  // The endpoint is closed: the results of its requests are dropped.
   bool closed() const { return peers_ == nullptr; }
   void Orphan() {
     peers_ = nullptr;

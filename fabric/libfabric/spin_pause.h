@@ -1,4 +1,4 @@
-// A moment for whoever shares this processor core, or the cache lines that a polling loop reads.
+// A moment for other users of this processor core, or of the cache lines that a polling loop reads.
 
 #ifndef FABRIC_LIBFABRIC_SPIN_PAUSE_H_
 #define FABRIC_LIBFABRIC_SPIN_PAUSE_H_

@@ -16,7 +16,7 @@ namespace fabric::metrics {
 enum class Scope : std::uint8_t {
   kPort,       // the device, of its port
   kAdmin,      // the driver, of its commands to the device
-  kSimulator,  // nobody: the simulated NIC knows more than a real one tells
+  kSimulator,  // no real NIC: the simulated one counts more
 };
 
 struct CounterInfo {

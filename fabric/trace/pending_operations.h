@@ -12,7 +12,10 @@
 
 namespace fabric::trace {
 
-// What a queue shares with the endpoints on it: either may go first. One thread at a time, as they.
+// What a queue shares with its endpoints; either may be destroyed first. An endpoint adds each
+// signalled request that it posts, and the queue takes it when it reads the completion: so a
+// completion gets the number of its operation, which the contract does not transport. Threads: one
+// at a time, as the queue and its endpoints.
 class PendingOperations {
  public:
   struct Pending {
@@ -21,6 +24,7 @@ class PendingOperations {
     bool multi = false;          // takes messages until its buffer is released
   };
 
+  // A request of this kind was accepted. Requests with equal contexts are kept in their order.
   void Add(Context context, OperationKind kind, const Pending& pending) {
     Entry& entry = entries_[KeyOf(context, kind)];
     if (entry.first.op == 0) {

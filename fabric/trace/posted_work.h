@@ -1,10 +1,10 @@
-// What a program has posted and its device has not taken yet: how an operation of the program's and
-// the work request that the simulated device makes of it get one number.
+// Requests that a program has posted and its device has not taken yet: by them an operation of the
+// program and its work request in the simulated device get one number.
 //
 //   TracedEndpoint ──Posting──► PostedWork of that address ──Take──► the device's listener
 //
-// A device takes the requests of a queue in the order of posting. What stands between, as a fault
-// plan does, may keep some from it: then the next one that looks alike is meant.
+// A device takes the requests of a queue in the order of posting. A decorator in between, such as a
+// fault plan, may withhold some: then the next request that looks alike is the one.
 
 #ifndef FABRIC_TRACE_POSTED_WORK_H_
 #define FABRIC_TRACE_POSTED_WORK_H_
@@ -64,6 +64,7 @@ class PostedWork {
     }
     return 0;
   }
+  // The same for the oldest posted receive: a device takes receives in order.
   std::uint64_t TakeReceive() {
     if (receives_.empty()) return 0;
     const std::uint64_t op = receives_.front().op;

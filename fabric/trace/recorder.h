@@ -4,9 +4,9 @@
 //   sim listener ─┼──► Recorder ───┤
 //   resumes ──────┘                └──► flight file: the last 4,096, whatever happens
 //
-// Nothing records where there is no recorder: whoever may observe holds a pointer, and null costs a
-// test. Observing never changes what is observed: nothing here is seen by a clock, a random draw or
-// a digest.
+// Nothing records where there is no recorder: code that may record holds a pointer, and null costs
+// a test. Observing never changes what is observed: nothing here is seen by a clock, a random draw
+// or a digest.
 
 #ifndef FABRIC_TRACE_RECORDER_H_
 #define FABRIC_TRACE_RECORDER_H_
@@ -81,7 +81,7 @@ class Recorder {
   // Fills object and offset of an event for memory of `node` at event.address, named by this key;
   // the address goes. False: no region is known there, and the address stays.
   bool Locate(std::uint16_t node, std::uint64_t key, Event& event) const;
-  // Of the open endpoint with this address; null: it is nobody's who tells.
+  // Of the open endpoint with this address; null: it is not recorded.
   void AddWork(const Address& address, std::shared_ptr<PostedWork> work);
   void RemoveWork(const Address& address);
   std::shared_ptr<PostedWork> WorkOf(const Address& address) const;

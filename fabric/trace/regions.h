@@ -11,7 +11,10 @@
 
 namespace fabric::trace {
 
-// The open regions of all machines. Not thread-safe: its recorder's lock is held.
+// The open regions of all machines. Not thread-safe: its recorder's lock is held. The table from
+// keys and addresses to the ids of regions, so that an event names the region that an address of a
+// request belongs to. Keys may repeat on one machine: each NIC chooses its own. Threads: not
+// thread-safe; the recorder's lock covers it.
 class Regions {
  public:
   struct Region {
@@ -27,6 +30,7 @@ class Regions {
     if (remote_key != local_key) by_key_[{node, remote_key}].push_back(region);
   }
 
+  // The region closes. `id` tells it from others with the same keys; an unknown id does nothing.
   void Remove(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,
               std::uint64_t remote_key) {
     for (const std::uint64_t key : {local_key, remote_key}) {

@@ -1,5 +1,5 @@
-// Told when a program acts on completions that it has read: a power of completion queues that are
-// observed. Others lack it, and cost a test of a null pointer.
+// Hears when a program acts on completions that it has read: a power of recorded completion queues.
+// Other queues lack it, and the reader of a queue then pays for one test of a null pointer.
 
 #ifndef FABRIC_TRACE_RESUME_LISTENER_H_
 #define FABRIC_TRACE_RESUME_LISTENER_H_
@@ -10,13 +10,14 @@
 
 namespace fabric::trace {
 
+// Ownership and lifetime: as the queue that has the power.
 class ResumeListener {
  public:
   static constexpr PowerId kPower{"fabric::trace::ResumeListener"};
   virtual ~ResumeListener() = default;
 
-  // Whoever waits for the completion with this index, among those that the last Read has filled,
-  // is told of it now. Threads: the queue's.
+  // The coroutine that waits for the completion with this index, among those that the last Read has
+  // filled, is told of it now. Threads: the queue's.
   virtual void OnResume(std::size_t index) = 0;
 };
 

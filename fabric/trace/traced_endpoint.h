@@ -16,6 +16,10 @@
 
 namespace fabric::trace {
 
+// Records each post: the requests that were accepted, one event for each that was refused, and
+// their segments as parts of known regions. Recording never changes what the wrapped endpoint gets
+// or answers. Ownership: owns the wrapped endpoint, shares the pending operations with its queues.
+// Threads: as the wrapped endpoint. Tagged messages are recorded too; other powers pass unrecorded.
 class TracedEndpoint final : public ForwardingEndpoint, private TaggedMessages {
  public:
   // The queues are those that it was opened with.

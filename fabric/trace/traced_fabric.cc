@@ -49,7 +49,7 @@ class TracedDomain final : public ForwardingDomain {
     const auto* receives = options.receive_queue->capability<TracedQueue>();
     const auto* peers = options.address_vector->capability<TracedVector>();
     const bool ours = sends != nullptr && receives != nullptr && peers != nullptr;
-    if (!ours) return endpoint;  // of parts that somebody has unwrapped
+    if (!ours) return endpoint;  // its parts were unwrapped
     return std::make_unique<TracedEndpoint>(std::move(endpoint), session_, name_, options, *sends,
                                             *receives, *peers);
   }

@@ -17,6 +17,8 @@
 
 namespace fabric::trace {
 
+// A region whose beginning and end are recorded, with its bytes where a capture takes them along.
+// Ownership: owns the wrapped region. Threads: as the wrapped one; recording is thread-safe.
 class TracedMemoryRegion final : public MemoryRegion {
  public:
   TracedMemoryRegion(std::unique_ptr<MemoryRegion> wrapped, std::shared_ptr<TracedSession> session,
@@ -41,15 +43,20 @@ class TracedMemoryRegion final : public MemoryRegion {
   bool known_ = true;
 };
 
-// What a queue tells the endpoints that are opened on it.
+// Power of a traced queue: what an endpoint that is opened on it needs in order to record its
+// posts. The endpoint copies it, and keeps the shared part alive after the queue is gone.
 struct TracedQueue {
   static constexpr PowerId kPower{"fabric::trace::TracedQueue"};
 
-  std::uint32_t track = kNone;
-  std::uint32_t object = kNone;
+  std::uint32_t track = kNone;   // where its completions are drawn
+  std::uint32_t object = kNone;  // its id in the recording
+  // Operations of its endpoints whose completion was not read yet.
   std::shared_ptr<PendingOperations> pending = std::make_shared<PendingOperations>();
 };
 
+// A queue whose reads are recorded: one event for a Read that found something, one for each
+// completion on fabrics whose device is not recorded, and one for each coroutine that a completion
+// resumes. A Read that finds nothing records nothing.
 class TracedCompletionQueue final : public ForwardingCompletionQueue, private ResumeListener {
  public:
   TracedCompletionQueue(std::unique_ptr<CompletionQueue> wrapped,
@@ -69,12 +76,14 @@ class TracedCompletionQueue final : public ForwardingCompletionQueue, private Re
   std::vector<Event> events_;        // of the read under way: its memory is used again
 };
 
-// Its id, for the endpoints that are opened with it.
+// Power of a traced address vector: its id, for the endpoints that are opened with it.
 struct TracedVector {
   static constexpr PowerId kPower{"fabric::trace::TracedVector"};
   std::uint32_t object = kNone;
 };
 
+// An address vector whose peers are recorded as objects, from Insert to Remove, with the address
+// that identifies the endpoint on its own machine.
 class TracedAddressVector final : public ForwardingAddressVector {
  public:
   TracedAddressVector(std::unique_ptr<AddressVector> wrapped,

@@ -18,7 +18,9 @@
 
 namespace fabric::trace {
 
-// Thread-safe.
+// The recorder, the machine's number in it, and counters that name what is opened. Everything that
+// is opened from one traced fabric shares its session. Ownership: the recorder and the payload must
+// outlive it. Threads: thread-safe.
 class TracedSession {
  public:
   TracedSession(Recorder& into, std::string_view machine, bool device, capture::Payload* bytes)

@@ -57,6 +57,8 @@ class Launcher {
   // Undoes every Map. REQUIRES: no kernel runs.
   virtual void Unmap() = 0;
 
+  // Memory that kernels and the host use at once, `length` bytes of it. The launcher frees it. The
+  // driver's error: nothing was allocated.
   virtual absl::StatusOr<SharedMemory> AllocateShared(std::size_t length) = 0;
   // For kernels alone, zero at first.
   virtual absl::StatusOr<void*> AllocateScratch(std::size_t length) = 0;

@@ -41,8 +41,12 @@ class GdaOps {
   static constexpr std::uint64_t kNoKey = ~std::uint64_t{0};
 
   virtual ~GdaOps() = default;
+  // How work requests name `peer` of the endpoint's address vector. An error leaves `view` as it
+  // was; -FI_EINVAL: there is no such peer.
   virtual int QueryAddress(fid_ep* endpoint, std::uint64_t peer, PeerView& view) = 0;
+  // The rings of an enabled endpoint, mapped into the process. They are valid until it closes.
   virtual int QueryWorkQueues(fid_ep* endpoint, WorkQueue& send, WorkQueue& receive) = 0;
+  // The ring of a queue, mapped likewise; valid until the queue closes.
   virtual int QueryCompletionQueue(fid_cq* queue, DoneQueue& view) = 0;
   // kNoKey: there is none.
   virtual std::uint64_t LocalKey(fid_mr* region) = 0;

@@ -31,8 +31,8 @@ struct Bridge {
   std::string upstream_port;  // PCI address of a switch's port towards the CPU; empty: host bridge
   std::string buses;          // below it: 0000:[44-54]
   int numa_node = -1;         // number; -1: not told
-  double upstream_gbytes_per_s =
-      0;  // GB/s of a switch's link towards the CPU, each way; 0: not told
+  // GB/s of a switch's link towards the CPU, each way; 0: not told.
+  double upstream_gbytes_per_s = 0;
 
   bool is_switch() const { return !upstream_port.empty(); }
 };

@@ -141,7 +141,7 @@ struct Step {
 
 // One machine, as one process saw it.
 struct Node {
-  std::size_t file = 0;   // how-manieth of the traces
+  std::size_t file = 0;   // index among the traces
   std::uint64_t pid = 0;  // its number there
   std::string name;
   std::vector<std::string> nics;

@@ -1,9 +1,8 @@
 // Points in a program that say whether a run has been there, for whoever runs it with many seeds:
 //
-//   sim::coverage::Always("window holds", in_flight <= depth);     // false once: the run has
-//   failed sim::coverage::Sometimes("retried", attempts > 1);             // should be true in some
-//   run sim::coverage::Reachable("peer went away");                    // should be reached in some
-//   run
+//   sim::coverage::Always("window holds", in_flight <= depth);  // false once: the run has failed
+//   sim::coverage::Sometimes("retried", attempts > 1);          // should be true in some run
+//   sim::coverage::Reachable("peer went away");                 // should be reached in some run
 //
 // Nobody watches a program outside of an exploration: a point then costs the test of one pointer.
 // What they came to over all seeds is in the report of sim/explore; report.h.

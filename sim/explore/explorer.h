@@ -37,7 +37,7 @@ struct ExploreOptions {
   std::uint64_t seeds = 1000;
   std::uint64_t jobs = 1;  // worker processes at the same time
   PlanSource plans = Swarm();
-  // Each so-manieth seed is run twice, and the runs compared event by event; 0: none. Failing seeds
+  // Every Nth seed is run twice, and the runs compared event by event; 0: none. Failing seeds
   // are always run again.
   std::uint64_t twice_every = 50;
   coro::Duration limit = kDefaultLimit;  // of virtual time, for one run

@@ -36,7 +36,7 @@ enum class Memory : std::uint8_t {
 
 // One machine that writes to another one or reads from it, both of the same kind. A value.
 struct Workload {
-  std::size_t nics = 1;     // that a program uses, of the machine's; equally many of its GPUs' ...
+  std::size_t nics = 1;     // that a program uses; as many for each GPU ...
   std::size_t gpus = 1;     // ... of which there are so many: each has nics / gpus
   std::size_t threads = 1;  // that drive them, each an equal share
   bool pinned = true;       // threads to the NUMA node of their NICs

@@ -114,8 +114,8 @@ struct PacketHeader {
   OperationId reply = kNoOperation;      // the sender's own, for answers to name
   std::optional<std::uint32_t> immediate;
   std::uint64_t tag = 0;  // tagged messages; kHandshake: features; kPeerError: provider's number
-  std::uint64_t length =
-      0;  // of the whole message, write, read or operand; kCts, kReadNack: granted
+  // Of the whole message, write, read or operand; kCts, kReadNack: granted.
+  std::uint64_t length = 0;
   std::uint64_t offset = 0;  // of the payload or grant; kLongCtsRead: bytes granted from the start
   std::optional<fabric::Address> source;          // of the sender
   std::optional<fabric::RemoteBuffer> remote;     // writes, reads and atomics: where

@@ -234,7 +234,7 @@ absl::Status RunLayers(Polled& polled, std::uint64_t operations) {
 }
 
 // Whatever limits an operation that does not complete in time: it ends when it is due, and its late
-// completion is read and reaches nobody.
+// completion is read and resumes no coroutine.
 template <typename Task>
 absl::Status VerifyExpiry(Polled& polled, steady_clock::duration in, Task task) {
   const std::uint64_t completed_before = polled.ring.completed();

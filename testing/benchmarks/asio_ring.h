@@ -23,7 +23,7 @@
 namespace bench {
 
 // An operation in flight: the ring names it by its address, so it stays until its completion was
-// read, also when nobody waits any longer.
+// read, also when no coroutine waits for it.
 class AsioOperation {
  public:
   // Ends this object, then calls the handler.

@@ -12,7 +12,7 @@
 namespace bench {
 
 // What is posted completes at once, with success. A provider's queue is a call away: neither of the
-// two functions may be inlined, whoever drives it. Not thread-safe.
+// two functions may be inlined in any driver. Not thread-safe.
 class CompletionRing {
  public:
   static constexpr std::size_t kEntries = 128;

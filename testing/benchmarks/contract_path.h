@@ -17,10 +17,10 @@ namespace bench {
 // The backend under a path. The fabrics may be one.
 struct ContractBackend {
   std::string name;                   // of the row
-  std::shared_ptr<void> keeps_alive;  // what the fabrics live in, or null
+  std::shared_ptr<void> keeps_alive;  // the world of the fabrics, or null
   std::shared_ptr<fabric::Fabric> initiator;
   std::shared_ptr<fabric::Fabric> target;
-  // Where polling alone makes no time pass: what does, when nothing is there. Null: nothing needed.
+  // Advances time after a poll that found nothing, if polling alone does not. Null: not needed.
   coro::Clock* idle = nullptr;
 };
 

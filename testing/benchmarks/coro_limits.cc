@@ -30,7 +30,7 @@ struct Bare {
 class OwnedBare {
  public:
   explicit OwnedBare(Bare bare) : handle_(bare.handle) {
-    benchmark::DoNotOptimize(handle_);  // nobody knows which coroutine this is
+    benchmark::DoNotOptimize(handle_);  // the optimiser must not know the coroutine
   }
   OwnedBare(const OwnedBare&) = delete;
   OwnedBare& operator=(const OwnedBare&) = delete;

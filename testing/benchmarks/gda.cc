@@ -121,8 +121,8 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
                    apps::ChooseDevice(absl::GetFlag(FLAGS_device)));
   ASSIGN_OR_RETURN(const sim::Profile* const p5, sim::FindProfile("p5"));
   sim::Profile profile = *p5;
-  profile.device.max_tx_batch =
-      0;  // no limit: a batch of 32 is one doorbell, for the bare loop too
+  // No limit: a batch of 32 is one doorbell, for the bare loop too.
+  profile.device.max_tx_batch = 0;
   gpu::Device& device = *choice.device;
   std::vector<Way> ways;
   const auto open = [&](const char* name, Kernel kernel, RingMode mode) -> absl::Status {

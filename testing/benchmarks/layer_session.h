@@ -18,7 +18,7 @@
 
 namespace bench {
 
-// How the writes are written: what a row says beside its provider and size.
+// How the writes are made: a row has this beside its provider and size.
 struct Way {
   const char* name;
   std::size_t window;    // slots that the least run fills

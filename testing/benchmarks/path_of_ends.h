@@ -21,7 +21,7 @@
 
 namespace bench {
 
-// A way whose ends two threads may drive: what the base class promises, and two more ways to use
+// A way whose ends two threads may drive: the base class's functions, and two more ways to use
 // it. The buffers hold at least BytesForTwoThreads(bytes).
 class PairPath : public WritePath {
  public:
@@ -36,8 +36,8 @@ class PairPath : public WritePath {
 template <typename End>
 class PathOfEnds final : public PairPath {
  public:
-  // `keeps_alive`: what the ends live in, or null. `idle`: where polling alone makes no time pass,
-  // what does, when nothing is there; or null.
+  // `keeps_alive`: the world of the ends, or null. `idle`: advances time after a poll that found
+  // nothing, if polling alone does not; or null.
   PathOfEnds(std::string name, std::shared_ptr<void> keeps_alive, coro::Clock* idle,
              std::unique_ptr<End> initiator, std::unique_ptr<End> target)
       : name_(std::move(name)),
@@ -76,7 +76,7 @@ class PathOfEnds final : public PairPath {
     return outcome.failed ? PostOutcome::kFailed : PostOutcome::kAgain;
   }
   bool PollInitiator(Found& found) {
-    Found others;  // nobody writes to the initiator
+    Found others;  // no peer writes to the initiator
     return initiator_->Poll(found, others) && others.completions == 0;
   }
   bool PollTarget(Found& found) {

@@ -38,7 +38,7 @@ class alignas(64) RawEnd {
   // The attributes are those that our backend uses, but for the format of completions: ours leaves
   // room for tags, which a program that sends none would not ask for. What that costs is part of
   // the layer. `info` is of the interface to open. `pauses`: after a poll that found nothing, as
-  // our backend does on shm. Errors: what the library says.
+  // our backend does on shm. Errors: the library's.
   static absl::StatusOr<std::unique_ptr<RawEnd>> Open(fi_info& info, std::byte* memory,
                                                       std::size_t length_bytes, bool pauses);
 

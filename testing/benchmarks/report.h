@@ -30,7 +30,7 @@ struct Goal {
     kMet,
     kMissed,
     kUnmeasured,  // it should have been measured, and could not be: as bad as missed
-    kSkipped,     // what it compares with is not installed here
+    kSkipped,     // the program to compare with is not installed
   };
   std::string name;      // "64 B: live simulator against the best shm"
   std::string limit;     // "at least 1.5"
@@ -55,7 +55,7 @@ class Report {
   // REQUIRES: as many cells as columns.
   void AddRow(std::vector<Cell> row) { table_.AddRow(std::move(row)); }
   void AddGoal(Goal goal) { goals_.push_back(std::move(goal)); }
-  // A line under the table: what was left out, and why.
+  // A line under the table: omitted rows, with the reason.
   void AddNote(std::string note) { table_.AddNote(std::move(note)); }
 
   std::size_t row_count() const { return table_.rows().size(); }

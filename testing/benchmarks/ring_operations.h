@@ -1,5 +1,5 @@
 // The least that a loop needs to drive a completion queue safely: a ring in memory as the queue, a
-// slot for each operation, and a selector that wakes whoever awaits it. What the loop's own part of
+// slot for each operation, and a selector that wakes its coroutine. What the loop's own part of
 // an operation costs, with no fabric around it.
 
 #ifndef TESTING_BENCHMARKS_RING_OPERATIONS_H_
@@ -81,7 +81,8 @@ class RingOperationBase : public coro::WaitNode {
 
   RingQueue& queue() const { return queue_; }
 
-  // Gives it up: its completion finds nobody. False: it has completed. REQUIRES: it was suspended.
+  // Gives it up: its completion finds no operation. False: it has completed. REQUIRES: it was
+  // suspended.
   [[gnu::noinline]] bool LeaveBehind() noexcept {
     RingQueue::Slot* const slot = queue_.slots_.Find(name_);
     if (slot != nullptr) slot->waiter = nullptr;

@@ -27,7 +27,7 @@ std::size_t RmaBandwidthIterations(std::size_t bytes);
 
 // Posts a window of writes one by one, reads their completions one by one until the last of them
 // came, then the next window. Returns the nanoseconds of one write. The writer is NIC 0 of
-// `initiator`; `clock` is what makes time pass when there is nothing to read. Errors: those of the
+// `initiator`; `clock` advances time when there is nothing to read. Errors: those of the
 // backend, kDataLoss when a completion can never come.
 absl::StatusOr<double> MeasureRmaBandwidth(fabric::Fabric& initiator, fabric::Fabric& target,
                                            coro::Clock& clock, const RmaBandwidthOptions& options);

@@ -20,7 +20,7 @@ struct Summary {
 // each round, and not of medians, so that a machine that was slower for half of the rounds changes
 // nothing.
 struct Ratio {
-  double median = 0;          // what is quoted
+  double median = 0;          // the quoted figure
   double lower_quartile = 0;  // how far to trust it
   double upper_quartile = 0;
 };

@@ -1,5 +1,5 @@
-// Two endpoints that write to one another, each in the hands of a thread: what latency and rate are
-// to two programs. In one thread (write_loop.h) one sees what both ends take of a processor, and
+// Two endpoints that write to one another, each driven by a thread: latency and rate as between two
+// programs. In one thread (write_loop.h) one sees what both ends take of a processor, and
 // neither of them: nobody waits for anybody there.
 
 #ifndef TESTING_BENCHMARKS_TWO_THREADS_H_

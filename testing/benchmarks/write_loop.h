@@ -1,4 +1,4 @@
-// The loop of a program that writes and waits, written once: whoever is measured against whom, the
+// The loop of a program that writes and waits, written once: for every pair that is compared, the
 // program around them is the same.
 
 #ifndef TESTING_BENCHMARKS_WRITE_LOOP_H_

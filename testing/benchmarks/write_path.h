@@ -43,7 +43,7 @@ struct Shape {
 };
 
 // What it is: two endpoints, each with its completion queue, and a writer. Ownership: the buffers
-// are somebody else's and outlive it. Threads: one.
+// belong to the caller and outlive it. Threads: one.
 class WritePath {
  public:
   virtual ~WritePath() = default;

@@ -31,12 +31,12 @@ class Backend {
   // Lets a little time pass, after queues were polled and nothing was there.
   virtual void Idle() = 0;
 
-  // How long to wait for what must happen before the test fails.
+  // How long to wait for an expected event before the test fails.
   virtual coro::Duration Patience() const = 0;
-  // How long to watch for what must not happen.
+  // How long to watch for an event that must not happen.
   virtual coro::Duration Quiet() const = 0;
 
-  // An address of the right form that belongs to nobody.
+  // An address of the right form that no endpoint has.
   virtual fabric::Address NobodysAddress() = 0;
 
   // For the log of a failing test: the seed, or the provider.

@@ -92,7 +92,7 @@ class ContractTest : public ::testing::Test {
 
   // Posts until it is accepted, reading all queues while it is not. Returns the final answer.
   fabric::ErrorCode Post(const std::function<fabric::ErrorCode()>& post);
-  // The same for a batch: what a kAgain left over is posted again.
+  // The same for a batch: requests that a kAgain left over are posted again.
   template <typename Request>
   fabric::ErrorCode PostAll(
       const std::vector<Request>& requests,
@@ -131,7 +131,7 @@ class ContractTest : public ::testing::Test {
   void Pump();
   // Pumps until `done`, at most the backend's patience; returns whether it is done.
   bool PumpUntil(const std::function<bool()>& done);
-  // Pumps for as long as one watches for what must not happen.
+  // Pumps for Backend's watch time, to see that an event does not happen.
   void PumpQuietly();
 
   // Waits for the completion with this context, and takes it out of the side's list. Fails the test

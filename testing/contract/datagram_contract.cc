@@ -110,7 +110,7 @@ TEST_F(DatagramContract, BufferShorterThanThePrefixIsRefused) {
             ErrorCode::kInvalidArgument);
 }
 
-// It is gone, and nobody is told: the sender's completion says that it was sent.
+// It is lost without a report: the sender's completion says that it was sent.
 TEST_F(DatagramContract, DatagramWithoutReceiveMayBeLost) {
   ASSERT_EQ(SendPayload(0, 100, 1), ErrorCode::kOk);
   EXPECT_TRUE(Take(initiator_, 1).ok());

@@ -61,7 +61,7 @@ class LibfabricBackend final : public Backend {
                                                             9,    9,    9, 9, 9, 9, 9, 9};
       return *fabric::Address::FromBytes(kEfa);
     }
-    // 127.0.0.1, port 1: nobody listens there.
+    // 127.0.0.1, port 1: there is no listener.
     static constexpr std::array<std::uint8_t, 16> kSocket = {2, 0, 0, 1, 127, 0, 0, 1};
     return *fabric::Address::FromBytes(kSocket);
   }

@@ -40,7 +40,7 @@ TEST_F(PeerContract, RemovedPeerIsUnknown) {
   EXPECT_TRUE(initiator_.completions.empty());
 }
 
-// A stale handle must not name whoever was inserted after its peer was removed.
+// A stale handle must not name a peer that was inserted after its own was removed.
 TEST_F(PeerContract, StaleHandleNamesNobodyLater) {
   const Peer stale = initiator_.peer;
   EXPECT_THAT(initiator_.peers->Remove(stale), IsOk());

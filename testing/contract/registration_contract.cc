@@ -50,7 +50,7 @@ TEST_F(RegistrationContract, NullRangeIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
-// No memory is like that; whoever asks has a bug, or an attacker's number.
+// No memory is like that: the caller has a bug, or an attacker's number.
 TEST_F(RegistrationContract, RangeThatWrapsAroundIsRefused) {
   EXPECT_THAT(
       Try({.data = target_.memory.data(), .length_bytes = std::numeric_limits<std::size_t>::max()}),

@@ -19,7 +19,7 @@ class SideMemory {
   SideMemory(const SideMemory&) = delete;
   SideMemory& operator=(const SideMemory&) = delete;
 
-  // Gives up what it had.
+  // Gives up its memory.
   void Allocate(std::size_t bytes) {
     Release();
     data_ = static_cast<std::byte*>(resource_.allocate(bytes, kAlignment));

@@ -1,4 +1,4 @@
-// Requests without a context: nobody hears of their success, everybody of their failure.
+// Requests without a context: success is not reported, failure is.
 
 #include <algorithm>
 #include <cstdint>

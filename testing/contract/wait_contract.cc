@@ -58,7 +58,7 @@ TEST_F(WaitContract, WaitEndsByItself) {
   EXPECT_TRUE(target_.completions.empty());
 }
 
-// There is something to read: nobody sleeps, with no limit to the sleep.
+// There is something to read: a wait without a deadline returns at once.
 TEST_F(WaitContract, NobodySleepsOverACompletion) {
   ASSERT_EQ(Write(0, 8, target_.Remote(0), 1, 5), ErrorCode::kOk);
   ASSERT_TRUE(SleepUntil(target_, initiator_, 1));

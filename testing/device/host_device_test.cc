@@ -191,7 +191,7 @@ TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
   EXPECT_EQ(SeenByDevice(), std::byte{9});
 }
 
-// A write that nobody sees yet stays behind a later one to the same place, whoever looks meanwhile.
+// A write that is not visible yet stays behind a later one to the same place, for every reader.
 TEST_F(VisibilityTest, ALookInBetweenChangesNoOrder) {
   Write(0, 1024);
   std::fill(host_.begin(), host_.end(), std::byte{9});

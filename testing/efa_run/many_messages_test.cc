@@ -81,7 +81,7 @@ class Correspondent {
       if (early_kilobytes_ == 0 && received_ >= count_ / 2) early_kilobytes_ = ResidentKilobytes();
     }
     late_kilobytes_ = ResidentKilobytes();
-    talk.Say(true);  // nobody closes while the other still waits for something
+    talk.Say(true);  // neither closes while the other still waits
     talk.Hear<bool>();
   }
 

@@ -78,7 +78,7 @@ TEST_P(StatusFaultTest, OperationMayHaveRunAllTheSame) {
   EXPECT_TRUE(scene.initiator.completions.empty());
 }
 
-// Its success would have been nobody's news.
+// Its success would not have been reported.
 TEST_P(StatusFaultTest, UnsignalledOperationFailsWithoutAContext) {
   const OperationSet operations = Describe(GetParam()).operations;
   if (!operations.Has(OperationKind::kWrite)) return;

@@ -42,7 +42,7 @@ inline std::shared_ptr<FaultEngine> EngineOf(FaultPlan plan, std::uint64_t seed 
       .value();
 }
 
-// One machine, its endpoint, and what was read from its queue.
+// One machine, its endpoint, and the completions that were read.
 struct FaultySide {
   std::unique_ptr<Fabric> fabric;
   std::unique_ptr<Domain> domain;

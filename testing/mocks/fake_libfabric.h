@@ -96,7 +96,7 @@ FakeNic FakeEfaDatagram();
 // A software provider with everything that one can ask for.
 FakeNic FakeSoftware();
 
-// Not thread-safe. Outlives what is opened on it.
+// Not thread-safe. Outlives the objects that are opened on it.
 class FakeLibfabric {
  public:
   explicit FakeLibfabric(std::vector<FakeNic> nics = {FakeNic()});
@@ -116,7 +116,7 @@ class FakeLibfabric {
   int infos_alive() const { return infos_alive_; }
 
   std::deque<FakeEntry> entries;          // for fi_cq_read
-  std::vector<FakePost> posts;            // what was posted
+  std::vector<FakePost> posts;            // all posts, in order
   std::deque<ssize_t> post_answers;       // for the next posts; then 0
   std::vector<std::uint64_t> bind_flags;  // of fi_ep_bind, in order
   std::vector<FakeOption> options_set;    // of fi_setopt, in order

@@ -13,10 +13,10 @@ namespace mutants {
 struct Mutant {
   std::string name;  // lower case, words joined by "-"
   std::string file;  // from the root of the repository
-  std::string says;  // what is wrong with it, for a person
+  std::string says;  // the mistake, for a person
   std::string find;  // the right code: occurs once in the file
-  std::string
-      replace;  // the wrong code, for when `$` is true, and the right one for when it is not
+  // The wrong code, for when `$` is true, and the right code, for when it is false.
+  std::string replace;
 };
 
 // Reads a list: a JSON array of objects with these five strings. kInvalidArgument: it is not one,

@@ -42,7 +42,7 @@ constexpr char kTransfer[] = "fabric/async/transfer/";
 absl::StatusOr<harness::ProcessEnd> RunSuite(const std::string& mutant,
                                              const char* filter = kWithout) {
   harness::SubprocessOptions options;
-  // The suite is whole, however this test is sharded, and reports to nobody.
+  // The suite is whole, however this test is sharded, and prints no report.
   options.environment = {{"DRYDOCK_MUTANT", mutant}, {"GTEST_TOTAL_SHARDS", "1"},
                          {"GTEST_SHARD_INDEX", "0"}, {"TEST_TOTAL_SHARDS", "1"},
                          {"TEST_SHARD_INDEX", "0"},  {"TEST_SHARD_STATUS_FILE", ""},

@@ -1,4 +1,4 @@
-// Runs a program of the tutorial with one seed, or with many, and prints what came of it.
+// Runs a program of the tutorial with one seed, or with many, and prints the results.
 
 #ifndef TESTING_TUTORIAL_SEEDS_H_
 #define TESTING_TUTORIAL_SEEDS_H_

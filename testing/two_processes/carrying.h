@@ -1,4 +1,4 @@
-// How what is more than bytes gets from one process to the other: statuses, texts, lists.
+// Serialisation of values that are not plain bytes, between two processes: statuses, texts, lists.
 
 #ifndef TESTING_TWO_PROCESSES_CARRYING_H_
 #define TESTING_TWO_PROCESSES_CARRYING_H_

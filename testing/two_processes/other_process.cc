@@ -37,7 +37,7 @@ void Say(int socket, char word) {
   }
 }
 
-// 0 when nobody is there any more.
+// 0 when the process has ended.
 char Hear(int socket) {
   char word = 0;
   while (true) {

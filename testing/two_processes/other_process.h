@@ -1,4 +1,4 @@
-// A second process that does what a test asks of it, call by call, with objects of its own.
+// A second process that executes a test's calls one by one, with its own objects.
 //
 //   OtherProcess& other = OtherProcess::Get();
 //   other.Begin();                                        // a fresh process
@@ -35,14 +35,14 @@ class OtherProcess {
 
   // A fresh process; shared() is empty again. REQUIRES: none is there.
   void Begin();
-  // It ends, without running what it would run at its exit. REQUIRES: it is there.
+  // Ends the process without its exit handlers. REQUIRES: it exists.
   void End();
 
   // Memory of both, at the same addresses, until End. Only this process allocates. 256 MiB in all.
   std::pmr::memory_resource& shared() { return pool_; }
 
-  // Runs `call` over there; returns what it returned. REQUIRES: the process is there; `call` and
-  // its result are trivially copyable, and at most kMostBytes long.
+  // Runs `call` in the other process, and returns its result. REQUIRES: the process is there;
+  // `call` and its result are trivially copyable, and at most kMostBytes long.
   template <typename F>
   auto Call(F call) -> std::invoke_result_t<F&> {
     using Result = std::invoke_result_t<F&>;

@@ -1,7 +1,7 @@
 // All orders of a small program, each once, by running it again and again.
 //
-//   run 1: first choice everywhere ─► a tree of choice points ─► run 2: the same prefix, another
-//   last choice ─► ... ─► none is left
+//   run 1: first choice everywhere ─► a tree of choice points
+//   run 2: the same prefix, another last choice ─► ... ─► none is left
 //
 // Without reduction that is every sequence of steps: n! for n operations that are under way
 // together. With it, two sequences that differ only in the order of independent steps
