@@ -174,6 +174,7 @@ sim::QueuePair& BenchNic::OpenQueuePair(sim::QueuePairAttributes attributes) {
   auto made = std::make_unique<sim::QueuePair>(attributes, kEntries, device.max_wr_recv_sges);
   sim::QueuePair& queue_pair = *made;
   queue_pair.serial = bench.around.NextObject();
+  queue_pair.ordinal = queue_pairs_opened++;
   queue_pair.number = static_cast<std::uint16_t>(state.queue_pairs.FreeNumber());
   queue_pair.qkey = 1000 + queue_pair.serial;
   state.queue_pairs.Insert(std::move(made));

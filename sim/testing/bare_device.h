@@ -217,6 +217,7 @@ struct BenchNic {
   Bench& bench;
   RecordingActor actor;
   sim::NicState state;
+  std::uint32_t queue_pairs_opened = 0;
   std::deque<BenchMemory> memories;
   BenchMemory& memory;  // the first of them: kMemoryBytes, all rights
   static constexpr std::size_t kMemoryBytes = 64 << 10;
