@@ -185,7 +185,7 @@ TEST(RealTimelineTest, WhatIsDueHappensWhenTheProgramPolls) {
   EXPECT_TRUE(actor.numbers.empty());
   timeline.RunDue();
   EXPECT_EQ(actor.numbers.at(0), 1u);
-  while (actor.numbers.size() < 2) timeline.WaitUntil(timeline.Now() + 1s);
+  while (actor.numbers.size() < 2) timeline.WaitUntil(timeline.Now() + 1ms);
   EXPECT_EQ(actor.numbers, (Numbers{1, 3}));
 }
 
