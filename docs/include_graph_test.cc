@@ -26,7 +26,7 @@ const std::vector<std::vector<std::string>> kLevels = {
     {"events"},
     {"memory", "network"},
     {"device"},
-    {"checks", "faults", "host"},
+    {"checks", "faults", "machine"},
     {"world"},
     {"driver"},
     {"coverage", "hosts", "model", "rdm", "tracing"},
@@ -76,7 +76,7 @@ TEST(IncludeGraphTest, ObjectsToWhatIsNotBelow) {
   EXPECT_THAT(Objection("sim/device/nic.h", "sim/device/operation.h"), IsEmpty());
   EXPECT_THAT(Objection("sim/explore/strategy/pct.h", "sim/events/scheduler.h"), IsEmpty());
   EXPECT_THAT(Objection("sim/device/nic.h", "sim/world/world.h"), HasSubstr("is not below it"));
-  EXPECT_THAT(Objection("sim/host/numa.h", "sim/checks/checks.h"), HasSubstr("is not below it"));
+  EXPECT_THAT(Objection("sim/machine/numa.h", "sim/checks/checks.h"), HasSubstr("is not below it"));
   EXPECT_THAT(Objection("sim/random.h", "sim/profile/profile.h"), HasSubstr("is not below it"));
   EXPECT_THAT(Objection("sim/nowhere/x.h", "sim/random.h"), HasSubstr("lacks sim/nowhere"));
 }

@@ -30,7 +30,7 @@ class NicDirectory {
 };
 
 // What the host computers at both ends add to a packet's way: memory that is far from the NIC
-// (sim/host/numa.h).
+// (sim/machine/numa.h).
 class HostPath {
  public:
   virtual ~HostPath() = default;

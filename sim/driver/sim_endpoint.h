@@ -59,7 +59,6 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
                               Fill fill);
   void RingSend();
-  void RingReceive(std::size_t accepted);
   // What is true of a peer now.
   PeerState StateOf(fabric::Peer peer) const;
   // The queue was full; a request was accepted: tells the observers.

@@ -14,7 +14,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/host/node.h"
+#include "sim/machine/node.h"
 #include "sim/profile/profile.h"
 #include "sim/world/world.h"
 

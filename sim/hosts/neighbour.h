@@ -13,7 +13,6 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/host/node.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/message.h"
 #include "sim/hosts/payload.h"
@@ -21,6 +20,7 @@
 #include "sim/hosts/remote_port.h"
 #include "sim/hosts/ring.h"
 #include "sim/hosts/shared_file.h"
+#include "sim/machine/node.h"
 #include "sim/world/world.h"
 
 namespace sim {

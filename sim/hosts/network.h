@@ -10,9 +10,9 @@
 
 #include "sim/device/observer.h"
 #include "sim/device/surroundings.h"
-#include "sim/host/node.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/neighbour.h"
+#include "sim/machine/node.h"
 #include "sim/world/world.h"
 
 namespace sim {

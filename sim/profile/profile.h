@@ -144,7 +144,7 @@ struct Profile {
   std::uint32_t rnr_retries = 7;  // 0 to 6: that many; 7: for ever (efa-direct's default)
   coro::Duration rnr_delay{};     // before each retry
 
-  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/host/numa.h) ---
+  // --- Between NUMA nodes: for memory and threads that a program has placed (sim/machine/numa.h) ---
   coro::Duration numa_crossing{};     // one way from one node to another
   double numa_link_gbytes_per_s = 0;  // GB/s from one node to another, each direction; 0: no limit
 

@@ -2,7 +2,7 @@
 //
 //   world ─┬─ timeline      the clock, and what will happen     sim/events
 //          ├─ wire          paths, delays, losses               sim/network
-//          ├─ nodes ── NICs                                     sim/host, sim/device
+//          ├─ nodes ── NICs                                     sim/machine, sim/device
 //          ├─ observers ── event log, checks                    sim/events, sim/checks
 //          └─ faults        a fault plan at work                sim/faults
 //
@@ -43,9 +43,9 @@
 #include "sim/events/scheduler.h"
 #include "sim/events/timeline.h"
 #include "sim/faults/fault_model.h"
-#include "sim/host/node.h"
-#include "sim/host/numa.h"
-#include "sim/host/processors.h"
+#include "sim/machine/node.h"
+#include "sim/machine/numa.h"
+#include "sim/machine/processors.h"
 #include "sim/memory/memory_bus.h"
 #include "sim/network/wire.h"
 #include "sim/profile/profile.h"

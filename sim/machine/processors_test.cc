@@ -1,6 +1,6 @@
 // What CPU threads do to a program's time, and that they do nothing where nobody has any.
 
-#include "sim/host/processors.h"
+#include "sim/machine/processors.h"
 
 #include <chrono>
 #include <cstdint>

@@ -1,7 +1,7 @@
 // One machine of a simulated world, with the NICs of its profile.
 
-#ifndef SIM_HOST_NODE_H_
-#define SIM_HOST_NODE_H_
+#ifndef SIM_MACHINE_NODE_H_
+#define SIM_MACHINE_NODE_H_
 
 #include <cstddef>
 #include <memory>
@@ -43,4 +43,4 @@ class Node {
 
 }  // namespace sim
 
-#endif  // SIM_HOST_NODE_H_
+#endif  // SIM_MACHINE_NODE_H_

@@ -2,7 +2,7 @@
 // nobody says so. The default profile has a NIC on each of two nodes, and a narrow link between
 // them.
 
-#include "sim/host/numa.h"
+#include "sim/machine/numa.h"
 
 #include <array>
 #include <chrono>

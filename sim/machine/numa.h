@@ -13,8 +13,8 @@
 // not place is as near as can be and meets no limit: a program that places nothing runs as if this
 // were not here, event for event.
 
-#ifndef SIM_MEMORY_NUMA_H_
-#define SIM_MEMORY_NUMA_H_
+#ifndef SIM_MACHINE_NUMA_H_
+#define SIM_MACHINE_NUMA_H_
 
 #include <array>
 #include <cstddef>
@@ -116,4 +116,4 @@ class Numa final : public HostPath {
 
 }  // namespace sim
 
-#endif  // SIM_MEMORY_NUMA_H_
+#endif  // SIM_MACHINE_NUMA_H_

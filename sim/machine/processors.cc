@@ -1,4 +1,4 @@
-#include "sim/host/processors.h"
+#include "sim/machine/processors.h"
 
 #include <algorithm>
 #include <utility>

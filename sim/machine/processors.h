@@ -25,8 +25,8 @@
 //
 // A program that assigns nothing runs as if this were not here, event for event.
 
-#ifndef SIM_HOST_PROCESSORS_H_
-#define SIM_HOST_PROCESSORS_H_
+#ifndef SIM_MACHINE_PROCESSORS_H_
+#define SIM_MACHINE_PROCESSORS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -44,8 +44,8 @@
 #include "sim/events/actor.h"
 #include "sim/events/event.h"
 #include "sim/events/timeline.h"
-#include "sim/host/node.h"
-#include "sim/host/numa.h"
+#include "sim/machine/node.h"
+#include "sim/machine/numa.h"
 #include "sim/profile/host_costs.h"
 
 namespace sim {
@@ -177,4 +177,4 @@ class Processors final : public Actor {
 
 }  // namespace sim
 
-#endif  // SIM_HOST_PROCESSORS_H_
+#endif  // SIM_MACHINE_PROCESSORS_H_

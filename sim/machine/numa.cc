@@ -1,10 +1,10 @@
-#include "sim/host/numa.h"
+#include "sim/machine/numa.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "sim/host/node.h"
+#include "sim/machine/node.h"
 
 namespace sim {
 namespace {
