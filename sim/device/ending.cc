@@ -23,12 +23,17 @@ bool FailsInstead(Surroundings& around, Operation& operation, EfaStatus status) 
   return failure.has_value();
 }
 
-// Its initiator hears of the end after a delay.
-void End(Surroundings& around, Operation& operation, std::uint8_t status, coro::Duration delay) {
+// Nothing more of it is placed.
+void Close(const Surroundings& around, Operation& operation, std::uint8_t status) {
   operation.ended = true;
-  operation.answered = true;
   operation.status = status;
   around.observers.Tell<&Observer::OnEnded>(operation);
+}
+
+// Its initiator hears of the end after a delay.
+void End(Surroundings& around, Operation& operation, std::uint8_t status, coro::Duration delay) {
+  Close(around, operation, status);
+  operation.answered = true;
   around.timeline.Deliver(delay, operation.initiator->actor, EventKind::kAnswer, 0,
                           operation.id.Pack());
 }
@@ -37,9 +42,8 @@ void End(Surroundings& around, Operation& operation, std::uint8_t status, coro::
 
 void Answer(Surroundings& around, NicState& target, Operation& operation, EfaStatus status) {
   if (operation.answered || FailsInstead(around, operation, status)) return;
-  operation.ended = true;
-  operation.status = target.answers_nonsense ? kNonsense : static_cast<std::uint8_t>(status);
-  around.observers.Tell<&Observer::OnEnded>(operation);
+  Close(around, operation,
+        target.answers_nonsense ? kNonsense : static_cast<std::uint8_t>(status));
   NicState& initiator = *operation.initiator;
   const Flight flight = Fly(around, target, initiator, operation, DrawPurpose::kAnswer, 0);
   if (!flight.arrives) return FallSilent(around, operation);

@@ -103,8 +103,9 @@ class Observer {
   // ---- The device: our own work requests ----
   // A queue pair has new work; queue_pair.send.unfetched() tells how much.
   virtual void OnDoorbell(const NicState& /*nic*/, const QueuePair& /*queue_pair*/) {}
-  // A work request left its ring; `status` is that of the local checks. A malformed one has an
-  // operation that says no more than its request id.
+  // A work request left its ring; `status` is that of the local checks. One that was malformed, or
+  // that the queue pair's state refuses, has an operation without an initiator: no more than its
+  // request id is known.
   virtual void OnFetched(const NicState& /*nic*/, const QueuePair& /*queue_pair*/,
                          const Operation& /*operation*/, EfaStatus /*status*/) {}
   // A packet left: one of the operation's own, or (`response`) of the data that it reads.

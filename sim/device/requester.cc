@@ -55,32 +55,36 @@ void Requester::Fetch() {
 // Takes the oldest work request of the queue pair; returns whether there are more.
 bool Requester::FetchOne(QueuePair& queue_pair) {
   Operation& operation = around_.StartOperation();
-  const FetchResult result = queue_pair.send.Fetch(operation);
+  const EfaStatus refusal = Refusal(queue_pair, queue_pair.send.Fetch(operation));
   const bool more = queue_pair.send.unfetched() > 0;
-  if (queue_pair.state != QueuePairState::kReadyToSend || result != FetchResult::kOk) [[unlikely]] {
-    EfaStatus status = EfaStatus::kFlushed;
-    if (queue_pair.state == QueuePairState::kReadyToSend) {
-      ++nic_.counters.malformed_work;
-      status = result == FetchResult::kUnknownOperation ? EfaStatus::kLocalUnsupportedOperation
-                                                        : EfaStatus::kLocalQueuePairInternal;
-    }
-    Refuse(queue_pair, operation, status);
-    return more;
-  }
-  Identify(queue_pair, operation);
-  ++queue_pair.under_way;
-  const EfaStatus status = CheckLocally(operation);
+  EfaStatus status = refusal;
   FetchVerdict verdict;
-  if (around_.faults != nullptr) [[unlikely]] {
-    verdict = around_.faults->OnFetch(queue_pair, operation, status == EfaStatus::kOk);
+  if (refusal == EfaStatus::kOk) [[likely]] {
+    Identify(queue_pair, operation);
+    ++queue_pair.under_way;
+    status = CheckLocally(operation);
+    if (around_.faults != nullptr) [[unlikely]] {
+      verdict = around_.faults->OnFetch(queue_pair, operation, status == EfaStatus::kOk);
+    }
   }
   around_.observers.Tell<&Observer::OnFetched>(nic_, queue_pair, operation, status);
-  if (status != EfaStatus::kOk) [[unlikely]] {
+  if (status == EfaStatus::kOk) [[likely]] {
+    Serve(operation, verdict);
+  } else if (refusal == EfaStatus::kOk) {
     EndUnanswered(around_, operation, status);
   } else {
-    Serve(operation, verdict);
+    Refuse(queue_pair, operation, refusal);
   }
   return more;
+}
+
+// Why a work request never becomes an operation; kOk: it does.
+EfaStatus Requester::Refusal(const QueuePair& queue_pair, FetchResult result) {
+  if (queue_pair.state != QueuePairState::kReadyToSend) return EfaStatus::kFlushed;
+  if (result == FetchResult::kOk) return EfaStatus::kOk;
+  ++nic_.counters.malformed_work;
+  return result == FetchResult::kUnknownOperation ? EfaStatus::kLocalUnsupportedOperation
+                                                  : EfaStatus::kLocalQueuePairInternal;
 }
 
 void Requester::Identify(const QueuePair& queue_pair, Operation& operation) const {
@@ -94,8 +98,7 @@ void Requester::Identify(const QueuePair& queue_pair, Operation& operation) cons
   operation.Divide(nic_.profile.instant ? operation.length : nic_.profile.device.mtu);
 }
 
-// A work request that never becomes an operation still has its completion. The kind of a malformed
-// one is not known.
+// It still has its completion. The kind of a malformed one is not known.
 void Requester::Refuse(QueuePair& queue_pair, Operation& operation, EfaStatus status) {
   nic_.counters.Ended(operation.kind, operation.length, true);
   queue_pair.counters.Count(CounterOf(operation.kind), true);
@@ -104,8 +107,6 @@ void Requester::Refuse(QueuePair& queue_pair, Operation& operation, EfaStatus st
                       .queue_pair = queue_pair.number,
                       .status = static_cast<std::uint8_t>(status),
                       .kind = operation.kind});
-  around_.observers.Tell<&Observer::OnFetched>(nic_, queue_pair, operation,
-                                               EfaStatus::kLocalQueuePairInternal);
   around_.EndOperation(operation);
 }
 

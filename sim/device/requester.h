@@ -70,6 +70,7 @@ class Requester {
   };
 
   bool FetchOne(QueuePair& queue_pair);
+  EfaStatus Refusal(const QueuePair& queue_pair, FetchResult result);
   void Identify(const QueuePair& queue_pair, Operation& operation) const;
   EfaStatus CheckLocally(Operation& operation) const;
   void Refuse(QueuePair& queue_pair, Operation& operation, EfaStatus status);
