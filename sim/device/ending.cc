@@ -42,8 +42,7 @@ void End(Surroundings& around, Operation& operation, std::uint8_t status, coro::
 
 void Answer(Surroundings& around, NicState& target, Operation& operation, EfaStatus status) {
   if (operation.answered || FailsInstead(around, operation, status)) return;
-  Close(around, operation,
-        target.answers_nonsense ? kNonsense : static_cast<std::uint8_t>(status));
+  Close(around, operation, target.answers_nonsense ? kNonsense : static_cast<std::uint8_t>(status));
   NicState& initiator = *operation.initiator;
   const Flight flight = Fly(around, target, initiator, operation, DrawPurpose::kAnswer, 0);
   if (!flight.arrives) return FallSilent(around, operation);

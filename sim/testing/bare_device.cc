@@ -129,11 +129,15 @@ void RecordingObserver::OnEnded(const sim::Operation& operation) {
 void RecordingObserver::OnSilent(const sim::Operation&) { lines_.push_back("silent"); }
 void RecordingObserver::OnGone(const sim::Operation&) { lines_.push_back("gone"); }
 void RecordingObserver::OnReported(const sim::NicState&, const sim::CompletionRing&,
-                                   const sim::DeviceCompletion& completion, bool kept) {
-  lines_.push_back(absl::StrCat(kept ? "reported " : "lost ", Reported(completion)));
-}
-void RecordingObserver::OnWithheld(const sim::NicState&, const sim::DeviceCompletion& completion) {
-  lines_.push_back(absl::StrCat("withheld ", completion.request_id));
+                                   const sim::DeviceCompletion& completion, sim::EntryFate fate) {
+  switch (fate) {
+    case sim::EntryFate::kWritten:
+      return lines_.push_back(absl::StrCat("reported ", Reported(completion)));
+    case sim::EntryFate::kNoRoom:
+      return lines_.push_back(absl::StrCat("lost ", Reported(completion)));
+    case sim::EntryFate::kWithheld:
+      return lines_.push_back(absl::StrCat("withheld ", completion.request_id));
+  }
 }
 void RecordingObserver::OnQueuePairGone(const sim::QueuePair& queue_pair) {
   lines_.push_back(absl::StrCat("queue pair ", queue_pair.number, " gone"));

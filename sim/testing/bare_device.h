@@ -118,8 +118,7 @@ class RecordingObserver final : public sim::Observer {
   void OnSilent(const sim::Operation& operation) override;
   void OnGone(const sim::Operation& operation) override;
   void OnReported(const sim::NicState&, const sim::CompletionRing&,
-                  const sim::DeviceCompletion& completion, bool kept) override;
-  void OnWithheld(const sim::NicState&, const sim::DeviceCompletion& completion) override;
+                  const sim::DeviceCompletion& completion, sim::EntryFate fate) override;
   void OnQueuePairGone(const sim::QueuePair& queue_pair) override;
 
   // What was told since the last call.
