@@ -27,10 +27,11 @@ absl::StatusOr<BufferRef> DeviceData::AllocateBy(fabric::Domain& domain, std::si
       {.registration = registration, .allocation = allocation_, .access = fabric::Access::kAll});
 }
 
-absl::StatusOr<BufferRef> DeviceData::Allocate(Network& network, std::size_t length_bytes) {
+absl::StatusOr<BufferRef> DeviceData::Allocate(fabric::async::Node& node,
+                                               std::size_t length_bytes) {
   if (how_ != RegisterBy::kAddress) {
     absl::StatusOr<BufferRef> buffer =
-        AllocateBy(network.domain(), length_bytes, Registration::kDmabuf);
+        AllocateBy(node.domain(), length_bytes, Registration::kDmabuf);
     registered_ = "by dmabuf";
     const bool lacking = buffer.status().code() == absl::StatusCode::kUnimplemented;
     if (how_ == RegisterBy::kDmabuf || !lacking) return buffer;
@@ -38,7 +39,7 @@ absl::StatusOr<BufferRef> DeviceData::Allocate(Network& network, std::size_t len
   } else {
     registered_ = "by address";
   }
-  return AllocateBy(network.domain(), length_bytes, Registration::kAddress);
+  return AllocateBy(node.domain(), length_bytes, Registration::kAddress);
 }
 
 absl::Status DeviceData::Fill(const BufferRef& region, std::size_t length_bytes,

@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/network.h"
 #include "apps/write/data_memory.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_memory.h"
@@ -32,7 +32,7 @@ class DeviceData final : public write::DataMemory {
       : device_(device), how_(how), allocation_(allocation) {}
 
   std::size_t word_bytes() const override { return sizeof(std::uint64_t); }
-  absl::StatusOr<fabric::async::BufferRef> Allocate(Network& network,
+  absl::StatusOr<fabric::async::BufferRef> Allocate(fabric::async::Node& node,
                                                     std::size_t length_bytes) override;
   absl::Status Fill(const fabric::async::BufferRef& region, std::size_t length_bytes,
                     std::uint64_t seed) override;

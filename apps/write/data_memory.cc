@@ -1,6 +1,7 @@
 #include "apps/write/data_memory.h"
 
 #include "apps/write/random_data.h"
+#include "fabric/async/node.h"
 
 namespace apps::write {
 namespace {
@@ -10,8 +11,8 @@ using fabric::async::BufferRef;
 class HostDataMemory final : public DataMemory {
  public:
   std::size_t word_bytes() const override { return 1; }
-  absl::StatusOr<BufferRef> Allocate(Network& network, std::size_t length_bytes) override {
-    return network.Allocate(length_bytes);
+  absl::StatusOr<BufferRef> Allocate(fabric::async::Node& node, std::size_t length_bytes) override {
+    return node.Allocate(length_bytes);
   }
   absl::Status Fill(const BufferRef& region, std::size_t length_bytes,
                     std::uint64_t seed) override {

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/network.h"
 #include "apps/write/messages.h"
 #include "apps/write/verification.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 
 namespace apps::write {
@@ -26,7 +26,7 @@ class DataMemory {
   virtual std::size_t word_bytes() const = 0;
 
   // A region, registered with the network's NIC. Errors: those of allocation and registration.
-  virtual absl::StatusOr<fabric::async::BufferRef> Allocate(Network& network,
+  virtual absl::StatusOr<fabric::async::BufferRef> Allocate(fabric::async::Node& node,
                                                             std::size_t length_bytes) = 0;
   // Puts the beginning of the data of `seed` at the beginning of the region. REQUIRES: it fits, and
   // is whole words.

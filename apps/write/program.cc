@@ -20,7 +20,7 @@
 #include "apps/common/command_line.h"
 #include "apps/common/fault_flags.h"
 #include "apps/common/metrics_flags.h"
-#include "apps/common/network.h"
+#include "apps/common/nic_choice.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
@@ -32,6 +32,7 @@
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "coro/time.h"
+#include "fabric/async/node.h"
 #include "fabric/fabric.h"
 #include "fabric/faults/fault.h"
 #include "sim/faults/device_faults.h"
@@ -211,7 +212,8 @@ int Program::Serve(Console& console, coro::EventLoop& loop, const BackendChoice&
     return Fail(absl::InvalidArgumentError(
         "--trace and --metrics are written when the server ends by itself: add --clients=N"));
   }
-  const absl::StatusOr<std::unique_ptr<Network>> network = Network::Open(loop, *choice.fabric, nic);
+  const absl::StatusOr<std::unique_ptr<fabric::async::Node>> network =
+      fabric::async::Node::Open(loop, *choice.fabric, nic);
   if (!network.ok()) return Fail(network.status());
   ServerOptions options;
   options.memory = places_.server;
@@ -233,26 +235,27 @@ int Program::Serve(Console& console, coro::EventLoop& loop, const BackendChoice&
 
 int Program::Fetch(Console& console, coro::EventLoop& loop, const BackendChoice& choice,
                    std::size_t nic, Arguments arguments) const {
-  const absl::StatusOr<std::unique_ptr<Network>> opened = Network::Open(loop, *choice.fabric, nic);
+  const absl::StatusOr<std::unique_ptr<fabric::async::Node>> opened =
+      fabric::async::Node::Open(loop, *choice.fabric, nic);
   if (!opened.ok()) return Fail(opened.status());
-  Network& network = **opened;
+  fabric::async::Node& node = **opened;
   arguments.client.session = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
   arguments.client.log = console.log();
   arguments.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
   absl::StatusOr<std::unique_ptr<Client>> client =
-      Client::Open(network, arguments.client, *arguments.server);
+      Client::Open(node, arguments.client, *arguments.server);
   if (!client.ok()) return Fail(client.status());
-  console.SayFabric(*choice.fabric, network.nic(), choice.reason);
+  console.SayFabric(*choice.fabric, node.nic(), choice.reason);
   SayPlaces(console);
   console.Say("server", arguments.server->ToHex());
   console.SayRequest((*client)->request(), arguments.client.region_bytes);
   console.BeginProgress((*client)->request());
-  const absl::StatusOr<TransferReport> report = network.loop().Run((*client)->Run());
+  const absl::StatusOr<TransferReport> report = node.loop().Run((*client)->Run());
   console.EndProgress();
   if (!report.ok()) return Fail(report.status());
   Scene scene;
   scene.fabric = std::string(choice.fabric->description());
-  scene.nic = network.nic().name;
+  scene.nic = node.nic().name;
   return console.Report(*report, scene);
 }
 

@@ -3,10 +3,11 @@
 #include <memory>
 #include <utility>
 
-#include "apps/common/network.h"
+#include "apps/common/nic_choice.h"
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "sim/tracing/world_trace.h"
 #include "sim/world.h"
 
@@ -50,8 +51,8 @@ absl::StatusOr<SimulatedRun> RunSimulatedIn(sim::World& world, coro::Clock& cloc
   ASSIGN_OR_RETURN(const auto client_fabric, open("client"));
   ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*server_fabric, options.nic));
   coro::EventLoop loop(clock);
-  ASSIGN_OR_RETURN(const auto server_network, Network::Open(loop, *server_fabric, nic));
-  ASSIGN_OR_RETURN(const auto client_network, Network::Open(loop, *client_fabric, nic));
+  ASSIGN_OR_RETURN(const auto server_network, fabric::async::Node::Open(loop, *server_fabric, nic));
+  ASSIGN_OR_RETURN(const auto client_network, fabric::async::Node::Open(loop, *client_fabric, nic));
   ServerOptions once = options.server;
   once.clients = 1;
   once.count_failed = true;

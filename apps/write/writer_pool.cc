@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 
 namespace apps::write {
 namespace {
@@ -20,13 +21,13 @@ bool InUse(const Writer& writer) {
 
 }  // namespace
 
-WriterPool::WriterPool(Network& network, DataMemory& memory, std::size_t region_bytes,
+WriterPool::WriterPool(fabric::async::Node& node, DataMemory& memory, std::size_t region_bytes,
                        std::size_t most)
-    : network_(network),
+    : node_(node),
       memory_(memory),
       region_bytes_(region_bytes),
       most_(most),
-      own_endpoints_(NeedsOwnEndpoints(network.nic())) {}
+      own_endpoints_(NeedsOwnEndpoints(node.nic())) {}
 
 absl::Status WriterPool::Prepare() {
   ASSIGN_OR_RETURN(Writer writer, Make());
@@ -50,7 +51,7 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
     CO_RETURN_IF_ERROR(Prepare());
   }
   if (own_endpoints_) {
-    CO_ASSIGN_OR_RETURN(idle_.back().own, network_.OpenEndpoint());
+    CO_ASSIGN_OR_RETURN(idle_.back().own, node_.OpenEndpoint());
   }
   Writer writer = std::move(idle_.back());
   idle_.pop_back();
@@ -61,7 +62,7 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
 absl::StatusOr<Writer> WriterPool::Make() {
   Writer writer;
   for (BufferRef& region : writer.regions) {
-    ASSIGN_OR_RETURN(region, memory_.Allocate(network_, region_bytes_));
+    ASSIGN_OR_RETURN(region, memory_.Allocate(node_, region_bytes_));
   }
   return writer;
 }

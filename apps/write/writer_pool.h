@@ -21,13 +21,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/network.h"
 #include "apps/write/data_memory.h"
 #include "apps/write/messages.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "coro/wait_list.h"
 #include "fabric/async/async_endpoint.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 
 namespace apps::write {
@@ -43,7 +43,7 @@ struct Writer {
 // write that was given up may still read counts as taken until that write has ended: its client may
 // only be slow. When all are taken, and such writers have endpoints of their own, the oldest is
 // closed. So a peer that dies costs memory for a while, and peers that never stop dying cannot take
-// more than the bound. Not thread-safe. Outlives its leases; dies before its network.
+// more than the bound. Not thread-safe. Outlives its leases; dies before its node.
 class WriterPool {
  public:
   class Lease {
@@ -60,7 +60,7 @@ class WriterPool {
       return writer_.regions[index];
     }
     fabric::async::AsyncEndpoint& endpoint() const {
-      return writer_.own == nullptr ? pool_->network_.endpoint() : *writer_.own;
+      return writer_.own == nullptr ? pool_->node_.endpoint() : *writer_.own;
     }
 
    private:
@@ -69,7 +69,8 @@ class WriterPool {
   };
 
   // Writers with regions of `region_bytes` of this memory, at most `most` of them.
-  WriterPool(Network& network, DataMemory& memory, std::size_t region_bytes, std::size_t most);
+  WriterPool(fabric::async::Node& node, DataMemory& memory, std::size_t region_bytes,
+             std::size_t most);
   WriterPool(const WriterPool&) = delete;
   WriterPool& operator=(const WriterPool&) = delete;
 
@@ -91,7 +92,7 @@ class WriterPool {
   // Makes room for one more writer, if that can be done without waiting.
   bool MakeRoom();
 
-  Network& network_;
+  fabric::async::Node& node_;
   DataMemory& memory_;
   const std::size_t region_bytes_;
   const std::size_t most_;

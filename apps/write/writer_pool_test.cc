@@ -8,6 +8,7 @@
 #include "coro/event_loop.h"
 #include "coro/scope.h"
 #include "coro/sleep.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/sim_fabric.h"
@@ -35,8 +36,9 @@ class WriterPoolTest : public ::testing::Test {
   sim::World world_{1, **sim::FindProfile("small")};
   std::unique_ptr<fabric::Fabric> fabric_ = sim::OpenSimFabric(world_, world_.AddNode("server"));
   coro::EventLoop loop_{world_};
-  std::unique_ptr<Network> network_ = Network::Open(loop_, *fabric_, 0).value();
-  WriterPool pool_{*network_, HostData(), 4096, kMost};
+  std::unique_ptr<fabric::async::Node> node_ =
+      fabric::async::Node::Open(loop_, *fabric_, 0).value();
+  WriterPool pool_{*node_, HostData(), 4096, kMost};
 };
 
 TEST_F(WriterPoolTest, LendsTheSameMemoryAgain) {

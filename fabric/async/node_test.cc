@@ -13,9 +13,7 @@
 #include "coro/task.h"
 #include "fabric/async/immediate_counter.h"
 #include "gtest/gtest.h"
-#include "sim/profile.h"
-#include "sim/sim_fabric.h"
-#include "sim/world.h"
+#include "sim/cluster/cluster.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace fabric::async {
@@ -27,13 +25,13 @@ using testing_matchers::StatusIs;
 class NodeTest : public ::testing::Test {
  protected:
   std::unique_ptr<Node> Open(const char* name) {
-    auto node = Node::Open(loop_, sim::OpenSimFabric(world_, world_.AddNode(name)));
+    auto node = Node::Open(loop_, network_.AddMachine(name));
     EXPECT_THAT(node, IsOk());
     return *std::move(node);
   }
 
-  sim::World world_{1, **sim::FindProfile("small")};
-  coro::EventLoop loop_{world_};
+  sim::Cluster network_{0};
+  coro::EventLoop& loop_ = network_.loop();
 };
 
 coro::Task<absl::Status> Announce(AsyncEndpoint& endpoint, BufferRef from, RemoteBuffer to,
@@ -100,7 +98,7 @@ TEST_F(NodeTest, RegistersMemoryOfTheCallers) {
 }
 
 TEST_F(NodeTest, OpensAnyNicOfAFabricThatItDoesNotOwn) {
-  const auto fabric = sim::OpenSimFabric(world_, world_.AddNode("a"));
+  const auto fabric = network_.AddMachine("a");
   ASSERT_GE(fabric->nics().size(), 2u);
   const auto node = Node::Open(loop_, *fabric, 1);
   ASSERT_THAT(node, IsOk());

@@ -3,10 +3,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "coro/check.h"
 #include "sim/profile.h"
+#include "sim/sim_fabric.h"
 
 namespace sim {
 namespace {
@@ -36,6 +38,10 @@ Cluster::Cluster(std::size_t machines, const ClusterOptions& options)
   }
   const absl::Status introduced = fabric::async::Introduce(nodes_);
   DD_CHECK(introduced.ok(), "a NIC has address handles for all machines");
+}
+
+std::unique_ptr<fabric::Fabric> Cluster::AddMachine(std::string name) {
+  return OpenSimFabric(world_, world_.AddNode(std::move(name)));
 }
 
 }  // namespace sim

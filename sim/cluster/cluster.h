@@ -12,12 +12,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "coro/event_loop.h"
 #include "fabric/async/node.h"
-#include "sim/sim_fabric.h"
+#include "fabric/fabric.h"
 #include "sim/world.h"
 
 namespace sim {
@@ -42,6 +43,9 @@ class Cluster {
   fabric::async::Node& node(std::size_t index) { return *nodes_[index]; }
   // The machine itself, to stop it or to restart its NICs.
   Node& machine(std::size_t index) { return *machines_[index]; }
+  // The fabric of one more machine in the same network, for a program that opens its node itself.
+  // Dies before the cluster.
+  std::unique_ptr<fabric::Fabric> AddMachine(std::string name);
 
   World& world() { return world_; }
   coro::EventLoop& loop() { return loop_; }

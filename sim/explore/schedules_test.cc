@@ -12,11 +12,12 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/test_scenarios.h"
 #include "sim/explore/until_covered.h"
 #include "testing/matchers/status_matchers.h"
@@ -35,14 +36,14 @@ using ::testing_matchers::StatusIs;
 constexpr std::size_t kBytes = 64;
 
 struct Writers {
-  std::vector<std::unique_ptr<Machine>> machines;
+  std::vector<std::unique_ptr<fabric::async::Node>> machines;
   std::vector<BufferRef> buffers;  // one for each machine
   std::vector<std::size_t> order;  // in which writes completed
 };
 
 coro::Task<absl::Status> WriteOne(Writers& writers, std::size_t from, std::size_t to,
                                   std::size_t number) {
-  Machine& machine = *writers.machines[from];
+  fabric::async::Node& machine = *writers.machines[from];
   const BufferSlice source(writers.buffers[from], number * kBytes, kBytes);
   fabric::RemoteBuffer target = writers.buffers[to]->region().remote();
   target.address += number * kBytes;
@@ -75,7 +76,7 @@ TestScenario WritesScenario(std::size_t pairs, std::size_t each,
   return TestScenario([=](Trial& trial) {
     coro::EventLoop loop(trial.clock());
     Writers writers;
-    auto machines = Machine::OpenAll(trial, loop, 2 * pairs);
+    auto machines = OpenNodes(trial, loop, 2 * pairs);
     if (!machines.ok()) return Outcome::Of(machines.status());
     writers.machines = *std::move(machines);
     const absl::Status status = loop.Run(WriteAll(writers, pairs, each));

@@ -30,7 +30,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 constexpr std::uint32_t kBlock = 0x300;
 
 struct Member {
-  Machine* machine = nullptr;
+  fabric::async::Node* machine = nullptr;
   BufferRef out;  // a block for each machine
   BufferRef in;   // a block of each machine
   std::unique_ptr<ImmediateCounter> arrived;
@@ -75,7 +75,7 @@ coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Exchange(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Exchange(Trial& trial, Nodes& machines, Truth& truth) {
   Members members(machines.size());
   const std::size_t bytes = members.block_bytes = trial.parameter("block_bytes");
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -38,7 +38,7 @@ constexpr std::uint32_t ImmediateOf(std::size_t step) {
 }
 
 struct Member {
-  Machine* machine = nullptr;
+  fabric::async::Node* machine = nullptr;
   BufferRef flags_out;  // one for each step: none is used twice
   BufferRef flags_in;
   std::vector<std::unique_ptr<ImmediateCounter>> told;  // index: step
@@ -103,7 +103,7 @@ coro::Task<absl::Status> Attend(Meeting& meeting, std::size_t self, Truth& truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Meet(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Meet(Trial& trial, Nodes& machines, Truth& truth) {
   Meeting meeting(trial);
   for (std::size_t i = 0; i < machines.size(); ++i) {
     Member& member = meeting.members[i];

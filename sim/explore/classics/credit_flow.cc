@@ -48,7 +48,7 @@ struct Sizes {
 
 struct Producer {
   Sizes sizes;
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer consumer;
   BufferRef out;  // a slot for each of the consumer's
   fabric::RemoteBuffer slots;
@@ -60,7 +60,7 @@ struct Producer {
 
 struct Consumer {
   Sizes sizes;
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer producer;
   BufferRef slots;
   BufferRef out;  // a credit's bytes: always the same
@@ -143,13 +143,13 @@ coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Flow(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Flow(Trial& trial, Nodes& machines, Truth& truth) {
   Sizes sizes;
   sizes.messages = trial.parameter("messages");
   sizes.slots = trial.parameter("slots");
   sizes.bytes = trial.parameter("message_bytes");
-  Machine& a = *machines[0];
-  Machine& b = *machines[1];
+  fabric::async::Node& a = *machines[0];
+  fabric::async::Node& b = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef a_out, a.Allocate(sizes.slots * sizes.bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef a_in, a.Allocate(kCreditBytes));
   CO_ASSIGN_OR_RETURN(const BufferRef b_in, b.Allocate(sizes.slots * sizes.bytes));

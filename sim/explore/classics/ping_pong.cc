@@ -24,7 +24,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 };
 
 struct Player {
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer other;
   BufferRef out;
   BufferRef in;
@@ -65,11 +65,11 @@ coro::Task<absl::Status> Play(Player& player, bool begins, Truth& truth) {
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Match(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Match(Trial& trial, Nodes& machines, Truth& truth) {
   const std::uint64_t rounds = trial.parameter("rounds");
   const std::size_t bytes = trial.parameter("message_bytes");
-  Machine& a = *machines[0];
-  Machine& b = *machines[1];
+  fabric::async::Node& a = *machines[0];
+  fabric::async::Node& b = *machines[1];
   CO_ASSIGN_OR_RETURN(BufferRef a_out, a.Allocate(bytes));
   CO_ASSIGN_OR_RETURN(BufferRef a_in, a.Allocate(2 * bytes));
   CO_ASSIGN_OR_RETURN(BufferRef b_out, b.Allocate(bytes));

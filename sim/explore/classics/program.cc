@@ -13,10 +13,10 @@ std::byte ByteOf(std::uint64_t what, std::size_t index) {
 }  // namespace
 
 Outcome RunProgram(Trial& trial, std::size_t count,
-                   coro::Task<absl::Status> (*program)(Trial& trial, Machines& machines,
+                   coro::Task<absl::Status> (*program)(Trial& trial, Nodes& machines,
                                                        Truth& truth)) {
   coro::EventLoop loop(trial.clock());
-  absl::StatusOr<Machines> machines = Machine::OpenAll(trial, loop, count);
+  absl::StatusOr<Nodes> machines = OpenNodes(trial, loop, count);
   coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
   if (!machines.ok()) return Outcome::Of(machines.status());
   Truth truth;

@@ -15,6 +15,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
+#include "fabric/async/node.h"
 #include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
@@ -38,7 +39,8 @@ constexpr coro::Duration kFirstPause = std::chrono::microseconds(100);
 constexpr coro::Duration kLongestPause = std::chrono::seconds(1);
 constexpr coro::Duration kPatience = std::chrono::seconds(10);
 
-coro::Task<absl::Status> WriteBlock(Machine& from, BufferSlice block, fabric::RemoteBuffer target) {
+coro::Task<absl::Status> WriteBlock(fabric::async::Node& from, BufferSlice block,
+                                    fabric::RemoteBuffer target) {
   fabric::async::OperationOptions options;
   options.immediate = kBlock;
   options.deadline = GiveUpTime();
@@ -47,7 +49,7 @@ coro::Task<absl::Status> WriteBlock(Machine& from, BufferSlice block, fabric::Re
   co_return from.endpoint().ToStatus(written, "write a block");
 }
 
-coro::Task<absl::Status> Copy(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Copy(Trial& trial, Nodes& machines, Truth& truth) {
   const std::size_t blocks = trial.parameter("blocks");
   const std::size_t bytes = trial.parameter("block_bytes");
   CO_ASSIGN_OR_RETURN(const BufferRef from, machines[0]->Allocate(blocks * bytes));
@@ -72,7 +74,7 @@ coro::Task<absl::Status> Copy(Trial& trial, Machines& machines, Truth& truth) {
 }
 
 absl::Status Attempt(Trial& trial, coro::EventLoop& loop, Truth& truth) {
-  auto machines = Machine::OpenAll(trial, loop, 2);
+  auto machines = OpenNodes(trial, loop, 2);
   RETURN_IF_ERROR(machines.status());
   return loop.Run(Copy(trial, *machines, truth));
 }
