@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/write/data_memory.h"
+#include "apps/write/data.h"
 #include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "gpu/device_buffer.h"

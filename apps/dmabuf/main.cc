@@ -25,7 +25,7 @@
 #include "apps/dmabuf/device_data.h"
 #include "apps/write/program.h"
 #include "coro/status_macros.h"
-#include "sim/world.h"
+#include "sim/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Whose memory the client's data arrives in: host (a GPU that stands in on machines "
@@ -110,11 +110,8 @@ absl::StatusOr<write::DataPlaces> FindPlaces(Memories& memories) {
   write::DataPlaces places;
   places.client = memories.client.get();
   places.server = memories.server.get();
-  places.device_memory = true;
-  places.prepare = [&devices](sim::World& world) {
-    world.AttachDevice(devices.client().peer_memory());
-    if (devices.peer.device != nullptr) world.AttachDevice(devices.server().peer_memory());
-  };
+  places.devices = {&devices.client().peer_memory()};
+  if (devices.peer.device != nullptr) places.devices.push_back(&devices.server().peer_memory());
   places.lines = [&memories] {
     const Devices& chosen = memories.devices;
     write::DataPlaces::Lines lines;

@@ -7,15 +7,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/nic_choice.h"
+#include "apps/common/random_data.h"
 #include "apps/common/units.h"
-#include "apps/write/random_data.h"
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/message_receiver.h"
 #include "fabric/async/node.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace apps::write {
 namespace {
@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
-using sim::coverage::Reachable;
+using fabric::coverage::Reachable;
 
 // How long to wait for announcements before looking whether the server refused.
 constexpr coro::Duration kSlice = 50ms;

@@ -13,10 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/write/data_memory.h"
-#include "apps/write/log.h"
+#include "apps/common/session/console.h"
+#include "apps/write/data.h"
 #include "apps/write/messages.h"
-#include "apps/write/verification.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "fabric/async/node.h"

@@ -11,8 +11,8 @@
 
 #include "absl/status/statusor.h"
 #include "apps/common/command_line.h"
-#include "apps/write/data_memory.h"
-#include "sim/world.h"
+#include "apps/write/data.h"
+#include "fabric/peer_memory.h"
 
 namespace apps::write {
 
@@ -20,10 +20,7 @@ namespace apps::write {
 struct DataPlaces {
   DataMemory* client = &HostData();
   DataMemory* server = &HostData();
-  // Called with the world of a simulated run, before anything is opened in it.
-  std::function<void(sim::World&)> prepare = [](sim::World&) {};
-  // Whether any of it is a device's.
-  bool device_memory = false;
+  std::vector<fabric::PeerMemoryClient*> devices;  // that any of it lives on
   // What a person is told of it, once it was allocated: labels and texts.
   using Lines = std::vector<std::pair<std::string, std::string>>;
   std::function<Lines()> lines = [] { return Lines(); };

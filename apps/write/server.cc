@@ -12,7 +12,7 @@
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace apps::write {
 namespace {
@@ -217,7 +217,7 @@ coro::Task<absl::Status> Server::WritePage(const Session& session, const RandomF
   const BufferSlice source(writer.region(region), k * request.page_bytes, request.page_bytes);
   const fabric::Completion done =
       co_await writer.endpoint().Write(source, target, session.peer, options);
-  sim::coverage::Sometimes("write: a page could not be written", !done.ok());
+  fabric::coverage::Sometimes("write: a page could not be written", !done.ok());
   if (done.ok()) co_return absl::OkStatus();
   co_return node_.endpoint().ToStatus(done,
                                       absl::StrCat("write of page ", page, " of region ", region));

@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/write/data_memory.h"
-#include "apps/write/log.h"
+#include "apps/common/session/console.h"
+#include "apps/common/writer_pool.h"
+#include "apps/write/data.h"
 #include "apps/write/messages.h"
-#include "apps/write/writer_pool.h"
 #include "coro/scope.h"
 #include "coro/task.h"
 #include "coro/time.h"
@@ -65,7 +65,12 @@ class Server {
   Server(fabric::async::Node& node, const ServerOptions& options)
       : node_(node),
         options_(options),
-        writers_(node, *options.memory, options.region_bytes, options.most_transfers) {}
+        writers_(node, {.regions = kRegionCount,
+                        .region_bytes = options.region_bytes,
+                        .most = options.most_transfers,
+                        .allocate = [this](std::size_t bytes) {
+                          return options_.memory->Allocate(node_, bytes);
+                        }}) {}
 
   // Takes messages for ever; what they ask for is done by tasks of `work`.
   coro::Task<absl::Status> Listen(fabric::async::MessageReceiver& receiver, coro::Scope& work);

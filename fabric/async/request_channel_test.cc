@@ -88,10 +88,10 @@ class RequestChannelTest : public ::testing::Test {
   }
 
   // One message from a to b, or back, as a peer may send it that means no good.
-  coro::Task<absl::Status> SendRaw(Node& from, std::span<const std::byte> bytes) {
+  coro::Task<absl::Status> SendRaw(Node& from, Peer to, std::span<const std::byte> bytes) {
     const BufferRef buffer = from.Allocate(bytes.size()).value();
     std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
-    const Completion sent = co_await from.endpoint().Send(buffer, from.peer(1));
+    const Completion sent = co_await from.endpoint().Send(buffer, to);
     co_return from.endpoint().ToStatus(sent, "send");
   }
 
@@ -162,7 +162,7 @@ TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
       header.number = number;
       header.type = Sum::kMessageType;
       EncodeRequest(header, ToPayload(sum), bytes);
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bytes));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, nodes_.b.peer(0), bytes));
     }
     co_await coro::Sleep(1ms);
     EXPECT_EQ(client.counters().late, 2u);
@@ -186,8 +186,8 @@ TEST_F(RequestChannelTest, BadBytesAreCountedAndDropped) {
       std::vector<std::byte> bad = good;
       bad[i] ^= static_cast<std::byte>(1 + coro::Mix(i) % 255);
       if (i % 3 == 0) bad.resize(i + 1);
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.a, bad));
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bad));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.a, nodes_.a.peer(1), bad));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, nodes_.b.peer(0), bad));
     }
     CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
     EXPECT_EQ(sum.value, 3u);

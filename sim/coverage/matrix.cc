@@ -58,7 +58,7 @@ bool IsPossible(const std::string& operation, const std::string& outcome) {
   return operation == "send" ? outcome != "feature_mismatch" : outcome != "remote_length";
 }
 
-void AddMatrix(const World& world, Report& report) {
+void AddMatrix(const World& world, fabric::coverage::Report& report) {
   for (std::uint32_t i = 0; i < world.nic_count(); ++i) {
     const Nic& nic = world.nic(i);
     for (std::size_t kind = 0; kind < kKinds; ++kind) {

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 #include "sim/world.h"
 
 namespace sim::coverage {
 
 // Enters the cells of every NIC of the world.
-void AddMatrix(const World& world, Report& report);
+void AddMatrix(const World& world, fabric::coverage::Report& report);
 
 // The words for operations and outcomes, in the order of their numbers. Outcomes are "ok", the
 // failures of EFA (sim/efa_status.h), "other" for numbers that EFA does not define, and "again" for

@@ -13,9 +13,9 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/node.h"
+#include "fabric/coverage/points.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/nodes.h"
 #include "sim/explore/test_scenarios.h"
@@ -186,9 +186,9 @@ TEST(StrategiesTest, StepsAreCounted) {
 
 TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
   const TestScenario scenario([](Trial& trial) {
-    coverage::Sometimes("divisible by 4", trial.seed() % 4 == 0);
-    if (trial.seed() == 7) coverage::Reachable("seven");
-    coverage::Always("small", trial.seed() < 1000);
+    fabric::coverage::Sometimes("divisible by 4", trial.seed() % 4 == 0);
+    if (trial.seed() == 7) fabric::coverage::Reachable("seven");
+    fabric::coverage::Always("small", trial.seed() < 1000);
     return WritesScenario(1, 2).Run(trial);
   });
   for (const std::uint64_t jobs : {1, 3}) {
@@ -198,9 +198,9 @@ TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
     options.plans = NoFaults();
     ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
     const auto& points = report.coverage.points;
-    using coverage::PointKind;
+    using fabric::coverage::PointKind;
     EXPECT_EQ(points.at({PointKind::kSometimes, "divisible by 4"}),
-              (coverage::PointCount{5, 5, 15}));
+              (fabric::coverage::PointCount{5, 5, 15}));
     EXPECT_EQ(points.at({PointKind::kReachable, "seven"}).runs, 1u);
     EXPECT_EQ(points.at({PointKind::kAlways, "small"}).held, 20u);
     ASSERT_EQ(report.coverage.cells.size(), 1u);
@@ -213,8 +213,8 @@ TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
 // Two points: every 8th seed, and one from seed 500 on.
 TestScenario RareScenario() {
   return TestScenario([](Trial& trial) {
-    coverage::Sometimes("every eighth", trial.seed() % 8 == 0);
-    coverage::Sometimes("late", trial.seed() >= 500);
+    fabric::coverage::Sometimes("every eighth", trial.seed() % 8 == 0);
+    fabric::coverage::Sometimes("late", trial.seed() >= 500);
     return Outcome::Of(absl::OkStatus());
   });
 }
@@ -263,7 +263,7 @@ TEST(UntilCoveredTest, BlocksMakeTheSameReportAsAllSeedsAtOnce) {
 
 TEST(ExploredCoverageTest, AlwaysThatDoesNotHoldFailsItsSeed) {
   const TestScenario scenario([](Trial& trial) {
-    coverage::Always("not 3", trial.seed() != 3);
+    fabric::coverage::Always("not 3", trial.seed() != 3);
     return Outcome::Of(absl::OkStatus());
   });
   ExploreOptions options;
@@ -277,7 +277,7 @@ TEST(ExploredCoverageTest, WatchingChangesNoRun) {
   const SeedResult result = RunSeed(PingPong(), 5, NoFaults());
   const SeedResult watched = RunSeed(TestScenario(
                                          [](Trial& trial) {
-                                           coverage::Reachable("here");
+                                           fabric::coverage::Reachable("here");
                                            return PingPong().Run(trial);
                                          },
                                          PingPong().parameters()),

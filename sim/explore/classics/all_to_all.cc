@@ -10,7 +10,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -52,8 +52,8 @@ coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::siz
   options.deadline = GiveUpTime();
   const fabric::Completion written =
       co_await member.machine->endpoint().Write(block, target, member.machine->peer(to), options);
-  coverage::Sometimes("all-to-all: all blocks are here before one's own are written",
-                      member.arrived->count() == members.size() - 1);
+  fabric::coverage::Sometimes("all-to-all: all blocks are here before one's own are written",
+                              member.arrived->count() == members.size() - 1);
   co_return member.machine->endpoint().ToStatus(
       written, absl::StrCat("machine ", from, " writes to machine ", to));
 }

@@ -16,7 +16,7 @@
 #include "coro/wait_list.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -90,10 +90,10 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
 // read the source any more. A credit does not say the second.
 coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
   const std::uint64_t credits = producer.credits.count();
-  coverage::Always("credit-flow: no more credits than messages", credits <= number);
+  fabric::coverage::Always("credit-flow: no more credits than messages", credits <= number);
   if (number >= producer.sizes.slots) {
-    coverage::Sometimes("credit-flow: the producer waits for a credit",
-                        credits < number - producer.sizes.slots + 1);
+    fabric::coverage::Sometimes("credit-flow: the producer waits for a credit",
+                                credits < number - producer.sizes.slots + 1);
     const bool credit =
         co_await producer.credits.Reached(number - producer.sizes.slots + 1, GiveUpTime());
     if (!producer.failure.ok()) co_return producer.failure;
@@ -101,8 +101,8 @@ coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
       co_return absl::DeadlineExceededError(absl::StrCat("no credit came for message ", number));
     }
   }
-  coverage::Sometimes("credit-flow: a credit comes before the write has completed",
-                      producer.in_flight[number % producer.sizes.slots]);
+  fabric::coverage::Sometimes("credit-flow: a credit comes before the write has completed",
+                              producer.in_flight[number % producer.sizes.slots]);
   while (producer.in_flight[number % producer.sizes.slots]) co_await producer.changed.Wait();
   co_return producer.failure;
 }

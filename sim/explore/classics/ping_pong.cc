@@ -8,7 +8,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/message_receiver.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -39,7 +39,7 @@ coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
   options.deadline = GiveUpTime();
   const fabric::Completion sent =
       co_await player.machine.endpoint().Send(player.out, player.other, options);
-  if (!sent.ok()) coverage::Reachable("ping-pong: a message was not sent");
+  if (!sent.ok()) fabric::coverage::Reachable("ping-pong: a message was not sent");
   co_return player.machine.endpoint().ToStatus(sent, absl::StrCat("send message ", number));
 }
 

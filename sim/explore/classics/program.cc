@@ -1,7 +1,7 @@
 #include "sim/explore/classics/program.h"
 
 #include "coro/keyed_random.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace sim::explore {
 namespace {
@@ -17,11 +17,11 @@ Outcome RunProgram(Trial& trial, std::size_t count,
                                                        Truth& truth)) {
   coro::EventLoop loop(trial.clock());
   absl::StatusOr<Nodes> machines = OpenNodes(trial, loop, count);
-  coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
+  fabric::coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
   if (!machines.ok()) return Outcome::Of(machines.status());
   Truth truth;
   const absl::Status status = loop.Run(program(trial, *machines, truth));
-  coverage::Sometimes("classic: the program gave up", !status.ok());
+  fabric::coverage::Sometimes("classic: the program gave up", !status.ok());
   return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
 }
 

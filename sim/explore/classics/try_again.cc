@@ -16,7 +16,7 @@
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/node.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -102,7 +102,8 @@ class TryAgainScenario final : public Scenario {
     const coro::Time deadline = coro::After(loop.Now(), kPatience);
     for (coro::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
       const absl::Status status = Attempt(trial, loop, truth);
-      coverage::Sometimes("try-again: not the first attempt", pause > kFirstPause && status.ok());
+      fabric::coverage::Sometimes("try-again: not the first attempt",
+                                  pause > kFirstPause && status.ok());
       if (!truth.wrong().empty()) return Outcome::WrongData(truth.wrong());
       if (status.ok() || loop.Now() >= deadline) return Outcome::Of(status);
       if (const absl::Status slept = loop.Run(Pause(pause)); !slept.ok()) return Outcome::Of(slept);

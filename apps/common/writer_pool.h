@@ -1,5 +1,5 @@
-// What transfers write with: each has two regions of data of its own, and, where the fabric makes
-// that wise, an endpoint of its own.
+// What a server's transfers write with: each has regions of data of its own, and, where the fabric
+// makes that wise, an endpoint of its own.
 //
 // Why an endpoint: a peer that dies takes its answers with it. An EFA NIC notices and ends the
 // writes to it, a TCP connection breaks; but libfabric's shm provider waits for ever, and looks at
@@ -10,19 +10,17 @@
 // written to by an endpoint that it does not know: there, and wherever it is not needed, the writes
 // go out from the server's.
 
-#ifndef APPS_WRITE_WRITER_POOL_H_
-#define APPS_WRITE_WRITER_POOL_H_
+#ifndef APPS_COMMON_WRITER_POOL_H_
+#define APPS_COMMON_WRITER_POOL_H_
 
-#include <array>
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/write/data_memory.h"
-#include "apps/write/messages.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "coro/wait_list.h"
@@ -30,11 +28,19 @@
 #include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 
-namespace apps::write {
+namespace apps {
+
+struct WriterPoolOptions {
+  std::size_t regions = 1;  // of each writer
+  std::size_t region_bytes = 0;
+  std::size_t most = 8;  // writers
+  // Makes a region, registered with the node's NIC.
+  std::function<absl::StatusOr<fabric::async::BufferRef>(std::size_t length_bytes)> allocate;
+};
 
 struct Writer {
-  std::array<fabric::async::BufferRef, kRegionCount> regions;
-  // Null: it shares the network's. Opened when the writer is lent, and open until it is lent again:
+  std::vector<fabric::async::BufferRef> regions;
+  // Null: it shares the node's. Opened when the writer is lent, and open until it is lent again:
   // its client may still be looking at it.
   std::unique_ptr<fabric::async::AsyncEndpoint> own;
 };
@@ -68,9 +74,7 @@ class WriterPool {
     Writer writer_;
   };
 
-  // Writers with regions of `region_bytes` of this memory, at most `most` of them.
-  WriterPool(fabric::async::Node& node, DataMemory& memory, std::size_t region_bytes,
-             std::size_t most);
+  WriterPool(fabric::async::Node& node, WriterPoolOptions options);
   WriterPool(const WriterPool&) = delete;
   WriterPool& operator=(const WriterPool&) = delete;
 
@@ -93,9 +97,7 @@ class WriterPool {
   bool MakeRoom();
 
   fabric::async::Node& node_;
-  DataMemory& memory_;
-  const std::size_t region_bytes_;
-  const std::size_t most_;
+  const WriterPoolOptions options_;
   const bool own_endpoints_;
   std::vector<Writer> idle_;
   std::vector<Writer> stuck_;  // the oldest first
@@ -103,6 +105,6 @@ class WriterPool {
   coro::WaitList returned_;
 };
 
-}  // namespace apps::write
+}  // namespace apps
 
-#endif  // APPS_WRITE_WRITER_POOL_H_
+#endif  // APPS_COMMON_WRITER_POOL_H_

@@ -1,8 +1,8 @@
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 #include "coro/check.h"
 
-namespace sim::coverage {
+namespace fabric::coverage {
 
 namespace internal {
 
@@ -24,4 +24,4 @@ Watch::Watch(Report& report) {
 
 Watch::~Watch() { internal::watching = nullptr; }
 
-}  // namespace sim::coverage
+}  // namespace fabric::coverage

@@ -1,16 +1,27 @@
 // The main job on the simulator: every seed right with counting, some seed wrong when the last
 // write is trusted.
 
-#include "apps/write/simulated_run.h"
+#include "apps/write/sides.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
+#include "apps/common/nic_choice.h"
+#include "apps/common/simulated_fabric.h"
+#include "coro/event_loop.h"
+#include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/profile.h"
+#include "sim/world.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::write {
@@ -20,6 +31,38 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
+
+struct SimulatedRunOptions {
+  std::uint64_t seed = 1;
+  const sim::Profile* profile = nullptr;
+  SimulatedFabric simulated_fabric = SimulatedFabric::kEfaDirect;
+  std::string nic;
+  ClientOptions client;
+  ServerOptions server;
+};
+
+struct SimulatedRun {
+  TransferReport transfer;
+  coro::Duration simulated{};  // virtual time of the whole run
+};
+
+// One transfer in a world of its own.
+absl::StatusOr<SimulatedRun> RunSimulated(const SimulatedRunOptions& options) {
+  sim::World world(options.seed, *options.profile);
+  coro::EventLoop loop(world);
+  const auto open = [&](const char* name) -> absl::StatusOr<std::unique_ptr<fabric::async::Node>> {
+    auto fabric = OpenSimulatedFabric(options.simulated_fabric, world, world.AddNode(name));
+    ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*fabric, options.nic));
+    return fabric::async::Node::Open(loop, std::move(fabric), nic);
+  };
+  ASSIGN_OR_RETURN(const auto server, open("server"));
+  ASSIGN_OR_RETURN(const auto client, open("client"));
+  ASSIGN_OR_RETURN(Sides sides, OpenBoth(*server, options.server, *client, options.client));
+  SimulatedRun run;
+  ASSIGN_OR_RETURN(run.transfer, loop.Run(RunTransfer(sides)));
+  run.simulated = world.Now() - sim::World::kStart;
+  return run;
+}
 
 SimulatedRunOptions Options(std::uint64_t seed, CompletionMode mode) {
   SimulatedRunOptions options;
@@ -80,7 +123,7 @@ TEST(SimulatedRunTest, SeedOfTheReadmeFails) {
 }
 
 TEST(SimulatedRunTest, OneSeedIsOneRunAndSeedsDiffer) {
-  const auto trace = [](std::uint64_t seed) {
+  const auto times_of = [](std::uint64_t seed) {
     std::vector<coro::Duration> times;
     const absl::StatusOr<SimulatedRun> run =
         RunSimulated(SmallOptions(seed, CompletionMode::kCount));
@@ -89,8 +132,8 @@ TEST(SimulatedRunTest, OneSeedIsOneRunAndSeedsDiffer) {
     times.push_back(run->transfer.elapsed);
     return times;
   };
-  EXPECT_EQ(trace(5), trace(5));
-  EXPECT_NE(trace(5), trace(6));
+  EXPECT_EQ(times_of(5), times_of(5));
+  EXPECT_NE(times_of(5), times_of(6));
 }
 
 // On both fabrics: `efa` writes in software where the NIC cannot, and `efa-direct` then says so.

@@ -1,4 +1,4 @@
-#include "apps/write/writer_pool.h"
+#include "apps/common/writer_pool.h"
 
 #include <chrono>
 #include <memory>
@@ -15,7 +15,7 @@
 #include "sim/world.h"
 #include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -38,7 +38,11 @@ class WriterPoolTest : public ::testing::Test {
   coro::EventLoop loop_{world_};
   std::unique_ptr<fabric::async::Node> node_ =
       fabric::async::Node::Open(loop_, *fabric_, 0).value();
-  WriterPool pool_{*node_, HostData(), 4096, kMost};
+  WriterPool pool_{
+      *node_,
+      {.regions = 2, .region_bytes = 4096, .most = kMost, .allocate = [this](std::size_t bytes) {
+         return node_->Allocate(bytes);
+       }}};
 };
 
 TEST_F(WriterPoolTest, LendsTheSameMemoryAgain) {
@@ -118,4 +122,4 @@ TEST_F(WriterPoolTest, MemoryInUseIsNotLentUntilItIsFree) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace apps

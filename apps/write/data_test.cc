@@ -1,11 +1,11 @@
-#include "apps/write/verification.h"
+#include "apps/write/data.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
 
-#include "apps/write/random_data.h"
+#include "apps/common/random_data.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -1,24 +1,26 @@
 // Points in a program that say whether a run has been there, for whoever runs it with many seeds:
 //
-//   sim::coverage::Always("window holds", in_flight <= depth);     // false once: the run has
-//   failed sim::coverage::Sometimes("retried", attempts > 1);             // should be true in some
-//   run sim::coverage::Reachable("peer went away");                    // should be reached in some
-//   run
+//   // false once, and the run has failed
+//   fabric::coverage::Always("window holds", in_flight <= depth);
+//   // should be true in some run
+//   fabric::coverage::Sometimes("retried", attempts > 1);
+//   // should be reached in some run
+//   fabric::coverage::Reachable("peer went away");
 //
-// Nobody watches a program outside of an exploration: a point then costs the test of one pointer.
-// What they came to over all seeds is in the report of sim/explore; report.h.
+// They may stay in a program that runs on hardware: unless the thread is watched, a point costs the
+// test of one pointer. sim/explore watches its runs, and reports what all seeds have come to.
 
-#ifndef SIM_COVERAGE_COVERAGE_H_
-#define SIM_COVERAGE_COVERAGE_H_
+#ifndef FABRIC_COVERAGE_POINTS_H_
+#define FABRIC_COVERAGE_POINTS_H_
 
 #include <string_view>
 
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 
-namespace sim::coverage {
+namespace fabric::coverage {
 
 namespace internal {
-// Of this thread; null: nobody watches.
+// Of this thread; null: it is not watched.
 extern constinit thread_local Report* watching;
 void Note(PointKind kind, std::string_view name, bool holds);
 }  // namespace internal
@@ -43,6 +45,6 @@ class Watch {
   ~Watch();
 };
 
-}  // namespace sim::coverage
+}  // namespace fabric::coverage
 
-#endif  // SIM_COVERAGE_COVERAGE_H_
+#endif  // FABRIC_COVERAGE_POINTS_H_

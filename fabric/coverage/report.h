@@ -1,8 +1,8 @@
-// What one run, or many together, have been through: the points of a program, and the matrix of
-// operation, outcome and NIC, which the devices fill in by themselves.
+// What one run, or many together, have been through: the points of a program, and how many
+// operations ended how at which NIC, which simulated devices count by themselves.
 
-#ifndef SIM_COVERAGE_REPORT_H_
-#define SIM_COVERAGE_REPORT_H_
+#ifndef FABRIC_COVERAGE_REPORT_H_
+#define FABRIC_COVERAGE_REPORT_H_
 
 #include <compare>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace sim::coverage {
+namespace fabric::coverage {
 
 enum class PointKind : std::uint8_t { kAlways, kSometimes, kReachable };
 
@@ -36,7 +36,7 @@ struct PointCount {
 // One way in which one kind of operation ended at one NIC.
 struct Cell {
   std::string operation;  // "write", "remote_write"
-  std::string outcome;    // "ok", "remote_address", "again": see matrix.h
+  std::string outcome;    // "ok", "remote_address", "again": see sim/coverage/matrix.h
   std::string nic;        // "server/rdmap79s0"
 
   friend auto operator<=>(const Cell&, const Cell&) = default;
@@ -55,6 +55,6 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-}  // namespace sim::coverage
+}  // namespace fabric::coverage
 
-#endif  // SIM_COVERAGE_REPORT_H_
+#endif  // FABRIC_COVERAGE_REPORT_H_

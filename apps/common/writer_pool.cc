@@ -1,12 +1,13 @@
-#include "apps/write/writer_pool.h"
+#include "apps/common/writer_pool.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/async/node.h"
 
-namespace apps::write {
+namespace apps {
 namespace {
 
 using fabric::async::BufferRef;
@@ -21,13 +22,8 @@ bool InUse(const Writer& writer) {
 
 }  // namespace
 
-WriterPool::WriterPool(fabric::async::Node& node, DataMemory& memory, std::size_t region_bytes,
-                       std::size_t most)
-    : node_(node),
-      memory_(memory),
-      region_bytes_(region_bytes),
-      most_(most),
-      own_endpoints_(NeedsOwnEndpoints(node.nic())) {}
+WriterPool::WriterPool(fabric::async::Node& node, WriterPoolOptions options)
+    : node_(node), options_(std::move(options)), own_endpoints_(NeedsOwnEndpoints(node.nic())) {}
 
 absl::Status WriterPool::Prepare() {
   ASSIGN_OR_RETURN(Writer writer, Make());
@@ -42,9 +38,9 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
     bool in_time = false;
     if (lent_ > 0) in_time = co_await returned_.Wait(deadline);
     if (!in_time) {
-      co_return absl::ResourceExhaustedError(
-          absl::StrCat("the server is busy: it serves ", most_, " transfers at a time, and ",
-                       stuck_.size(), " of them are held by writes that do not end"));
+      co_return absl::ResourceExhaustedError(absl::StrCat(
+          "the server is busy: it serves ", options_.most, " transfers at a time, and ",
+          stuck_.size(), " of them are held by writes that do not end"));
     }
   }
   if (idle_.empty()) {
@@ -61,8 +57,9 @@ coro::Task<absl::StatusOr<WriterPool::Lease>> WriterPool::Borrow(coro::Time dead
 
 absl::StatusOr<Writer> WriterPool::Make() {
   Writer writer;
-  for (BufferRef& region : writer.regions) {
-    ASSIGN_OR_RETURN(region, memory_.Allocate(node_, region_bytes_));
+  for (std::size_t i = 0; i < options_.regions; ++i) {
+    ASSIGN_OR_RETURN(BufferRef region, options_.allocate(options_.region_bytes));
+    writer.regions.push_back(std::move(region));
   }
   return writer;
 }
@@ -94,10 +91,10 @@ void WriterPool::Reclaim() {
 }
 
 bool WriterPool::MakeRoom() {
-  if (lent_ + stuck_.size() < most_) return true;
+  if (lent_ + stuck_.size() < options_.most) return true;
   if (!own_endpoints_ || stuck_.empty()) return false;
   stuck_.erase(stuck_.begin());  // closes its endpoint, which ends its writes
   return true;
 }
 
-}  // namespace apps::write
+}  // namespace apps

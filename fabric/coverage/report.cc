@@ -1,8 +1,8 @@
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace sim::coverage {
+namespace fabric::coverage {
 
 std::string_view Name(PointKind kind) {
   switch (kind) {
@@ -35,4 +35,4 @@ std::optional<std::string> Report::broken() const {
   return std::nullopt;
 }
 
-}  // namespace sim::coverage
+}  // namespace fabric::coverage
