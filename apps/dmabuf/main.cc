@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -206,15 +205,16 @@ int RunBandwidth() {
 }  // namespace
 
 int Main(int argc, char** argv) {
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  if (absl::GetFlag(FLAGS_bandwidth)) {
+    if (positional.empty()) return RunBandwidth();
+    return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
+                                        "--bandwidth takes no arguments: ", positional[0])));
+  }
   Memories memories;
-  return write::RunProgram(
-      argc, argv, kUsage, [&] { return FindPlaces(memories); },
-      [](const std::vector<std::string>& positional) -> std::optional<int> {
-        if (!absl::GetFlag(FLAGS_bandwidth)) return std::nullopt;
-        if (positional.empty()) return RunBandwidth();
-        return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
-                                            "--bandwidth takes no arguments: ", positional[0])));
-      });
+  const absl::StatusOr<write::DataPlaces> places = FindPlaces(memories);
+  if (!places.ok()) return ReportError(kUsage.name, places.status());
+  return write::RunProgram(kUsage.name, positional, *places);
 }
 
 }  // namespace apps::dmabuf

@@ -50,13 +50,13 @@ TransferOptions OptionsFor(const Trial& trial, CompletionMode completion) {
   return options;
 }
 
-absl::StatusOr<write::TransferReport> RunOnce(Trial& trial, const TransferOptions& options) {
+absl::StatusOr<TransferReport> RunOnce(Trial& trial, const TransferOptions& options) {
   coro::EventLoop loop(trial.clock());
   ASSIGN_OR_RETURN(const auto server, OpenNode(trial, loop, "server"));
   ASSIGN_OR_RETURN(const auto client, OpenNode(trial, loop, "client"));
   ASSIGN_OR_RETURN(write::Sides sides,
                    write::OpenBoth(*server, options.server, *client, options.client));
-  const absl::StatusOr<write::TransferReport> report = loop.Run(write::RunTransfer(sides));
+  const absl::StatusOr<TransferReport> report = loop.Run(write::RunTransfer(sides));
   if (report.ok()) trial.world().CheckRequests();
   return report;
 }
@@ -77,10 +77,9 @@ class Scenario final : public sim::explore::Scenario {
   }
 
   Outcome Run(Trial& trial) const override {
-    const absl::StatusOr<write::TransferReport> report =
-        RunOnce(trial, OptionsFor(trial, completion_));
+    const absl::StatusOr<TransferReport> report = RunOnce(trial, OptionsFor(trial, completion_));
     if (!report.ok()) return Outcome::Of(report.status());
-    const write::Verification& verification = report->verification;
+    const Verification& verification = report->verification;
     return verification.correct() ? Outcome::Of(absl::OkStatus())
                                   : Outcome::WrongData(Describe(verification));
   }

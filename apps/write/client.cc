@@ -14,7 +14,6 @@
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/message_receiver.h"
-#include "fabric/async/node.h"
 #include "fabric/coverage/points.h"
 
 namespace apps::write {
@@ -63,7 +62,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(fabric::async::Node& node,
                                                      const fabric::Address& server) {
   ASSIGN_OR_RETURN(RandomFillMessage request, MakeRequest(options));
   RETURN_IF_ERROR(RequireCapabilities(node.nic(), kNeededCapabilities));
-  ASSIGN_OR_RETURN(const fabric::Peer peer, node.peers().Insert(server));
+  ASSIGN_OR_RETURN(const fabric::Peer peer, node.Connect(server));
   std::unique_ptr<Client> client(new Client(node, options, std::move(request), peer));
   for (BufferRef& region : client->regions_) {
     ASSIGN_OR_RETURN(region, options.memory->Allocate(node, options.region_bytes));
@@ -73,7 +72,7 @@ absl::StatusOr<std::unique_ptr<Client>> Client::Open(fabric::async::Node& node,
   return client;
 }
 
-Client::~Client() { node_.peers().Remove(server_).IgnoreError(); }
+Client::~Client() { node_.Disconnect(server_); }
 
 coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
   LogMemory();
@@ -92,21 +91,14 @@ coro::Task<absl::Status> Client::Exchange() {
   coro::Scope background;
   background.Spawn(ListenForRefusal());
   background.Spawn(KeepReporting());
-  const ConnectMessage connect = MakeConnect();
+  ConnectMessage connect{.session = options_.session, .address = node_.address(), .regions = {}};
+  for (std::size_t i = 0; i < kRegionCount; ++i) {
+    connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
+  }
   CO_RETURN_IF_ERROR(co_await SendMessage(connect, "send CONNECT"));
   requested_ = node_.loop().clock().Now();
   CO_RETURN_IF_ERROR(co_await SendMessage(request_, "send REQUEST"));
   co_return co_await AwaitWrites(announced);
-}
-
-ConnectMessage Client::MakeConnect() const {
-  ConnectMessage connect;
-  connect.session = options_.session;
-  connect.address = node_.endpoint().address();
-  for (std::size_t i = 0; i < kRegionCount; ++i) {
-    connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
-  }
-  return connect;
 }
 
 coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
@@ -176,8 +168,6 @@ void Client::LogMemory() const {
   }
 }
 
-void Client::Report() {
-  options_.progress({seen_, expected_, node_.loop().clock().Now() - requested_});
-}
+void Client::Report() { options_.progress({seen_, node_.loop().clock().Now() - requested_}); }
 
 }  // namespace apps::write

@@ -13,8 +13,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "apps/common/page_data.h"
 #include "apps/common/session/console.h"
-#include "apps/write/data.h"
 #include "apps/write/messages.h"
 #include "coro/task.h"
 #include "coro/time.h"
@@ -22,10 +22,9 @@
 
 namespace apps::write {
 
-// How far a transfer is: announced writes, of those that will be announced.
+// How far a transfer is.
 struct Arrival {
-  std::uint64_t arrived = 0;
-  std::uint64_t expected = 0;
+  std::uint64_t arrived = 0;       // announced writes
   coro::Duration since_request{};  // on the loop's clock
 };
 
@@ -47,13 +46,6 @@ struct ClientOptions {
 
 // The request that these options stand for. kInvalidArgument: they make no sense; see CheckRequest.
 absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options);
-
-// What a transfer came to.
-struct TransferReport {
-  Verification verification;
-  std::uint64_t bytes = 0;
-  coro::Duration elapsed{};  // on the loop's clock, from the request to the last announcement
-};
 
 // Not thread-safe. Dies before its node, and after its Run.
 class Client {
@@ -84,7 +76,6 @@ class Client {
         server_(server) {}
 
   coro::Task<absl::Status> Exchange();
-  ConnectMessage MakeConnect() const;
   void LogMemory() const;
   coro::Task<absl::Status> AwaitWrites(fabric::async::ImmediateCounter& announced);
   coro::Task<absl::Status> SendMessage(const Message& message, std::string what);

@@ -15,9 +15,9 @@
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
 #include "apps/common/session/session.h"
+#include "apps/common/session/transfer_report.h"
 #include "apps/common/units.h"
 #include "apps/write/client.h"
-#include "apps/write/report.h"
 #include "apps/write/server.h"
 #include "apps/write/sides.h"
 #include "coro/event_loop.h"
@@ -27,8 +27,8 @@
 
 ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
-          "the client counts. last: only the last one does, as in the seed program: wrong on EFA, "
-          "where writes are not ordered.");
+          "the client counts. last: only the last one does: wrong on EFA, where writes are not "
+          "ordered.");
 ABSL_FLAG(std::uint64_t, page_size, 1048576, "Client: bytes of a page; divides 16777216.");
 ABSL_FLAG(std::uint64_t, num_pages, 8,
           "Client: pages to transfer into each of the two regions, at most 2037.");
@@ -101,6 +101,21 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positio
   return arguments;
 }
 
+// Says what the client asks for, and begins to show how far that is.
+void BeginTransfer(Console& console, const RandomFillMessage& request, std::uint64_t region_bytes) {
+  console.Say("request",
+              absl::StrFormat("%u pages of %s into each of %u regions of %s, data seed %#x, "
+                              "remote context %#x, completion %s",
+                              request.page_indices.size(), FormatBytes(request.page_bytes),
+                              kRegionCount, FormatBytes(region_bytes), request.data_seed,
+                              request.remote_context, NameOf(request.completion)));
+  console.Say("pages", absl::StrCat(DescribePages(request.page_indices), " (a region has ",
+                                    region_bytes / request.page_bytes, ")"));
+  const bool count = request.completion == CompletionMode::kCount;
+  console.BeginProgress({count ? "writes" : "announcements", ExpectedAnnouncements(request),
+                         count ? request.page_bytes : 0});
+}
+
 ServerOptions ServerOptionsFor(const Arguments& arguments, const DataPlaces& places) {
   ServerOptions options;
   options.memory = places.server;
@@ -129,7 +144,8 @@ absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const Da
 }
 
 // A transfer from the server at arguments.server, or from one beside it.
-absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlaces& places) {
+absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPlaces& places) {
+  Arguments arguments = asked;
   Console& console = session.console();
   arguments.client.log = console.log();
   arguments.client.progress = [&](const Arrival& arrival) {
@@ -153,8 +169,7 @@ absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlace
   }
   session.SayScene(places.lines());
   console.Say("server", arguments.server->ToHex());
-  SayRequest(console, sides.client->request(), arguments.client.region_bytes);
-  console.BeginProgress(WorkOf(sides.client->request()));
+  BeginTransfer(console, sides.client->request(), arguments.client.region_bytes);
   const absl::StatusOr<TransferReport> report = loop.Run(RunTransfer(sides));
   console.EndProgress();
   RETURN_IF_ERROR(report.status());
@@ -162,28 +177,19 @@ absl::StatusOr<int> Fetch(Session& session, Arguments arguments, const DataPlace
   return Report(console, *report, session.scene());
 }
 
-absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
-                               const DataPlaces& places) {
-  ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
-  return roles.client ? Fetch(session, arguments, places) : Serve(session, arguments, places);
-}
-
 }  // namespace
 
-int RunProgram(int argc, char** argv, const Usage& usage, const FindDataPlaces& find,
-               const Instead& instead) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, usage);
-  if (const std::optional<int> done = instead(positional)) return *done;
-  const absl::StatusOr<DataPlaces> places = find();
-  if (!places.ok()) return ReportError(usage.name, places.status());
-  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, *places->client);
-  if (!arguments.ok()) return ReportError(usage.name, arguments.status());
-  SessionOptions options{.program = usage.name, .devices = places->devices};
-  options.verbose = absl::GetFlag(FLAGS_verbose);
-  const auto session = Session::FromFlags(options);
-  if (!session.ok()) return ReportError(usage.name, session.status());
-  const absl::StatusOr<int> result = RunSession(**session, *arguments, *places);
-  return (*session)->Finish(result.ok() ? *result : ReportError(usage.name, result.status()));
+int RunProgram(const std::string& name, const std::vector<std::string>& positional,
+               const DataPlaces& places) {
+  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, *places.client);
+  if (!arguments.ok()) return ReportError(name, arguments.status());
+  const auto session = Session::FromFlags(
+      {.program = name, .verbose = absl::GetFlag(FLAGS_verbose), .devices = places.devices});
+  if (!session.ok()) return ReportError(name, session.status());
+  const absl::StatusOr<Roles> roles = (*session)->RolesFor(arguments->server.has_value());
+  absl::StatusOr<int> result = roles.status();
+  if (roles.ok()) result = (roles->client ? Fetch : Serve)(**session, *arguments, places);
+  return (*session)->Finish(result.ok() ? *result : ReportError(name, result.status()));
 }
 
 }  // namespace apps::write

@@ -20,9 +20,7 @@ namespace {
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 
-// Two message buffers, as the seed program has: one for CONNECT, one for REQUEST, or for whatever
-// comes.
-constexpr std::size_t kMessageBuffers = 2;
+constexpr std::size_t kMessageBuffers = 2;  // one for CONNECT, one for REQUEST
 constexpr std::size_t kBacklog = 64;
 constexpr std::size_t kMostSessions = 1024;
 
@@ -32,17 +30,6 @@ std::string Name(std::uint64_t session) { return absl::StrFormat("session %x", s
 bool Announces(const RandomFillMessage& request, std::size_t region, std::size_t k) {
   const bool last = region + 1 == kRegionCount && k + 1 == request.page_indices.size();
   return last || request.completion == CompletionMode::kCount;
-}
-
-std::string DescribeImmediate(const std::optional<std::uint32_t>& immediate) {
-  return immediate.has_value() ? absl::StrFormat("%#x", *immediate) : "none";
-}
-
-std::string DescribeRequest(const RandomFillMessage& request) {
-  return absl::StrFormat(
-      "%s: %u pages of %s per region, data seed %#x, remote context %#x, completion %s",
-      Name(request.session), request.page_indices.size(), FormatBytes(request.page_bytes),
-      request.data_seed, request.remote_context, NameOf(request.completion));
 }
 
 }  // namespace
@@ -107,7 +94,7 @@ absl::Status Server::HandleConnect(const ConnectMessage& message, coro::Scope& w
   if (sessions_.size() >= kMostSessions) {
     return absl::ResourceExhaustedError(absl::StrCat(who, "too many sessions"));
   }
-  const absl::StatusOr<fabric::Peer> peer = AddPeer(message.address);
+  const absl::StatusOr<fabric::Peer> peer = node_.Connect(message.address);
   if (!peer.ok()) {
     return absl::Status(peer.status().code(), absl::StrCat(who, peer.status().message()));
   }
@@ -142,7 +129,12 @@ absl::Status Server::HandleRequest(const RandomFillMessage& request, coro::Scope
     work.Spawn(Refuse(session, std::string(status.message())));
     return absl::InvalidArgumentError(absl::StrCat(who, status.message()));
   }
-  options_.log(Severity::kEvent, "REQUEST", DescribeRequest(request));
+  options_.log(Severity::kEvent, "REQUEST",
+               absl::StrFormat("%s: %u pages of %s per region, data seed %#x, remote context %#x, "
+                               "completion %s",
+                               Name(request.session), request.page_indices.size(),
+                               FormatBytes(request.page_bytes), request.data_seed,
+                               request.remote_context, NameOf(request.completion)));
   work.Spawn(Serve(session, request));
   return absl::OkStatus();
 }
@@ -157,7 +149,7 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
     co_return co_await Refuse(session, std::string(writer.status().message()));
   }
   const absl::Status status = co_await Transfer(session, request, *writer);
-  RemovePeer(session.peer);
+  node_.Disconnect(session.peer);
   if (!status.ok()) {
     options_.log(Severity::kProblem, "",
                  absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
@@ -208,12 +200,14 @@ coro::Task<absl::Status> Server::WritePage(const Session& session, const RandomF
   target.address += offset;
   fabric::async::OperationOptions options;
   options.deadline = coro::After(node_.loop().Now(), options_.write_timeout);
-  if (Announces(request, region, k)) options.immediate = request.remote_context;
+  const bool announced = Announces(request, region, k);
+  if (announced) options.immediate = request.remote_context;
   options_.log(
       Severity::kDetail, "write",
       absl::StrFormat("%s: page %u of region %u, bytes %u to %u of %u, immediate %s",
                       Name(session.id), page, region, offset, offset + request.page_bytes,
-                      session.regions[region].length_bytes, DescribeImmediate(options.immediate)));
+                      session.regions[region].length_bytes,
+                      announced ? absl::StrFormat("%#x", request.remote_context) : "none"));
   const BufferSlice source(writer.region(region), k * request.page_bytes, request.page_bytes);
   const fabric::Completion done =
       co_await writer.endpoint().Write(source, target, session.peer, options);
@@ -236,28 +230,15 @@ coro::Task<absl::Status> Server::Refuse(Session session, std::string reason) {
     sent = node_.endpoint().ToStatus(done, absl::StrCat("send REFUSED to ", Name(session.id)));
   }
   if (!sent.ok()) options_.log(Severity::kProblem, "", sent.message());
-  RemovePeer(session.peer);
+  node_.Disconnect(session.peer);
   co_return absl::OkStatus();
-}
-
-// One address inserted twice may be one peer: it goes when its last user does.
-absl::StatusOr<fabric::Peer> Server::AddPeer(const fabric::Address& address) {
-  ASSIGN_OR_RETURN(const fabric::Peer peer, node_.peers().Insert(address));
-  ++peers_[peer];
-  return peer;
-}
-
-void Server::RemovePeer(fabric::Peer peer) {
-  if (--peers_[peer] > 0) return;
-  peers_.erase(peer);
-  node_.peers().Remove(peer).IgnoreError();
 }
 
 void Server::ForgetOldSessions() {
   const coro::Time now = node_.loop().Now();
   for (auto session = sessions_.begin(); session != sessions_.end();) {
     const bool old = now - session->second.connected > options_.session_timeout;
-    if (old) RemovePeer(session->second.peer);
+    if (old) node_.Disconnect(session->second.peer);
     session = old ? sessions_.erase(session) : std::next(session);
   }
 }

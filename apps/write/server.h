@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "apps/common/page_data.h"
 #include "apps/common/session/console.h"
 #include "apps/common/writer_pool.h"
-#include "apps/write/data.h"
 #include "apps/write/messages.h"
 #include "coro/scope.h"
 #include "coro/task.h"
@@ -91,8 +91,6 @@ class Server {
   // Tells the client why, and ends its session.
   coro::Task<absl::Status> Refuse(Session session, std::string reason);
 
-  absl::StatusOr<fabric::Peer> AddPeer(const fabric::Address& address);
-  void RemovePeer(fabric::Peer peer);
   void ForgetOldSessions();
 
   fabric::async::Node& node_;
@@ -100,7 +98,6 @@ class Server {
   WriterPool writers_;
   fabric::async::BufferRef messages_;
   std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
-  std::map<fabric::Peer, int> peers_;          // how many sessions and transfers use each
   std::uint64_t served_ = 0;
   absl::Status failure_;    // of receiving
   coro::WaitList changed_;  // served_ or failure_

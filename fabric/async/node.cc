@@ -40,6 +40,21 @@ absl::StatusOr<BufferRef> Node::Register(std::span<std::byte> memory) {
   return BufferRef(std::make_unique<RegisteredBuffer>(nullptr, std::move(region)));
 }
 
+absl::StatusOr<Peer> Node::Connect(const Address& address) {
+  ASSIGN_OR_RETURN(const Peer peer, peers_->Insert(address));
+  ++connected_[peer];
+  return peer;
+}
+
+void Node::Disconnect(Peer peer) {
+  const auto found = connected_.find(peer);
+  DD_CHECK(found != connected_.end(), "a peer is disconnected as often as it was connected");
+  if (--found->second > 0) return;
+  connected_.erase(found);
+  peers_->Remove(peer)
+      .IgnoreError();  // a fault plan may refuse: the peer stays, and costs a handle
+}
+
 absl::Status Node::Join(std::span<const Address> group) {
   DD_CHECK(group_.empty(), "a node joins one group");
   std::vector<Peer> peers(group.size(), kNoPeer);

@@ -12,6 +12,7 @@
 #define FABRIC_ASYNC_NODE_H_
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
@@ -64,10 +65,16 @@ class Node {
   // Registers memory of the caller's, who keeps it until the buffer is gone.
   absl::StatusOr<BufferRef> Register(std::span<std::byte> memory);
 
+  // --- Peers that come and go ---
+  // Errors: those of AddressVector::Insert. An address that is connected twice may be one peer:
+  // that goes with the last Disconnect. REQUIRES, of Disconnect: the peer is connected.
+  absl::StatusOr<Peer> Connect(const Address& address);
+  void Disconnect(Peer peer);
+
   // --- Peers by number ---
   // Enters a group of nodes: peer(i) is group[i] from then on. The node's own address, which the
   // group may hold, gets no peer. Errors: those of AddressVector::Insert; the node is in no group
-  // then. REQUIRES: it is in no group yet. Programs whose peers come and go use peers() instead.
+  // then. REQUIRES: it is in no group yet.
   absl::Status Join(std::span<const Address> group);
   // kNoPeer: this node itself. REQUIRES: index < size of the group.
   Peer peer(std::size_t index) const;
@@ -80,6 +87,7 @@ class Node {
   std::unique_ptr<AddressVector> peers_;
   std::unique_ptr<CompletionDispatcher> dispatcher_;
   std::unique_ptr<AsyncEndpoint> endpoint_;
+  std::map<Peer, std::size_t> connected_;  // how often
   std::vector<Peer> group_;
 };
 

@@ -78,6 +78,18 @@ TEST_F(NodeTest, RefusesAGroupWithAnAddressOfAnotherFabric) {
   EXPECT_THAT(a->Join({}), IsOk());  // it is in no group yet
 }
 
+TEST_F(NodeTest, PeerGoesWithItsLastDisconnect) {
+  const auto a = Open("a"), b = Open("b");
+  std::vector<Peer> connected;
+  for (int i = 0; i < 3; ++i) connected.push_back(a->Connect(b->address()).value());
+  for (const Peer peer : connected) {
+    EXPECT_EQ(a->peers().Lookup(peer).value(), b->address());
+    a->Disconnect(peer);
+  }
+  for (const Peer peer : connected) EXPECT_FALSE(a->peers().Lookup(peer).ok());
+  EXPECT_DEATH(a->Disconnect(connected[0]), "as often as it was connected");
+}
+
 TEST_F(NodeTest, AnotherEndpointSharesQueueAndPeers) {
   const auto a = Open("a"), b = Open("b");
   const auto own = a->OpenEndpoint();

@@ -1,4 +1,4 @@
-#include "apps/write/report.h"
+#include "apps/common/session/transfer_report.h"
 
 #include <chrono>
 #include <optional>
@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::write {
+namespace apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -22,13 +22,6 @@ class ReportTest : public ::testing::Test {
     std::string text = out_.str();
     out_.str("");
     return text;
-  }
-
-  static RandomFillMessage Request(std::size_t pages, CompletionMode mode) {
-    RandomFillMessage request;
-    request.completion = mode;
-    for (std::uint32_t i = 0; i < pages; ++i) request.page_indices.push_back(i);
-    return request;
   }
 
   static TransferReport ReportOf(bool correct) {
@@ -46,25 +39,6 @@ class ReportTest : public ::testing::Test {
   Console json_{out_, err_, clock_, {.form = OutputForm::kJson}};
   Console csv_{out_, err_, clock_, {.form = OutputForm::kCsv}};
 };
-
-TEST_F(ReportTest, PagesAreListedUpToSixteen) {
-  SayRequest(console_, Request(2, CompletionMode::kLast), 16 << 20);
-  EXPECT_EQ(Out(),
-            "request   2 pages of 1 MiB into each of 2 regions of 16 MiB, data seed "
-            "0xb584035fabe6ce9b, remote context 0x123, completion last\n"
-            "pages     0, 1 (a region has 16)\n");
-  RandomFillMessage many = Request(17, CompletionMode::kCount);
-  many.page_bytes = 4096;
-  SayRequest(console_, many, 1 << 20);
-  EXPECT_THAT(Out(), ::testing::HasSubstr(" 14, 15 and 1 more (a region has 256)\n"));
-}
-
-TEST_F(ReportTest, OneAnnouncementIsNotCalledAWrite) {
-  EXPECT_EQ(WorkOf(Request(4, CompletionMode::kCount)).what, "writes");
-  EXPECT_EQ(WorkOf(Request(4, CompletionMode::kCount)).total, 8u);
-  EXPECT_EQ(WorkOf(Request(4, CompletionMode::kLast)).what, "announcements");
-  EXPECT_EQ(WorkOf(Request(4, CompletionMode::kLast)).total, 1u);
-}
 
 TEST_F(ReportTest, RightDataIsTheLastLine) {
   EXPECT_EQ(Report(console_, ReportOf(true), {"f", "n", 1}), 0);
@@ -100,4 +74,4 @@ TEST_F(ReportTest, CsvIsTheResultAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace apps

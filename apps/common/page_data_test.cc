@@ -1,4 +1,4 @@
-#include "apps/write/data.h"
+#include "apps/common/page_data.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace apps::write {
+namespace apps {
 namespace {
 
 using ::testing::ElementsAre;
@@ -46,18 +46,18 @@ class VerificationTest : public ::testing::Test {
   VerificationTest() {
     for (std::size_t region = 0; region < kRegionCount; ++region) {
       memory_[region].resize(16 * 64);
-      std::vector<std::byte> data(64 * request_.page_indices.size());
-      FillRandom(data, request_.data_seed + region);
-      for (std::size_t k = 0; k < request_.page_indices.size(); ++k) {
+      std::vector<std::byte> data(64 * list_.page_indices.size());
+      FillRandom(data, list_.data_seed + region);
+      for (std::size_t k = 0; k < list_.page_indices.size(); ++k) {
         std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(64 * k), 64,
-                    memory_[region].begin() + 64 * request_.page_indices[k]);
+                    memory_[region].begin() + 64 * list_.page_indices[k]);
       }
     }
   }
 
-  Verification Check() { return Verify(request_, {memory_[0], memory_[1]}); }
+  Verification Check() { return Verify(list_, {memory_[0], memory_[1]}); }
 
-  RandomFillMessage request_{.data_seed = 42, .page_bytes = 64, .page_indices = {9, 0, 3}};
+  PageList list_{.data_seed = 42, .page_bytes = 64, .page_indices = {9, 0, 3}};
   std::array<std::vector<std::byte>, kRegionCount> memory_;
 };
 
@@ -78,7 +78,8 @@ TEST_F(VerificationTest, OneWrongBitNamesItsPage) {
 TEST_F(VerificationTest, PagesAreListedInTheOrderOfTheRequest) {
   for (auto& region : memory_) std::fill(region.begin(), region.end(), std::byte{0});
   EXPECT_EQ(Describe(Check()),
-            "Data is wrong: 6 of 6 pages\n  region 0: pages 9, 0, 3\n  region 1: pages 9, 0, 3");
+            "Data is wrong: 6 of 6 pages\n  region 0: pages "
+            "9, 0, 3\n  region 1: pages 9, 0, 3");
 }
 
 TEST_F(VerificationTest, PagesThatWereNotAskedForDoNotMatter) {
@@ -86,5 +87,14 @@ TEST_F(VerificationTest, PagesThatWereNotAskedForDoNotMatter) {
   EXPECT_TRUE(Check().correct());
 }
 
+TEST(DescribePagesTest, ListsSixteenAndCountsTheRest) {
+  std::vector<std::uint32_t> pages = {7};
+  EXPECT_EQ(DescribePages(pages), "7");
+  for (std::uint32_t page = 0; page < 15; ++page) pages.push_back(page);
+  EXPECT_EQ(DescribePages(pages), "7, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14");
+  pages.push_back(15);
+  EXPECT_EQ(DescribePages(pages), "7, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14 and 1 more");
+}
+
 }  // namespace
-}  // namespace apps::write
+}  // namespace apps

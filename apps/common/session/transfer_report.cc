@@ -1,32 +1,18 @@
-#include "apps/write/report.h"
+#include "apps/common/session/transfer_report.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_join.h"
 #include "apps/common/command_line.h"
 #include "apps/common/report/result_json.h"
 #include "apps/common/report/result_table.h"
 #include "apps/common/units.h"
 
-namespace apps::write {
+namespace apps {
 namespace {
-
-// Page numbers that a line shows; the rest is counted.
-constexpr std::size_t kShownPages = 16;
-
-std::string DescribePages(const std::vector<std::uint32_t>& pages) {
-  const std::size_t shown = std::min(pages.size(), kShownPages);
-  std::string text =
-      absl::StrJoin(pages.begin(), pages.begin() + static_cast<std::ptrdiff_t>(shown), ", ");
-  if (shown < pages.size()) absl::StrAppend(&text, " and ", pages.size() - shown, " more");
-  return text;
-}
 
 ResultTable ResultOf(const TransferReport& transfer, const Scene& scene) {
   const bool simulated = scene.seed.has_value();
@@ -60,23 +46,6 @@ std::string JsonOf(const TransferReport& transfer, const Scene& scene) {
 
 }  // namespace
 
-void SayRequest(Console& console, const RandomFillMessage& request, std::uint64_t region_bytes) {
-  console.Say("request",
-              absl::StrFormat("%u pages of %s into each of %u regions of %s, data seed %#x, "
-                              "remote context %#x, completion %s",
-                              request.page_indices.size(), FormatBytes(request.page_bytes),
-                              kRegionCount, FormatBytes(region_bytes), request.data_seed,
-                              request.remote_context, NameOf(request.completion)));
-  console.Say("pages", absl::StrCat(DescribePages(request.page_indices), " (a region has ",
-                                    region_bytes / request.page_bytes, ")"));
-}
-
-Work WorkOf(const RandomFillMessage& request) {
-  const bool count = request.completion == CompletionMode::kCount;
-  return {count ? "writes" : "announcements", ExpectedAnnouncements(request),
-          count ? request.page_bytes : 0};
-}
-
 int Report(Console& console, const TransferReport& transfer, const Scene& scene) {
   const Verification& verification = transfer.verification;
   std::string text = absl::StrCat(verification.pages, " pages, ", FormatBytes(transfer.bytes),
@@ -98,4 +67,4 @@ int Report(Console& console, const TransferReport& transfer, const Scene& scene)
   return verification.correct() ? kExitOk : kExitFailed;
 }
 
-}  // namespace apps::write
+}  // namespace apps
