@@ -6,7 +6,6 @@
 #include <optional>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -177,6 +176,12 @@ absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPl
   return Report(console, *report, session.scene());
 }
 
+absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
+                               const DataPlaces& places) {
+  ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
+  return (roles.client ? Fetch : Serve)(session, arguments, places);
+}
+
 }  // namespace
 
 int RunProgram(const std::string& name, const std::vector<std::string>& positional,
@@ -186,9 +191,7 @@ int RunProgram(const std::string& name, const std::vector<std::string>& position
   const auto session = Session::FromFlags(
       {.program = name, .verbose = absl::GetFlag(FLAGS_verbose), .devices = places.devices});
   if (!session.ok()) return ReportError(name, session.status());
-  const absl::StatusOr<Roles> roles = (*session)->RolesFor(arguments->server.has_value());
-  absl::StatusOr<int> result = roles.status();
-  if (roles.ok()) result = (roles->client ? Fetch : Serve)(**session, *arguments, places);
+  const absl::StatusOr<int> result = RunSession(**session, *arguments, places);
   return (*session)->Finish(result.ok() ? *result : ReportError(name, result.status()));
 }
 
