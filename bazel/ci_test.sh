@@ -10,7 +10,7 @@ readonly CI="$PWD/.ci/run"
 
 new_world() {
   make_world
-  mkdir "$WORLD/.ci" "$WORLD/bin"
+  mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer"
   cp -L "$CI" "$WORLD/.ci/run"
   tool bazelw 'echo "$*" >>calls; exit 0'
   tool bin/git 'echo a.cc; echo b.h'
@@ -113,6 +113,20 @@ write_needs_its_last_line() {
   expect "the line must be the last" ends_with "1 passed, 1 failed"
 }
 
+consumer_runs_in_its_own_workspace() {
+  new_world
+  tool bazelw 'echo "${PWD##*/}"; echo OK'
+  run consumer
+  expect "both pass" ends_with "2 passed, 0 failed"
+  expect "it runs there" said $'consumer\nOK'
+  tool bazelw 'echo OK; exit 1'
+  run consumer
+  expect "the status counts" ends_with "1 passed, 1 failed"
+  tool bazelw 'echo "INTERNAL: no node"'
+  run consumer
+  expect "so does the last line" ends_with "1 passed, 1 failed"
+}
+
 format_looks_at_every_file() {
   new_world
   run format
@@ -178,8 +192,8 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) variables(12) write(2) digest explore asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 23 failed"
+  expect "tests mutants bare(2) variables(12) write(2) consumer(2) digest explore asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 25 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {

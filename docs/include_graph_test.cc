@@ -29,6 +29,7 @@ const std::vector<std::vector<std::string>> kLevels = {
     {"checks", "faults", "machine"},
     {"world"},
     {"driver"},
+    {"cluster"},
     {"coverage", "hosts", "model", "rdm", "tracing"},
     {"capture", "explore", "verbs"}};
 

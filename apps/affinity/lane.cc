@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "apps/common/nic_choice.h"
 #include "coro/scope.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
@@ -52,9 +53,9 @@ absl::StatusOr<std::unique_ptr<Lane>> Lane::Open(coro::EventLoop& loop, fabric::
   std::unique_ptr<Lane> lane(new Lane(load, std::move(source), std::move(target)));
   Fill(lane->source_pages_.bytes());
   std::memset(lane->target_pages_.bytes().data(), 0, lane->target_pages_.bytes().size());
-  ASSIGN_OR_RETURN(lane->from_, Network::Open(loop, from, nic));
+  ASSIGN_OR_RETURN(lane->from_, fabric::async::Node::Open(loop, from, nic));
   RETURN_IF_ERROR(RequireCapabilities(lane->from_->nic(), kNeeded));
-  ASSIGN_OR_RETURN(lane->to_, Network::Open(loop, to, nic));
+  ASSIGN_OR_RETURN(lane->to_, fabric::async::Node::Open(loop, to, nic));
   ASSIGN_OR_RETURN(lane->source_, lane->from_->Register(lane->source_pages_.bytes()));
   ASSIGN_OR_RETURN(lane->target_, lane->to_->Register(lane->target_pages_.bytes()));
   // On EFA the target has to know who writes, too.

@@ -11,10 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/affinity/pages.h"
-#include "apps/common/network.h"
 #include "coro/event_loop.h"
 #include "coro/task.h"
 #include "coro/time.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/fabric.h"
 
@@ -37,7 +37,7 @@ double Gbps(const Load& load, coro::Duration took);
 // Bytes that each end of a lane needs.
 std::size_t BytesOf(const Load& load);
 
-// Two networks on one loop, the first of which writes into the memory of the second. Not
+// Two nodes on one loop, the first of which writes into the memory of the second. Not
 // thread-safe; dies before its loop and fabrics.
 class Lane {
  public:
@@ -65,8 +65,8 @@ class Lane {
   const Load load_;
   Pages source_pages_;
   Pages target_pages_;
-  std::unique_ptr<Network> from_;
-  std::unique_ptr<Network> to_;
+  std::unique_ptr<fabric::async::Node> from_;
+  std::unique_ptr<fabric::async::Node> to_;
   fabric::async::BufferRef source_;
   fabric::async::BufferRef target_;
   fabric::Peer peer_{};

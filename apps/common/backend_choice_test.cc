@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "apps/common/network.h"
+#include "apps/common/nic_choice.h"
 #include "fabric/fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

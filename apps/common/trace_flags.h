@@ -35,6 +35,8 @@ class TraceRun {
   // file cannot be written, or --trace-data is no size.
   static absl::StatusOr<std::unique_ptr<TraceRun>> FromFlags(absl::string_view program,
                                                              bool simulated, std::uint64_t seed);
+  // Whether --trace is given.
+  bool asked() const { return !path_.empty(); }
   // Null: nothing is observed.
   fabric::trace::Recorder* recorder() const { return recorder_.get(); }
 

@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/network.h"
+#include "apps/common/nic_choice.h"
 #include "apps/common/progress.h"
 #include "apps/common/simulated_fabric.h"
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "coro/task.h"
+#include "fabric/async/node.h"
 #include "gpu/device_buffer.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/tracing/world_trace.h"
@@ -50,11 +51,11 @@ class Bench {
   const sim::World& world() const { return world_; }
 
  private:
-  absl::StatusOr<BufferRef> Allocate(Network& network, gpu::Device& device) {
+  absl::StatusOr<BufferRef> Allocate(fabric::async::Node& node, gpu::Device& device) {
     gpu::DeviceBufferOptions how;
     how.registration = options_.registration;
     how.allocation = options_.allocation;
-    return gpu::AllocateDeviceBuffer(network.domain(), device, options_.length_bytes, how);
+    return gpu::AllocateDeviceBuffer(node.domain(), device, options_.length_bytes, how);
   }
   coro::Task<absl::Status> Write() {
     const BufferSlice source(source_);
@@ -84,8 +85,8 @@ class Bench {
   coro::EventLoop loop_{world_};
   std::unique_ptr<fabric::Fabric> server_fabric_;
   std::unique_ptr<fabric::Fabric> client_fabric_;
-  std::unique_ptr<Network> server_;
-  std::unique_ptr<Network> client_;
+  std::unique_ptr<fabric::async::Node> server_;
+  std::unique_ptr<fabric::async::Node> client_;
   fabric::Peer client_peer_{};
   BufferRef source_;
   BufferRef target_;
@@ -100,8 +101,8 @@ absl::Status Bench::Open() {
   };
   server_fabric_ = open("server");
   client_fabric_ = open("client");
-  ASSIGN_OR_RETURN(server_, Network::Open(loop_, *server_fabric_, 0));
-  ASSIGN_OR_RETURN(client_, Network::Open(loop_, *client_fabric_, 0));
+  ASSIGN_OR_RETURN(server_, fabric::async::Node::Open(loop_, *server_fabric_, 0));
+  ASSIGN_OR_RETURN(client_, fabric::async::Node::Open(loop_, *client_fabric_, 0));
   RETURN_IF_ERROR(
       RequireCapabilities(server_->nic(), std::array{fabric::Capability::kRemoteWrite}));
   ASSIGN_OR_RETURN(client_peer_, server_->peers().Insert(client_->endpoint().address()));

@@ -10,7 +10,6 @@ namespace apps::dmabuf {
 
 using fabric::async::BufferRef;
 using gpu::Registration;
-using write::kRegionCount;
 
 absl::StatusOr<RegisterBy> ParseRegisterBy(absl::string_view name) {
   if (name == "auto") return RegisterBy::kAuto;
@@ -27,10 +26,11 @@ absl::StatusOr<BufferRef> DeviceData::AllocateBy(fabric::Domain& domain, std::si
       {.registration = registration, .allocation = allocation_, .access = fabric::Access::kAll});
 }
 
-absl::StatusOr<BufferRef> DeviceData::Allocate(Network& network, std::size_t length_bytes) {
+absl::StatusOr<BufferRef> DeviceData::Allocate(fabric::async::Node& node,
+                                               std::size_t length_bytes) {
   if (how_ != RegisterBy::kAddress) {
     absl::StatusOr<BufferRef> buffer =
-        AllocateBy(network.domain(), length_bytes, Registration::kDmabuf);
+        AllocateBy(node.domain(), length_bytes, Registration::kDmabuf);
     registered_ = "by dmabuf";
     const bool lacking = buffer.status().code() == absl::StatusCode::kUnimplemented;
     if (how_ == RegisterBy::kDmabuf || !lacking) return buffer;
@@ -38,7 +38,7 @@ absl::StatusOr<BufferRef> DeviceData::Allocate(Network& network, std::size_t len
   } else {
     registered_ = "by address";
   }
-  return AllocateBy(network.domain(), length_bytes, Registration::kAddress);
+  return AllocateBy(node.domain(), length_bytes, Registration::kAddress);
 }
 
 absl::Status DeviceData::Fill(const BufferRef& region, std::size_t length_bytes,
@@ -48,20 +48,20 @@ absl::Status DeviceData::Fill(const BufferRef& region, std::size_t length_bytes,
   return stream->Synchronize();
 }
 
-absl::StatusOr<write::Verification> DeviceData::Check(
-    const write::RandomFillMessage& request, const std::array<BufferRef, kRegionCount>& regions) {
+absl::StatusOr<Verification> DeviceData::Check(const PageList& list,
+                                               const std::array<BufferRef, kRegionCount>& regions) {
   // The announcements were read; that does not mean that the device sees what they announce.
   RETURN_IF_ERROR(device_.FlushRemoteWrites());
   ASSIGN_OR_RETURN(const std::unique_ptr<gpu::Stream> stream, device_.OpenStream());
-  const std::uint64_t page_words = request.page_bytes / word_bytes();
-  write::Verification result;
+  const std::uint64_t page_words = list.page_bytes / word_bytes();
+  Verification result;
   for (std::size_t region = 0; region < kRegionCount; ++region) {
-    for (std::size_t k = 0; k < request.page_indices.size(); ++k) {
-      const std::uint32_t page = request.page_indices[k];
-      const std::byte* const arrived = regions[region]->bytes().data() + page * request.page_bytes;
-      ASSIGN_OR_RETURN(const gpu::Mismatch mismatch,
-                       stream->Verify(arrived, request.page_bytes,
-                                      {request.data_seed + region, k * page_words}));
+    for (std::size_t k = 0; k < list.page_indices.size(); ++k) {
+      const std::uint32_t page = list.page_indices[k];
+      const std::byte* const arrived = regions[region]->bytes().data() + page * list.page_bytes;
+      ASSIGN_OR_RETURN(
+          const gpu::Mismatch mismatch,
+          stream->Verify(arrived, list.page_bytes, {list.data_seed + region, k * page_words}));
       ++result.pages;
       if (!mismatch.none()) result.wrong_pages[region].push_back(page);
     }

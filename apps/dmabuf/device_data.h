@@ -11,8 +11,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/network.h"
-#include "apps/write/data_memory.h"
+#include "apps/common/page_data.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "gpu/device_buffer.h"
 #include "gpu/device_memory.h"
@@ -26,19 +26,19 @@ enum class RegisterBy : std::uint8_t { kAuto, kDmabuf, kAddress };
 absl::StatusOr<RegisterBy> ParseRegisterBy(absl::string_view name);
 
 // Not thread-safe. The device outlives it.
-class DeviceData final : public write::DataMemory {
+class DeviceData final : public DataMemory {
  public:
   DeviceData(gpu::Device& device, RegisterBy how, gpu::Allocation allocation)
       : device_(device), how_(how), allocation_(allocation) {}
 
   std::size_t word_bytes() const override { return sizeof(std::uint64_t); }
-  absl::StatusOr<fabric::async::BufferRef> Allocate(Network& network,
+  absl::StatusOr<fabric::async::BufferRef> Allocate(fabric::async::Node& node,
                                                     std::size_t length_bytes) override;
   absl::Status Fill(const fabric::async::BufferRef& region, std::size_t length_bytes,
                     std::uint64_t seed) override;
-  absl::StatusOr<write::Verification> Check(
-      const write::RandomFillMessage& request,
-      const std::array<fabric::async::BufferRef, write::kRegionCount>& regions) override;
+  absl::StatusOr<Verification> Check(
+      const PageList& list,
+      const std::array<fabric::async::BufferRef, kRegionCount>& regions) override;
 
   // "cuda:0 (NVIDIA H200, CUDA 13.0), registered by dmabuf": after the first Allocate.
   std::string Describe() const;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <iostream>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +24,7 @@
 #include "apps/dmabuf/device_data.h"
 #include "apps/write/program.h"
 #include "coro/status_macros.h"
-#include "sim/world/world.h"
+#include "sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Device whose memory receives the client's data: host (a stand-in for a GPU), cuda:N, or "
@@ -110,11 +109,8 @@ absl::StatusOr<write::DataPlaces> FindPlaces(Memories& memories) {
   write::DataPlaces places;
   places.client = memories.client.get();
   places.server = memories.server.get();
-  places.device_memory = true;
-  places.prepare = [&devices](sim::World& world) {
-    world.AttachDevice(devices.client().peer_memory());
-    if (devices.peer.device != nullptr) world.AttachDevice(devices.server().peer_memory());
-  };
+  places.devices = {&devices.client().peer_memory()};
+  if (devices.peer.device != nullptr) places.devices.push_back(&devices.server().peer_memory());
   places.lines = [&memories] {
     const Devices& chosen = memories.devices;
     write::DataPlaces::Lines lines;
@@ -209,15 +205,16 @@ int RunBandwidth() {
 }  // namespace
 
 int Main(int argc, char** argv) {
+  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  if (absl::GetFlag(FLAGS_bandwidth)) {
+    if (positional.empty()) return RunBandwidth();
+    return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
+                                        "--bandwidth takes no arguments: ", positional[0])));
+  }
   Memories memories;
-  return write::RunProgram(
-      argc, argv, kUsage, [&] { return FindPlaces(memories); },
-      [](const std::vector<std::string>& positional) -> std::optional<int> {
-        if (!absl::GetFlag(FLAGS_bandwidth)) return std::nullopt;
-        if (positional.empty()) return RunBandwidth();
-        return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
-                                            "--bandwidth takes no arguments: ", positional[0])));
-      });
+  const absl::StatusOr<write::DataPlaces> places = FindPlaces(memories);
+  if (!places.ok()) return ReportError(kUsage.name, places.status());
+  return write::RunProgram(kUsage.name, positional, *places);
 }
 
 }  // namespace apps::dmabuf

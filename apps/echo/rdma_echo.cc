@@ -6,6 +6,7 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/nic_choice.h"
 #include "apps/common/simulated_fabric.h"
 #include "coro/status_macros.h"
 #include "fabric/async/message_receiver.h"
@@ -33,10 +34,8 @@ absl::StatusOr<std::unique_ptr<RdmaEcho>> RdmaEcho::Open(coro::EventLoop& loop, 
   RETURN_IF_ERROR(echo->OpenMachine(loop, world, "client", trace, echo->client_));
   Machine& server = echo->server_;
   Machine& client = echo->client_;
-  ASSIGN_OR_RETURN(server.peer,
-                   server.network->peers().Insert(client.network->endpoint().address()));
-  ASSIGN_OR_RETURN(client.peer,
-                   client.network->peers().Insert(server.network->endpoint().address()));
+  ASSIGN_OR_RETURN(server.peer, server.node->peers().Insert(client.node->endpoint().address()));
+  ASSIGN_OR_RETURN(client.peer, client.node->peers().Insert(server.node->endpoint().address()));
   return echo;
 }
 
@@ -44,22 +43,22 @@ absl::Status RdmaEcho::OpenMachine(coro::EventLoop& loop, sim::World& world, con
                                    const TraceRun& trace, Machine& machine) {
   machine.fabric = trace.Wrap(sim::OpenSimFabric(world, world.AddNode(name)), name, world,
                               SimulatedFabric::kEfaDirect);
-  ASSIGN_OR_RETURN(machine.network, Network::Open(loop, *machine.fabric, 0));
+  ASSIGN_OR_RETURN(machine.node, fabric::async::Node::Open(loop, *machine.fabric, 0));
   RETURN_IF_ERROR(
-      RequireCapabilities(machine.network->nic(), std::array{fabric::Capability::kMessages}));
-  const std::uint64_t most = machine.network->nic().limits.max_message_bytes;
+      RequireCapabilities(machine.node->nic(), std::array{fabric::Capability::kMessages}));
+  const std::uint64_t most = machine.node->nic().limits.max_message_bytes;
   if (options_.message_bytes > most) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a message of ", options_.message_bytes, " bytes: NIC ", machine.network->nic().name,
+        "a message of ", options_.message_bytes, " bytes: NIC ", machine.node->nic().name,
         " sends at most ", most, " at once; TCP alone (--tcp) takes more"));
   }
-  ASSIGN_OR_RETURN(machine.outgoing, machine.network->Allocate(options_.message_bytes));
-  ASSIGN_OR_RETURN(machine.incoming, machine.network->Allocate(kWindow * options_.message_bytes));
+  ASSIGN_OR_RETURN(machine.outgoing, machine.node->Allocate(options_.message_bytes));
+  ASSIGN_OR_RETURN(machine.incoming, machine.node->Allocate(kWindow * options_.message_bytes));
   return absl::OkStatus();
 }
 
 coro::Task<absl::Status> RdmaEcho::RunServer() {
-  AsyncEndpoint& endpoint = server_.network->endpoint();
+  AsyncEndpoint& endpoint = server_.node->endpoint();
   MessageReceiver requests(endpoint, server_.incoming, kWindow, options_.message_bytes, kWindow);
   for (std::uint64_t number = 0; number < options_.count; ++number) {
     CO_ASSIGN_OR_RETURN(const Message request, co_await requests.Next());
@@ -72,8 +71,8 @@ coro::Task<absl::Status> RdmaEcho::RunServer() {
 }
 
 coro::Task<absl::Status> RdmaEcho::RunClient(EchoReport& report) {
-  coro::EventLoop& loop = client_.network->loop();
-  AsyncEndpoint& endpoint = client_.network->endpoint();
+  coro::EventLoop& loop = client_.node->loop();
+  AsyncEndpoint& endpoint = client_.node->endpoint();
   MessageReceiver replies(endpoint, client_.incoming, kWindow, options_.message_bytes, kWindow);
   const BufferSlice message(client_.outgoing);
   for (std::uint64_t number = 0; number < options_.count; ++number) {

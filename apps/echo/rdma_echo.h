@@ -8,12 +8,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/network.h"
 #include "apps/common/trace_flags.h"
 #include "apps/echo/messages.h"
 #include "coro/event_loop.h"
 #include "coro/task.h"
 #include "fabric/address.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/fabric.h"
 #include "sim/world/world.h"
@@ -30,8 +30,8 @@ class RdmaEcho {
                                                         const EchoOptions& options,
                                                         const TraceRun& trace);
 
-  const fabric::NicInfo& nic() const { return server_.network->nic(); }
-  fabric::Address server_address() const { return server_.network->endpoint().address(); }
+  const fabric::NicInfo& nic() const { return server_.node->nic(); }
+  fabric::Address server_address() const { return server_.node->endpoint().address(); }
 
   // Sends options.count messages back to the client. Errors: those of the NIC.
   coro::Task<absl::Status> RunServer();
@@ -41,10 +41,10 @@ class RdmaEcho {
   coro::Task<absl::Status> RunClient(EchoReport& report);
 
  private:
-  // Members die in reverse order: the network before its fabric.
+  // Members die in reverse order: the node before its fabric.
   struct Machine {
     std::unique_ptr<fabric::Fabric> fabric;
-    std::unique_ptr<Network> network;
+    std::unique_ptr<fabric::async::Node> node;
     fabric::async::BufferRef outgoing;  // one message
     fabric::async::BufferRef incoming;  // the receives that stay posted
     fabric::Peer peer{};

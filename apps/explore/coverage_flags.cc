@@ -71,7 +71,7 @@ absl::StatusOr<CoverageChoice> ReadCoverageFlags() {
   return choice;
 }
 
-absl::Status CheckCovered(const CoverageChoice& choice, const sim::coverage::Report& report) {
+absl::Status CheckCovered(const CoverageChoice& choice, const fabric::coverage::Report& report) {
   const std::vector<std::string> missing = NotCovered(choice.requirements, report);
   if (missing.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(

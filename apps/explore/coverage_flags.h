@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/explore/coverage_tables.h"
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 #include "sim/coverage/requirements.h"
 
 namespace apps {
@@ -27,7 +27,7 @@ absl::StatusOr<CoverageChoice> ReadCoverageFlags();
 
 // kFailedPrecondition, one line that names all that is missing: the file requires what `report`
 // does not have.
-absl::Status CheckCovered(const CoverageChoice& choice, const sim::coverage::Report& report);
+absl::Status CheckCovered(const CoverageChoice& choice, const fabric::coverage::Report& report);
 
 }  // namespace apps
 

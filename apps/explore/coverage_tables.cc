@@ -11,9 +11,9 @@
 namespace apps {
 namespace {
 
+using fabric::coverage::Cell;
+using fabric::coverage::Report;
 using nlohmann::json;
-using sim::coverage::Cell;
-using sim::coverage::Report;
 
 using Rows = std::vector<std::vector<std::string>>;
 

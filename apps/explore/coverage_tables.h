@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "fabric/coverage/report.h"
 #include "nlohmann/json.hpp"
-#include "sim/coverage/report.h"
 
 namespace apps {
 
@@ -16,10 +16,10 @@ enum class CoverageDetail : std::uint8_t { kNone, kSeen, kAll };
 // A table of points, and one of operations and outcomes with a column for each NIC that had any;
 // kAll: also the possible outcomes that no run had, as "-". Empty when there is nothing to
 // tell.
-std::string FormatCoverage(const sim::coverage::Report& report, CoverageDetail detail);
+std::string FormatCoverage(const fabric::coverage::Report& report, CoverageDetail detail);
 
 // {"points": [...], "cells": [...]}.
-nlohmann::json CoverageJson(const sim::coverage::Report& report);
+nlohmann::json CoverageJson(const fabric::coverage::Report& report);
 
 }  // namespace apps
 

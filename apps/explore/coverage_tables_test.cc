@@ -8,8 +8,8 @@
 namespace apps {
 namespace {
 
-using sim::coverage::PointKind;
-using sim::coverage::Report;
+using fabric::coverage::PointKind;
+using fabric::coverage::Report;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;

@@ -8,9 +8,12 @@
 #include <string>
 #include <utility>
 
+#include "absl/status/statusor.h"
 #include "apps/write/messages.h"
-#include "apps/write/simulated_run.h"
-#include "apps/write/verification.h"
+#include "apps/write/sides.h"
+#include "coro/event_loop.h"
+#include "coro/status_macros.h"
+#include "sim/explore/nodes.h"
 
 namespace apps {
 namespace {
@@ -30,8 +33,13 @@ constexpr std::array<Parameter, 2> kParameters = {
 constexpr std::size_t kSpare = 2;
 constexpr coro::Duration kTimeout = std::chrono::seconds(1);
 
-write::SimulatedRunOptions OptionsFor(Trial& trial, CompletionMode completion) {
-  write::SimulatedRunOptions options;
+struct TransferOptions {
+  write::ServerOptions server;
+  write::ClientOptions client;
+};
+
+TransferOptions OptionsFor(const Trial& trial, CompletionMode completion) {
+  TransferOptions options;
   options.client.page_bytes = trial.parameter("page_bytes");
   options.client.page_count = trial.parameter("pages");
   options.client.region_bytes = options.server.region_bytes =
@@ -39,10 +47,18 @@ write::SimulatedRunOptions OptionsFor(Trial& trial, CompletionMode completion) {
   options.client.completion = completion;
   options.client.data_seed = trial.seed();
   options.client.silence_timeout = options.server.write_timeout = kTimeout;
-  options.decorate = [&trial](std::unique_ptr<fabric::Fabric> fabric, sim::World&) {
-    return trial.Decorate(std::move(fabric));
-  };
   return options;
+}
+
+absl::StatusOr<TransferReport> RunOnce(Trial& trial, const TransferOptions& options) {
+  coro::EventLoop loop(trial.clock());
+  ASSIGN_OR_RETURN(const auto server, OpenNode(trial, loop, "server"));
+  ASSIGN_OR_RETURN(const auto client, OpenNode(trial, loop, "client"));
+  ASSIGN_OR_RETURN(write::Sides sides,
+                   write::OpenBoth(*server, options.server, *client, options.client));
+  const absl::StatusOr<TransferReport> report = loop.Run(write::RunTransfer(sides));
+  if (report.ok()) trial.world().CheckRequests();
+  return report;
 }
 
 class Scenario final : public sim::explore::Scenario {
@@ -61,10 +77,9 @@ class Scenario final : public sim::explore::Scenario {
   }
 
   Outcome Run(Trial& trial) const override {
-    const absl::StatusOr<write::SimulatedRun> run =
-        RunSimulatedIn(trial.world(), trial.clock(), OptionsFor(trial, completion_));
-    if (!run.ok()) return Outcome::Of(run.status());
-    const write::Verification& verification = run->transfer.verification;
+    const absl::StatusOr<TransferReport> report = RunOnce(trial, OptionsFor(trial, completion_));
+    if (!report.ok()) return Outcome::Of(report.status());
+    const Verification& verification = report->verification;
     return verification.correct() ? Outcome::Of(absl::OkStatus())
                                   : Outcome::WrongData(Describe(verification));
   }

@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
-#include "apps/common/network.h"
+#include "apps/common/nic_choice.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/info/fi_info.h"
 #include "apps/info/report.h"

@@ -6,14 +6,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/common/nic_choice.h"
+#include "apps/common/random_data.h"
 #include "apps/common/units.h"
-#include "apps/write/random_data.h"
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
 #include "fabric/async/message_receiver.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace apps::write {
 namespace {
@@ -22,7 +23,7 @@ using namespace std::chrono_literals;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
-using sim::coverage::Reachable;
+using fabric::coverage::Reachable;
 
 // How long to wait for announcements before looking whether the server refused.
 constexpr coro::Duration kSlice = 50ms;
@@ -56,25 +57,26 @@ absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options) {
   return request;
 }
 
-absl::StatusOr<std::unique_ptr<Client>> Client::Open(Network& network, const ClientOptions& options,
+absl::StatusOr<std::unique_ptr<Client>> Client::Open(fabric::async::Node& node,
+                                                     const ClientOptions& options,
                                                      const fabric::Address& server) {
   ASSIGN_OR_RETURN(RandomFillMessage request, MakeRequest(options));
-  RETURN_IF_ERROR(RequireCapabilities(network.nic(), kNeededCapabilities));
-  ASSIGN_OR_RETURN(const fabric::Peer peer, network.peers().Insert(server));
-  std::unique_ptr<Client> client(new Client(network, options, std::move(request), peer));
+  RETURN_IF_ERROR(RequireCapabilities(node.nic(), kNeededCapabilities));
+  ASSIGN_OR_RETURN(const fabric::Peer peer, node.Connect(server));
+  std::unique_ptr<Client> client(new Client(node, options, std::move(request), peer));
   for (BufferRef& region : client->regions_) {
-    ASSIGN_OR_RETURN(region, options.memory->Allocate(network, options.region_bytes));
+    ASSIGN_OR_RETURN(region, options.memory->Allocate(node, options.region_bytes));
   }
-  ASSIGN_OR_RETURN(client->message_, network.Allocate(kMessageBytes));
-  ASSIGN_OR_RETURN(client->answer_, network.Allocate(kMessageBytes));
+  ASSIGN_OR_RETURN(client->message_, node.Allocate(kMessageBytes));
+  ASSIGN_OR_RETURN(client->answer_, node.Allocate(kMessageBytes));
   return client;
 }
 
-Client::~Client() { network_.peers().Remove(server_).IgnoreError(); }
+Client::~Client() { node_.Disconnect(server_); }
 
 coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
   LogMemory();
-  requested_ = network_.loop().clock().Now();
+  requested_ = node_.loop().clock().Now();
   CO_RETURN_IF_ERROR(co_await Exchange());
   TransferReport report;
   report.bytes = kRegionCount * request_.page_bytes * request_.page_indices.size();
@@ -85,36 +87,29 @@ coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
 
 coro::Task<absl::Status> Client::Exchange() {
   // Counting begins before the server is asked: an announcement that nobody counts is lost.
-  ImmediateCounter announced(network_.dispatcher(), request_.remote_context);
+  ImmediateCounter announced(node_.dispatcher(), request_.remote_context);
   coro::Scope background;
   background.Spawn(ListenForRefusal());
   background.Spawn(KeepReporting());
-  const ConnectMessage connect = MakeConnect();
+  ConnectMessage connect{.session = options_.session, .address = node_.address(), .regions = {}};
+  for (std::size_t i = 0; i < kRegionCount; ++i) {
+    connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
+  }
   CO_RETURN_IF_ERROR(co_await SendMessage(connect, "send CONNECT"));
-  requested_ = network_.loop().clock().Now();
+  requested_ = node_.loop().clock().Now();
   CO_RETURN_IF_ERROR(co_await SendMessage(request_, "send REQUEST"));
   co_return co_await AwaitWrites(announced);
 }
 
-ConnectMessage Client::MakeConnect() const {
-  ConnectMessage connect;
-  connect.session = options_.session;
-  connect.address = network_.endpoint().address();
-  for (std::size_t i = 0; i < kRegionCount; ++i) {
-    connect.regions[i] = {regions_[i]->region().remote(), options_.region_bytes};
-  }
-  return connect;
-}
-
 coro::Task<absl::Status> Client::AwaitWrites(ImmediateCounter& announced) {
-  last_arrival_ = network_.loop().clock().Now();
+  last_arrival_ = node_.loop().clock().Now();
   while (announced.count() < expected_) {
-    co_await announced.Reached(seen_ + 1, coro::After(network_.loop().Now(), kSlice));
+    co_await announced.Reached(seen_ + 1, coro::After(node_.loop().Now(), kSlice));
     if (!refusal_.empty()) {
       Reachable("write: the client was refused");
       co_return absl::FailedPreconditionError(absl::StrCat("the server refused: ", refusal_));
     }
-    const coro::Time now = network_.loop().clock().Now();
+    const coro::Time now = node_.loop().clock().Now();
     if (announced.count() > seen_) {
       seen_ = announced.count();
       last_arrival_ = now;
@@ -133,18 +128,18 @@ coro::Task<absl::Status> Client::SendMessage(const Message& message, std::string
   const std::vector<std::byte> bytes = Encode(message);
   std::copy(bytes.begin(), bytes.end(), message_->bytes().begin());
   fabric::async::OperationOptions options;
-  options.deadline = coro::After(network_.loop().Now(), options_.silence_timeout);
+  options.deadline = coro::After(node_.loop().Now(), options_.silence_timeout);
   const BufferSlice slice(message_, 0, bytes.size());
-  const fabric::Completion sent = co_await network_.endpoint().Send(slice, server_, options);
+  const fabric::Completion sent = co_await node_.endpoint().Send(slice, server_, options);
   if (sent.error == fabric::ErrorCode::kDeadlineExceeded) {
     co_return absl::DeadlineExceededError(absl::StrCat(what, ": the server did not take it within ",
                                                        FormatDuration(options_.silence_timeout)));
   }
-  co_return network_.endpoint().ToStatus(sent, what);
+  co_return node_.endpoint().ToStatus(sent, what);
 }
 
 coro::Task<absl::Status> Client::ListenForRefusal() {
-  fabric::async::MessageReceiver receiver(network_.endpoint(), answer_, 1, kMessageBytes, 1);
+  fabric::async::MessageReceiver receiver(node_.endpoint(), answer_, 1, kMessageBytes, 1);
   for (;;) {
     CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next());
     const absl::StatusOr<Message> decoded = Decode(message.bytes);
@@ -173,8 +168,6 @@ void Client::LogMemory() const {
   }
 }
 
-void Client::Report() {
-  options_.progress({seen_, expected_, network_.loop().clock().Now() - requested_});
-}
+void Client::Report() { options_.progress({seen_, node_.loop().clock().Now() - requested_}); }
 
 }  // namespace apps::write

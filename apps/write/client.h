@@ -13,20 +13,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/network.h"
-#include "apps/write/data_memory.h"
-#include "apps/write/log.h"
+#include "apps/common/page_data.h"
+#include "apps/common/session/console.h"
 #include "apps/write/messages.h"
-#include "apps/write/verification.h"
 #include "coro/task.h"
 #include "coro/time.h"
+#include "fabric/async/node.h"
 
 namespace apps::write {
 
-// How far a transfer is: announced writes, of those that will be announced.
+// How far a transfer is.
 struct Arrival {
-  std::uint64_t arrived = 0;
-  std::uint64_t expected = 0;
+  std::uint64_t arrived = 0;       // announced writes
   coro::Duration since_request{};  // on the loop's clock
 };
 
@@ -49,20 +47,13 @@ struct ClientOptions {
 // The request that these options stand for. kInvalidArgument: they make no sense; see CheckRequest.
 absl::StatusOr<RandomFillMessage> MakeRequest(const ClientOptions& options);
 
-// What a transfer came to.
-struct TransferReport {
-  Verification verification;
-  std::uint64_t bytes = 0;
-  coro::Duration elapsed{};  // on the loop's clock, from the request to the last announcement
-};
-
-// Not thread-safe. Dies before its network, and after its Run.
+// Not thread-safe. Dies before its node, and after its Run.
 class Client {
  public:
   // Allocates the two regions and the message buffer, and inserts the server. Errors:
   // kInvalidArgument when this is not an address of the fabric, or by MakeRequest; kUnimplemented
   // when the NIC cannot be written to; those of registration.
-  static absl::StatusOr<std::unique_ptr<Client>> Open(Network& network,
+  static absl::StatusOr<std::unique_ptr<Client>> Open(fabric::async::Node& node,
                                                       const ClientOptions& options,
                                                       const fabric::Address& server);
   Client(const Client&) = delete;
@@ -76,16 +67,15 @@ class Client {
   coro::Task<absl::StatusOr<TransferReport>> Run();
 
  private:
-  Client(Network& network, const ClientOptions& options, RandomFillMessage request,
+  Client(fabric::async::Node& node, const ClientOptions& options, RandomFillMessage request,
          fabric::Peer server)
-      : network_(network),
+      : node_(node),
         options_(options),
         request_(std::move(request)),
         expected_(ExpectedAnnouncements(request_)),
         server_(server) {}
 
   coro::Task<absl::Status> Exchange();
-  ConnectMessage MakeConnect() const;
   void LogMemory() const;
   coro::Task<absl::Status> AwaitWrites(fabric::async::ImmediateCounter& announced);
   coro::Task<absl::Status> SendMessage(const Message& message, std::string what);
@@ -95,7 +85,7 @@ class Client {
   coro::Task<absl::Status> KeepReporting();
   void Report();
 
-  Network& network_;
+  fabric::async::Node& node_;
   const ClientOptions options_;
   const RandomFillMessage request_;
   const std::uint64_t expected_;  // announcements

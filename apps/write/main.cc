@@ -27,6 +27,6 @@ const Usage kUsage = {
 }  // namespace apps::write
 
 int main(int argc, char** argv) {
-  return apps::write::RunProgram(argc, argv, apps::write::kUsage,
-                                 [] { return apps::write::DataPlaces(); });
+  const auto positional = apps::ParseCommandLineOrExit(argc, argv, apps::write::kUsage);
+  return apps::write::RunProgram(apps::write::kUsage.name, positional, {});
 }

@@ -1,11 +1,9 @@
 #include "apps/write/messages.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
 #include "apps/common/wire.h"
 #include "coro/status_macros.h"
 
@@ -15,7 +13,7 @@ namespace {
 constexpr std::uint32_t kMagic = 0x4b434f44;  // "DOCK"
 constexpr std::uint16_t kVersion = 1;
 
-enum class Type : std::uint16_t { kConnect = 1, kRandomFill = 2, kRefused = 3 };
+constexpr std::uint16_t kConnect = 1, kRandomFill = 2, kRefused = 3;  // types
 
 // Bytes of a RandomFillMessage without its page indices.
 constexpr std::size_t kFixedRequestBytes = 4 + 2 + 2 + 8 + 4 + 1 + 8 + 8 + 4;
@@ -25,18 +23,18 @@ absl::Status Corrupt(absl::string_view what) {
   return absl::InvalidArgumentError(absl::StrCat("corrupt message: ", what));
 }
 
-WireWriter Begin(Type type, std::uint64_t session) {
+WireWriter Begin(std::uint16_t type, std::uint64_t session) {
   WireWriter writer;
   writer.Number(kMagic);
   writer.Number(kVersion);
-  writer.Number(static_cast<std::uint16_t>(type));
+  writer.Number(type);
   writer.Number(session);
   return writer;
 }
 
 struct Encoder {
   std::vector<std::byte> operator()(const ConnectMessage& message) const {
-    WireWriter writer = Begin(Type::kConnect, message.session);
+    WireWriter writer = Begin(kConnect, message.session);
     writer.Number(static_cast<std::uint16_t>(message.address.size()));
     writer.Bytes(message.address.bytes());
     for (const RemoteRegion& region : message.regions) {
@@ -47,7 +45,7 @@ struct Encoder {
     return writer.Take();
   }
   std::vector<std::byte> operator()(const RandomFillMessage& message) const {
-    WireWriter writer = Begin(Type::kRandomFill, message.session);
+    WireWriter writer = Begin(kRandomFill, message.session);
     writer.Number(message.remote_context);
     writer.Number(static_cast<std::uint8_t>(message.completion));
     writer.Number(message.data_seed);
@@ -57,7 +55,7 @@ struct Encoder {
     return writer.Take();
   }
   std::vector<std::byte> operator()(const RefusedMessage& message) const {
-    WireWriter writer = Begin(Type::kRefused, message.session);
+    WireWriter writer = Begin(kRefused, message.session);
     writer.Number(static_cast<std::uint16_t>(message.reason.size()));
     writer.Bytes(
         {reinterpret_cast<const std::uint8_t*>(message.reason.data()), message.reason.size()});
@@ -81,7 +79,7 @@ absl::StatusOr<Message> DecodeConnect(WireReader& reader, std::uint64_t session)
   return message;
 }
 
-absl::StatusOr<Message> DecodeRandomFill(WireReader& reader, std::uint64_t session) {
+absl::StatusOr<Message> DecodeFill(WireReader& reader, std::uint64_t session) {
   RandomFillMessage message{.session = session};
   message.remote_context = reader.Number<std::uint32_t>();
   const auto completion = reader.Number<std::uint8_t>();
@@ -113,18 +111,6 @@ absl::StatusOr<Message> DecodeRefused(WireReader& reader, std::uint64_t session)
   return message;
 }
 
-absl::StatusOr<Message> DecodeBody(WireReader& reader, std::uint16_t type, std::uint64_t session) {
-  switch (static_cast<Type>(type)) {
-    case Type::kConnect:
-      return DecodeConnect(reader, session);
-    case Type::kRandomFill:
-      return DecodeRandomFill(reader, session);
-    case Type::kRefused:
-      return DecodeRefused(reader, session);
-  }
-  return Corrupt(absl::StrCat("type ", type, " does not exist"));
-}
-
 }  // namespace
 
 std::vector<std::byte> Encode(const Message& message) { return std::visit(Encoder(), message); }
@@ -140,7 +126,10 @@ absl::StatusOr<Message> Decode(std::span<const std::byte> bytes) {
   if (version != kVersion) {
     return Corrupt(absl::StrCat("version ", version, ", this program speaks ", kVersion));
   }
-  absl::StatusOr<Message> message = DecodeBody(reader, type, session);
+  absl::StatusOr<Message> message = Corrupt(absl::StrCat("type ", type, " does not exist"));
+  if (type == kConnect) message = DecodeConnect(reader, session);
+  if (type == kRandomFill) message = DecodeFill(reader, session);
+  if (type == kRefused) message = DecodeRefused(reader, session);
   if (message.ok() && reader.remaining() > 0) {
     return Corrupt(absl::StrCat(reader.remaining(), " bytes too many"));
   }
@@ -156,38 +145,12 @@ std::uint64_t ExpectedAnnouncements(const RandomFillMessage& request) {
                                                       : 1;
 }
 
-absl::Status CheckPageSize(std::uint64_t page_bytes, std::uint64_t region_bytes) {
-  if (page_bytes != 0 && page_bytes <= region_bytes && region_bytes % page_bytes == 0) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("page size ", page_bytes,
-                                                 " does not divide the region of ", region_bytes,
-                                                 " bytes (", FormatBytes(region_bytes), ")"));
-}
-
-absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes) {
-  RETURN_IF_ERROR(CheckPageSize(request.page_bytes, region_bytes));
-  const std::uint64_t pages = region_bytes / request.page_bytes;
-  if (request.page_indices.empty()) return absl::InvalidArgumentError("no pages are asked for");
-  if (request.page_indices.size() > pages) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(request.page_indices.size(), " pages are asked for: a region has ", pages));
-  }
-  if (request.page_indices.size() > kMostPages) {
+absl::Status CheckRequest(const PageList& list, std::uint64_t region_bytes) {
+  if (list.page_indices.size() > kMostPages) {
     return absl::InvalidArgumentError(absl::StrCat(
-        request.page_indices.size(), " page indices do not fit a message: at most ", kMostPages));
+        list.page_indices.size(), " page indices do not fit a message: at most ", kMostPages));
   }
-  std::vector<bool> seen(pages);
-  for (const std::uint32_t index : request.page_indices) {
-    if (index >= pages) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("page index ", index, " is past the region, which has ", pages, " pages"));
-    }
-    if (seen[index])
-      return absl::InvalidArgumentError(absl::StrCat("page ", index, " comes twice"));
-    seen[index] = true;
-  }
-  return absl::OkStatus();
+  return CheckPages(list, region_bytes);
 }
 
 }  // namespace apps::write

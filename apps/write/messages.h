@@ -5,9 +5,8 @@
 //     REQUEST  seed, pages, where to     ->    writes the pages
 //                                        <-    REFUSED why, if it will not
 //
-// Sizes and defaults are those of the seed program (16_write_cpu). Every message starts with a
-// magic number, a version, its type and a session number that the client chose, so that a stray or
-// old message is recognised.
+// Every message starts with a magic number, a version, its type and a session number that the
+// client chose, so that a stray or old message is recognised.
 
 #ifndef APPS_WRITE_MESSAGES_H_
 #define APPS_WRITE_MESSAGES_H_
@@ -22,19 +21,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "apps/common/page_data.h"
 #include "fabric/address.h"
 #include "fabric/capability.h"
 #include "fabric/memory.h"
 
 namespace apps::write {
 
-inline constexpr std::size_t kRegionCount = 2;
 inline constexpr std::size_t kRegionBytes = 16u << 20;
 inline constexpr std::size_t kMessageBytes = 8u << 10;  // of a message buffer: no message is longer
-inline constexpr std::uint64_t kDefaultPageBytes = 1u << 20;
 inline constexpr std::uint64_t kDefaultPageCount = 8;   // per region
 inline constexpr std::uint32_t kRemoteContext = 0x123;  // the immediate that announces writes
-inline constexpr std::uint64_t kDefaultDataSeed = 0xb584035fabe6ce9bull;
 
 // What both sides need of their NIC.
 inline constexpr std::array kNeededCapabilities = {fabric::Capability::kMessages,
@@ -44,7 +41,7 @@ inline constexpr std::array kNeededCapabilities = {fabric::Capability::kMessages
 // Which writes carry the immediate.
 enum class CompletionMode : std::uint8_t {
   kCount = 0,  // all: the client counts them
-  kLast = 1,   // only the last: the seed's protocol, which is wrong where writes are not ordered
+  kLast = 1,   // only the last: wrong where writes are not ordered
 };
 
 // count, last: what --completion takes.
@@ -62,15 +59,11 @@ struct ConnectMessage {
   std::array<RemoteRegion, kRegionCount> regions;
 };
 
-// Fill `page_indices.size()` pages of each region: the k-th page of the random data goes to page
-// page_indices[k].
-struct RandomFillMessage {
+// Write these pages.
+struct RandomFillMessage : PageList {
   std::uint64_t session = 0;
   std::uint32_t remote_context = kRemoteContext;
   CompletionMode completion = CompletionMode::kCount;
-  std::uint64_t data_seed = kDefaultDataSeed;
-  std::uint64_t page_bytes = kDefaultPageBytes;
-  std::vector<std::uint32_t> page_indices;
 };
 
 // How many announcements a client that asked this waits for.
@@ -89,12 +82,9 @@ std::vector<std::byte> Encode(const Message& message);
 // kInvalidArgument: truncated, corrupt, or not a message of this version. Safe for any bytes.
 absl::StatusOr<Message> Decode(std::span<const std::byte> bytes);
 
-// kInvalidArgument: the page size does not divide the region.
-absl::Status CheckPageSize(std::uint64_t page_bytes, std::uint64_t region_bytes);
-
-// Whether a request makes sense for regions of this size: pages divide the region, every index lies
-// within it and comes once, and the request fits a message. kInvalidArgument says what is wrong.
-absl::Status CheckRequest(const RandomFillMessage& request, std::uint64_t region_bytes);
+// Whether a request makes sense for regions of this size, and fits a message. Errors: those of
+// CheckPages.
+absl::Status CheckRequest(const PageList& list, std::uint64_t region_bytes);
 
 }  // namespace apps::write
 

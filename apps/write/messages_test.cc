@@ -27,12 +27,14 @@ ConnectMessage Connect() {
 }
 
 RandomFillMessage Request() {
-  return {.session = 7,
-          .remote_context = 0x123,
-          .completion = CompletionMode::kLast,
-          .data_seed = 99,
-          .page_bytes = 65536,
-          .page_indices = {5, 0, 255, 17}};
+  RandomFillMessage request;
+  request.session = 7;
+  request.remote_context = 0x123;
+  request.completion = CompletionMode::kLast;
+  request.data_seed = 99;
+  request.page_bytes = 65536;
+  request.page_indices = {5, 0, 255, 17};
+  return request;
 }
 
 TEST(MessagesTest, ConnectRoundTrips) {
@@ -115,8 +117,8 @@ TEST(MessagesTest, AnyBytesAreSafe) {
 }
 
 TEST(CheckRequestTest, AcceptsTheDefaultsAndTheExtremes) {
-  RandomFillMessage request{.page_bytes = kDefaultPageBytes,
-                            .page_indices = {0, 1, 2, 3, 4, 5, 6, 15}};
+  const PageList request{.page_bytes = kDefaultPageBytes,
+                         .page_indices = {0, 1, 2, 3, 4, 5, 6, 15}};
   EXPECT_THAT(CheckRequest(request, kRegionBytes), IsOk());
   EXPECT_THAT(CheckRequest({.page_bytes = kRegionBytes, .page_indices = {0}}, kRegionBytes),
               IsOk());
@@ -144,7 +146,8 @@ TEST(CheckRequestTest, RefusesWhatMakesNoSense) {
 }
 
 TEST(CheckRequestTest, LargestRequestFitsItsMessage) {
-  RandomFillMessage request{.page_bytes = 4096};
+  RandomFillMessage request;
+  request.page_bytes = 4096;
   for (std::uint32_t i = 0; CheckRequest(request, kRegionBytes).ok() || i == 0; ++i) {
     request.page_indices.push_back(i);
   }

@@ -2,45 +2,32 @@
 
 #include <chrono>
 #include <cstdint>
-#include <iostream>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
-#include "absl/flags/reflection.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
-#include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
-#include "apps/common/fault_flags.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/network.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/trace_flags.h"
+#include "apps/common/session/session.h"
+#include "apps/common/session/transfer_report.h"
 #include "apps/common/units.h"
 #include "apps/write/client.h"
-#include "apps/write/console.h"
 #include "apps/write/server.h"
-#include "apps/write/simulated_run.h"
+#include "apps/write/sides.h"
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
-#include "coro/steady_clock.h"
 #include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/fault.h"
-#include "sim/faults/device_faults.h"
-#include "sim/world/world.h"
+#include "fabric/async/node.h"
 
 ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
-          "the client counts. last: only the last one does, as in the seed program: wrong on EFA, "
-          "where writes are not ordered.");
+          "the client counts. last: only the last one does: wrong on EFA, where writes are not "
+          "ordered.");
 ABSL_FLAG(std::uint64_t, page_size, 1048576, "Client: bytes of a page; divides 16777216.");
 ABSL_FLAG(std::uint64_t, num_pages, 8,
           "Client: pages to transfer into each of the two regions, at most 2037.");
@@ -55,6 +42,8 @@ ABSL_FLAG(bool, verbose, false,
 
 namespace apps::write {
 namespace {
+
+using fabric::async::Node;
 
 // The positional arguments, and the flags that they stand for.
 struct Arguments {
@@ -111,227 +100,99 @@ absl::StatusOr<Arguments> ParseArguments(const std::vector<std::string>& positio
   return arguments;
 }
 
-// Under the simulated `efa` fabric a device's rules would strike the packets of its protocol, and
-// not the program's operations: there, all faults are put above it.
-fabric::faults::FaultSet AppliedByDevice(const BackendChoice& choice) {
-  const bool device = choice.simulated && choice.simulated_fabric == SimulatedFabric::kEfaDirect;
-  return device ? sim::DeviceFaults() : fabric::faults::FaultSet();
+// Says what the client asks for, and begins to show how far that is.
+void BeginTransfer(Console& console, const RandomFillMessage& request, std::uint64_t region_bytes) {
+  console.Say("request",
+              absl::StrFormat("%u pages of %s into each of %u regions of %s, data seed %#x, "
+                              "remote context %#x, completion %s",
+                              request.page_indices.size(), FormatBytes(request.page_bytes),
+                              kRegionCount, FormatBytes(region_bytes), request.data_seed,
+                              request.remote_context, NameOf(request.completion)));
+  console.Say("pages", absl::StrCat(DescribePages(request.page_indices), " (a region has ",
+                                    region_bytes / request.page_bytes, ")"));
+  const bool count = request.completion == CompletionMode::kCount;
+  console.BeginProgress({count ? "writes" : "announcements", ExpectedAnnouncements(request),
+                         count ? request.page_bytes : 0});
 }
 
-class Program {
- public:
-  Program(std::string name, DataPlaces places)
-      : name_(std::move(name)), places_(std::move(places)) {}
-
-  int Run(Arguments arguments);
-
- private:
-  int Fail(const absl::Status& status) const { return ReportError(name_, status); }
-  int Simulate(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-               const Arguments& arguments, const FaultRun* faults, const TraceRun& trace) const;
-  int Serve(Console& console, coro::EventLoop& loop, const BackendChoice& choice, std::size_t nic,
-            const Arguments& arguments) const;
-  int Fetch(Console& console, coro::EventLoop& loop, const BackendChoice& choice, std::size_t nic,
-            Arguments arguments) const;
-  int RunOnFabric(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-                  const Arguments& arguments) const;
-  int ReportFaults(Console& console, const FaultRun& faults, int exit_code) const;
-  void SayPlaces(Console& console) const;
-
-  const std::string name_;
-  const DataPlaces places_;
-  std::unique_ptr<MetricsRun> metrics_;  // null: not asked for
-};
-
-void Program::SayPlaces(Console& console) const {
-  for (const auto& [label, text] : places_.lines()) console.Say(label, text);
-}
-
-int Program::Simulate(Console& console, const BackendOptions& backend, const BackendChoice& choice,
-                      const Arguments& arguments, const FaultRun* faults,
-                      const TraceRun& trace) const {
-  if (arguments.server.has_value()) {
-    return Fail(absl::InvalidArgumentError(
-        "the simulator runs both sides in one process and takes no address; to reach another "
-        "process add --provider=tcp or --provider=shm"));
-  }
-  Scene scene;
-  scene.seed = backend.seed;
-  SimulatedRunOptions options;
-  options.seed = backend.seed;
-  options.profile = choice.profile;
-  options.simulated_fabric = choice.simulated_fabric;
-  options.nic = backend.nic;
-  options.client = arguments.client;
-  options.server.memory = places_.server;
-  options.prepare = places_.prepare;
-  options.metrics = metrics_.get();
-  options.client.log = options.server.log = console.log();
-  options.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
-  options.server.write_timeout = arguments.client.silence_timeout;
-  if (faults != nullptr) {
-    options.faults = faults->engine();
-    options.decorate = [faults](std::unique_ptr<fabric::Fabric> fabric, sim::World& world) {
-      return faults->Wrap(std::move(fabric), world,
-                          [&world](coro::Time time) { world.timeline().WakeAt(time); });
-    };
-  }
-  options.trace = &trace;
-  options.opened = [&](const fabric::Fabric& fabric, const fabric::NicInfo& nic,
-                       const fabric::Address& server, const RandomFillMessage& request) {
-    scene.fabric = std::string(fabric.description());
-    scene.nic = nic.name;
-    console.SayFabric(fabric, nic, choice.reason);
-    SayPlaces(console);
-    console.Say("seed", absl::StrCat(backend.seed, " (--seed=", backend.seed,
-                                     " repeats this run exactly)"));
-    console.Say("server", server.ToHex());
-    console.SayRequest(request, arguments.client.region_bytes);
-    console.BeginProgress(request);
-  };
-  const absl::StatusOr<SimulatedRun> run = RunSimulated(options);
-  console.EndProgress();
-  if (!run.ok()) return Fail(run.status());
-  console.Say("simulated", absl::StrCat(FormatDuration(run->simulated), " of virtual time"));
-  const int exit_code = console.Report(run->transfer, scene);
-  for (const std::string& finding : run->findings) {
-    std::cerr << name_ << ": check failed: " << finding << "\n";
-  }
-  return run->findings.empty() ? exit_code : kExitFailed;
-}
-
-int Program::Serve(Console& console, coro::EventLoop& loop, const BackendChoice& choice,
-                   std::size_t nic, const Arguments& arguments) const {
-  if (OutputIsForScripts()) {
-    return Fail(
-        absl::InvalidArgumentError("--json and --csv are for a client's result: give an address"));
-  }
-  const bool observed = absl::FindCommandLineFlag("trace")->CurrentValue() != "" || metrics_;
-  if (observed && absl::GetFlag(FLAGS_clients) == 0) {
-    return Fail(absl::InvalidArgumentError(
-        "--trace and --metrics are written when the server ends by itself: add --clients=N"));
-  }
-  const absl::StatusOr<std::unique_ptr<Network>> network = Network::Open(loop, *choice.fabric, nic);
-  if (!network.ok()) return Fail(network.status());
+ServerOptions ServerOptionsFor(const Arguments& arguments, const DataPlaces& places) {
   ServerOptions options;
-  options.memory = places_.server;
+  options.memory = places.server;
   options.clients = absl::GetFlag(FLAGS_clients);
   options.write_timeout = arguments.client.silence_timeout;
-  options.log = console.log();
-  const absl::StatusOr<std::unique_ptr<Server>> server = Server::Open(**network, options);
-  if (!server.ok()) return Fail(server.status());
-  console.SayFabric(*choice.fabric, (*network)->nic(), choice.reason);
-  SayPlaces(console);
+  return options;
+}
+
+// Serves clients of other processes; returns when it has served so many.
+absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places) {
+  ServerOptions options = ServerOptionsFor(arguments, places);
+  RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
+  options.log = session.console().log();
+  coro::EventLoop loop(session.clock());
+  ASSIGN_OR_RETURN(const std::unique_ptr<Node> node, session.Open(loop, "server"));
+  ASSIGN_OR_RETURN(const std::unique_ptr<Server> server, Server::Open(*node, options));
+  session.SayScene(places.lines());
+  Console& console = session.console();
   console.Say("memory", absl::StrFormat("%u regions of %s, 2 message buffers of %s", kRegionCount,
                                         FormatBytes(kRegionBytes), FormatBytes(kMessageBytes)));
-  console.Say("address", (*network)->endpoint().address().ToHex());
-  console.Say("waiting",
-              absl::StrCat("for clients: ", name_, " --provider=... ADDRESS (end with Ctrl-C)"));
-  const absl::Status status = loop.Run((*server)->Run());
-  return status.ok() ? kExitOk : Fail(status);
+  console.Say("address", node->address().ToHex());
+  console.Say("waiting", absl::StrCat("for clients: ", session.program(),
+                                      " --provider=... ADDRESS (end with Ctrl-C)"));
+  RETURN_IF_ERROR(loop.Run(server->Run()));
+  return kExitOk;
 }
 
-int Program::Fetch(Console& console, coro::EventLoop& loop, const BackendChoice& choice,
-                   std::size_t nic, Arguments arguments) const {
-  const absl::StatusOr<std::unique_ptr<Network>> opened = Network::Open(loop, *choice.fabric, nic);
-  if (!opened.ok()) return Fail(opened.status());
-  Network& network = **opened;
-  arguments.client.session = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
+// A transfer from the server at arguments.server, or from one beside it.
+absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPlaces& places) {
+  Arguments arguments = asked;
+  Console& console = session.console();
   arguments.client.log = console.log();
-  arguments.client.progress = [&](const Arrival& arrival) { console.ShowProgress(arrival); };
-  absl::StatusOr<std::unique_ptr<Client>> client =
-      Client::Open(network, arguments.client, *arguments.server);
-  if (!client.ok()) return Fail(client.status());
-  console.SayFabric(*choice.fabric, network.nic(), choice.reason);
-  SayPlaces(console);
+  arguments.client.progress = [&](const Arrival& arrival) {
+    console.ShowProgress(arrival.arrived, arrival.since_request);
+  };
+  coro::EventLoop loop(session.clock());
+  std::unique_ptr<Node> server;
+  if (!arguments.server.has_value()) {
+    ASSIGN_OR_RETURN(server, session.Open(loop, "server"));
+  }
+  ASSIGN_OR_RETURN(const std::unique_ptr<Node> client, session.Open(loop, "client"));
+  Sides sides;
+  if (server != nullptr) {
+    ServerOptions options = ServerOptionsFor(arguments, places);
+    options.log = console.log();
+    ASSIGN_OR_RETURN(sides, OpenBoth(*server, options, *client, arguments.client));
+    arguments.server = server->address();
+  } else {
+    arguments.client.session = std::random_device()() | std::uint64_t{std::random_device()()} << 32;
+    ASSIGN_OR_RETURN(sides.client, Client::Open(*client, arguments.client, *arguments.server));
+  }
+  session.SayScene(places.lines());
   console.Say("server", arguments.server->ToHex());
-  console.SayRequest((*client)->request(), arguments.client.region_bytes);
-  console.BeginProgress((*client)->request());
-  const absl::StatusOr<TransferReport> report = network.loop().Run((*client)->Run());
+  BeginTransfer(console, sides.client->request(), arguments.client.region_bytes);
+  const absl::StatusOr<TransferReport> report = loop.Run(RunTransfer(sides));
   console.EndProgress();
-  if (!report.ok()) return Fail(report.status());
-  Scene scene;
-  scene.fabric = std::string(choice.fabric->description());
-  scene.nic = network.nic().name;
-  return console.Report(*report, scene);
+  RETURN_IF_ERROR(report.status());
+  session.EndRun();
+  return Report(console, *report, session.scene());
 }
 
-int Program::RunOnFabric(Console& console, const BackendOptions& backend,
-                         const BackendChoice& choice, const Arguments& arguments) const {
-  const absl::StatusOr<std::size_t> nic = FindNic(*choice.fabric, backend.nic);
-  if (!nic.ok()) return Fail(nic.status());
-  coro::SteadyClock clock;
-  coro::EventLoop loop(clock);
-  return arguments.server.has_value() ? Fetch(console, loop, choice, *nic, arguments)
-                                      : Serve(console, loop, choice, *nic, arguments);
-}
-
-// What the plan's rules came to, and the exit status for it all: a run in which a rule never fired
-// has not shown what it was meant to.
-int Program::ReportFaults(Console& console, const FaultRun& faults, int exit_code) const {
-  if (exit_code == kExitBadInput) return exit_code;  // nothing ran
-  for (const absl::string_view line : absl::StrSplit(faults.Table(), '\n', absl::SkipEmpty())) {
-    console.Say("faults", line);
-  }
-  const absl::Status status = faults.Verify();
-  return status.ok() ? exit_code : Fail(status);
-}
-
-int Program::Run(Arguments arguments) {
-  BackendOptions backend = BackendOptionsFromFlags();
-  backend.device_memory = places_.device_memory;
-  absl::StatusOr<BackendChoice> choice = ChooseBackend(backend);
-  if (!choice.ok()) return Fail(choice.status());
-  const absl::StatusOr<std::unique_ptr<FaultRun>> faults =
-      FaultRun::FromFlags(backend.seed, AppliedByDevice(*choice));
-  if (!faults.ok()) return Fail(faults.status());
-  absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
-  if (!metrics.ok()) return Fail(metrics.status());
-  metrics_ = *std::move(metrics);
-  if (metrics_ != nullptr && !choice->simulated) {
-    choice->fabric = metrics_->Watch(std::move(choice->fabric));
-  }
-  const absl::StatusOr<std::unique_ptr<TraceRun>> trace =
-      TraceRun::FromFlags(name_, choice->simulated, backend.seed);
-  if (!trace.ok()) return Fail(trace.status());
-  coro::SteadyClock clock;
-  if (*faults != nullptr && !choice->simulated) {
-    absl::StatusOr<std::unique_ptr<fabric::Fabric>> wrapped =
-        (*faults)->Wrap(std::move(choice->fabric), clock);
-    if (!wrapped.ok()) return Fail(wrapped.status());
-    choice->fabric = *std::move(wrapped);
-  }
-  if (!choice->simulated) {
-    const bool client = arguments.server.has_value();
-    choice->fabric = (*trace)->Wrap(std::move(choice->fabric), client ? "client" : "server");
-  }
-  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
-  if (!form.ok()) return Fail(form.status());
-  Console console(std::cout, std::cerr, clock,
-                  {.form = *form, .verbose = absl::GetFlag(FLAGS_verbose), .program = name_});
-  int exit_code = choice->simulated
-                      ? Simulate(console, backend, *choice, arguments, faults->get(), **trace)
-                      : RunOnFabric(console, backend, *choice, arguments);
-  choice->fabric.reset();
-  if (exit_code != kExitBadInput) {  // else nothing ran
-    const absl::Status traced = (*trace)->Finish();
-    if (!traced.ok()) exit_code = Fail(traced);
-  }
-  if (*faults != nullptr) exit_code = ReportFaults(console, **faults, exit_code);
-  return DeliverMetrics(name_, metrics_.get(), OutputIsForScripts(), exit_code);
+absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
+                               const DataPlaces& places) {
+  ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
+  return (roles.client ? Fetch : Serve)(session, arguments, places);
 }
 
 }  // namespace
 
-int RunProgram(int argc, char** argv, const Usage& usage, const FindDataPlaces& find,
-               const Instead& instead) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, usage);
-  if (const std::optional<int> done = instead(positional)) return *done;
-  absl::StatusOr<DataPlaces> places = find();
-  if (!places.ok()) return ReportError(usage.name, places.status());
-  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, *places->client);
-  if (!arguments.ok()) return ReportError(usage.name, arguments.status());
-  return Program(usage.name, *std::move(places)).Run(*arguments);
+int RunProgram(const std::string& name, const std::vector<std::string>& positional,
+               const DataPlaces& places) {
+  const absl::StatusOr<Arguments> arguments = ParseArguments(positional, *places.client);
+  if (!arguments.ok()) return ReportError(name, arguments.status());
+  const auto session = Session::FromFlags(
+      {.program = name, .verbose = absl::GetFlag(FLAGS_verbose), .devices = places.devices});
+  if (!session.ok()) return ReportError(name, session.status());
+  const absl::StatusOr<int> result = RunSession(**session, *arguments, places);
+  return (*session)->Finish(result.ok() ? *result : ReportError(name, result.status()));
 }
 
 }  // namespace apps::write

@@ -8,10 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/common/nic_choice.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace apps::write {
 namespace {
@@ -19,9 +20,7 @@ namespace {
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 
-// Two message buffers, as the seed program has: one for CONNECT, one for REQUEST, or for whatever
-// comes.
-constexpr std::size_t kMessageBuffers = 2;
+constexpr std::size_t kMessageBuffers = 2;  // one for CONNECT, one for REQUEST
 constexpr std::size_t kBacklog = 64;
 constexpr std::size_t kMostSessions = 1024;
 
@@ -33,30 +32,19 @@ bool Announces(const RandomFillMessage& request, std::size_t region, std::size_t
   return last || request.completion == CompletionMode::kCount;
 }
 
-std::string DescribeImmediate(const std::optional<std::uint32_t>& immediate) {
-  return immediate.has_value() ? absl::StrFormat("%#x", *immediate) : "none";
-}
-
-std::string DescribeRequest(const RandomFillMessage& request) {
-  return absl::StrFormat(
-      "%s: %u pages of %s per region, data seed %#x, remote context %#x, completion %s",
-      Name(request.session), request.page_indices.size(), FormatBytes(request.page_bytes),
-      request.data_seed, request.remote_context, NameOf(request.completion));
-}
-
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Open(Network& network,
+absl::StatusOr<std::unique_ptr<Server>> Server::Open(fabric::async::Node& node,
                                                      const ServerOptions& options) {
-  RETURN_IF_ERROR(RequireCapabilities(network.nic(), kNeededCapabilities));
-  std::unique_ptr<Server> server(new Server(network, options));
+  RETURN_IF_ERROR(RequireCapabilities(node.nic(), kNeededCapabilities));
+  std::unique_ptr<Server> server(new Server(node, options));
   RETURN_IF_ERROR(server->writers_.Prepare());
-  ASSIGN_OR_RETURN(server->messages_, network.Allocate(kMessageBuffers * kMessageBytes));
+  ASSIGN_OR_RETURN(server->messages_, node.Allocate(kMessageBuffers * kMessageBytes));
   return server;
 }
 
 coro::Task<absl::Status> Server::Run() {
-  fabric::async::MessageReceiver receiver(network_.endpoint(), messages_, kMessageBuffers,
+  fabric::async::MessageReceiver receiver(node_.endpoint(), messages_, kMessageBuffers,
                                           kMessageBytes, kBacklog);
   coro::Scope work;
   std::optional<coro::Scope> listener(std::in_place);
@@ -106,11 +94,11 @@ absl::Status Server::HandleConnect(const ConnectMessage& message, coro::Scope& w
   if (sessions_.size() >= kMostSessions) {
     return absl::ResourceExhaustedError(absl::StrCat(who, "too many sessions"));
   }
-  const absl::StatusOr<fabric::Peer> peer = AddPeer(message.address);
+  const absl::StatusOr<fabric::Peer> peer = node_.Connect(message.address);
   if (!peer.ok()) {
     return absl::Status(peer.status().code(), absl::StrCat(who, peer.status().message()));
   }
-  const Session session{message.session, *peer, message.regions, network_.loop().Now()};
+  const Session session{message.session, *peer, message.regions, node_.loop().Now()};
   for (const RemoteRegion& region : message.regions) {
     if (region.length_bytes > 0 && region.length_bytes <= options_.region_bytes) continue;
     std::string reason = absl::StrCat("region of ", region.length_bytes, " bytes, this server has ",
@@ -141,13 +129,18 @@ absl::Status Server::HandleRequest(const RandomFillMessage& request, coro::Scope
     work.Spawn(Refuse(session, std::string(status.message())));
     return absl::InvalidArgumentError(absl::StrCat(who, status.message()));
   }
-  options_.log(Severity::kEvent, "REQUEST", DescribeRequest(request));
+  options_.log(Severity::kEvent, "REQUEST",
+               absl::StrFormat("%s: %u pages of %s per region, data seed %#x, remote context %#x, "
+                               "completion %s",
+                               Name(request.session), request.page_indices.size(),
+                               FormatBytes(request.page_bytes), request.data_seed,
+                               request.remote_context, NameOf(request.completion)));
   work.Spawn(Serve(session, request));
   return absl::OkStatus();
 }
 
 coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage request) {
-  const coro::Time deadline = coro::After(network_.loop().Now(), options_.write_timeout);
+  const coro::Time deadline = coro::After(node_.loop().Now(), options_.write_timeout);
   absl::StatusOr<WriterPool::Lease> writer = co_await writers_.Borrow(deadline);
   if (!writer.ok()) {
     options_.log(
@@ -156,7 +149,7 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
     co_return co_await Refuse(session, std::string(writer.status().message()));
   }
   const absl::Status status = co_await Transfer(session, request, *writer);
-  RemovePeer(session.peer);
+  node_.Disconnect(session.peer);
   if (!status.ok()) {
     options_.log(Severity::kProblem, "",
                  absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
@@ -180,7 +173,7 @@ coro::Task<absl::Status> Server::Transfer(const Session& session, const RandomFi
     CO_RETURN_IF_ERROR(
         options_.memory->Fill(writer.region(region), region_total, request.data_seed + region));
   }
-  const coro::Time start = network_.loop().clock().Now();
+  const coro::Time start = node_.loop().clock().Now();
   std::vector<coro::Task<absl::Status>> writes;
   for (std::size_t region = 0; region < kRegionCount; ++region) {
     for (std::size_t k = 0; k < pages; ++k) {
@@ -190,7 +183,7 @@ coro::Task<absl::Status> Server::Transfer(const Session& session, const RandomFi
   for (const absl::Status& status : co_await coro::WhenAll(std::move(writes))) {
     CO_RETURN_IF_ERROR(status);
   }
-  const coro::Duration elapsed = network_.loop().clock().Now() - start;
+  const coro::Duration elapsed = node_.loop().clock().Now() - start;
   options_.log(Severity::kEvent, "wrote",
                absl::StrFormat("%s: %u pages, %s in %s, %s", Name(session.id), kRegionCount * pages,
                                FormatBytes(kRegionCount * region_total), FormatDuration(elapsed),
@@ -206,58 +199,46 @@ coro::Task<absl::Status> Server::WritePage(const Session& session, const RandomF
   fabric::RemoteBuffer target = session.regions[region].remote;
   target.address += offset;
   fabric::async::OperationOptions options;
-  options.deadline = coro::After(network_.loop().Now(), options_.write_timeout);
-  if (Announces(request, region, k)) options.immediate = request.remote_context;
+  options.deadline = coro::After(node_.loop().Now(), options_.write_timeout);
+  const bool announced = Announces(request, region, k);
+  if (announced) options.immediate = request.remote_context;
   options_.log(
       Severity::kDetail, "write",
       absl::StrFormat("%s: page %u of region %u, bytes %u to %u of %u, immediate %s",
                       Name(session.id), page, region, offset, offset + request.page_bytes,
-                      session.regions[region].length_bytes, DescribeImmediate(options.immediate)));
+                      session.regions[region].length_bytes,
+                      announced ? absl::StrFormat("%#x", request.remote_context) : "none"));
   const BufferSlice source(writer.region(region), k * request.page_bytes, request.page_bytes);
   const fabric::Completion done =
       co_await writer.endpoint().Write(source, target, session.peer, options);
-  sim::coverage::Sometimes("write: a page could not be written", !done.ok());
+  fabric::coverage::Sometimes("write: a page could not be written", !done.ok());
   if (done.ok()) co_return absl::OkStatus();
-  co_return network_.endpoint().ToStatus(
-      done, absl::StrCat("write of page ", page, " of region ", region));
+  co_return node_.endpoint().ToStatus(done,
+                                      absl::StrCat("write of page ", page, " of region ", region));
 }
 
 coro::Task<absl::Status> Server::Refuse(Session session, std::string reason) {
   const std::vector<std::byte> bytes = Encode(RefusedMessage{session.id, std::move(reason)});
-  const absl::StatusOr<BufferRef> buffer = network_.Allocate(bytes.size());
+  const absl::StatusOr<BufferRef> buffer = node_.Allocate(bytes.size());
   absl::Status sent = buffer.status();
   if (buffer.ok()) {
     std::copy(bytes.begin(), bytes.end(), (*buffer)->bytes().begin());
     fabric::async::OperationOptions options;
-    options.deadline = coro::After(network_.loop().Now(), options_.write_timeout);
+    options.deadline = coro::After(node_.loop().Now(), options_.write_timeout);
     const BufferSlice message(*buffer);
-    const fabric::Completion done =
-        co_await network_.endpoint().Send(message, session.peer, options);
-    sent = network_.endpoint().ToStatus(done, absl::StrCat("send REFUSED to ", Name(session.id)));
+    const fabric::Completion done = co_await node_.endpoint().Send(message, session.peer, options);
+    sent = node_.endpoint().ToStatus(done, absl::StrCat("send REFUSED to ", Name(session.id)));
   }
   if (!sent.ok()) options_.log(Severity::kProblem, "", sent.message());
-  RemovePeer(session.peer);
+  node_.Disconnect(session.peer);
   co_return absl::OkStatus();
 }
 
-// One address inserted twice may be one peer: it goes when its last user does.
-absl::StatusOr<fabric::Peer> Server::AddPeer(const fabric::Address& address) {
-  ASSIGN_OR_RETURN(const fabric::Peer peer, network_.peers().Insert(address));
-  ++peers_[peer];
-  return peer;
-}
-
-void Server::RemovePeer(fabric::Peer peer) {
-  if (--peers_[peer] > 0) return;
-  peers_.erase(peer);
-  network_.peers().Remove(peer).IgnoreError();
-}
-
 void Server::ForgetOldSessions() {
-  const coro::Time now = network_.loop().Now();
+  const coro::Time now = node_.loop().Now();
   for (auto session = sessions_.begin(); session != sessions_.end();) {
     const bool old = now - session->second.connected > options_.session_timeout;
-    if (old) RemovePeer(session->second.peer);
+    if (old) node_.Disconnect(session->second.peer);
     session = old ? sessions_.erase(session) : std::next(session);
   }
 }

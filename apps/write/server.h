@@ -12,16 +12,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/network.h"
-#include "apps/write/data_memory.h"
-#include "apps/write/log.h"
+#include "apps/common/page_data.h"
+#include "apps/common/session/console.h"
+#include "apps/common/writer_pool.h"
 #include "apps/write/messages.h"
-#include "apps/write/writer_pool.h"
 #include "coro/scope.h"
 #include "coro/task.h"
 #include "coro/time.h"
 #include "coro/wait_list.h"
 #include "fabric/async/message_receiver.h"
+#include "fabric/async/node.h"
 
 namespace apps::write {
 
@@ -42,12 +42,12 @@ struct ServerOptions {
 // Serves its clients side by side: one that is slow or dead costs the others nothing. Whatever a
 // client sends or does not send, and however it disappears, costs one line of the log and the
 // memory of its transfer while its writes last: the server stays up for the next one.
-// Not thread-safe. Dies before its network, and after its Run.
+// Not thread-safe. Dies before its node, and after its Run.
 class Server {
  public:
   // Allocates the two data regions and the two message buffers. Errors: kUnimplemented when the NIC
   // cannot write; those of registration.
-  static absl::StatusOr<std::unique_ptr<Server>> Open(Network& network,
+  static absl::StatusOr<std::unique_ptr<Server>> Open(fabric::async::Node& node,
                                                       const ServerOptions& options);
 
   // Returns after options.clients transfers, and those that run then, or when the endpoint fails.
@@ -62,10 +62,15 @@ class Server {
     coro::Time connected;
   };
 
-  Server(Network& network, const ServerOptions& options)
-      : network_(network),
+  Server(fabric::async::Node& node, const ServerOptions& options)
+      : node_(node),
         options_(options),
-        writers_(network, *options.memory, options.region_bytes, options.most_transfers) {}
+        writers_(node, {.regions = kRegionCount,
+                        .region_bytes = options.region_bytes,
+                        .most = options.most_transfers,
+                        .allocate = [this](std::size_t bytes) {
+                          return options_.memory->Allocate(node_, bytes);
+                        }}) {}
 
   // Takes messages for ever; what they ask for is done by tasks of `work`.
   coro::Task<absl::Status> Listen(fabric::async::MessageReceiver& receiver, coro::Scope& work);
@@ -86,16 +91,13 @@ class Server {
   // Tells the client why, and ends its session.
   coro::Task<absl::Status> Refuse(Session session, std::string reason);
 
-  absl::StatusOr<fabric::Peer> AddPeer(const fabric::Address& address);
-  void RemovePeer(fabric::Peer peer);
   void ForgetOldSessions();
 
-  Network& network_;
+  fabric::async::Node& node_;
   const ServerOptions options_;
   WriterPool writers_;
   fabric::async::BufferRef messages_;
   std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
-  std::map<fabric::Peer, int> peers_;          // how many sessions and transfers use each
   std::uint64_t served_ = 0;
   absl::Status failure_;    // of receiving
   coro::WaitList changed_;  // served_ or failure_

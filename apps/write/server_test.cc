@@ -15,6 +15,7 @@
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/driver/sim_fabric.h"
@@ -35,16 +36,14 @@ using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kSmallRegion = 1 << 20;
 
-// One machine with a network of its own.
+// One machine with a node of its own.
 struct Machine {
   Machine(sim::World& world, coro::EventLoop& loop, const char* name)
-      : node(world.AddNode(name)),
-        fabric(sim::OpenSimFabric(world, node)),
-        network(Network::Open(loop, *fabric, 0).value()) {}
+      : machine(world.AddNode(name)),
+        node(fabric::async::Node::Open(loop, sim::OpenSimFabric(world, machine)).value()) {}
 
-  sim::Node& node;
-  std::unique_ptr<fabric::Fabric> fabric;
-  std::unique_ptr<Network> network;
+  sim::Node& machine;
+  std::unique_ptr<fabric::async::Node> node;
 };
 
 class ServerTest : public ::testing::Test {
@@ -55,7 +54,7 @@ class ServerTest : public ::testing::Test {
     options.log = [this](Severity severity, absl::string_view, absl::string_view text) {
       if (severity == Severity::kProblem) complaints_.emplace_back(text);
     };
-    server_ = Server::Open(*server_machine_.network, options).value();
+    server_ = Server::Open(*server_machine_.node, options).value();
   }
 
   static ServerOptions SmallServer() {
@@ -73,7 +72,7 @@ class ServerTest : public ::testing::Test {
     return options;
   }
 
-  fabric::Address ServerAddress() { return server_machine_.network->endpoint().address(); }
+  fabric::Address ServerAddress() { return server_machine_.node->endpoint().address(); }
 
   // Runs a whole good transfer, on the good machine or another.
   coro::Task<void> ExpectServed(std::uint64_t session) {
@@ -81,7 +80,7 @@ class ServerTest : public ::testing::Test {
     EXPECT_THAT(done, IsOk());
   }
   coro::Task<absl::Status> ExpectServedAt(Machine& machine, std::uint64_t session) {
-    auto client = Client::Open(*machine.network, GoodOptions(session), ServerAddress());
+    auto client = Client::Open(*machine.node, GoodOptions(session), ServerAddress());
     const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report, IsOk());
     EXPECT_TRUE(report.ok() && report->verification.correct());
@@ -93,12 +92,12 @@ class ServerTest : public ::testing::Test {
     return SendRawFrom(bad_machine_, std::move(bytes));
   }
   coro::Task<absl::Status> SendRawFrom(Machine& machine, std::vector<std::byte> bytes) {
-    Network& network = *machine.network;
-    const fabric::Peer peer = network.peers().Insert(ServerAddress()).value();
-    fabric::async::BufferRef buffer = network.Allocate(bytes.size()).value();
+    fabric::async::Node& node = *machine.node;
+    const fabric::Peer peer = node.peers().Insert(ServerAddress()).value();
+    fabric::async::BufferRef buffer = node.Allocate(bytes.size()).value();
     std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
-    const fabric::Completion sent = co_await network.endpoint().Send(buffer, peer);
-    co_return network.endpoint().ToStatus(sent, "send");
+    const fabric::Completion sent = co_await node.endpoint().Send(buffer, peer);
+    co_return node.endpoint().ToStatus(sent, "send");
   }
 
   // A request for some pages. (Made here, and not inside the coroutines: GCC 12 cannot compile a
@@ -114,8 +113,8 @@ class ServerTest : public ::testing::Test {
 
   ConnectMessage ConnectOf(std::uint64_t session) { return ConnectOf(session, bad_machine_); }
   ConnectMessage ConnectOf(std::uint64_t session, Machine& machine) {
-    regions_.push_back(machine.network->Allocate(kSmallRegion).value());
-    ConnectMessage connect{.session = session, .address = machine.network->endpoint().address()};
+    regions_.push_back(machine.node->Allocate(kSmallRegion).value());
+    ConnectMessage connect{.session = session, .address = machine.node->endpoint().address()};
     for (RemoteRegion& region : connect.regions)
       region = {regions_.back()->region().remote(), kSmallRegion};
     return connect;
@@ -134,7 +133,7 @@ class ServerTest : public ::testing::Test {
     const std::vector<std::byte> request = RequestOfEverything(session);
     CO_RETURN_IF_ERROR(co_await SendRawFrom(machine, connect));
     CO_RETURN_IF_ERROR(co_await SendRawFrom(machine, request));
-    machine.node.Kill();
+    machine.machine.Kill();
     co_return absl::OkStatus();
   }
 
@@ -214,9 +213,9 @@ TEST_F(ServerTest, RequestPastTheRegionIsRefusedAndTheClientIsTold) {
   const std::vector<std::byte> request = RequestOf(1, 4096, {256});
   auto misbehave = [&]() -> coro::Task<absl::Status> {
     CO_RETURN_IF_ERROR(co_await SendRaw(Encode(ConnectOf(1))));
-    fabric::async::BufferRef room = bad_machine_.network->Allocate(kMessageBytes).value();
+    fabric::async::BufferRef room = bad_machine_.node->Allocate(kMessageBytes).value();
     CO_RETURN_IF_ERROR(co_await SendRaw(request));
-    const fabric::Completion answer = co_await bad_machine_.network->endpoint().Recv(room);
+    const fabric::Completion answer = co_await bad_machine_.node->endpoint().Recv(room);
     EXPECT_TRUE(answer.ok());
     const absl::StatusOr<Message> refused = Decode(room->bytes().first(answer.length_bytes));
     EXPECT_THAT(refused, IsOk());
@@ -234,7 +233,7 @@ TEST_F(ServerTest, RefusedClientReportsTheServersWords) {
     background.Spawn(server_->Run());
     ClientOptions options = GoodOptions(1);
     options.region_bytes = 2 * kSmallRegion;  // more than this server has
-    auto client = Client::Open(*good_machine_.network, options, ServerAddress());
+    auto client = Client::Open(*good_machine_.node, options, ServerAddress());
     const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report, StatusIs(absl::StatusCode::kFailedPrecondition,
                                  HasSubstr("the server refused: region of 2097152 bytes")));
@@ -381,7 +380,7 @@ TEST_F(ServerTest, SilentServerIsGivenUpByItsClient) {
   auto main = [this]() -> coro::Task<void> {
     ClientOptions options = GoodOptions(1);
     options.silence_timeout = 3s;
-    auto client = Client::Open(*good_machine_.network, options, ServerAddress());
+    auto client = Client::Open(*good_machine_.node, options, ServerAddress());
     const coro::Time start = loop_.Now();
     const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("send CONNECT")));
@@ -392,8 +391,8 @@ TEST_F(ServerTest, SilentServerIsGivenUpByItsClient) {
 
 TEST_F(ServerTest, DeadServerIsReportedAsUnreachable) {
   auto main = [this]() -> coro::Task<void> {
-    server_machine_.node.Kill();
-    auto client = Client::Open(*good_machine_.network, GoodOptions(1), ServerAddress());
+    server_machine_.machine.Kill();
+    auto client = Client::Open(*good_machine_.node, GoodOptions(1), ServerAddress());
     const absl::StatusOr<TransferReport> report = co_await (*client)->Run();
     EXPECT_THAT(report,
                 StatusIs(absl::StatusCode::kUnavailable, HasSubstr("the peer never answered")));

@@ -16,7 +16,7 @@
 #include "fabric/async/immediate_counter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace fabric::async {
@@ -30,17 +30,17 @@ using ::testing_matchers::StatusIs;
 
 class AsyncEndpointTest : public ::testing::Test {
  protected:
-  harness::TwoNodes nodes_;
-  AsyncEndpoint& a_ = *nodes_.a.endpoint;
-  AsyncEndpoint& b_ = *nodes_.b.endpoint;
+  sim::TwoNodes nodes_;
+  AsyncEndpoint& a_ = nodes_.a.endpoint();
+  AsyncEndpoint& b_ = nodes_.b.endpoint();
 };
 
 TEST_F(AsyncEndpointTest, SendReachesAReceive) {
-  const BufferRef source = nodes_.a.Buffer(100), room = nodes_.b.Buffer(200);
+  const BufferRef source = nodes_.a.Allocate(100).value(), room = nodes_.b.Allocate(200).value();
   source->bytes()[99] = std::byte{7};
   auto receive = [&]() -> coro::Task<Completion> { co_return co_await b_.Recv(room); };
   auto send = [&]() -> coro::Task<Completion> {
-    co_return co_await a_.Send(source, nodes_.a.peer, {.immediate = 5});
+    co_return co_await a_.Send(source, nodes_.a.peer(1), {.immediate = 5});
   };
   auto main = [&]() -> coro::Task<void> {
     auto [received, sent] = co_await coro::WhenAll(receive(), send());
@@ -54,18 +54,19 @@ TEST_F(AsyncEndpointTest, SendReachesAReceive) {
 }
 
 TEST_F(AsyncEndpointTest, WriteAndReadMoveBytesBothWays) {
-  const BufferRef local = nodes_.a.Buffer(1 << 16), remote = nodes_.b.Buffer(1 << 16);
+  const BufferRef local = nodes_.a.Allocate(1 << 16).value(),
+                  remote = nodes_.b.Allocate(1 << 16).value();
   auto main = [&]() -> coro::Task<void> {
     std::fill(local->bytes().begin(), local->bytes().end(), std::byte{3});
-    ImmediateCounter arrived(*nodes_.b.dispatcher, 9);
+    ImmediateCounter arrived(nodes_.b.dispatcher(), 9);
     const Completion written =
-        co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = 9});
+        co_await a_.Write(local, remote->region().remote(), nodes_.a.peer(1), {.immediate = 9});
     EXPECT_TRUE(written.ok());
     EXPECT_TRUE(co_await arrived.Reached(1));
     EXPECT_EQ(remote->bytes()[65535], std::byte{3});
     remote->bytes()[0] = std::byte{4};
     const Completion read =
-        co_await a_.Read(BufferSlice(local, 0, 10), remote->region().remote(), nodes_.a.peer);
+        co_await a_.Read(BufferSlice(local, 0, 10), remote->region().remote(), nodes_.a.peer(1));
     EXPECT_TRUE(read.ok());
     EXPECT_EQ(local->bytes()[0], std::byte{4});
   };
@@ -74,9 +75,9 @@ TEST_F(AsyncEndpointTest, WriteAndReadMoveBytesBothWays) {
 
 // A failure belongs to the operation that failed, with the NIC's number, and to no other.
 TEST_F(AsyncEndpointTest, EveryStatusReachesItsOwnAwaiter) {
-  const BufferRef local = nodes_.a.Buffer(64), remote = nodes_.b.Buffer(64);
+  const BufferRef local = nodes_.a.Allocate(64).value(), remote = nodes_.b.Allocate(64).value();
   auto write = [&](RemoteBuffer target) -> coro::Task<Completion> {
-    co_return co_await a_.Write(local, target, nodes_.a.peer);
+    co_return co_await a_.Write(local, target, nodes_.a.peer(1));
   };
   auto main = [&]() -> coro::Task<void> {
     const RemoteBuffer good = remote->region().remote();
@@ -104,15 +105,16 @@ TEST_F(AsyncEndpointTest, EveryStatusReachesItsOwnAwaiter) {
 // posted as slots come back, and every one completes.
 TEST_F(AsyncEndpointTest, OperationsBeyondTheQueueDepthWaitTheirTurn) {
   constexpr int kWrites = 1000;  // the queue has 64
-  const BufferRef local = nodes_.a.Buffer(kWrites), remote = nodes_.b.Buffer(kWrites);
+  const BufferRef local = nodes_.a.Allocate(kWrites).value(),
+                  remote = nodes_.b.Allocate(kWrites).value();
   auto main = [&]() -> coro::Task<void> {
-    ImmediateCounter arrived(*nodes_.b.dispatcher, 1);
+    ImmediateCounter arrived(nodes_.b.dispatcher(), 1);
     std::vector<coro::Task<Completion>> writes;
     auto write = [&](std::size_t i) -> coro::Task<Completion> {
       local->bytes()[i] = static_cast<std::byte>(i % 251 + 1);
       RemoteBuffer target = remote->region().remote();
       target.address += i;
-      co_return co_await a_.Write(BufferSlice(local, i, 1), target, nodes_.a.peer,
+      co_return co_await a_.Write(BufferSlice(local, i, 1), target, nodes_.a.peer(1),
                                   {.immediate = 1});
     };
     for (std::size_t i = 0; i < kWrites; ++i) writes.push_back(write(i));
@@ -123,16 +125,16 @@ TEST_F(AsyncEndpointTest, OperationsBeyondTheQueueDepthWaitTheirTurn) {
   for (std::size_t i = 0; i < kWrites; ++i) {
     ASSERT_EQ(remote->bytes()[i], static_cast<std::byte>(i % 251 + 1)) << i;
   }
-  EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
+  EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
 }
 
 TEST_F(AsyncEndpointTest, RefusedPostsFailAtOnceAsValues) {
-  const BufferRef local = nodes_.a.Buffer(8);
+  const BufferRef local = nodes_.a.Allocate(8).value();
   auto main = [&]() -> coro::Task<void> {
     const Completion unknown = co_await a_.Send(local, Peer{12345});
     EXPECT_EQ(unknown.error, ErrorCode::kUnknownPeer);
     EXPECT_THAT(a_.Close(), IsOk());
-    const Completion closed = co_await a_.Send(local, nodes_.a.peer);
+    const Completion closed = co_await a_.Send(local, nodes_.a.peer(1));
     EXPECT_EQ(closed.error, ErrorCode::kClosed);
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
@@ -142,13 +144,13 @@ TEST_F(AsyncEndpointTest, RefusedPostsFailAtOnceAsValues) {
 // The buffer of a dropped operation is the NIC's until the completion was read, and is freed
 // exactly then.
 TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
-  BufferRef local = nodes_.a.Buffer(1 << 20);
-  const BufferRef remote = nodes_.b.Buffer(1 << 20);
+  BufferRef local = nodes_.a.Allocate(1 << 20).value();
+  const BufferRef remote = nodes_.b.Allocate(1 << 20).value();
   const BufferRef observed = local;
   std::fill(local->bytes().begin(), local->bytes().end(), std::byte{9});
   auto main = [&]() -> coro::Task<void> {
     auto write = [&]() -> coro::Task<void> {
-      co_await a_.Write(local, remote->region().remote(), nodes_.a.peer);
+      co_await a_.Write(local, remote->region().remote(), nodes_.a.peer(1));
       ADD_FAILURE() << "resumed after it was destroyed";
     };
     const std::string line = std::to_string(__LINE__ - 3);  // of the await
@@ -159,7 +161,7 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
     }
     local.reset();
     EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
-    EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 1u);
+    EXPECT_EQ(nodes_.a.dispatcher().slots().abandoned(), 1u);
     const std::string described = nodes_.loop.Describe();
     EXPECT_THAT(described, HasSubstr("that nobody waits for:\n1 write of 1048576 B, awaited in "
                                      "operator() (async_endpoint_test.cc:"));
@@ -170,13 +172,13 @@ TEST_F(AsyncEndpointTest, DroppedAwaiterLeavesItsBufferToTheNic) {
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
   EXPECT_EQ(observed.use_count(), 1u);
   EXPECT_EQ(remote->bytes()[(1 << 20) - 1], std::byte{9});
-  EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
+  EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
 }
 
 TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
-  BufferRef room = nodes_.b.Buffer(64);
+  BufferRef room = nodes_.b.Allocate(64).value();
   const BufferRef observed = room;
-  const BufferRef source = nodes_.a.Buffer(64);
+  const BufferRef source = nodes_.a.Allocate(64).value();
   auto main = [&]() -> coro::Task<void> {
     const coro::Time start = nodes_.loop.Now();
     const Completion expired = co_await b_.Recv(room, {.deadline = start + 5ms});
@@ -185,7 +187,7 @@ TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
     room.reset();
     EXPECT_EQ(observed.use_count(), 2u);  // the slot has one
     const Completion sent =
-        co_await a_.Send(source, nodes_.a.peer);  // lands in the receive left behind
+        co_await a_.Send(source, nodes_.a.peer(1));  // lands in the receive left behind
     EXPECT_TRUE(sent.ok());
     co_await coro::Sleep(1ms);
   };
@@ -194,7 +196,7 @@ TEST_F(AsyncEndpointTest, DeadlineLeavesTheReceivePostedAndItsBufferAlive) {
 }
 
 TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
-  const BufferRef room = nodes_.b.Buffer(64);
+  const BufferRef room = nodes_.b.Allocate(64).value();
   auto main = [&]() -> coro::Task<void> {
     auto receive = [&]() -> coro::Task<Completion> { co_return co_await b_.Recv(room); };
     auto close = [&]() -> coro::Task<absl::Status> {
@@ -212,11 +214,12 @@ TEST_F(AsyncEndpointTest, ClosingResolvesWhatIsAwaited) {
 // Every point at which a task may be destroyed, with operations in every state: nothing is touched
 // afterwards.
 TEST_F(AsyncEndpointTest, TaskMayBeDestroyedAtAnyPoint) {
-  const BufferRef local = nodes_.a.Buffer(4096), remote = nodes_.b.Buffer(4096);
+  const BufferRef local = nodes_.a.Allocate(4096).value(), remote = nodes_.b.Allocate(4096).value();
   for (int turns = 0; turns < 60; ++turns) {
     auto exchange = [&]() -> coro::Task<absl::Status> {
       for (int i = 0; i < 100; ++i) {
-        const Completion done = co_await a_.Write(local, remote->region().remote(), nodes_.a.peer);
+        const Completion done =
+            co_await a_.Write(local, remote->region().remote(), nodes_.a.peer(1));
         if (!done.ok()) co_return a_.ToStatus(done, "write");
       }
       co_return absl::OkStatus();
@@ -231,24 +234,24 @@ TEST_F(AsyncEndpointTest, TaskMayBeDestroyedAtAnyPoint) {
   }
   auto settle = []() -> coro::Task<void> { co_await coro::Sleep(10ms); };
   ASSERT_THAT(nodes_.loop.Run(settle()), IsOk());
-  EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
+  EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
   EXPECT_EQ(local.use_count(), 1u);
 }
 
 TEST_F(AsyncEndpointTest, ImmediatesThatNobodyCountsAreDropped) {
-  const BufferRef local = nodes_.a.Buffer(8), remote = nodes_.b.Buffer(8);
+  const BufferRef local = nodes_.a.Allocate(8).value(), remote = nodes_.b.Allocate(8).value();
   auto main = [&]() -> coro::Task<void> {
     for (std::uint32_t i = 0; i < 10; ++i) {
       const Completion done =
-          co_await a_.Write(local, remote->region().remote(), nodes_.a.peer, {.immediate = i});
+          co_await a_.Write(local, remote->region().remote(), nodes_.a.peer(1), {.immediate = i});
       EXPECT_TRUE(done.ok());
     }
-    ImmediateCounter third(*nodes_.b.dispatcher, 3);
+    ImmediateCounter third(nodes_.b.dispatcher(), 3);
     EXPECT_FALSE(co_await third.Reached(1, nodes_.loop.Now() + 1ms));
     EXPECT_EQ(third.count(), 0u);
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
-  EXPECT_EQ(nodes_.b.dispatcher->counters().unexpected_immediates, 10u);
+  EXPECT_EQ(nodes_.b.dispatcher().counters().unexpected_immediates, 10u);
 }
 
 }  // namespace

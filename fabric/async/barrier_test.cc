@@ -11,9 +11,10 @@
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 
@@ -39,13 +40,13 @@ class TwoMemberBarrierTest : public ::testing::Test {
  protected:
   // Both are there and know each other.
   void Connect() {
-    a_.Connect({{}, {nodes_.a.peer, b_.flag()}});
-    b_.Connect({{nodes_.b.peer, a_.flag()}, {}});
+    a_.Connect({{}, {nodes_.a.peer(1), b_.flag()}});
+    b_.Connect({{nodes_.b.peer(0), a_.flag()}, {}});
   }
 
-  harness::TwoNodes nodes_;
-  Barrier a_{*nodes_.a.endpoint, nodes_.a.Buffer(8), {0, 2, kImmediate}};
-  Barrier b_{*nodes_.b.endpoint, nodes_.b.Buffer(8), {1, 2, kImmediate}};
+  sim::TwoNodes nodes_;
+  Barrier a_{nodes_.a.endpoint(), nodes_.a.Allocate(8).value(), {0, 2, kImmediate}};
+  Barrier b_{nodes_.b.endpoint(), nodes_.b.Allocate(8).value(), {1, 2, kImmediate}};
 };
 
 TEST_F(TwoMemberBarrierTest, NobodyLeavesBeforeTheOtherHasCome) {
@@ -94,14 +95,14 @@ TEST_F(TwoMemberBarrierTest, ArrivalThatWasDestroyedBreaksIt) {
 // ---- Many members, and faults ----
 
 struct Meeting {
-  std::vector<std::unique_ptr<Machine>> machines;
+  std::vector<std::unique_ptr<Node>> machines;
   std::vector<std::unique_ptr<Barrier>> barriers;
   std::vector<std::uint64_t> arrived;  // by member
 };
 
 absl::StatusOr<Meeting> Open(sim::explore::Trial& trial, std::size_t members) {
   Meeting meeting;
-  ASSIGN_OR_RETURN(meeting.machines, Machine::OpenAll(trial, coro::EventLoop::Current(), members));
+  ASSIGN_OR_RETURN(meeting.machines, OpenNodes(trial, coro::EventLoop::Current(), members));
   for (std::size_t i = 0; i < members; ++i) {
     ASSIGN_OR_RETURN(const BufferRef flag, meeting.machines[i]->Allocate(Barrier::kFlagBytes));
     const BarrierOptions options = {i, members, kImmediate};

@@ -12,9 +12,10 @@
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "fabric/async/message_receiver.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 
@@ -34,17 +35,17 @@ void Fill(const BufferRef& buffer, std::size_t value) {
 class BufferPoolTest : public ::testing::Test {
  protected:
   coro::Task<absl::Status> Write(BufferRef source, RemoteBuffer target) {
-    const Completion done = co_await nodes_.a.endpoint->Write(source, target, nodes_.a.peer);
-    co_return nodes_.a.endpoint->ToStatus(done, "write");
+    const Completion done = co_await nodes_.a.endpoint().Write(source, target, nodes_.a.peer(1));
+    co_return nodes_.a.endpoint().ToStatus(done, "write");
   }
 
-  harness::TwoNodes nodes_;
-  CompletionDispatcher& dispatcher_ = *nodes_.a.dispatcher;
+  sim::TwoNodes nodes_;
+  CompletionDispatcher& dispatcher_ = nodes_.a.dispatcher();
 };
 
 TEST_F(BufferPoolTest, LendsEachPieceOnceAndThenLetsWait) {
   auto main = [&]() -> coro::Task<absl::Status> {
-    BufferPool pool(nodes_.a.Buffer(200), 64);
+    BufferPool pool(nodes_.a.Allocate(200).value(), 64);
     EXPECT_EQ(pool.count(), 3u);
     std::vector<BufferRef> lent;
     for (std::size_t i = 0; i < pool.count(); ++i) {
@@ -70,9 +71,9 @@ TEST_F(BufferPoolTest, LendsEachPieceOnceAndThenLetsWait) {
 
 // The coroutine is gone and nobody has a reference: the NIC has one.
 TEST_F(BufferPoolTest, BufferOfADestroyedOperationComesBackWithItsCompletion) {
-  const BufferRef remote = nodes_.b.Buffer(1 << 20);
+  const BufferRef remote = nodes_.b.Allocate(1 << 20).value();
   auto main = [&]() -> coro::Task<absl::Status> {
-    BufferPool pool(nodes_.a.Buffer(1 << 20), 1 << 20);
+    BufferPool pool(nodes_.a.Allocate(1 << 20).value(), 1 << 20);
     {
       coro::Scope dropped;
       BufferRef buffer = pool.TryTake();
@@ -92,7 +93,7 @@ TEST_F(BufferPoolTest, BufferOfADestroyedOperationComesBackWithItsCompletion) {
 
 TEST_F(BufferPoolTest, WaitersAreServedInOrderAlsoWhenTheFirstIsDestroyed) {
   auto main = [&]() -> coro::Task<absl::Status> {
-    BufferPool pool(nodes_.a.Buffer(8), 8);
+    BufferPool pool(nodes_.a.Allocate(8).value(), 8);
     BufferRef only = pool.TryTake();
     std::vector<int> served;
     auto wait = [&](int number) -> coro::Task<absl::Status> {
@@ -117,8 +118,8 @@ TEST_F(BufferPoolTest, WaitersAreServedInOrderAlsoWhenTheFirstIsDestroyed) {
 }
 
 TEST_F(BufferPoolTest, PeersReachTheVeryPiece) {
-  const BufferRef source = nodes_.a.Buffer(16);
-  const BufferRef memory = nodes_.b.Buffer(48);
+  const BufferRef source = nodes_.a.Allocate(16).value();
+  const BufferRef memory = nodes_.b.Allocate(48).value();
   Fill(source, 5);
   auto main = [&]() -> coro::Task<absl::Status> {
     BufferPool pool(memory, 16);
@@ -133,13 +134,13 @@ TEST_F(BufferPoolTest, PeersReachTheVeryPiece) {
 }
 
 TEST_F(BufferPoolTest, PoolMayDieBeforeItsBuffers) {
-  ASSERT_OK_AND_ASSIGN(BufferPool opened, BufferPool::Open(*nodes_.a.domain, 4, 32));
+  ASSERT_OK_AND_ASSIGN(BufferPool opened, BufferPool::Open(nodes_.a.domain(), 4, 32));
   std::optional<BufferPool> pool(std::move(opened));
   const BufferRef buffer = pool->TryTake();
   pool.reset();
   Fill(buffer, 3);
   EXPECT_EQ(buffer->bytes()[31], std::byte{3});
-  EXPECT_THAT(BufferPool::Open(*nodes_.a.domain, SIZE_MAX / 2, 4),
+  EXPECT_THAT(BufferPool::Open(nodes_.a.domain(), SIZE_MAX / 2, 4),
               StatusIs(absl::StatusCode::kInvalidArgument));
 }
 
@@ -148,7 +149,7 @@ TEST_F(BufferPoolTest, PoolMayDieBeforeItsBuffers) {
 constexpr std::size_t kMessages = 60;
 
 // Every third is given up at once: its buffer is the NIC's all the same.
-coro::Task<absl::Status> SendOne(Machine& from, BufferPool& pool, std::size_t number) {
+coro::Task<absl::Status> SendOne(Node& from, BufferPool& pool, std::size_t number) {
   CO_ASSIGN_OR_RETURN(const BufferRef buffer, co_await pool.Take(GiveUpTime()));
   Fill(buffer, number);
   const bool in_a_hurry = number % 3 == 0;
@@ -159,7 +160,7 @@ coro::Task<absl::Status> SendOne(Machine& from, BufferPool& pool, std::size_t nu
   co_return from.endpoint().ToStatus(sent, "send");
 }
 
-coro::Task<absl::Status> ReceiveAll(Machine& at, const BufferRef& room) {
+coro::Task<absl::Status> ReceiveAll(Node& at, const BufferRef& room) {
   MessageReceiver receiver(at.endpoint(), room, 4, 256, 4);
   for (std::size_t i = 0; i < kMessages; ++i) {
     CO_ASSIGN_OR_RETURN(const Message message, co_await receiver.Next(GiveUpTime()));
@@ -171,7 +172,7 @@ coro::Task<absl::Status> ReceiveAll(Machine& at, const BufferRef& room) {
 }
 
 coro::Task<absl::Status> LendUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef memory, machines[0]->Allocate(5 * 256));
   CO_ASSIGN_OR_RETURN(const BufferRef room, machines[1]->Allocate(4 * 256));
   BufferPool pool(memory, 256);

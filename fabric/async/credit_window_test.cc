@@ -12,9 +12,10 @@
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
 #include "fabric/async/credited_messages.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing::HasSubstr;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
@@ -32,7 +33,7 @@ constexpr std::uint32_t kImmediate = 0x77;
 
 class CreditWindowTest : public ::testing::Test {
  protected:
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
 };
 
 TEST_F(CreditWindowTest, TotalsComeInAnyOrderAndTwice) {
@@ -108,28 +109,28 @@ class CreditedMessagesTest : public ::testing::Test {
   // An endpoint of `a` whose sends fail at once where they find no receive.
   CreditedMessagesTest() {
     EndpointOptions options;
-    options.send_queue = options.receive_queue = &nodes_.a.dispatcher->queue();
-    options.address_vector = nodes_.a.peers.get();
+    options.send_queue = options.receive_queue = &nodes_.a.dispatcher().queue();
+    options.address_vector = &nodes_.a.peers();
     options.receiver_not_ready_retries = 0;
-    a_ = std::make_unique<AsyncEndpoint>(*nodes_.a.dispatcher,
-                                         *nodes_.a.domain->OpenEndpoint(options));
-    to_a_ = *nodes_.b.peers->Insert(a_->address());
+    a_ = std::make_unique<AsyncEndpoint>(nodes_.a.dispatcher(),
+                                         *nodes_.a.domain().OpenEndpoint(options));
+    to_a_ = *nodes_.b.peers().Insert(a_->address());
   }
 
   CreditTarget Target() const { return {to_a_, flag_->region().remote()}; }
 
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
   std::unique_ptr<AsyncEndpoint> a_;
   Peer to_a_{};
-  const BufferRef bytes_ = nodes_.a.Buffer(100), flag_ = nodes_.a.Buffer(8);
+  const BufferRef bytes_ = nodes_.a.Allocate(100).value(), flag_ = nodes_.a.Allocate(8).value();
 };
 
 TEST_F(CreditedMessagesTest, NoMessageEverFindsNoReceive) {
   const CreditTerms terms = {.credits = 4, .batch = 2, .immediate = kImmediate};
-  const BufferRef memory = nodes_.b.Buffer(CreditedReceiver::MemoryBytes(terms, 16));
+  const BufferRef memory = nodes_.b.Allocate(CreditedReceiver::MemoryBytes(terms, 16)).value();
   auto main = [&]() -> coro::Task<absl::Status> {
-    CreditedSender sender(*a_, nodes_.a.peer, terms);
-    CreditedReceiver receiver(*nodes_.b.endpoint, memory, 16, terms, Target());
+    CreditedSender sender(*a_, nodes_.a.peer(1), terms);
+    CreditedReceiver receiver(nodes_.b.endpoint(), memory, 16, terms, Target());
     coro::Scope sending;
     sending.Spawn(SendAll(*a_, sender, bytes_));
     std::array<int, 100> came{};
@@ -150,10 +151,10 @@ TEST_F(CreditedMessagesTest, WithTooManyCreditsSomeDo) {
   const CreditTerms terms = {.credits = 4, .immediate = kImmediate};
   CreditTerms greedy = terms;
   greedy.credits = 20;
-  const BufferRef memory = nodes_.b.Buffer(CreditedReceiver::MemoryBytes(terms, 16));
+  const BufferRef memory = nodes_.b.Allocate(CreditedReceiver::MemoryBytes(terms, 16)).value();
   auto main = [&]() -> coro::Task<absl::Status> {
-    CreditedSender sender(*a_, nodes_.a.peer, greedy);
-    CreditedReceiver receiver(*nodes_.b.endpoint, memory, 16, terms, Target());
+    CreditedSender sender(*a_, nodes_.a.peer(1), greedy);
+    CreditedReceiver receiver(nodes_.b.endpoint(), memory, 16, terms, Target());
     const absl::Status sent = co_await SendAll(*a_, sender, bytes_);
     EXPECT_THAT(sent, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no receive")));
     EXPECT_THAT(sender.status(), IsOk());
@@ -165,13 +166,13 @@ TEST_F(CreditedMessagesTest, WithTooManyCreditsSomeDo) {
 
 TEST_F(CreditedMessagesTest, PeerThatInventsCreditsEndsTheSender) {
   const CreditTerms terms = {.credits = 4, .immediate = kImmediate};
-  const BufferRef junk = nodes_.b.Buffer(8);
+  const BufferRef junk = nodes_.b.Allocate(8).value();
   auto main = [&]() -> coro::Task<absl::Status> {
-    CreditedSender sender(*a_, nodes_.a.peer, terms);
+    CreditedSender sender(*a_, nodes_.a.peer(1), terms);
     OperationOptions options;
     options.immediate = kImmediate;
     const Completion invented =
-        co_await nodes_.b.endpoint->Write(junk, flag_->region().remote(), to_a_, options);
+        co_await nodes_.b.endpoint().Write(junk, flag_->region().remote(), to_a_, options);
     EXPECT_TRUE(invented.ok());
     co_await coro::Sleep(1ms);
     EXPECT_THAT(sender.status(), StatusIs(absl::StatusCode::kInvalidArgument));
@@ -201,8 +202,8 @@ coro::Task<absl::Status> ReceiveAll(CreditedReceiver& receiver, CreditedSender& 
 }
 
 coro::Task<absl::Status> FlowUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
-  Machine &a = *machines[0], &b = *machines[1];
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  Node &a = *machines[0], &b = *machines[1];
   const CreditTerms terms = {.credits = 5, .batch = 1 + trial.seed() % 3, .immediate = kImmediate};
   CO_ASSIGN_OR_RETURN(const BufferRef bytes, a.Allocate(kMessages));
   CO_ASSIGN_OR_RETURN(const BufferRef flag, a.Allocate(8));

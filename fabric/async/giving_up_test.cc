@@ -19,7 +19,7 @@
 #include "fabric/async/async_endpoint.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace fabric::async {
@@ -59,8 +59,8 @@ class Turns final : public coro::Selector {
 class Life {
  public:
   explicit Life(nanoseconds cut) : cut_(cut) {
-    for (BufferRef& buffer : local_) buffer = nodes_.a.Buffer(1 << 12);
-    for (BufferRef& buffer : remote_) buffer = nodes_.b.Buffer(1 << 12);
+    for (BufferRef& buffer : local_) buffer = nodes_.a.Allocate(1 << 12).value();
+    for (BufferRef& buffer : remote_) buffer = nodes_.b.Allocate(1 << 12).value();
   }
 
   // Lives for `cut`, is given up, and the NICs are given time. True when it had ended by itself.
@@ -78,7 +78,7 @@ class Life {
   }
   const std::set<nanoseconds>& turns() const { return turns_.times(); }
   std::size_t in_flight() const {
-    return nodes_.a.dispatcher->slots().in_flight() + nodes_.b.dispatcher->slots().in_flight();
+    return nodes_.a.dispatcher().slots().in_flight() + nodes_.b.dispatcher().slots().in_flight();
   }
 
  private:
@@ -100,16 +100,16 @@ class Life {
     return completion;
   }
   Task<Completion> Send() {
-    co_return Ended(co_await nodes_.a.endpoint->Send(local_[0], nodes_.a.peer));
+    co_return Ended(co_await nodes_.a.endpoint().Send(local_[0], nodes_.a.peer(1)));
   }
-  Task<Completion> Receive() { co_return Ended(co_await nodes_.b.endpoint->Recv(remote_[0])); }
+  Task<Completion> Receive() { co_return Ended(co_await nodes_.b.endpoint().Recv(remote_[0])); }
   Task<Completion> Write() {
-    co_return Ended(co_await nodes_.a.endpoint->Write(local_[1], remote_[1]->region().remote(),
-                                                      nodes_.a.peer, {.immediate = 3}));
+    co_return Ended(co_await nodes_.a.endpoint().Write(local_[1], remote_[1]->region().remote(),
+                                                       nodes_.a.peer(1), {.immediate = 3}));
   }
   Task<Completion> Read() {
-    co_return Ended(
-        co_await nodes_.a.endpoint->Read(local_[2], remote_[1]->region().remote(), nodes_.a.peer));
+    co_return Ended(co_await nodes_.a.endpoint().Read(local_[2], remote_[1]->region().remote(),
+                                                      nodes_.a.peer(1)));
   }
 
   Task<> Main(Way way) {
@@ -127,7 +127,7 @@ class Life {
         const absl::Status joined = co_await scope->Join();
         EXPECT_THAT(joined, IsOk());
         // Two phases: what the NIC had to complete has completed.
-        EXPECT_EQ(nodes_.a.dispatcher->slots().abandoned(), 0u);
+        EXPECT_EQ(nodes_.a.dispatcher().slots().abandoned(), 0u);
       }
     }
     scope.reset();
@@ -136,7 +136,7 @@ class Life {
   }
 
   const nanoseconds cut_;
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
   Turns turns_{nodes_.loop};
   BufferRef local_[3];
   BufferRef remote_[2];

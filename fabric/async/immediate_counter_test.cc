@@ -9,9 +9,10 @@
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing_matchers::IsOk;
 
 constexpr std::uint32_t kImmediate = 0x123;
@@ -30,18 +31,18 @@ class ImmediateCounterTest : public ::testing::Test {
   coro::Task<absl::Status> Announce(std::uint32_t immediate) {
     OperationOptions options;
     options.immediate = immediate;
-    const Completion done = co_await nodes_.a.endpoint->Write(local_, remote_->region().remote(),
-                                                              nodes_.a.peer, options);
-    co_return nodes_.a.endpoint->ToStatus(done, "write");
+    const Completion done = co_await nodes_.a.endpoint().Write(local_, remote_->region().remote(),
+                                                               nodes_.a.peer(1), options);
+    co_return nodes_.a.endpoint().ToStatus(done, "write");
   }
 
-  harness::TwoNodes nodes_;
-  const BufferRef local_ = nodes_.a.Buffer(8), remote_ = nodes_.b.Buffer(8);
+  sim::TwoNodes nodes_;
+  const BufferRef local_ = nodes_.a.Allocate(8).value(), remote_ = nodes_.b.Allocate(8).value();
 };
 
 TEST_F(ImmediateCounterTest, EachWaiterGoesOnAtItsOwnCount) {
   auto main = [&]() -> coro::Task<absl::Status> {
-    ImmediateCounter first(*nodes_.b.dispatcher, 1), second(*nodes_.b.dispatcher, 2);
+    ImmediateCounter first(nodes_.b.dispatcher(), 1), second(nodes_.b.dispatcher(), 2);
     std::vector<std::uint64_t> order;
     auto wait = [&](std::uint64_t count) -> coro::Task<absl::Status> {
       EXPECT_TRUE(co_await first.Reached(count));
@@ -65,7 +66,7 @@ TEST_F(ImmediateCounterTest, EachWaiterGoesOnAtItsOwnCount) {
 
 TEST_F(ImmediateCounterTest, DeadlineAndDestroyedWaitersLoseNoCount) {
   auto main = [&]() -> coro::Task<absl::Status> {
-    ImmediateCounter counter(*nodes_.b.dispatcher, 1);
+    ImmediateCounter counter(nodes_.b.dispatcher(), 1);
     EXPECT_FALSE(co_await counter.Reached(1, nodes_.loop.Now() + 1us));
     auto wait = [&]() -> coro::Task<absl::Status> {
       co_await counter.Reached(1);
@@ -87,7 +88,7 @@ TEST_F(ImmediateCounterTest, DeadlineAndDestroyedWaitersLoseNoCount) {
 constexpr std::size_t kWrites = 40;
 constexpr std::size_t kBytes = 300;
 
-coro::Task<absl::Status> WriteOne(Machine& from, BufferSlice source, RemoteBuffer target) {
+coro::Task<absl::Status> WriteOne(Node& from, BufferSlice source, RemoteBuffer target) {
   OperationOptions options;
   options.immediate = kImmediate;
   options.deadline = GiveUpTime();
@@ -96,7 +97,7 @@ coro::Task<absl::Status> WriteOne(Machine& from, BufferSlice source, RemoteBuffe
 }
 
 coro::Task<absl::Status> CountUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(kWrites * kBytes));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, machines[1]->Allocate(kWrites * kBytes));
   std::fill(source->bytes().begin(), source->bytes().end(), std::byte{7});

@@ -8,7 +8,7 @@
 #include "coro/sleep.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace fabric::async {
@@ -28,21 +28,21 @@ class MessageReceiverTest : public ::testing::Test {
   }
 
   coro::Task<absl::Status> SendOne(std::size_t value) {
-    const BufferRef buffer = nodes_.a.Buffer(value);
+    const BufferRef buffer = nodes_.a.Allocate(value).value();
     std::fill(buffer->bytes().begin(), buffer->bytes().end(), static_cast<std::byte>(value));
-    const Completion sent = co_await nodes_.a.endpoint->Send(buffer, nodes_.a.peer);
-    co_return nodes_.a.endpoint->ToStatus(sent, "send");
+    const Completion sent = co_await nodes_.a.endpoint().Send(buffer, nodes_.a.peer(1));
+    co_return nodes_.a.endpoint().ToStatus(sent, "send");
   }
 
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
 };
 
 // More messages than receives, and a program that is slow to take them: none is lost, none comes
 // twice.
 TEST_F(MessageReceiverTest, EveryMessageComesOnce) {
   auto main = [this]() -> coro::Task<absl::Status> {
-    const BufferRef room = nodes_.b.Buffer(2 * 128);
-    MessageReceiver receiver(*nodes_.b.endpoint, room, 2, 128, /*backlog=*/3);
+    const BufferRef room = nodes_.b.Allocate(2 * 128).value();
+    MessageReceiver receiver(nodes_.b.endpoint(), room, 2, 128, /*backlog=*/3);
     coro::Scope senders;
     senders.Spawn(SendAll(100));
     std::set<std::size_t> seen;
@@ -63,13 +63,13 @@ TEST_F(MessageReceiverTest, EveryMessageComesOnce) {
 
 TEST_F(MessageReceiverTest, GivingUpWaitingGivesUpNoReceive) {
   auto main = [this]() -> coro::Task<absl::Status> {
-    const BufferRef room = nodes_.b.Buffer(128);
-    MessageReceiver receiver(*nodes_.b.endpoint, room, 1, 128, 1);
+    const BufferRef room = nodes_.b.Allocate(128).value();
+    MessageReceiver receiver(nodes_.b.endpoint(), room, 1, 128, 1);
     for (int i = 0; i < 5; ++i) {
       const absl::StatusOr<Message> nothing = co_await receiver.Next(nodes_.loop.Now() + 1ms);
       EXPECT_THAT(nothing, StatusIs(absl::StatusCode::kDeadlineExceeded));
     }
-    EXPECT_EQ(nodes_.b.dispatcher->slots().in_flight(), 1u);
+    EXPECT_EQ(nodes_.b.dispatcher().slots().in_flight(), 1u);
     coro::Scope sender;
     sender.Spawn(SendOne(9));
     const absl::StatusOr<Message> message = co_await receiver.Next(nodes_.loop.Now() + 10ms);
@@ -81,12 +81,12 @@ TEST_F(MessageReceiverTest, GivingUpWaitingGivesUpNoReceive) {
 
 TEST_F(MessageReceiverTest, ClosedEndpointEndsTheReceiver) {
   auto main = [this]() -> coro::Task<absl::Status> {
-    const BufferRef room = nodes_.b.Buffer(128);
-    MessageReceiver receiver(*nodes_.b.endpoint, room, 1, 128, 1);
+    const BufferRef room = nodes_.b.Allocate(128).value();
+    MessageReceiver receiver(nodes_.b.endpoint(), room, 1, 128, 1);
     coro::Scope closer;
     auto close = [this]() -> coro::Task<absl::Status> {
       co_await coro::Sleep(1ms);
-      co_return nodes_.b.endpoint->Close();
+      co_return nodes_.b.endpoint().Close();
     };
     closer.Spawn(close());
     const absl::StatusOr<Message> message = co_await receiver.Next();

@@ -9,9 +9,10 @@
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -20,7 +21,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 
@@ -28,12 +29,13 @@ class OperationWindowTest : public ::testing::Test {
  protected:
   coro::Task<absl::Status> Write(BufferSlice source) {
     const Completion done =
-        co_await nodes_.a.endpoint->Write(source, remote_->region().remote(), nodes_.a.peer);
-    co_return nodes_.a.endpoint->ToStatus(done, "write");
+        co_await nodes_.a.endpoint().Write(source, remote_->region().remote(), nodes_.a.peer(1));
+    co_return nodes_.a.endpoint().ToStatus(done, "write");
   }
 
-  harness::TwoNodes nodes_;
-  const BufferRef local_ = nodes_.a.Buffer(4096), remote_ = nodes_.b.Buffer(4096);
+  sim::TwoNodes nodes_;
+  const BufferRef local_ = nodes_.a.Allocate(4096).value(),
+                  remote_ = nodes_.b.Allocate(4096).value();
 };
 
 TEST_F(OperationWindowTest, LetsInAsManyAsItSays) {
@@ -44,12 +46,12 @@ TEST_F(OperationWindowTest, LetsInAsManyAsItSays) {
     for (int i = 0; i < 50; ++i) {
       CO_ASSIGN_OR_RETURN(auto permit, co_await window.Enter());
       writes.Spawn(Write(std::move(permit).Over(local_)));
-      most = std::max(most, nodes_.a.dispatcher->slots().in_flight());
+      most = std::max(most, nodes_.a.dispatcher().slots().in_flight());
     }
     EXPECT_EQ(most, 3u);
     EXPECT_TRUE(co_await window.Drain());
     EXPECT_EQ(window.under_way(), 0u);
-    EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
+    EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
     co_return co_await writes.Join();
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
@@ -68,7 +70,7 @@ TEST_F(OperationWindowTest, GivenUpOperationIsUnderWayUntilItsCompletion) {
     const auto too_early = co_await window.Enter(nodes_.loop.Now());
     EXPECT_THAT(too_early, StatusIs(absl::StatusCode::kDeadlineExceeded));
     CO_ASSIGN_OR_RETURN(const auto permit, co_await window.Enter());
-    EXPECT_EQ(nodes_.a.dispatcher->slots().in_flight(), 0u);
+    EXPECT_EQ(nodes_.a.dispatcher().slots().in_flight(), 0u);
     co_return absl::OkStatus();
   };
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
@@ -94,7 +96,7 @@ TEST_F(OperationWindowTest, PermitThatIsNotUsedComesBack) {
 
 constexpr std::size_t kWindow = 4;
 
-coro::Task<absl::Status> WriteOne(Machine& from, BufferSlice source, RemoteBuffer target,
+coro::Task<absl::Status> WriteOne(Node& from, BufferSlice source, RemoteBuffer target,
                                   bool in_a_hurry) {
   OperationOptions options;
   options.deadline = in_a_hurry ? coro::EventLoop::Current().Now() + 2us : GiveUpTime();
@@ -103,7 +105,7 @@ coro::Task<absl::Status> WriteOne(Machine& from, BufferSlice source, RemoteBuffe
   co_return from.endpoint().ToStatus(done, "write");
 }
 
-coro::Task<absl::Status> WriteAll(Machine& from, const BufferRef& source, RemoteBuffer target) {
+coro::Task<absl::Status> WriteAll(Node& from, const BufferRef& source, RemoteBuffer target) {
   OperationWindow window(kWindow);
   coro::Scope writes;
   for (std::size_t i = 0; i < 40; ++i) {
@@ -122,7 +124,7 @@ coro::Task<absl::Status> WriteAll(Machine& from, const BufferRef& source, Remote
 }
 
 coro::Task<absl::Status> DrainUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(40 * 128));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, machines[1]->Allocate(40 * 128));
   for (std::size_t i = 0; i < source->bytes().size(); ++i) {

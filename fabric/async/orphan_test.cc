@@ -25,7 +25,7 @@
 #include "fabric/faults/plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -68,17 +68,17 @@ class OrphanTest : public ::testing::Test {
     nodes_->loop.set_reporter([this](const std::string& text) { report_ += text; });
   }
 
-  AsyncEndpoint& a() { return *nodes_->a.endpoint; }
-  AsyncEndpoint& b() { return *nodes_->b.endpoint; }
+  AsyncEndpoint& a() { return nodes_->a.endpoint(); }
+  AsyncEndpoint& b() { return nodes_->b.endpoint(); }
 
   // Nothing that a sends reaches b.
-  void CutOff() { nodes_->world.Block(nodes_->a.node, nodes_->b.node); }
+  void CutOff() { nodes_->world.Block(nodes_->cluster.machine(0), nodes_->cluster.machine(1)); }
 
   coro::Task<absl::Status> Write(coro::Time deadline = coro::kNever) {
     OperationOptions options;
     options.deadline = deadline;
     const Completion done =
-        co_await a().Write(local_, remote_->region().remote(), nodes_->a.peer, options);
+        co_await a().Write(local_, remote_->region().remote(), nodes_->a.peer(1), options);
     co_return a().ToStatus(done, "write");
   }
   coro::Task<absl::Status> Receive() {
@@ -99,9 +99,9 @@ class OrphanTest : public ::testing::Test {
   }
 
   std::string report_;
-  std::optional<harness::TwoNodes> nodes_{std::in_place};
-  BufferRef local_ = nodes_->a.Buffer(4096);
-  BufferRef remote_ = nodes_->b.Buffer(4096);
+  std::optional<sim::TwoNodes> nodes_{std::in_place};
+  BufferRef local_ = nodes_->a.Allocate(4096).value();
+  BufferRef remote_ = nodes_->b.Allocate(4096).value();
 };
 
 TEST_F(OrphanTest, WhatExpiredAndDidNotCompleteIsReportedOnceWithItsPlace) {
@@ -127,7 +127,7 @@ TEST_F(OrphanTest, WhatCompletesBeforeTheEndIsNotReported) {
   auto main = [&]() -> coro::Task<void> {
     const absl::Status expired = co_await Write(nodes_->loop.Now() + 1ns);
     EXPECT_FALSE(expired.ok());
-    EXPECT_EQ(nodes_->a.dispatcher->slots().abandoned(), 1u);
+    EXPECT_EQ(nodes_->a.dispatcher().slots().abandoned(), 1u);
     EXPECT_THAT(nodes_->loop.Describe(), HasSubstr("1 write of 4096 B, awaited in Write"));
     co_await coro::Sleep(1ms);
   };
@@ -162,7 +162,7 @@ TEST_F(OrphanTest, WhatGoesTogetherWithItsEndpointIsNotReported) {
     co_await coro::Sleep(7us);
   };
   EXPECT_THAT(nodes_->loop.Run(main()), IsOk());
-  EXPECT_EQ(nodes_->a.dispatcher->slots().abandoned(), 1u);
+  EXPECT_EQ(nodes_->a.dispatcher().slots().abandoned(), 1u);
   EXPECT_THAT(End(), IsEmpty());
 }
 
@@ -186,7 +186,7 @@ TEST_F(OrphanTest, ReceivesThatStandPostedAreNotReported) {
       co_await coro::Sleep(7us);
     }
     co_await coro::Sleep(7us);
-    EXPECT_EQ(nodes_->b.dispatcher->slots().abandoned(), 16u);
+    EXPECT_EQ(nodes_->b.dispatcher().slots().abandoned(), 16u);
     EXPECT_THAT(nodes_->loop.Describe(), Not(HasSubstr("nobody waits for")));
   };
   EXPECT_THAT(nodes_->loop.Run(main()), IsOk());
@@ -201,7 +201,7 @@ TEST_F(OrphanTest, WhatWasNeverPostedIsNotReported) {
       coro::Scope scope;
       for (int i = 0; i < 3000; ++i) scope.Spawn(Write());
     }
-    posted = nodes_->a.dispatcher->slots().abandoned();
+    posted = nodes_->a.dispatcher().slots().abandoned();
     co_await coro::Sleep(7us);
   };
   EXPECT_THAT(nodes_->loop.Run(main()), IsOk());
@@ -214,7 +214,7 @@ TEST_F(OrphanTest, CancelledOperationIsReportedWhereItDidNotEndInTime) {
   auto main = [&]() -> coro::Task<void> {
     const absl::Status in_time = co_await coro::Timeout(1ns, Write());
     EXPECT_TRUE(absl::IsDeadlineExceeded(in_time));
-    EXPECT_EQ(nodes_->a.dispatcher->slots().abandoned(), 0u);
+    EXPECT_EQ(nodes_->a.dispatcher().slots().abandoned(), 0u);
     CutOff();
     const absl::Status cut_off = co_await coro::Timeout(1ns, Write());
     EXPECT_TRUE(absl::IsDeadlineExceeded(cut_off));
@@ -231,7 +231,7 @@ coro::Task<absl::Status> TwentyWrites(sim::explore::Trial& trial, bool losing) {
   const coro::ReportTo here([&report](const std::string& text) { report += text; });
   std::size_t left = 0;
   {
-    CO_ASSIGN_OR_RETURN(auto machines, harness::Machine::OpenAll(trial, loop, 2));
+    CO_ASSIGN_OR_RETURN(auto machines, harness::OpenNodes(trial, loop, 2));
     AsyncEndpoint& endpoint = machines[0]->endpoint();
     CO_ASSIGN_OR_RETURN(const BufferRef local, machines[0]->Allocate(100));
     CO_ASSIGN_OR_RETURN(const BufferRef remote, machines[1]->Allocate(100));

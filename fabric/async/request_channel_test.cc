@@ -12,9 +12,10 @@
 #include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -23,7 +24,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing_matchers::IsOk;
@@ -72,13 +73,13 @@ class RequestChannelTest : public ::testing::Test {
   template <typename Body>
   void Run(Body& body) {
     auto main = [&]() -> coro::Task<absl::Status> {
-      RequestServer server(*nodes_.b.endpoint, nodes_.b.Buffer(Options().memory_bytes()),
+      RequestServer server(nodes_.b.endpoint(), nodes_.b.Allocate(Options().memory_bytes()).value(),
                            Options());
-      server.AddClient(7, nodes_.b.peer);
+      server.AddClient(7, nodes_.b.peer(0));
       server.Handle<Add, Sum>(DoAdd);
       server.Handle<Nap, Sum>(DoNap);
-      RequestClient client(*nodes_.a.endpoint, nodes_.a.peer,
-                           nodes_.a.Buffer(Options().memory_bytes()), Options());
+      RequestClient client(nodes_.a.endpoint(), nodes_.a.peer(1),
+                           nodes_.a.Allocate(Options().memory_bytes()).value(), Options());
       coro::Scope serving;
       serving.Spawn(server.Serve());
       co_return co_await body(client, server);
@@ -87,14 +88,14 @@ class RequestChannelTest : public ::testing::Test {
   }
 
   // One message from a to b, or back, as a peer may send it that means no good.
-  coro::Task<absl::Status> SendRaw(harness::TestNode& from, std::span<const std::byte> bytes) {
-    const BufferRef buffer = from.Buffer(bytes.size());
+  coro::Task<absl::Status> SendRaw(Node& from, Peer to, std::span<const std::byte> bytes) {
+    const BufferRef buffer = from.Allocate(bytes.size()).value();
     std::copy(bytes.begin(), bytes.end(), buffer->bytes().begin());
-    const Completion sent = co_await from.endpoint->Send(buffer, from.peer);
-    co_return from.endpoint->ToStatus(sent, "send");
+    const Completion sent = co_await from.endpoint().Send(buffer, to);
+    co_return from.endpoint().ToStatus(sent, "send");
   }
 
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
 };
 
 TEST_F(RequestChannelTest, ResponsesFindTheirCallsInAnyOrder) {
@@ -161,7 +162,7 @@ TEST_F(RequestChannelTest, LateAndSecondResponsesAreRecognised) {
       header.number = number;
       header.type = Sum::kMessageType;
       EncodeRequest(header, ToPayload(sum), bytes);
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bytes));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, nodes_.b.peer(0), bytes));
     }
     co_await coro::Sleep(1ms);
     EXPECT_EQ(client.counters().late, 2u);
@@ -185,8 +186,8 @@ TEST_F(RequestChannelTest, BadBytesAreCountedAndDropped) {
       std::vector<std::byte> bad = good;
       bad[i] ^= static_cast<std::byte>(1 + coro::Mix(i) % 255);
       if (i % 3 == 0) bad.resize(i + 1);
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.a, bad));
-      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, bad));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.a, nodes_.a.peer(1), bad));
+      CO_RETURN_IF_ERROR(co_await SendRaw(nodes_.b, nodes_.b.peer(0), bad));
     }
     CO_ASSIGN_OR_RETURN(const Sum sum, co_await client.Call<Sum>(Add{1, 2}));
     EXPECT_EQ(sum.value, 3u);
@@ -214,7 +215,7 @@ TEST_F(RequestChannelTest, ClosingEndsEveryCall) {
     coro::Scope calls;
     for (int i = 0; i < 6; ++i) calls.Spawn(nap());  // two of them wait for a place
     co_await coro::Sleep(1ms);
-    EXPECT_THAT(nodes_.a.endpoint->Close(), IsOk());
+    EXPECT_THAT(nodes_.a.endpoint().Close(), IsOk());
     CO_RETURN_IF_ERROR(co_await calls.Join());
     EXPECT_EQ(canceled, 6);
     co_return absl::OkStatus();
@@ -224,7 +225,7 @@ TEST_F(RequestChannelTest, ClosingEndsEveryCall) {
 
 TEST_F(RequestChannelTest, SendThatFailsEndsItsCall) {
   auto body = [&](RequestClient& client, RequestServer&) -> coro::Task<absl::Status> {
-    EXPECT_THAT(nodes_.b.endpoint->Close(), IsOk());
+    EXPECT_THAT(nodes_.b.endpoint().Close(), IsOk());
     const absl::StatusOr<Sum> sum = co_await client.Call<Sum>(Add{1, 2});
     EXPECT_THAT(sum, StatusIs(absl::StatusCode::kNotFound, HasSubstr("send call 1")));
     co_return absl::OkStatus();
@@ -259,8 +260,8 @@ coro::Task<absl::Status> CallOnce(RequestClient& client, std::uint64_t i) {
 }
 
 coro::Task<absl::Status> CallUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
-  Machine &a = *machines[0], &b = *machines[1];
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  Node &a = *machines[0], &b = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef at_a, a.Allocate(Options().memory_bytes()));
   CO_ASSIGN_OR_RETURN(const BufferRef at_b, b.Allocate(Options().memory_bytes()));
   RequestServer server(b.endpoint(), at_b, Options());

@@ -11,9 +11,10 @@
 #include "coro/scope.h"
 #include "coro/status_macros.h"
 #include "fabric/async/message_receiver.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/harness/under_faults.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -22,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using harness::GiveUpTime;
-using harness::Machine;
+using harness::OpenNodes;
 using ::testing::ElementsAre;
 using ::testing_matchers::IsOk;
 
@@ -83,7 +84,7 @@ class WithRetriesTest : public ::testing::Test {
     return nodes_.loop.Run(WithRetries(policy_, attempt, options)).value();
   }
 
-  harness::TwoNodes nodes_;
+  sim::TwoNodes nodes_;
   const coro::Time start_ = nodes_.loop.Now();
   RetryPolicy policy_ = RetryPolicy::Transient(kThrice);
   std::vector<coro::Duration> attempts_;
@@ -113,7 +114,7 @@ TEST_F(WithRetriesTest, NoAttemptBeginsAfterTheDeadline) {
 constexpr std::size_t kMessages = 30;
 
 // Messages are not idempotent: whoever sends one again after an unclear failure sends it twice.
-coro::Task<absl::Status> SendAll(Machine& from, const BufferRef& buffer,
+coro::Task<absl::Status> SendAll(Node& from, const BufferRef& buffer,
                                  std::array<bool, kMessages>& sent) {
   const RetryPolicy policy =
       RetryPolicy::Transient({.retries = 10}).On({ErrorCode::kPeerAborted}, {.retries = 10});
@@ -134,7 +135,7 @@ coro::Task<absl::Status> SendAll(Machine& from, const BufferRef& buffer,
 }
 
 // Writes of what stays the same are.
-coro::Task<absl::Status> WriteIdempotently(Machine& from, const BufferRef& source,
+coro::Task<absl::Status> WriteIdempotently(Node& from, const BufferRef& source,
                                            RemoteBuffer target) {
   const RetryPolicy policy =
       RetryPolicy().On({ErrorCode::kPeerAborted, ErrorCode::kReceiverNotReady}, {.retries = 10});
@@ -152,8 +153,8 @@ coro::Task<absl::Status> WriteIdempotently(Machine& from, const BufferRef& sourc
 }
 
 coro::Task<absl::Status> RetryUnderFaults(sim::explore::Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
-  Machine &a = *machines[0], &b = *machines[1];
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  Node &a = *machines[0], &b = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef out, a.Allocate(kMessages));
   CO_ASSIGN_OR_RETURN(const BufferRef room, b.Allocate(8 * 16));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, b.Allocate(kMessages));

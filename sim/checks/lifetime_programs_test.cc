@@ -26,8 +26,8 @@ using namespace std::chrono_literals;
 using fabric::Completion;
 using fabric::ContextOwner;
 using fabric::ErrorCode;
-using harness::TestNode;
-using harness::TwoNodes;
+using fabric::async::Node;
+using sim::TwoNodes;
 
 // ---- Retries ----
 
@@ -338,19 +338,20 @@ void FrameOfAnAwaiterIsDestroyedAfterTheEnd(Pair& pair) {
   pair.Drain();
 }
 
-coro::Task<absl::Status> WriteOnce(TestNode& from, fabric::RemoteBuffer target,
+coro::Task<absl::Status> WriteOnce(Node& from, fabric::RemoteBuffer target,
                                    fabric::async::BufferRef source, coro::Time deadline) {
   fabric::async::OperationOptions options;
   options.deadline = deadline;
-  const Completion written = co_await from.endpoint->Write(source, target, from.peer, options);
-  co_return from.endpoint->ToStatus(written, "write");
+  const Completion written = co_await from.endpoint().Write(source, target, from.peer(1), options);
+  co_return from.endpoint().ToStatus(written, "write");
 }
 
 coro::Task<absl::Status> DropAWrite(TwoNodes& nodes) {
-  const fabric::async::BufferRef target = nodes.b.Buffer(64);
+  const fabric::async::BufferRef target = nodes.b.Allocate(64).value();
   {
     coro::Scope scope;
-    scope.Spawn(WriteOnce(nodes.a, target->region().remote(), nodes.a.Buffer(64), coro::kNever));
+    scope.Spawn(
+        WriteOnce(nodes.a, target->region().remote(), nodes.a.Allocate(64).value(), coro::kNever));
   }
   co_await coro::Sleep(1ms);
   co_return absl::OkStatus();
@@ -361,10 +362,10 @@ void DropsAnAwaitOfFabricAsync(TwoNodes& nodes) {
 }
 
 void GivesUpAnAwaitOfFabricAsync(TwoNodes& nodes) {
-  const fabric::async::BufferRef target = nodes.b.Buffer(64);
+  const fabric::async::BufferRef target = nodes.b.Allocate(64).value();
   const coro::Time soon = nodes.loop.Now() + 1us;
-  const absl::Status status =
-      nodes.loop.Run(WriteOnce(nodes.a, target->region().remote(), nodes.a.Buffer(64), soon));
+  const absl::Status status = nodes.loop.Run(
+      WriteOnce(nodes.a, target->region().remote(), nodes.a.Allocate(64).value(), soon));
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
 }
 

@@ -19,8 +19,8 @@
 #include "gtest/gtest.h"
 #include "sim/checks/checks.h"
 #include "sim/checks/finding.h"
+#include "sim/cluster/two_nodes.h"
 #include "sim/testing/lab.h"
-#include "testing/harness/two_nodes.h"
 
 namespace sim_testing {
 
@@ -77,7 +77,7 @@ struct Program {
   const char* name;
   std::optional<sim::Check> breaks;
   void (*in_pair)(Pair&) = nullptr;
-  void (*in_nodes)(harness::TwoNodes&) = nullptr;
+  void (*in_nodes)(sim::TwoNodes&) = nullptr;
 
   std::vector<sim::Finding> Run() const {
     if (in_pair != nullptr) {
@@ -85,7 +85,7 @@ struct Program {
       in_pair(pair);
       return pair.lab.world().checks().TakeFindings();
     }
-    harness::TwoNodes nodes;
+    sim::TwoNodes nodes;
     in_nodes(nodes);
     return nodes.world.checks().TakeFindings();
   }

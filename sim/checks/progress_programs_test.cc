@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 
 using fabric::ErrorCode;
-using harness::TwoNodes;
+using sim::TwoNodes;
 
 // ---- Service ----
 

@@ -1,12 +1,10 @@
-// Points, the matrix that the devices fill in, and files of requirements.
-
-#include "sim/coverage/coverage.h"
+// The matrix that the devices fill in, and files of requirements.
 
 #include <cstdint>
 #include <string>
-#include <thread>
 #include <vector>
 
+#include "fabric/coverage/report.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/coverage/matrix.h"
@@ -19,6 +17,9 @@
 namespace sim::coverage {
 namespace {
 
+using fabric::coverage::Cell;
+using fabric::coverage::PointKind;
+using fabric::coverage::Report;
 using sim_testing::Lab;
 using sim_testing::Side;
 using ::testing::ElementsAre;
@@ -26,65 +27,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing_matchers::StatusIs;
-
-// ---- Points ----
-
-TEST(PointTest, WatchedOnesAreCounted) {
-  Report report;
-  {
-    Watch watch(report);
-    for (int i = 0; i < 5; ++i) Sometimes("i is 3", i == 3);
-    Sometimes("never", false);
-    Reachable("here");
-    Reachable("here");
-    Always("fine", true);
-  }
-  EXPECT_THAT(report.points,
-              ElementsAre(Pair(Point{PointKind::kAlways, "fine"}, PointCount{1, 1, 0}),
-                          Pair(Point{PointKind::kSometimes, "i is 3"}, PointCount{1, 1, 4}),
-                          Pair(Point{PointKind::kSometimes, "never"}, PointCount{0, 0, 1}),
-                          Pair(Point{PointKind::kReachable, "here"}, PointCount{1, 2, 0})));
-  EXPECT_EQ(report.broken(), std::nullopt);
-}
-
-TEST(PointTest, NobodyWatchesOutsideAndOnOtherThreads) {
-  Report report;
-  Reachable("before");
-  {
-    Watch watch(report);
-    std::thread([] { Reachable("elsewhere"); }).join();
-  }
-  Always("after", false);
-  EXPECT_THAT(report.points, IsEmpty());
-}
-
-TEST(PointTest, AlwaysThatDoesNotHoldIsBroken) {
-  Report report;
-  {
-    Watch watch(report);
-    for (int i = 0; i < 10; ++i) Always("below 8", i < 8);
-  }
-  EXPECT_EQ(report.broken(), "always \"below 8\" did not hold, 2 of 10 times");
-}
-
-TEST(PointTest, RunsAddUp) {
-  Report sum;
-  for (int run = 0; run < 4; ++run) {
-    Report report;
-    {
-      Watch watch(report);
-      Sometimes("odd", run % 2 == 1);
-      Sometimes("odd", run % 2 == 1);
-      if (run == 0) Reachable("first");
-    }
-    report.cells[{"write", "ok", "a"}] = 3;
-    sum.Merge(report);
-  }
-  EXPECT_THAT(sum.points,
-              ElementsAre(Pair(Point{PointKind::kSometimes, "odd"}, PointCount{2, 4, 4}),
-                          Pair(Point{PointKind::kReachable, "first"}, PointCount{1, 1, 0})));
-  EXPECT_THAT(sum.cells, ElementsAre(Pair(Cell{"write", "ok", "a"}, 12)));
-}
 
 // ---- The matrix ----
 

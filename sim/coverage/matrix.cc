@@ -57,7 +57,7 @@ bool IsPossible(const std::string& operation, const std::string& outcome) {
   return operation == "send" ? outcome != "feature_mismatch" : outcome != "remote_length";
 }
 
-void AddMatrix(const World& world, const OutcomeCounts& counts, Report& report) {
+void AddMatrix(const World& world, const OutcomeCounts& counts, fabric::coverage::Report& report) {
   for (std::uint32_t i = 0; i < world.nic_count(); ++i) {
     for (std::size_t kind = 0; kind < kKinds; ++kind) {
       for (std::size_t outcome = 0; outcome < OutcomeCounts::kOutcomes; ++outcome) {

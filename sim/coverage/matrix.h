@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
+#include "fabric/coverage/report.h"
 #include "sim/coverage/outcome_counts.h"
-#include "sim/coverage/report.h"
 #include "sim/world/world.h"
 
 namespace sim::coverage {
 
 // Enters the cells of every NIC of the world, as they were counted.
-void AddMatrix(const World& world, const OutcomeCounts& counts, Report& report);
+void AddMatrix(const World& world, const OutcomeCounts& counts, fabric::coverage::Report& report);
 
 // The words for operations and outcomes, in the order of their numbers. Outcomes are "ok", the
 // failures of EFA (sim/efa_status.h), "other" for numbers that EFA does not define, and "again" for

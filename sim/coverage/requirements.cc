@@ -15,6 +15,11 @@
 namespace sim::coverage {
 namespace {
 
+using fabric::coverage::Cell;
+using fabric::coverage::Point;
+using fabric::coverage::PointKind;
+using fabric::coverage::Report;
+
 constexpr absl::string_view kForms =
     "a line is always, sometimes or reachable and a \"NAME\", or cell OPERATION OUTCOME NIC";
 

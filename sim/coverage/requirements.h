@@ -18,14 +18,14 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 
 namespace sim::coverage {
 
 // In the order of the file. Of a cell, "*" stands for any operation or outcome.
 struct Requirement {
   int line = 0;
-  std::variant<Point, Cell> what;
+  std::variant<fabric::coverage::Point, fabric::coverage::Cell> what;
 };
 
 // kInvalidArgument: one line that begins with `name`, the number of the line, and what is wrong
@@ -35,7 +35,7 @@ absl::StatusOr<std::vector<Requirement>> ParseRequirements(absl::string_view tex
 
 // The requirements that the runs do not meet, as the file has them: `sometimes "retried"`.
 std::vector<std::string> NotCovered(const std::vector<Requirement>& requirements,
-                                    const Report& report);
+                                    const fabric::coverage::Report& report);
 
 }  // namespace sim::coverage
 

@@ -137,6 +137,7 @@ void AdminQueue::DestroyQueuePair(QueuePair& queue_pair) {
 void AdminQueue::FailQueuePair(QueuePair& queue_pair) {
   queue_pair.state = QueuePairState::kError;
   responder_.FlushReceives(queue_pair);
+  responder_.Abandon(queue_pair);
   requester_.Flush(queue_pair);
 }
 

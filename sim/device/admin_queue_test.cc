@@ -251,5 +251,16 @@ TEST_F(AdminQueueTest, WorkAndReceivesOfAFailedQueuePairAreFlushed) {
   EXPECT_EQ(bench.told.Take(), (Lines{"receive 9 taken", "reported 9: 1", "ended: 1"}));
 }
 
+// What hangs there otherwise waits for a receive that nobody can post any more.
+TEST_F(AdminQueueTest, PeersThatWaitAtAFailedQueuePairLookOnceMore) {
+  QueuePair& queue_pair = nic.OpenQueuePair();
+  Operation& waits = bench.Start(OperationKind::kSend, peer.OpenQueuePair(), queue_pair, 100);
+  queue_pair.waiting.push_back(waits.id);
+  admin.FailQueuePair(queue_pair);
+  EXPECT_TRUE(queue_pair.waiting.empty());
+  bench.RunFor(1ms);
+  EXPECT_EQ(nic.actor.First(EventKind::kRnrRetry).b, waits.id.Pack());
+}
+
 }  // namespace
 }  // namespace sim_testing

@@ -270,9 +270,11 @@ void Placement::PlaceMessage(Operation& operation, QueuePair& target, Landing la
 }
 
 void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,
-                               const ReceiveWork& receive, std::uint64_t length) {
+                               const ReceiveWork& receive, std::uint64_t prefix,
+                               std::uint64_t length) {
   Landing landing;
   landing.receive = receive;
+  landing.prefix = prefix;
   landing.operation = operation.id;
   PutMessage(landing, &operation, target, {0, length}, false);
 }

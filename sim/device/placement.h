@@ -58,9 +58,10 @@ class Placement {
   void Land(std::uint64_t number);
   // The operation whose message that is; it may have ended.
   OperationId OperationOf(std::uint64_t number) const { return landings_.at(number).operation; }
-  // The first `length` bytes of a message reach the memory of a receive that it does not take.
+  // The first `length` bytes of a message reach the memory of a receive that it does not take,
+  // `prefix` bytes from its beginning.
   void PlaceBeginning(Operation& operation, const QueuePair& target, const ReceiveWork& receive,
-                      std::uint64_t length);
+                      std::uint64_t prefix, std::uint64_t length);
 
  private:
   // Bytes of memory, from an offset on in pieces that are laid end to end.

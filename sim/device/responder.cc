@@ -65,7 +65,7 @@ bool Responder::Refuses(const QueuePair& target, Operation& operation) {
                      operation.length <= receive.length &&
                      ReceiveIsValid(around_, nic_, target, receive) &&
                      LocalIsValid(around_, operation, {0, placed});
-  if (lands) placement_.PlaceBeginning(operation, target, receive, placed);
+  if (lands) placement_.PlaceBeginning(operation, target, receive, 0, placed);
   FailLater(around_, operation, *verdict.failure);
   return true;
 }
@@ -127,7 +127,8 @@ bool Responder::RefusesReceive(QueuePair& target, Operation& operation, Landing&
   landing.verdict = verdict.completion;
   if (!verdict.failure.has_value()) return false;
   if (verdict.placed_bytes > 0) {
-    placement_.PlaceBeginning(operation, target, landing.receive, verdict.placed_bytes);
+    placement_.PlaceBeginning(operation, target, landing.receive, landing.prefix,
+                              verdict.placed_bytes);
   }
   const EfaStatus status = verdict.failure->status;
   around_.deferred.After(verdict.failure->delay, [this, number = target.number, qkey = target.qkey,
@@ -257,7 +258,9 @@ void Responder::OnRetry(Operation& operation) {
   if (operation.kind != OperationKind::kWrite) return OnPacket(operation, 0);
   QueuePair* target =
       nic_.queue_pairs.Find(operation.destination_queue_pair, operation.destination_qkey);
-  if (target == nullptr) return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  if (target == nullptr || target->state != QueuePairState::kReadyToSend) {
+    return Answer(around_, nic_, operation, EfaStatus::kRemoteBadQueuePair);
+  }
   Announce(operation, *target);
 }
 
@@ -297,7 +300,7 @@ void Responder::FlushReceives(QueuePair& queue_pair) {
 }
 
 void Responder::Abandon(QueuePair& queue_pair) {
-  for (const OperationId id : queue_pair.waiting) RetryLater(id);
+  for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
 }
 
 void Responder::AbortAll() {
@@ -312,7 +315,9 @@ void Responder::Silence(const NicState& peer) {
   nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
     for (const OperationId id : queue_pair.waiting) {
       Operation* operation = around_.operations.Find(id);
-      if (operation != nullptr && operation->initiator == &peer) FallSilent(around_, *operation);
+      if (operation != nullptr && !operation->ended && operation->initiator == &peer) {
+        FallSilent(around_, *operation);
+      }
     }
   });
 }
@@ -321,7 +326,7 @@ void Responder::Die() {
   nic_.queue_pairs.ForEach([&](QueuePair& queue_pair) {
     for (const OperationId id : queue_pair.waiting) {
       Operation* operation = around_.operations.Find(id);
-      if (operation != nullptr) FallSilent(around_, *operation);
+      if (operation != nullptr && !operation->ended) FallSilent(around_, *operation);
     }
   });
 }

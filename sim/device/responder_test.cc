@@ -477,5 +477,36 @@ TEST_F(ResponderTest, WhatWaitsAtAnAbandonedQueuePairLooksOnceMore) {
   EXPECT_EQ(message.status, 9);
 }
 
+TEST_F(ResponderTest, ImmediateThatWaitedAtAFailedQueuePairIsAnsweredAndDoesNotAppear) {
+  Operation& write = Start(OperationKind::kWrite);
+  write.has_immediate = true;
+  to.state = sim::QueuePairState::kError;
+  parts.responder.OnRetry(write);
+  EXPECT_EQ(write.status, 9);
+  EXPECT_EQ(bench.told.Count("reported 0: 0"), 0u);
+}
+
+TEST_F(ResponderTest, WhatHasEndedWhileItWaitedDoesNotFallSilent) {
+  Operation& message = Start(OperationKind::kSend);
+  Arrive(message);
+  message.ended = true;
+  parts.responder.Silence(a.state);
+  parts.responder.Die();
+  EXPECT_FALSE(message.silent);
+}
+
+TEST_F(ResponderTest, BeginningOfADatagramWhoseReceiveFailsIsBehindThePrefixToo) {
+  QueuePair& sender = a.OpenQueuePair({.type = sim::QueuePairType::kUd});
+  QueuePair& target = b.OpenQueuePair({.type = sim::QueuePairType::kUd});
+  bench.around.faults = &bench.faults;
+  bench.faults.receive.failure = sim::Failure{EfaStatus::kLocalInvalidLkey, 50us};
+  bench.faults.receive.placed_bytes = 1;
+  parts.responder.Ring(target, bench.Post(target, bench.ReceiveInto(3, inbox)));
+  a.memory.bytes[0] = std::byte{42};
+  Arrive(bench.Start(OperationKind::kSend, sender, target, 100));
+  EXPECT_EQ(inbox.bytes[0], std::byte{0});
+  EXPECT_EQ(inbox.bytes[40], std::byte{42});
+}
+
 }  // namespace
 }  // namespace sim_testing

@@ -35,12 +35,17 @@ bool SpansLocal(const Operation& operation, Range range) {
   return valid;
 }
 
-void Refused(const Surroundings& around, const Operation& operation) {
+// Tells of the keys that do not allow these bytes.
+void Refused(const Surroundings& around, const Operation& operation, Range range) {
   const NicState& nic = *operation.initiator;
-  for (const Segment& segment : operation.local()) {
+  const Access right = LocalRight(operation.kind);
+  operation.Walk(range, [&](const Segment& piece) {
+    if (nic.memory.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right)) {
+      return;
+    }
     around.observers.Tell<&Observer::OnKeyRefused>(
-        KeyRefused{nic, segment.lkey, false, nic.name, operation.queue_pair, operation.kind});
-  }
+        KeyRefused{nic, piece.lkey, false, nic.name, operation.queue_pair, operation.kind});
+  });
 }
 
 }  // namespace
@@ -57,7 +62,7 @@ bool LocalIsValid(const Surroundings& around, const Operation& operation, Range 
     valid = SpansLocal(operation, range);
   }
   if (!valid) [[unlikely]] {
-    Refused(around, operation);
+    Refused(around, operation, range);
   }
   return valid;
 }

@@ -86,7 +86,8 @@ std::optional<Transmitter::Served> Transmitter::SendOne() {
 void Transmitter::Die() {
   const auto silence = [this](const Job& job) {
     Operation* operation = around_.operations.Find(job.operation);
-    if (job.response && operation != nullptr) FallSilent(around_, *operation);
+    if (!job.response || operation == nullptr || operation->ended) return;
+    FallSilent(around_, *operation);
   };
   for (const Job& job : jobs_) silence(job);
   for (const Job& job : waiting_) silence(job);

@@ -23,7 +23,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/ranges.h"
 #include "sim/explore/replay.h"
 #include "sim/explore/shrink.h"
@@ -54,7 +54,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 using Judge = std::function<Outcome(const std::set<std::uint64_t>& failed)>;
 
 coro::Task<absl::Status> WriteAll(Trial& trial, std::set<std::uint64_t>& failed) {
-  auto opened = Machine::OpenAll(trial, coro::EventLoop::Current(), 2);
+  auto opened = OpenNodes(trial, coro::EventLoop::Current(), 2);
   if (!opened.ok()) co_return opened.status();
   const auto machines = *std::move(opened);
   const std::size_t bytes = trial.parameter("bytes");

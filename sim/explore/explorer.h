@@ -23,7 +23,7 @@
 
 #include "absl/status/statusor.h"
 #include "coro/time.h"
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 #include "sim/explore/parameters.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/run_seed.h"
@@ -72,7 +72,7 @@ struct ExploreReport {
   std::map<Verdict, SeedResult> first;           // of each verdict that came up, its lowest seed
   std::map<std::uint64_t, SeedResult> failures;  // by seed, the lowest ones
   std::map<std::string, RuleTotal> rules;
-  coverage::Report coverage;  // of all seeds
+  fabric::coverage::Report coverage;  // of all seeds
 
   // Takes in one more seed, or other seeds.
   void Add(const SeedResult& result);

@@ -11,7 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/explore/capsule.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/run_seed.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -66,7 +66,7 @@ class Hoarder final : public Scenario {
   }
   Outcome Run(Trial& trial) const override {
     coro::EventLoop loop(trial.clock());
-    const auto machine = *Machine::Open(trial, loop, "a");
+    const auto machine = *OpenNode(trial, loop, "a");
     std::vector<fabric::async::BufferRef> kept;
     for (int i = 0; i < registrations_; ++i) {
       auto buffer = machine->Allocate(64);

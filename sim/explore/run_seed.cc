@@ -12,7 +12,7 @@
 #include "absl/strings/str_replace.h"
 #include "coro/check.h"
 #include "coro/report.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/coverage/matrix.h"
 #include "sim/explore/needs.h"
 #include "sim/profile/profile.h"
@@ -29,7 +29,7 @@ std::string Microseconds(coro::Duration time) { return absl::StrCat(time.count()
 
 // One word for the verdict, the rest for a person.
 std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
-                                      const coverage::Report& coverage, bool excused) {
+                                      const fabric::coverage::Report& coverage, bool excused) {
   const RunClock& clock = trial.clock();
   if (clock.stop() == RunClock::Stop::kNothing) {
     return {Verdict::kHang,
@@ -54,8 +54,8 @@ std::pair<Verdict, std::string> Judge(Trial& trial, const Outcome& outcome,
 }
 
 // With the points of its program counted.
-Outcome RunWatched(const Scenario& scenario, Trial& trial, coverage::Report& coverage) {
-  const coverage::Watch watch(coverage);
+Outcome RunWatched(const Scenario& scenario, Trial& trial, fabric::coverage::Report& coverage) {
+  const fabric::coverage::Watch watch(coverage);
   coverage::OutcomeCounts counts;
   trial.world().observers().Add(counts);
   Outcome outcome = scenario.Run(trial);

@@ -11,10 +11,11 @@
 #include "coro/sleep.h"
 #include "coro/task.h"
 #include "coro/wait_list.h"
+#include "fabric/async/node.h"
 #include "fabric/faults/plan.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/test_scenarios.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -42,7 +43,7 @@ SeedResult RunOnce(const std::function<Outcome(Trial&)>& run,
 // The program's own status, after it opened a machine.
 Outcome OpenMachine(Trial& trial) {
   coro::EventLoop loop(trial.clock());
-  return Outcome::Of(Machine::Open(trial, loop, "a").status());
+  return Outcome::Of(OpenNode(trial, loop, "a").status());
 }
 
 PlanSource OpeningFails() {
@@ -112,7 +113,7 @@ class OpensAgain final : public Scenario {
   Outcome Run(Trial& trial) const override {
     coro::EventLoop loop(trial.clock());
     for (;;) {
-      const absl::Status status = Machine::Open(trial, loop, "a").status();
+      const absl::Status status = OpenNode(trial, loop, "a").status();
       if (status.ok() || trial.world().timeline().elapsed() >= patience_)
         return Outcome::Of(status);
       trial.world().timeline().RunFor(1ms);
@@ -148,7 +149,7 @@ TEST(RunSeedTest, WaitingForNothingIsAHang) {
   EXPECT_THAT(result.text, StartsWith("nothing is under way"));
 }
 
-coro::Task<absl::Status> SendToNobody(Machine& from, fabric::async::BufferRef message) {
+coro::Task<absl::Status> SendToNobody(fabric::async::Node& from, fabric::async::BufferRef message) {
   const fabric::Completion sent = co_await from.endpoint().Send(message, from.peer(1));
   co_return from.endpoint().ToStatus(sent, "send");
 }
@@ -156,7 +157,7 @@ coro::Task<absl::Status> SendToNobody(Machine& from, fabric::async::BufferRef me
 TEST(RunSeedTest, HangSaysWhoWaitsForWhom) {
   const SeedResult result = RunOnce([](Trial& trial) {
     coro::EventLoop loop(trial.clock());
-    const auto machines = *Machine::OpenAll(trial, loop, 2);
+    const auto machines = *OpenNodes(trial, loop, 2);
     return Outcome::Of(loop.Run(SendToNobody(*machines[0], *machines[0]->Allocate(64))));
   });
   EXPECT_EQ(result.verdict, Verdict::kHang);

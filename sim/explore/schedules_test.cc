@@ -12,11 +12,12 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
+#include "fabric/async/node.h"
+#include "fabric/coverage/points.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coverage/coverage.h"
 #include "sim/explore/classics/classics.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/test_scenarios.h"
 #include "sim/explore/until_covered.h"
 #include "testing/matchers/status_matchers.h"
@@ -35,14 +36,14 @@ using ::testing_matchers::StatusIs;
 constexpr std::size_t kBytes = 64;
 
 struct Writers {
-  std::vector<std::unique_ptr<Machine>> machines;
+  std::vector<std::unique_ptr<fabric::async::Node>> machines;
   std::vector<BufferRef> buffers;  // one for each machine
   std::vector<std::size_t> order;  // in which writes completed
 };
 
 coro::Task<absl::Status> WriteOne(Writers& writers, std::size_t from, std::size_t to,
                                   std::size_t number) {
-  Machine& machine = *writers.machines[from];
+  fabric::async::Node& machine = *writers.machines[from];
   const BufferSlice source(writers.buffers[from], number * kBytes, kBytes);
   fabric::RemoteBuffer target = writers.buffers[to]->region().remote();
   target.address += number * kBytes;
@@ -75,7 +76,7 @@ TestScenario WritesScenario(std::size_t pairs, std::size_t each,
   return TestScenario([=](Trial& trial) {
     coro::EventLoop loop(trial.clock());
     Writers writers;
-    auto machines = Machine::OpenAll(trial, loop, 2 * pairs);
+    auto machines = OpenNodes(trial, loop, 2 * pairs);
     if (!machines.ok()) return Outcome::Of(machines.status());
     writers.machines = *std::move(machines);
     const absl::Status status = loop.Run(WriteAll(writers, pairs, each));
@@ -185,9 +186,9 @@ TEST(StrategiesTest, StepsAreCounted) {
 
 TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
   const TestScenario scenario([](Trial& trial) {
-    coverage::Sometimes("divisible by 4", trial.seed() % 4 == 0);
-    if (trial.seed() == 7) coverage::Reachable("seven");
-    coverage::Always("small", trial.seed() < 1000);
+    fabric::coverage::Sometimes("divisible by 4", trial.seed() % 4 == 0);
+    if (trial.seed() == 7) fabric::coverage::Reachable("seven");
+    fabric::coverage::Always("small", trial.seed() < 1000);
     return WritesScenario(1, 2).Run(trial);
   });
   for (const std::uint64_t jobs : {1, 3}) {
@@ -197,9 +198,9 @@ TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
     options.plans = NoFaults();
     ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
     const auto& points = report.coverage.points;
-    using coverage::PointKind;
+    using fabric::coverage::PointKind;
     EXPECT_EQ(points.at({PointKind::kSometimes, "divisible by 4"}),
-              (coverage::PointCount{5, 5, 15}));
+              (fabric::coverage::PointCount{5, 5, 15}));
     EXPECT_EQ(points.at({PointKind::kReachable, "seven"}).runs, 1u);
     EXPECT_EQ(points.at({PointKind::kAlways, "small"}).held, 20u);
     ASSERT_EQ(report.coverage.cells.size(), 1u);
@@ -212,8 +213,8 @@ TEST(ExploredCoverageTest, PointsAndCellsOfAllSeedsAddUpWhateverTheJobs) {
 // Two points: every 8th seed, and one from seed 500 on.
 TestScenario RareScenario() {
   return TestScenario([](Trial& trial) {
-    coverage::Sometimes("every eighth", trial.seed() % 8 == 0);
-    coverage::Sometimes("late", trial.seed() >= 500);
+    fabric::coverage::Sometimes("every eighth", trial.seed() % 8 == 0);
+    fabric::coverage::Sometimes("late", trial.seed() >= 500);
     return Outcome::Of(absl::OkStatus());
   });
 }
@@ -262,7 +263,7 @@ TEST(UntilCoveredTest, BlocksMakeTheSameReportAsAllSeedsAtOnce) {
 
 TEST(ExploredCoverageTest, AlwaysThatDoesNotHoldFailsItsSeed) {
   const TestScenario scenario([](Trial& trial) {
-    coverage::Always("not 3", trial.seed() != 3);
+    fabric::coverage::Always("not 3", trial.seed() != 3);
     return Outcome::Of(absl::OkStatus());
   });
   ExploreOptions options;
@@ -276,7 +277,7 @@ TEST(ExploredCoverageTest, WatchingChangesNoRun) {
   const SeedResult result = RunSeed(PingPong(), 5, NoFaults());
   const SeedResult watched = RunSeed(TestScenario(
                                          [](Trial& trial) {
-                                           coverage::Reachable("here");
+                                           fabric::coverage::Reachable("here");
                                            return PingPong().Run(trial);
                                          },
                                          PingPong().parameters()),

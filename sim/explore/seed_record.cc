@@ -42,7 +42,7 @@ void AppendFrame(std::string& bytes, char kind, const std::string& body) {
   bytes.append(body);
 }
 
-void Put(std::string& bytes, const coverage::Report& report) {
+void Put(std::string& bytes, const fabric::coverage::Report& report) {
   Put(bytes, report.points.size());
   for (const auto& [point, count] : report.points) {
     Put(bytes, static_cast<std::uint64_t>(point.kind));
@@ -56,19 +56,19 @@ void Put(std::string& bytes, const coverage::Report& report) {
   }
 }
 
-coverage::Report TakeCoverage(std::string_view& body) {
-  coverage::Report report;
+fabric::coverage::Report TakeCoverage(std::string_view& body) {
+  fabric::coverage::Report report;
   for (std::uint64_t left = TakeNumber(body); left > 0; --left) {
-    coverage::Point point;
-    point.kind = static_cast<coverage::PointKind>(TakeNumber(body));
+    fabric::coverage::Point point;
+    point.kind = static_cast<fabric::coverage::PointKind>(TakeNumber(body));
     point.name = TakeText(body);
-    coverage::PointCount& count = report.points[std::move(point)];
+    fabric::coverage::PointCount& count = report.points[std::move(point)];
     count.runs = TakeNumber(body);
     count.held = TakeNumber(body);
     count.failed = TakeNumber(body);
   }
   for (std::uint64_t left = TakeNumber(body); left > 0; --left) {
-    coverage::Cell cell;
+    fabric::coverage::Cell cell;
     cell.operation = TakeText(body);
     cell.outcome = TakeText(body);
     cell.nic = TakeText(body);

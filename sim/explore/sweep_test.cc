@@ -8,7 +8,7 @@
 #include "coro/event_loop.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/test_scenarios.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -30,7 +30,7 @@ std::uint64_t Count(const SweepRow& row, Verdict verdict) {
 Outcome OpenThree(Trial& trial) {
   coro::EventLoop loop(trial.clock());
   for (int i = 0; i < 3; ++i) {
-    const absl::Status status = Machine::Open(trial, loop, "a").status();
+    const absl::Status status = OpenNode(trial, loop, "a").status();
     if (status.ok()) continue;
     return i < 1 ? Outcome::Of(status) : Outcome::WrongData("forgot an error");
   }
@@ -97,7 +97,7 @@ TEST(SweepTest, CrashCostsItsRunAlone) {
   const TestScenario scenario([](Trial& trial) {
     coro::EventLoop loop(trial.clock());
     for (int i = 0; i < 3; ++i) {
-      const absl::Status status = Machine::Open(trial, loop, "a").status();
+      const absl::Status status = OpenNode(trial, loop, "a").status();
       if (!status.ok() && i == 1) raise(SIGKILL);
       if (!status.ok()) return Outcome::Of(status);
     }

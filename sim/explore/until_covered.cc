@@ -4,22 +4,22 @@
 
 #include "absl/status/status.h"
 #include "coro/status_macros.h"
-#include "sim/coverage/report.h"
+#include "fabric/coverage/report.h"
 
 namespace sim::explore {
 namespace {
 
 // How much there is to see in it: cells, and points that held.
-std::size_t Seen(const coverage::Report& report) {
+std::size_t Seen(const fabric::coverage::Report& report) {
   const auto held = std::count_if(report.points.begin(), report.points.end(),
                                   [](const auto& point) { return point.second.held > 0; });
   return report.cells.size() + static_cast<std::size_t>(held);
 }
 
-std::vector<std::string> NeverHeld(const coverage::Report& report) {
+std::vector<std::string> NeverHeld(const fabric::coverage::Report& report) {
   std::vector<std::string> names;
   for (const auto& [point, count] : report.points) {
-    const bool sometimes = point.kind == coverage::PointKind::kSometimes;
+    const bool sometimes = point.kind == fabric::coverage::PointKind::kSometimes;
     if (sometimes && count.held == 0) names.push_back(point.name);
   }
   return names;

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include "fabric/coverage/report.h"
 #include "fabric/faults/engine.h"
-#include "sim/coverage/report.h"
 #include "sim/events/event_log.h"
 
 namespace sim::explore {
@@ -51,7 +51,7 @@ struct SeedResult {
   std::uint64_t events = 0;
   std::vector<RuleCount> rules;  // the plan's order; empty after a crash
   std::string waits;  // of a hang: who waits for whom, several lines (sim/checks/wait_graph.h)
-  coverage::Report coverage;  // of this run; empty after a crash
+  fabric::coverage::Report coverage;  // of this run; empty after a crash
 
   friend bool operator==(const SeedResult&, const SeedResult&) = default;
 };

@@ -12,21 +12,17 @@ absl::StatusOr<std::unique_ptr<ContractEnd>> ContractEnd::Open(fabric::Fabric& f
                                                                std::byte* memory,
                                                                std::size_t length_bytes) {
   std::unique_ptr<ContractEnd> end(new ContractEnd);
-  ASSIGN_OR_RETURN(end->domain_, fabric.OpenDomain(0));
-  ASSIGN_OR_RETURN(end->queue_, end->domain_->OpenCompletionQueue({}));
-  ASSIGN_OR_RETURN(end->peers_, end->domain_->OpenAddressVector());
-  ASSIGN_OR_RETURN(end->region_,
-                   end->domain_->RegisterMemory({.data = memory, .length_bytes = length_bytes}));
-  ASSIGN_OR_RETURN(end->endpoint_,
-                   end->domain_->OpenEndpoint({.send_queue = end->queue_.get(),
-                                               .receive_queue = end->queue_.get(),
-                                               .address_vector = end->peers_.get()}));
+  ASSIGN_OR_RETURN(end->nic_, fabric::OpenNic(fabric));
+  end->queue_ = end->nic_.queue.get();
+  end->endpoint_ = end->nic_.endpoint.get();
+  ASSIGN_OR_RETURN(end->region_, end->nic_.domain->RegisterMemory(
+                                     {.data = memory, .length_bytes = length_bytes}));
   end->source_ = end->region_->Local();
   return absl::StatusOr<std::unique_ptr<ContractEnd>>(std::move(end));
 }
 
 absl::Status ContractEnd::WriteTo(const ContractEnd& peer) {
-  ASSIGN_OR_RETURN(peer_, peers_->Insert(peer.endpoint_->address()));
+  ASSIGN_OR_RETURN(peer_, nic_.peers->Insert(peer.endpoint_->address()));
   target_ = peer.region_->remote();
   return absl::OkStatus();
 }

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/error.h"
 #include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
 #include "fabric/operation.h"
 #include "testing/benchmarks/write_end.h"
 
@@ -89,12 +90,12 @@ class alignas(64) ContractEnd {
   bool FailRead(fabric::ErrorCode error);
   bool Fail(const fabric::Completion& completion);
 
-  // In the order in which they open; they die in reverse.
-  std::unique_ptr<fabric::Domain> domain_;
-  std::unique_ptr<fabric::CompletionQueue> queue_;
-  std::unique_ptr<fabric::AddressVector> peers_;
-  std::unique_ptr<fabric::MemoryRegion> region_;
-  std::unique_ptr<fabric::Endpoint> endpoint_;
+  // They die in reverse order.
+  std::unique_ptr<fabric::MemoryRegion> region_;  // outlives the endpoint
+  fabric::OpenedNic nic_;
+  // What polls and posts use, one pointer away.
+  fabric::CompletionQueue* queue_ = nullptr;
+  fabric::Endpoint* endpoint_ = nullptr;
   fabric::LocalBuffer source_;
   fabric::RemoteBuffer target_;
   fabric::Peer peer_ = fabric::kNoPeer;

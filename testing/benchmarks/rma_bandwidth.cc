@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/error.h"
+#include "fabric/opened_nic.h"
 
 namespace bench {
 namespace {
@@ -14,25 +15,17 @@ namespace {
 // One side, with memory for a window of writes. Members die in reverse order.
 struct End {
   std::unique_ptr<std::byte[]> memory;
-  std::unique_ptr<fabric::Domain> domain;
-  std::unique_ptr<fabric::CompletionQueue> queue;
-  std::unique_ptr<fabric::AddressVector> peers;
   std::unique_ptr<fabric::MemoryRegion> region;
-  std::unique_ptr<fabric::Endpoint> endpoint;
+  fabric::OpenedNic nic;
 };
 
 absl::StatusOr<End> OpenEnd(fabric::Fabric& fabric, std::size_t length_bytes) {
   End end;
   // Not initialised: what is never touched takes no memory.
   end.memory.reset(new std::byte[length_bytes]);
-  ASSIGN_OR_RETURN(end.domain, fabric.OpenDomain(0));
-  ASSIGN_OR_RETURN(end.queue, end.domain->OpenCompletionQueue({}));
-  ASSIGN_OR_RETURN(end.peers, end.domain->OpenAddressVector());
-  ASSIGN_OR_RETURN(end.region, end.domain->RegisterMemory(
+  ASSIGN_OR_RETURN(end.nic, fabric::OpenNic(fabric));
+  ASSIGN_OR_RETURN(end.region, end.nic.domain->RegisterMemory(
                                    {.data = end.memory.get(), .length_bytes = length_bytes}));
-  ASSIGN_OR_RETURN(end.endpoint, end.domain->OpenEndpoint({.send_queue = end.queue.get(),
-                                                           .receive_queue = end.queue.get(),
-                                                           .address_vector = end.peers.get()}));
   return end;
 }
 
@@ -70,8 +63,8 @@ absl::StatusOr<double> MeasureRmaBandwidth(fabric::Fabric& initiator, fabric::Fa
   ASSIGN_OR_RETURN(const End to, OpenEnd(target, options.bytes * options.window));
   std::fill_n(from.memory.get(), options.bytes, std::byte{0x5a});
   fabric::WriteRequest write;
-  ASSIGN_OR_RETURN(write.peer, from.peers->Insert(to.endpoint->address()));
-  RETURN_IF_ERROR(to.peers->Insert(from.endpoint->address()).status());
+  ASSIGN_OR_RETURN(write.peer, from.nic.peers->Insert(to.nic.endpoint->address()));
+  RETURN_IF_ERROR(to.nic.peers->Insert(from.nic.endpoint->address()).status());
   write.source = from.region->Local();
   write.context = fabric::Context{1};
   // Each write of a window has a place of its own: no two of them race for a byte.
@@ -83,12 +76,12 @@ absl::StatusOr<double> MeasureRmaBandwidth(fabric::Fabric& initiator, fabric::Fa
     if (i == options.warm_up) start = clock.Now();
     write.target = base;
     write.target.address += i % options.window * options.bytes;
-    const fabric::ErrorCode posted = from.endpoint->Write(write);
+    const fabric::ErrorCode posted = from.nic.endpoint->Write(write);
     if (posted != fabric::ErrorCode::kOk) return fabric::ToStatus(posted, "post write");
     ++in_flight;
-    if (in_flight == options.window) RETURN_IF_ERROR(Drain(*from.queue, clock, in_flight));
+    if (in_flight == options.window) RETURN_IF_ERROR(Drain(*from.nic.queue, clock, in_flight));
   }
-  RETURN_IF_ERROR(Drain(*from.queue, clock, in_flight));
+  RETURN_IF_ERROR(Drain(*from.nic.queue, clock, in_flight));
   return static_cast<double>((clock.Now() - start).count()) /
          static_cast<double>(options.iterations);
 }

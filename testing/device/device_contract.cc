@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <optional>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -16,8 +16,7 @@
 #include "coro/event_loop.h"
 #include "coro/task.h"
 #include "coro/when_all.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/completion_dispatcher.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/fabric.h"
 #include "gpu/device_buffer.h"
@@ -33,6 +32,7 @@ namespace {
 using fabric::MemoryRequest;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
+using fabric::async::Node;
 using testing::HasSubstr;
 using testing_matchers::IsOk;
 using testing_matchers::StatusIs;
@@ -173,59 +173,40 @@ TEST_P(DeviceContract, WhatIsNoMemoryOfADeviceIsRefused) {
 
 namespace {
 
-// One NIC, opened.
-struct Nic {
-  Nic(coro::EventLoop& loop, sim::World& world, const char* name)
-      : fabric(sim::OpenSimFabric(world, world.AddNode(name))), domain(*fabric->OpenDomain(0)) {
-    peers = *domain->OpenAddressVector();
-    dispatcher = std::make_unique<fabric::async::CompletionDispatcher>(
-        loop, *domain->OpenCompletionQueue({}));
-    fabric::EndpointOptions options;
-    options.send_queue = options.receive_queue = &dispatcher->queue();
-    options.address_vector = peers.get();
-    endpoint =
-        std::make_unique<fabric::async::AsyncEndpoint>(*dispatcher, *domain->OpenEndpoint(options));
-  }
-
-  std::unique_ptr<fabric::Fabric> fabric;
-  std::unique_ptr<fabric::Domain> domain;
-  std::unique_ptr<fabric::AddressVector> peers;
-  std::unique_ptr<fabric::async::CompletionDispatcher> dispatcher;
-  std::unique_ptr<fabric::async::AsyncEndpoint> endpoint;
-};
-
 // Two machines that both reach the device's memory, as two NICs of one machine do.
 struct TwoNics {
   explicit TwoNics(Device& device, const sim::WorldOptions& options = {})
       : world(/*seed=*/1, **sim::FindProfile("small"), options), device_(device) {
     world.AttachDevice(device.peer_memory());
-    a.emplace(loop, world, "a");
-    b.emplace(loop, world, "b");
-    b_of_a = *a->peers->Insert(b->endpoint->address());
-    EXPECT_THAT(b->peers->Insert(a->endpoint->address()), IsOk());
+    for (const char* name : {"a", "b"}) {
+      nodes.push_back(*Node::Open(loop, sim::OpenSimFabric(world, world.AddNode(name))));
+    }
+    EXPECT_THAT(fabric::async::Introduce(nodes), IsOk());
+    a = nodes[0].get();
+    b = nodes[1].get();
   }
   ~TwoNics() { EXPECT_TRUE(world.findings().empty()) << sim::ToText(world.findings()[0]); }
 
-  BufferRef Allocate(Nic& nic, const DeviceBufferOptions& options) {
-    const auto buffer = AllocateDeviceBuffer(*nic.domain, device_, kLength, options);
+  BufferRef Allocate(Node& node, const DeviceBufferOptions& options) {
+    const auto buffer = AllocateDeviceBuffer(node.domain(), device_, kLength, options);
     EXPECT_THAT(buffer, IsOk());
     return buffer.ok() ? *buffer : BufferRef();
   }
   coro::Task<absl::Status> Write(BufferSlice source, fabric::RemoteBuffer target) {
-    const fabric::Completion done = co_await a->endpoint->Write(source, target, b_of_a);
-    co_return a->endpoint->ToStatus(done, "write");
+    const fabric::Completion done = co_await a->endpoint().Write(source, target, a->peer(1));
+    co_return a->endpoint().ToStatus(done, "write");
   }
   coro::Task<absl::Status> Read(BufferSlice target, fabric::RemoteBuffer source) {
-    const fabric::Completion done = co_await a->endpoint->Read(target, source, b_of_a);
-    co_return a->endpoint->ToStatus(done, "read");
+    const fabric::Completion done = co_await a->endpoint().Read(target, source, a->peer(1));
+    co_return a->endpoint().ToStatus(done, "read");
   }
   coro::Task<absl::Status> Send(BufferSlice message) {
-    const fabric::Completion done = co_await a->endpoint->Send(message, b_of_a);
-    co_return a->endpoint->ToStatus(done, "send");
+    const fabric::Completion done = co_await a->endpoint().Send(message, a->peer(1));
+    co_return a->endpoint().ToStatus(done, "send");
   }
   coro::Task<absl::Status> Recv(BufferSlice message) {
-    const fabric::Completion done = co_await b->endpoint->Recv(message);
-    co_return a->endpoint->ToStatus(done, "recv");
+    const fabric::Completion done = co_await b->endpoint().Recv(message);
+    co_return a->endpoint().ToStatus(done, "recv");
   }
 
   // A message from a to b.
@@ -241,9 +222,9 @@ struct TwoNics {
 
   sim::World world;
   coro::EventLoop loop{world};
-  std::optional<Nic> a;
-  std::optional<Nic> b;
-  fabric::Peer b_of_a{};
+  std::vector<std::unique_ptr<Node>> nodes;
+  Node* a = nullptr;
+  Node* b = nullptr;
 
  private:
   Device& device_;
@@ -264,7 +245,7 @@ absl::StatusOr<Mismatch> VerifyBuffer(Device& device, const BufferRef& buffer, s
 }
 
 absl::Status Register(TwoNics& nics, const MemoryRequest& request) {
-  return nics.a->domain->RegisterMemory(request).status();
+  return nics.a->domain().RegisterMemory(request).status();
 }
 
 }  // namespace
@@ -312,7 +293,7 @@ TEST_P(DeviceContract, ANicReadsAndReceivesIntoIt) {
 
 TEST_P(DeviceContract, HostMemoryAndDeviceMemoryMeet) {
   TwoNics nics(*device_);
-  const BufferRef host = *fabric::async::AllocateBuffer(*nics.a->domain, kLength);
+  const BufferRef host = *nics.a->Allocate(kLength);
   const BufferRef target = nics.Allocate(*nics.b, {Registration::kDmabuf, GetParam().allocation});
   for (std::size_t i = 0; i < kLength / 8; ++i) {
     const std::uint64_t word = PatternWord(kSeed, i);
@@ -388,11 +369,11 @@ TEST_P(DeviceContract, RegisteredMemoryOutlivesItsOwner) {
   const BufferRef source = nics.Allocate(*nics.a, {Registration::kAddress, GetParam().allocation});
   ASSERT_THAT(FillBuffer(*device_, source, kSeed), IsOk());
   auto memory = Allocate(kLength);
-  auto region = nics.b->domain->RegisterMemory(RequestFor(*device_, *memory, nullptr));
+  auto region = nics.b->domain().RegisterMemory(RequestFor(*device_, *memory, nullptr));
   ASSERT_THAT(region, IsOk());
   memory.reset();
   EXPECT_THAT(nics.loop.Run(nics.Write(BufferSlice(source), (*region)->remote())), IsOk());
-  const BufferRef back = *fabric::async::AllocateBuffer(*nics.a->domain, kLength);
+  const BufferRef back = *nics.a->Allocate(kLength);
   EXPECT_THAT(nics.loop.Run(nics.Read(BufferSlice(back), (*region)->remote())), IsOk());
   std::uint64_t last = 0;
   std::memcpy(&last, back->bytes().data() + kLength - 8, 8);

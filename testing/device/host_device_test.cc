@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
 #include "gpu/device_memory.h"
 #include "sim/checks/finding.h"
 #include "sim/driver/sim_fabric.h"
@@ -91,17 +92,12 @@ class VisibilityTest : public testing::Test {
   VisibilityTest() : world_(1, **sim::FindProfile("small")) {
     world_.AttachDevice(device_->peer_memory());
     fabric_ = sim::OpenSimFabric(world_, world_.AddNode("machine"));
-    domain_ = *fabric_->OpenDomain(0);
-    queue_ = *domain_->OpenCompletionQueue({});
-    peers_ = *domain_->OpenAddressVector();
-    fabric::EndpointOptions options;
-    options.send_queue = options.receive_queue = queue_.get();
-    options.address_vector = peers_.get();
-    endpoint_ = *domain_->OpenEndpoint(options);
-    self_ = *peers_->Insert(endpoint_->address());
+    nic_ = *fabric::OpenNic(*fabric_);
+    self_ = *nic_.peers->Insert(nic_.endpoint->address());
     memory_ = *device_->Allocate(kLength);
-    region_ = *domain_->RegisterMemory(RequestFor(*device_, *memory_, nullptr));
-    host_region_ = *domain_->RegisterMemory({.data = host_.data(), .length_bytes = host_.size()});
+    region_ = *nic_.domain->RegisterMemory(RequestFor(*device_, *memory_, nullptr));
+    host_region_ =
+        *nic_.domain->RegisterMemory({.data = host_.data(), .length_bytes = host_.size()});
   }
 
   // From host memory to the device; returns when the completion was read.
@@ -112,7 +108,7 @@ class VisibilityTest : public testing::Test {
     request.target.address += offset;
     request.peer = self_;
     request.context = fabric::Context{1};
-    ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+    ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
     Await();
   }
   // Reads one completion, of an operation that went well.
@@ -121,7 +117,7 @@ class VisibilityTest : public testing::Test {
     bool there = false;
     // Each look takes the program some time, in which the world goes on.
     for (int looks = 0; looks < 100'000 && !there; ++looks) {
-      there = queue_->Read({&done, 1}).count == 1;
+      there = nic_.queue->Read({&done, 1}).count == 1;
     }
     ASSERT_TRUE(there);
     ASSERT_TRUE(done.ok()) << fabric::Name(done.error);
@@ -141,13 +137,10 @@ class VisibilityTest : public testing::Test {
   sim::World world_;
   std::vector<std::byte> host_ = std::vector<std::byte>(kLength, std::byte{7});
   std::unique_ptr<fabric::Fabric> fabric_;
-  std::unique_ptr<fabric::Domain> domain_;
-  std::unique_ptr<fabric::CompletionQueue> queue_;
-  std::unique_ptr<fabric::AddressVector> peers_;
   std::unique_ptr<DeviceMemory> memory_;
   std::unique_ptr<fabric::MemoryRegion> region_;
   std::unique_ptr<fabric::MemoryRegion> host_region_;
-  std::unique_ptr<fabric::Endpoint> endpoint_;
+  fabric::OpenedNic nic_;
   fabric::Peer self_{};
 };
 
@@ -177,7 +170,7 @@ TEST_F(VisibilityTest, ANicSeesThemAtOnce) {
   request.source = region_->remote();
   request.peer = self_;
   request.context = fabric::Context{1};
-  ASSERT_EQ(endpoint_->Read(request), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Read(request), fabric::ErrorCode::kOk);
   Await();
   EXPECT_EQ(host_.front(), std::byte{7});
   EXPECT_EQ(host_.back(), std::byte{7});
@@ -202,7 +195,7 @@ TEST_F(VisibilityTest, ALookInBetweenChangesNoOrder) {
   request.source.address += 1200;
   request.peer = self_;
   request.context = fabric::Context{1};
-  ASSERT_EQ(endpoint_->Read(request), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Read(request), fabric::ErrorCode::kOk);
   Await();
   EXPECT_EQ(host_[2048], std::byte{9});
   ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
@@ -217,14 +210,14 @@ TEST_F(VisibilityTest, ACheckThatLooksShowsTheDeviceNothing) {
   request.target = host_region_->remote();
   request.peer = self_;
   request.context = fabric::Context{1};
-  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
   EXPECT_EQ(SeenByDevice(), std::byte{0});
   Await();
 }
 
 TEST_F(VisibilityTest, WhatComesFromADeviceIsLateToo) {
   const auto other = *device_->Allocate(kLength);
-  const auto region = *domain_->RegisterMemory(RequestFor(*device_, *other, nullptr));
+  const auto region = *nic_.domain->RegisterMemory(RequestFor(*device_, *other, nullptr));
   const auto stream = *device_->OpenStream();
   ASSERT_THAT(stream->Fill(other->address(), kLength, {3}), IsOk());
   ASSERT_THAT(stream->Synchronize(), IsOk());
@@ -233,7 +226,7 @@ TEST_F(VisibilityTest, WhatComesFromADeviceIsLateToo) {
   request.target = region_->remote();
   request.peer = self_;
   request.context = fabric::Context{1};
-  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
   Await();
   EXPECT_GT(stream->Verify(memory_->address(), kLength, {3})->wrong_words, 0u);
   ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
@@ -245,11 +238,11 @@ TEST_F(VisibilityTest, ASmallMessageFromTheDeviceTravelsLikeALongOne) {
   ASSERT_THAT(device_->FlushRemoteWrites(), IsOk());
   std::fill(host_.begin(), host_.end(), std::byte{0});
   fabric::RecvRequest receive{.buffer = host_region_->Local(0, 64), .context = fabric::Context{1}};
-  ASSERT_EQ(endpoint_->Recv(receive), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Recv(receive), fabric::ErrorCode::kOk);
   fabric::SendRequest send;
   send.buffer = region_->Local(0, 8);
   send.peer = self_;
-  ASSERT_EQ(endpoint_->Send(send), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Send(send), fabric::ErrorCode::kOk);
   Await();
   EXPECT_EQ(host_[7], std::byte{7});
 }
@@ -261,7 +254,7 @@ TEST_F(VisibilityTest, AnInjectFromTheDeviceIsRefused) {
   request.peer = self_;
   request.context = fabric::Context{1};
   request.inject = true;
-  EXPECT_EQ(endpoint_->Send(request), fabric::ErrorCode::kInvalidArgument);
+  EXPECT_EQ(nic_.endpoint->Send(request), fabric::ErrorCode::kInvalidArgument);
 }
 
 // A program that changes a source in flight is told, on a device as on the host.
@@ -271,7 +264,7 @@ TEST_F(VisibilityTest, AChangedSourceIsFound) {
   request.target = host_region_->remote();
   request.peer = self_;
   request.context = fabric::Context{1};
-  ASSERT_EQ(endpoint_->Write(request), fabric::ErrorCode::kOk);
+  ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
   const auto stream = *device_->OpenStream();
   ASSERT_THAT(stream->Fill(memory_->address(), kLength, {1}), IsOk());
   ASSERT_THAT(stream->Synchronize(), IsOk());

@@ -96,9 +96,10 @@ class Correspondent {
   }
 
   void PostReceive(std::size_t number) {
-    ASSERT_EQ(node_.endpoint->Recv(fabric::RecvRequest{.buffer = Slot(kSends + number, kSlotBytes),
-                                                       .context = Context{kReceive + number}}),
-              ErrorCode::kOk);
+    ASSERT_EQ(
+        node_.nic.endpoint->Recv(fabric::RecvRequest{.buffer = Slot(kSends + number, kSlotBytes),
+                                                     .context = Context{kReceive + number}}),
+        ErrorCode::kOk);
   }
 
   std::span<const std::byte> PatternOf(std::uint64_t number, std::size_t length) const {
@@ -113,7 +114,7 @@ class Correspondent {
     const std::span<const std::byte> body = PatternOf(posted_, length - sizeof(posted_));
     std::memcpy(buffer.data, &posted_, sizeof(posted_));
     std::copy(body.begin(), body.end(), buffer.data + sizeof(posted_));
-    const ErrorCode error = node_.endpoint->Send(
+    const ErrorCode error = node_.nic.endpoint->Send(
         fabric::SendRequest{.buffer = buffer, .peer = peer_, .context = Context{slot}});
     if (error == ErrorCode::kAgain) return false;
     EXPECT_EQ(error, ErrorCode::kOk);
@@ -124,10 +125,10 @@ class Correspondent {
 
   void ReadQueue() {
     std::array<fabric::Completion, 32> entries;
-    const fabric::ReadResult read = node_.queue->Read(entries);
+    const fabric::ReadResult read = node_.nic.queue->Read(entries);
     ASSERT_EQ(read.error, ErrorCode::kOk);
     for (const fabric::Completion& completion : std::span(entries).first(read.count)) {
-      ASSERT_TRUE(completion.ok()) << node_.queue->ErrorText(completion);
+      ASSERT_TRUE(completion.ok()) << node_.nic.queue->ErrorText(completion);
       const auto context = static_cast<std::uint64_t>(completion.context.value());
       if (context < kReceive) {
         idle_.push_back(context);

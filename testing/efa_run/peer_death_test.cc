@@ -29,7 +29,7 @@ std::optional<Completion> Next(ProviderNode& node) {
   const coro::Time deadline = coro::After(clock.Now(), 60s);
   Completion completion;
   while (clock.Now() < deadline) {
-    if (node.queue->Read({&completion, 1}).count == 1) return completion;
+    if (node.nic.queue->Read({&completion, 1}).count == 1) return completion;
   }
   return std::nullopt;
 }
@@ -40,8 +40,8 @@ void Send(ProviderNode& node, fabric::Peer peer, std::uint64_t context) {
       .buffer = node.region->Local(0, kMessageBytes), .peer = peer, .context = Context{context}};
   ErrorCode error = ErrorCode::kAgain;
   while (error == ErrorCode::kAgain) {
-    error = node.endpoint->Send(request);
-    if (error == ErrorCode::kAgain) node.queue->Read({});
+    error = node.nic.endpoint->Send(request);
+    if (error == ErrorCode::kAgain) node.nic.queue->Read({});
   }
   ASSERT_EQ(error, ErrorCode::kOk);
 }
@@ -49,8 +49,8 @@ void Send(ProviderNode& node, fabric::Peer peer, std::uint64_t context) {
 // A process that receives one message, says so, and then lives on without doing anything.
 void ReceiveOne(Talk& talk) {
   ProviderNode node(1 << 20);
-  ASSERT_EQ(node.endpoint->Recv(fabric::RecvRequest{.buffer = node.region->Local(0, kMessageBytes),
-                                                    .context = Context{1}}),
+  ASSERT_EQ(node.nic.endpoint->Recv(fabric::RecvRequest{
+                .buffer = node.region->Local(0, kMessageBytes), .context = Context{1}}),
             ErrorCode::kOk);
   node.TellAddress(talk);
   node.HearPeer(talk);
@@ -59,7 +59,7 @@ void ReceiveOne(Talk& talk) {
   talk.Say(received.has_value() && received->ok());
   while (!talk.HasNews()) {
     Completion completion;
-    node.queue->Read({&completion, 1});
+    node.nic.queue->Read({&completion, 1});
   }
   talk.Hear<bool>();
 }
@@ -75,7 +75,7 @@ void ExpectDelivery(ProviderNode& node, fabric::Peer peer, Talk& talk, std::uint
   Send(node, peer, context);
   const std::optional<Completion> sent = Next(node);
   ASSERT_TRUE(sent.has_value());
-  EXPECT_TRUE(sent->ok()) << node.queue->ErrorText(*sent);
+  EXPECT_TRUE(sent->ok()) << node.nic.queue->ErrorText(*sent);
   EXPECT_EQ(sent->context, Context{context});
   EXPECT_TRUE(talk.Hear<bool>());
 }
@@ -96,7 +96,7 @@ TEST(PeerDeathTest, SilentPeerIsToldAndItsSuccessorReached) {
     Send(node, dead, context);
     const std::optional<Completion> failed = Next(node);
     ASSERT_TRUE(failed.has_value()) << "request " << context << " never ended";
-    EXPECT_EQ(failed->error, ErrorCode::kPeerUnresponsive) << node.queue->ErrorText(*failed);
+    EXPECT_EQ(failed->error, ErrorCode::kPeerUnresponsive) << node.nic.queue->ErrorText(*failed);
     EXPECT_EQ(failed->provider_error, 13);
     EXPECT_EQ(failed->context, Context{context});
   }

@@ -12,6 +12,7 @@
 
 #include "fabric/fabric.h"
 #include "fabric/libfabric/libfabric_fabric.h"
+#include "fabric/opened_nic.h"
 #include "sim/hosts/child_process.h"
 
 namespace efa_run {
@@ -20,31 +21,27 @@ namespace efa_run {
 // process.
 struct ProviderNode {
   explicit ProviderNode(std::size_t memory_bytes) : memory(memory_bytes) {}
+  ~ProviderNode() { nic.endpoint.reset(); }  // before its memory
+  ProviderNode(const ProviderNode&) = delete;
+  ProviderNode& operator=(const ProviderNode&) = delete;
 
   // Tells the other process where this endpoint is; hears where its is, and knows it from then on.
   void TellAddress(sim_testing::Talk& talk) const {
-    const fabric::Address address = endpoint->address();
+    const fabric::Address address = nic.endpoint->address();
     FarAddress own{.size = address.size()};
     std::copy(address.bytes().begin(), address.bytes().end(), own.bytes.begin());
     talk.Say(own);
   }
   fabric::Peer HearPeer(sim_testing::Talk& talk) {
     const auto far = talk.Hear<FarAddress>();
-    return peers->Insert(*fabric::Address::FromBytes({far.bytes.data(), far.size})).value();
+    return nic.peers->Insert(*fabric::Address::FromBytes({far.bytes.data(), far.size})).value();
   }
 
   std::unique_ptr<fabric::Fabric> fabric = fabric::libfabric::OpenLibfabric("efa").value();
-  std::unique_ptr<fabric::Domain> domain = fabric->OpenDomain(0).value();
-  std::unique_ptr<fabric::CompletionQueue> queue = domain->OpenCompletionQueue({}).value();
-  std::unique_ptr<fabric::AddressVector> peers = domain->OpenAddressVector().value();
+  fabric::OpenedNic nic = fabric::OpenNic(*fabric).value();
   std::vector<std::byte> memory;
   std::unique_ptr<fabric::MemoryRegion> region =
-      domain->RegisterMemory({.data = memory.data(), .length_bytes = memory.size()}).value();
-  std::unique_ptr<fabric::Endpoint> endpoint = domain
-                                                   ->OpenEndpoint({.send_queue = queue.get(),
-                                                                   .receive_queue = queue.get(),
-                                                                   .address_vector = peers.get()})
-                                                   .value();
+      nic.domain->RegisterMemory({.data = memory.data(), .length_bytes = memory.size()}).value();
 
  private:
   struct FarAddress {

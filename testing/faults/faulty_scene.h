@@ -21,6 +21,7 @@
 #include "fabric/faults/engine.h"
 #include "fabric/faults/faulty_fabric.h"
 #include "fabric/faults/plan.h"
+#include "fabric/opened_nic.h"
 #include "gtest/gtest.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/profile/profile.h"
@@ -42,13 +43,9 @@ inline std::shared_ptr<FaultEngine> EngineOf(FaultPlan plan, std::uint64_t seed 
       .value();
 }
 
-// One machine, its endpoint, and the completions that were read.
-struct FaultySide {
+// One machine, its endpoint, and what was read from its queue.
+struct FaultySide : OpenedNic {
   std::unique_ptr<Fabric> fabric;
-  std::unique_ptr<Domain> domain;
-  std::unique_ptr<CompletionQueue> queue;
-  std::unique_ptr<AddressVector> peers;
-  std::unique_ptr<Endpoint> endpoint;
   std::vector<std::byte> memory;
   std::unique_ptr<MemoryRegion> region;
   std::vector<Completion> completions;
@@ -76,10 +73,7 @@ class FaultyScene {
                             .wake_at = [this](coro::Time at) { world.timeline().WakeAt(at); }})
               .value();
     }
-    side.domain = side.fabric->OpenDomain(0).value();
-    side.queue = side.domain->OpenCompletionQueue({}).value();
-    side.peers = side.domain->OpenAddressVector().value();
-    side.endpoint = OpenAnother(side).value();
+    static_cast<OpenedNic&>(side) = OpenNic(*side.fabric).value();
     side.memory.assign(kBytes, std::byte{0});
     side.region =
         side.domain->RegisterMemory({.data = side.memory.data(), .length_bytes = kBytes}).value();
@@ -87,9 +81,7 @@ class FaultyScene {
 
   // One more endpoint on a side's queue and peers.
   static absl::StatusOr<std::unique_ptr<Endpoint>> OpenAnother(FaultySide& side) {
-    return side.domain->OpenEndpoint({.send_queue = side.queue.get(),
-                                      .receive_queue = side.queue.get(),
-                                      .address_vector = side.peers.get()});
+    return side.domain->OpenEndpoint(side.endpoint_options());
   }
 
   WriteRequest WriteOf(std::optional<Context> context, std::size_t length = 64) const {

@@ -1,7 +1,7 @@
 // A test that a coroutine comes to the same state whatever the order in which things arrive.
 //
 //   DD_ORDER_TEST(AllToAll, SumDoesNotDependOnOrder, {.orders = 40}) {
-//     CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 4));
+//     CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 4));
 //     ...
 //     sim::StateHash state;
 //     state.Add(result->bytes());

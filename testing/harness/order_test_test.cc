@@ -12,21 +12,23 @@
 #include "coro/status_macros.h"
 #include "coro/wait_list.h"
 #include "fabric/async/async_endpoint.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 
 namespace harness {
 namespace {
 
 using fabric::async::BufferRef;
-using sim::explore::Machine;
+using fabric::async::Node;
+using sim::explore::OpenNodes;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 constexpr std::size_t kBytes = 20000;
 constexpr std::uint32_t kWrites = 4;
 
-coro::Task<absl::Status> WriteOne(Machine& from, BufferRef source, fabric::RemoteBuffer target,
+coro::Task<absl::Status> WriteOne(Node& from, BufferRef source, fabric::RemoteBuffer target,
                                   std::vector<std::uint64_t>& ended) {
   const fabric::Completion written = co_await from.endpoint().Write(source, target, from.peer(1));
   ended.push_back(static_cast<std::uint64_t>(source->bytes()[0]));
@@ -36,7 +38,7 @@ coro::Task<absl::Status> WriteOne(Machine& from, BufferRef source, fabric::Remot
 // kWrites writes at the same time; the state is what they have written, or the order in which they
 // have ended.
 coro::Task<absl::StatusOr<sim::Digest>> WriteAll(sim::explore::Trial& trial, bool tells_order) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, machines[1]->Allocate(kWrites * kBytes));
   std::vector<std::uint64_t> ended;
   coro::Scope writes;

@@ -2,7 +2,7 @@
 // faults that the seed brings.
 //
 //   DD_SEED_TEST(AllToAll, SurvivesTheSwarm, {.seeds = 500}) {
-//     CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 4));
+//     CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 4));
 //     ...
 //     if (!right) co_return harness::WrongData("block 3 of machine 1");
 //     co_return absl::OkStatus();

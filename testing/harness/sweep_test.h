@@ -2,7 +2,7 @@
 // happen to fails, for n = 1, 2, 3, ... until a run ends before, once and from there on.
 //
 //   DD_SWEEP_TEST(Write, EveryStepMayFail, {}) {
-//     CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+//     CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
 //     ...
 //     co_return absl::OkStatus();
 //   }

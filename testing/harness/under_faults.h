@@ -2,7 +2,7 @@
 //
 //   coro::Task<absl::Status> Work(sim::explore::Trial& trial) {
 //     CO_ASSIGN_OR_RETURN(auto machines,
-//                         harness::Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+//                         harness::OpenNodes(trial, coro::EventLoop::Current(), 2));
 //     ...
 //   }
 //   DD_TEST_UNDER_FAULTS(BufferPoolUnderFaults, Work);
@@ -23,14 +23,15 @@
 #include "coro/time.h"
 #include "fabric/faults/plan.h"
 #include "gtest/gtest.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/plan_source.h"
 #include "sim/explore/trial.h"
 #include "testing/harness/seed_test.h"
 
 namespace harness {
 
-using sim::explore::Machine;
+using fabric::async::Node;
+using sim::explore::OpenNodes;
 
 // When a step that begins now is given up: far later than it takes, and far earlier than a seed
 // test calls it a hang. REQUIRES: a running loop.

@@ -7,15 +7,17 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/explore/machine.h"
+#include "fabric/async/node.h"
+#include "sim/explore/nodes.h"
 #include "testing/harness/seed_test.h"
 
 namespace {
 
 using fabric::async::BufferRef;
-using sim::explore::Machine;
+using fabric::async::Node;
+using sim::explore::OpenNodes;
 
-coro::Task<absl::Status> WriteOnce(Machine& from, BufferRef source, fabric::RemoteBuffer target) {
+coro::Task<absl::Status> WriteOnce(Node& from, BufferRef source, fabric::RemoteBuffer target) {
   fabric::async::OperationOptions options;
   options.immediate = 1;
   const fabric::Completion written =
@@ -24,8 +26,8 @@ coro::Task<absl::Status> WriteOnce(Machine& from, BufferRef source, fabric::Remo
 }
 
 DD_SEED_TEST(Write, LandsBeforeItsImmediate, {.seeds = 200}) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
-  Machine& target = *machines[1];
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  Node& target = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(20000));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, target.Allocate(20000));
   std::fill(source->bytes().begin(), source->bytes().end(), std::byte{42});

@@ -8,20 +8,22 @@
 #include "coro/event_loop.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
+#include "fabric/async/node.h"
 #include "gmock/gmock.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "testing/harness/sweep_test.h"
 
 namespace {
 
 using fabric::async::BufferRef;
+using fabric::async::Node;
 using fabric::faults::Fault;
 using harness::SurvivesSweep;
-using sim::explore::Machine;
+using sim::explore::OpenNodes;
 using sim::explore::Trial;
 using ::testing::HasSubstr;
 
-coro::Task<absl::Status> WriteOnce(Machine& from, BufferRef source, fabric::RemoteBuffer target) {
+coro::Task<absl::Status> WriteOnce(Node& from, BufferRef source, fabric::RemoteBuffer target) {
   fabric::async::OperationOptions options;
   options.immediate = 1;
   const fabric::Completion written =
@@ -30,8 +32,8 @@ coro::Task<absl::Status> WriteOnce(Machine& from, BufferRef source, fabric::Remo
 }
 
 DD_SWEEP_TEST(Write, EveryStepMayFail, {.seed = 3}) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
-  Machine& target = *machines[1];
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  Node& target = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(20000));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, target.Allocate(20000));
   std::fill(source->bytes().begin(), source->bytes().end(), std::byte{42});
@@ -49,7 +51,7 @@ DD_SWEEP_TEST(Write, EveryStepMayFail, {.seed = 3}) {
 
 // Takes a write that failed for one that did not.
 coro::Task<absl::Status> Careless(Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(100));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, machines[1]->Allocate(100));
   for (int i = 0; i < 3; ++i) {

@@ -8,27 +8,28 @@
 #include "coro/status_macros.h"
 #include "coro/task.h"
 #include "fabric/async/immediate_counter.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/memory.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 
 using fabric::RemoteBuffer;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
-using harness::TestNode;
+using fabric::async::Node;
 
 // README.md shows what follows, to the end of the file; readme_test compares them.
 
 // One write. EFA may land it before or after any other: its immediate vouches only for itself.
-coro::Task<absl::Status> WritePage(TestNode& node, BufferSlice page, RemoteBuffer to) {
-  const auto done = co_await node.endpoint->Write(page, to, node.peer, {.immediate = 7});
-  co_return node.endpoint->ToStatus(done, "write page");
+coro::Task<absl::Status> WritePage(Node& node, BufferSlice page, RemoteBuffer to) {
+  const auto done = co_await node.endpoint().Write(page, to, node.peer(1), {.immediate = 7});
+  co_return node.endpoint().ToStatus(done, "write page");
 }
 
 // Copies `from` on one machine to `to` on the other, all pages at once.
-coro::Task<absl::Status> Copy(TestNode& writer, BufferRef from, TestNode& reader, BufferRef to) {
-  ImmediateCounter arrived(*reader.dispatcher, 7);
+coro::Task<absl::Status> Copy(Node& writer, BufferRef from, Node& reader, BufferRef to) {
+  ImmediateCounter arrived(reader.dispatcher(), 7);
   coro::Scope writes;
   RemoteBuffer target = to->region().remote();
   for (std::size_t at = 0; at < from->bytes().size(); at += 4096, target.address += 4096) {
@@ -40,8 +41,8 @@ coro::Task<absl::Status> Copy(TestNode& writer, BufferRef from, TestNode& reader
 }
 
 int main() {
-  harness::TwoNodes nodes(/*seed=*/1);  // two simulated machines, one EFA NIC each, virtual time
-  const BufferRef from = nodes.a.Buffer(1 << 20), to = nodes.b.Buffer(1 << 20);
+  sim::TwoNodes nodes(/*seed=*/1);  // two simulated machines, one EFA NIC each, virtual time
+  const BufferRef from = nodes.a.Allocate(1 << 20).value(), to = nodes.b.Allocate(1 << 20).value();
   std::fill(from->bytes().begin(), from->bytes().end(), std::byte{42});
   std::cout << nodes.loop.Run(Copy(nodes.a, from, nodes.b, to)) << "\n";
   return std::equal(from->bytes().begin(), from->bytes().end(), to->bytes().begin()) ? 0 : 1;

@@ -20,7 +20,7 @@
 #include "fabric/operation.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/mocks/mock_fabric.h"
 
 namespace {
@@ -123,16 +123,17 @@ TEST(HeaderExamplesTest, EndpointTakesEveryBranch) {
 }
 
 TEST(HeaderExamplesTest, AsyncEndpointWrites) {
-  harness::TwoNodes nodes;
-  auto raw = nodes.a.domain->OpenEndpoint({.send_queue = &nodes.a.dispatcher->queue(),
-                                           .receive_queue = &nodes.a.dispatcher->queue(),
-                                           .address_vector = nodes.a.peers.get()});
+  sim::TwoNodes nodes;
+  auto raw = nodes.a.domain().OpenEndpoint({.send_queue = &nodes.a.dispatcher().queue(),
+                                            .receive_queue = &nodes.a.dispatcher().queue(),
+                                            .address_vector = &nodes.a.peers()});
   ASSERT_TRUE(raw.ok()) << raw.status();
-  ASSERT_TRUE(nodes.b.peers->Insert((*raw)->address()).ok());
-  const BufferRef from = nodes.a.Buffer(4096), to = nodes.b.Buffer(4096);
+  ASSERT_TRUE(nodes.b.peers().Insert((*raw)->address()).ok());
+  const BufferRef from = nodes.a.Allocate(4096).value();
+  const BufferRef to = nodes.b.Allocate(4096).value();
   from->bytes()[4095] = std::byte{42};
   const absl::Status written = nodes.loop.Run(AsyncExample(
-      *nodes.a.dispatcher, *std::move(raw), from, to->region().remote(), nodes.a.peer));
+      nodes.a.dispatcher(), *std::move(raw), from, to->region().remote(), nodes.a.peer(1)));
   EXPECT_TRUE(written.ok()) << written;
   EXPECT_EQ(to->bytes()[4095], std::byte{42});
 }

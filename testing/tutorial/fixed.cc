@@ -12,31 +12,32 @@
 #include "coro/task.h"
 #include "fabric/async/async_endpoint.h"
 #include "fabric/async/immediate_counter.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
 #include "fabric/memory.h"
-#include "testing/harness/two_nodes.h"
+#include "sim/cluster/two_nodes.h"
 #include "testing/tutorial/seeds.h"
 
 using fabric::RemoteBuffer;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
+using fabric::async::Node;
 using fabric::async::OperationOptions;
-using harness::TestNode;
 
 // The tutorial shows the two places in which this differs from first.cc; tutorial_test compares.
 
 constexpr std::size_t kPage = 4096, kPages = 16;  // bytes; of a picture
 constexpr std::uint32_t kArrived = 7;             // an immediate
 
-coro::Task<absl::Status> WritePage(TestNode& from, BufferSlice page, RemoteBuffer to,
+coro::Task<absl::Status> WritePage(Node& from, BufferSlice page, RemoteBuffer to,
                                    OperationOptions options) {
-  const auto done = co_await from.endpoint->Write(page, to, from.peer, options);
-  co_return from.endpoint->ToStatus(done, "write page");
+  const auto done = co_await from.endpoint().Write(page, to, from.peer(1), options);
+  co_return from.endpoint().ToStatus(done, "write page");
 }
 
 // Writes all pages at once. Each tells the receiver that it is there, and nothing of the others.
-coro::Task<absl::Status> Send(TestNode& from, BufferRef picture, RemoteBuffer to) {
+coro::Task<absl::Status> Send(Node& from, BufferRef picture, RemoteBuffer to) {
   coro::Scope writes;
   for (std::size_t page = 0; page < kPages; ++page, to.address += kPage) {
     OperationOptions options;
@@ -47,9 +48,9 @@ coro::Task<absl::Status> Send(TestNode& from, BufferRef picture, RemoteBuffer to
 }
 
 // How many pages the receiver misses when it is told that the picture is there.
-coro::Task<absl::StatusOr<std::size_t>> Transfer(TestNode& from, BufferRef picture, TestNode& to,
+coro::Task<absl::StatusOr<std::size_t>> Transfer(Node& from, BufferRef picture, Node& to,
                                                  BufferRef frame) {
-  ImmediateCounter arrived(*to.dispatcher, kArrived);
+  ImmediateCounter arrived(to.dispatcher(), kArrived);
   coro::Scope sender;
   sender.Spawn(Send(from, picture, frame->region().remote()));
   co_await arrived.Reached(kPages);
@@ -59,8 +60,9 @@ coro::Task<absl::StatusOr<std::size_t>> Transfer(TestNode& from, BufferRef pictu
 }
 
 absl::StatusOr<std::size_t> Run(std::uint64_t seed) {
-  harness::TwoNodes nodes(seed);  // two machines with an EFA NIC each, a network, a clock
-  const BufferRef picture = nodes.a.Buffer(kPages * kPage), frame = nodes.b.Buffer(kPages * kPage);
+  sim::TwoNodes nodes(seed);  // two machines with an EFA NIC each, a network, a clock
+  const BufferRef picture = nodes.a.Allocate(kPages * kPage).value(),
+                  frame = nodes.b.Allocate(kPages * kPage).value();
   std::fill(picture->bytes().begin(), picture->bytes().end(), std::byte{42});
   return nodes.loop.Run(Transfer(nodes.a, picture, nodes.b, frame));
 }

@@ -8,8 +8,9 @@
 #include "coro/scope.h"
 #include "coro/status_macros.h"
 #include "fabric/async/immediate_counter.h"
+#include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "testing/harness/body_scenario.h"
 
 namespace tutorial {
@@ -19,13 +20,14 @@ using fabric::RemoteBuffer;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::ImmediateCounter;
+using fabric::async::Node;
 using fabric::async::OperationOptions;
-using sim::explore::Machine;
+using sim::explore::OpenNodes;
 
 constexpr std::size_t kPage = 4096, kPages = 16;
 constexpr std::uint32_t kArrived = 7;
 
-coro::Task<absl::Status> WritePage(Machine& from, BufferSlice page, RemoteBuffer to,
+coro::Task<absl::Status> WritePage(Node& from, BufferSlice page, RemoteBuffer to,
                                    coro::Time deadline) {
   OperationOptions options;
   options.immediate = kArrived;
@@ -34,8 +36,7 @@ coro::Task<absl::Status> WritePage(Machine& from, BufferSlice page, RemoteBuffer
   co_return from.endpoint().ToStatus(done, "write page");
 }
 
-coro::Task<absl::Status> Send(Machine& from, BufferRef picture, RemoteBuffer to,
-                              coro::Time deadline) {
+coro::Task<absl::Status> Send(Node& from, BufferRef picture, RemoteBuffer to, coro::Time deadline) {
   coro::Scope writes;
   for (std::size_t page = 0; page < kPages; ++page, to.address += kPage) {
     writes.Spawn(WritePage(from, BufferSlice(picture, page * kPage, kPage), to, deadline));
@@ -51,7 +52,7 @@ coro::Task<absl::Status> TransferPicture(sim::explore::Trial& trial, coro::Durat
   coro::EventLoop& loop = coro::EventLoop::Current();
   const coro::Time deadline =
       patience == kForEver ? coro::kNever : coro::After(loop.Now(), patience);
-  CO_ASSIGN_OR_RETURN(auto machines, Machine::OpenAll(trial, loop, 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, loop, 2));
   CO_ASSIGN_OR_RETURN(const BufferRef picture, machines[0]->Allocate(kPages * kPage));
   CO_ASSIGN_OR_RETURN(const BufferRef frame, machines[1]->Allocate(kPages * kPage));
   std::fill(picture->bytes().begin(), picture->bytes().end(), std::byte{42});

@@ -10,7 +10,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -30,7 +30,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 constexpr std::uint32_t kBlock = 0x300;
 
 struct Member {
-  Machine* machine = nullptr;
+  fabric::async::Node* machine = nullptr;
   BufferRef out;  // a block for each machine
   BufferRef in;   // a block of each machine
   std::unique_ptr<ImmediateCounter> arrived;
@@ -52,8 +52,8 @@ coro::Task<absl::Status> WriteBlock(Members& members, std::size_t from, std::siz
   options.deadline = GiveUpTime();
   const fabric::Completion written =
       co_await member.machine->endpoint().Write(block, target, member.machine->peer(to), options);
-  coverage::Sometimes("all-to-all: all blocks are here before one's own are written",
-                      member.arrived->count() == members.size() - 1);
+  fabric::coverage::Sometimes("all-to-all: all blocks are here before one's own are written",
+                              member.arrived->count() == members.size() - 1);
   co_return member.machine->endpoint().ToStatus(
       written, absl::StrCat("machine ", from, " writes to machine ", to));
 }
@@ -75,7 +75,7 @@ coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Exchange(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Exchange(Trial& trial, Nodes& machines, Truth& truth) {
   Members members(machines.size());
   const std::size_t bytes = members.block_bytes = trial.parameter("block_bytes");
   for (std::size_t i = 0; i < members.size(); ++i) {

@@ -14,7 +14,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -38,7 +38,7 @@ constexpr std::uint32_t ImmediateOf(std::size_t step) {
 }
 
 struct Member {
-  Machine* machine = nullptr;
+  fabric::async::Node* machine = nullptr;
   BufferRef flags_out;  // one for each step: none is used twice
   BufferRef flags_in;
   std::vector<std::unique_ptr<ImmediateCounter>> told;  // index: step
@@ -80,8 +80,8 @@ coro::Task<absl::Status> Enter(Meeting& meeting, std::size_t self, std::size_t e
     const std::size_t step = epoch * meeting.rounds + round;
     const std::size_t next = (self + (std::size_t{1} << round)) % meeting.members.size();
     CO_RETURN_IF_ERROR(co_await Tell(meeting, self, next, step));
-    coverage::Sometimes("barrier: told before it asks",
-                        meeting.members[self].told[step]->count() > 0);
+    fabric::coverage::Sometimes("barrier: told before it asks",
+                                meeting.members[self].told[step]->count() > 0);
     const bool told = co_await meeting.members[self].told[step]->Reached(1, GiveUpTime());
     if (!told) {
       co_return absl::DeadlineExceededError(
@@ -103,7 +103,7 @@ coro::Task<absl::Status> Attend(Meeting& meeting, std::size_t self, Truth& truth
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Meet(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Meet(Trial& trial, Nodes& machines, Truth& truth) {
   Meeting meeting(trial);
   for (std::size_t i = 0; i < machines.size(); ++i) {
     Member& member = meeting.members[i];

@@ -16,7 +16,7 @@
 #include "coro/wait_list.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -48,7 +48,7 @@ struct Sizes {
 
 struct Producer {
   Sizes sizes;
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer consumer;
   BufferRef out;  // a slot for each of the consumer's
   fabric::RemoteBuffer slots;
@@ -60,7 +60,7 @@ struct Producer {
 
 struct Consumer {
   Sizes sizes;
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer producer;
   BufferRef slots;
   BufferRef out;  // a credit's bytes: always the same
@@ -90,10 +90,10 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
 // read the source any more. A credit does not say the second.
 coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
   const std::uint64_t credits = producer.credits.count();
-  coverage::Always("credit-flow: no more credits than messages", credits <= number);
+  fabric::coverage::Always("credit-flow: no more credits than messages", credits <= number);
   if (number >= producer.sizes.slots) {
-    coverage::Sometimes("credit-flow: the producer waits for a credit",
-                        credits < number - producer.sizes.slots + 1);
+    fabric::coverage::Sometimes("credit-flow: the producer waits for a credit",
+                                credits < number - producer.sizes.slots + 1);
     const bool credit =
         co_await producer.credits.Reached(number - producer.sizes.slots + 1, GiveUpTime());
     if (!producer.failure.ok()) co_return producer.failure;
@@ -101,8 +101,8 @@ coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
       co_return absl::DeadlineExceededError(absl::StrCat("no credit came for message ", number));
     }
   }
-  coverage::Sometimes("credit-flow: a credit comes before the write has completed",
-                      producer.in_flight[number % producer.sizes.slots]);
+  fabric::coverage::Sometimes("credit-flow: a credit comes before the write has completed",
+                              producer.in_flight[number % producer.sizes.slots]);
   while (producer.in_flight[number % producer.sizes.slots]) co_await producer.changed.Wait();
   co_return producer.failure;
 }
@@ -143,13 +143,13 @@ coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Flow(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Flow(Trial& trial, Nodes& machines, Truth& truth) {
   Sizes sizes;
   sizes.messages = trial.parameter("messages");
   sizes.slots = trial.parameter("slots");
   sizes.bytes = trial.parameter("message_bytes");
-  Machine& a = *machines[0];
-  Machine& b = *machines[1];
+  fabric::async::Node& a = *machines[0];
+  fabric::async::Node& b = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef a_out, a.Allocate(sizes.slots * sizes.bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef a_in, a.Allocate(kCreditBytes));
   CO_ASSIGN_OR_RETURN(const BufferRef b_in, b.Allocate(sizes.slots * sizes.bytes));

@@ -8,7 +8,7 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/message_receiver.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -24,7 +24,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 };
 
 struct Player {
-  Machine& machine;
+  fabric::async::Node& machine;
   fabric::Peer other;
   BufferRef out;
   BufferRef in;
@@ -39,7 +39,7 @@ coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
   options.deadline = GiveUpTime();
   const fabric::Completion sent =
       co_await player.machine.endpoint().Send(player.out, player.other, options);
-  if (!sent.ok()) coverage::Reachable("ping-pong: a message was not sent");
+  if (!sent.ok()) fabric::coverage::Reachable("ping-pong: a message was not sent");
   co_return player.machine.endpoint().ToStatus(sent, absl::StrCat("send message ", number));
 }
 
@@ -65,11 +65,11 @@ coro::Task<absl::Status> Play(Player& player, bool begins, Truth& truth) {
   co_return absl::OkStatus();
 }
 
-coro::Task<absl::Status> Match(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Match(Trial& trial, Nodes& machines, Truth& truth) {
   const std::uint64_t rounds = trial.parameter("rounds");
   const std::size_t bytes = trial.parameter("message_bytes");
-  Machine& a = *machines[0];
-  Machine& b = *machines[1];
+  fabric::async::Node& a = *machines[0];
+  fabric::async::Node& b = *machines[1];
   CO_ASSIGN_OR_RETURN(BufferRef a_out, a.Allocate(bytes));
   CO_ASSIGN_OR_RETURN(BufferRef a_in, a.Allocate(2 * bytes));
   CO_ASSIGN_OR_RETURN(BufferRef b_out, b.Allocate(bytes));

@@ -1,7 +1,7 @@
 #include "sim/explore/classics/program.h"
 
 #include "coro/keyed_random.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/coverage/points.h"
 
 namespace sim::explore {
 namespace {
@@ -13,15 +13,15 @@ std::byte ByteOf(std::uint64_t what, std::size_t index) {
 }  // namespace
 
 Outcome RunProgram(Trial& trial, std::size_t count,
-                   coro::Task<absl::Status> (*program)(Trial& trial, Machines& machines,
+                   coro::Task<absl::Status> (*program)(Trial& trial, Nodes& machines,
                                                        Truth& truth)) {
   coro::EventLoop loop(trial.clock());
-  absl::StatusOr<Machines> machines = Machine::OpenAll(trial, loop, count);
-  coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
+  absl::StatusOr<Nodes> machines = OpenNodes(trial, loop, count);
+  fabric::coverage::Sometimes("classic: a machine could not be opened", !machines.ok());
   if (!machines.ok()) return Outcome::Of(machines.status());
   Truth truth;
   const absl::Status status = loop.Run(program(trial, *machines, truth));
-  coverage::Sometimes("classic: the program gave up", !status.ok());
+  fabric::coverage::Sometimes("classic: the program gave up", !status.ok());
   return truth.wrong().empty() ? Outcome::Of(status) : Outcome::WrongData(truth.wrong());
 }
 

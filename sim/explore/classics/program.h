@@ -15,12 +15,10 @@
 #include "coro/event_loop.h"
 #include "coro/task.h"
 #include "coro/time.h"
-#include "sim/explore/machine.h"
+#include "sim/explore/nodes.h"
 #include "sim/explore/scenario.h"
 
 namespace sim::explore {
-
-using Machines = std::vector<std::unique_ptr<Machine>>;
 
 // What the programs must not be wrong about: kept beside them, where no fault reaches it.
 class Truth {
@@ -37,7 +35,7 @@ class Truth {
 
 // Opens `count` machines and runs `program` on them. It keeps references to its arguments.
 Outcome RunProgram(Trial& trial, std::size_t count,
-                   coro::Task<absl::Status> (*program)(Trial& trial, Machines& machines,
+                   coro::Task<absl::Status> (*program)(Trial& trial, Nodes& machines,
                                                        Truth& truth));
 
 // The first error.

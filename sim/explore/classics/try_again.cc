@@ -15,7 +15,8 @@
 #include "coro/status_macros.h"
 #include "coro/when_all.h"
 #include "fabric/async/immediate_counter.h"
-#include "sim/coverage/coverage.h"
+#include "fabric/async/node.h"
+#include "fabric/coverage/points.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/classics/program.h"
 #include "sim/explore/needs.h"
@@ -38,7 +39,8 @@ constexpr coro::Duration kFirstPause = std::chrono::microseconds(100);
 constexpr coro::Duration kLongestPause = std::chrono::seconds(1);
 constexpr coro::Duration kPatience = std::chrono::seconds(10);
 
-coro::Task<absl::Status> WriteBlock(Machine& from, BufferSlice block, fabric::RemoteBuffer target) {
+coro::Task<absl::Status> WriteBlock(fabric::async::Node& from, BufferSlice block,
+                                    fabric::RemoteBuffer target) {
   fabric::async::OperationOptions options;
   options.immediate = kBlock;
   options.deadline = GiveUpTime();
@@ -47,7 +49,7 @@ coro::Task<absl::Status> WriteBlock(Machine& from, BufferSlice block, fabric::Re
   co_return from.endpoint().ToStatus(written, "write a block");
 }
 
-coro::Task<absl::Status> Copy(Trial& trial, Machines& machines, Truth& truth) {
+coro::Task<absl::Status> Copy(Trial& trial, Nodes& machines, Truth& truth) {
   const std::size_t blocks = trial.parameter("blocks");
   const std::size_t bytes = trial.parameter("block_bytes");
   CO_ASSIGN_OR_RETURN(const BufferRef from, machines[0]->Allocate(blocks * bytes));
@@ -72,7 +74,7 @@ coro::Task<absl::Status> Copy(Trial& trial, Machines& machines, Truth& truth) {
 }
 
 absl::Status Attempt(Trial& trial, coro::EventLoop& loop, Truth& truth) {
-  auto machines = Machine::OpenAll(trial, loop, 2);
+  auto machines = OpenNodes(trial, loop, 2);
   RETURN_IF_ERROR(machines.status());
   return loop.Run(Copy(trial, *machines, truth));
 }
@@ -100,7 +102,8 @@ class TryAgainScenario final : public Scenario {
     const coro::Time deadline = coro::After(loop.Now(), kPatience);
     for (coro::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
       const absl::Status status = Attempt(trial, loop, truth);
-      coverage::Sometimes("try-again: not the first attempt", pause > kFirstPause && status.ok());
+      fabric::coverage::Sometimes("try-again: not the first attempt",
+                                  pause > kFirstPause && status.ok());
       if (!truth.wrong().empty()) return Outcome::WrongData(truth.wrong());
       if (status.ok() || loop.Now() >= deadline) return Outcome::Of(status);
       if (const absl::Status slept = loop.Run(Pause(pause)); !slept.ok()) return Outcome::Of(slept);

@@ -1,0 +1,118 @@
+// One run of a program, in whatever world its flags choose: the simulator, a provider of libfabric,
+// EFA. It takes --fabric, --provider, --profile, --seed, --nic, --faults, --metrics, --trace,
+// --json and --csv, and gives fabrics that are already wrapped, a clock, and what is printed at the
+// end.
+//
+//   ASSIGN_OR_RETURN(const auto session, Session::FromFlags({.program = "write"}));
+//   ASSIGN_OR_RETURN(const Roles roles, session->RolesFor(address_given));
+//   coro::EventLoop loop(session->clock());
+//   {
+//     ASSIGN_OR_RETURN(const auto server, session->Open(loop, "server"));  // if roles.server
+//     ... run ...
+//     session->EndRun();
+//   }
+//   return session->Finish(exit_code);
+
+#ifndef APPS_COMMON_SESSION_SESSION_H_
+#define APPS_COMMON_SESSION_SESSION_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/common/session/console.h"
+#include "coro/clock.h"
+#include "coro/event_loop.h"
+#include "fabric/async/node.h"
+#include "fabric/peer_memory.h"
+
+namespace apps {
+
+struct SessionOptions {
+  std::string program;  // its name
+  bool verbose = false;
+  // Devices whose memory the program registers. They outlive the session.
+  std::vector<fabric::PeerMemoryClient*> devices;
+};
+
+// Which sides of a program this process plays.
+struct Roles {
+  bool server = false;
+  bool client = false;
+};
+
+// Where a run took place, for its result.
+struct Scene {
+  std::string fabric;
+  std::string nic;
+  std::optional<std::uint64_t> seed;  // of a simulated run
+};
+
+// Not thread-safe. Outlives every node that it has opened.
+class Session {
+ public:
+  // Errors: those of the flags, kInvalidArgument and kNotFound; kUnimplemented for what this build
+  // or this world lacks.
+  static absl::StatusOr<std::unique_ptr<Session>> FromFlags(const SessionOptions& options);
+  virtual ~Session();
+
+  // Simulated, one process plays both sides; otherwise the client is who has a server's address.
+  // kInvalidArgument: an address, where both sides are here.
+  virtual absl::StatusOr<Roles> RolesFor(bool has_address) const = 0;
+
+  // The time of this world, for the loop that the nodes are opened on.
+  virtual coro::Clock& clock() = 0;
+  Console& console() { return *console_; }
+  const std::string& program() const;
+
+  // A node of this name on the chosen NIC of a machine of its own, which is observed, counted and
+  // under the fault plan as the flags want it. Errors: those of the NIC and of opening it.
+  virtual absl::StatusOr<std::unique_ptr<fabric::async::Node>> Open(coro::EventLoop& loop,
+                                                                    absl::string_view name) = 0;
+  // Of the node that was opened last.
+  const Scene& scene() const { return scene_; }
+
+  // Says which world and NIC it is, then `lines` (labels and texts), then how to repeat the run.
+  void SayScene(const std::vector<std::pair<std::string, std::string>>& lines);
+
+  // For a run that only serves. kInvalidArgument: it gives no result, as --json and --csv want one;
+  // --trace or --metrics is given, and it does not end (`ends`) unless `flag` is.
+  absl::Status CheckServing(bool ends, absl::string_view flag) const;
+
+  // The program's work is done, and its nodes are open: looks whether it has kept the rules of
+  // RDMA, where that can be known, and says how long it took in the world's time.
+  virtual void EndRun() = 0;
+
+  // All nodes are closed. Writes and prints what the flags ask for. Returns the exit status for it
+  // all: `exit_code`, unless that was 0 and something is wrong.
+  int Finish(int exit_code);
+
+ protected:
+  struct Parts;  // what the flags ask for
+  explicit Session(std::unique_ptr<Parts> parts);
+
+  // What the world itself has to report at the end; may raise the exit status.
+  virtual int FinishWorld(int exit_code) = 0;
+  absl::StatusOr<std::unique_ptr<fabric::async::Node>> OpenNode(
+      coro::EventLoop& loop, std::unique_ptr<fabric::Fabric> fabric);
+
+  const std::unique_ptr<Parts> parts_;
+
+ private:
+  class OnFabric;
+  class Simulated;
+
+  std::unique_ptr<Console> console_;
+  Scene scene_;
+  std::optional<fabric::NicInfo> nic_;  // of the node that was opened last
+};
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_SESSION_SESSION_H_

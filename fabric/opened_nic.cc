@@ -1,0 +1,20 @@
+#include "fabric/opened_nic.h"
+
+#include "coro/status_macros.h"
+
+namespace fabric {
+
+absl::StatusOr<OpenedNic> OpenNic(Fabric& fabric, const OpenNicOptions& options) {
+  OpenedNic nic;
+  ASSIGN_OR_RETURN(nic.domain, fabric.OpenDomain(options.nic));
+  ASSIGN_OR_RETURN(nic.peers, nic.domain->OpenAddressVector());
+  CompletionQueueOptions queue;
+  // Asked of the domain: some backends find out only when the NIC is open.
+  queue.blocking_wait =
+      options.may_block && nic.domain->nic().capabilities.Has(Capability::kBlockingWait);
+  ASSIGN_OR_RETURN(nic.queue, nic.domain->OpenCompletionQueue(queue));
+  ASSIGN_OR_RETURN(nic.endpoint, nic.domain->OpenEndpoint(nic.endpoint_options()));
+  return nic;
+}
+
+}  // namespace fabric
