@@ -498,7 +498,7 @@ TEST_F(ResponderTest, WhatHasEndedWhileItWaitedDoesNotFallSilent) {
 TEST_F(ResponderTest, BeginningOfADatagramWhoseReceiveFailsIsBehindThePrefixToo) {
   QueuePair& sender = a.OpenQueuePair({.type = sim::QueuePairType::kUd});
   QueuePair& target = b.OpenQueuePair({.type = sim::QueuePairType::kUd});
-  bench.around.faults = &bench.faults;
+  bench.UseFaults();
   bench.faults.receive.failure = sim::Failure{EfaStatus::kLocalInvalidLkey, 50us};
   bench.faults.receive.placed_bytes = 1;
   parts.responder.Ring(target, bench.Post(target, bench.ReceiveInto(3, inbox)));

@@ -192,15 +192,15 @@ TEST(DeterminismTest, OtherSeedOtherRun) {
 TEST(DeterminismTest, GoldenRuns) {
   Variant fixed;
   fixed.profile = Frozen();
-  EXPECT_EQ(RunOnce(1, fixed), (Outcome{{0xf464071733956643, 0xa4f232d80945271b},
-                                        1195,
-                                        0xfe6db24e960ee9d0,
-                                        0xe8f41caad5e33051,
+  EXPECT_EQ(RunOnce(1, fixed), (Outcome{{0x5495bf7eae5d7d6d, 0x43c3f6b62822d4ee},
+                                        1206,
+                                        0x695aa909b781554f,
+                                        0xadc5844e717a6416,
                                         5000825681ns}));
-  EXPECT_EQ(RunOnce(2, fixed), (Outcome{{0x36eb9da80ab5c489, 0x7709f349a0ea583e},
-                                        1128,
-                                        0x7bfd23e344a6c32b,
-                                        0x06dd8844e0ab4fc3,
+  EXPECT_EQ(RunOnce(2, fixed), (Outcome{{0xc2ba19b307edc566, 0xb73c2b1452074422},
+                                        1119,
+                                        0xc5752a9dd6cf8176,
+                                        0x8c756da25f600f90,
                                         5000644023ns}));
 }
 

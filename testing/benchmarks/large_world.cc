@@ -148,7 +148,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   return report;
 }
 
-std::size_t Ticks(const Options& options) { return options.smoke ? 2 : 5; }
+std::size_t Ticks(const Options& options) { return options.smoke ? 8 : 5; }
 
 }  // namespace
 }  // namespace bench
