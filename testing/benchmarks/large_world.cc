@@ -111,15 +111,20 @@ void AddSmallWorld(Report& report) {
                         Summarize(seconds).median * 1e6, 100));
 }
 
+std::vector<Size> Sizes(bool smoke) {
+  if (!smoke) {
+    return {{"p5", 2, 1}, {"p5", 16, 1}, {"p5", 64, 63}, {"p5", 256, 1}, {"p5", 1024, 1}};
+  }
+  std::vector<Size> sizes;
+  for (std::size_t machines = 2; machines < 10; ++machines) sizes.push_back({"small", machines, 1});
+  return sizes;
+}
+
 absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& tick) {
   Report report("large_world", {"machines", "NICs", "open s", "MiB", "events", "ns each",
                                 "M events/s", "to 2 machines"});
   AddSmallWorld(report);
-  const std::vector<Size> sizes =
-      options.smoke
-          ? std::vector<Size>{{"small", 2, 1}, {"small", 4, 3}}
-          : std::vector<Size>{
-                {"p5", 2, 1}, {"p5", 16, 1}, {"p5", 64, 63}, {"p5", 256, 1}, {"p5", 1024, 1}};
+  const std::vector<Size> sizes = Sizes(options.smoke);
   std::optional<double> of_two;
   for (const Size& size : sizes) {
     // So many that a small world is not measured by a few events only.
@@ -148,7 +153,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   return report;
 }
 
-std::size_t Ticks(const Options& options) { return options.smoke ? 8 : 5; }
+std::size_t Ticks(const Options& options) { return Sizes(options.smoke).size(); }
 
 }  // namespace
 }  // namespace bench
