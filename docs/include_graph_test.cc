@@ -89,7 +89,8 @@ TEST(IncludeGraphTest, FoldersOfSimIncludeOnlyThoseBelow) {
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(Root() / "sim")) {
     const fs::path file = fs::relative(entry.path(), Root());
     const std::string extension = file.extension();
-    if ((extension != ".h" && extension != ".cc") || file.stem().string().ends_with("_test")) continue;
+    if ((extension != ".h" && extension != ".cc") || file.stem().string().ends_with("_test"))
+      continue;
     const std::string text = ReadFile(entry.path());
     for (std::sregex_iterator include(text.begin(), text.end(), kInclude), end; include != end;
          ++include) {
