@@ -205,8 +205,8 @@ TEST(DocsTest, NoPageTellsItsHistory) {
 TEST(DocsTest, ReadmeLinksThePagesForContributors) {
   std::set<fs::path> linked;
   for (const Link& link : LinksOf("README.md")) linked.insert(link.file);
-  for (const char* const page :
-       {"docs/style.md", "docs/glossary.md", "CHANGELOG.md", "SECURITY.md", "LICENSE"}) {
+  for (const char* const page : {"CONTRIBUTING.md", "docs/style.md", "docs/glossary.md",
+                                 "CHANGELOG.md", "SECURITY.md", "LICENSE"}) {
     EXPECT_EQ(linked.count(page), 1u) << page;
   }
 }

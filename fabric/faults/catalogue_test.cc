@@ -55,6 +55,10 @@ TEST(CatalogueTest, DefaultsAreWithinTheirRanges) {
   }
 }
 
+TEST(CatalogueDeathTest, ARefusedFaultIsNamed) {
+  EXPECT_DEATH(RefuseFault(Fault::kNodePauses), "fault L11 .node_pauses.");
+}
+
 // Every status that EFA defines, and the `efa` fabric's own.
 TEST(CatalogueTest, EveryEfaStatusHasItsFault) {
   std::set<std::int32_t> covered;

@@ -1,6 +1,8 @@
 #include "fabric/faults/fault.h"
 
 #include <chrono>
+#include <cstdlib>
+#include <iostream>
 
 namespace fabric::faults {
 namespace {
@@ -288,6 +290,13 @@ std::optional<std::int32_t> StatusOf(Fault fault) {
 ErrorCode ErrorOfStatus(std::int32_t status) {
   if (status == 4127) return ErrorCode::kPeerAborted;
   return status > UINT8_MAX ? ErrorCode::kOther : FromEfaStatus(static_cast<std::uint8_t>(status));
+}
+
+void RefuseFault(Fault fault) {
+  const FaultInfo& info = Describe(fault);
+  std::cerr << "fault " << info.id << " (" << info.name
+            << ") fired at a point where no layer knows what to do about it\n";
+  std::abort();
 }
 
 std::string_view NameInPlan(OperationKind kind) {

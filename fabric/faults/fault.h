@@ -150,6 +150,10 @@ std::optional<std::int32_t> StatusOf(Fault fault);
 // What a failed completion with this status says: FromEfaStatus, and the protocol's own number.
 ErrorCode ErrorOfStatus(std::int32_t status);
 
+// For a layer that was told to apply a fault at a point where it does not know it: says so in one
+// line, and ends the program. So a fault never acts as another one.
+[[noreturn]] void RefuseFault(Fault fault);
+
 // An operation kind in a plan's text: fabric::Name in snake_case.
 std::string_view NameInPlan(OperationKind kind);
 std::optional<OperationKind> OperationFromName(std::string_view name);

@@ -48,8 +48,15 @@ bool IsUnposted(const Firing& outcome) {
     case Fault::kUnsignalledError:
       return true;
     default:
+      if (!StatusOf(outcome.fault()).has_value()) RefuseFault(outcome.fault());
       return outcome.parameters().placed_percent == 0;
   }
+}
+
+// How many requests of a batch are taken at most.
+std::size_t MostAccepted(const Firing& batch) {
+  if (batch.fault() != Fault::kPartialBatch) RefuseFault(batch.fault());
+  return static_cast<std::size_t>(batch.parameters().accept);
 }
 
 }  // namespace
@@ -98,7 +105,7 @@ PostResult FaultyEndpoint::Post(std::span<const Request> requests) {
   EventView view;
   if (most > 1 && session_->Concerns(Point::kBatch, kind) && Look(requests.front(), view)) {
     const Firing firing = session_->Decide(Point::kBatch, view);
-    if (firing) most = std::min(most, static_cast<std::size_t>(firing.parameters().accept));
+    if (firing) most = std::min(most, MostAccepted(firing));
   }
   PostResult result;
   for (const Request& request : requests.first(most)) {
@@ -144,6 +151,9 @@ ErrorCode FaultyEndpoint::PostOne(const Request& request) {
 
 ErrorCode FaultyEndpoint::Refuse(const Firing& firing, std::uint64_t polls, Refusal& refusal) {
   switch (firing.fault()) {
+    case Fault::kSendQueueFull:
+    case Fault::kReceiveQueueFull:
+      return ErrorCode::kAgain;
     case Fault::kAgainUntilPolled:
       refusal.UntilPolledAfter(polls);
       return ErrorCode::kAgain;
@@ -153,7 +163,7 @@ ErrorCode FaultyEndpoint::Refuse(const Firing& firing, std::uint64_t polls, Refu
     case Fault::kPostRefused:
       return firing.parameters().error;
     default:
-      return ErrorCode::kAgain;
+      RefuseFault(firing.fault());
   }
 }
 

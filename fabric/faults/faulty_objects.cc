@@ -6,8 +6,19 @@
 namespace fabric::faults {
 
 absl::Status ErrorOf(const Firing& firing, absl::string_view what) {
-  return ToStatus(firing.parameters().error,
-                  absl::StrCat(what, " (made by the fault rule ", firing.rule->name, ")"));
+  switch (firing.fault()) {
+    case Fault::kOpenDomainFails:
+    case Fault::kOpenAddressVectorFails:
+    case Fault::kOpenCompletionQueueFails:
+    case Fault::kOpenEndpointFails:
+    case Fault::kOpenCounterFails:
+    case Fault::kRegisterMemoryFails:
+    case Fault::kInsertPeerFails:
+      return ToStatus(firing.parameters().error,
+                      absl::StrCat(what, " (made by the fault rule ", firing.rule->name, ")"));
+    default:
+      RefuseFault(firing.fault());
+  }
 }
 
 // ---- Completion queues ----

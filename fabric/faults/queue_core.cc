@@ -26,7 +26,28 @@ std::int32_t StatusFor(const Firing& outcome) {
     case Fault::kDroppedPeer:
       return *StatusOf(Fault::kUnreachable);  // or kUnresponsive: TakeDue
     default:
-      return *StatusOf(outcome.fault());
+      break;
+  }
+  const std::optional<std::int32_t> own = StatusOf(outcome.fault());
+  if (!own.has_value()) RefuseFault(outcome.fault());
+  return *own;
+}
+
+// How long a completion is kept back, and (0: by time only) for how many others.
+struct Lateness {
+  coro::Duration delay{};
+  std::int64_t behind = 0;
+};
+
+Lateness LatenessOf(const Firing& timing) {
+  if (!timing) return {};
+  switch (timing.fault()) {
+    case Fault::kDelayedCompletion:
+    case Fault::kHeldCompletion:
+    case Fault::kSlowPeer:
+      return {timing.Delay(), timing.parameters().behind};
+    default:
+      RefuseFault(timing.fault());
   }
 }
 
@@ -59,11 +80,9 @@ void QueueCore::CompleteUnposted(const TrackedOperation& operation) {
   held.completion.context = operation.context;
   held.completion.kind = operation.kind;
   Fail(held.completion, StatusFor(fate.outcome));
-  held.due = coro::After(session_->Now(), fate.outcome.Delay());
-  if (fate.timing) {
-    held.due = coro::After(held.due, fate.timing.Delay());
-    held.behind = fate.timing.parameters().behind;
-  }
+  const Lateness late = LatenessOf(fate.timing);
+  held.due = coro::After(session_->Now(), fate.outcome.Delay() + late.delay);
+  held.behind = late.behind;
   held.rule = fate.outcome.rule;
   held.endpoint = operation.endpoint;
   held.unposted = true;
@@ -111,11 +130,15 @@ std::size_t QueueCore::RoomOf(std::size_t room) {
   view.queue = number_;
   const Firing firing = session_->Decide(Point::kRead, view);
   if (!firing) return room;
-  if (firing.fault() == Fault::kShortRead) {
-    return std::min(room, static_cast<std::size_t>(firing.parameters().entries));
+  switch (firing.fault()) {
+    case Fault::kShortRead:
+      return std::min(room, static_cast<std::size_t>(firing.parameters().entries));
+    case Fault::kEmptyRead:
+      session_->WakeAt(coro::After(session_->Now(), firing.Delay()));
+      return 0;
+    default:
+      RefuseFault(firing.fault());
   }
-  session_->WakeAt(coro::After(session_->Now(), firing.Delay()));
-  return 0;
 }
 
 std::size_t QueueCore::TakeDue(std::span<Completion> entries) {
@@ -189,23 +212,18 @@ QueueCore::Verdict QueueCore::JudgeArrived(Completion& completion) {
 QueueCore::Verdict QueueCore::Apply(const Fate& fate, EndpointState* endpoint,
                                     Completion& completion) {
   const FaultRule* rule = nullptr;
-  coro::Duration delay{};
-  std::int64_t behind = 0;
+  if (fate.outcome && fate.outcome.fault() == Fault::kLostCompletion) return Verdict::kGone;
+  Lateness late = LatenessOf(fate.timing);
   if (fate.outcome) {
-    if (fate.outcome.fault() == Fault::kLostCompletion) return Verdict::kGone;
     rule = fate.outcome.rule;
-    delay += fate.outcome.Delay();
+    late.delay += fate.outcome.Delay();
   }
-  if (fate.timing) {
-    delay += fate.timing.Delay();
-    behind = fate.timing.parameters().behind;
-  }
-  if (delay == coro::Duration::zero() && behind == 0) {
+  if (late.delay == coro::Duration::zero() && late.behind == 0) {
     if (rule != nullptr) Remember(completion, rule);
     return Verdict::kSeen;
   }
-  const coro::Time due = coro::After(session_->Now(), delay);
-  held_.Add({completion, due, behind, rule, endpoint, false});
+  const coro::Time due = coro::After(session_->Now(), late.delay);
+  held_.Add({completion, due, late.behind, rule, endpoint, false});
   session_->WakeAt(due);
   return Verdict::kGone;
 }
@@ -232,7 +250,10 @@ void QueueCore::Wait(BlockingWait& below, coro::Time deadline) {
   EventView view;
   view.nic = nic_;
   view.queue = number_;
-  if (session_->Decide(Point::kWait, view)) return;
+  if (const Firing firing = session_->Decide(Point::kWait, view)) {
+    if (firing.fault() != Fault::kSpuriousWake) RefuseFault(firing.fault());
+    return;
+  }
   if (more_ || held_.next_due() <= session_->Now()) return;
   below.Wait(std::min(deadline, held_.next_due()));
 }

@@ -1,32 +1,30 @@
 #include "sim/faults/device_faults.h"
 
+#include <cstddef>
+
 namespace sim {
 namespace {
 
 using enum fabric::faults::Fault;
 
-constexpr fabric::faults::Fault kApplied[] = {
-    // Post-time.
-    kSendQueueDepth, kReceiveQueueDepth, kInjectLimit,
-    // Completion status.
-    kFlushed, kQueuePairInternal, kUnsupportedOperation, kInvalidAddressHandle, kLocalKey,
-    kLocalLength, kRemoteAddress, kRemoteAbort, kBadDestination, kReceiverNotReady, kRemoteLength,
-    kBadResponse, kUnresponsive, kUnknownPeer, kUnreachable, kFeatureMismatch, kUnsignalledError,
-    kRemoteWriteError, kLostCompletion,
-    // Placement and ordering.
-    kReorderedOperations, kReorderedSegments, kDuplicatePlacement, kTornPlacement, kLateSourceRead,
-    kMixedRead, kStragglerWrite, kCorruptPlacement, kLostPlacement,
-    // Completion queue.
-    kDelayedCompletion, kHeldCompletion, kCompletionQueueDepth, kQueueOverrun, kImmediateFlood,
-    // Peer, link, control plane.
-    kSlowPeer, kLateIntroduction, kLinkBlocked, kLinkFlap, kPacketLoss, kSlowLink, kNicDies,
-    kNicResets, kNodePauses, kRegionCloses};
+// What others apply, of what the catalogue gives to the device.
+constexpr fabric::faults::Fault kLeftToOthers[] = {
+    // The decorator: calls that fail before the device hears of them, what is no doing of one NIC,
+    // and a status of the software protocol.
+    kSendQueueFull, kReceiveQueueFull, kAgainUntilPolled, kAgainThenAccepted, kPostRefused,
+    kPartialBatch, kOpenDomainFails, kOpenAddressVectorFails, kOpenCompletionQueueFails,
+    kOpenEndpointFails, kOpenCounterFails, kRegisterMemoryFails, kPeerAborted, kShortRead,
+    kEmptyRead, kDroppedPeer, kInsertPeerFails,
+    // The stand-in GPU, always.
+    kLateDeviceVisibility};
 
 }  // namespace
 
 fabric::faults::FaultSet DeviceFaults() {
-  fabric::faults::FaultSet set;
-  for (const fabric::faults::Fault fault : kApplied) set.set(static_cast<std::size_t>(fault));
+  fabric::faults::FaultSet set = FaultsOf(fabric::faults::Layer::kDevice);
+  for (const fabric::faults::Fault fault : kLeftToOthers) {
+    set.reset(static_cast<std::size_t>(fault));
+  }
   return set;
 }
 

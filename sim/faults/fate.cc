@@ -1,11 +1,30 @@
 #include "sim/faults/fate.h"
 
-#include <cstdlib>
-#include <iostream>
+#include <cstdint>
+#include <optional>
 
 namespace sim {
 
 using fabric::faults::Fault;
+
+bool Fate::Fails() const {
+  if (!outcome) return false;
+  switch (outcome.fault()) {
+    case Fault::kLostCompletion:
+      return false;
+    case Fault::kUnsignalledError:
+    case Fault::kRemoteWriteError:
+      return true;
+    default:
+      if (!StatusOf(outcome.fault()).has_value()) RefuseFault(outcome.fault());
+      return true;
+  }
+}
+
+EfaStatus Fate::Status() const {
+  const std::optional<std::int32_t> own = StatusOf(outcome.fault());
+  return static_cast<EfaStatus>(own.has_value() ? *own : outcome.parameters().status);
+}
 
 CompletionVerdict Fate::Completion() const {
   using When = CompletionVerdict::When;
@@ -24,12 +43,6 @@ CompletionVerdict Fate::Completion() const {
     default:
       RefuseFault(timing.fault());
   }
-}
-
-void RefuseFault(Fault fault) {
-  std::cerr << "the simulated NIC does not know what to do about '"
-            << fabric::faults::Describe(fault).name << "' here\n";
-  std::abort();
 }
 
 }  // namespace sim

@@ -23,14 +23,9 @@ struct Fate {
 
   // Whether the outcome is a failure of the operation: the only other one is that its completion is
   // lost.
-  bool Fails() const {
-    return outcome && outcome.fault() != fabric::faults::Fault::kLostCompletion;
-  }
+  bool Fails() const;
   // REQUIRES of these: Fails().
-  EfaStatus Status() const {
-    const auto own = fabric::faults::StatusOf(outcome.fault());
-    return static_cast<EfaStatus>(own.has_value() ? *own : outcome.parameters().status);
-  }
+  EfaStatus Status() const;
   Failure AsFailure() const { return {.status = Status(), .delay = outcome.Delay()}; }
   // How much of `length` bytes reach memory before it fails.
   std::uint64_t Placed(std::uint64_t length) const {
@@ -48,9 +43,6 @@ struct Fate {
   // When its completion is reported.
   CompletionVerdict Completion() const;
 };
-
-// A fault that this simulator was told to apply at a point that does not know it: ends the program.
-[[noreturn]] void RefuseFault(fabric::faults::Fault fault);
 
 }  // namespace sim
 

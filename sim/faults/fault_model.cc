@@ -206,7 +206,8 @@ CompletionVerdict FaultModel::OnImmediate(const NicState& nic, const Operation& 
     view.operation = kind;
     view.immediate = operation.immediate;
     const Fate fate = DecideAtTarget(kind, view);
-    if (fate.outcome && fate.outcome.fault() == Fault::kRemoteWriteError) {
+    if (fate.Fails()) {
+      if (fate.outcome.fault() != Fault::kRemoteWriteError) RefuseFault(fate.outcome.fault());
       completion.status = static_cast<std::uint8_t>(fate.Status());
       completion.immediate = 0;  // the flag stays: without it the entry is none
       completion.length_bytes = 0;
@@ -219,19 +220,24 @@ CompletionVerdict FaultModel::OnImmediate(const NicState& nic, const Operation& 
 
 // ---- The driver ----
 
+FaultModel::Firing FaultModel::DecideCapacity(const NicState& nic, Capacity capacity, Fault fault) {
+  EventView view = views_.Of(nic);
+  view.capacity = capacity;
+  const Firing firing = Decide(Point::kCapacity, view);
+  if (firing && firing.fault() != fault) RefuseFault(firing.fault());
+  return firing;
+}
+
 void FaultModel::OnOpenEndpoint(const NicState& nic, fabric::Limits& limits) {
   if (!Concerns(Point::kCapacity)) return;
-  EventView view = views_.Of(nic);
-  const auto shrink = [&](Capacity capacity, std::size_t& limit) {
-    view.capacity = capacity;
-    if (const Firing firing = Decide(Point::kCapacity, view)) {
+  const auto shrink = [&](Capacity capacity, Fault fault, std::size_t& limit) {
+    if (const Firing firing = DecideCapacity(nic, capacity, fault)) {
       limit = std::min(limit, static_cast<std::size_t>(firing.parameters().entries));
     }
   };
-  shrink(Capacity::kSendQueue, limits.send_queue_depth);
-  shrink(Capacity::kReceiveQueue, limits.receive_queue_depth);
-  view.capacity = Capacity::kInject;
-  if (const Firing firing = Decide(Point::kCapacity, view)) {
+  shrink(Capacity::kSendQueue, Fault::kSendQueueDepth, limits.send_queue_depth);
+  shrink(Capacity::kReceiveQueue, Fault::kReceiveQueueDepth, limits.receive_queue_depth);
+  if (const Firing firing = DecideCapacity(nic, Capacity::kInject, Fault::kInjectLimit)) {
     const auto most = static_cast<std::size_t>(firing.parameters().bytes);
     limits.inject_bytes = std::min(limits.inject_bytes, most);
     limits.inject_rma_bytes = std::min(limits.inject_rma_bytes, most);
@@ -240,9 +246,8 @@ void FaultModel::OnOpenEndpoint(const NicState& nic, fabric::Limits& limits) {
 
 std::size_t FaultModel::OnOpenCompletionQueue(const NicState& nic, std::size_t entries) {
   if (!Concerns(Point::kCapacity)) return entries;
-  EventView view = views_.Of(nic);
-  view.capacity = Capacity::kCompletionQueue;
-  const Firing firing = Decide(Point::kCapacity, view);
+  const Firing firing =
+      DecideCapacity(nic, Capacity::kCompletionQueue, Fault::kCompletionQueueDepth);
   if (!firing) return entries;
   return std::min(entries, std::bit_floor(static_cast<std::size_t>(firing.parameters().entries)));
 }
@@ -255,15 +260,42 @@ coro::Duration FaultModel::OnInsertPeer(const NicState& nic, const EfaAddress& a
   views_.Inserted(nic, address);
   if (!Concerns(Point::kInsertPeer)) return {};
   const Firing firing = Decide(Point::kInsertPeer, views_.Of(nic));
-  return firing ? firing.Delay() : coro::Duration{};
+  if (!firing) return {};
+  if (firing.fault() != Fault::kLateIntroduction) RefuseFault(firing.fault());
+  return firing.Delay();
 }
 
 // ---- Other processes ----
 
+namespace {
+
+// Whether none of the bytes land there. How the others land is not for this process to say.
+bool IsLost(const fabric::faults::Firing& placement) {
+  if (!placement) return false;
+  switch (placement.fault()) {
+    case Fault::kLostPlacement:
+      return true;
+    case Fault::kReorderedOperations:
+    case Fault::kReorderedSegments:
+    case Fault::kDuplicatePlacement:
+    case Fault::kTornPlacement:
+    case Fault::kLateSourceRead:
+    case Fault::kMixedRead:
+    case Fault::kStragglerWrite:
+    case Fault::kCorruptPlacement:
+    case Fault::kRegionCloses:
+      return false;
+    default:
+      RefuseFault(placement.fault());
+  }
+}
+
+}  // namespace
+
 ForwardVerdict FaultModel::OnForward(const Operation& operation, Range range) {
   const Fate& fate = FateOf(operation);
   ForwardVerdict verdict{.kept_bytes = range.length, .announces = !fate.IsCut()};
-  if (fate.placement && fate.placement.fault() == Fault::kLostPlacement) {
+  if (IsLost(fate.placement)) {
     verdict.kept_bytes = 0;
   } else if (fate.IsCut()) {
     const std::uint64_t end = std::max(range.offset, fate.Placed(operation.length));

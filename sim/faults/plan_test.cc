@@ -1,6 +1,7 @@
 // Fault plans in the simulator as a whole: what a plan does not change, and that a run is a
 // function of seed and plan.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -97,10 +98,33 @@ TEST(FaultPlanInTheDeviceTest, EveryFaultStrikes) {
   }
 }
 
-TEST(FaultPlanInTheDeviceTest, EveryFaultIsOneOfTheDeviceLayer) {
-  const fabric::faults::FaultSet layer = fabric::faults::FaultsOf(fabric::faults::Layer::kDevice);
-  EXPECT_EQ(sim::DeviceFaults() & ~layer, fabric::faults::FaultSet());
-  EXPECT_EQ(OneOfEach().size(), 46u);
+// Of what both layers could apply, the device has the ends of operations and their times, and the
+// decorator what the device does not hear of: but for what is no doing of one NIC.
+TEST(FaultPlanInTheDeviceTest, LeavesCallsAndReadsToTheDecorator) {
+  using fabric::faults::Point;
+  for (const fabric::faults::FaultInfo& info : fabric::faults::Catalogue()) {
+    if (!info.decorator) continue;
+    const bool ends = info.point == Point::kOutcome || info.point == Point::kTiming;
+    const bool elsewhere = info.fault == Fault::kPeerAborted || info.fault == Fault::kDroppedPeer;
+    EXPECT_EQ(sim::DeviceFaults()[static_cast<std::size_t>(info.fault)],
+              info.device && ends && !elsewhere)
+        << info.name;
+  }
+}
+
+// A device that is given a fault that it does not know ends the program, by the fault's name.
+TEST(FaultPlanInTheDeviceDeathTest, AForeignFaultIsNotTakenForAnother) {
+  for (const Fault fault : {Fault::kInsertPeerFails, Fault::kDroppedPeer}) {
+    fabric::faults::FaultSet foreign;
+    foreign.set(static_cast<std::size_t>(fault));
+    const auto engine = Must(FaultEngine::Create({.rules = {Rule(fault)}}, 1, {.device = foreign}));
+    EXPECT_DEATH(
+        {
+          Lab lab(1, Small(), sim::ClockKind::kVirtual, engine);
+          Traffic(lab);
+        },
+        std::string(fabric::faults::Describe(fault).name));
+  }
 }
 
 // Of what only the device can do, all but what host memory cannot show.
