@@ -1,8 +1,10 @@
 #include "testing/benchmarks/options.h"
 
 #include <cstdint>
+#include <fstream>
 #include <iostream>
 #include <string>
+#include <thread>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
@@ -39,6 +41,17 @@ absl::StatusOr<Options> OptionsFromFlags(std::size_t rounds) {
   return options;
 }
 
+// As Linux names it: processors differ by more than a goal's margin.
+std::string Processor() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown";
+}
+
 std::string Rendered(const Report& report, apps::OutputForm form) {
   if (form == apps::OutputForm::kJson) return report.ToJson();
   return form == apps::OutputForm::kCsv ? report.ToCsv() : report.ToText();
@@ -67,10 +80,12 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
   const coro::SteadyClock clock;
   apps::Progress progress({.what = "samples", .total = ticks(*options)}, clock);
   std::uint64_t done = 0;
-  const absl::StatusOr<Report> report =
+  absl::StatusOr<Report> report =
       benchmark(*options, [&progress, &done] { progress.Update(++done); });
   progress.Hide();
   if (!report.ok()) return apps::ReportError(name, report.status());
+  report->AddNote(absl::StrCat("Processor: ", Processor(), "; ",
+                               std::thread::hardware_concurrency(), " threads of it."));
   const absl::Status drawn = apps::DrawIfAsked([&report] { return report->ToSvg(); });
   if (!drawn.ok()) return apps::ReportError(name, drawn);
   std::cout << Rendered(*report, *form) << std::flush;
