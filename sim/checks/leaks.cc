@@ -39,10 +39,10 @@ void Leaks::AtEnd() {
       absl::StrAppend(&what, what.empty() ? "" : ", ", count, " ", std::string(kNames[kind]),
                       count == 1 ? "" : "s");
     }
-    log_.Add(Check::kLeaks, names_[nic], 0, [&] {
+    log_.Add(Check::kLeaks, names_[nic], 0, [&, busy = left.busy] {
       return absl::StrCat(
           "still open at the end: ", what,
-          left.busy ? " (a Close answered that it was busy, and was not tried again)" : "");
+          busy ? " (a Close answered that it was busy, and was not tried again)" : "");
     });
   }
 }
