@@ -132,12 +132,12 @@ class FaultPoints {
                         Flight& flight) = 0;
 
   // --- The target ---
-  // The operation is about to do something at its target, `nic`. A failure: it does nothing more;
-  // `placed_bytes` of a message still reach the next receive's memory. Marked.
+  // What becomes of an operation at its target.
   struct ArrivalVerdict {
-    std::optional<Failure> failure;
-    std::uint64_t placed_bytes = 0;
+    std::optional<Failure> failure;  // it does nothing more there
+    std::uint64_t placed_bytes = 0;  // of its message: they reach the next receive
   };
+  // The operation is about to do something at its target, `nic`. Marked.
   virtual ArrivalVerdict OnArrival(const NicState& nic, const Operation& operation) = 0;
   // A message is about to take a receive.
   virtual ReceiveVerdict OnReceive(const NicState& nic, const Operation& operation) = 0;
