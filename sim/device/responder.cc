@@ -64,7 +64,7 @@ bool Responder::Refuses(const QueuePair& target, Operation& operation) {
   const bool lands = placed > 0 && target.receive.Peek(receive) &&
                      operation.length <= receive.length &&
                      ReceiveIsValid(around_, nic_, target, receive) &&
-                     LocalIsValid(around_, operation, {0, placed});
+                     LocalIsStillValid(around_, operation, {0, placed});
   if (lands) placement_.PlaceBeginning(operation, target, receive, 0, placed);
   FailLater(around_, operation, *verdict.failure);
   return true;
@@ -81,7 +81,7 @@ void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
     ++nic_.counters.rx_drops;
     return EndUnanswered(around_, operation, EfaStatus::kOk);
   }
-  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+  if (!LocalIsStillValid(around_, operation, {0, operation.length})) {
     return EndUnanswered(around_, operation, EfaStatus::kLocalInvalidLkey);
   }
   Deliver(operation, *target, receive, kDatagramPrefixBytes);
@@ -93,7 +93,7 @@ void Responder::AcceptMessage(Operation& operation, QueuePair& target) {
   if (!receive.malformed && operation.length > receive.length) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadLength);
   }
-  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+  if (!LocalIsStillValid(around_, operation, {0, operation.length})) {
     return Answer(around_, nic_, operation, EfaStatus::kLocalInvalidLkey);
   }
   Deliver(operation, target, receive, 0);
@@ -159,13 +159,17 @@ void Responder::OnLanded(QueuePair& target, const Landing& landing, Operation* o
 }
 
 DeviceCompletion Responder::FromPeer(const Operation& operation, const QueuePair& target) const {
-  return {.queue_pair = target.number,
-          .has_immediate = operation.has_immediate,
-          .immediate = operation.immediate,
-          .address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index()),
-          .source_queue_pair = operation.queue_pair,
-          .length_bytes = static_cast<std::uint32_t>(operation.length),
-          .source_gid = operation.initiator->gid};
+  DeviceCompletion completion;
+  completion.queue_pair = target.number;
+  completion.has_immediate = operation.has_immediate;
+  completion.immediate = operation.immediate;
+  completion.address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index());
+  completion.source_queue_pair = operation.queue_pair;
+  completion.length_bytes = static_cast<std::uint32_t>(operation.length);
+  if (completion.address_handle == AddressHandles::kUnknown) {
+    completion.source_gid = operation.initiator->gid;
+  }
+  return completion;
 }
 
 // ---- Reads and writes ----
@@ -177,6 +181,7 @@ void Responder::AcceptRead(Operation& operation, QueuePair& target) {
   if (nic_.answers_nonsense) return Answer(around_, nic_, operation, EfaStatus::kOk);
   nic_.counters.rdma_read_resp_bytes += operation.length;
   target.counters.Count(CounterKind::kRemoteReads, false);
+  if (transmitter_.LeavesAtOnce()) return transmitter_.SendAtOnce(operation, true);
   transmitter_.EnqueueResponse(operation.id);
 }
 
