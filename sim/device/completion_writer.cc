@@ -6,14 +6,30 @@
 namespace sim {
 
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
+                             const DeviceCompletion& completion) {
+  CompletionRing& ring = queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
+  const bool kept = ring.Push(completion);
+  if (!kept) [[unlikely]] {
+    ++nic_.counters.completions_lost;
+  }
+  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion,
+                                                kept ? EntryFate::kWritten : EntryFate::kNoRoom);
+  around_.timeline.Wake();
+  if (!held_.empty()) [[unlikely]] {
+    CountDown(ring);
+  }
+}
+
+void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion, const CompletionVerdict& verdict) {
   using When = CompletionVerdict::When;
   if (verdict.when == When::kNow) {
     for (std::uint32_t i = 0; i <= verdict.repeats; ++i) Write(queue_pair, queue, completion);
     return;
   }
-  around_.observers.Tell<&Observer::OnReported>(nic_, RingOf(queue_pair, queue), completion,
-                                                EntryFate::kWithheld);
+  around_.observers.Tell<&Observer::OnReported>(
+      nic_, queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, completion,
+      EntryFate::kWithheld);
   const auto write = [this, number = queue_pair.number, qkey = queue_pair.qkey, queue, completion] {
     const QueuePair* found = nic_.queue_pairs.Find(number, qkey);
     if (found != nullptr && nic_.alive()) Write(*found, queue, completion);
@@ -23,7 +39,8 @@ void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
       around_.deferred.After(verdict.delay, write);
       break;
     case When::kAfterOthers:
-      Hold(RingOf(queue_pair, queue), verdict, write);
+      Hold(queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring, verdict,
+           write);
       break;
     case When::kOverrun:
       ++nic_.counters.completions_lost;

@@ -25,19 +25,7 @@ class CompletionWriter {
 
   // Writes an entry for the queue pair to one of its completion queues, and wakes the program. An
   // entry that finds its queue full is lost for good, and counted.
-  DD_HOT void Write(const QueuePair& queue_pair, Queue queue, const DeviceCompletion& completion) {
-    CompletionRing& ring = RingOf(queue_pair, queue);
-    const bool kept = ring.Push(completion);
-    if (!kept) [[unlikely]] {
-      ++nic_.counters.completions_lost;
-    }
-    around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion,
-                                                  kept ? EntryFate::kWritten : EntryFate::kNoRoom);
-    around_.timeline.Wake();
-    if (!held_.empty()) [[unlikely]] {
-      CountDown(ring);
-    }
-  }
+  void Write(const QueuePair& queue_pair, Queue queue, const DeviceCompletion& completion);
 
   // The same at the time that a fault plan wants; never if the queue pair is gone by then.
   void Write(const QueuePair& queue_pair, Queue queue, const DeviceCompletion& completion,
@@ -52,9 +40,6 @@ class CompletionWriter {
     std::function<void()> write;
   };
 
-  static CompletionRing& RingOf(const QueuePair& queue_pair, Queue queue) {
-    return queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
-  }
   void Hold(const CompletionRing& ring, const CompletionVerdict& verdict,
             std::function<void()> write);
   void Release(std::uint64_t number);

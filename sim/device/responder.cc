@@ -159,17 +159,13 @@ void Responder::OnLanded(QueuePair& target, const Landing& landing, Operation* o
 }
 
 DeviceCompletion Responder::FromPeer(const Operation& operation, const QueuePair& target) const {
-  DeviceCompletion completion;
-  completion.queue_pair = target.number;
-  completion.has_immediate = operation.has_immediate;
-  completion.immediate = operation.immediate;
-  completion.address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index());
-  completion.source_queue_pair = operation.queue_pair;
-  completion.length_bytes = static_cast<std::uint32_t>(operation.length);
-  if (completion.address_handle == AddressHandles::kUnknown) {
-    completion.source_gid = operation.initiator->gid;
-  }
-  return completion;
+  return {.queue_pair = target.number,
+          .has_immediate = operation.has_immediate,
+          .immediate = operation.immediate,
+          .address_handle = nic_.handles.NumberOf(target.domain, operation.initiator->index()),
+          .source_queue_pair = operation.queue_pair,
+          .length_bytes = static_cast<std::uint32_t>(operation.length),
+          .source_gid = operation.initiator->gid};
 }
 
 // ---- Reads and writes ----

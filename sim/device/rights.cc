@@ -7,31 +7,78 @@ namespace sim {
 using fabric::Access;
 using fabric::OperationKind;
 
-namespace internal {
+Access LocalRight(OperationKind kind) {
+  switch (kind) {
+    case OperationKind::kWrite:
+      return Access::kWrite;
+    case OperationKind::kRead:
+      return Access::kRead;
+    default:
+      return Access::kSend;
+  }
+}
 
-bool LocalPiecesAreValid(const Surroundings& around, const Operation& operation, Range range) {
-  const NicState& nic = *operation.initiator;
+Access RemoteRight(OperationKind kind) {
+  return kind == OperationKind::kRead ? Access::kRemoteRead : Access::kRemoteWrite;
+}
+
+namespace {
+
+bool SpansLocal(const Operation& operation, Range range) {
   const Access right = LocalRight(operation.kind);
+  const MemoryTable& memory = operation.initiator->memory;
   bool valid = true;
   operation.Walk(range, [&](const Segment& piece) {
-    if (nic.memory.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right)) {
-      return;
-    }
-    valid = false;
-    around.observers.Tell<&Observer::OnKeyRefused>(
-        KeyRefused{nic, piece.lkey, false, nic.name, operation.queue_pair, operation.kind});
+    valid = valid &&
+            memory.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right);
   });
   return valid;
 }
 
-void TellRemoteRefused(const Surroundings& around, const NicState& nic,
-                       const Operation& operation) {
-  around.observers.Tell<&Observer::OnKeyRefused>(KeyRefused{nic, operation.remote_key, true,
-                                                            operation.initiator->name,
-                                                            operation.queue_pair, operation.kind});
+// Tells of the keys that do not allow these bytes.
+void Refused(const Surroundings& around, const Operation& operation, Range range) {
+  const NicState& nic = *operation.initiator;
+  const Access right = LocalRight(operation.kind);
+  operation.Walk(range, [&](const Segment& piece) {
+    if (nic.memory.AllowsLocal(operation.domain, piece.lkey, piece.address, piece.length, right)) {
+      return;
+    }
+    around.observers.Tell<&Observer::OnKeyRefused>(
+        KeyRefused{nic, piece.lkey, false, nic.name, operation.queue_pair, operation.kind});
+  });
 }
 
-}  // namespace internal
+}  // namespace
+
+bool LocalIsValid(const Surroundings& around, const Operation& operation, Range range) {
+  if (operation.is_inline || operation.length == 0 || operation.initiator->elsewhere) return true;
+  bool valid;
+  if (operation.segment_count == 1) {  // nearly always
+    const Segment& segment = operation.segments[0];
+    valid = operation.initiator->memory.AllowsLocal(operation.domain, segment.lkey,
+                                                    segment.address + range.offset, range.length,
+                                                    LocalRight(operation.kind));
+  } else {
+    valid = SpansLocal(operation, range);
+  }
+  if (!valid) [[unlikely]] {
+    Refused(around, operation, range);
+  }
+  return valid;
+}
+
+bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
+                   const Operation& operation, Range range) {
+  const bool valid = nic.memory.AllowsRemote(target.domain, operation.remote_key,
+                                             operation.remote_address + range.offset, range.length,
+                                             RemoteRight(operation.kind));
+  if (!valid) [[unlikely]] {
+    around.observers.Tell<&Observer::OnKeyRefused>(
+        KeyRefused{nic, operation.remote_key, true, operation.initiator->name, operation.queue_pair,
+                   operation.kind});
+  }
+  return valid;
+}
 
 EfaStatus CheckReadSource(const Surroundings& around, const Operation& operation, Range range) {
   const NicState& nic = *operation.peer;

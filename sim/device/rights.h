@@ -17,37 +17,12 @@ namespace sim {
 
 // What a work request of this kind needs of its initiator's memory, and of the memory that it names
 // at its target.
-inline fabric::Access LocalRight(fabric::OperationKind kind) {
-  if (kind == fabric::OperationKind::kWrite) return fabric::Access::kWrite;
-  return kind == fabric::OperationKind::kRead ? fabric::Access::kRead : fabric::Access::kSend;
-}
-inline fabric::Access RemoteRight(fabric::OperationKind kind) {
-  return kind == fabric::OperationKind::kRead ? fabric::Access::kRemoteRead
-                                              : fabric::Access::kRemoteWrite;
-}
-
-namespace internal {
-
-// All pieces of the range, one by one. Tells of the keys that do not allow them.
-bool LocalPiecesAreValid(const Surroundings& around, const Operation& operation, Range range);
-void TellRemoteRefused(const Surroundings& around, const NicState& nic, const Operation& operation);
-
-}  // namespace internal
+fabric::Access LocalRight(fabric::OperationKind kind);
+fabric::Access RemoteRight(fabric::OperationKind kind);
 
 // Whether the initiator may touch payload bytes [range) of its own memory. Observers are told of a
 // key that is refused. Of a work request of another process: looked at there, true here.
-inline bool LocalIsValid(const Surroundings& around, const Operation& operation, Range range) {
-  if (operation.is_inline || operation.length == 0 || operation.initiator->elsewhere) return true;
-  const Segment& first = operation.segments[0];
-  const bool valid = operation.segment_count == 1 &&
-                     operation.initiator->memory.AllowsLocal(
-                         operation.domain, first.lkey, first.address + range.offset, range.length,
-                         LocalRight(operation.kind));
-  if (valid) [[likely]] {
-    return true;
-  }
-  return internal::LocalPiecesAreValid(around, operation, range);
-}
+bool LocalIsValid(const Surroundings& around, const Operation& operation, Range range);
 
 // The same for bytes that were valid when the work request was fetched: only looked at again when
 // the initiator has withdrawn something since.
@@ -57,17 +32,9 @@ inline bool LocalIsStillValid(const Surroundings& around, const Operation& opera
 }
 
 // Whether peers may touch payload bytes [range) in the memory of `nic`, in the protection domain of
-// `target`, in the way that the operation does. As above.
-inline bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
-                          const Operation& operation, Range range) {
-  const bool valid = nic.memory.AllowsRemote(target.domain, operation.remote_key,
-                                             operation.remote_address + range.offset, range.length,
-                                             RemoteRight(operation.kind));
-  if (!valid) [[unlikely]] {
-    internal::TellRemoteRefused(around, nic, operation);
-  }
-  return valid;
-}
+// `target`, in the way that the operation does.
+bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
+                   const Operation& operation, Range range);
 
 // The same for the source of a read, which may be in another process: kOk, or how the operation
 // ends.

@@ -64,7 +64,7 @@ class Transmitter {
 
  private:
   // A program that relies on the order of its operations is wrong here as well.
-  static constexpr std::uint64_t kWaitsOneIn = 16;
+  static constexpr std::uint64_t kWaitsOneIn = 4;
 
   // What the link has to carry.
   struct Job {

@@ -25,8 +25,14 @@ coro::Duration UpTo(std::uint64_t word, coro::Duration most) {
 
 }  // namespace
 
-void Wire::Disturb(const Port& from, const Port& to, const OperationDraws& draws,
-                   DrawPurpose purpose, std::uint32_t packet, Flight& flight) const {
+Flight Wire::Send(const Port& from, const Port& to, const OperationDraws& draws,
+                  DrawPurpose purpose, std::uint32_t packet, bool undisturbed) const {
+  Flight flight;
+  if (!Passes(from, to)) return flight;
+  flight.arrives = true;
+  flight.delay = profile_.one_way.fixed;
+  const std::uint32_t duplicates = to.profile.duplicate_one_in;
+  if ((quiet_ && duplicates == 0) || undisturbed) return flight;
   const std::uint64_t choices = draws.Word(purpose, packet, kChoices);
   const std::uint64_t delays = draws.Word(purpose, packet, kDelays);
   flight.delay += UpTo(Field(delays, kJitterField), profile_.one_way.jitter);
@@ -40,11 +46,12 @@ void Wire::Disturb(const Port& from, const Port& to, const OperationDraws& draws
       flight.delay += profile_.retransmit_delay;
       loss = draws.Word(purpose, packet, kLosses + flight.retransmissions++);
     }
-  if (OneIn(Field(choices, kCopyField), to.profile.duplicate_one_in)) [[unlikely]] {
+  if (OneIn(Field(choices, kCopyField), duplicates)) [[unlikely]] {
     flight.twice = true;
     flight.second_delay =
         UpTo(draws.Word(purpose, packet, kSecondCopy), to.profile.duplicate_delay);
   }
+  return flight;
 }
 
 // Path 0 is the one that falls behind. An answer is short, and does not wait there.

@@ -50,14 +50,7 @@ class Wire {
   // nothing but the draws and the two ports, and, where paths are loaded unevenly
   // (Profile::path_imbalance), on what `from` has sent. `undisturbed`: the operation is one.
   Flight Send(const Port& from, const Port& to, const OperationDraws& draws, DrawPurpose purpose,
-              std::uint32_t packet, bool undisturbed) const {
-    Flight flight;
-    flight.arrives = Passes(from, to);
-    flight.delay = profile_.one_way.fixed;
-    const bool calm = (quiet_ && to.profile.duplicate_one_in == 0) || undisturbed;
-    if (flight.arrives && !calm) Disturb(from, to, draws, purpose, packet, flight);
-    return flight;
-  }
+              std::uint32_t packet, bool undisturbed) const;
 
   // Operations that meet nothing but the least delay from now on, on the wire and in the NICs.
   void UseUndisturbed(Undisturbed undisturbed) { undisturbed_ = std::move(undisturbed); }
@@ -73,9 +66,6 @@ class Wire {
   void Unblock(const Port& from, const Port& to) { blocked_.erase({from.index, to.index}); }
 
  private:
-  // Adds to the least delay of a packet what it draws.
-  void Disturb(const Port& from, const Port& to, const OperationDraws& draws, DrawPurpose purpose,
-               std::uint32_t packet, Flight& flight) const;
   bool IsBlocked(const Port& from, const Port& to) const {
     return blocked_.count({from.index, to.index}) > 0;
   }
