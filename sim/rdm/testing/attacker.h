@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/opened_nic.h"
 #include "gtest/gtest.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/rdm/address_book.h"
@@ -32,22 +33,16 @@ class Attacker {
   Attacker(TestBed& bed, const fabric::Address& victim, bool receives = true)
       : bed_(bed),
         fabric_(OpenSimFabric(bed.world(), bed.world().AddNode("attacker"))),
-        domain_(fabric_->OpenDomain(0).value()),
-        queue_(domain_->OpenCompletionQueue({}).value()),
-        vector_(domain_->OpenAddressVector().value()),
         memory_((kReceives + 1) * kPacket),
-        region_(domain_->RegisterMemory({.data = memory_.data(), .length_bytes = memory_.size()})
-                    .value()),
-        endpoint_(domain_
-                      ->OpenEndpoint({.send_queue = queue_.get(),
-                                      .receive_queue = queue_.get(),
-                                      .address_vector = vector_.get()})
-                      .value()),
-        victim_(vector_->Insert(victim).value()) {
+        nic_(fabric::OpenNic(*fabric_).value()),
+        region_(
+            nic_.domain->RegisterMemory({.data = memory_.data(), .length_bytes = memory_.size()})
+                .value()),
+        victim_(nic_.peers->Insert(victim).value()) {
     for (std::size_t i = 0; receives && i < kReceives; ++i) PostReceive(i);
   }
 
-  fabric::Address address() const { return endpoint_->address(); }
+  fabric::Address address() const { return nic_.endpoint->address(); }
   fabric::RemoteBuffer memory() const { return region_->remote(); }
 
   // A header that says who we are.
@@ -76,7 +71,7 @@ class Attacker {
     const fabric::SendRequest request{.buffer = region_->Local(kReceives * kPacket, bytes.size()),
                                       .peer = victim_,
                                       .context = fabric::Context{kReceives}};
-    ASSERT_EQ(endpoint_->Send(request), fabric::ErrorCode::kOk);
+    ASSERT_EQ(nic_.endpoint->Send(request), fabric::ErrorCode::kOk);
   }
   void Send(const PacketHeader& header, std::span<const std::byte> payload = {}) {
     std::vector<std::byte> bytes(kMaxHeaderBytes + payload.size());
@@ -88,7 +83,7 @@ class Attacker {
   // Lets everybody work a little.
   void Step() {
     std::array<fabric::Completion, 16> entries;
-    const fabric::ReadResult result = queue_->Read(entries);
+    const fabric::ReadResult result = nic_.queue->Read(entries);
     for (std::size_t i = 0; i < result.count; ++i) {
       if (!entries[i].context.has_value()) continue;
       const auto number = static_cast<std::size_t>(*entries[i].context);
@@ -123,17 +118,14 @@ class Attacker {
   void PostReceive(std::size_t number) {
     const fabric::RecvRequest request{.buffer = region_->Local(number * kPacket, kPacket),
                                       .context = fabric::Context{number}};
-    ASSERT_EQ(endpoint_->Recv(request), fabric::ErrorCode::kOk);
+    ASSERT_EQ(nic_.endpoint->Recv(request), fabric::ErrorCode::kOk);
   }
 
   TestBed& bed_;
   std::unique_ptr<fabric::Fabric> fabric_;
-  std::unique_ptr<fabric::Domain> domain_;
-  std::unique_ptr<fabric::CompletionQueue> queue_;
-  std::unique_ptr<fabric::AddressVector> vector_;
   std::vector<std::byte> memory_;
+  fabric::OpenedNic nic_;
   std::unique_ptr<fabric::MemoryRegion> region_;
-  std::unique_ptr<fabric::Endpoint> endpoint_;
   fabric::Peer victim_;
   bool sent_ = false;
 };
