@@ -1,6 +1,5 @@
 // The info program: see README.md in this folder.
 
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -142,7 +141,7 @@ absl::StatusOr<std::string> ListText(const BackendOptions& options, const std::s
   return format == "json" ? FormatListJson(ListProviders()) : FormatList(ListProviders());
 }
 
-absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
+absl::StatusOr<std::string> Text(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
@@ -157,15 +156,9 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
   return FormatReport(found.report);
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::string> output = Output(positional);
-  if (!output.ok()) return ReportError(kUsage.name, output.status());
-  std::cout << *output << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
-}
-
 }  // namespace
 }  // namespace apps::info
 
-int main(int argc, char** argv) { return apps::info::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::PrintMain(argc, argv, apps::info::kUsage, apps::info::Text);
+}
