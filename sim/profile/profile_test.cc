@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstddef>
 #include <cstdio>
 #include <map>
@@ -62,6 +63,13 @@ INSTANTIATE_TEST_SUITE_P(Profiles, EveryProfileTest, ::testing::ValuesIn([] {
                            std::replace(name.begin(), name.end(), '-', '_');
                            return name;
                          });
+
+// docs/fidelity.md says them to its readers.
+TEST_P(EveryProfileTest, TimesThatNobodyHasPublishedAreTheDocumentedOnes) {
+  EXPECT_EQ(profile().rnr_delay, std::chrono::microseconds(50));
+  EXPECT_EQ(profile().unresponsive_timeout, std::chrono::seconds(2));
+  EXPECT_EQ(profile().unreachable_timeout, std::chrono::seconds(2));
+}
 
 TEST_P(EveryProfileTest, DevicesHaveTheirOwnNamesAndAddresses) {
   std::set<std::string> names;
