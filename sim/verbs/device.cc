@@ -14,7 +14,7 @@
 #include "absl/strings/str_cat.h"
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/machine.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
 #include "sim/verbs/queue_pair.h"
 
@@ -168,6 +168,29 @@ int ErrnoOf(ErrorCode error) {
 }
 
 }  // namespace
+
+int MaxSendDepth(ibv_context* ibv, SqDepthAttr* attr, std::uint32_t length) {
+  const Profile& profile = ContextOf(ibv).profile();
+  const DeviceAttributes& device = profile.device;
+  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
+  if (attr->max_send_sge > device.max_wr_send_sges ||
+      attr->max_rdma_sge > device.max_wr_rdma_sges ||
+      attr->max_inline_data > MaxInlineBytes(profile)) {
+    return -EINVAL;
+  }
+  const bool inline_write = (attr->flags & kSqDepthInlineWrite) != 0;
+  if (inline_write && device.inline_buf_size_ex <= device.inline_buf_size) return -EOPNOTSUPP;
+  const std::size_t bytes = inline_write ? 128 : WorkRequestBytes(profile, attr->max_inline_data);
+  return static_cast<int>(MaxSendQueueDepth(profile, bytes));
+}
+
+int MaxReceiveDepth(ibv_context* ibv, RqDepthAttr* attr, std::uint32_t length) {
+  const DeviceAttributes& device = ContextOf(ibv).profile().device;
+  constexpr std::size_t kKnown = offsetof(RqDepthAttr, max_recv_sge) + sizeof attr->max_recv_sge;
+  if (length < kKnown || attr->comp_mask != 0) return -EINVAL;
+  if (attr->max_recv_sge == 0 || attr->max_recv_sge > device.max_wr_recv_sges) return -EINVAL;
+  return static_cast<int>(device.max_rq_depth / attr->max_recv_sge);
+}
 
 int AskPlan(const Context& context, fabric::faults::Point point) {
   fabric::faults::FaultEngine* const plan = (*Machine::Get())->faults();

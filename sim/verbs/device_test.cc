@@ -14,21 +14,16 @@
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/end.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/profile_in_use.h"
-
-extern "C" {
-int efadv_get_max_sq_depth(ibv_context* context, sim::verbs::SqDepthAttr* attr,
-                           std::uint32_t length);
-int efadv_get_max_rq_depth(ibv_context* context, sim::verbs::RqDepthAttr* attr,
-                           std::uint32_t length);
-}
 
 namespace sim_testing {
 namespace {
 
 using sim::DeviceAttributes;
 using sim::Profile;
+using sim::verbs::MaxReceiveDepth;
+using sim::verbs::MaxSendDepth;
 
 TEST(DeviceTest, TheListIsTheProfiles) {
   int count = 0;
@@ -163,31 +158,37 @@ TEST(DeviceTest, TheDepthsOfQueues) {
   const DeviceAttributes& device = Device();
   sim::verbs::SqDepthAttr send{};
   send.max_send_sge = 1;
-  const int narrow = efadv_get_max_sq_depth(context, &send, sizeof send);
+  const int narrow = MaxSendDepth(context, &send, sizeof send);
   EXPECT_EQ(narrow, static_cast<int>(sim::MaxSendQueueDepth(ProfileInUse(), 64)));
   send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()));
-  const int wide = efadv_get_max_sq_depth(context, &send, sizeof send);
+  const int wide = MaxSendDepth(context, &send, sizeof send);
   EXPECT_EQ(wide, device.inline_buf_size_ex > device.inline_buf_size ? narrow / 2 : narrow);
   ++send.max_inline_data;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
   send.max_send_sge = device.max_wr_send_sges + 1;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
   send.max_rdma_sge = device.max_wr_rdma_sges + 1;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send - 1), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send - 1), -EINVAL);
 
-  sim::verbs::RqDepthAttr receive{};
-  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  // The structure of a program: a mask, a number of segments, and four bytes of whatever.
+  sim::verbs::RqDepthAttr receive;
+  std::memset(&receive, 0xee, sizeof receive);
+  static_assert(sizeof receive == 16);
+  receive.comp_mask = 0;
+  receive.max_recv_sge = 0;
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive), -EINVAL);
   for (std::uint32_t segments = 1; segments <= device.max_wr_recv_sges; ++segments) {
     receive.max_recv_sge = segments;
-    EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive),
+    EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive),
               static_cast<int>(device.max_rq_depth / segments));
   }
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, 11), -EINVAL);
   receive.max_recv_sge = device.max_wr_recv_sges + 1;
-  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive), -EINVAL);
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 

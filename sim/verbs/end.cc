@@ -164,9 +164,9 @@ ibv_qp* MakeQueuePair(ibv_context* context, ibv_qp_init_attr_ex attributes, bool
   sim::verbs::QpInitAttr newer{};
   newer.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
   newer.flags = unsolicited ? sim::verbs::kQpUnsolicitedWriteRecv : 0;
-  efadv_qp_init_attr efa;
-  std::memcpy(&efa, &newer, sizeof efa);
-  return efadv_create_qp_ex(context, &attributes, &efa, sizeof efa);
+  newer.wr_flags = sim::verbs::kWrWithProcessingHints;
+  return efadv_create_qp_ex(context, &attributes, reinterpret_cast<efadv_qp_init_attr*>(&newer),
+                            sizeof newer);
 }
 
 int Move(ibv_qp* queue_pair, ibv_qp_state state) {

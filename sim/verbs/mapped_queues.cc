@@ -10,7 +10,7 @@
 #include "fabric/efa_queue/ring.h"
 #include "sim/verbs/completion_channel.h"
 #include "sim/verbs/completion_queue.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/queue_pair.h"
 
 namespace sim::verbs {
@@ -83,19 +83,9 @@ bool Queue::TakeDoorbell() {
   return true;
 }
 
-}  // namespace sim::verbs
+// ---- What a program asks for ----
 
-using sim::verbs::Calling;
-using sim::verbs::CqAttr;
-using sim::verbs::Queue;
-using sim::verbs::QueueOf;
-using sim::verbs::QueuePair;
-using sim::verbs::QueuePairOf;
-using sim::verbs::WqAttr;
-
-extern "C" {
-
-int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
+int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
   if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;
   QueuePair& queue_pair = QueuePairOf(ibv);
   const Calling lock(queue_pair.owner());
@@ -118,7 +108,7 @@ int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32
   return 0;
 }
 
-int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
+int QueryEfaQueue(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   if (length < sizeof *attr || attr->comp_mask != 0) return EINVAL;
   Queue& queue = QueueOf(ibv);
   const Calling lock(queue.owner());
@@ -131,4 +121,4 @@ int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   return 0;
 }
 
-}  // extern "C"
+}  // namespace sim::verbs

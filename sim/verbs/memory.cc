@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "sim/verbs/machine.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
 
 #undef ibv_reg_mr
@@ -87,6 +87,13 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
                          .access = AccessOf(access)});
   }
   return region;
+}
+
+// Nothing is known of interconnects here.
+int QueryEfaRegion(ibv_mr*, MrAttr* attr, std::uint32_t length) {
+  if (length < sizeof *attr) return EINVAL;
+  *attr = {};
+  return 0;
 }
 
 }  // namespace sim::verbs
@@ -168,13 +175,6 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     --static_cast<Domain*>(ibv->pd)->users;
   }
   delete ibv;
-  return 0;
-}
-
-// Nothing is known of interconnects here.
-int efadv_query_mr(ibv_mr*, MrAttr* attr, std::uint32_t length) {
-  if (length < sizeof *attr) return EINVAL;
-  *attr = {};
   return 0;
 }
 

@@ -1,13 +1,12 @@
 // The rest of the interface: what has one answer here, and what EFA does not have.
 
+#include <infiniband/verbs.h>
+
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/objects.h"
 
 namespace sim::verbs {
 namespace {
@@ -23,7 +22,6 @@ Result* NoSuchThing() {
 }  // namespace
 }  // namespace sim::verbs
 
-using sim::verbs::ContextOf;
 using sim::verbs::NoSuchThing;
 using sim::verbs::NotSupported;
 
@@ -102,30 +100,5 @@ void ibv_copy_ah_attr_from_kern(void*, void*) {}
 void ibv_copy_qp_attr_from_kern(void*, void*) {}
 void ibv_copy_path_rec_from_kern(void*, void*) {}
 void ibv_copy_path_rec_to_kern(void*, void*) {}
-
-// ---- later releases of libefa ----
-
-int efadv_get_max_sq_depth(ibv_context* ibv, sim::verbs::SqDepthAttr* attr, std::uint32_t length) {
-  const sim::Profile& profile = ContextOf(ibv).profile();
-  const sim::DeviceAttributes& device = profile.device;
-  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
-  if (attr->max_send_sge > device.max_wr_send_sges ||
-      attr->max_rdma_sge > device.max_wr_rdma_sges ||
-      attr->max_inline_data > sim::MaxInlineBytes(profile)) {
-    return -EINVAL;
-  }
-  const bool inline_write = (attr->flags & sim::verbs::kSqDepthInlineWrite) != 0;
-  if (inline_write && device.inline_buf_size_ex <= device.inline_buf_size) return -EOPNOTSUPP;
-  const std::size_t bytes =
-      inline_write ? 128 : sim::WorkRequestBytes(profile, attr->max_inline_data);
-  return static_cast<int>(sim::MaxSendQueueDepth(profile, bytes));
-}
-
-int efadv_get_max_rq_depth(ibv_context* ibv, sim::verbs::RqDepthAttr* attr, std::uint32_t length) {
-  const sim::DeviceAttributes& device = ContextOf(ibv).profile().device;
-  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
-  if (attr->max_recv_sge == 0 || attr->max_recv_sge > device.max_wr_recv_sges) return -EINVAL;
-  return static_cast<int>(device.max_rq_depth / attr->max_recv_sge);
-}
 
 }  // extern "C"

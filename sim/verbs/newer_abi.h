@@ -43,16 +43,27 @@ struct CqInitAttr {
 };
 inline constexpr std::uint64_t kCqExtMemDmabuf = 1u << 0;
 
-// efadv_qp_init_attr: two bytes that were reserved are flags by now.
+// efadv_qp_init_attr: two bytes that were reserved are flags by now, and it has grown by what can be
+// set on a work request.
 struct QpInitAttr {
   std::uint64_t comp_mask;
   std::uint32_t driver_qp_type;
   std::uint16_t flags;
   std::uint8_t service_level;
   std::uint8_t reserved[1];
+  std::uint64_t wr_flags;
 };
-static_assert(sizeof(QpInitAttr) == sizeof(efadv_qp_init_attr));
+static_assert(offsetof(QpInitAttr, wr_flags) == 16 && sizeof(QpInitAttr) == 24);
 inline constexpr std::uint16_t kQpUnsolicitedWriteRecv = 1u << 0;
+inline constexpr std::uint64_t kWrWithProcessingHints = 1u << 0;
+
+// efadv_qp, which efadv_qp_from_ibv_qp_ex returns.
+struct QpFunctions {
+  std::uint64_t comp_mask;
+  void (*wr_set_processing_hints)(QpFunctions* queue_pair, std::uint32_t hints);
+};
+// Many small requests at a time: the only hint there is.
+inline constexpr std::uint32_t kHintBurstPpsSensitive = 1u << 0;
 
 // Whether nothing is asked for beyond the `known` bytes of a caller's structure.
 inline bool RestIsZero(const void* structure, std::size_t known, std::size_t length) {
@@ -113,7 +124,6 @@ inline constexpr std::uint32_t kSqDepthInlineWrite = 1u << 0;
 // efadv_rq_depth_attr.
 struct RqDepthAttr {
   std::uint64_t comp_mask;
-  std::uint32_t flags;
   std::uint32_t max_recv_sge;
 };
 

@@ -367,6 +367,14 @@ TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
        [](Attr& a, auto&, auto&) { a.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS; }},
       {"another type of driver", EOPNOTSUPP,
        [](Attr&, auto& efa, auto&) { efa.driver_qp_type = 7; }},
+      {"settings that nobody knows", EOPNOTSUPP, [](Attr&, auto& efa, auto&) { efa.wr_flags = 2; }},
+      {"hints", 0,
+       [](Attr&, auto& efa, auto&) { efa.wr_flags = sim::verbs::kWrWithProcessingHints; }},
+      {"the structure before there were hints", 0,
+       [](Attr&, auto& efa, auto& length) {
+         efa.wr_flags = ~0ull;
+         length = 16;
+       }},
       {"flags that nobody knows", EOPNOTSUPP, [](Attr&, auto& efa, auto&) { efa.flags = 0x80; }},
       {"extensions of EFA", EINVAL, [](Attr&, auto& efa, auto&) { efa.comp_mask = 1; }},
       {"a byte that means nothing", EINVAL, [](Attr&, auto& efa, auto&) { efa.reserved[0] = 1; }},

@@ -226,6 +226,14 @@ void SetInline(ibv_qp_ex* ibv, void* data, std::size_t length) {
   SetInlineList(ibv, 1, &buffer);
 }
 
+// How the device orders its work between its engines is not modelled: a hint changes nothing.
+void SetProcessingHints(QpFunctions* functions, std::uint32_t hints) {
+  QueuePair& owner = *static_cast<QueuePairFunctions*>(functions)->queue_pair;
+  Change(&owner, [hints](QueuePair&, BuiltWork&) {
+    return (hints & ~kHintBurstPpsSensitive) == 0 ? 0 : EINVAL;
+  });
+}
+
 fabric::OperationKind KindOf(const BuiltWork& built) {
   switch (built.work.operation) {
     case efa::Operation::kWrite:
@@ -266,7 +274,8 @@ void Abort(ibv_qp_ex* ibv) { QueuePairOf(ibv).building.unlock(); }
 
 }  // namespace
 
-void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops) {
+void FillWorkRequestFunctions(QueuePair& queue_pair, std::uint64_t send_ops,
+                              std::uint64_t efa_settings) {
   queue_pair.wr_start = Start;
   queue_pair.wr_complete = Complete;
   queue_pair.wr_abort = Abort;
@@ -281,6 +290,9 @@ void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops) {
   if ((send_ops & IBV_QP_EX_WITH_RDMA_WRITE) != 0) queue_pair.wr_rdma_write = Write;
   if ((send_ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM) != 0) {
     queue_pair.wr_rdma_write_imm = WriteWithImmediate;
+  }
+  if ((efa_settings & kWrWithProcessingHints) != 0) {
+    queue_pair.functions().wr_set_processing_hints = SetProcessingHints;
   }
 }
 

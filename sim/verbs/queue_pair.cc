@@ -8,7 +8,7 @@
 #include <memory>
 #include <utility>
 
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 
 namespace sim::verbs {
 
@@ -31,6 +31,7 @@ int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAt
   if ((attr.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
   if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) return EOPNOTSUPP;
   if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0) return EOPNOTSUPP;
+  if ((efa.wr_flags & ~kWrWithProcessingHints) != 0) return EOPNOTSUPP;
   if (efa.flags != 0 && !device.unsolicited_write_recv) return EOPNOTSUPP;
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return EINVAL;
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr || attr.srq != nullptr) return EINVAL;
@@ -89,7 +90,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
   context.queue_pairs[number] = queue_pair;
   attr.cap = queue_pair->cap();
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
-    FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags);
+    FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags, efa.wr_flags);
   }
   return &queue_pair->qp_base;
 }
@@ -142,6 +143,9 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
       receive_slots_(device_pair.receive.descriptors() / std::max(attr.cap.max_recv_sge, 1u)),
       send_producer_(device_pair.send.entries(), device_pair.send.max_batch()),
       receive_producer_(device_pair.receive.descriptors(), device_pair.receive.descriptors()) {
+  functions_.comp_mask = 0;
+  functions_.wr_set_processing_hints = nullptr;
+  functions_.queue_pair = this;
   cap_.max_send_wr = device_.send.entries();
   cap_.max_recv_wr = device_.receive.descriptors() / std::max(cap_.max_recv_sge, 1u);
   cap_.max_inline_data = device_.send.format().inline_bytes();
@@ -242,6 +246,8 @@ ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
   }
   return Create(context, *attr, QpInitAttr{});
 }
+
+QpFunctions* EfaFunctionsOf(ibv_qp_ex* queue_pair) { return &QueuePairOf(queue_pair).functions(); }
 
 }  // namespace sim::verbs
 
