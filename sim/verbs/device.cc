@@ -17,6 +17,7 @@
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
 #include "sim/verbs/queue_pair.h"
+#include "sim/verbs/refusal.h"
 
 // Macros of the header that stand before the functions of the same name.
 #undef ibv_query_port
@@ -192,6 +193,12 @@ int MaxReceiveDepth(ibv_context* ibv, RqDepthAttr* attr, std::uint32_t length) {
   return static_cast<int>(device.max_rq_depth / attr->max_recv_sge);
 }
 
+int QueryPortSpeed(ibv_context* ibv, std::uint32_t port, std::uint64_t* speed) {
+  if (port != 1) return EINVAL;
+  *speed = static_cast<std::uint64_t>(ContextOf(ibv).profile().link_gbps * 10);  // of 100 Mbit/s
+  return 0;
+}
+
 int AskPlan(const Context& context, fabric::faults::Point point) {
   fabric::faults::FaultEngine* const plan = (*Machine::Get())->faults();
   if (plan == nullptr) return 0;
@@ -283,6 +290,33 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
   const sim::Gid& ours = ContextOf(context).nic->gid();
   std::copy(ours.begin(), ours.end(), gid->raw);
   return 0;
+}
+
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t flags, std::size_t bytes) {
+  if (flags != 0) return sim::verbs::Refuse("ibv_query_gid_ex: unknown flags");
+  ibv_gid_entry filled{};
+  if (port > 1 || index > 0 ||
+      ibv_query_gid(context, static_cast<std::uint8_t>(port), 0, &filled.gid) != 0) {
+    return EINVAL;
+  }
+  filled.port_num = 1;
+  filled.gid_type = IBV_GID_TYPE_IB;
+  std::memset(static_cast<void*>(entry), 0, bytes);
+  std::memcpy(static_cast<void*>(entry), &filled, std::min(bytes, sizeof filled));
+  return 0;
+}
+
+// A NIC has one port, and that one address.
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t most,
+                             std::uint32_t flags, std::size_t bytes) {
+  if (most == 0) return -EINVAL;
+  const int error = _ibv_query_gid_ex(context, 1, 0, entries, flags, bytes);
+  return error == 0 ? 1 : -error;
+}
+
+int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
+  return port == 1 && pkey == 0xffff ? 0 : -1;
 }
 
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {

@@ -117,6 +117,35 @@ TEST(DeviceTest, EveryNicHasItsGid) {
   EXPECT_EQ(gids.size(), ProfileInUse().nics.size());
 }
 
+TEST(DeviceTest, ItsGidByTheTable) {
+  ibv_context* context = OpenDevice(0);
+  ibv_gid gid{};
+  ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+  ibv_gid_entry entries[3];
+  std::memset(static_cast<void*>(entries), 0xee, sizeof entries);
+  ASSERT_EQ(ibv_query_gid_table(context, entries, 3, 0), 1);
+  EXPECT_EQ(std::memcmp(entries[0].gid.raw, gid.raw, sizeof gid), 0);
+  EXPECT_EQ(entries[0].gid_index, 0u);
+  EXPECT_EQ(entries[0].port_num, 1u);
+  EXPECT_EQ(entries[0].gid_type, IBV_GID_TYPE_IB);
+  EXPECT_EQ(entries[1].port_num, 0xeeeeeeeeu);
+  EXPECT_EQ(ibv_query_gid_table(context, entries, 0, 0), -EINVAL);
+  ibv_gid_entry entry{};
+  ASSERT_EQ(ibv_query_gid_ex(context, 1, 0, &entry, 0), 0);
+  EXPECT_EQ(std::memcmp(entry.gid.raw, gid.raw, sizeof gid), 0);
+  EXPECT_EQ(ibv_query_gid_ex(context, 1, 1, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 2, 0, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 257, 0, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 1, 0, &entry, 1), EOPNOTSUPP);
+  EXPECT_EQ(ibv_get_pkey_index(context, 1, 0xffff), 0);
+  EXPECT_EQ(ibv_get_pkey_index(context, 1, 0x7fff), -1);
+  std::uint64_t speed = 0;
+  EXPECT_EQ(sim::verbs::QueryPortSpeed(context, 1, &speed), 0);
+  EXPECT_EQ(speed, static_cast<std::uint64_t>(ProfileInUse().link_gbps * 10));
+  EXPECT_EQ(sim::verbs::QueryPortSpeed(context, 2, &speed), EINVAL);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST(DeviceTest, StructuresOfEveryLength) {
   ibv_context* context = OpenDevice(0);
   const DeviceAttributes& device = Device();

@@ -11,6 +11,7 @@
 #include "sim/verbs/machine.h"
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
+#include "sim/verbs/refusal.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -47,7 +48,7 @@ bool IsMapped(const void* address, std::size_t length) {
   return true;
 }
 
-ibv_mr* Fail(int error) {
+std::nullptr_t Fail(int error) {
   errno = error;
   return nullptr;
 }
@@ -60,8 +61,11 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if (length == 0 || reinterpret_cast<std::uintptr_t>(address) + length < length) {
     return Fail(EINVAL);
   }
-  if ((access & ~kKnownAccess) != 0 || iova != reinterpret_cast<std::uintptr_t>(address)) {
-    return Fail(EOPNOTSUPP);
+  if ((access & ~kKnownAccess) != 0) {
+    return RefuseObject("ibv_reg_mr: rights that EFA does not have (atomics, paging on demand...)");
+  }
+  if (iova != reinterpret_cast<std::uintptr_t>(address)) {
+    return RefuseObject("ibv_reg_mr_iova: peers can only name memory by its own address here");
   }
   if (!IsMapped(address, length)) return Fail(EFAULT);
   Context& context = ContextOf(pd->context);
@@ -87,6 +91,63 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
                          .access = AccessOf(access)});
   }
   return region;
+}
+
+// ---- Regions of later releases ----
+
+struct Buffer {
+  std::byte* address;
+  std::size_t bytes;  // that were asked for
+  std::size_t mapped;
+};
+
+void* AllocateBuffer(ibv_pd*, std::size_t bytes, Buffer** buffer) {
+  if (bytes == 0) return Fail(EINVAL);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > SIZE_MAX - page) return Fail(ENOMEM);
+  const std::size_t mapped = (bytes + page - 1) / page * page;
+  void* address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  *buffer = new Buffer{static_cast<std::byte*>(address), bytes, mapped};
+  return address;
+}
+
+void FreeBuffer(Buffer* buffer) {
+  munmap(buffer->address, buffer->mapped);
+  delete buffer;
+}
+
+int ExportBuffer(Buffer*) {
+  errno = Refuse("ibv_export_buf_dmabuf_fd: the memory of ibv_alloc_buf has no dmabuf here");
+  return -1;
+}
+
+ibv_mr* RegisterBuffer(ibv_pd* pd, Buffer* buffer, void* address, std::size_t length, int access) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(buffer->address);
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
+  if (offset > buffer->bytes || length > buffer->bytes - offset) return Fail(EINVAL);
+  return Register(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
+                  static_cast<unsigned>(access));
+}
+
+ibv_mr* RegisterExtended(ibv_pd* pd, MrInitAttr* attr) {
+  const std::uint64_t mask = attr->comp_mask;
+  constexpr std::uint64_t kKnown = kMrIova | kMrAddress | kMrFd | kMrFdOffset | kMrBuffer;
+  if ((mask & kMrHints) != 0) return RefuseObject("ibv_reg_mr_ex: no hints on how to reach memory");
+  if ((mask & ~kKnown) != 0) return RefuseObject("ibv_reg_mr_ex: unknown members");
+  const bool of_fd = (mask & kMrFd) != 0;
+  if (of_fd != ((mask & kMrFdOffset) != 0)) return Fail(EINVAL);
+  if (of_fd) {
+    if ((mask & kMrIova) == 0 || (mask & (kMrAddress | kMrBuffer)) != 0) return Fail(EINVAL);
+    return ibv_reg_dmabuf_mr(pd, attr->fd_offset, attr->length, attr->iova, attr->fd, attr->access);
+  }
+  if ((mask & kMrAddress) == 0) return Fail(EINVAL);
+  if ((mask & kMrBuffer) != 0) {
+    return RegisterBuffer(pd, attr->buffer, attr->address, attr->length, attr->access);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(attr->address);
+  return Register(pd, attr->address, attr->length, (mask & kMrIova) != 0 ? attr->iova : address,
+                  static_cast<unsigned>(attr->access));
 }
 
 // Nothing is known of interconnects here.
@@ -158,9 +219,8 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
   }
   auto* address = reinterpret_cast<void*>(iova);
   if (length == 0 || !IsMapped(address, length)) {
-    Say("ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
-    errno = EOPNOTSUPP;
-    return nullptr;
+    return RefuseObject(
+        "ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
   }
   return Register(pd, address, length, iova, static_cast<unsigned>(access));
 }

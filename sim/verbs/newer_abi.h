@@ -74,6 +74,9 @@ inline bool RestIsZero(const void* structure, std::size_t known, std::size_t len
   return true;
 }
 
+// ibv_buf: what ibv_alloc_buf gives beside the address.
+struct Buffer;
+
 // efadv_cq, with the function that came later at its end.
 struct CqFunctions {
   std::uint64_t comp_mask;
@@ -110,6 +113,25 @@ struct MrAttr {
   std::uint16_t rdma_read_ic_id;
   std::uint16_t rdma_recv_ic_id;
 };
+
+// ibv_mr_init_attr, for ibv_reg_mr_ex: which members count is in comp_mask.
+struct MrInitAttr {
+  std::size_t length;
+  int access;
+  std::uint64_t comp_mask;
+  std::uint64_t iova;
+  void* address;
+  int fd;  // of a dmabuf
+  std::uint64_t fd_offset;
+  void* hints;
+  Buffer* buffer;
+};
+inline constexpr std::uint64_t kMrIova = 1u << 0;
+inline constexpr std::uint64_t kMrAddress = 1u << 1;
+inline constexpr std::uint64_t kMrFd = 1u << 2;
+inline constexpr std::uint64_t kMrFdOffset = 1u << 3;
+inline constexpr std::uint64_t kMrHints = 1u << 4;
+inline constexpr std::uint64_t kMrBuffer = 1u << 5;
 
 // efadv_sq_depth_attr.
 struct SqDepthAttr {

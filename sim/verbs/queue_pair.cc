@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "sim/verbs/newer_functions.h"
+#include "sim/verbs/refusal.h"
 
 namespace sim::verbs {
 
@@ -16,6 +17,7 @@ namespace efa = fabric::efa_queue;
 
 namespace {
 
+constexpr char kOnlyUd[] = "ibv_create_qp: EFA has the types UD, and SRD by efadv_create_qp_ex";
 constexpr std::uint64_t kDatagramOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 
 std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
@@ -28,15 +30,24 @@ std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
 int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAttributes& device) {
   const bool datagram = attr.qp_type == IBV_QPT_UD;
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if ((attr.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
-  if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) return EOPNOTSUPP;
-  if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0) return EOPNOTSUPP;
-  if ((efa.wr_flags & ~kWrWithProcessingHints) != 0) return EOPNOTSUPP;
-  if (efa.flags != 0 && !device.unsolicited_write_recv) return EOPNOTSUPP;
+  if ((attr.comp_mask & ~kKnown) != 0) return Refuse("ibv_create_qp_ex: members EFA does not have");
+  if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) {
+    return Refuse("efadv_create_qp_ex: a queue pair of another type than SRD");
+  }
+  if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0)
+    return Refuse("efadv_create_qp_ex: unknown flags");
+  if ((efa.wr_flags & ~kWrWithProcessingHints) != 0) {
+    return Refuse("efadv_create_qp_ex: unknown wr_flags");
+  }
+  if (efa.flags != 0 && !device.unsolicited_write_recv) {
+    return Refuse("efadv_create_qp_ex: these NICs have no unsolicited receives of writes");
+  }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return EINVAL;
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr || attr.srq != nullptr) return EINVAL;
   const bool with_ops = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-  if (with_ops && (attr.send_ops_flags & ~OpsOf(device, datagram)) != 0) return EOPNOTSUPP;
+  if (with_ops && (attr.send_ops_flags & ~OpsOf(device, datagram)) != 0) {
+    return Refuse("ibv_create_qp_ex: operations that these NICs do not have (send_ops_flags)");
+  }
   const ibv_qp_cap& cap = attr.cap;
   if (cap.max_send_sge > device.max_wr_send_sges || cap.max_recv_sge > device.max_wr_recv_sges ||
       cap.max_send_wr > device.max_sq_depth ||
@@ -240,10 +251,7 @@ QueuePair::~QueuePair() {
 // ---- Creation ----
 
 ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
-  if (attr->qp_type != IBV_QPT_UD) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(kOnlyUd, EINVAL);
   return Create(context, *attr, QpInitAttr{});
 }
 
@@ -256,14 +264,13 @@ using sim::verbs::Context;
 using sim::verbs::QpInitAttr;
 using sim::verbs::QueuePair;
 using sim::verbs::QueuePairOf;
+using sim::verbs::Refuse;
+using sim::verbs::RefuseObject;
 
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-  if (attr->qp_type != IBV_QPT_UD) {
-    errno = EOPNOTSUPP;
-    return nullptr;
-  }
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(sim::verbs::kOnlyUd);
   return sim::verbs::CreatePlain(pd, attr, QpInitAttr{});
 }
 
@@ -281,9 +288,11 @@ ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efad
                            std::uint32_t length) {
   QpInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
-  if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags) ||
-      given.comp_mask != 0 || given.reserved[0] != 0 ||
+  if (given.comp_mask != 0 || given.reserved[0] != 0 ||
       !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+    return RefuseObject("efadv_create_qp_ex: members that rdma-core 65 does not have", EINVAL);
+  }
+  if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags)) {
     errno = EINVAL;
     return nullptr;
   }
@@ -302,7 +311,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   }
   if ((mask & IBV_QP_RNR_RETRY) != 0) {
     if (!queue_pair.owner().profile().device.rnr_retry || attr->rnr_retry > sim::kRetryForEver) {
-      return EOPNOTSUPP;
+      return Refuse("ibv_modify_qp: this number of receiver-not-ready retries");
     }
     device.rnr_retries = attr->rnr_retry;
   }
