@@ -94,7 +94,8 @@ const WorkCompletion& Current(efadv_cq* functions) {
 
 int ReadSourceGid(efadv_cq* functions, ibv_gid* gid) {
   const WorkCompletion& completion = Current(functions);
-  if (completion.source_gid == Gid{}) return ENOENT;
+  // Negative, as in libefa: libfabric looks for that.
+  if (completion.source_gid == Gid{}) return -ENOENT;
   std::copy(completion.source_gid.begin(), completion.source_gid.end(), gid->raw);
   return 0;
 }
@@ -129,7 +130,20 @@ std::nullptr_t Fail(int error) {
 ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqInitAttr& efa) {
   Context& context = ContextOf(ibv);
   const DeviceAttributes& device = context.profile().device;
-  if (attr.comp_mask != 0) return RefuseObject("ibv_create_cq_ex: members EFA does not have");
+  constexpr std::uint32_t kKnownMembers = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+  if ((attr.comp_mask & ~kKnownMembers) != 0) {
+    return RefuseObject("ibv_create_cq_ex: members EFA does not have");
+  }
+  // That one thread polls is no secret worth using: polls are serialised anyway.
+  const bool with_flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+  if (with_flags && (attr.flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) {
+    return RefuseObject("ibv_create_cq_ex: EFA's queues can be of one thread, and nothing more");
+  }
+  Domain* parent = nullptr;
+  if ((attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) {
+    parent = static_cast<Domain*>(attr.parent_domain);
+    if (parent == nullptr || parent->protection == nullptr) return Fail(EINVAL);
+  }
   if ((attr.wc_flags & ~kKnownWcFlags) != 0) {
     return RefuseObject("ibv_create_cq_ex: completions of EFA do not tell that (wc_flags)");
   }
@@ -157,8 +171,8 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
   }
   auto ring = context.nic->admin().CreateCompletionRing(depth, memory.data());
   if (!ring.ok()) return Fail(ENOMEM);
-  auto* queue = new Queue(context, *std::move(ring), attr, (efa.wc_flags & kCqWithSgid) != 0,
-                          std::move(memory));
+  auto* queue = new Queue(context, *std::move(ring), attr, parent,
+                          (efa.wc_flags & kCqWithSgid) != 0, std::move(memory));
   if (Trace* trace = TraceOfProcess()) trace->OpenedQueue(queue, *context.nic, depth);
   return queue;
 }
@@ -166,9 +180,10 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
 }  // namespace
 
 Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-             bool with_source, ExternalMemory memory)
+             Domain* parent, bool with_source, ExternalMemory memory)
     : ibv_cq_ex{},
       owner_(owner),
+      parent_(parent),
       memory_(std::move(memory)),
       ring_(std::move(ring)),
       with_source_(with_source) {
@@ -184,10 +199,12 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
   functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
   functions_.queue = this;
   if (channel != nullptr) ++channel->refcnt;
+  if (parent_ != nullptr) ++parent_->users;
 }
 
 Queue::~Queue() {
   if (watch_ != 0) owner_.host->Unwatch(watch_);
+  if (parent_ != nullptr) --parent_->users;
 }
 
 void Queue::FoundNothing() {

@@ -95,10 +95,23 @@ void Fill(const Context& context, ibv_device_attr& attr) {
   attr.phys_port_cnt = 1;
 }
 
-// Codes of linux-rdma's uapi/rdma/ib_user_ioctl_verbs.h: four lanes of 25, 50 or 100 Gbit/s.
-std::uint8_t SpeedOf(double gbps) {
-  if (gbps <= 100) return 32;
-  return gbps <= 200 ? 64 : 128;
+// As EFA's driver tells a link by InfiniBand's lanes (amzn-drivers kernel/linux/efa/src/efa_verbs.c,
+// efa_link_gbps_to_speed_and_width), in the codes of linux-rdma's uapi/rdma/ib_user_ioctl_verbs.h.
+struct Link {
+  double least_gbps;
+  std::uint8_t width;  // 1: one lane, 2: four, 4: eight, 8: twelve
+  std::uint8_t speed;  // of a lane
+};
+constexpr std::uint8_t kSdr = 1, kDdr = 2, kFdr10 = 8, kEdr = 32, kHdr = 64, kNdr = 128;
+
+Link LinkOf(double gbps) {
+  constexpr Link kLinks[] = {{800, 4, kNdr},   {400, 4, kHdr},  {200, 2, kHdr},
+                             {120, 8, kFdr10}, {100, 2, kEdr},  {60, 8, kDdr},
+                             {50, 1, kHdr},    {40, 2, kFdr10}, {30, 8, kSdr}};
+  for (const Link& link : kLinks) {
+    if (gbps >= link.least_gbps) return link;
+  }
+  return {0, 1, kEdr};
 }
 
 int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
@@ -112,8 +125,9 @@ int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::siz
   filled.max_msg_sz = context.profile().device.mtu;
   filled.pkey_tbl_len = 1;
   filled.max_vl_num = 1;
-  filled.active_width = 2;  // four lanes
-  filled.active_speed = SpeedOf(context.profile().link_gbps);
+  const Link link = LinkOf(context.profile().link_gbps);
+  filled.active_width = link.width;
+  filled.active_speed = link.speed;
   filled.phys_state = 5;  // the link is up
   filled.link_layer = IBV_LINK_LAYER_UNSPECIFIED;
   std::memcpy(attr, &filled, std::min(length, sizeof filled));
@@ -137,6 +151,9 @@ void FillFunctions(Context& context, ibv_device* device) {
   verbs.query_port = QueryPort;
   verbs.query_device_ex = QueryDeviceEx;
   verbs.create_cq_ex = CreateExtendedQueue;
+  verbs.alloc_td = AllocateThreadDomain;
+  verbs.dealloc_td = FreeThreadDomain;
+  verbs.alloc_parent_domain = AllocateParentDomain;
   verbs.create_qp_ex = CreateQueuePair;
   verbs.sz = sizeof(verbs_context);
   ibv_context& plain = verbs.context;

@@ -87,6 +87,10 @@ TEST(DeviceTest, ItsPort) {
   EXPECT_EQ(attr.max_msg_sz, Device().mtu);
   EXPECT_EQ(attr.gid_tbl_len, 1);
   EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_UNSPECIFIED);
+  // Four lanes of 25 or 50 Gbit/s, or eight of 50.
+  const double gbps = ProfileInUse().link_gbps;
+  EXPECT_EQ(attr.active_width, gbps >= 400 ? 4 : 2);
+  EXPECT_EQ(attr.active_speed, gbps >= 200 ? 64 : 32);
   EXPECT_EQ(attr.port_cap_flags2, 0);
   EXPECT_EQ(ibv_query_port(context, 0, &attr), EINVAL);
   EXPECT_EQ(ibv_query_port(context, 2, &attr), EINVAL);

@@ -49,7 +49,9 @@ Entry EntryOf(ibv_cq_ex* queue) {
   entry.flags = ibv_wc_read_wc_flags(queue);
   efadv_cq* functions = efadv_cq_from_ibv_cq_ex(queue);
   ibv_gid gid{};
-  if (efadv_wc_read_sgid(functions, &gid) == 0) entry.source_gid = gid;
+  const int read = efadv_wc_read_sgid(functions, &gid);
+  EXPECT_TRUE(read == 0 || read == -ENOENT) << read;
+  if (read == 0) entry.source_gid = gid;
   entry.unsolicited = reinterpret_cast<CqFunctions*>(functions)->wc_is_unsolicited(functions);
   return entry;
 }

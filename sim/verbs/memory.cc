@@ -93,6 +93,43 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   return region;
 }
 
+// ---- Domains ----
+
+ibv_td* AllocateThreadDomain(ibv_context* context, ibv_td_init_attr* attr) {
+  if (attr->comp_mask != 0) return RefuseObject("ibv_alloc_td: unknown members");
+  auto* thread = new ThreadDomain;
+  thread->context = context;
+  return thread;
+}
+
+int FreeThreadDomain(ibv_td* thread) {
+  auto* ours = static_cast<ThreadDomain*>(thread);
+  {
+    const Closing lock(ContextOf(thread->context));
+    if (!lock || ours->users > 0) return EBUSY;
+  }
+  delete ours;
+  return 0;
+}
+
+ibv_pd* AllocateParentDomain(ibv_context* ibv, ibv_parent_domain_init_attr* attr) {
+  if (attr->pd == nullptr) return Fail(EINVAL);
+  if ((attr->comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) {
+    return RefuseObject("ibv_alloc_parent_domain: EFA's driver takes no allocator of the program");
+  }
+  const Calling lock(ContextOf(ibv));
+  auto* protection = static_cast<Domain*>(attr->pd);
+  auto* domain = new Domain;
+  domain->context = ibv;
+  domain->ibv_pd::handle = protection->number;
+  domain->number = protection->number;
+  domain->protection = protection;
+  domain->thread = static_cast<ThreadDomain*>(attr->td);
+  ++protection->users;
+  if (domain->thread != nullptr) ++domain->thread->users;
+  return domain;
+}
+
 // ---- Regions of later releases ----
 
 struct Buffer {
@@ -188,7 +225,12 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   {
     const Closing lock(context);
     if (!lock || domain->users > 0) return EBUSY;
-    context.nic->admin().FreeDomain(domain->number);
+    if (domain->protection == nullptr) {
+      context.nic->admin().FreeDomain(domain->number);
+    } else {
+      --domain->protection->users;
+      if (domain->thread != nullptr) --domain->thread->users;
+    }
   }
   delete domain;
   return 0;

@@ -133,6 +133,10 @@ inline constexpr std::uint64_t kMrFdOffset = 1u << 3;
 inline constexpr std::uint64_t kMrHints = 1u << 4;
 inline constexpr std::uint64_t kMrBuffer = 1u << 5;
 
+// Of ibv_query_qp_data_in_order: a flag, and a bit of what it then returns.
+inline constexpr std::uint32_t kInOrderReturnCaps = 1u << 0;
+inline constexpr std::uint32_t kInOrderAligned128 = 1u << 1;
+
 // efadv_sq_depth_attr.
 struct SqDepthAttr {
   std::uint64_t comp_mask;

@@ -170,6 +170,73 @@ TEST_F(ObjectsTest, AProtectionDomainInUse) {
 }
 
 // What a parent has open is no child's; the child may open devices of its own.
+TEST_F(ObjectsTest, AParentDomainStandsForItsProtectionDomain) {
+  ibv_td_init_attr thread_attr{};
+  ibv_td* thread = ibv_alloc_td(end_.context, &thread_attr);
+  ASSERT_NE(thread, nullptr);
+  EXPECT_EQ(thread->context, end_.context);
+  ibv_pd* protection = ibv_alloc_pd(end_.context);
+  ibv_parent_domain_init_attr attr{};
+  errno = 0;
+  EXPECT_EQ(ibv_alloc_parent_domain(end_.context, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  attr.pd = protection;
+  attr.td = thread;
+  ibv_pd* parent = ibv_alloc_parent_domain(end_.context, &attr);
+  ASSERT_NE(parent, nullptr);
+
+  // What is made with one can be used with what is made with the other.
+  ibv_mr* region = ibv_reg_mr(parent, end_.at(0), 64, kLocalWrite);
+  ASSERT_NE(region, nullptr);
+  ibv_cq_init_attr_ex queue_attr{};
+  queue_attr.cqe = 16;
+  queue_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+  queue_attr.parent_domain = parent;
+  ibv_cq_ex* queue = ibv_create_cq_ex(end_.context, &queue_attr);
+  ASSERT_NE(queue, nullptr);
+  ibv_qp* queue_pair =
+      MakeQueuePair(end_.context, QueuePairAttributes(parent, queue, end_.receive_queue));
+  ASSERT_NE(queue_pair, nullptr);
+  EXPECT_EQ(queue_pair->pd, parent);
+
+  EXPECT_EQ(ibv_dealloc_td(thread), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(protection), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(parent), EBUSY);
+  EXPECT_EQ(ibv_destroy_qp(queue_pair), 0);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
+  EXPECT_EQ(ibv_dealloc_pd(parent), EBUSY);  // the queue's
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+  EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+  EXPECT_EQ(ibv_dealloc_td(thread), 0);
+  EXPECT_EQ(ibv_dealloc_pd(protection), 0);
+}
+
+TEST_F(ObjectsTest, ParentDomainsThatAreRefused) {
+  ibv_parent_domain_init_attr attr{};
+  attr.pd = end_.domain;
+  attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+  errno = 0;
+  EXPECT_EQ(ibv_alloc_parent_domain(end_.context, &attr), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  ibv_td_init_attr thread_attr{.comp_mask = 1};
+  EXPECT_EQ(ibv_alloc_td(end_.context, &thread_attr), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+// NCCL takes its faster protocol where blocks of 128 bytes land in order.
+TEST_F(ObjectsTest, WhatLandsInOrder) {
+  using sim::verbs::kInOrderAligned128;
+  const auto caps = [&](ibv_wr_opcode operation) {
+    return ibv_query_qp_data_in_order(end_.queue_pair, operation, sim::verbs::kInOrderReturnCaps);
+  };
+  const DeviceAttributes& device = Device();
+  const int block = kInOrderAligned128;
+  EXPECT_EQ(caps(IBV_WR_RDMA_WRITE),
+            device.write_in_order_128 || device.data_polling_128 ? block : 0);
+  EXPECT_EQ(caps(IBV_WR_SEND), device.send_in_order_128 || device.data_polling_128 ? block : 0);
+  EXPECT_EQ(ibv_query_qp_data_in_order(end_.queue_pair, IBV_WR_RDMA_WRITE, 0), 0);
+}
+
 TEST_F(ObjectsTest, AForkedChildIsAnotherMachine) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -279,8 +346,23 @@ TEST_F(ObjectsTest, CompletionQueuesThatAreRefused) {
        [](auto& attr, auto&, auto&) { attr.wc_flags = 1ull << 40; }},
       {"time stamps", EOPNOTSUPP,
        [](auto& attr, auto&, auto&) { attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; }},
-      {"extensions", EOPNOTSUPP,
-       [](auto& attr, auto&, auto&) { attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS; }},
+      {"members that nobody knows", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) { attr.comp_mask = 1u << 7; }},
+      {"one thread", 0,
+       [](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+         attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+       }},
+      {"entries that may be lost", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+         attr.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+       }},
+      {"a domain that is no parent", EINVAL,
+       [&](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+         attr.parent_domain = end_.domain;
+       }},
       {"flags of EFA that nobody knows", EOPNOTSUPP,
        [](auto&, auto& efa, auto&) { efa.wc_flags = 1ull << 5; }},
       {"extensions of EFA", EINVAL, [](auto&, auto& efa, auto&) { efa.comp_mask = 1; }},

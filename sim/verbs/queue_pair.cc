@@ -373,7 +373,19 @@ int ibv_destroy_qp(ibv_qp* ibv) {
   return 0;
 }
 
-// No order is promised beyond what the device's blocks have.
-int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; }
+// EFA promises no order of a whole message. Of aligned blocks of 128 bytes, where the device has it,
+// it is told to those who ask for all that there is.
+int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
+  using namespace sim::verbs;  // NOLINT(build/namespaces)
+  if ((flags & kInOrderReturnCaps) == 0) return 0;
+  const sim::DeviceAttributes& device = QueuePairOf(queue_pair).owner().profile().device;
+  bool in_order = device.data_polling_128;
+  if (operation == IBV_WR_SEND || operation == IBV_WR_SEND_WITH_IMM) {
+    in_order = in_order || device.send_in_order_128;
+  } else if (operation == IBV_WR_RDMA_WRITE || operation == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    in_order = in_order || device.write_in_order_128;
+  }
+  return in_order ? static_cast<int>(kInOrderAligned128) : 0;
+}
 
 }  // extern "C"
