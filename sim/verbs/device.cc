@@ -348,15 +348,14 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
 int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint32_t length) {
   const sim::DeviceAttributes& device = ContextOf(context).profile().device;
   using namespace sim::verbs;  // NOLINT(build/namespaces)
-  if (length < offsetof(efadv_device_attr, inline_buf_size) + sizeof attr->inline_buf_size) {
-    return EINVAL;
-  }
-  efadv_device_attr filled{};
+  if (length < offsetof(DeviceAttr, inline_buf_size_ex)) return EINVAL;
+  DeviceAttr filled{};
   filled.max_sq_wr = device.max_sq_depth;
   filled.max_rq_wr = device.max_rq_depth;
   filled.max_sq_sge = static_cast<std::uint16_t>(device.max_wr_send_sges);
   filled.max_rq_sge = static_cast<std::uint16_t>(device.max_wr_recv_sges);
   filled.inline_buf_size = static_cast<std::uint16_t>(device.inline_buf_size);
+  filled.inline_buf_size_ex = static_cast<std::uint16_t>(device.inline_buf_size_ex);
   filled.device_caps =
       (device.rdma_read ? kCapRdmaRead : 0) | (device.rnr_retry ? kCapRnrRetry : 0) |
       kCapCqWithSgid | (device.rdma_write ? kCapRdmaWrite : 0) |

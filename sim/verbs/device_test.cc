@@ -156,12 +156,14 @@ TEST(DeviceTest, StructuresOfEveryLength) {
   const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u | 32u |
                              (device.rdma_write ? 8u : 0) |
                              (device.unsolicited_write_recv ? 16u : 0);
-  constexpr std::uint32_t kShortest = offsetof(efadv_device_attr, reserved);
-  for (std::uint32_t length = 0; length <= sizeof(efadv_device_attr) + 24; ++length) {
-    std::array<std::uint8_t, sizeof(efadv_device_attr) + 32> bytes;
+  using sim::verbs::DeviceAttr;
+  constexpr std::uint32_t kShortest = offsetof(DeviceAttr, inline_buf_size_ex);
+  for (std::uint32_t length = 0; length <= sizeof(DeviceAttr) + 24; ++length) {
+    alignas(8) std::array<std::uint8_t, sizeof(DeviceAttr) + 32> bytes;
     bytes.fill(0xee);
-    auto* attr = reinterpret_cast<efadv_device_attr*>(bytes.data());
-    const int error = efadv_query_device(context, attr, length);
+    auto* attr = reinterpret_cast<DeviceAttr*>(bytes.data());
+    const int error =
+        efadv_query_device(context, reinterpret_cast<efadv_device_attr*>(attr), length);
     // Nothing beyond what the caller has.
     EXPECT_TRUE(std::all_of(bytes.begin() + length, bytes.end(), [](int b) { return b == 0xee; }))
         << length;
@@ -177,6 +179,7 @@ TEST(DeviceTest, StructuresOfEveryLength) {
     EXPECT_EQ(attr->max_rq_sge, device.max_wr_recv_sges);
     EXPECT_EQ(attr->inline_buf_size, device.inline_buf_size);
     if (length < sizeof *attr) continue;
+    EXPECT_EQ(attr->inline_buf_size_ex, device.inline_buf_size_ex);
     EXPECT_EQ(attr->device_caps, caps);
     EXPECT_EQ(attr->max_rdma_size, device.max_rdma_size);
     // What a later release may add is nothing.

@@ -64,11 +64,17 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if ((access & ~kKnownAccess) != 0) {
     return RefuseObject("ibv_reg_mr: rights that EFA does not have (atomics, paging on demand...)");
   }
+  Context& context = ContextOf(pd->context);
+  // linux-rdma drivers/infiniband/hw/efa/efa_verbs.c: the rights that a device does not have.
+  const DeviceAttributes& device = context.profile().device;
+  if (((access & IBV_ACCESS_REMOTE_READ) != 0 && !device.rdma_read) ||
+      ((access & IBV_ACCESS_REMOTE_WRITE) != 0 && !device.rdma_write)) {
+    return RefuseObject("ibv_reg_mr: peers of these NICs cannot read or write memory");
+  }
   if (iova != reinterpret_cast<std::uintptr_t>(address)) {
     return RefuseObject("ibv_reg_mr_iova: peers can only name memory by its own address here");
   }
   if (!IsMapped(address, length)) return Fail(EFAULT);
-  Context& context = ContextOf(pd->context);
   const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->admin().RegisterMemory(

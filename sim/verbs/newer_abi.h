@@ -24,6 +24,20 @@ inline constexpr std::uint32_t kCapRdmaWrite = 1u << 3;
 inline constexpr std::uint32_t kCapUnsolicitedWriteRecv = 1u << 4;
 inline constexpr std::uint32_t kCapCqWithExtMemDmabuf = 1u << 5;
 
+// efadv_device_attr: two bytes that were reserved are the inline bytes of a 128-byte work request.
+struct DeviceAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t max_sq_wr;
+  std::uint32_t max_rq_wr;
+  std::uint16_t max_sq_sge;
+  std::uint16_t max_rq_sge;
+  std::uint16_t inline_buf_size;
+  std::uint16_t inline_buf_size_ex;
+  std::uint32_t device_caps;
+  std::uint32_t max_rdma_size;
+};
+static_assert(offsetof(DeviceAttr, inline_buf_size_ex) == 22 && sizeof(DeviceAttr) == 32);
+
 // Bits of efadv_cq_init_attr::wc_flags.
 inline constexpr std::uint64_t kCqWithSgid = 1u << 0;
 inline constexpr std::uint64_t kCqWithIsUnsolicited = 1u << 1;
@@ -55,6 +69,7 @@ struct QpInitAttr {
 };
 static_assert(offsetof(QpInitAttr, wr_flags) == 16 && sizeof(QpInitAttr) == 24);
 inline constexpr std::uint16_t kQpUnsolicitedWriteRecv = 1u << 0;
+inline constexpr std::uint16_t kQpInlineWrite = 1u << 1;  // 128-byte work requests
 inline constexpr std::uint64_t kWrWithProcessingHints = 1u << 0;
 
 // efadv_qp, which efadv_qp_from_ibv_qp_ex returns.

@@ -92,6 +92,13 @@ TEST_F(ObjectsTest, RegionsThatAreRefused) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+TEST_F(ObjectsTest, RightsThatTheDeviceDoesNotHave) {
+  const DeviceAttributes& device = Device();
+  EXPECT_EQ(Registering(end_.at(0), 64, IBV_ACCESS_REMOTE_READ), device.rdma_read ? 0 : EOPNOTSUPP);
+  EXPECT_EQ(Registering(end_.at(0), 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+            device.rdma_write ? 0 : EOPNOTSUPP);
+}
+
 TEST_F(ObjectsTest, MemoryThatIsNotThere) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   auto* pages = static_cast<std::byte*>(
@@ -403,7 +410,11 @@ TEST_F(ObjectsTest, AllCompletionQueues) {
 // ---- Queue pairs ----
 
 TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
+  const sim::Profile& profile = ProfileInUse();
   const DeviceAttributes& device = Device();
+  const bool has_wide = device.inline_buf_size_ex > device.inline_buf_size;
+  // A work request of 128 bytes takes the room of two.
+  const auto longest_wide = static_cast<std::uint32_t>(sim::MaxSendQueueDepth(profile, 128));
   using Attr = ibv_qp_init_attr_ex;
   struct Case {
     const char* what;
@@ -414,12 +425,29 @@ TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
       {"as it is", 0, [](auto&, auto&, auto&) {}},
       {"the longest queues", 0,
        [&](Attr& a, auto&, auto&) {
-         a.cap.max_send_wr = device.max_sq_depth;
+         a.cap.max_send_wr = static_cast<std::uint32_t>(sim::MaxSendQueueDepth(profile, 64));
          a.cap.max_recv_wr = device.max_rq_depth;
          a.cap.max_recv_sge = 1;
        }},
       {"sends", EINVAL,
        [&](Attr& a, auto&, auto&) { a.cap.max_send_wr = device.max_sq_depth + 1; }},
+      {"as many wide sends as there can be", 0,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_send_wr = longest_wide;
+         a.cap.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(profile));
+       }},
+      {"more wide sends", has_wide ? EINVAL : 0,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_send_wr = longest_wide + 1;
+         a.cap.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(profile));
+       }},
+      {"inline writes", has_wide ? 0 : EOPNOTSUPP,
+       [](Attr&, auto& efa, auto&) { efa.flags = sim::verbs::kQpInlineWrite; }},
+      {"more inline writes", has_wide ? EINVAL : EOPNOTSUPP,
+       [&](Attr& a, auto& efa, auto&) {
+         efa.flags = sim::verbs::kQpInlineWrite;
+         a.cap.max_send_wr = longest_wide + 1;
+       }},
       {"receives", EINVAL,
        [&](Attr& a, auto&, auto&) {
          a.cap.max_recv_sge = 1;
@@ -640,7 +668,9 @@ TEST_F(ObjectsTest, WhereWorkCanBePosted) {
     for (const ibv_qp_state state : way) ASSERT_EQ(Move(end.queue_pair, state), 0);
     const ibv_qp_state state = end.queue_pair->state;
     EXPECT_EQ(end.Send(end, 1, {end.Segment(0, 8)}), sends.contains(state) ? 0 : EINVAL) << state;
-    EXPECT_EQ(end.Write(end, 2, 8), sends.contains(state) ? 0 : EINVAL) << state;
+    if (Device().rdma_write) {
+      EXPECT_EQ(end.Write(end, 2, 8), sends.contains(state) ? 0 : EINVAL) << state;
+    }
     EXPECT_EQ(end.Receive(3, {end.Segment(0, 8)}), receives.contains(state) ? 0 : EINVAL) << state;
   }
 }

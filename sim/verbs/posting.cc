@@ -212,7 +212,10 @@ void SetSegment(ibv_qp_ex* ibv, std::uint32_t key, std::uint64_t address, std::u
 
 void SetInlineList(ibv_qp_ex* ibv, std::size_t count, const ibv_data_buf* buffers) {
   Change(ibv, [&](QueuePair& queue_pair, BuiltWork& built) {
-    int error = 0;
+    // A read takes nothing along, and a 64-byte write has no room.
+    const bool wide = queue_pair.device().send.format().wide;
+    const bool write = built.work.operation == efa::Operation::kWrite;
+    int error = built.work.operation == efa::Operation::kSend || (write && wide) ? 0 : EINVAL;
     built.work.is_inline = true;
     for (std::size_t i = 0; i < count && error == 0; ++i) {
       error =

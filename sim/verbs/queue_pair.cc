@@ -26,21 +26,32 @@ std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
          (device.rdma_write ? IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM : 0);
 }
 
+// 128-byte work requests: for more inline bytes, or for writes with any.
+bool IsWide(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa,
+            const DeviceAttributes& device) {
+  return attr.cap.max_inline_data > device.inline_buf_size || (efa.flags & kQpInlineWrite) != 0;
+}
+
 // What a program asked for, an errno when the device cannot do it.
-int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAttributes& device) {
+int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const Profile& profile) {
+  const DeviceAttributes& device = profile.device;
   const bool datagram = attr.qp_type == IBV_QPT_UD;
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   if ((attr.comp_mask & ~kKnown) != 0) return Refuse("ibv_create_qp_ex: members EFA does not have");
   if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) {
     return Refuse("efadv_create_qp_ex: a queue pair of another type than SRD");
   }
-  if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0)
+  if ((efa.flags & ~(kQpUnsolicitedWriteRecv | kQpInlineWrite)) != 0)
     return Refuse("efadv_create_qp_ex: unknown flags");
   if ((efa.wr_flags & ~kWrWithProcessingHints) != 0) {
     return Refuse("efadv_create_qp_ex: unknown wr_flags");
   }
-  if (efa.flags != 0 && !device.unsolicited_write_recv) {
+  if ((efa.flags & kQpUnsolicitedWriteRecv) != 0 && !device.unsolicited_write_recv) {
     return Refuse("efadv_create_qp_ex: these NICs have no unsolicited receives of writes");
+  }
+  const bool has_wide = device.inline_buf_size_ex > device.inline_buf_size;
+  if ((efa.flags & kQpInlineWrite) != 0 && (!has_wide || !device.rdma_write)) {
+    return Refuse("efadv_create_qp_ex: these NICs have no inline writes");
   }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return EINVAL;
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr || attr.srq != nullptr) return EINVAL;
@@ -50,7 +61,7 @@ int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAt
   }
   const ibv_qp_cap& cap = attr.cap;
   if (cap.max_send_sge > device.max_wr_send_sges || cap.max_recv_sge > device.max_wr_recv_sges ||
-      cap.max_send_wr > device.max_sq_depth ||
+      cap.max_send_wr > MaxSendQueueDepth(profile, IsWide(attr, efa, device) ? 128 : 64) ||
       std::uint64_t{cap.max_recv_wr} * std::max(cap.max_recv_sge, 1u) > device.max_rq_depth ||
       cap.max_inline_data > std::max(device.inline_buf_size, device.inline_buf_size_ex)) {
     return EINVAL;
@@ -66,7 +77,7 @@ QueuePairAttributes AttributesOf(const ibv_qp_init_attr_ex& attr, const QpInitAt
   made.domain = static_cast<Domain*>(attr.pd)->number;
   made.send_ring = QueueOf(attr.send_cq).ring();
   made.receive_ring = QueueOf(attr.recv_cq).ring();
-  made.wide = attr.cap.max_inline_data > device.inline_buf_size;
+  made.wide = IsWide(attr, efa, device);
   const std::uint32_t sends = std::max({attr.cap.max_send_wr, device.min_sq_depth, 1u});
   made.send_entries = std::bit_ceil(sends);
   made.receive_descriptors =
@@ -78,7 +89,7 @@ QueuePairAttributes AttributesOf(const ibv_qp_init_attr_ex& attr, const QpInitAt
 ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& efa) {
   Context& context = ContextOf(ibv);
   const DeviceAttributes& device = context.profile().device;
-  if (const int error = Check(attr, efa, device); error != 0) {
+  if (const int error = Check(attr, efa, context.profile()); error != 0) {
     errno = error;
     return nullptr;
   }

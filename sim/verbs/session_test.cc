@@ -82,6 +82,29 @@ TEST_F(TrafficTest, ASessionOfEverything) {
   }
 }
 
+TEST_F(TrafficTest, AWriteWhoseBytesAreInTheRequest) {
+  End wide({.inline_writes = true});
+  wide.HandleOf(b);
+  Fill(std::span(wide.memory).first(32), 9);
+  const auto write = [&](End& end) {
+    return end.Post(b, 1, [&](ibv_qp_ex* ex) {
+      ibv_wr_rdma_write(ex, b.region->rkey, b.address(100));
+      ibv_wr_set_inline_data(ex, end.at(0), 32);
+    });
+  };
+  ASSERT_EQ(write(wide), 0);
+  std::fill(wide.memory.begin(), wide.memory.end(), std::byte{0xff});
+  EXPECT_EQ(Await(wide.send_queue).status, IBV_WC_SUCCESS);
+  EXPECT_TRUE(Holds(Bytes(b, 100, 32), 9));
+  EXPECT_EQ(write(a), EINVAL);  // 64 bytes have no room for it
+  EXPECT_EQ(wide.Post(b, 2,
+                      [&](ibv_qp_ex* ex) {
+                        ibv_wr_rdma_read(ex, b.region->rkey, b.address(100));
+                        ibv_wr_set_inline_data(ex, wide.at(0), 8);
+                      }),
+            EINVAL);
+}
+
 // As libfabric 2.6 does with every request.
 TEST_F(TrafficTest, ARequestWithHints) {
   Fill(std::span(a.memory).first(64), 5);
