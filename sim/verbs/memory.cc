@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include "sim/verbs/machine.h"
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
+#include "sim/verbs/page_rights.h"
 #include "sim/verbs/refusal.h"
 
 #undef ibv_reg_mr
@@ -32,20 +32,6 @@ Access AccessOf(unsigned flags) {
   if ((flags & IBV_ACCESS_REMOTE_WRITE) != 0) access = access | Access::kRemoteWrite;
   if ((flags & IBV_ACCESS_REMOTE_READ) != 0) access = access | Access::kRemoteRead;
   return access;
-}
-
-// Whether every page of the range is this process's: a kernel would have to pin them.
-bool IsMapped(const void* address, std::size_t length) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length;
-  constexpr std::size_t kAtOnce = 4096;
-  std::vector<unsigned char> resident(kAtOnce);
-  for (std::uintptr_t at = begin; at < end; at += kAtOnce * page) {
-    const std::size_t bytes = std::min<std::size_t>(end - at, kAtOnce * page);
-    if (mincore(reinterpret_cast<void*>(at), bytes, resident.data()) != 0) return false;
-  }
-  return true;
 }
 
 std::nullptr_t Fail(int error) {
@@ -74,7 +60,9 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if (iova != reinterpret_cast<std::uintptr_t>(address)) {
     return RefuseObject("ibv_reg_mr_iova: peers can only name memory by its own address here");
   }
-  if (!IsMapped(address, length)) return Fail(EFAULT);
+  // linux-rdma drivers/infiniband/core/umem.c: who may write is asked of every page.
+  constexpr unsigned kWriting = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  if (!MayBePinned(address, length, (access & kWriting) != 0)) return Fail(EFAULT);
   const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->admin().RegisterMemory(
@@ -266,7 +254,7 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
     return nullptr;
   }
   auto* address = reinterpret_cast<void*>(iova);
-  if (length == 0 || !IsMapped(address, length)) {
+  if (length == 0 || !MayBePinned(address, length, /*write=*/false)) {
     return RefuseObject(
         "ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
   }

@@ -114,6 +114,32 @@ TEST_F(ObjectsTest, MemoryThatIsNotThere) {
   munmap(pages, 3 * page);
 }
 
+// A kernel refuses to pin pages for more than the process itself may do.
+TEST_F(ObjectsTest, RightsThatThePagesDoNotHave) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const std::size_t pages : {4u, 1024u}) {  // small, and large
+    auto* memory = static_cast<std::byte*>(
+        mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(memory, MAP_FAILED);
+    ASSERT_EQ(mprotect(memory + page, page, PROT_READ), 0);
+    const std::size_t all = pages * page;
+    EXPECT_EQ(Registering(memory, page), 0);
+    EXPECT_EQ(Registering(memory, page + 1), EFAULT);
+    EXPECT_EQ(Registering(memory, all), EFAULT);
+    EXPECT_EQ(Registering(memory + 2 * page, all - 2 * page), 0);
+    EXPECT_EQ(Registering(memory, all, 0), 0);  // to be read by the device alone
+    if (Device().rdma_read) {
+      EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_READ), 0);
+    }
+    if (Device().rdma_write) {
+      EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_WRITE), EFAULT);
+    }
+    ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+    EXPECT_EQ(Registering(memory, all, 0), EFAULT);
+    munmap(memory, all);
+  }
+}
+
 TEST_F(ObjectsTest, MemoryBehindADescriptor) {
   const int fd = memfd_create("device", MFD_CLOEXEC);
   ASSERT_GE(fd, 0);
