@@ -52,6 +52,10 @@ constexpr char kMoreHelp[] = R"(
   --quiet          does not say what is simulated
   --help           this
 
+Unless they are set: FI_EFA_ENABLE_SHM_TRANSFER=0, so that endpoints of one computer use NICs at all;
+FI_EFA_USE_DEVICE_RDMA=1 where the NICs can read; FI_EFA_USE_DATA_PATH_DIRECT=0, because a doorbell in memory is seen late
+where there are fewer processors than polling threads. What it sets, and what that costs: docs/efa-run.md.
+
 The simulated NICs move bytes between memory of the host; what the simulation does not model: docs/fidelity.md.
 Exit status: the program's; 2 when it could not be run, with one line that says why.
 )";
@@ -181,6 +185,8 @@ absl::Status Run(Request& request) {
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
   // Two endpoints with one GID would not use the NIC at all.
   setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
+  // A doorbell that the program rings without a call is only seen when our thread looks at it.
+  setenv("FI_EFA_USE_DATA_PATH_DIRECT", "0", 0);
   // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so
   // of a device that cannot read, it ends the program.
   if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
@@ -188,17 +194,18 @@ absl::Status Run(Request& request) {
   constexpr std::uint32_t kProvidersQueue = 8192;
   if (profile.device.max_cq_depth < kProvidersQueue) {
     std::fprintf(stderr,
-                 "efa-run: profile %s is for programs of libibverbs: libfabric's provider opens no "
-                 "endpoint on completion queues of %u entries\n",
+                 "efa-run: on profile %s libfabric's fabric efa opens no endpoint: its completion "
+                 "queues have %u entries; efa-direct and programs of libibverbs run\n",
                  profile.name.c_str(), profile.device.max_cq_depth);
   }
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
   if (!request.quiet) {
     std::fprintf(
-        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NICs, seed %llu, fabric %s\n",
+        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s\n",
         profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
-        static_cast<unsigned long long>(request.settings.seed), request.settings.fabric.c_str());
+        profile.nics.size() == 1 ? "" : "s", static_cast<unsigned long long>(request.settings.seed),
+        request.settings.fabric.c_str());
   }
   execv(program.c_str(), request.program.data());
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));

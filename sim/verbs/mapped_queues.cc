@@ -12,6 +12,7 @@
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/queue_pair.h"
+#include "sim/verbs/refusal.h"
 
 namespace sim::verbs {
 namespace {
@@ -45,6 +46,11 @@ bool Take(std::uint32_t value, RungBell& bell, std::uint32_t entries, std::uint3
 
 QueuePair::Doorbells& QueuePair::MapRings() {
   if (mapped()) return *doorbells_;
+  if (TraceOfProcess() != nullptr) {
+    SayOnce(
+        "efadv_query_qp_wqs: a program that writes its own work requests leaves no posts in the "
+        "trace");
+  }
   doorbells_ = std::make_unique<Doorbells>();
   const std::uint32_t sends = send_producer_.posted() & 0xFFFF;
   const std::uint32_t receives = receive_producer_.posted() & 0xFFFF;

@@ -23,11 +23,13 @@ bool IsNew(std::string_view what) {
 
 }  // namespace
 
+void SayOnce(std::string_view line) {
+  if (IsNew(line)) Say(std::string(line));
+}
+
 int Refuse(std::string_view what, int error) {
-  if (IsNew(what)) {
-    const char* name = strerrorname_np(error);
-    Say(absl::StrCat(std::string(what), " (", name == nullptr ? "error" : name, ")"));
-  }
+  const char* name = strerrorname_np(error);
+  SayOnce(absl::StrCat(std::string(what), " (", name == nullptr ? "error" : name, ")"));
   return error;
 }
 

@@ -16,7 +16,10 @@ namespace sim::verbs {
 int Refuse(std::string_view what, int error);
 int Refuse(std::string_view what);
 
-// The same for functions that return an object: the error is in errno.
+// Says a line on standard error, the first time in this process. Thread-safe.
+void SayOnce(std::string_view line);
+
+// As Refuse, for functions that return an object: the error is in errno.
 std::nullptr_t RefuseObject(std::string_view what, int error);
 std::nullptr_t RefuseObject(std::string_view what);
 
