@@ -18,7 +18,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "apps/common/machine_of_profile.h"
 #include "coro/status_macros.h"
+#include "gpu/topology/hwloc_xml.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/program_check.h"
 #include "sim/verbs/settings.h"
@@ -49,6 +51,8 @@ constexpr char kMoreHelp[] = R"(
   --fabric=NAME    the network that the program joins (default: default)
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
+  --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
+                   choose NICs by it; not for mpirun, which then finds none of its processors
   --quiet          does not say what is simulated
   --help           this
 
@@ -64,6 +68,7 @@ struct Request {
   Settings settings;
   bool quiet = false;
   bool help = false;
+  bool topology = false;
   std::vector<char*> program;  // with its arguments, and a null at the end
 };
 
@@ -87,7 +92,8 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       ++next;
       break;
     }
-    bool known = word == "--quiet" || word == "--help";
+    bool known = word == "--quiet" || word == "--help" || word == "--topology";
+    request.topology = request.topology || word == "--topology";
     request.quiet = request.quiet || word == "--quiet";
     request.help = request.help || word == "--help";
     for (const auto& flag : kFlags) {
@@ -180,9 +186,14 @@ absl::Status Run(Request& request) {
   RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
   ASSIGN_OR_RETURN(const std::string library, FindLibrary());
-  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp"));
+  const std::string topology = gpu::topology::WriteHwlocXml(apps::MachineOf(profile));
+  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
+  if (request.topology) {
+    setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 0);
+    setenv("HWLOC_THISSYSTEM", "1", 0);
+  }
   // Two endpoints with one GID would not use the NIC at all.
   setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
   // A doorbell that the program rings without a call is only seen when our thread looks at it.
