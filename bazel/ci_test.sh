@@ -42,6 +42,25 @@ END
   expect "all targets are asked for" called "-- //..."
 }
 
+shards_that_are_cached_in_part_count() {
+  new_world
+  bazel_prints 0 <<'END'
+//coro:task_test                                          (1/2 cached) PASSED in 0.1s
+
+Executed 1 out of 1 test: 1 test passes.
+END
+  run tests
+  expect "one" ends_with "1 passed, 0 failed"
+}
+
+progress_in_the_middle_of_a_line_loses_no_test() {
+  new_world
+  tool bazelw 'printf "//coro:task_test "; sleep 0.1; echo "[1 / 2] 0 / 1 tests" >&2; sleep 0.1; echo "  PASSED in 0.1s"
+    echo; echo "Executed 1 out of 1 test: 1 test passes."'
+  run tests
+  expect "one" ends_with "1 passed, 0 failed"
+}
+
 failing_tests_are_counted_and_named() {
   new_world
   bazel_prints 1 <<'END'

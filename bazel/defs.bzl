@@ -36,19 +36,15 @@ def _with_warnings(kwargs):
 _GTEST = "@com_google_googletest//:gtest"
 _GTEST_MAIN = "@com_google_googletest//:gtest_main"
 
-def _precompiled_for(deps):
-    """The precompiled header, of those in //bazel, that serves what has these dependencies; or None."""
-    if type(deps) != "list":
+def _precompiled_for(srcs, deps):
+    """The precompiled header, of those in //bazel, for these sources of ours; or None: they are no C++, or not known yet."""
+    if type(deps) != "list" or type(srcs) != "list" or not [src for src in srcs if src.endswith(".cc")]:
         return None
-    if _GTEST in deps or _GTEST_MAIN in deps:
-        return "googletest"
-    if [dep for dep in deps if dep.startswith("@com_google_absl//")]:
-        return "abseil"
-    return None
+    return "googletest" if _GTEST in deps or _GTEST_MAIN in deps else "abseil"
 
 def _with_precompiled(kwargs):
     deps = kwargs.get("deps", [])
-    name = _precompiled_for(deps)
+    name = _precompiled_for(kwargs.get("srcs", []), deps)
     if GCC_VERSION and name:
         kwargs["deps"] = deps + select({
             "//bazel:fastbuild": ["//bazel:" + name],
@@ -85,11 +81,11 @@ def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **k
         )
         srcs = []
         deps = [name + "_cases"]
+    kwargs["srcs"] = srcs
     kwargs["deps"] = deps + [_GTEST_MAIN]
     native.cc_test(
         name = name,
         size = size,
-        srcs = srcs,
         **_ours(kwargs)
     )
 

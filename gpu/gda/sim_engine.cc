@@ -14,7 +14,9 @@ absl::StatusOr<SimQueue*> SimEngine::Open(fabric::Endpoint& endpoint) {
 
 bool SimEngine::Step() {
   bool any = false;
-  for (const auto& queue : queues_) any |= queue->TakeDoorbells();
+  // Receives first, of all queues: a message may arrive while its doorbell is taken.
+  for (const auto& queue : queues_) any |= queue->TakeReceiveDoorbell();
+  for (const auto& queue : queues_) any |= queue->TakeSendDoorbell();
   world_.timeline().RunDue();
   for (const auto& queue : queues_) any |= queue->DeliverCompletions();
   return any;

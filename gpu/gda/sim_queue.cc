@@ -159,13 +159,8 @@ absl::StatusOr<PeerView> SimQueue::PeerOf(fabric::Peer peer, const fabric::Addre
 
 // ---- Doorbells ----
 
-bool SimQueue::TakeDoorbells() {
+bool SimQueue::TakeSendDoorbell() {
   if (!suspects_.empty()) LookAgain();
-  const bool sent = TakeSend();
-  return TakeReceive() || sent;
-}
-
-bool SimQueue::TakeSend() {
   const std::uint32_t value = TakeBell(send_.ring.bell.word);
   if (value == kNotRung) return false;
   efa::Fetcher& fetcher = send_.fetcher;
@@ -182,7 +177,7 @@ bool SimQueue::TakeSend() {
   return true;
 }
 
-bool SimQueue::TakeReceive() {
+bool SimQueue::TakeReceiveDoorbell() {
   const std::uint32_t value = TakeBell(receive_.ring.bell.word);
   if (value == kNotRung) return false;
   efa::Fetcher& fetcher = receive_.fetcher;

@@ -50,7 +50,8 @@ class SimQueue {
   absl::StatusOr<PeerView> PeerOf(fabric::Peer peer, const fabric::Address& address);
 
   // Takes what was rung for; true when there was something. The world has to make progress then.
-  bool TakeDoorbells();
+  bool TakeReceiveDoorbell();
+  bool TakeSendDoorbell();
   // Hands the device what has completed; true when there was something.
   bool DeliverCompletions();
 
@@ -79,8 +80,6 @@ class SimQueue {
   static constexpr std::size_t kNotKept = SIZE_MAX;
 
   SimQueue(sim::QueueAccess& access, HostPages pages);
-  bool TakeSend();
-  bool TakeReceive();
   void Refuse(const Watched& watched, bool receive, std::uint32_t value,
               fabric::efa_queue::DoorbellFault fault);
   bool LooksLikeCount(const Watched& watched, std::uint32_t value) const;

@@ -31,18 +31,12 @@ DepartureVerdict Depart(Surroundings& around, NicState& from, const Operation& o
 
 }  // namespace
 
-Flight Fly(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
-           DrawPurpose purpose, std::uint32_t packet) {
-  const auto travel = [&] {
-    return around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
-                            operation.undisturbed);
-  };
-  if (around.faults == nullptr) [[likely]] {
-    return travel();
-  }
+Flight FlyAsPlanned(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
+                    DrawPurpose purpose, std::uint32_t packet) {
   const DepartureVerdict departure = Depart(around, from, operation, purpose);
   if (!departure.leaves) return {};
-  Flight flight = travel();
+  Flight flight =
+      around.wire.Send(from.port, to.port, operation.draws, purpose, packet, operation.undisturbed);
   if (!flight.arrives) return flight;
   around.faults->OnFlight(from, operation, purpose, flight);
   flight.delay += departure.delay;

@@ -12,10 +12,20 @@
 
 namespace sim {
 
+// The flight of packet `packet`, as a fault plan wants it.
+Flight FlyAsPlanned(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
+                    DrawPurpose purpose, std::uint32_t packet);
+
 // The flight of packet `packet`, which leaves `from` now. It may be the packet with which a fault
 // plan brings its machine down.
-Flight Fly(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
-           DrawPurpose purpose, std::uint32_t packet);
+inline Flight Fly(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
+                  DrawPurpose purpose, std::uint32_t packet) {
+  if (around.faults != nullptr) [[unlikely]] {
+    return FlyAsPlanned(around, from, to, operation, purpose, packet);
+  }
+  return around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
+                          operation.undisturbed);
+}
 
 // Whether a packet of the operation's own that looks for a receive again gets from its initiator to
 // `to`.

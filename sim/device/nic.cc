@@ -100,9 +100,8 @@ void Nic::OnOperationEvent(Operation& operation, const Event& event) {
   }
   if (operation.ended) return;  // the rest of an operation that failed
   if (!alive()) return FallSilent(around_, operation);
+  if (event.kind == EventKind::kArrive) return responder_.OnPacket(operation, event.a);
   switch (event.kind) {
-    case EventKind::kArrive:
-      return responder_.OnPacket(operation, event.a);
     case EventKind::kReadData:
       return requester_.OnReadData(operation, event.a);
     case EventKind::kPlaceRest:

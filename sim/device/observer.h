@@ -17,6 +17,8 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <tuple>
+#include <type_traits>
 #include <vector>
 
 #include "fabric/efa_queue/receive_wqe.h"
@@ -189,22 +191,91 @@ class Observer {
                         std::size_t /*count*/, bool /*in_vain*/) {}
 };
 
-// Those of one world, in the order in which they are told.
+// Those of one world, in the order in which they are told. Each is told only of the events that its
+// class overrides: an observer costs nothing where it does not listen.
 class Observers {
  public:
-  // The observer outlives this, or is taken away before.
-  void Add(Observer& observer) { observers_.push_back(&observer); }
-  void Remove(Observer& observer) { std::erase(observers_, &observer); }
+  // The observer outlives this, or is taken away before. Its class overrides in public; told by
+  // way of Observer itself, it is told of everything.
+  template <typename T>
+  void Add(T& observer) {
+    ++count_;
+    Enlist<&Observer::OnDoorbell>(observer, &T::OnDoorbell);
+    Enlist<&Observer::OnFetched>(observer, &T::OnFetched);
+    Enlist<&Observer::OnSent>(observer, &T::OnSent);
+    Enlist<&Observer::OnReceiveTaken>(observer, &T::OnReceiveTaken);
+    Enlist<&Observer::OnMessageLands>(observer, &T::OnMessageLands);
+    Enlist<&Observer::OnImmediateDelivered>(observer, &T::OnImmediateDelivered);
+    Enlist<&Observer::OnPlacing>(observer, &T::OnPlacing);
+    Enlist<&Observer::OnPlaced>(observer, &T::OnPlaced);
+    Enlist<&Observer::OnKeyRefused>(observer, &T::OnKeyRefused);
+    Enlist<&Observer::OnRegistered>(observer, &T::OnRegistered);
+    Enlist<&Observer::OnDeregistered>(observer, &T::OnDeregistered);
+    Enlist<&Observer::OnEnded>(observer, &T::OnEnded);
+    Enlist<&Observer::OnSilent>(observer, &T::OnSilent);
+    Enlist<&Observer::OnGone>(observer, &T::OnGone);
+    Enlist<&Observer::OnReported>(observer, &T::OnReported);
+    Enlist<&Observer::OnDied>(observer, &T::OnDied);
+    Enlist<&Observer::OnOpened>(observer, &T::OnOpened);
+    Enlist<&Observer::OnClosed>(observer, &T::OnClosed);
+    Enlist<&Observer::OnQueueOpened>(observer, &T::OnQueueOpened);
+    Enlist<&Observer::OnEndpointOpened>(observer, &T::OnEndpointOpened);
+    Enlist<&Observer::OnEndpointClosing>(observer, &T::OnEndpointClosing);
+    Enlist<&Observer::OnQueuePairGone>(observer, &T::OnQueuePairGone);
+    Enlist<&Observer::OnRingsTaken>(observer, &T::OnRingsTaken);
+    Enlist<&Observer::OnPosted>(observer, &T::OnPosted);
+    Enlist<&Observer::OnReceivePosted>(observer, &T::OnReceivePosted);
+    Enlist<&Observer::OnAgain>(observer, &T::OnAgain);
+    Enlist<&Observer::OnCompletionRead>(observer, &T::OnCompletionRead);
+    Enlist<&Observer::OnPolling>(observer, &T::OnPolling);
+    Enlist<&Observer::OnPolled>(observer, &T::OnPolled);
+  }
+  void Remove(Observer& observer) {
+    --count_;
+    std::apply([&](auto&... listeners) { (std::erase(listeners.list, &observer), ...); }, lists_);
+  }
 
-  // Tells all of them: observers.Tell<&Observer::OnGone>(operation).
+  // Tells those that listen: observers.Tell<&Observer::OnGone>(operation).
   template <auto Event, typename... Arguments>
   void Tell(const Arguments&... arguments) const {
-    for (Observer* observer : observers_) (observer->*Event)(arguments...);
+    for (Observer* observer : std::get<Listeners<Event>>(lists_).list) {
+      (observer->*Event)(arguments...);
+    }
   }
-  bool any() const { return !observers_.empty(); }
+  bool any() const { return count_ > 0; }
 
  private:
-  std::vector<Observer*> observers_;
+  // Of one event.
+  template <auto Event>
+  struct Listeners {
+    std::vector<Observer*> list;
+  };
+
+  // A class that does not override an event names Observer's own.
+  template <auto Event, typename T, typename Mine>
+  void Enlist(T& observer, Mine /*mine*/) {
+    if constexpr (std::is_same_v<T, Observer> || !std::is_same_v<Mine, decltype(Event)>) {
+      std::get<Listeners<Event>>(lists_).list.push_back(&observer);
+    }
+  }
+
+  std::size_t count_ = 0;
+  std::tuple<Listeners<&Observer::OnDoorbell>, Listeners<&Observer::OnFetched>,
+             Listeners<&Observer::OnSent>, Listeners<&Observer::OnReceiveTaken>,
+             Listeners<&Observer::OnMessageLands>, Listeners<&Observer::OnImmediateDelivered>,
+             Listeners<&Observer::OnPlacing>, Listeners<&Observer::OnPlaced>,
+             Listeners<&Observer::OnKeyRefused>, Listeners<&Observer::OnRegistered>,
+             Listeners<&Observer::OnDeregistered>, Listeners<&Observer::OnEnded>,
+             Listeners<&Observer::OnSilent>, Listeners<&Observer::OnGone>,
+             Listeners<&Observer::OnReported>, Listeners<&Observer::OnDied>,
+             Listeners<&Observer::OnOpened>, Listeners<&Observer::OnClosed>,
+             Listeners<&Observer::OnQueueOpened>, Listeners<&Observer::OnEndpointOpened>,
+             Listeners<&Observer::OnEndpointClosing>, Listeners<&Observer::OnQueuePairGone>,
+             Listeners<&Observer::OnRingsTaken>, Listeners<&Observer::OnPosted>,
+             Listeners<&Observer::OnReceivePosted>, Listeners<&Observer::OnAgain>,
+             Listeners<&Observer::OnCompletionRead>, Listeners<&Observer::OnPolling>,
+             Listeners<&Observer::OnPolled>>
+      lists_;
 };
 
 }  // namespace sim

@@ -50,6 +50,9 @@ struct Operation {
   std::uint16_t queue_pair = 0;
   std::uint16_t request_id = 0;
   ProtectionDomain domain = 0;
+  // MemoryTable::withdrawals of the initiator when all local memory was found valid; of no table:
+  // it was not looked at.
+  std::uint64_t withdrawals = UINT64_MAX;
 
   // --- What is to be done ---
   fabric::OperationKind kind = fabric::OperationKind::kSend;  // kSend, kWrite or kRead

@@ -91,7 +91,7 @@ void Placement::Copy(const Memory& from, const Memory& to, std::uint64_t length)
 
 EfaStatus Placement::Check(const Operation& operation, Range range) const {
   if (operation.kind == OperationKind::kRead) {
-    if (!LocalIsValid(around_, operation, range)) return EfaStatus::kLocalInvalidLkey;
+    if (!LocalIsStillValid(around_, operation, range)) return EfaStatus::kLocalInvalidLkey;
     return CheckReadSource(around_, operation, range);
   }
   const QueuePair* target =
@@ -100,7 +100,8 @@ EfaStatus Placement::Check(const Operation& operation, Range range) const {
   if (!RemoteIsValid(around_, nic_, *target, operation, range)) {
     return EfaStatus::kRemoteBadAddress;
   }
-  return LocalIsValid(around_, operation, range) ? EfaStatus::kOk : EfaStatus::kLocalInvalidLkey;
+  return LocalIsStillValid(around_, operation, range) ? EfaStatus::kOk
+                                                      : EfaStatus::kLocalInvalidLkey;
 }
 
 bool Placement::Permits(Operation& operation, Range range) {
@@ -114,26 +115,24 @@ bool Placement::Permits(Operation& operation, Range range) {
 
 void Placement::Place(Operation& operation, std::uint32_t flags) {
   Range range = operation.PacketRange(PacketFlags::NumberOf(flags));
-  PlacementVerdict verdict;
-  if (operation.faulted) [[unlikely]] {
-    verdict = around_.faults->OnPlacement(nic_, operation, range);
-    if (verdict.region_closes) operation.peer->memory.Revoke(operation.remote_key);
-  }
   if ((flags & PacketFlags::kSecondCopy) != 0) ++nic_.counters.placed_twice;
-  if (!verdict.as_usual) [[unlikely]] {
-    return PlaceBySteps(operation, flags, range, verdict);
+  if (operation.faulted) [[unlikely]] {
+    const PlacementVerdict verdict = around_.faults->OnPlacement(nic_, operation, range);
+    if (verdict.region_closes) operation.peer->memory.Revoke(operation.remote_key);
+    if (!verdict.as_usual) return PlaceBySteps(operation, flags, range, verdict);
   }
   if (range.length > nic_.profile.device.mtu) return PlaceWhole(operation, flags, range);
-  coro::Duration later{};
-  const Range last = FirstStep(operation, range);
-  const bool rest_comes = last.length > 0 && DrawSplit(operation, flags, later);
-  if (rest_comes) {  // a packet is refused as a whole
-    if (!Permits(operation, range)) return;
-    range = Without(range, last);
+  if (nic_.profile.split_placement_one_in != 0) {
+    coro::Duration later{};
+    const Range last = FirstStep(operation, range);
+    if (last.length > 0 && DrawSplit(operation, flags, later)) {
+      if (!Permits(operation, range)) return;  // a packet is refused as a whole
+      if (!PutPiece(operation, flags, Without(range, last), true)) return;
+      return around_.timeline.After(later, nic_.actor, EventKind::kPlaceRest, flags,
+                                    operation.id.Pack());
+    }
   }
-  if (!PutPiece(operation, flags, range, rest_comes)) return;
-  if (!rest_comes) return PacketPlaced(operation);
-  around_.timeline.After(later, nic_.actor, EventKind::kPlaceRest, flags, operation.id.Pack());
+  if (PutPiece(operation, flags, range, false)) PacketPlaced(operation);
 }
 
 // An operation whose packets take no time: from a random packet on to the end, and then from the

@@ -1,6 +1,7 @@
 #include "sim/device/requester.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "fabric/operation.h"
@@ -58,7 +59,7 @@ bool Requester::FetchOne(QueuePair& queue_pair) {
   const EfaStatus refusal = Refusal(queue_pair, queue_pair.send.Fetch(operation));
   const bool more = queue_pair.send.unfetched() > 0;
   EfaStatus status = refusal;
-  FetchVerdict verdict;
+  std::optional<FetchVerdict> verdict;
   if (refusal == EfaStatus::kOk) [[likely]] {
     Identify(queue_pair, operation);
     ++queue_pair.under_way;
@@ -69,7 +70,7 @@ bool Requester::FetchOne(QueuePair& queue_pair) {
   }
   around_.observers.Tell<&Observer::OnFetched>(nic_, queue_pair, operation, status);
   if (status == EfaStatus::kOk) [[likely]] {
-    Serve(operation, verdict);
+    verdict.has_value() ? ServeAsPlanned(operation, *verdict) : Serve(operation);
   } else if (refusal == EfaStatus::kOk) {
     EndUnanswered(around_, operation, status);
   } else {
@@ -124,18 +125,26 @@ EfaStatus Requester::CheckLocally(Operation& operation) const {
   if (operation.length > (send ? device.mtu : device.max_rdma_size)) {
     return EfaStatus::kLocalBadLength;
   }
+  operation.withdrawals = nic_.memory.withdrawals();
   return LocalIsValid(around_, operation, {0, operation.length}) ? EfaStatus::kOk
                                                                  : EfaStatus::kLocalInvalidLkey;
 }
 
 // ---- Serving ----
 
-void Requester::Serve(Operation& operation, const FetchVerdict& verdict) {
+void Requester::Serve(Operation& operation) {
+  if (!transmitter_.LeavesAtOnce()) return transmitter_.EnqueueRequest(operation.id);
+  const Transmitter::Served served{operation.source, operation.sequence};
+  transmitter_.SendAtOnce(operation, false);
+  OnServed(served);
+}
+
+void Requester::ServeAsPlanned(Operation& operation, const FetchVerdict& verdict) {
   using When = FetchVerdict::When;
   const OperationId id = operation.id;
   switch (verdict.when) {
     case When::kNow:
-      return transmitter_.EnqueueRequest(id);
+      return Serve(operation);
     case When::kNever:
       return FailLater(around_, operation, verdict.failure);
     case When::kLater:

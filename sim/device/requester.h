@@ -74,7 +74,8 @@ class Requester {
   void Identify(const QueuePair& queue_pair, Operation& operation) const;
   EfaStatus CheckLocally(Operation& operation) const;
   void Refuse(QueuePair& queue_pair, Operation& operation, EfaStatus status);
-  void Serve(Operation& operation, const FetchVerdict& verdict);
+  void Serve(Operation& operation);
+  void ServeAsPlanned(Operation& operation, const FetchVerdict& verdict);
   void ServeBehind(OperationId operation);
   void CountDown(const Transmitter::Served& served);
   void Complete(const Operation& operation);

@@ -64,7 +64,7 @@ bool Responder::Refuses(const QueuePair& target, Operation& operation) {
   const bool lands = placed > 0 && target.receive.Peek(receive) &&
                      operation.length <= receive.length &&
                      ReceiveIsValid(around_, nic_, target, receive) &&
-                     LocalIsValid(around_, operation, {0, placed});
+                     LocalIsStillValid(around_, operation, {0, placed});
   if (lands) placement_.PlaceBeginning(operation, target, receive, 0, placed);
   FailLater(around_, operation, *verdict.failure);
   return true;
@@ -81,7 +81,7 @@ void Responder::AcceptDatagram(Operation& operation, QueuePair* target) {
     ++nic_.counters.rx_drops;
     return EndUnanswered(around_, operation, EfaStatus::kOk);
   }
-  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+  if (!LocalIsStillValid(around_, operation, {0, operation.length})) {
     return EndUnanswered(around_, operation, EfaStatus::kLocalInvalidLkey);
   }
   Deliver(operation, *target, receive, kDatagramPrefixBytes);
@@ -93,7 +93,7 @@ void Responder::AcceptMessage(Operation& operation, QueuePair& target) {
   if (!receive.malformed && operation.length > receive.length) {
     return Answer(around_, nic_, operation, EfaStatus::kRemoteBadLength);
   }
-  if (!LocalIsValid(around_, operation, {0, operation.length})) {
+  if (!LocalIsStillValid(around_, operation, {0, operation.length})) {
     return Answer(around_, nic_, operation, EfaStatus::kLocalInvalidLkey);
   }
   Deliver(operation, target, receive, 0);
@@ -177,6 +177,7 @@ void Responder::AcceptRead(Operation& operation, QueuePair& target) {
   if (nic_.answers_nonsense) return Answer(around_, nic_, operation, EfaStatus::kOk);
   nic_.counters.rdma_read_resp_bytes += operation.length;
   target.counters.Count(CounterKind::kRemoteReads, false);
+  if (transmitter_.LeavesAtOnce()) return transmitter_.SendAtOnce(operation, true);
   transmitter_.EnqueueResponse(operation.id);
 }
 

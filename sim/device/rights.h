@@ -24,6 +24,13 @@ fabric::Access RemoteRight(fabric::OperationKind kind);
 // key that is refused. Of a work request of another process: looked at there, true here.
 bool LocalIsValid(const Surroundings& around, const Operation& operation, Range range);
 
+// The same for bytes that were valid when the work request was fetched: only looked at again when
+// the initiator has withdrawn something since.
+inline bool LocalIsStillValid(const Surroundings& around, const Operation& operation, Range range) {
+  return operation.withdrawals == operation.initiator->memory.withdrawals() ||
+         LocalIsValid(around, operation, range);
+}
+
 // Whether peers may touch payload bytes [range) in the memory of `nic`, in the protection domain of
 // `target`, in the way that the operation does.
 bool RemoteIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,

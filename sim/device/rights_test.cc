@@ -83,6 +83,32 @@ TEST_F(RightsTest, LocalKeyOfAnotherDomainSaysNothing) {
   EXPECT_FALSE(Local(operation, 0, 100));
 }
 
+TEST_F(RightsTest, WhatWasValidAtTheFetchIsLookedAtAgainOnceSomethingWasWithdrawn) {
+  BenchMemory& other = a.Register(100);
+  BenchMemory& named = a.Register(100);
+  Operation& operation = Start();
+  operation.segments[0] = named.At(0, 100);
+  const auto still = [&] { return sim::LocalIsStillValid(bench.around, operation, {0, 100}); };
+  operation.withdrawals = a.state.memory.withdrawals();
+  EXPECT_TRUE(still());
+  a.state.memory.Deregister(other.keys.remote);
+  EXPECT_TRUE(still());
+  a.state.memory.Revoke(named.keys.remote);
+  EXPECT_FALSE(still());
+  Operation& unseen = Start();
+  unseen.segments[0] = named.At(0, 100);
+  EXPECT_FALSE(sim::LocalIsStillValid(bench.around, unseen, {0, 100}));  // it was never looked at
+}
+
+TEST_F(RightsTest, RevokedMemoryIsNoLongerStillValid) {
+  BenchMemory& memory = a.Register(100);
+  Operation& operation = Start();
+  operation.segments[0] = memory.At(0, 100);
+  operation.withdrawals = a.state.memory.withdrawals();
+  a.state.memory.Revoke(memory.keys.remote);
+  EXPECT_FALSE(sim::LocalIsStillValid(bench.around, operation, {0, 100}));
+}
+
 TEST_F(RightsTest, OfTwoSegmentsThoseAreLookedAtThatHoldTheRange) {
   Operation& operation = Start(OperationKind::kSend);
   operation.segment_count = 2;

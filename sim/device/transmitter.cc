@@ -83,6 +83,13 @@ std::optional<Transmitter::Served> Transmitter::SendOne() {
   return std::nullopt;
 }
 
+void Transmitter::SendAtOnce(Operation& operation, bool response) {
+  const bool request = operation.kind == OperationKind::kRead && !response;
+  if (request) return SendPacket(operation, 0, false, {});
+  operation.next_packet = operation.packets;
+  SendPacket(operation, 0, response, operation.PacketRange(0));
+}
+
 void Transmitter::Die() {
   const auto silence = [this](const Job& job) {
     Operation* operation = around_.operations.Find(job.operation);
@@ -101,7 +108,8 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  const coro::Time sent = nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now());
+  const coro::Time sent =
+      profile.instant ? now() : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now());
   const std::uint64_t mtu = profile.device.mtu;
   const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);

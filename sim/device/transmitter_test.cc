@@ -301,6 +301,36 @@ TEST(TransmitterTest, HostsAddTheirPartToTheWay) {
   EXPECT_EQ(ends.b.actor.First(EventKind::kArrive).time, Timeline::kStart + 164ns + 10us + 7us);
 }
 
+TEST(TransmitterTest, WithoutDelaysMostOperationsLeaveAtOnceAndSomeWait) {
+  Ends ends(sim::WithoutDelays(Plain()));
+  int at_once = 0;
+  for (int i = 0; i < 400; ++i) at_once += ends.transmitter.LeavesAtOnce() ? 1 : 0;
+  EXPECT_GT(at_once, 250);
+  EXPECT_LT(at_once, 350);
+  ends.bench.around.paused_until[0] = Timeline::kStart + 1ms;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ends.transmitter.LeavesAtOnce());
+  Ends slow;
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(slow.transmitter.LeavesAtOnce());
+}
+
+TEST(TransmitterTest, WhatLeavesAtOnceHasArrived) {
+  Ends ends(sim::WithoutDelays(Plain()));
+  Operation& write = ends.Start(OperationKind::kWrite, 100);
+  ends.transmitter.SendAtOnce(write, false);
+  EXPECT_EQ(write.next_packet, write.packets);
+  Operation& read = ends.Start(OperationKind::kRead, 100);
+  ends.transmitter.SendAtOnce(read, false);
+  EXPECT_EQ(read.next_packet, 0u);  // of the data
+  Operation& data = ends.bench.Start(OperationKind::kRead, ends.to, ends.from, 50);
+  ends.transmitter.SendAtOnce(data, true);
+  EXPECT_EQ(data.next_packet, data.packets);
+  EXPECT_EQ(ends.bench.told.Take(), (Lines{"sent packet 0 of 100 bytes", "sent packet 0 of 0 bytes",
+                                           "sent packet 0 of data of 50 bytes"}));
+  EXPECT_EQ(ends.b.actor.Count(EventKind::kArrive), 2u);
+  EXPECT_EQ(ends.b.actor.Count(EventKind::kReadData), 1u);
+  EXPECT_EQ(ends.a.actor.Count(EventKind::kTransmit), 0u);
+}
+
 TEST(TransmitterTest, WhatPeersReadFromADeadNicFallsSilent) {
   sim::Profile profile = Plain();
   profile.engine_window = 1;

@@ -32,11 +32,8 @@ class EventQueue {
   bool empty() const { return size_ == 0; }
   std::size_t size() const { return size_; }
 
-  // The time of the earliest event. REQUIRES: not empty.
-  coro::Time next_time() const {
-    if (next_in_first_ < buckets_[0].size()) return FromTicks(last_);
-    return FromTicks(earliest_[Lowest()]);
-  }
+  // The time of the earliest event; the end of time when there is none.
+  coro::Time next_time() const { return FromTicks(next_); }
 
   // REQUIRES: event.time is not before the time of the event that was popped last.
   void Push(const Event& event) {
@@ -45,6 +42,7 @@ class EventQueue {
       RefusePast();
     }
     ++size_;
+    next_ = std::min(next_, ticks);
     Put(event, ticks);
   }
 
@@ -57,12 +55,14 @@ class EventQueue {
     if (next_in_first_ == buckets_[0].size()) {
       buckets_[0].clear();
       next_in_first_ = 0;
+      next_ = filled_ == 0 ? kNothing : earliest_[Lowest()];
     }
     return event;
   }
 
  private:
   static constexpr std::size_t kBuckets = 65;
+  static constexpr std::uint64_t kNothing = INT64_MAX;
 
   static std::uint64_t ToTicks(coro::Time time) {
     return static_cast<std::uint64_t>(time.time_since_epoch().count());
@@ -101,6 +101,7 @@ class EventQueue {
   std::uint64_t last_ = 0;                          // the time of the event that was popped last
   std::size_t next_in_first_ = 0;                   // of bucket 0: those before it were popped
   std::size_t size_ = 0;
+  std::uint64_t next_ = kNothing;  // the time of the earliest event
 };
 
 }  // namespace sim

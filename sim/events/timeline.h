@@ -121,7 +121,7 @@ class Timeline final : public coro::Clock {
   // Whether it did since this was asked; for who runs the world by RunFor.
   bool TakeWake() { return std::exchange(woken_, false); }
   // kNever: nothing is going to happen by itself.
-  coro::Time next_event() const { return queue_.empty() ? coro::kNever : queue_.next_time(); }
+  coro::Time next_event() const { return queue_.next_time(); }
   // Whether something is going to happen by itself, or on the network.
   bool under_way() const { return !queue_.empty() || (pool_ != nullptr && !pool_->empty()); }
   // Whether a program that polls now polls in vain: nothing is under way, and it has not looked at
@@ -169,7 +169,7 @@ class Timeline final : public coro::Clock {
     if (pool_ != nullptr) [[unlikely]] {
       return AdvanceScheduled(time);
     }
-    while (!queue_.empty() && queue_.next_time() <= time) RunNext();
+    while (queue_.next_time() <= time) RunNext();
     now_ = std::max(now_, time);
   }
   void RunNext() {

@@ -18,7 +18,7 @@
 namespace sim {
 
 // Not thread-safe: belongs to its world.
-class Network final : public NicDirectory, private Observer {
+class Network final : public NicDirectory, public Observer {
  public:
   // What it refers to outlives it; the world is not run any more when it is gone.
   Network(World& world, Node& node, Directory& directory, std::uint64_t fabric, bool cross_memory);
@@ -50,10 +50,10 @@ class Network final : public NicDirectory, private Observer {
   const NeighbourContext& context() const { return context_; }
   std::uint64_t bytes_across() const;
 
- private:
   // --- Observer ---
   void OnGone(const Operation& operation) override;
 
+ private:
   Neighbour& At(std::uint8_t slot);
   template <typename Visit>
   void ForEach(Visit visit) const;

@@ -145,14 +145,6 @@ bool Processors::MayRead(Thread& thread, const Nic& nic) {
   return false;
 }
 
-void Processors::EndRead(const Nic& nic, std::size_t count) {
-  if (Thread* thread = Find(nic)) {
-    return count > 0 ? HasRead(*thread, nic) : FoundNothing(nic);
-  }
-  const coro::Duration far = numa_.FarThreadCost(nic.state());
-  if (count > 0 && far > coro::Duration::zero()) timeline_.Charge(far);
-}
-
 void Processors::HasRead(Thread& thread, const Nic& nic) {
   by_nic_[nic.index()].read = timeline_.now();
   Work(thread, nic.profile().poll_cost + FarCost(thread, nic));

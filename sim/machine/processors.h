@@ -108,7 +108,13 @@ class Processors final : public Actor {
     return true;
   }
   // It has looked, or could not; `count`: of what it found.
-  void EndRead(const Nic& nic, std::size_t count);
+  void EndRead(const Nic& nic, std::size_t count) {
+    if (Thread* thread = Find(nic)) [[unlikely]] {
+      return count > 0 ? HasRead(*thread, nic) : FoundNothing(nic);
+    }
+    const coro::Duration far = numa_.FarThreadCost(nic.state());
+    if (count > 0 && far > coro::Duration::zero()) timeline_.Charge(far);
+  }
   // Before the queue pair goes: its doorbells ring now.
   void Finish(const Nic& nic, const QueuePair& queue_pair);
   // The same for all.

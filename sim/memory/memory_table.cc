@@ -67,6 +67,7 @@ void MemoryTable::Deregister(std::uint32_t remote_key) {
   const std::uint32_t slot = remote_key & kSlotMask;
   DD_CHECK(slot < regions_.size() && regions_[slot].live, "deregistering memory twice");
   regions_[slot].live = false;
+  ++withdrawals_;
   pages_ -= PagesOf(regions_[slot].address, regions_[slot].length_bytes);
   free_slots_.push_back(slot);
   --live_;
@@ -76,8 +77,9 @@ void MemoryTable::Revoke(std::uint32_t remote_key) {
   const std::uint32_t slot = remote_key & kSlotMask;
   if (slot >= regions_.size()) return;
   Region& region = regions_[slot];
-  if (RemoteKey(slot, region.remote_generation) == remote_key)
-    region.access = fabric::Access::kNone;
+  if (RemoteKey(slot, region.remote_generation) != remote_key) return;
+  region.access = fabric::Access::kNone;
+  ++withdrawals_;
 }
 
 }  // namespace sim

@@ -66,6 +66,9 @@ class MemoryTable {
   }
 
   std::size_t live() const { return live_; }
+  // How often something that was allowed ceased to be: while this stays the same, what was allowed
+  // before still is.
+  std::uint64_t withdrawals() const { return withdrawals_; }
 
  private:
   struct Region {
@@ -107,6 +110,7 @@ class MemoryTable {
   RandomStream keys_;
   std::uint64_t pages_ = 0;  // of all live regions
   std::size_t live_ = 0;
+  std::uint64_t withdrawals_ = 0;
   std::vector<Region> regions_;  // slot 0 is never used, so that a key of 0 is never valid
   std::vector<std::uint32_t> free_slots_;
 };

@@ -4,37 +4,61 @@
 #ifndef SIM_MEMORY_ZEROED_ARRAY_H_
 #define SIM_MEMORY_ZEROED_ARRAY_H_
 
+#include <sys/mman.h>
+
 #include <cstddef>
 #include <cstdlib>
-#include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "coro/check.h"
+#include "sim/memory/poison.h"
 
 namespace sim {
 
 // For types whose zero bytes are a valid value. Aligned to 16 bytes. Ends the program when there is
-// no address space left.
+// no address space left. Movable.
 template <typename T>
 class ZeroedArray {
   static_assert(std::is_trivially_copyable_v<T>);
 
  public:
   ZeroedArray() = default;
-  explicit ZeroedArray(std::size_t count) {
+  explicit ZeroedArray(std::size_t count) : bytes_(count * sizeof(T)) {
     if (count == 0) return;
-    values_.reset(static_cast<T*>(std::calloc(count, sizeof(T))));
-    DD_CHECK(values_ != nullptr, "no memory for a ring");
+    void* const memory =
+        mapped() ? mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                 : std::calloc(count, sizeof(T));
+    DD_CHECK(memory != nullptr && memory != MAP_FAILED, "no memory for a ring");
+    values_ = static_cast<T*>(memory);
+  }
+  ZeroedArray(ZeroedArray&& other) noexcept
+      : bytes_(std::exchange(other.bytes_, 0)), values_(std::exchange(other.values_, nullptr)) {}
+  ZeroedArray& operator=(ZeroedArray&& other) noexcept {
+    std::swap(bytes_, other.bytes_);
+    std::swap(values_, other.values_);
+    return *this;
+  }
+  ~ZeroedArray() {
+    if (values_ == nullptr) return;
+    if (mapped()) {
+      munmap(values_, bytes_);
+    } else {
+      std::free(values_);
+    }
   }
 
-  T* data() const { return values_.get(); }
-  T& operator[](std::size_t index) const { return values_.get()[index]; }
+  T* data() const { return values_; }
+  T& operator[](std::size_t index) const { return values_[index]; }
 
  private:
-  struct Free {
-    void operator()(T* values) const { std::free(values); }
-  };
-  std::unique_ptr<T, Free> values_;
+  // From here on pages come from the kernel: the allocator has pages that were used before, and
+  // clears all that it hands out. But the sanitizer watches the allocator's only.
+  static constexpr std::size_t kFewestMapped = std::size_t{1} << 15;
+  bool mapped() const { return !kPoisons && bytes_ >= kFewestMapped; }
+
+  std::size_t bytes_ = 0;
+  T* values_ = nullptr;
 };
 
 }  // namespace sim

@@ -29,7 +29,7 @@
 namespace sim {
 
 // Not thread-safe: belongs to its world.
-class WorldTrace final : private Observer, private fabric::faults::FiringListener {
+class WorldTrace final : public Observer, private fabric::faults::FiringListener {
  public:
   // From now on the recorder has the world's time. `engine`: its firings are recorded, too; null:
   // there is none. All of them outlive this.
@@ -39,6 +39,20 @@ class WorldTrace final : private Observer, private fabric::faults::FiringListene
   ~WorldTrace() override;
   WorldTrace(const WorldTrace&) = delete;
   WorldTrace& operator=(const WorldTrace&) = delete;
+
+  // --- Observer ---
+  void OnDoorbell(const NicState& nic, const QueuePair& queue_pair) override;
+  void OnFetched(const NicState& nic, const QueuePair& queue_pair, const Operation& operation,
+                 EfaStatus status) override;
+  void OnSent(const NicState& nic, const Operation& operation, std::uint32_t packet, bool response,
+              std::uint64_t bytes, const Flight& flight) override;
+  void OnPlaced(const BytesPlaced& bytes) override;
+  void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
+                      const ReceiveWork& receive) override;
+  void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
+                            const Operation& operation) override;
+  void OnReported(const NicState& nic, const CompletionRing& ring,
+                  const DeviceCompletion& completion, EntryFate fate) override;
 
  private:
   // An operation as the recorder knows it.
@@ -60,19 +74,6 @@ class WorldTrace final : private Observer, private fabric::faults::FiringListene
     std::shared_ptr<fabric::trace::PostedWork> work;  // null: the program's posts are not recorded
   };
 
-  // --- Observer ---
-  void OnDoorbell(const NicState& nic, const QueuePair& queue_pair) override;
-  void OnFetched(const NicState& nic, const QueuePair& queue_pair, const Operation& operation,
-                 EfaStatus status) override;
-  void OnSent(const NicState& nic, const Operation& operation, std::uint32_t packet, bool response,
-              std::uint64_t bytes, const Flight& flight) override;
-  void OnPlaced(const BytesPlaced& bytes) override;
-  void OnReceiveTaken(const NicState& nic, const QueuePair& queue_pair,
-                      const ReceiveWork& receive) override;
-  void OnImmediateDelivered(const NicState& nic, const QueuePair& target,
-                            const Operation& operation) override;
-  void OnReported(const NicState& nic, const CompletionRing& ring,
-                  const DeviceCompletion& completion, EntryFate fate) override;
   // --- FiringListener ---
   void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
                const fabric::faults::Firing& firing) override;

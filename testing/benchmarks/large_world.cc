@@ -113,7 +113,7 @@ void AddSmallWorld(Report& report) {
 
 std::vector<Size> Sizes(bool smoke) {
   if (!smoke) {
-    return {{"p5", 2, 1}, {"p5", 16, 1}, {"p5", 64, 63}};
+    return {{"p5", 2, 1}, {"p5", 16, 1}, {"p5", 64, 63}, {"p5", 1024, 1}};
   }
   std::vector<Size> sizes;
   for (std::size_t machines = 2; machines < 10; ++machines) sizes.push_back({"small", machines, 1});
@@ -141,11 +141,18 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
       report.AddGoal(AtMost("64 machines: time for an event, to 2 machines", ratio, 2));
       report.AddGoal(AtLeast("all-to-all of 64 machines: M events/s", per_second, 3));
     }
+    if (size.machines == 1024) {
+      report.AddGoal(
+          AtMost("1,024 machines of 32 NICs: GiB", figures.resident_bytes / kMiB / 1024, 8));
+      report.AddGoal(AtMost("1,024 machines: time for an event, to 2 machines", ratio, 2));
+    }
     tick();
   }
   report.AddNote(
       "Virtual time, one core, all checks and the digest on. Every NIC writes 64 KiB to the one of "
-      "its number on the next machine; of 64 machines, to all of them in turn. An event is what "
+      "its number on the next machine; of 64 machines, to all of them in turn. Half of the memory "
+      "of "
+      "a large world is what is written. An event is what "
       "the timeline hands to a device: a turn of its engine, a packet, a piece of one, an answer.");
   return report;
 }
