@@ -2,8 +2,8 @@
 # What libdrydock_verbs.so shows to the programs that load it.
 set -u
 
-readonly LIBRARY="$1" EXPORTS="$2"
-shift 2  # the rest: lists of what releases of rdma-core show
+readonly LIBRARY="$1" EXPORTS="$2" ALONE="$3"
+shift 3  # the rest: lists of what releases of rdma-core show
 failures=0
 
 fail() {
@@ -91,7 +91,19 @@ echo "$(wc -l <<<"$all") functions shown; the machine's libraries take $checked"
 
 # The name by which it is asked for, and nothing that it needs is missing.
 readelf -d "$LIBRARY" | grep -q 'SONAME.*\[libdrydock_verbs.so\]' || fail "the library has another name"
+needed=$(readelf -d "$LIBRARY" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+for name in $needed; do
+  # Elsewhere than on Debian 12 Abseil and the C++ library are shared (bazel/shared_library.bzl).
+  case $name in
+    ld-linux*.so* | lib[cm].so.6) ;;
+    *) [ "$ALONE" != True ] || fail "the library needs $name, which not every system has" ;;
+  esac
+done
 if ldd "$LIBRARY" | grep 'not found'; then fail "the library needs what is not there"; fi
+newest=$(readelf -V "$LIBRARY" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -1)
+if [ "$ALONE" = True ] && [ "$(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -1)" != GLIBC_2.36 ]; then
+  fail "the library needs $newest"
+fi
 LD_BIND_NOW=1 LD_PRELOAD="$PWD/$LIBRARY" /bin/true || fail "the library cannot be loaded"
 
 [ "$failures" -eq 0 ]
