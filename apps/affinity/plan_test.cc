@@ -14,6 +14,7 @@
 #include "apps/affinity/pages.h"
 #include "apps/affinity/report.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"

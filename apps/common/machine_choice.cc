@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "apps/common/machine_of_profile.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
 #ifdef DRYDOCK_HAVE_HWLOC

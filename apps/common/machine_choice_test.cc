@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gpu/topology/hwloc_xml.h"
 #include "gpu/topology/locality.h"

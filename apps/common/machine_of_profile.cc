@@ -1,3 +1,5 @@
+#include "apps/common/machine_of_profile.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "apps/common/machine_choice.h"
 #include "gpu/topology/cpu_list.h"
 #include "gpu/topology/pci_device.h"
 
