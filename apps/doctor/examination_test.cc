@@ -15,11 +15,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "apps/doctor/fake_machine.h"
 #include "apps/doctor/finding.h"
 #include "apps/doctor/probes.h"
 #include "apps/doctor/report.h"
 #include "apps/doctor/system_files.h"
+#include "apps/doctor/testing/fake_machine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

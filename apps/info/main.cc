@@ -100,8 +100,8 @@ absl::StatusOr<Findings> Real(const BackendOptions& options, const BackendChoice
 
 absl::StatusOr<Findings> Find(const BackendOptions& options) {
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(options));
-  ASSIGN_OR_RETURN(Findings found,
-                   choice.simulated ? Simulated(options, choice) : Real(options, choice));
+  ASSIGN_OR_RETURN(Findings found, choice.Visit([&] { return Simulated(options, choice); },
+                                                [&] { return Real(options, choice); }));
   found.report.reason = choice.reason;
   if (!options.nic.empty()) KeepOnly(options.nic, found);
   return found;
