@@ -41,7 +41,9 @@ absl::StatusOr<MachineChoice> ThisMachine() {
 
 absl::StatusOr<MachineChoice> FromProfile(absl::string_view name) {
   ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(name));
-  return MachineChoice{MachineOf(*profile), absl::StrCat("profile ", profile->name)};
+  std::string source = absl::StrCat("profile ", profile->name);
+  if (!profile->unknown.empty()) absl::StrAppend(&source, "; unknown: ", profile->unknown);
+  return MachineChoice{MachineOf(*profile), std::move(source)};
 }
 
 // `bazel run` starts programs in a folder of its own, and tells where its caller is.
