@@ -16,6 +16,7 @@
 #include "apps/common/command_line.h"
 #include "apps/common/counted_main.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/machine_of_profile.h"
 #include "apps/common/metrics_run.h"
 #include "apps/common/progress.h"
 #include "apps/common/report/output_flags.h"

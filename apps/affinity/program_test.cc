@@ -47,7 +47,7 @@ TEST(AffinityTest, TheSoftwareProtocolAndSlowerMachinesWorkToo) {
 TEST(AffinityTest, OneNicCanBeNamed) {
   const Json json = Json::parse(kAffinity.Output({"--nic=rdmap201s0", "--pages=4", "--json"}));
   ASSERT_EQ(json["policies"][1]["nics"].size(), 1u);
-  EXPECT_EQ(json["policies"][0]["nics"][0]["cpus"], "93-95");
+  EXPECT_EQ(json["policies"][0]["nics"][0]["cpus"], "93-95,189-191");
   EXPECT_EQ(json["policies"][1]["nics"][0]["memory_node"], 0);
 }
 

@@ -73,6 +73,7 @@ absl::StatusOr<Findings> Simulated(const BackendOptions& options, const BackendC
   found.report.simulated = true;
   found.report.profile = choice.profile->name;
   found.report.profile_description = choice.profile->description;
+  found.report.profile_unknown = choice.profile->unknown;
   for (const SimulatedFabric fabric : SimulatedFabrics()) {
     const bool is_chosen = fabric == choice.simulated_fabric;
     if (!is_chosen && !options.provider.empty()) continue;

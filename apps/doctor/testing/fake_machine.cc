@@ -1,5 +1,6 @@
 #include "apps/doctor/testing/fake_machine.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -18,18 +19,23 @@ namespace fs = std::filesystem;
 
 constexpr char kLibraries[] = "/usr/lib/x86_64-linux-gnu";
 
+// A healthy machine has its devices somewhere: where nobody knows the switch, below the same one.
+std::string PathOf(const sim::Profile& profile, int pcie_switch, const std::string& address) {
+  return absl::StrCat(
+      "/sys/devices/pci0000:00/",
+      pcie_switch < 0 ? "0000:00:1f.0" : profile.pcie_switches[pcie_switch].upstream_port, "/",
+      address);
+}
+
 void AddNics(const FakeMachine& machine, const sim::Profile& profile) {
   int number = 0;
   for (const sim::NicProfile& nic : profile.nics) {
-    const std::string port = profile.pcie_switches.empty()
-                                 ? "0000:00:1f.0"
-                                 : profile.pcie_switches[nic.pcie_switch].upstream_port;
-    const std::string device = absl::StrCat("/sys/devices/pci0000:00/", port, "/", nic.pci_address);
+    const std::string device = PathOf(profile, nic.pcie_switch, nic.pci_address);
     const std::string uverbs = absl::StrCat("uverbs", number++);
     machine.Write(device + "/vendor", "0x1d0f\n");
     machine.Write(device + "/device", "0x" + profile.vendor_device_id.substr(5) + "\n");
     machine.Write(device + "/class", "0x020000\n");
-    machine.Write(device + "/numa_node", absl::StrCat(nic.numa_node, "\n"));
+    machine.Write(device + "/numa_node", absl::StrCat(std::max(nic.numa_node, 0), "\n"));
     machine.Write(device + "/p2p", "NVIDIA peermem\n");
     machine.Write(device + "/msi_irqs/40", "msix\n");
     machine.Write(device + "/msi_irqs/41", "msix\n");
@@ -51,9 +57,7 @@ void AddNics(const FakeMachine& machine, const sim::Profile& profile) {
 
 void AddGpus(const FakeMachine& machine, const sim::Profile& profile) {
   for (const sim::GpuProfile& gpu : profile.gpus) {
-    const std::string device =
-        absl::StrCat("/sys/devices/pci0000:00/",
-                     profile.pcie_switches[gpu.pcie_switch].upstream_port, "/", gpu.pci_address);
+    const std::string device = PathOf(profile, gpu.pcie_switch, gpu.pci_address);
     machine.Write(device + "/vendor", "0x10de\n");
     machine.Write(device + "/device", "0x2330\n");
     machine.Write(device + "/class", "0x030200\n");
