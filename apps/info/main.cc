@@ -74,6 +74,7 @@ absl::StatusOr<Findings> Simulated(const BackendOptions& options, const BackendC
   found.report.simulated = true;
   found.report.profile = choice.profile->name;
   found.report.profile_description = choice.profile->description;
+  found.report.profile_unknown = choice.profile->unknown;
   for (const SimulatedFabric fabric : SimulatedFabrics()) {
     const bool is_chosen = fabric == choice.simulated_fabric;
     if (!is_chosen && !options.provider.empty()) continue;
@@ -100,8 +101,8 @@ absl::StatusOr<Findings> Real(const BackendOptions& options, const BackendChoice
 
 absl::StatusOr<Findings> Find(const BackendOptions& options) {
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(options));
-  ASSIGN_OR_RETURN(Findings found,
-                   choice.simulated ? Simulated(options, choice) : Real(options, choice));
+  ASSIGN_OR_RETURN(Findings found, choice.Visit([&] { return Simulated(options, choice); },
+                                                [&] { return Real(options, choice); }));
   found.report.reason = choice.reason;
   if (!options.nic.empty()) KeepOnly(options.nic, found);
   return found;

@@ -16,7 +16,7 @@
 #include "sim/explore/capsule.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/explorer.h"
-#include "sim/explore/test_scenarios.h"
+#include "sim/explore/testing/test_scenarios.h"
 #include "sim/profile/profile.h"
 #include "testing/matchers/status_matchers.h"
 

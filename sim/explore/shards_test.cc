@@ -21,7 +21,7 @@
 #include "sim/explore/results.h"
 #include "sim/explore/shard.h"
 #include "sim/explore/shard_run.h"
-#include "sim/explore/test_scenarios.h"
+#include "sim/explore/testing/test_scenarios.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {
