@@ -96,7 +96,8 @@ struct DelayModel {
   coro::Duration tail{};
 };
 
-// How packets travel and what the device does with time. All delays are virtual time.
+// How packets travel and what the device does with time. All delays are virtual time. Fields that
+// nobody has published are listed in unpublished.h, each with its plausible range and the reason.
 struct Profile {
   std::string name;                  // what --profile takes
   std::string description;           // one line for a person
