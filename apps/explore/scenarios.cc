@@ -16,6 +16,7 @@ std::vector<const Scenario*> Scenarios() {
   std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
   for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
   scenarios.push_back(&TransferScenario());
+  scenarios.push_back(&sim::explore::Failover());
   return scenarios;
 }
 
