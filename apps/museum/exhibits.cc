@@ -37,6 +37,11 @@ std::vector<const Exhibit*> Exhibits() {
       &BothDrain(),
       &PeerRemovedInUse(),
       &NumberWithoutLock(),
+      &BatchLeftOpen(),
+      &BatchOfRails(),
+      &SignalsCoalesced(),
+      &MixedVersions(),
+      &PayloadNotFenced(),
   };
 }
 

@@ -35,6 +35,11 @@ const Exhibit& CloseBeforeAck();
 const Exhibit& BothDrain();
 const Exhibit& PeerRemovedInUse();
 const Exhibit& NumberWithoutLock();
+const Exhibit& BatchLeftOpen();
+const Exhibit& BatchOfRails();
+const Exhibit& SignalsCoalesced();
+const Exhibit& MixedVersions();
+const Exhibit& PayloadNotFenced();
 
 // All of these. Static storage.
 std::vector<const Exhibit*> Exhibits();

@@ -43,7 +43,9 @@ std::optional<fabric::Completion> Rail::Read() {
 absl::StatusOr<std::unique_ptr<Machine>> Machine::Open(sim::explore::Trial& trial, std::string name,
                                                        const MachineOptions& options) {
   std::unique_ptr<Machine> machine(new Machine());
-  machine->node_ = &trial.world().AddNode(std::move(name));
+  const sim::Profile& profile =
+      options.profile == nullptr ? trial.world().profile() : *options.profile;
+  machine->node_ = &trial.world().AddNode(std::move(name), profile);
   ASSIGN_OR_RETURN(machine->fabric_,
                    trial.Decorate(sim::OpenSimFabric(trial.world(), *machine->node_)));
   machine->pages_.resize((options.memory_bytes + sizeof(Page) - 1) / sizeof(Page));

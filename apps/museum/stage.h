@@ -24,14 +24,16 @@
 #include "fabric/fabric.h"
 #include "sim/explore/nodes.h"
 #include "sim/explore/scenario.h"
+#include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
 namespace museum {
 
 struct MachineOptions {
   std::size_t memory_bytes = 64 << 10;
-  std::size_t queue_depth = 0;  // of each completion queue; 0: the default
-  std::size_t rails = 1;        // NICs that are opened, from the first one on
+  std::size_t queue_depth = 0;            // of each completion queue; 0: the default
+  std::size_t rails = 1;                  // NICs that are opened, from the first one on
+  const sim::Profile* profile = nullptr;  // of static storage; null: the world's
 };
 
 // One NIC of a machine. Members die in reverse order.

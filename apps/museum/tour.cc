@@ -17,6 +17,9 @@ using sim::explore::ExploreReport;
 using sim::explore::SeedResult;
 using sim::explore::Verdict;
 
+// Of virtual time: whatever an exhibit waits for comes within milliseconds, or never.
+constexpr coro::Duration kLimit = std::chrono::seconds(5);
+
 std::string Describe(Verdict verdict, std::string_view check) {
   return absl::StrCat(std::string(Name(verdict)), check.empty() ? "" : ": ", std::string(check));
 }
@@ -53,6 +56,7 @@ ExploreOptions OptionsOf(const Exhibit& exhibit, const TourOptions& options) {
   explore.jobs = options.jobs;
   explore.plans = PlansOf(exhibit);
   explore.parameters = options.parameters;
+  explore.limit = kLimit;
   return explore;
 }
 

@@ -29,6 +29,7 @@ void EndpointWatch::Accepted(std::uint16_t id, const Posted& posted) {
   if (const PeerState told = peers_.Accepted(posted); told != PeerState::kReachable) [[unlikely]] {
     Futile(posted, told);
   }
+  ++accepted_;
   sends_.Add(id, posted, log_.Now());
 }
 

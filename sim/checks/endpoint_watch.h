@@ -66,6 +66,10 @@ class EndpointWatch {
   const QueuePair& queue_pair() const { return queue_pair_; }
   std::size_t send_depth() const { return send_depth_; }
   const InFlight& sends() const { return sends_; }
+  // Whether the last requests were posted and not rung for: the device has not heard of them.
+  bool has_unrung() const {
+    return static_cast<std::int32_t>(accepted_ - queue_pair_.send.announced()) > 0;
+  }
   const InFlight& receives() const { return receives_; }
   const RetryIdempotence& retries() const { return retries_; }
 
@@ -88,7 +92,8 @@ class EndpointWatch {
   InFlight receives_;
   RetryIdempotence retries_;
   PeerIncarnation peers_;
-  std::uint64_t agains_ = 0;  // in a row, since the completion queue had been read this often:
+  std::uint32_t accepted_ = 0;  // requests of the send queue, modulo 2^32
+  std::uint64_t agains_ = 0;    // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
 };
 

@@ -45,6 +45,8 @@ class SendQueue {
   fabric::efa_queue::DoorbellFault Ring(std::uint32_t doorbell) {
     return fetcher_.Announce(doorbell);
   }
+  // Entries ever rung for, modulo 2^32.
+  std::uint32_t announced() const { return fetcher_.fetched() + fetcher_.pending(); }
   // Entries that were rung for and not fetched.
   std::uint32_t unfetched() const { return fetcher_.pending(); }
   // Reads the entry that is `ahead` of the next one. REQUIRES: ahead < unfetched().

@@ -111,7 +111,9 @@ absl::Status SimEndpoint::Close() {
 }
 
 void* SimEndpoint::QueryPower(const fabric::PowerId& power) {
-  if (&power != &QueueAccess::kPower || queue_pair_ == nullptr) return nullptr;
+  if (queue_pair_ == nullptr) return nullptr;
+  if (&power == &fabric::MoreToCome::kPower) return static_cast<fabric::MoreToCome*>(this);
+  if (&power != &QueueAccess::kPower) return nullptr;
   domain_->world.observers().Tell<&Observer::OnRingsTaken>(*queue_pair_);
   return static_cast<QueueAccess*>(this);
 }
@@ -267,7 +269,7 @@ PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKin
     send_producer_.Post();
     ++result.accepted;
   }
-  if (send_producer_.unannounced() > 0) RingSend();
+  if (send_producer_.unannounced() > 0 && !more_to_come_) RingSend();
   processors.Posted(domain_->nic, result.accepted);
   return result;
 }

@@ -15,6 +15,7 @@
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
 #include "fabric/endpoint.h"
+#include "fabric/more_to_come.h"
 #include "sim/device/queue_pair.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
@@ -23,7 +24,7 @@
 
 namespace sim {
 
-class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
+class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private fabric::MoreToCome {
  public:
   SimEndpoint(std::shared_ptr<QueueCore> send_queue, std::shared_ptr<QueueCore> receive_queue,
               std::shared_ptr<VectorCore> peers, QueuePair& queue_pair,
@@ -88,6 +89,9 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   fabric::efa_queue::Producer& send_producer() override { return send_producer_; }
   std::uint16_t AddressHandleOf(fabric::Peer peer) override;
 
+  // --- MoreToCome ---
+  void SetMoreToCome(bool more) override { more_to_come_ = more; }
+
   std::shared_ptr<QueueCore> send_queue_;
   std::shared_ptr<QueueCore> receive_queue_;
   std::shared_ptr<VectorCore> peers_;
@@ -100,6 +104,7 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess {
   const fabric::Address address_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors
+  bool more_to_come_ = false;                     // posts do not ring
   bool new_call_ = false;                         // the post call under way has not rung yet
   RequestSlots sends_;
   RequestSlots receives_;
