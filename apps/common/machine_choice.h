@@ -18,7 +18,7 @@ std::string TopologyFromFlags();
 
 struct MachineChoice {
   gpu::topology::Machine machine;
-  std::string source;  // "this machine", "profile p5", "file p5.xml"
+  std::string source;  // "this machine", "profile p5", "file p5.xml"; and what is unknown
 };
 
 // `topology` is empty, "profile:NAME", or the path of a file. Errors: kNotFound for a profile or
