@@ -34,7 +34,7 @@ int main(void) {
   hints->fabric_attr->prov_name = strdup("efa");
   hints->ep_attr->type = FI_EP_RDM;
   hints->caps = FI_MSG;
-  hints->mode = ~0ull;
+  hints->mode = FI_CONTEXT2;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_ALLOCATED | FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
   must("fi_getinfo", fi_getinfo(FI_VERSION(1, 15), NULL, NULL, 0, hints, &info));
   struct fid_fabric* fabric;
@@ -44,6 +44,7 @@ int main(void) {
   struct fid_cq* cq;
   struct fid_mr* mr;
   static char buffer[2][4096], name[256];
+  static struct fi_context2 contexts[2]; /* efa-direct keeps its own there */
   size_t length = sizeof name;
   fi_addr_t self;
   must("fi_fabric", fi_fabric(info->fabric_attr, &fabric, NULL));
@@ -60,8 +61,8 @@ int main(void) {
   must("fi_getname", fi_getname(&ep->fid, name, &length));
   must("fi_av_insert", fi_av_insert(av, name, 1, &self, 0, NULL) == 1 ? 0 : -FI_EINVAL);
   for (int i = 0; i < 20; ++i) {
-    must("fi_recv", fi_recv(ep, buffer[1], 4096, fi_mr_desc(mr), self, NULL));
-    must("fi_send", fi_send(ep, buffer[0], 4096, fi_mr_desc(mr), self, NULL));
+    must("fi_recv", fi_recv(ep, buffer[1], 4096, fi_mr_desc(mr), self, &contexts[1]));
+    must("fi_send", fi_send(ep, buffer[0], 4096, fi_mr_desc(mr), self, &contexts[0]));
     await(cq, 2);
   }
   puts("20 messages arrived");

@@ -76,7 +76,7 @@ class Fabric:
         for process in self.processes:
             lines += [f"{process.name}: {line}" for line in process.errors.splitlines() if line.startswith(("drydock-efa:", "efa-run:"))]
             status = process.returncode
-            if status is not None and status < 0 and process.name not in self.left:
+            if status is not None and status < 0 and not process.killed:
                 lines.append(f"{process.name}: ended by signal {-status}")
         return lines + [f"{name}: still there at the end" for name in self.left]
 

@@ -22,6 +22,7 @@ class Process:
         self.name = f"{number}-{os.path.basename(self.words[0])}"
         self._files = [os.path.join(folder, f"{self.name}.{kind}") for kind in ("out", "err")]
         self._kept = None
+        self.killed = False  # by `kill`: then its end is none of its own
         with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
             self._popen = subprocess.Popen([*launcher, *self.words], stdout=out, stderr=err, stdin=subprocess.DEVNULL,
                                            cwd=cwd, env=environment, start_new_session=True)
@@ -74,6 +75,7 @@ class Process:
     def kill(self, grace=2.0):
         """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
         left = self._signal(signal.SIGTERM)
+        self.killed = self.killed or left
         end = time.monotonic() + grace
         while left and time.monotonic() < end and (self._popen.poll() is None or self._signal(0)):
             time.sleep(0.01)

@@ -64,6 +64,11 @@ class Processes(unittest.TestCase):
             env.run("sh", "-c", "kill -SEGV $$", status=-11)
             self.assertEqual(env.findings(), ["0-sh: ended by signal 11"])
 
+    def test_whoever_kills_a_process_has_no_finding_of_it(self):
+        with drydock.fabric() as env:
+            self.assertTrue(env.start("sleep", "60").kill())
+        self.assertEqual(env.findings(), [])
+
     def test_what_efa_run_refuses_is_a_finding(self):
         with drydock.fabric(profile="p9") as env:
             env.run("true", status=2)

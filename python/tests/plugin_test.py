@@ -33,7 +33,8 @@ class Plugin(unittest.TestCase):
             with open(os.path.join(folder, "test_cases.py"), "w", encoding="utf-8") as out:
                 out.write(cases)
             return subprocess.run([sys.executable, "-m", "pytest", "-p", "drydock.pytest_plugin", "-p", "no:cacheprovider", *flags],
-                                  cwd=folder, capture_output=True, text=True, check=False).stdout
+                                  cwd=folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}).stdout
 
     def test_a_failure_names_its_seed_and_its_replay_line(self):
         said = self.pytest()
