@@ -1,10 +1,16 @@
 """A shared library of our own code, for programs that are not ours (//sim/verbs)."""
 
+load("@drydock_system//:config.bzl", "ABSEIL_VERSION")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
+# Debian 12's archives of Abseil can be in a shared library, with abseil_parts.cc beside them: such a library needs no other
+# but libc, for the C++ library is in it as well. Elsewhere the library is linked with the machine's shared objects.
+STANDS_ALONE = ABSEIL_VERSION == "20220623"
+
 def _shared(flag):
-    # The machine's archives of Abseil are not made for shared libraries; its shared objects are (bazel/system.bzl has
-    # chosen the archives, for everything else).
+    # bazel/system.bzl has chosen the archives, for everything else.
+    if STANDS_ALONE:
+        return flag
     if flag.startswith("-l:lib") and flag.endswith(".a"):
         return "-l" + flag[len("-l:lib"):-len(".a")]
     return flag
@@ -27,6 +33,12 @@ def _impl(ctx):
         )
         for given in context.linker_inputs.to_list()
     ]
+    if STANDS_ALONE:
+        # Last of all, for the archives of Abseil need it. The toolchain adds the shared one, which then has nothing to give.
+        inputs.append(cc_common.create_linker_input(
+            owner = ctx.label,
+            user_link_flags = depset(["-l:libstdc++.a", "-Wl,--as-needed"]),
+        ))
     linked = cc_common.link(
         actions = ctx.actions,
         feature_configuration = features,
@@ -36,9 +48,7 @@ def _impl(ctx):
             "-Wl,--version-script=" + ctx.file.exports.path,
             "-Wl,-soname,lib%s.so" % ctx.label.name,
             "-Wl,-z,defs",
-            "-lstdc++",
-            "-lm",
-        ],
+        ] + (["-static-libgcc"] if STANDS_ALONE else ["-lstdc++", "-lm"]),
         additional_inputs = [ctx.file.exports],
         name = ctx.label.name,
         output_type = "dynamic_library",
@@ -46,8 +56,7 @@ def _impl(ctx):
     library = linked.library_to_link.resolved_symlink_dynamic_library or linked.library_to_link.dynamic_library
     return [DefaultInfo(files = depset([library]), runfiles = ctx.runfiles([library]))]
 
-# libNAME.so with the functions that `exports`, a version script, lists. `deps` are alwayslink, and their code is in it.
-dd_shared_library = rule(
+_dd_shared_library = rule(
     implementation = _impl,
     attrs = {
         "deps": attr.label_list(providers = [CcInfo]),
@@ -57,3 +66,11 @@ dd_shared_library = rule(
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
+
+def dd_shared_library(name, deps, exports):
+    """libNAME.so with the functions that `exports`, a version script, lists. `deps` are alwayslink, and their code is in it."""
+    _dd_shared_library(
+        name = name,
+        deps = deps + (["//bazel:abseil_parts"] if STANDS_ALONE else []),
+        exports = exports,
+    )

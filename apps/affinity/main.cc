@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,15 +14,18 @@
 #include "apps/affinity/runs.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
+#include "apps/common/counted_main.h"
 #include "apps/common/machine_choice.h"
-#include "apps/common/metrics_flags.h"
+#include "apps/common/machine_of_profile.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/progress.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/svg_flag.h"
-#include "apps/common/trace_flags.h"
+#include "apps/common/session/either_world.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
+#include "fabric/fabric.h"
 
 ABSL_FLAG(std::string, policy, "all",
           "Where the thread and the memory of each NIC are. near: on the NIC's NUMA node, the "
@@ -99,15 +101,6 @@ absl::StatusOr<Load> LoadFromFlags(bool simulated) {
   return load;
 }
 
-// Unless something else is asked for, a simulated p5.
-BackendOptions Backend() {
-  BackendOptions options = BackendOptionsFromFlags();
-  const bool simulated =
-      options.fabric == "sim" || (options.fabric == "auto" && options.provider.empty());
-  if (simulated && options.profile.empty()) options.profile = "p5";
-  return options;
-}
-
 absl::StatusOr<std::vector<std::size_t>> NicsFromFlags(const Machine& machine, bool efa) {
   const std::string name = BackendOptionsFromFlags().nic;
   std::uint64_t count = absl::GetFlag(FLAGS_nics);
@@ -135,9 +128,10 @@ absl::Status LeaveOutFar(const Machine& machine, std::vector<Policy>& policies, 
   return absl::OkStatus();
 }
 
-absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoice& choice,
-                                const TraceRun& trace, std::vector<Policy> policies,
+absl::StatusOr<Report> Simulate(const ChosenWorld& world, std::vector<Policy> policies,
                                 MetricsRun* metrics) {
+  const BackendOptions& backend = world.backend;
+  const BackendChoice& choice = world.choice;
   if (!TopologyFromFlags().empty()) {
     return BadInput("--topology is for real NICs: that of a simulated machine is its profile's");
   }
@@ -163,7 +157,7 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
   Progress progress({.what = "runs", .total = policies.size() * (1 + nics.size())}, clock);
   std::uint64_t done = 0;
   run.tick = [&progress, &done] { progress.Update(++done); };
-  run.trace = &trace;
+  run.trace = &world.trace;
   for (const Policy policy : policies) {
     std::vector<Seat> seats = PlanSeats(machine, nics, policy);
     if (policy == Policy::kNone) DrawSeats(machine, backend.seed, seats);
@@ -174,29 +168,29 @@ absl::StatusOr<Report> Simulate(const BackendOptions& backend, const BackendChoi
   return report;
 }
 
-absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoice& choice,
-                               const TraceRun& trace, std::vector<Policy> policies,
+absl::StatusOr<Report> Measure(const ChosenWorld& world, std::vector<Policy> policies,
                                MetricsRun* metrics) {
+  const fabric::Fabric& fabric = *world.choice.fabric;
   ASSIGN_OR_RETURN(const MachineChoice here, ChooseMachine(TopologyFromFlags()));
-  const Machine machine = WithNics(here.machine, choice.fabric->nics());
+  const Machine machine = WithNics(here.machine, fabric.nics());
   Report report;
-  report.fabric = absl::StrCat(std::string(choice.fabric->description()),
-                               ", both ends of each transfer in one thread");
+  report.fabric =
+      absl::StrCat(std::string(fabric.description()), ", both ends of each transfer in one thread");
   report.nics = machine.nics.size();
   report.numa_nodes = machine.numa_nodes.size();
   ASSIGN_OR_RETURN(report.load, LoadFromFlags(false));
-  const bool efa = choice.fabric->nics().front().address_format == "FI_ADDR_EFA";
+  const bool efa = fabric.nics().front().address_format == "FI_ADDR_EFA";
   ASSIGN_OR_RETURN(const std::vector<std::size_t> nics, NicsFromFlags(machine, efa));
   RETURN_IF_ERROR(LeaveOutFar(machine, policies, report));
   MeasuredRun run;
   run.metrics = metrics;
-  run.backend = backend;
+  run.backend = world.backend;
   run.backend.fabric = "libfabric";
   run.bind_memory = machine.numa_nodes.size() > 1;
   run.load = report.load;
   const coro::SteadyClock clock;
   Progress progress({.what = "policies", .total = policies.size()}, clock);
-  run.trace = &trace;
+  run.trace = &world.trace;
   for (const Policy policy : policies) {
     progress.Update(report.policies.size());
     const std::vector<Seat> seats = PlanSeats(machine, nics, policy);
@@ -206,43 +200,29 @@ absl::StatusOr<Report> Measure(const BackendOptions& backend, const BackendChoic
   return report;
 }
 
-absl::StatusOr<Report> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
+absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {
   if (!positional.empty()) {
     return BadInput(absl::StrCat("unexpected argument '", positional.front(), "'"));
   }
-  ASSIGN_OR_RETURN(std::vector<Policy> policies, ParsePolicies(absl::GetFlag(FLAGS_policy)));
-  const BackendOptions backend = Backend();
-  ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(backend));
-  ASSIGN_OR_RETURN(const auto trace,
-                   TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
-  absl::StatusOr<Report> report =
-      choice.simulated ? Simulate(backend, choice, *trace, std::move(policies), metrics)
-                       : Measure(backend, choice, *trace, std::move(policies), metrics);
-  RETURN_IF_ERROR(trace->Finish());
-  return report;
-}
-
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
-  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
-  const absl::StatusOr<OutputForm> form = OutputFormFromFlags();
-  if (!form.ok()) return ReportError(kUsage.name, form.status());
-  const absl::StatusOr<Report> report = Run(positional, metrics->get());
-  absl::Status status = report.status();
-  if (status.ok()) status = DrawIfAsked([&report] { return Draw(*report); });
-  int exit_code = status.ok() ? kExitOk : ReportError(kUsage.name, status);
-  if (status.ok()) {
-    std::cout << (*form == OutputForm::kJson  ? FormatJson(*report)
-                  : *form == OutputForm::kCsv ? FormatCsv(*report)
-                                              : FormatText(*report))
-              << std::flush;
-    if (!std::cout.good()) exit_code = kExitFailed;
-  }
-  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  ASSIGN_OR_RETURN(const std::vector<Policy> policies, ParsePolicies(absl::GetFlag(FLAGS_policy)));
+  ASSIGN_OR_RETURN(
+      const Report report,
+      RunObserved<Report>(
+          kUsage.name, SimulatedUnlessNamed("p5"),
+          [&](const ChosenWorld& world) { return Simulate(world, policies, metrics); },
+          [&](const ChosenWorld& world) { return Measure(world, policies, metrics); }));
+  RETURN_IF_ERROR(DrawIfAsked([&report] { return Draw(report); }));
+  std::cout << (form == OutputForm::kJson  ? FormatJson(report)
+                : form == OutputForm::kCsv ? FormatCsv(report)
+                                           : FormatText(report))
+            << std::flush;
+  return std::cout.good() ? kExitOk : kExitFailed;
 }
 
 }  // namespace
 }  // namespace apps::affinity
 
-int main(int argc, char** argv) { return apps::affinity::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::CountedMain(argc, argv, apps::affinity::kUsage, apps::affinity::Run);
+}

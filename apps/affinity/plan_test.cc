@@ -14,6 +14,7 @@
 #include "apps/affinity/pages.h"
 #include "apps/affinity/report.h"
 #include "apps/common/machine_choice.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -71,9 +72,9 @@ TEST(PlanSeatsTest, NearIsTheNicsNodeAndItsShareOfTheCpus) {
   const std::vector<Seat> seats = Seats(Profile("p5"), {0, 31}, Policy::kNear);
   ASSERT_THAT(seats, SizeIs(2));
   EXPECT_EQ(seats[0].name, "rdmap79s0");
-  EXPECT_EQ(seats[0].cpus, CpuList({0, 1, 2}));
+  EXPECT_EQ(seats[0].cpus, CpuList({0, 1, 2, 96, 97, 98}));
   EXPECT_EQ(seats[1].nic, 31u);
-  EXPECT_EQ(seats[1].cpus, CpuList({93, 94, 95}));
+  EXPECT_EQ(seats[1].cpus, CpuList({93, 94, 95, 189, 190, 191}));
   for (const Seat& seat : seats) {
     EXPECT_EQ(seat.thread_node, seat.nic_node);
     EXPECT_EQ(seat.memory_node, seat.nic_node);
@@ -82,8 +83,8 @@ TEST(PlanSeatsTest, NearIsTheNicsNodeAndItsShareOfTheCpus) {
 
 TEST(PlanSeatsTest, FarIsTheOtherNode) {
   const std::vector<Seat> seats = Seats(Profile("p5"), {0, 31}, Policy::kFar);
-  EXPECT_EQ(seats[0].cpus, CpuList({48, 49, 50}));
-  EXPECT_EQ(seats[1].cpus, CpuList({45, 46, 47}));
+  EXPECT_EQ(seats[0].cpus, CpuList({48, 49, 50, 144, 145, 146}));
+  EXPECT_EQ(seats[1].cpus, CpuList({45, 46, 47, 141, 142, 143}));
   for (const Seat& seat : seats) {
     EXPECT_EQ(seat.thread_node, 1 - seat.nic_node);
     EXPECT_EQ(seat.memory_node, 1 - seat.nic_node);

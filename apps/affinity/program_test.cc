@@ -3,52 +3,25 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "testing/harness/readme.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
+#include "testing/harness/run_program.h"
 
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-harness::ProcessEnd Run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("AFFINITY"));
-  absl::StatusOr<harness::ProcessEnd> end = harness::Subprocess::Run(arguments);
-  EXPECT_THAT(end, IsOk());
-  return end.ok() ? *std::move(end) : harness::ProcessEnd();
-}
-
-std::string Output(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 0) << end;
-  EXPECT_THAT(end.err, IsEmpty());
-  return end.out;
-}
-
-// One clear line, and 2.
-std::string Refusal(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 2) << end;
-  EXPECT_THAT(end.out, IsEmpty());
-  EXPECT_TRUE(absl::StartsWith(end.err, "affinity: ")) << end.err;
-  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
-  return end.err;
-}
+constexpr harness::Program kAffinity("AFFINITY", "affinity");
 
 // The link between the nodes of this profile carries half of what one NIC does.
 TEST(AffinityTest, FarCostsRateAndTimeAndNoneSomeOfBoth) {
-  const Json json = Json::parse(Output({"--profile=small", "--pages=32", "--json"}));
+  const Json json = Json::parse(kAffinity.Output({"--profile=small", "--pages=32", "--json"}));
   ASSERT_EQ(json["policies"].size(), 3u);
   const Json& near = json["policies"][0];
   const Json& far = json["policies"][1];
@@ -65,22 +38,22 @@ TEST(AffinityTest, FarCostsRateAndTimeAndNoneSomeOfBoth) {
 }
 
 TEST(AffinityTest, TheSoftwareProtocolAndSlowerMachinesWorkToo) {
-  const std::string text =
-      Output({"--profile=p4d", "--provider=efa", "--nics=1", "--pages=2", "--policy=near"});
+  const std::string text = kAffinity.Output(
+      {"--profile=p4d", "--provider=efa", "--nics=1", "--pages=2", "--policy=near"});
   EXPECT_THAT(text, AllOf(StartsWith("fabric    simulated efa, two p4d.24xlarge"),
                           HasSubstr("rdmap16s27"), HasSubstr("leave out --policy")));
 }
 
 TEST(AffinityTest, OneNicCanBeNamed) {
-  const Json json = Json::parse(Output({"--nic=rdmap201s0", "--pages=4", "--json"}));
+  const Json json = Json::parse(kAffinity.Output({"--nic=rdmap201s0", "--pages=4", "--json"}));
   ASSERT_EQ(json["policies"][1]["nics"].size(), 1u);
-  EXPECT_EQ(json["policies"][0]["nics"][0]["cpus"], "93-95");
+  EXPECT_EQ(json["policies"][0]["nics"][0]["cpus"], "93-95,189-191");
   EXPECT_EQ(json["policies"][1]["nics"][0]["memory_node"], 0);
 }
 
 #if defined(DRYDOCK_HAVE_LIBFABRIC) && defined(DRYDOCK_HAVE_HWLOC)
 TEST(AffinityTest, RealFabricsAreMeasured) {
-  const Json json = Json::parse(Output({"--provider=tcp", "--pages=20", "--json"}));
+  const Json json = Json::parse(kAffinity.Output({"--provider=tcp", "--pages=20", "--json"}));
   EXPECT_EQ(json["simulated"], false);
   const std::size_t policies = json["numa_nodes"] > 1 ? 3 : 2;
   ASSERT_EQ(json["policies"].size(), policies);
@@ -90,26 +63,30 @@ TEST(AffinityTest, RealFabricsAreMeasured) {
   }
   if (policies == 3) return;
   EXPECT_THAT(json["note"].get<std::string>(), StartsWith("this machine has one NUMA node"));
-  EXPECT_THAT(Refusal({"--provider=tcp", "--policy=far"}), HasSubstr("cannot differ"));
+  EXPECT_THAT(kAffinity.Refusal({"--provider=tcp", "--policy=far"}), HasSubstr("cannot differ"));
 }
 #endif
 
 TEST(AffinityTest, WhatCannotBeIsRefused) {
-  EXPECT_THAT(Refusal({"near"}), HasSubstr("unexpected argument 'near'"));
-  EXPECT_THAT(Refusal({"--policy=close"}), HasSubstr("near, far, none or all"));
-  EXPECT_THAT(Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
-  EXPECT_THAT(Refusal({"--profile=p4d"}), HasSubstr("--provider=efa has it in software"));
-  EXPECT_THAT(Refusal({"--page_size=0"}), HasSubstr("--page_size=0 is not between"));
-  EXPECT_THAT(Refusal({"--window=257"}), HasSubstr("--window=257 is not between 1 and 256"));
-  EXPECT_THAT(Refusal({"--pages=99999999"}), HasSubstr("--pages=99999999 is more than"));
-  EXPECT_THAT(Refusal({"--window=256", "--page_size=16777216"}), HasSubstr("4 GiB under way"));
-  EXPECT_THAT(Refusal({"--topology=profile:p5"}), HasSubstr("--topology is for real NICs"));
-  EXPECT_THAT(Refusal({"--nic=eth7"}), HasSubstr("--nic=eth7 does not exist"));
-  EXPECT_THAT(Refusal({"--nic=rdmap79s0", "--nics=2"}), HasSubstr("--nics asks for several"));
+  EXPECT_THAT(kAffinity.Refusal({"near"}), HasSubstr("unexpected argument 'near'"));
+  EXPECT_THAT(kAffinity.Refusal({"--policy=close"}), HasSubstr("near, far, none or all"));
+  EXPECT_THAT(kAffinity.Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
+  EXPECT_THAT(kAffinity.Refusal({"--profile=p4d"}), HasSubstr("--provider=efa has it in software"));
+  EXPECT_THAT(kAffinity.Refusal({"--page_size=0"}), HasSubstr("--page_size=0 is not between"));
+  EXPECT_THAT(kAffinity.Refusal({"--window=257"}),
+              HasSubstr("--window=257 is not between 1 and 256"));
+  EXPECT_THAT(kAffinity.Refusal({"--pages=99999999"}), HasSubstr("--pages=99999999 is more than"));
+  EXPECT_THAT(kAffinity.Refusal({"--window=256", "--page_size=16777216"}),
+              HasSubstr("4 GiB under way"));
+  EXPECT_THAT(kAffinity.Refusal({"--topology=profile:p5"}),
+              HasSubstr("--topology is for real NICs"));
+  EXPECT_THAT(kAffinity.Refusal({"--nic=eth7"}), HasSubstr("--nic=eth7 does not exist"));
+  EXPECT_THAT(kAffinity.Refusal({"--nic=rdmap79s0", "--nics=2"}),
+              HasSubstr("--nics asks for several"));
 }
 
 TEST(AffinityTest, HelpTeaches) {
-  EXPECT_THAT(Output({"--help"}),
+  EXPECT_THAT(kAffinity.Output({"--help"}),
               AllOf(StartsWith("affinity: writes pages"), HasSubstr("--policy (default all)\n"),
                     HasSubstr("affinity --nics=32"), HasSubstr("the link between two NUMA nodes")));
 }
@@ -117,7 +94,7 @@ TEST(AffinityTest, HelpTeaches) {
 TEST(AffinityTest, ReadmeShowsWhatIsPrinted) {
   const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/affinity");
   ASSERT_THAT(sessions, SizeIs(1));
-  EXPECT_EQ(Output(sessions[0].arguments), sessions[0].output);
+  EXPECT_EQ(kAffinity.Output(sessions[0].arguments), sessions[0].output);
 }
 
 }  // namespace

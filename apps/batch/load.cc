@@ -62,12 +62,23 @@ absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Prof
   std::vector<std::vector<std::size_t>> groups(gpus);
   for (std::size_t gpu = 0; gpu < gpus; ++gpu) {
     const int bridge = profile.gpus.empty() ? -1 : profile.gpus[gpu].pcie_switch;
-    for (std::size_t nic = 0; nic < taken.size(); ++nic) {
-      const bool near = bridge < 0 || profile.nics[nic].pcie_switch == bridge;
-      if (!near || taken[nic] || groups[gpu].size() == NicsPerGpu(profile)) continue;
-      taken[nic] = true;
-      groups[gpu].push_back(nic);
-    }
+    const auto take = [&](auto suits) {
+      for (std::size_t nic = 0; nic < taken.size(); ++nic) {
+        if (taken[nic] || groups[gpu].size() == NicsPerGpu(profile)) continue;
+        if (!suits(profile.nics[nic])) continue;
+        taken[nic] = true;
+        groups[gpu].push_back(nic);
+      }
+    };
+    take([&](const sim::NicProfile& nic) { return bridge < 0 || nic.pcie_switch == bridge; });
+    // What is left of its share is on switches that no GPU is on.
+    take([&](const sim::NicProfile& nic) {
+      const auto there = [&](const sim::GpuProfile& other) {
+        return other.pcie_switch == nic.pcie_switch;
+      };
+      return nic.numa_node == profile.gpus[gpu].numa_node &&
+             std::none_of(profile.gpus.begin(), profile.gpus.end(), there);
+    });
     if (groups[gpu].size() < nics_per_gpu) {
       return absl::InvalidArgumentError(absl::StrCat("--nics_per_gpu=", nics_per_gpu, ": a ",
                                                      profile.name, " has ", groups[gpu].size()));

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,10 +19,11 @@
 #include "apps/batch/two_processes.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
-#include "apps/common/metrics_flags.h"
+#include "apps/common/counted_main.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/svg_flag.h"
-#include "apps/common/trace_flags.h"
+#include "apps/common/session/either_world.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "fabric/async/transfer/immediate.h"
@@ -159,28 +159,24 @@ absl::StatusOr<int> Deliver(const Report& report) {
   return Deliver([&](Format format) { return ToText(report, format); }, report.result.correct);
 }
 
-// Unless something else is asked for, a simulated p5.
-BackendOptions Backend() {
-  BackendOptions options = BackendOptionsFromFlags();
-  const bool simulated =
-      options.fabric == "sim" || (options.fabric == "auto" && options.provider.empty());
-  if (simulated && options.profile.empty()) options.profile = "p5";
-  return options;
-}
-
-absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice& choice,
-                             const TraceRun& trace, MetricsRun* metrics) {
+absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::string>& positional,
+                             MetricsRun* metrics) {
+  const BackendChoice& choice = world.choice;
+  if (!positional.empty()) {
+    return BadInput(absl::StrCat("unexpected argument '", positional.front(),
+                                 "': both simulated machines are in this process"));
+  }
   if (choice.simulated_fabric != SimulatedFabric::kEfaDirect) {
     return BadInput("--provider=efa: simulated threads drive the device itself, efa-direct");
   }
   SimulatedRun run;
   run.profile = choice.profile;
-  run.seed = backend.seed;
+  run.seed = world.backend.seed;
   run.progress = true;
   run.metrics = metrics;
-  run.trace = &trace;
+  run.trace = &world.trace;
   const std::string where = absl::StrCat("simulated efa-direct, two ", choice.profile->name,
-                                         " in this process, seed ", backend.seed);
+                                         " in this process, seed ", world.backend.seed);
   ASSIGN_OR_RETURN(Load load, LoadFromFlags());
   if (absl::GetFlag(FLAGS_steps)) {
     ASSIGN_OR_RETURN(const std::vector<Step> steps, RunSteps(run, load.pages));
@@ -197,8 +193,12 @@ absl::StatusOr<int> Simulate(const BackendOptions& backend, const BackendChoice&
   return Deliver(report);
 }
 
-absl::StatusOr<int> RunForReal(const BackendOptions& backend, const BackendChoice& choice,
-                               const std::vector<std::string>& positional) {
+absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::string>& positional,
+                               MetricsRun* metrics) {
+  BackendChoice& choice = world.choice;
+  if (metrics != nullptr) choice.fabric = metrics->Watch(std::move(choice.fabric));
+  choice.fabric =
+      world.trace.Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
   if (absl::GetFlag(FLAGS_steps)) return BadInput("--steps are simulated: without --provider");
   const fabric::NicInfo& nic = choice.fabric->nics().front();
   const bool efa = nic.address_format == "FI_ADDR_EFA";
@@ -206,7 +206,7 @@ absl::StatusOr<int> RunForReal(const BackendOptions& backend, const BackendChoic
   RETURN_IF_ERROR(Complete(load, 1, efa ? choice.fabric->nics().size() : 2, kMeasuredPages, false));
   TwoProcessRun run;
   run.fabric = choice.fabric.get();
-  run.seed = backend.seed;
+  run.seed = world.backend.seed;
   run.progress = true;
   run.log = [](absl::string_view label, absl::string_view text) {
     std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
@@ -232,38 +232,15 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
     return BadInput(absl::StrCat("unexpected argument '", positional[1], "'"));
   }
   RETURN_IF_ERROR(OutputFormFromFlags().status());
-  const BackendOptions backend = Backend();
-  ASSIGN_OR_RETURN(BackendChoice choice, ChooseBackend(backend));
-  ASSIGN_OR_RETURN(const auto trace,
-                   TraceRun::FromFlags(kUsage.name, choice.simulated, backend.seed));
-  if (!choice.simulated) {
-    if (metrics != nullptr) choice.fabric = metrics->Watch(std::move(choice.fabric));
-    choice.fabric =
-        trace->Wrap(std::move(choice.fabric), positional.empty() ? "receiver" : "sender");
-    const absl::StatusOr<int> code = RunForReal(backend, choice, positional);
-    choice.fabric.reset();
-    RETURN_IF_ERROR(trace->Finish());
-    return code;
-  }
-  if (!positional.empty()) {
-    return BadInput(absl::StrCat("unexpected argument '", positional.front(),
-                                 "': both simulated machines are in this process"));
-  }
-  const absl::StatusOr<int> code = Simulate(backend, choice, *trace, metrics);
-  RETURN_IF_ERROR(trace->Finish());
-  return code;
-}
-
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
-  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
-  const absl::StatusOr<int> ran = Run(positional, metrics->get());
-  const int exit_code = ran.ok() ? *ran : ReportError(kUsage.name, ran.status());
-  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
+  return RunObserved<int>(
+      kUsage.name, SimulatedUnlessNamed("p5"),
+      [&](const ChosenWorld& world) { return Simulate(world, positional, metrics); },
+      [&](const ChosenWorld& world) { return RunForReal(world, positional, metrics); });
 }
 
 }  // namespace
 }  // namespace apps::batch
 
-int main(int argc, char** argv) { return apps::batch::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::CountedMain(argc, argv, apps::batch::kUsage, apps::batch::Run);
+}

@@ -39,6 +39,12 @@ struct BackendChoice {
   SimulatedFabric simulated_fabric = SimulatedFabric::kEfaDirect;  // simulated
   std::unique_ptr<fabric::Fabric> fabric;                          // not simulated: open
   std::string reason;  // why, where the program chose by itself; one line
+
+  // What the function for this kind of world returns: for programs that do something else in each.
+  template <typename InSimulator, typename OnFabric>
+  auto Visit(const InSimulator& in_simulator, const OnFabric& on_fabric) const {
+    return simulated ? in_simulator() : on_fabric();
+  }
 };
 
 // Decides. `auto` takes what is named (a profile: the simulator, otherwise a provider: libfabric),

@@ -183,4 +183,11 @@ int EndWith(absl::string_view program, int exit_code) {
   return ReportError(program, absl::UnavailableError("standard output cannot be written"));
 }
 
+int PrintMain(int argc, char** argv, const Usage& usage, const MakeText& make_text) {
+  const absl::StatusOr<std::string> text = make_text(ParseCommandLineOrExit(argc, argv, usage));
+  if (!text.ok()) return ReportError(usage.name, text.status());
+  std::cout << *text;
+  return EndWith(usage.name, kExitOk);
+}
+
 }  // namespace apps

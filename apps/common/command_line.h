@@ -7,6 +7,7 @@
 #ifndef APPS_COMMON_COMMAND_LINE_H_
 #define APPS_COMMON_COMMAND_LINE_H_
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -57,6 +58,12 @@ int ReportError(absl::string_view program, const absl::Status& status);
 // What a program ends with: `exit_code`, or kExitFailed, said on standard error, when all was well
 // but standard output did not take the result (a full disk).
 int EndWith(absl::string_view program, int exit_code);
+
+// What a program prints, of its positional arguments and its flags.
+using MakeText = std::function<absl::StatusOr<std::string>(const std::vector<std::string>&)>;
+
+// main() of a program that does nothing but print.
+int PrintMain(int argc, char** argv, const Usage& usage, const MakeText& make_text);
 
 }  // namespace apps
 

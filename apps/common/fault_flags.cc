@@ -1,10 +1,10 @@
 #include "apps/common/fault_flags.h"
 
-#include <cstdio>
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
+#include "apps/common/text_file.h"
 #include "apps/common/text_table.h"
 #include "coro/status_macros.h"
 #include "fabric/faults/faulty_fabric.h"
@@ -25,21 +25,9 @@ using fabric::faults::RuleReport;
 
 constexpr std::size_t kMostBytes = 1 << 20;
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError("no such file, or not readable");
-  std::string text(kMostBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) return absl::NotFoundError("not a file that can be read");
-  if (text.size() > kMostBytes) return absl::InvalidArgumentError("longer than 1 MiB");
-  return text;
-}
-
 absl::StatusOr<std::shared_ptr<FaultEngine>> LoadEngine(const std::string& path, std::uint64_t seed,
                                                         const FaultSet& device) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMostBytes));
   ASSIGN_OR_RETURN(FaultPlan plan, fabric::faults::ParseFaultPlan(text));
   return FaultEngine::Create(
       std::move(plan), seed,

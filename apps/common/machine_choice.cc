@@ -1,10 +1,8 @@
 #include "apps/common/machine_choice.h"
 
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
-#include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
@@ -12,6 +10,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
+#include "apps/common/machine_of_profile.h"
+#include "apps/common/text_file.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
 #ifdef DRYDOCK_HAVE_HWLOC
@@ -41,7 +41,9 @@ absl::StatusOr<MachineChoice> ThisMachine() {
 
 absl::StatusOr<MachineChoice> FromProfile(absl::string_view name) {
   ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(name));
-  return MachineChoice{MachineOf(*profile), absl::StrCat("profile ", profile->name)};
+  std::string source = absl::StrCat("profile ", profile->name);
+  if (!profile->unknown.empty()) absl::StrAppend(&source, "; unknown: ", profile->unknown);
+  return MachineChoice{MachineOf(*profile), std::move(source)};
 }
 
 // `bazel run` starts programs in a folder of its own, and tells where its caller is.
@@ -50,28 +52,14 @@ std::string FromCallersFolder(const std::string& path) {
   return folder == nullptr || absl::StartsWith(path, "/") ? path : absl::StrCat(folder, "/", path);
 }
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) {
-    return absl::NotFoundError("no such file, or not readable (a profile is profile:NAME)");
-  }
-  std::string text;
-  std::vector<char> part(1 << 16);
-  std::size_t length = 0;
-  while ((length = std::fread(part.data(), 1, part.size(), file)) > 0 &&
-         text.size() <= kMaxFileBytes) {
-    text.append(part.data(), length);
-  }
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) return absl::NotFoundError("not a file that can be read");
-  if (text.size() > kMaxFileBytes) return absl::InvalidArgumentError("longer than 64 MiB");
-  return text;
-}
-
 absl::StatusOr<MachineChoice> FromFile(const std::string& path) {
-  ASSIGN_OR_RETURN(const std::string text, ReadFile(FromCallersFolder(path)));
-  ASSIGN_OR_RETURN(gpu::topology::Machine machine, gpu::topology::ReadHwlocXml(text));
+  const absl::StatusOr<std::string> text = ReadTextFile(FromCallersFolder(path), kMaxFileBytes);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(
+        absl::StrCat(text.status().message(), " (a profile is profile:NAME)"));
+  }
+  RETURN_IF_ERROR(text.status());
+  ASSIGN_OR_RETURN(gpu::topology::Machine machine, gpu::topology::ReadHwlocXml(*text));
   return MachineChoice{std::move(machine), absl::StrCat("file ", path)};
 }
 

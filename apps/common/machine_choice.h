@@ -10,7 +10,6 @@
 
 #include "absl/status/statusor.h"
 #include "gpu/topology/machine.h"
-#include "sim/profile/profile.h"
 
 namespace apps {
 
@@ -19,7 +18,7 @@ std::string TopologyFromFlags();
 
 struct MachineChoice {
   gpu::topology::Machine machine;
-  std::string source;  // "this machine", "profile p5", "file p5.xml"
+  std::string source;  // "this machine", "profile p5", "file p5.xml"; and what is unknown
 };
 
 // `topology` is empty, "profile:NAME", or the path of a file. Errors: kNotFound for a profile or
@@ -27,10 +26,6 @@ struct MachineChoice {
 // kUnimplemented for this machine where hwloc was not found when the program was built. The message
 // names the profile or file.
 absl::StatusOr<MachineChoice> ChooseMachine(const std::string& topology);
-
-// The machine that a profile describes. What the profile does not tell, the memory of its NUMA
-// nodes for example, is not told here either.
-gpu::topology::Machine MachineOf(const sim::Profile& profile);
 
 }  // namespace apps
 

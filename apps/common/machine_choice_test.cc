@@ -6,6 +6,7 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gpu/topology/hwloc_xml.h"
 #include "gpu/topology/locality.h"
@@ -49,8 +50,10 @@ TEST(MachineOfTest, EveryProfileIsAMachine) {
     EXPECT_EQ(machine.cpus.size(), cpus) << profile.name;
     for (std::size_t gpu = 0; gpu < machine.gpus.size(); ++gpu) {
       for (std::size_t nic = 0; nic < machine.nics.size(); ++nic) {
-        const bool near = profile.gpus[gpu].pcie_switch == profile.nics[nic].pcie_switch;
-        const bool same_node = profile.gpus[gpu].numa_node == profile.nics[nic].numa_node;
+        const int node = profile.gpus[gpu].numa_node;
+        const int below = profile.gpus[gpu].pcie_switch;
+        const bool near = below >= 0 && below == profile.nics[nic].pcie_switch;
+        const bool same_node = node >= 0 && node == profile.nics[nic].numa_node;
         const Locality locality = LocalityOf(machine, machine.gpus[gpu], machine.nics[nic]);
         EXPECT_EQ(locality <= Locality::kSameHostBridge, near) << profile.name << gpu << nic;
         EXPECT_EQ(locality <= Locality::kSameNumaNode, same_node) << profile.name << gpu << nic;
@@ -63,7 +66,7 @@ TEST(MachineOfTest, EveryProfileIsAMachine) {
 TEST(MachineOfTest, P5IsAsItWasRecorded) {
   const Machine p5 = Profile("p5");
   EXPECT_EQ(p5.name, "p5.48xlarge");
-  EXPECT_EQ(FormatCpuList(p5.numa_nodes[1].cpus), "48-95");
+  EXPECT_EQ(FormatCpuList(p5.numa_nodes[1].cpus), "48-95,144-191");
   for (int gpu = 0; gpu < 8; ++gpu) {
     const std::vector<int> nics = {4 * gpu, 4 * gpu + 1, 4 * gpu + 2, 4 * gpu + 3};
     EXPECT_EQ(NearestNics(p5, p5.gpus[gpu]), (NearNics{Locality::kSameSwitch, nics}));

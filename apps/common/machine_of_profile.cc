@@ -1,3 +1,5 @@
+#include "apps/common/machine_of_profile.h"
+
 #include <algorithm>
 #include <cstddef>
 #include <tuple>
@@ -5,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "apps/common/machine_choice.h"
 #include "gpu/topology/cpu_list.h"
 #include "gpu/topology/pci_device.h"
 
@@ -87,12 +88,16 @@ Machine MachineOf(const sim::Profile& profile) {
     AddBridges(profile, static_cast<int>(i), machine);
     bridge_of.push_back(static_cast<int>(machine.bridges.size()) - 1);
   }
+  // -1, where nobody knows the switch.
+  const auto above = [&bridge_of](int pcie_switch) {
+    return pcie_switch < 0 ? -1 : bridge_of[pcie_switch];
+  };
   for (const sim::NicProfile& nic : profile.nics) {
     machine.nics.push_back({.name = nic.name,
                             .pci_address = nic.pci_address,
                             .pci_class = "0200",
                             .vendor_device_id = profile.vendor_device_id,
-                            .bridge = bridge_of[nic.pcie_switch],
+                            .bridge = above(nic.pcie_switch),
                             .numa_node = nic.numa_node,
                             .pcie_gbytes_per_s = profile.dma_gbps / 8});
   }
@@ -101,7 +106,7 @@ Machine MachineOf(const sim::Profile& profile) {
                             .pci_address = gpu.pci_address,
                             .pci_class = "0302",
                             .vendor_device_id = gpu.vendor_device_id,
-                            .bridge = bridge_of[gpu.pcie_switch],
+                            .bridge = above(gpu.pcie_switch),
                             .numa_node = gpu.numa_node});
   }
   return machine;

@@ -7,6 +7,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "testing/harness/readme.h"
+#include "testing/harness/run_program.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::dmabuf {
@@ -19,69 +20,54 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
-harness::ProcessEnd RunDmabuf(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_DMABUF"));
-  harness::SubprocessOptions options;
-  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
-  return harness::Subprocess::Run(arguments, options).value();
-}
-
-std::string Output(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = RunDmabuf(arguments);
-  EXPECT_EQ(end.exit_code, 0) << end.err;
-  return end.out;
-}
-
-std::string Refusal(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = RunDmabuf(arguments);
-  EXPECT_EQ(end.exit_code, 2) << end.out;
-  EXPECT_THAT(end.err, StartsWith("dmabuf: "));
-  return end.err;
-}
+constexpr harness::Program kDmabuf = harness::Program("DRYDOCK_DMABUF", "dmabuf").WithoutEfa();
 
 TEST(DmabufTest, TheDataIsCorrectHoweverItIsRegistered) {
-  EXPECT_THAT(Output({"--device=host", "--num_pages=2", "--register=dmabuf"}),
+  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num_pages=2", "--register=dmabuf"}),
               AllOf(HasSubstr("registered by dmabuf\n"), EndsWith("\nData is correct\n")));
-  EXPECT_THAT(Output({"--device=host", "--num_pages=2", "--register=address"}),
+  EXPECT_THAT(kDmabuf.Output({"--device=host", "--num_pages=2", "--register=address"}),
               AllOf(HasSubstr("registered by address\n"), EndsWith("\nData is correct\n")));
 }
 
 // What the program shows on the host, it shows on a device: the check looks at the device's bytes.
 TEST(DmabufTest, TrustingTheLastWriteIsWrongThereToo) {
-  const harness::ProcessEnd end = RunDmabuf({"--device=host", "--completion=last", "--seed=1"});
+  const harness::ProcessEnd end = kDmabuf.Run({"--device=host", "--completion=last", "--seed=1"});
   EXPECT_EQ(end.exit_code, 1);
   EXPECT_THAT(end.out, HasSubstr("\nData is wrong: "));
 }
 
 TEST(DmabufTest, BandwidthIsForScriptsToo) {
   const auto json = nlohmann::json::parse(
-      Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3", "--json"}));
+      kDmabuf.Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3", "--json"}));
   EXPECT_EQ(json["correct"], true);
   EXPECT_EQ(json["bytes"], 65536);
   EXPECT_GT(json["ratio"], 0);
-  EXPECT_THAT(Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3"}),
+  EXPECT_THAT(kDmabuf.Output({"--bandwidth", "--device=host", "--bytes=65536", "--repeats=3"}),
               AllOf(HasSubstr("\nratio "), EndsWith("\nData is correct\n")));
 }
 
 TEST(DmabufTest, WhatCannotBeIsRefused) {
-  EXPECT_THAT(Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
-  EXPECT_THAT(Refusal({"--device=cuda:1000"}),
+  EXPECT_THAT(kDmabuf.Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=cuda:1000"}),
               AnyOf(HasSubstr("--device=host"), HasSubstr("there is no cuda:1000")));
-  EXPECT_THAT(Refusal({"--device=host", "--peer_device=tpu"}), HasSubstr("--peer_device=tpu"));
-  EXPECT_THAT(Refusal({"--bandwidth", "--provider=tcp"}), HasSubstr("leave out --provider"));
-  EXPECT_THAT(Refusal({"--bandwidth", "--register=fax"}), HasSubstr("auto, dmabuf or address"));
-  EXPECT_THAT(Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
-  EXPECT_THAT(Refusal({"--allocation=odd"}), HasSubstr("plain or virtual"));
-  EXPECT_THAT(Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));
-  EXPECT_THAT(Refusal({"--device=host", "--provider=efa", "--profile=p5"}),
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--peer_device=tpu"}),
+              HasSubstr("--peer_device=tpu"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--provider=tcp"}),
+              HasSubstr("leave out --provider"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--register=fax"}),
+              HasSubstr("auto, dmabuf or address"));
+  EXPECT_THAT(kDmabuf.Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
+  EXPECT_THAT(kDmabuf.Refusal({"--allocation=odd"}), HasSubstr("plain or virtual"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));
+  EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--provider=efa", "--profile=p5"}),
               HasSubstr("host memory only"));
-  EXPECT_THAT(Refusal({"--bandwidth", "--bytes=12"}), HasSubstr("multiple of 8"));
-  EXPECT_THAT(Refusal({"--bandwidth", "--repeats=0"}), HasSubstr("between 1 and"));
-  EXPECT_THAT(Refusal({"--bandwidth", "p5"}), HasSubstr("takes no arguments"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--bytes=12"}), HasSubstr("multiple of 8"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--repeats=0"}), HasSubstr("between 1 and"));
+  EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "p5"}), HasSubstr("takes no arguments"));
 }
 
 TEST(DmabufTest, HelpShowsWhatItTakes) {
-  EXPECT_THAT(Output({"--help"}),
+  EXPECT_THAT(kDmabuf.Output({"--help"}),
               AllOf(StartsWith("dmabuf: "), HasSubstr("--device (default auto)"),
                     HasSubstr("--peer_device"), HasSubstr("--bandwidth")));
 }
@@ -96,7 +82,8 @@ std::string WithoutReason(const std::string& text) {
 TEST(DmabufTest, ReadmeShowsWhatIsPrinted) {
   const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/dmabuf");
   ASSERT_THAT(sessions, SizeIs(1));
-  EXPECT_EQ(WithoutReason(Output(sessions[0].arguments)), WithoutReason(sessions[0].output));
+  EXPECT_EQ(WithoutReason(kDmabuf.Output(sessions[0].arguments)),
+            WithoutReason(sessions[0].output));
 }
 
 }  // namespace

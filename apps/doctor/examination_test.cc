@@ -15,13 +15,14 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "apps/doctor/fake_machine.h"
 #include "apps/doctor/finding.h"
 #include "apps/doctor/probes.h"
 #include "apps/doctor/report.h"
 #include "apps/doctor/system_files.h"
+#include "apps/doctor/testing/fake_machine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/profile/profile.h"
 
 namespace apps::doctor {
 namespace {
@@ -70,18 +71,24 @@ const Finding* FindCheck(const Diagnosis& diagnosis, const std::string& check) {
 }
 
 TEST(DoctorTest, HealthyInstancesAreFine) {
-  for (const char* profile : {"p4d", "p5", "p5en", "p6-b200", "p6-b300"}) {
+  for (const sim::Profile& machine : sim::Profiles()) {
+    if (machine.name == "small") continue;  // no instance
+    const std::string& profile = machine.name;
     const Diagnosis diagnosis = ExamineTree(FakeMachine::Healthy(profile));
     EXPECT_EQ(ExitStatusOf(diagnosis), 0) << profile << "\n" << Describe(Troubles(diagnosis));
     for (const char* check :
          {"instance", "efa-nics", "efa-driver", "rdma-devices", "device-nodes", "rdma-core",
           "libfabric", "symbol-versions", "locked-memory", "huge-pages", "fork", "ptrace-scope",
           "environment", "gpu-driver", "gpu-peer-memory", "numa", "pcie", "hwloc"}) {
+      const bool of_gpus = absl::StartsWith(check, "gpu-") || check == std::string("pcie");
+      if (of_gpus && machine.gpus.empty()) continue;
       const Finding* const finding = FindCheck(diagnosis, check);
-      ASSERT_NE(finding, nullptr) << check;
+      ASSERT_NE(finding, nullptr) << profile << " " << check;
       EXPECT_EQ(finding->severity, Severity::kOk) << profile << " " << finding->what;
     }
     EXPECT_THAT(diagnosis.findings, Contains(Field(&Finding::check, "security-group")));
+    EXPECT_THAT(FindCheck(diagnosis, "instance")->what,
+                HasSubstr("simulated by --profile=" + profile));
   }
 }
 

@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/doctor/fake_machine.h"
 #include "apps/doctor/finding.h"
 #include "apps/doctor/machine.h"
 #include "apps/doctor/system_files.h"
+#include "apps/doctor/testing/fake_machine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"

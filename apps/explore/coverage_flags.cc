@@ -1,12 +1,11 @@
 #include "apps/explore/coverage_flags.h"
 
-#include <cstdio>
-
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
+#include "apps/common/text_file.h"
 #include "coro/status_macros.h"
 
 ABSL_FLAG(std::string, coverage, "seen",
@@ -24,18 +23,6 @@ namespace apps {
 namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
-
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  std::FILE* file = std::fopen(path.c_str(), "rb");
-  if (file == nullptr) return absl::NotFoundError("no such file, or not readable");
-  std::string text(kMostBytes + 1, '\0');
-  text.resize(std::fread(text.data(), 1, text.size(), file));
-  const bool failed = std::ferror(file) != 0;
-  std::fclose(file);
-  if (failed) return absl::NotFoundError("not a file that can be read");
-  if (text.size() > kMostBytes) return absl::InvalidArgumentError("longer than 1 MiB");
-  return text;
-}
 
 }  // namespace
 
@@ -62,7 +49,7 @@ absl::StatusOr<CoverageChoice> ReadCoverageFlags() {
   }
   choice.file = absl::GetFlag(FLAGS_require_covered);
   if (choice.file.empty()) return choice;
-  const absl::StatusOr<std::string> text = ReadFile(choice.file);
+  const absl::StatusOr<std::string> text = ReadTextFile(choice.file, kMostBytes);
   if (!text.ok()) {
     return absl::Status(text.status().code(), absl::StrCat("--require-covered=", choice.file, ": ",
                                                            text.status().message()));

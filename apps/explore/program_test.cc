@@ -208,7 +208,50 @@ TEST(ExploreProgramTest, ListNamesEveryScenario) {
        {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all", "try-again"}) {
     EXPECT_THAT(end.out, HasSubstr(name));
   }
-  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 8u);
+  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 9u);
+}
+
+// Right for the two seconds that the profile guesses, and found out by others that are plausible.
+TEST(ExploreProgramTest, ProgramThatIsRightOnlyForOurGuessIsFound) {
+  const ProcessEnd guess = RunExplore({"--scenario=failover", "--seeds=60", "--faults=none"});
+  EXPECT_EQ(guess.exit_code, 0) << guess;
+  const ProcessEnd found = RunExplore(
+      {"--scenario=failover", "--seeds=10", "--faults=none", "--profile-sweep", "--capsules=none"});
+  EXPECT_EQ(found.exit_code, 1) << found;
+  EXPECT_THAT(found.out, AllOf(HasSubstr("depends on"), HasSubstr("unresponsive_timeout=60s")));
+  const std::string replay =
+      "--scenario=failover --faults=none --figures=unresponsive_timeout=60s ";
+  EXPECT_THAT(found.out, HasSubstr(replay + "--seed=1\n"));
+  const ProcessEnd again = RunExplore(
+      {"--scenario=failover", "--faults=none", "--seed=1", "--figures=unresponsive_timeout=60s"});
+  EXPECT_EQ(again.exit_code, 1) << again;
+  EXPECT_THAT(again.LastLine(), StartsWith("unexplained-error: after 3 s"));
+  const ProcessEnd drawn =
+      RunExplore({"--scenario=failover", "--faults=none", "--seed=1", "--profile-sweep"});
+  EXPECT_EQ(drawn.exit_code, 1) << drawn;
+  EXPECT_THAT(drawn.out, AllOf(HasSubstr("figures of the seed: "), HasSubstr(replay)));
+}
+
+TEST(ExploreProgramTest, CapsuleOfAProfileSweepHasItsFigures) {
+  const std::string folder = ::testing::TempDir() + "figures";
+  const ProcessEnd found = RunExplore({"--scenario=failover", "--seeds=1", "--faults=none",
+                                       "--profile-sweep", "--json", "--capsules=" + folder});
+  ASSERT_EQ(found.exit_code, 1) << found;
+  const auto report = nlohmann::json::parse(found.out);
+  const std::string capsule = report["failures"][0]["capsule"];
+  EXPECT_EQ(RunExplore({"--replay=" + capsule}).LastLine(), "replayed bit for bit");
+  const auto dependence = report["dependences"][0];
+  EXPECT_EQ(dependence["figures"]["unresponsive_timeout"], 60'000'000'000);
+  EXPECT_LE(dependence["right_with"], 3'000'000'000);
+  EXPECT_GE(dependence["wrong_with"], 2'990'000'000);
+}
+
+TEST(ExploreProgramTest, FiguresAreListedWithTheirReasons) {
+  const ProcessEnd end = RunExplore({"--profile-sweep", "--list"});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.out, AllOf(HasSubstr("rnr_delay"), HasSubstr("IBTA")));
+  EXPECT_GT(nlohmann::json::parse(RunExplore({"--profile-sweep", "--list", "--json"}).out).size(),
+            8u);
 }
 
 TEST(ExploreProgramTest, HelpTeaches) {
@@ -245,6 +288,9 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
       {{"--parameters=pages=0"}, "--parameters=pages=0: parameter pages is 0: it takes from 1"},
       {{"--parameters=pages"}, "'pages' is no parameter"},
       {{"--parameters=rounds=1"}, "parameter rounds does not exist: pages, page_bytes"},
+      {{"--figures=rnr_delay=2s"}, "--figures=rnr_delay=2s: figure rnr_delay is 2s: it takes from"},
+      {{"--figures=rnr_delay=1ms", "--profile-sweep"}, "--profile-sweep draws the figures"},
+      {{"--profile-sweep", "--sweep"}, "are for seeds: not for --sweep"},
       {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
       {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
       {{"--seed-first=1"}, "unknown flag --seed-first"}};

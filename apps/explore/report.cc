@@ -81,7 +81,8 @@ std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
       asked.flags.empty() ? "" : " ", asked.flags, " --seed=", seed);
 }
 
-std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
+std::string FormatReport(const Asked& asked, const ExploreReport& report,
+                         std::optional<coro::Duration> elapsed) {
   std::string text = VerdictTable(report);
   if (!report.rules.empty()) absl::StrAppend(&text, "\n", RuleTable(report));
   absl::StrAppend(&text, FormatCoverage(report.coverage, asked.coverage));
@@ -93,9 +94,12 @@ std::string FormatReport(const Asked& asked, const ExploreReport& report, coro::
     absl::StrAppend(&text, "\n(and ", report.failed() - report.failures.size(),
                     " more that failed)\n");
   }
-  absl::StrAppendFormat(&text, "\n%u seeds in %.3g s, %.0f seeds/s, %u events: %u failed\n",
-                        report.seeds, Seconds(elapsed), PerSecond(report.seeds, elapsed),
-                        report.events, report.failed());
+  const std::string speed = elapsed.has_value()
+                                ? absl::StrFormat(" in %.3g s, %.0f seeds/s", Seconds(*elapsed),
+                                                  PerSecond(report.seeds, *elapsed))
+                                : "";
+  absl::StrAppend(&text, "\n", report.seeds, " seeds", speed, ", ", report.events,
+                  " events: ", report.failed(), " failed\n");
   return text;
 }
 
@@ -172,7 +176,8 @@ std::string OrdersJson(const Asked& asked, std::uint64_t seed,
                {"failures", failures}});
 }
 
-std::string ReportJson(const Asked& asked, const ExploreReport& report, coro::Duration elapsed) {
+std::string ReportJson(const Asked& asked, const ExploreReport& report,
+                       std::optional<coro::Duration> elapsed) {
   json verdicts = json::object();
   for (std::size_t i = 0; i < kVerdictCount; ++i) {
     const auto verdict = static_cast<Verdict>(i);
@@ -188,17 +193,18 @@ std::string ReportJson(const Asked& asked, const ExploreReport& report, coro::Du
   }
   json failures = json::array();
   for (const auto& [seed, result] : report.failures) failures.push_back(ToJson(asked, result));
-  return Dump({{"scenario", asked.scenario},
-               {"faults", asked.faults},
-               {"strategy", asked.strategy},
-               {"seeds", report.seeds},
-               {"failed", report.failed()},
-               {"events", report.events},
-               {"seconds", Seconds(elapsed)},
-               {"verdicts", verdicts},
-               {"rules", rules},
-               {"coverage", CoverageJson(report.coverage)},
-               {"failures", failures}});
+  json object = {{"scenario", asked.scenario},
+                 {"faults", asked.faults},
+                 {"strategy", asked.strategy},
+                 {"seeds", report.seeds},
+                 {"failed", report.failed()},
+                 {"events", report.events},
+                 {"verdicts", verdicts},
+                 {"rules", rules},
+                 {"coverage", CoverageJson(report.coverage)},
+                 {"failures", failures}};
+  if (elapsed.has_value()) object["seconds"] = Seconds(*elapsed);
+  return Dump(object);
 }
 
 std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan,

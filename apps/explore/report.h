@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -26,15 +27,17 @@ struct Asked {
   CoverageDetail coverage = CoverageDetail::kSeen;
   // Other flags that decide a run, as they are written: "--parameters=pages=2".
   std::string flags = {};
+  std::string other_flags = {};                        // those of them that are not about figures
   std::map<std::uint64_t, std::string> capsules = {};  // path by seed, or by run of an order
 };
 
 // The command that runs one seed again. One line.
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed);
 
-// Tables of verdicts and rules, a paragraph for each of the first failures, and the speed.
+// Tables of verdicts and rules, a paragraph for each of the first failures, and the speed. Without
+// a time: what is the same however the seeds were run.
 std::string FormatReport(const Asked& asked, const sim::explore::ExploreReport& report,
-                         coro::Duration elapsed);
+                         std::optional<coro::Duration> elapsed);
 
 // The same of all orders of one seed.
 std::string FormatOrders(const Asked& asked, std::uint64_t seed,
@@ -42,9 +45,9 @@ std::string FormatOrders(const Asked& asked, std::uint64_t seed,
 std::string OrdersJson(const Asked& asked, std::uint64_t seed,
                        const sim::explore::OrdersReport& report, coro::Duration elapsed);
 
-// A report of seeds as one JSON object, on one line.
+// A report of seeds as one JSON object, on one line; without a time it has no "seconds".
 std::string ReportJson(const Asked& asked, const sim::explore::ExploreReport& report,
-                       coro::Duration elapsed);
+                       std::optional<coro::Duration> elapsed);
 
 // One seed: its plan, its rules, its verdict.
 std::string FormatSeed(const Asked& asked, const fabric::faults::FaultPlan& plan,

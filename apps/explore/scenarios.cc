@@ -5,6 +5,7 @@
 #include "absl/strings/str_join.h"
 #include "apps/explore/transfer_scenario.h"
 #include "apps/explore/write_scenario.h"
+#include "apps/museum/exhibits.h"
 #include "sim/explore/classics/classics.h"
 
 namespace apps {
@@ -15,6 +16,7 @@ std::vector<const Scenario*> Scenarios() {
   std::vector<const Scenario*> scenarios = {&WriteScenario(), &WriteLastScenario()};
   for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
   scenarios.push_back(&TransferScenario());
+  scenarios.push_back(&sim::explore::Failover());
   return scenarios;
 }
 
@@ -24,6 +26,7 @@ absl::StatusOr<const Scenario*> FindScenario(const std::string& name) {
     if (scenario->name() == name) return scenario;
     names.emplace_back(scenario->name());
   }
+  if (const Scenario* twin = museum::FindTwin(name); twin != nullptr) return twin;
   return absl::InvalidArgumentError(
       absl::StrCat("--scenario=", name, " does not exist: ", absl::StrJoin(names, ", ")));
 }

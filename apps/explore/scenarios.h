@@ -11,10 +11,12 @@
 
 namespace apps {
 
-// In the order in which they are listed. Static storage.
+// In the order in which they are listed: without those of the museum, half of which are wrong.
+// Static storage.
 std::vector<const sim::explore::Scenario*> Scenarios();
 
-// kInvalidArgument lists the names that exist.
+// Also a twin of an exhibit of the museum, by the name that its capsules have. kInvalidArgument
+// lists the names that exist.
 absl::StatusOr<const sim::explore::Scenario*> FindScenario(const std::string& name);
 
 }  // namespace apps

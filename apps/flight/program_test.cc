@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "fabric/trace/trace_checker.h"
+#include "fabric/trace/testing/trace_checker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/harness/subprocess.h"

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,30 +14,18 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "apps/common/command_line.h"
-#include "apps/common/device_choice.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/observed_pair.h"
+#include "apps/common/counted_main.h"
+#include "apps/common/device_pair.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/result_table.h"
-#include "apps/common/trace_flags.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
 #include "coro/time.h"
-#include "fabric/memory.h"
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/sim_pair.h"
-#include "sim/profile/profile.h"
 
-ABSL_FLAG(std::string, device, "auto",
-          "Device whose threads post: host (a stand-in for a GPU), cuda:N, or auto, which is the "
-          "first GPU or else host.");
-ABSL_FLAG(std::string, peer_device, "auto",
-          "Device whose memory is written; auto is a second GPU, if there is one.");
-ABSL_FLAG(std::string, ring, "mapped",
-          "How the NIC's doorbell is rung: mapped (the device itself), record (the device writes "
-          "the counter to "
-          "memory, a thread of the host rings) or proxy (a thread of the host does it all).");
 ABSL_FLAG(std::string, kernel, "put",
           "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
           "block fill batches together. blocks: many blocks share the queue.");
@@ -53,8 +39,6 @@ ABSL_FLAG(std::uint64_t, blocks, 4, "With --kernel=blocks.");
 ABSL_FLAG(std::uint64_t, threads, 0,
           "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
 ABSL_FLAG(std::string, memory, "device", "Where the data is: device or host.");
-ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
-ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs, and of the data.");
 
 namespace apps::gda_put {
 namespace {
@@ -122,10 +106,7 @@ absl::StatusOr<Options> OptionsFromFlags(bool stand_in) {
                                                    {"loop", Kernel::kWriteLoop},
                                                    {"team", Kernel::kTeamWrites},
                                                    {"blocks", Kernel::kBlockWrites}})));
-  ASSIGN_OR_RETURN(options.ring, (Named<RingMode>("ring", absl::GetFlag(FLAGS_ring),
-                                                  {{"mapped", RingMode::kMappedBell},
-                                                   {"record", RingMode::kBellRecord},
-                                                   {"proxy", RingMode::kProxy}})));
+  ASSIGN_OR_RETURN(options.ring, RingModeFromFlags());
   ASSIGN_OR_RETURN(
       options.place,
       (Named<BufferPlace>("memory", absl::GetFlag(FLAGS_memory),
@@ -267,39 +248,16 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument '", positional[0], "'"));
   }
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
-  ASSIGN_OR_RETURN(const DeviceChoice own, ChooseDevice(absl::GetFlag(FLAGS_device)));
-  ASSIGN_OR_RETURN(const DeviceChoice other,
-                   ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), *own.device));
-  gpu::Device& peer = other.device == nullptr ? *own.device : *other.device;
-  const bool stand_in = own.device->kind() == fabric::MemoryKind::kStandIn;
-  ASSIGN_OR_RETURN(const Options options, OptionsFromFlags(stand_in));
-  ASSIGN_OR_RETURN(const sim::Profile* const profile,
-                   sim::FindProfile(absl::GetFlag(FLAGS_profile)));
-  const std::uint64_t seed = absl::GetFlag(FLAGS_seed);
-  ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/false, seed));
-  std::optional<SimPair> opened;
-  SimPair& pair = opened.emplace(*profile, seed, *own.device, peer);
-  Observe(*trace, pair);
-  const absl::StatusOr<int> code = RunOn(pair, options, seed, form);
-  if (metrics != nullptr) {
-    pair.Pause();
-    metrics->Take(pair.world());
-  }
-  opened.reset();
-  const absl::Status traced = trace->Finish();
-  return code.ok() && !traced.ok() ? traced : code;
-}
-
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
-  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
-  const absl::StatusOr<int> code = Run(positional, metrics->get());
-  const int exit_code = code.ok() ? *code : ReportError(kUsage.name, code.status());
-  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
+  ASSIGN_OR_RETURN(const auto run, DevicePair::FromFlags(kUsage.name));
+  ASSIGN_OR_RETURN(const Options options, OptionsFromFlags(run->stand_in()));
+  const absl::StatusOr<int> code = RunOn(run->pair(), options, run->seed(), form);
+  const absl::Status closed = run->Close(metrics);
+  return code.ok() && !closed.ok() ? closed : code;
 }
 
 }  // namespace
 }  // namespace apps::gda_put
 
-int main(int argc, char** argv) { return apps::gda_put::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::CountedMain(argc, argv, apps::gda_put::kUsage, apps::gda_put::Run);
+}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gpu/topology/xml.h"
 #include "gtest/gtest.h"

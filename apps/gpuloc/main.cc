@@ -1,6 +1,5 @@
 // The gpuloc program: see README.md in this folder.
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -54,7 +53,7 @@ absl::StatusOr<std::string> Format() {
   return format;
 }
 
-absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
+absl::StatusOr<std::string> Text(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(absl::StrCat("unexpected argument: ", positional.front(),
                                                    " (a file is named --topology=FILE)"));
@@ -68,15 +67,9 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
   return FormatReport(choice);
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::string> output = Output(positional);
-  if (!output.ok()) return ReportError(kUsage.name, output.status());
-  std::cout << *output << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
-}
-
 }  // namespace
 }  // namespace apps::gpuloc
 
-int main(int argc, char** argv) { return apps::gpuloc::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::PrintMain(argc, argv, apps::gpuloc::kUsage, apps::gpuloc::Text);
+}

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -51,7 +52,8 @@ TEST(ReportTest, NicsThatAreAlikeShareAColumnOfTheMatrix) {
   const std::string text = FormatReport(Profile("p5"));
   EXPECT_THAT(text, ContainsRegex("\n +NIC 0-3 +NIC 4-7 +NIC 8-11 .* NIC 28-31\n"));
   EXPECT_THAT(text, ContainsRegex("\nGPU 1 +node +switch +node +node +other.* other\n"));
-  EXPECT_THAT(text, ContainsRegex("\n +7 +NVIDIA H100 +28-31 +same switch +28-31 +84-95\n"));
+  EXPECT_THAT(text,
+              ContainsRegex("\n +7 +NVIDIA H100 +28-31 +same switch +28-31 +84-95,180-191\n"));
 }
 
 TEST(ReportTest, GpusThatShareASwitchDivideItsNics) {
@@ -94,8 +96,9 @@ TEST(JsonTest, HoldsEverything) {
   const Json json = Json::parse(FormatJson(Profile("p4d")));
   EXPECT_EQ(json["machine"], "p4d.24xlarge");
   EXPECT_EQ(json["source"], "profile p4d");
-  EXPECT_EQ(json["cpus"], "0-47");
-  EXPECT_EQ(json["numa_nodes"][1], Json({{"number", 1}, {"cpus", "24-47"}, {"memory_bytes", 0}}));
+  EXPECT_EQ(json["cpus"], "0-95");
+  EXPECT_EQ(json["numa_nodes"][1],
+            Json({{"number", 1}, {"cpus", "24-47,72-95"}, {"memory_bytes", 0}}));
   EXPECT_EQ(json["bridges"][3], Json({{"kind", "host bridge"},
                                       {"parent", -1},
                                       {"upstream_port", ""},
@@ -109,8 +112,8 @@ TEST(JsonTest, HoldsEverything) {
                                    {"bridge", 1},
                                    {"numa_node", 0},
                                    {"pcie_gbytes_per_s", 15.75},
-                                   {"nearest_cpus", "0-23"},
-                                   {"cpus", "12-23"}}));
+                                   {"nearest_cpus", "0-23,48-71"},
+                                   {"cpus", "12-23,60-71"}}));
   EXPECT_EQ(json["gpus"][7], Json({{"index", 7},
                                    {"name", "NVIDIA A100"},
                                    {"pci_address", "0000:a0:1d.0"},

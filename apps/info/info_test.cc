@@ -4,60 +4,33 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "sim/profile/profile.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
+#include "testing/harness/run_program.h"
 
 namespace {
 
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-harness::ProcessEnd Run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("INFO"));
-  absl::StatusOr<harness::ProcessEnd> end = harness::Subprocess::Run(arguments);
-  EXPECT_THAT(end, IsOk());
-  return end.ok() ? *std::move(end) : harness::ProcessEnd();
-}
-
-std::string Output(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 0) << end;
-  EXPECT_THAT(end.err, IsEmpty());
-  return end.out;
-}
-
-// One clear line, and 2.
-std::string Refusal(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 2) << end;
-  EXPECT_THAT(end.out, IsEmpty());
-  EXPECT_TRUE(absl::StartsWith(end.err, "info: ")) << end.err;
-  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
-  return end.err;
-}
+constexpr harness::Program kInfo("INFO", "info");
 
 TEST(InfoTest, WithoutFlagsSaysWhichWorldAndWhy) {
-  EXPECT_THAT(Output({}), AllOf(HasSubstr("fabric "), HasSubstr("because "), HasSubstr("\nLimits "),
-                                HasSubstr("\nCapabilities ")));
+  EXPECT_THAT(kInfo.Output({}), AllOf(HasSubstr("fabric "), HasSubstr("because "),
+                                      HasSubstr("\nLimits "), HasSubstr("\nCapabilities ")));
 }
 
 TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
   for (const sim::Profile& profile : sim::Profiles()) {
     const std::string flag = "--profile=" + profile.name;
-    const std::string text = Output({flag});
-    const Json json = Json::parse(Output({flag, "--json"}));
-    const std::string fi_info = Output({flag, "--verbose"});
+    const std::string text = kInfo.Output({flag});
+    const Json json = Json::parse(kInfo.Output({flag, "--json"}));
+    const std::string fi_info = kInfo.Output({flag, "--verbose"});
     EXPECT_THAT(text, HasSubstr(profile.description));
     EXPECT_EQ(json["profile"], profile.name);
     EXPECT_EQ(json["simulated"], true);
@@ -78,29 +51,29 @@ TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
 }
 
 TEST(InfoTest, BothFabricsOfASimulatedMachine) {
-  const std::string text = Output({"--profile=p4d"});
+  const std::string text = kInfo.Output({"--profile=p4d"});
   EXPECT_THAT(text, AllOf(HasSubstr("fabric   simulated EFA (efa-direct, profile p4d)\n"),
                           HasSubstr("or       --provider=efa\n"),
                           HasSubstr("\nLimits on efa-direct (the same for all NICs)\n"),
                           HasSubstr("\nLimits on efa (the same for all NICs)\n"),
                           HasSubstr("\nCapabilities on efa (the same for all NICs)\n")));
-  EXPECT_EQ(Json::parse(Output({"--profile=p4d", "--json"}))["others"], Json({"efa"}));
+  EXPECT_EQ(Json::parse(kInfo.Output({"--profile=p4d", "--json"}))["others"], Json({"efa"}));
 }
 
 // One fabric is what a program gets that is started with the same flags.
 TEST(InfoTest, ProviderChoosesOneFabric) {
   for (const std::string fabric : {"efa-direct", "efa"}) {
     const std::vector<std::string> flags = {"--profile=p4d", "--provider=" + fabric};
-    const std::string text = Output(flags);
+    const std::string text = kInfo.Output(flags);
     EXPECT_THAT(text, AllOf(HasSubstr("\nLimits (the same for all NICs)\n"),
                             Not(HasSubstr("or       --provider"))));
-    const Json json = Json::parse(Output({flags[0], flags[1], "--json"}));
+    const Json json = Json::parse(kInfo.Output({flags[0], flags[1], "--json"}));
     ASSERT_EQ(json["nics"].size(), 4u);
     EXPECT_EQ(json["others"], Json::array());
     EXPECT_EQ(json["nics"][0]["fabric"], fabric);
     EXPECT_EQ(json["nics"][0]["limits"]["max_rma_bytes"],
               fabric == "efa" ? UINT64_MAX : std::uint64_t{0});
-    const std::string fi_info = Output({flags[0], flags[1], "--verbose"});
+    const std::string fi_info = kInfo.Output({flags[0], flags[1], "--verbose"});
     EXPECT_THAT(fi_info, HasSubstr("        name: " + fabric + "\n"));
     EXPECT_THAT(fi_info, Not(HasSubstr(fabric == "efa" ? " name: efa-direct\n" : " name: efa\n")));
   }
@@ -108,7 +81,7 @@ TEST(InfoTest, ProviderChoosesOneFabric) {
 
 // Lines of abcdabcd987/libfabric-efa-demo data/fi_info.yaml.
 TEST(InfoTest, P5AsItWasRecorded) {
-  const std::string text = Output({"--profile=p5", "--format=fi_info", "--nic=rdmap201s0"});
+  const std::string text = kInfo.Output({"--profile=p5", "--format=fi_info", "--nic=rdmap201s0"});
   for (const char* line :
        {"        inject_size: 4096\n        size: 4096\n        iov_limit: 4\n        "
         "rma_iov_limit: 1\n",
@@ -126,7 +99,7 @@ TEST(InfoTest, P5AsItWasRecorded) {
 // ofiwg/libfabric prov/efa/src/efa_prov_info.c and efa_cq.c.
 TEST(InfoTest, LimitsOfOneNicOfP5) {
   const Json json = Json::parse(
-      Output({"--profile=p5", "--provider=efa-direct", "--nic=rdmap80s0", "--format=json"}));
+      kInfo.Output({"--profile=p5", "--provider=efa-direct", "--nic=rdmap80s0", "--format=json"}));
   ASSERT_EQ(json["nics"].size(), 1u);
   EXPECT_EQ(json["nics"][0]["name"], "rdmap80s0");
   EXPECT_EQ(json["nics"][0]["link_gbps"], 100.0);
@@ -141,63 +114,65 @@ TEST(InfoTest, LimitsOfOneNicOfP5) {
 }
 
 TEST(InfoTest, ListNamesTheProfiles) {
-  EXPECT_THAT(Output({"--list"}), AllOf(HasSubstr("p6-b300"), HasSubstr("--provider=NAME"),
-                                        ContainsRegex("\nefa-direct +the EFA device"),
-                                        ContainsRegex("\nefa +the EFA provider")));
-  const Json json = Json::parse(Output({"--list", "--json"}));
+  EXPECT_THAT(kInfo.Output({"--list"}), AllOf(HasSubstr("p6-b300"), HasSubstr("--provider=NAME"),
+                                              ContainsRegex("\nefa-direct +the EFA device"),
+                                              ContainsRegex("\nefa +the EFA provider")));
+  const Json json = Json::parse(kInfo.Output({"--list", "--json"}));
   EXPECT_EQ(json["profiles"].size(), sim::Profiles().size());
   EXPECT_EQ(json["fabrics"][1]["name"], "efa");
 }
 
 TEST(InfoTest, HelpTeaches) {
-  EXPECT_THAT(Output({"--help"}), AllOf(HasSubstr("--profile"), HasSubstr("--format"),
-                                        HasSubstr("Examples:"), HasSubstr("info --list")));
+  EXPECT_THAT(kInfo.Output({"--help"}), AllOf(HasSubstr("--profile"), HasSubstr("--format"),
+                                              HasSubstr("Examples:"), HasSubstr("info --list")));
 }
 
 TEST(InfoTest, RefusesNamesThatDoNotExist) {
-  EXPECT_THAT(Refusal({"--profile=p9"}), AllOf(HasSubstr("p9"), HasSubstr("p6-b300")));
-  EXPECT_THAT(Refusal({"--profile=p4d", "--nic=eth9"}),
+  EXPECT_THAT(kInfo.Refusal({"--profile=p9"}), AllOf(HasSubstr("p9"), HasSubstr("p6-b300")));
+  EXPECT_THAT(kInfo.Refusal({"--profile=p4d", "--nic=eth9"}),
               AllOf(HasSubstr("eth9"), HasSubstr("rdmap16s27")));
-  EXPECT_THAT(Refusal({"--provider=nope"}), HasSubstr("nope"));
-  EXPECT_THAT(Refusal({"--fabric=nope"}), HasSubstr("nope"));
-  EXPECT_THAT(Refusal({"--profile=p4d", "--provider=nope"}),
+  EXPECT_THAT(kInfo.Refusal({"--provider=nope"}), HasSubstr("nope"));
+  EXPECT_THAT(kInfo.Refusal({"--fabric=nope"}), HasSubstr("nope"));
+  EXPECT_THAT(kInfo.Refusal({"--profile=p4d", "--provider=nope"}),
               AllOf(HasSubstr("--provider=nope"), HasSubstr("efa-direct and efa")));
-  EXPECT_THAT(Refusal({"--format=xml"}), AllOf(HasSubstr("xml"), HasSubstr("fi_info")));
-  EXPECT_THAT(Refusal({"--nope"}), HasSubstr("--nope"));
-  EXPECT_THAT(Refusal({"nope"}), HasSubstr("nope"));
+  EXPECT_THAT(kInfo.Refusal({"--format=xml"}), AllOf(HasSubstr("xml"), HasSubstr("fi_info")));
+  EXPECT_THAT(kInfo.Refusal({"--nope"}), HasSubstr("--nope"));
+  EXPECT_THAT(kInfo.Refusal({"nope"}), HasSubstr("nope"));
 }
 
 TEST(InfoTest, RefusesWhatDoesNotGoTogether) {
-  EXPECT_THAT(Refusal({"--json", "--verbose"}), AllOf(HasSubstr("json"), HasSubstr("fi_info")));
-  EXPECT_THAT(Refusal({"--profile=p5", "--provider=tcp"}), HasSubstr("tcp"));
-  EXPECT_THAT(Refusal({"--list", "--profile=p5"}), HasSubstr("--list"));
-  EXPECT_THAT(Refusal({"--list", "--verbose"}), HasSubstr("--list"));
+  EXPECT_THAT(kInfo.Refusal({"--json", "--verbose"}),
+              AllOf(HasSubstr("json"), HasSubstr("fi_info")));
+  EXPECT_THAT(kInfo.Refusal({"--profile=p5", "--provider=tcp"}), HasSubstr("tcp"));
+  EXPECT_THAT(kInfo.Refusal({"--list", "--profile=p5"}), HasSubstr("--list"));
+  EXPECT_THAT(kInfo.Refusal({"--list", "--verbose"}), HasSubstr("--list"));
 }
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
 TEST(InfoTest, RealProvidersInEveryFormat) {
   for (const char* provider : {"tcp", "shm"}) {
     const std::string flag = std::string("--provider=") + provider;
-    const std::string text = Output({flag});
+    const std::string text = kInfo.Output({flag});
     EXPECT_THAT(text, AllOf(HasSubstr("libfabric"), HasSubstr("\nLimits ")));
     EXPECT_THAT(text, Not(HasSubstr("profile")));
-    const Json json = Json::parse(Output({flag, "--json"}));
+    const Json json = Json::parse(kInfo.Output({flag, "--json"}));
     EXPECT_EQ(json["simulated"], false);
     EXPECT_EQ(json["profile"], "");
     ASSERT_FALSE(json["nics"].empty());
     const std::string prov_name = json["nics"][0]["provider"];
     EXPECT_THAT(prov_name, HasSubstr(provider));
-    EXPECT_THAT(Output({flag, "--verbose"}), HasSubstr("        prov_name: " + prov_name + "\n"));
+    EXPECT_THAT(kInfo.Output({flag, "--verbose"}),
+                HasSubstr("        prov_name: " + prov_name + "\n"));
   }
 }
 
 TEST(InfoTest, ListNamesTheProviders) {
-  EXPECT_THAT(Output({"--list"}),
+  EXPECT_THAT(kInfo.Output({"--list"}),
               AllOf(ContainsRegex("\ntcp +[1-9]"), ContainsRegex("\nshm +[1-9]")));
 }
 #else
 TEST(InfoTest, WithoutLibfabricProvidersAreRefused) {
-  EXPECT_THAT(Refusal({"--provider=tcp"}), HasSubstr("libfabric-dev"));
+  EXPECT_THAT(kInfo.Refusal({"--provider=tcp"}), HasSubstr("libfabric-dev"));
 }
 #endif
 

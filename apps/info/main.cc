@@ -1,6 +1,5 @@
 // The info program: see README.md in this folder.
 
-#include <iostream>
 #include <memory>
 #include <string>
 #include <vector>
@@ -74,6 +73,7 @@ absl::StatusOr<Findings> Simulated(const BackendOptions& options, const BackendC
   found.report.simulated = true;
   found.report.profile = choice.profile->name;
   found.report.profile_description = choice.profile->description;
+  found.report.profile_unknown = choice.profile->unknown;
   for (const SimulatedFabric fabric : SimulatedFabrics()) {
     const bool is_chosen = fabric == choice.simulated_fabric;
     if (!is_chosen && !options.provider.empty()) continue;
@@ -100,8 +100,8 @@ absl::StatusOr<Findings> Real(const BackendOptions& options, const BackendChoice
 
 absl::StatusOr<Findings> Find(const BackendOptions& options) {
   ASSIGN_OR_RETURN(const BackendChoice choice, ChooseBackend(options));
-  ASSIGN_OR_RETURN(Findings found,
-                   choice.simulated ? Simulated(options, choice) : Real(options, choice));
+  ASSIGN_OR_RETURN(Findings found, choice.Visit([&] { return Simulated(options, choice); },
+                                                [&] { return Real(options, choice); }));
   found.report.reason = choice.reason;
   if (!options.nic.empty()) KeepOnly(options.nic, found);
   return found;
@@ -142,7 +142,7 @@ absl::StatusOr<std::string> ListText(const BackendOptions& options, const std::s
   return format == "json" ? FormatListJson(ListProviders()) : FormatList(ListProviders());
 }
 
-absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
+absl::StatusOr<std::string> Text(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
         absl::StrCat("unexpected argument: ", positional.front(), " (--help shows the flags)"));
@@ -157,15 +157,9 @@ absl::StatusOr<std::string> Output(const std::vector<std::string>& positional) {
   return FormatReport(found.report);
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::string> output = Output(positional);
-  if (!output.ok()) return ReportError(kUsage.name, output.status());
-  std::cout << *output << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
-}
-
 }  // namespace
 }  // namespace apps::info
 
-int main(int argc, char** argv) { return apps::info::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::PrintMain(argc, argv, apps::info::kUsage, apps::info::Text);
+}

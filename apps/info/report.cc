@@ -204,9 +204,10 @@ std::string FormatReport(const Report& report) {
   }
   std::string others = absl::StrJoin(report.others, ", --provider=");
   if (!others.empty()) others.insert(0, "--provider=");
-  std::string text = absl::StrCat(Line("fabric", report.fabric), Line("or", others),
-                                  Line("because", report.reason), Line("profile", profile), "\n",
-                                  NicTable(report.nics));
+  std::string text =
+      absl::StrCat(Line("fabric", report.fabric), Line("or", others),
+                   Line("because", report.reason), Line("profile", profile),
+                   Line("unknown", report.profile_unknown), "\n", NicTable(report.nics));
   for (const Group& group : GroupBy(report.nics, SameLimits)) {
     absl::StrAppend(&text, Heading("Limits", group, report.nics),
                     LimitsText(group.front()->limits));
@@ -224,6 +225,7 @@ std::string FormatJson(const Report& report) {
   json["others"] = report.others;
   json["simulated"] = report.simulated;
   json["profile"] = report.profile;
+  json["unknown"] = report.profile_unknown;
   json["reason"] = report.reason;
   json["nics"] = Json::array();
   for (const fabric::NicInfo& nic : report.nics) json["nics"].push_back(NicJson(nic));

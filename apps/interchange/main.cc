@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <iostream>
-#include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,13 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
-#include "apps/common/device_choice.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/observed_pair.h"
+#include "apps/common/counted_main.h"
+#include "apps/common/device_pair.h"
+#include "apps/common/metrics_run.h"
 #include "apps/common/progress.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/result_table.h"
-#include "apps/common/trace_flags.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "fabric/memory.h"
@@ -29,21 +26,10 @@
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/launcher.h"
 #include "gpu/gda/sim_pair.h"
-#include "sim/profile/profile.h"
 
-ABSL_FLAG(std::string, device, "auto",
-          "The sender: host (a stand-in for a GPU), cuda:N, or auto, which is the first GPU or "
-          "else host.");
-ABSL_FLAG(std::string, peer_device, "auto",
-          "The receiver; auto is a second GPU, if there is one, else the same.");
-ABSL_FLAG(std::string, ring, "mapped",
-          "Who rings the NIC: mapped (the kernel), record (the host, for the kernel) or proxy (the "
-          "host does it all).");
 ABSL_FLAG(std::uint64_t, bytes, 1024, "Of the message, 1 to 1073741824.");
 ABSL_FLAG(std::uint64_t, value, 42, "Of every byte, 0 to 255.");
 ABSL_FLAG(std::uint64_t, count, 1, "How often it is sent and verified.");
-ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
-ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs.");
 
 namespace apps::interchange {
 namespace {
@@ -101,14 +87,8 @@ absl::StatusOr<Options> OptionsFromFlags() {
   options.bytes = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_bytes));
   options.value = static_cast<std::uint32_t>(absl::GetFlag(FLAGS_value));
   options.count = absl::GetFlag(FLAGS_count);
-  const std::string ring = absl::GetFlag(FLAGS_ring);
-  for (const RingMode mode : {RingMode::kMappedBell, RingMode::kBellRecord, RingMode::kProxy}) {
-    if (ring != RingModeName(mode)) continue;
-    options.ring = mode;
-    return options;
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--ring=", ring, " does not exist: mapped, record or proxy"));
+  ASSIGN_OR_RETURN(options.ring, RingModeFromFlags());
+  return options;
 }
 
 // Runs a kernel of one block, and returns its report.
@@ -213,34 +193,18 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
   }
   ASSIGN_OR_RETURN(const Options options, OptionsFromFlags());
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
-  ASSIGN_OR_RETURN(const sim::Profile* const profile,
-                   sim::FindProfile(absl::GetFlag(FLAGS_profile)));
-  ASSIGN_OR_RETURN(const DeviceChoice own, ChooseDevice(absl::GetFlag(FLAGS_device)));
-  ASSIGN_OR_RETURN(const DeviceChoice other,
-                   ChoosePeerDevice(absl::GetFlag(FLAGS_peer_device), *own.device));
-  gpu::Device& peer = other.device == nullptr ? *own.device : *other.device;
+  ASSIGN_OR_RETURN(const auto run, DevicePair::FromFlags(kUsage.name));
   Narrator out(form != OutputForm::kText);
   out.Line("=== Simple GPU Data Interchange Example ===");
   out.Line("Transferring %d bytes with value %d\n", options.bytes, options.value);
-  ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(kUsage.name, /*simulated=*/false,
-                                                         absl::GetFlag(FLAGS_seed)));
-  std::optional<SimPair> pair;
-  pair.emplace(*profile, absl::GetFlag(FLAGS_seed), *own.device, peer);
-  Observe(*trace, *pair);
-  const absl::StatusOr<std::uint64_t> done = RunSteps(*pair, options, out);
-  if (metrics != nullptr) {
-    pair->Pause();
-    metrics->Take(pair->world());
-  }
+  const absl::StatusOr<std::uint64_t> done = RunSteps(run->pair(), options, out);
   if (!done.ok()) {  // what was observed until then tells why
-    pair.reset();
-    trace->Finish().IgnoreError();
+    run->Close(metrics).IgnoreError();
     return done.status();
   }
   const std::uint64_t wrong = *done;
   out.Line("Step 8: Cleaning up resources...");
-  pair.reset();
-  RETURN_IF_ERROR(trace->Finish());
+  RETURN_IF_ERROR(run->Close(metrics));
   out.Line("  Resources cleaned up\n");
   out.Line("=== Example %s ===", std::string(wrong == 0 ? "completed successfully!" : "failed!"));
   if (form != OutputForm::kText) {
@@ -253,7 +217,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
                        {"count"},
                        {"wrong_bytes"},
                        {"correct"}});
-    table.AddRow({TextCell(own.device->name()), TextCell(peer.name()),
+    table.AddRow({TextCell(run->device().name()), TextCell(run->peer().name()),
                   TextCell(RingModeName(options.ring)), CountCell(options.bytes),
                   CountCell(options.value), CountCell(options.count), CountCell(wrong),
                   YesCell(wrong == 0)});
@@ -262,16 +226,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
   return wrong == 0 ? kExitOk : kExitFailed;
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::unique_ptr<MetricsRun>> metrics = MetricsFromFlags();
-  if (!metrics.ok()) return ReportError(kUsage.name, metrics.status());
-  const absl::StatusOr<int> code = Run(positional, metrics->get());
-  const int exit_code = code.ok() ? *code : ReportError(kUsage.name, code.status());
-  return DeliverMetrics(kUsage.name, metrics->get(), OutputIsForScripts(), exit_code);
-}
-
 }  // namespace
 }  // namespace apps::interchange
 
-int main(int argc, char** argv) { return apps::interchange::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::CountedMain(argc, argv, apps::interchange::kUsage, apps::interchange::Run);
+}

@@ -1,6 +1,5 @@
 // The whatif program: see README.md in this folder.
 
-#include <iostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -64,15 +63,9 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
   return Output(answer);
 }
 
-int Main(int argc, char** argv) {
-  const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<std::string> output = Run(positional);
-  if (!output.ok()) return ReportError(kUsage.name, output.status());
-  std::cout << *output << std::flush;
-  return std::cout.good() ? kExitOk : kExitFailed;
-}
-
 }  // namespace
 }  // namespace apps::whatif
 
-int main(int argc, char** argv) { return apps::whatif::Main(argc, argv); }
+int main(int argc, char** argv) {
+  return apps::PrintMain(argc, argv, apps::whatif::kUsage, apps::whatif::Run);
+}

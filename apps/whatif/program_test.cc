@@ -7,8 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
@@ -16,48 +14,25 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "testing/harness/readme.h"
-#include "testing/harness/subprocess.h"
+#include "testing/harness/run_program.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-harness::ProcessEnd Run(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("WHATIF"));
-  absl::StatusOr<harness::ProcessEnd> end = harness::Subprocess::Run(arguments);
-  EXPECT_THAT(end, IsOk());
-  return end.ok() ? *std::move(end) : harness::ProcessEnd();
-}
-
-std::string Output(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 0) << end;
-  EXPECT_THAT(end.err, IsEmpty());
-  return end.out;
-}
-
-// One clear line, and 2.
-std::string Refusal(const std::vector<std::string>& arguments) {
-  const harness::ProcessEnd end = Run(arguments);
-  EXPECT_EQ(end.exit_code, 2) << end;
-  EXPECT_THAT(end.out, IsEmpty());
-  EXPECT_TRUE(absl::StartsWith(end.err, "whatif: ")) << end.err;
-  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
-  return end.err;
-}
+constexpr harness::Program kWhatif("WHATIF", "whatif");
 
 TEST(WhatifTest, SaysForAScriptWhatItSaysForAPerson) {
   const std::vector<std::string> question = {"--nics=1", "--size=4KiB", "--window=8"};
   std::vector<std::string> for_script = question;
   for_script.emplace_back("--json");
-  const Json json = Json::parse(Output(for_script));
+  const Json json = Json::parse(kWhatif.Output(for_script));
   EXPECT_EQ(json["kind"], "predicted");
   EXPECT_EQ(json["profile"], "p5");
   ASSERT_EQ(json["rows"].size(), 1u);
@@ -67,13 +42,14 @@ TEST(WhatifTest, SaysForAScriptWhatItSaysForAPerson) {
   EXPECT_EQ(row["bounds_gbps"]["window"], row["predicted_gbps"]);
   EXPECT_NEAR(row["predicted_gbps"].get<double>(),
               row["predicted_mops"].get<double>() * 4096 * 8 / 1e3, 1e-6);
-  EXPECT_THAT(Output(question), AllOf(HasSubstr("predicted from the profile, not measured"),
-                                      HasSubstr("  window  ")));
+  EXPECT_THAT(kWhatif.Output(question), AllOf(HasSubstr("predicted from the profile, not measured"),
+                                              HasSubstr("  window  ")));
 }
 
 TEST(WhatifTest, SweepsEachThing) {
   const auto row_count = [](const char* sweep, const char* key, double last) {
-    const Json json = Json::parse(Output({absl::StrCat("--sweep=", sweep), "--nics=4", "--json"}));
+    const Json json =
+        Json::parse(kWhatif.Output({absl::StrCat("--sweep=", sweep), "--nics=4", "--json"}));
     EXPECT_EQ(json["sweep"], sweep);
     EXPECT_EQ(json["rows"].back()[key], last);
     return json["rows"].size();
@@ -87,7 +63,7 @@ TEST(WhatifTest, SweepsEachThing) {
 TEST(WhatifTest, EveryFlagMakesADifference) {
   const auto gbps = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), {"--json", "--size=8KiB", "--nics=8"});
-    return Json::parse(Output(flags))["rows"][0]["predicted_overall_gbps"].get<double>();
+    return Json::parse(kWhatif.Output(flags))["rows"][0]["predicted_overall_gbps"].get<double>();
   };
   const double usual = gbps({});
   for (const char* slower : {"--window=1", "--threads=1", "--policy=pinned", "--policy=by-peer",
@@ -107,7 +83,7 @@ TEST(WhatifTest, EveryFlagMakesADifference) {
 }
 
 TEST(WhatifTest, CsvHasALineForEachRow) {
-  const std::string csv = Output({"--sweep=window", "--nics=1", "--csv"});
+  const std::string csv = kWhatif.Output({"--sweep=window", "--nics=1", "--csv"});
   const std::vector<std::string> lines = absl::StrSplit(csv, '\n');
   ASSERT_EQ(lines.size(), 12u);  // a heading, ten rows, and nothing after the last
   EXPECT_THAT(lines[0], HasSubstr("window,predicted_gbps"));
@@ -121,7 +97,7 @@ TEST(WhatifTest, DrawsWhatItSays) {
   const std::filesystem::path path =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "whatif.svg";
   for (const char* what : {"--sweep=size", "--steps", "--nics=1"}) {
-    Output({what, absl::StrCat("--svg=", path.string())});
+    kWhatif.Output({what, absl::StrCat("--svg=", path.string())});
     std::ifstream file(path);
     const std::string svg(std::istreambuf_iterator<char>(file), {});
     EXPECT_THAT(gpu::topology::ParseXml(svg), IsOk()) << what;
@@ -132,7 +108,7 @@ TEST(WhatifTest, DrawsWhatItSays) {
 TEST(WhatifTest, StepsAreBesideWhatWasPublished) {
   for (const char* profile : {"p5", "p5en"}) {
     const Json json =
-        Json::parse(Output({"--steps", absl::StrCat("--profile=", profile), "--json"}));
+        Json::parse(kWhatif.Output({"--steps", absl::StrCat("--profile=", profile), "--json"}));
     EXPECT_GE(json["steps"].size(), 9u);
     for (const Json& step : json["steps"]) {
       EXPECT_NEAR(step["deviation"].get<double>(), 0, 0.10) << step;
@@ -144,22 +120,23 @@ TEST(WhatifTest, StepsAreBesideWhatWasPublished) {
 }
 
 TEST(WhatifTest, WhatCannotBeIsRefused) {
-  EXPECT_THAT(Refusal({"fast"}), HasSubstr("unexpected argument: fast"));
-  EXPECT_THAT(Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
-  EXPECT_THAT(Refusal({"--profile=p4d"}), HasSubstr("neither read nor write"));
-  EXPECT_THAT(Refusal({"--nics=33"}), HasSubstr("33 NICs, profile p5 has 32"));
-  EXPECT_THAT(Refusal({"--size=big"}), HasSubstr("--size=big is no size"));
-  EXPECT_THAT(Refusal({"--window=0"}), HasSubstr("1 or more"));
-  EXPECT_THAT(Refusal({"--policy=fast"}), HasSubstr("there are round-robin, split"));
-  EXPECT_THAT(Refusal({"--sweep=time"}), HasSubstr("there are size, nics"));
-  EXPECT_THAT(Refusal({"--steps", "--sweep=size"}), HasSubstr("choose one"));
-  EXPECT_THAT(Refusal({"--steps", "--profile=p6-b300"}), HasSubstr("p5 and p5en"));
-  EXPECT_THAT(Refusal({"--json", "--csv"}), HasSubstr("choose one"));
-  EXPECT_THAT(Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot write this file"));
+  EXPECT_THAT(kWhatif.Refusal({"fast"}), HasSubstr("unexpected argument: fast"));
+  EXPECT_THAT(kWhatif.Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
+  EXPECT_THAT(kWhatif.Refusal({"--profile=p4d"}), HasSubstr("neither read nor write"));
+  EXPECT_THAT(kWhatif.Refusal({"--nics=33"}), HasSubstr("33 NICs, profile p5 has 32"));
+  EXPECT_THAT(kWhatif.Refusal({"--size=big"}), HasSubstr("--size=big is no size"));
+  EXPECT_THAT(kWhatif.Refusal({"--window=0"}), HasSubstr("1 or more"));
+  EXPECT_THAT(kWhatif.Refusal({"--policy=fast"}),
+              HasSubstr("policy \"fast\" does not exist: round-robin, split"));
+  EXPECT_THAT(kWhatif.Refusal({"--sweep=time"}), HasSubstr("there are size, nics"));
+  EXPECT_THAT(kWhatif.Refusal({"--steps", "--sweep=size"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--steps", "--profile=p6-b300"}), HasSubstr("p5 and p5en"));
+  EXPECT_THAT(kWhatif.Refusal({"--json", "--csv"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot write this file"));
 }
 
 TEST(WhatifTest, HelpTeaches) {
-  EXPECT_THAT(Output({"--help"}),
+  EXPECT_THAT(kWhatif.Output({"--help"}),
               AllOf(StartsWith("whatif: predicts how fast"), HasSubstr("--sweep"),
                     HasSubstr("whatif --steps"), HasSubstr("near-first")));
 }
@@ -168,7 +145,7 @@ TEST(WhatifTest, ReadmeShowsWhatIsPrinted) {
   const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/whatif");
   ASSERT_THAT(sessions, SizeIs(3));
   for (const harness::ReadmeSession& session : sessions) {
-    EXPECT_EQ(Output(session.arguments), session.output);
+    EXPECT_EQ(kWhatif.Output(session.arguments), session.output);
   }
 }
 

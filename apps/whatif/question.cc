@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/common/units.h"
 #include "coro/status_macros.h"
+#include "fabric/async/transfer/policy.h"
 
 ABSL_FLAG(std::string, profile, "p5", "The machines at both ends: p5, p5en, p6-b200, ...");
 ABSL_FLAG(std::string, size, "64KiB", "Bytes of a page: 4096, 64KiB, 1MiB.");
@@ -41,7 +42,6 @@ namespace {
 using sim::model::Direction;
 using sim::model::Memory;
 using sim::model::Pattern;
-using sim::model::Policy;
 using sim::model::Workload;
 
 template <typename T>
@@ -50,10 +50,6 @@ struct Choice {
   T value;
 };
 
-constexpr Choice<Policy> kPolicies[] = {
-    {"round-robin", Policy::kRoundRobin}, {"split", Policy::kSplit},
-    {"by-peer", Policy::kByPeer},         {"by-bytes", Policy::kByBytes},
-    {"pinned", Policy::kPinned},          {"near-first", Policy::kNearFirst}};
 constexpr Choice<Pattern> kPatterns[] = {
     {"paged", Pattern::kPaged}, {"drained", Pattern::kDrained}, {"single", Pattern::kSingle}};
 constexpr Choice<Direction> kDirections[] = {{"write", Direction::kWrite},
@@ -116,7 +112,7 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
     return absl::InvalidArgumentError(absl::StrCat("--size=", bytes.status().message()));
   }
   load.page_bytes = *bytes;
-  ASSIGN_OR_RETURN(load.policy, Choose("policy", absl::GetFlag(FLAGS_policy), kPolicies));
+  ASSIGN_OR_RETURN(load.policy, fabric::async::transfer::ParsePolicy(absl::GetFlag(FLAGS_policy)));
   ASSIGN_OR_RETURN(load.pattern, Choose("pattern", absl::GetFlag(FLAGS_pattern), kPatterns));
   ASSIGN_OR_RETURN(load.direction, Choose("op", absl::GetFlag(FLAGS_op), kDirections));
   ASSIGN_OR_RETURN(load.memory, Choose("memory", absl::GetFlag(FLAGS_memory), kMemories));
@@ -214,7 +210,7 @@ std::string Describe(const Question& question) {
     if (question.sweep != Sweep::kWindow) parts.push_back(absl::StrCat("window ", load.window));
     parts.push_back(absl::StrCat("bursts of ", load.burst));
   }
-  parts.emplace_back(NameIn(kPolicies, load.policy));
+  parts.emplace_back(Name(load.policy));
   if (!load.lazy) parts.emplace_back("progress in posts");
   if (load.bare) parts.emplace_back("bare loop");
   if (load.memory != Memory::kGpu) {

@@ -11,6 +11,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/run_program.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::write {
@@ -20,17 +21,11 @@ using harness::ProcessEnd;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-ProcessEnd RunWrite(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_WRITE"));
-  harness::SubprocessOptions options;
-  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
-  return harness::Subprocess::Run(arguments, options).value();
-}
+constexpr harness::Program kWrite = harness::Program("DRYDOCK_WRITE", "write").WithoutEfa();
 
 std::vector<std::string> Lines(const std::string& text) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
@@ -45,7 +40,7 @@ std::string After(const ProcessEnd& end, const std::string& label) {
 }
 
 TEST(WriteProgramTest, WithoutArgumentsTransfersAndVerifies) {
-  const ProcessEnd end = RunWrite({});
+  const ProcessEnd end = kWrite.Run({});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.LastLine(), "Data is correct");
   EXPECT_EQ(end.err, "");
@@ -61,7 +56,7 @@ TEST(WriteProgramTest, WithoutArgumentsTransfersAndVerifies) {
 
 // The seed program's configuration: 2 regions of 16 MiB, 8 pages of 1 MiB, remote context 0x123.
 TEST(WriteProgramTest, ClientTellsItsConfiguration) {
-  const ProcessEnd end = RunWrite({"--fabric=sim"});
+  const ProcessEnd end = kWrite.Run({"--fabric=sim"});
   EXPECT_EQ(After(end, "request"),
             "8 pages of 1 MiB into each of 2 regions of 16 MiB, data seed 0xb584035fabe6ce9b, "
             "remote context 0x123, completion count");
@@ -69,11 +64,11 @@ TEST(WriteProgramTest, ClientTellsItsConfiguration) {
 }
 
 TEST(WriteProgramTest, SameSeedPrintsTheSame) {
-  const ProcessEnd first = RunWrite({"--seed=5", "--completion=last"});
-  const ProcessEnd again = RunWrite({"--seed=5", "--completion=last"});
+  const ProcessEnd first = kWrite.Run({"--seed=5", "--completion=last"});
+  const ProcessEnd again = kWrite.Run({"--seed=5", "--completion=last"});
   EXPECT_EQ(first.out, again.out);
   EXPECT_EQ(first.exit_code, again.exit_code);
-  EXPECT_NE(RunWrite({"--seed=6", "--completion=last"}).out, first.out);
+  EXPECT_NE(kWrite.Run({"--seed=6", "--completion=last"}).out, first.out);
 }
 
 // 4 pages of 8 KiB and the message that asks for them; the same in each form.
@@ -81,7 +76,7 @@ TEST(WriteProgramTest, MetricsAreThoseOfTheTransfer) {
   const std::vector<std::string> small = {"--page_size=8192", "--num_pages=2"};
   std::vector<std::string> arguments = small;
   arguments.push_back("--metrics");
-  const ProcessEnd table = RunWrite(arguments);
+  const ProcessEnd table = kWrite.Run(arguments);
   EXPECT_EQ(table.exit_code, 0) << table;
   EXPECT_THAT(Lines(table.out), Contains(MatchesRegex("rdma_write_wrs  +requests +4 +0")));
   EXPECT_THAT(Lines(table.out), Contains(MatchesRegex("rdma_write_bytes  +bytes +32768 +0")));
@@ -89,14 +84,14 @@ TEST(WriteProgramTest, MetricsAreThoseOfTheTransfer) {
   const std::string file = ::testing::TempDir() + "/metrics.json";
   arguments.back() = "--metrics=" + file;
   arguments.push_back("--csv");
-  const ProcessEnd quiet = RunWrite(arguments);
+  const ProcessEnd quiet = kWrite.Run(arguments);
   EXPECT_EQ(Lines(quiet.out).size(), 2u) << quiet;  // the result, and nothing else
   std::ifstream written(file);
   const auto json = nlohmann::json::parse(written);
   EXPECT_EQ(json["nics"][0]["node"], "server");
   EXPECT_EQ(json["nics"][0]["counters"]["rdma_write_bytes"], 32768);
   for (const std::string bad : {"--metrics=some", "--metrics=/no/such/folder/x.prom"}) {
-    const ProcessEnd refused = RunWrite({bad});
+    const ProcessEnd refused = kWrite.Run({bad});
     EXPECT_EQ(refused.exit_code, 2) << refused;
     EXPECT_THAT(refused.err, StartsWith("write: " + bad));
     EXPECT_EQ(Lines(refused.err).size(), 1u);
@@ -105,14 +100,14 @@ TEST(WriteProgramTest, MetricsAreThoseOfTheTransfer) {
 
 // Counters of a failure are wanted most of all.
 TEST(WriteProgramTest, ARunThatFailsHasMetricsToo) {
-  const ProcessEnd end = RunWrite({"--completion=last", "--seed=1", "--metrics", "--json"});
+  const ProcessEnd end = kWrite.Run({"--completion=last", "--seed=1", "--metrics", "--json"});
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_TRUE(nlohmann::json::accept(end.out)) << end;
   EXPECT_THAT(end.err, HasSubstr("rdma_write_wrs"));  // beside what is for a script
 }
 
 TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {
-  const ProcessEnd end = RunWrite(
+  const ProcessEnd end = kWrite.Run(
       {"--fabric=sim", "--verbose", "--page_size=8192", "--num_pages=2", "--completion=last"});
   std::vector<std::string> writes;
   for (const std::string& line : Lines(end.out)) {
@@ -124,18 +119,18 @@ TEST(WriteProgramTest, VerboseShowsEveryWriteWithItsBounds) {
   EXPECT_THAT(writes[3], HasSubstr("region 1"));
   EXPECT_THAT(writes[3], HasSubstr("immediate 0x123"));
   EXPECT_THAT(Lines(end.out), Contains(HasSubstr("client's region 1: 16777216 bytes at 0x")));
-  EXPECT_THAT(RunWrite({"--fabric=sim"}).out, Not(HasSubstr("immediate none")));
+  EXPECT_THAT(kWrite.Run({"--fabric=sim"}).out, Not(HasSubstr("immediate none")));
 }
 
 TEST(WriteProgramTest, LongListsOfPagesAreCutShort) {
-  const ProcessEnd end = RunWrite({"--fabric=sim", "--page_size=4096", "--num_pages=2037"});
+  const ProcessEnd end = kWrite.Run({"--fabric=sim", "--page_size=4096", "--num_pages=2037"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.LastLine(), "Data is correct");
   EXPECT_THAT(After(end, "pages"), HasSubstr(" and 2021 more (a region has 4096)"));
 }
 
 TEST(WriteProgramTest, JsonIsOneObjectAndNothingElse) {
-  const ProcessEnd end = RunWrite({"--json", "--seed=3"});
+  const ProcessEnd end = kWrite.Run({"--json", "--seed=3"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.err, "");
   const auto json = nlohmann::json::parse(end.out);
@@ -151,11 +146,11 @@ TEST(WriteProgramTest, JsonIsOneObjectAndNothingElse) {
 
 // The NICs of a p4d cannot write. The refusal names the flag that helps, and it does.
 TEST(WriteProgramTest, SoftwareWritesWhereTheNicCannot) {
-  const ProcessEnd refused = RunWrite({"--profile=p4d"});
+  const ProcessEnd refused = kWrite.Run({"--profile=p4d"});
   EXPECT_EQ(refused.exit_code, 2) << refused;
   EXPECT_THAT(Lines(refused.err), ElementsAre(StartsWith("write: NIC rdmap16s27 of efa-direct")));
   EXPECT_THAT(refused.err, HasSubstr("remote_write; --provider=efa"));
-  const ProcessEnd end = RunWrite({"--profile=p4d", "--provider=efa"});
+  const ProcessEnd end = kWrite.Run({"--profile=p4d", "--provider=efa"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.LastLine(), "Data is correct");
   EXPECT_THAT(After(end, "fabric"), HasSubstr("efa over simulated EFA"));
@@ -165,14 +160,14 @@ TEST(WriteProgramTest, SoftwareWritesWhereTheNicCannot) {
 TEST(WriteProgramTest, WrongDataFails) {
   for (int seed = 1; seed <= 100; ++seed) {
     const std::string flag = "--seed=" + std::to_string(seed);
-    const ProcessEnd json_end = RunWrite({"--json", "--completion=last", flag});
+    const ProcessEnd json_end = kWrite.Run({"--json", "--completion=last", flag});
     if (json_end.exit_code == 0) continue;
     EXPECT_EQ(json_end.exit_code, 1) << json_end;
     const auto json = nlohmann::json::parse(json_end.out);
     EXPECT_EQ(json["correct"], false);
     const std::size_t wrong = json["wrong_pages"][0].size() + json["wrong_pages"][1].size();
     EXPECT_GT(wrong, 0u);
-    const ProcessEnd end = RunWrite({"--completion=last", flag});
+    const ProcessEnd end = kWrite.Run({"--completion=last", flag});
     EXPECT_EQ(end.exit_code, 1) << end;
     EXPECT_THAT(end.out, HasSubstr("\nData is wrong: " + std::to_string(wrong) + " of 16 pages\n"));
     EXPECT_THAT(end.LastLine(), MatchesRegex("  region [01]: pages? [0-9, ]+"));
@@ -192,13 +187,13 @@ TEST(WriteProgramTest, AResultThatFoundNoRoomIsAFailure) {
 
 TEST(WriteProgramTest, MetricsAndTraceAreTwoFiles) {
   const std::string file = ::testing::TempDir() + "/both.json";
-  const ProcessEnd end = RunWrite({"--metrics=" + file, "--trace=" + file});
+  const ProcessEnd end = kWrite.Run({"--metrics=" + file, "--trace=" + file});
   EXPECT_EQ(end.exit_code, 2) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("--metrics and --trace are both to be in")));
 }
 
 TEST(WriteProgramTest, HelpTeaches) {
-  const ProcessEnd end = RunWrite({"--help"});
+  const ProcessEnd end = kWrite.Run({"--help"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.out, StartsWith("write: a server makes random data"));
   for (const char* word :
@@ -216,7 +211,7 @@ struct BadInput {
 class BadInputTest : public ::testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputTest, IsRefusedWithOneLine) {
-  const ProcessEnd end = RunWrite(GetParam().arguments);
+  const ProcessEnd end = kWrite.Run(GetParam().arguments);
   EXPECT_EQ(end.exit_code, 2) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("write: "))) << end;
   EXPECT_THAT(end.err, HasSubstr(GetParam().complaint));

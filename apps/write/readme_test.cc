@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "testing/harness/run_program.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::write {
@@ -20,12 +21,7 @@ std::vector<harness::ReadmeSession> SessionsOfTheReadme() {
   return harness::ReadmeSessions("//apps/write");
 }
 
-harness::ProcessEnd RunWrite(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_WRITE"));
-  harness::SubprocessOptions options;
-  options.environment = {{"FI_PROVIDER", "^efa"}};  // the same on a machine that has EFA
-  return harness::Subprocess::Run(arguments, options).value();
-}
+constexpr harness::Program kWrite = harness::Program("DRYDOCK_WRITE", "write").WithoutEfa();
 
 // Why the simulator was chosen depends on the machine and on what was built in.
 std::string WithoutReason(const std::string& text) {
@@ -39,7 +35,7 @@ std::string WithoutReason(const std::string& text) {
 std::string FailingSeed() {
   for (int seed = 1; seed <= 200; ++seed) {
     const std::string flag = absl::StrCat("--seed=", seed);
-    if (RunWrite({"--json", "--completion=last", flag}).exit_code == 1) return flag;
+    if (kWrite.Run({"--json", "--completion=last", flag}).exit_code == 1) return flag;
   }
   return "none up to --seed=200";
 }
@@ -48,7 +44,7 @@ TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
   const std::vector<harness::ReadmeSession> sessions = SessionsOfTheReadme();
   ASSERT_THAT(sessions, SizeIs(3));
   for (const harness::ReadmeSession& session : sessions) {
-    const harness::ProcessEnd end = RunWrite(session.arguments);
+    const harness::ProcessEnd end = kWrite.Run(session.arguments);
     EXPECT_EQ(end.err, "");
     EXPECT_EQ(WithoutReason(end.out), WithoutReason(session.output))
         << "README.md shows an old session. Paste this below its command line:\n\n"
@@ -59,13 +55,13 @@ TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
 TEST(ReadmeTest, OnlyTheSecondSessionIsWrong) {
   const std::vector<harness::ReadmeSession> sessions = SessionsOfTheReadme();
   ASSERT_THAT(sessions, SizeIs(3));
-  EXPECT_EQ(RunWrite(sessions[0].arguments).exit_code, 0);
+  EXPECT_EQ(kWrite.Run(sessions[0].arguments).exit_code, 0);
   EXPECT_THAT(sessions[0].output, HasSubstr("\nData is correct\n"));
-  const harness::ProcessEnd wrong = RunWrite(sessions[1].arguments);
+  const harness::ProcessEnd wrong = kWrite.Run(sessions[1].arguments);
   EXPECT_EQ(wrong.exit_code, 1) << "this seed shows no wrong data any more; the first that does: "
                                 << FailingSeed();
   EXPECT_THAT(sessions[1].output, HasSubstr("\nData is wrong: "));
-  EXPECT_EQ(RunWrite(sessions[2].arguments).exit_code, 0);
+  EXPECT_EQ(kWrite.Run(sessions[2].arguments).exit_code, 0);
   EXPECT_THAT(sessions[2].output, HasSubstr("\nData is correct\n"));
 }
 

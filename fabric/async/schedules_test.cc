@@ -25,7 +25,7 @@
 #include "coro/when_any.h"
 #include "fabric/async/async_endpoint.h"
 #include "fabric/async/completion_dispatcher.h"
-#include "fabric/async/fake_nic.h"
+#include "fabric/async/testing/fake_nic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

@@ -10,10 +10,10 @@
 #include <initializer_list>
 #include <string>
 
-#include "fabric/efa_queue/guarded_page.h"
-#include "fabric/efa_queue/hex.h"
-#include "fabric/efa_queue/image_checks.h"
 #include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/efa_queue/testing/guarded_page.h"
+#include "fabric/efa_queue/testing/hex.h"
+#include "fabric/efa_queue/testing/image_checks.h"
 #include "gtest/gtest.h"
 
 namespace fabric::efa_queue {

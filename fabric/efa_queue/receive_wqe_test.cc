@@ -7,8 +7,8 @@
 #include <cstring>
 #include <string>
 
-#include "fabric/efa_queue/guarded_page.h"
-#include "fabric/efa_queue/hex.h"
+#include "fabric/efa_queue/testing/guarded_page.h"
+#include "fabric/efa_queue/testing/hex.h"
 #include "gtest/gtest.h"
 
 namespace fabric::efa_queue {

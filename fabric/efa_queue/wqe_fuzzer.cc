@@ -7,8 +7,8 @@
 #include <cstring>
 #include <memory>
 
-#include "fabric/efa_queue/image_checks.h"
 #include "fabric/efa_queue/malformed.h"
+#include "fabric/efa_queue/testing/image_checks.h"
 
 namespace fabric::efa_queue {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/guarded_page.h"
-#include "fabric/efa_queue/hex.h"
-#include "fabric/efa_queue/send_examples.h"
+#include "fabric/efa_queue/testing/guarded_page.h"
+#include "fabric/efa_queue/testing/hex.h"
+#include "fabric/efa_queue/testing/send_examples.h"
 #include "fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/hex.h"
-#include "fabric/efa_queue/send_examples.h"
+#include "fabric/efa_queue/testing/hex.h"
+#include "fabric/efa_queue/testing/send_examples.h"
 #include "gtest/gtest.h"
 
 namespace fabric::efa_queue {

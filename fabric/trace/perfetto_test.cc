@@ -8,7 +8,7 @@
 
 #include "coro/virtual_clock.h"
 #include "fabric/trace/recorder.h"
-#include "fabric/trace/trace_checker.h"
+#include "fabric/trace/testing/trace_checker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

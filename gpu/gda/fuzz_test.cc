@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "gpu/gda/device_queue.h"
-#include "gpu/gda/test_bed.h"
+#include "gpu/gda/testing/test_bed.h"
 #include "gtest/gtest.h"
 #include "sim/random.h"
 #include "sim/testing/lab.h"

@@ -17,7 +17,7 @@
 #include "gpu/gda/proxy_server.h"
 #include "gpu/gda/queue_fault.h"
 #include "gpu/gda/service_thread.h"
-#include "gpu/gda/test_bed.h"
+#include "gpu/gda/testing/test_bed.h"
 #include "gpu/host_device/host_device.h"
 #include "gtest/gtest.h"
 #include "sim/testing/lab.h"

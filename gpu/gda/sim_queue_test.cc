@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gpu/gda/bell_ringer.h"
 #include "gpu/gda/device_queue.h"
-#include "gpu/gda/test_bed.h"
+#include "gpu/gda/testing/test_bed.h"
 #include "gtest/gtest.h"
 #include "sim/testing/lab.h"
 

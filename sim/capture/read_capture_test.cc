@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "sim/capture/capture.h"
 #include "sim/capture/join.h"
-#include "sim/capture/trace_text.h"
+#include "sim/capture/testing/trace_text.h"
 
 namespace sim::capture {
 namespace {

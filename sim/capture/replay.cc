@@ -10,6 +10,7 @@
 #include "coro/status_macros.h"
 #include "fabric/faults/engine.h"
 #include "fabric/faults/faulty_fabric.h"
+#include "fabric/opened_nic.h"
 #include "sim/checks/finding.h"
 
 namespace sim::capture {
@@ -140,14 +141,8 @@ absl::Status Replayer::OpenMachines() {
 absl::Status Replayer::OpenGhost() {
   sim::Node& machine = world_.AddNode("nobody");
   ghost_fabric_ = options_.open(world_, machine);
-  ASSIGN_OR_RETURN(const auto domain, ghost_fabric_->OpenDomain(0));
-  ASSIGN_OR_RETURN(const auto queue, domain->OpenCompletionQueue({}));
-  ASSIGN_OR_RETURN(const auto vector, domain->OpenAddressVector());
-  fabric::EndpointOptions options;
-  options.send_queue = options.receive_queue = queue.get();
-  options.address_vector = vector.get();
-  ASSIGN_OR_RETURN(const auto endpoint, domain->OpenEndpoint(options));
-  ghost_ = endpoint->address();
+  ASSIGN_OR_RETURN(const fabric::OpenedNic nic, fabric::OpenNic(*ghost_fabric_));
+  ghost_ = nic.endpoint->address();
   return absl::OkStatus();
 }
 

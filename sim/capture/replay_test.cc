@@ -17,7 +17,7 @@
 #include "sim/capture/machine.h"
 #include "sim/capture/read_capture.h"
 #include "sim/capture/steer.h"
-#include "sim/capture/trace_text.h"
+#include "sim/capture/testing/trace_text.h"
 #include "sim/profile/profile.h"
 #include "sim/rdm/sim_rdm_fabric.h"
 

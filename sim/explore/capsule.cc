@@ -73,6 +73,7 @@ nlohmann::ordered_json ToJson(const Capsule& capsule) {
   if (run.heal_after.has_value()) object["heal_after_ns"] = run.heal_after->count();
   if (run.strategy.schedule != nullptr) object["strategy"] = run.strategy.name;
   if (run.tight) object["tight"] = true;
+  if (!run.figures.empty()) object["figures"] = FormatFigures(run.figures);
   object["faults"] = nlohmann::ordered_json::parse(fabric::faults::FormatFaultPlan(run.plan));
   if (run.firings.has_value()) object["firings"] = FiringsOf(run.plan, *run.firings);
   if (run.wild.has_value()) object["wild"] = FormatRanges(*run.wild);
@@ -128,13 +129,6 @@ JsonHandler IntoShortText(std::string& target, std::size_t most = kMostText) {
   };
 }
 
-std::optional<Verdict> VerdictFromName(std::string_view name) {
-  for (std::size_t i = 0; i < kVerdictCount; ++i) {
-    if (Name(static_cast<Verdict>(i)) == name) return static_cast<Verdict>(i);
-  }
-  return std::nullopt;
-}
-
 JsonHandler IntoPlan(FaultPlan& target) {
   return [&target](const json& value, const JsonPlace& place) {
     auto plan = fabric::faults::ParseFaultPlan(value.dump());
@@ -183,6 +177,17 @@ JsonHandler IntoParameters(Parameters& target) {
   return ForEachKey([&target](const std::string& key, const json& value, const JsonPlace& place) {
     return Into(target[key])(value, place);
   });
+}
+
+JsonHandler IntoFigures(Figures& target) {
+  return [&target](const json& value, const JsonPlace& place) {
+    std::string text;
+    RETURN_IF_ERROR(Into(text)(value, place));
+    auto figures = ParseFigures(text);
+    if (!figures.ok()) return place.Refuse(absl::StrCat(": ", figures.status().message()));
+    target = *std::move(figures);
+    return absl::OkStatus();
+  };
 }
 
 JsonHandler IntoMarks(std::vector<Mark>& target) {
@@ -281,6 +286,7 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
           {"heal_after_ns", IntoHeal(rest.heal_after_ns)},
           {"strategy", IntoShortText(rest.strategy, Capsule::kMostStrategy)},
           {"tight", Into(capsule.run.tight)},
+          {"figures", IntoFigures(capsule.run.figures)},
           {"faults", IntoPlan(capsule.run.plan)},
           {"firings", IntoFirings(rest.firings)},
           {"wild", IntoWild(rest.wild)},

@@ -237,6 +237,7 @@ RunSpec SpecOf(const ExploreOptions& options, std::uint64_t seed) {
   spec.heal_after = options.heal_after;
   spec.strategy = options.plans.strategy;
   spec.tight = options.plans.tight;
+  if (options.plans.figures) spec.figures = options.plans.figures(seed);
   return spec;
 }
 

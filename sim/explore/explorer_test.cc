@@ -17,7 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/explore/seed_record.h"
-#include "sim/explore/test_scenarios.h"
+#include "sim/explore/testing/test_scenarios.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {

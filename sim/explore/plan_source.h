@@ -11,6 +11,7 @@
 #include "fabric/faults/engine.h"
 #include "fabric/faults/plan.h"
 #include "sim/explore/strategy/strategy.h"
+#include "sim/profile/unpublished.h"
 
 namespace sim::explore {
 
@@ -25,6 +26,8 @@ struct PlanSource {
   Strategy strategy = {};
   // The NICs have hardly more than the scenario needs, where it says what that is (needs.h).
   bool tight = false;
+  // Figures of the machines' profile that differ from it (profile_sweep.h); empty: none do.
+  std::function<Figures(std::uint64_t seed)> figures = {};
 };
 
 PlanSource NoFaults();

@@ -136,6 +136,7 @@ RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit
   spec.limit = limit;
   spec.strategy = plans.strategy;
   spec.tight = plans.tight;
+  if (plans.figures) spec.figures = plans.figures(seed);
   return spec;
 }
 
@@ -150,8 +151,11 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   const std::shared_ptr<FaultEngine> engine = EngineOf(spec);
   const std::unique_ptr<Scheduler> scheduler = SchedulerOf(spec);
   const Parameters parameters = AllParameters(scenario.parameters(), spec.parameters);
-  const std::optional<Profile> tight = TightProfile(scenario, **found, parameters, spec);
-  Trial trial(spec.seed, tight.has_value() ? *tight : **found, engine, spec.limit, parameters,
+  std::optional<Profile> figured;
+  if (!spec.figures.empty()) figured = WithFigures(**found, spec.figures);
+  const Profile& machine = figured.has_value() ? *figured : **found;
+  const std::optional<Profile> tight = TightProfile(scenario, machine, parameters, spec);
+  Trial trial(spec.seed, tight.has_value() ? *tight : machine, engine, spec.limit, parameters,
               scheduler.get());
   if (spec.heal_after.has_value()) {
     engine->HealAt(trial.world().timeline().backstage(),

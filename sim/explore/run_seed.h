@@ -18,6 +18,7 @@
 #include "sim/explore/plan_source.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/verdict.h"
+#include "sim/profile/unpublished.h"
 #include "sim/world/run_twice.h"
 
 namespace sim::explore {
@@ -40,6 +41,7 @@ struct RunSpec {
   coro::Duration limit = kDefaultLimit;
   Strategy strategy;   // who schedules the network
   bool tight = false;  // as PlanSource::tight
+  Figures figures;     // of the machines' profile, where they differ from it
   // No fault begins from this time on: the program has to come to an end (Scenario::retries).
   std::optional<coro::Duration> heal_after;
   // Exactly these firings happen; absent: those that the plan's rules and the seed give.
@@ -62,8 +64,8 @@ class RunObserver {
   virtual void End(World&, fabric::faults::FaultEngine&) {}
 };
 
-// Runs once. REQUIRES: the plan passes CheckPlan, the parameters CheckParameters, the firings are
-// of the plan's rules, and the scenario's profile exists.
+// Runs once. REQUIRES: the plan passes CheckPlan, the parameters CheckParameters, the figures
+// CheckFigures, the firings are of the plan's rules, and the scenario's profile exists.
 SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* observer = nullptr);
 
 // The same, and once more when the verdict is a failure or `twice` is asked; see RunSeedChecked.

@@ -13,10 +13,11 @@
 #include "coro/wait_list.h"
 #include "fabric/async/node.h"
 #include "fabric/faults/plan.h"
+#include "fabric/opened_nic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/explore/nodes.h"
-#include "sim/explore/test_scenarios.h"
+#include "sim/explore/testing/test_scenarios.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {
@@ -187,13 +188,9 @@ TEST(RunSeedDeathTest, PollingForEverEndsTheProcessWithTheVerdict) {
 // Posts to itself until something is there to receive it; nothing is.
 Outcome PostForEver(Trial& trial) {
   const auto fabric = *trial.OpenMachine("a");
-  const auto domain = *fabric->OpenDomain(0);
-  const auto queue = *domain->OpenCompletionQueue({});
-  const auto peers = *domain->OpenAddressVector();
-  const auto endpoint = *domain->OpenEndpoint(
-      {.send_queue = queue.get(), .receive_queue = queue.get(), .address_vector = peers.get()});
-  const fabric::Peer self = *peers->Insert(endpoint->address());
-  while (endpoint->Send(fabric::SendRequest{.peer = self}) != fabric::ErrorCode::kClosed) {
+  const fabric::OpenedNic nic = *fabric::OpenNic(*fabric);
+  const fabric::Peer self = *nic.peers->Insert(nic.endpoint->address());
+  while (nic.endpoint->Send(fabric::SendRequest{.peer = self}) != fabric::ErrorCode::kClosed) {
   }
   return Outcome::Of(absl::OkStatus());
 }

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "sim/explore/classics/classics.h"
 #include "sim/explore/nodes.h"
-#include "sim/explore/test_scenarios.h"
+#include "sim/explore/testing/test_scenarios.h"
 #include "sim/explore/until_covered.h"
 #include "testing/matchers/status_matchers.h"
 

@@ -24,6 +24,13 @@ std::string_view Name(Verdict verdict) {
   return "unknown";
 }
 
+std::optional<Verdict> VerdictFromName(std::string_view name) {
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    if (Name(static_cast<Verdict>(i)) == name) return static_cast<Verdict>(i);
+  }
+  return std::nullopt;
+}
+
 bool IsFailure(Verdict verdict) {
   return verdict != Verdict::kCorrect && verdict != Verdict::kCleanError;
 }

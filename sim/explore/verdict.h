@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ inline constexpr std::size_t kVerdictCount = static_cast<std::size_t>(Verdict::k
 
 // "correct", "clean-error", ...: for tables and scripts. Static storage.
 std::string_view Name(Verdict verdict);
+
+// The verdict of that name; absent: there is none.
+std::optional<Verdict> VerdictFromName(std::string_view name);
 
 // Whether a program with this verdict has a bug.
 bool IsFailure(Verdict verdict);

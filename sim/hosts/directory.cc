@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -246,6 +248,46 @@ Directory::~Directory() {
 void Directory::Abandon() {
   close(fd_);
   fd_ = -1;
+}
+
+// ---- Clearing up ----
+
+namespace {
+
+// "drydock-efa-0-0123456789-1.1-2.1", a file between two machines, is of network
+// "drydock-efa-0-0123456789".
+std::string NetworkOf(const std::string& file, std::size_t prefix) {
+  return file.substr(0, file.find('-', prefix));
+}
+
+// Removes the files of a network if nobody is in it. Who is about to join waits at the door, and
+// then sees that the network's file has gone: so that one goes last, and is made where it is
+// missing.
+void RemoveIfDead(const std::string& network, const std::vector<std::string>& files) {
+  const std::string path = absl::StrCat(kSharedFolder, network);
+  const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+  if (fd < 0) return;
+  const bool dead = IsOurs(fd) && Lock(fd, F_WRLCK, kDoor, false) && IsAt(path, fd) &&
+                    !IsLockedByOthers(fd, 0, static_cast<off_t>(kMachines));
+  for (const std::string& file : files) {
+    if (dead && file != network) SharedFile::Unlink(file);
+  }
+  if (dead) SharedFile::Unlink(network);
+  close(fd);  // with the lock
+}
+
+}  // namespace
+
+void RemoveDeadNetworks(const std::string& prefix) {
+  DIR* folder = opendir(kSharedFolder);
+  if (folder == nullptr) return;
+  std::map<std::string, std::vector<std::string>> files;
+  while (const dirent* entry = readdir(folder)) {
+    const std::string file(entry->d_name);
+    if (absl::StartsWith(file, prefix)) files[NetworkOf(file, prefix.size())].push_back(file);
+  }
+  closedir(folder);
+  for (const auto& [network, of_it] : files) RemoveIfDead(network, of_it);
 }
 
 }  // namespace sim

@@ -104,6 +104,11 @@ class Directory {
   std::uint32_t incarnation_ = 0;  // 0: no slot is ours
 };
 
+// Removes the networks whose names begin with `prefix` and that no living process holds: one that
+// was killed, or ended without closing its device, leaves its files, and nobody may ever join a
+// network of that name again.
+void RemoveDeadNetworks(const std::string& prefix);
+
 }  // namespace sim
 
 #endif  // SIM_HOSTS_DIRECTORY_H_

@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <memory>
 #include <string>
@@ -124,6 +125,42 @@ TEST_F(DirectoryTest, WhoComesClearsUpAfterTheDead) {
   EXPECT_EQ(successor->slot(), 0u);
   EXPECT_EQ(successor->incarnation(), 2u);
   EXPECT_EQ(Files().size(), 1u);
+}
+
+// The networks of this test's prefix: one of the dead, with a file of theirs, one of the living.
+TEST_F(DirectoryTest, NetworksOfTheDeadAreSwept) {
+  const std::string prefix = name_ + "-";
+  const auto join = [&](const std::string& network) {
+    auto directory = Directory::Join(prefix + network, kTerms);
+    if (!directory.ok()) std::abort();
+    (*directory)->Announce();
+    return *std::move(directory);
+  };
+  const auto living = join("00000000aa");
+  const std::string ring = living->RingName(0, living->incarnation(), 1, 1);
+  ASSERT_TRUE(SharedFile::Make(ring, 4096).ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto dies = join("00000000bb");
+    const bool made = SharedFile::Make(dies->RingName(0, 1, 1, 1), 4096).ok();
+    raise(made ? SIGKILL : SIGTERM);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_EQ(WTERMSIG(status), SIGKILL);
+  // Messages whose network has gone, and a file that is none of ours.
+  ASSERT_TRUE(SharedFile::Make(prefix + "00000000cc-0.1-1.1", 4096).ok());
+  const std::string open_to_all = std::string(kSharedFolder) + prefix + "00000000dd";
+  close(open(open_to_all.c_str(), O_RDWR | O_CREAT, 0666));
+  chmod(open_to_all.c_str(), 0666);
+  EXPECT_EQ(Files().size(), 6u);
+
+  RemoveDeadNetworks(prefix);
+  std::vector<std::string> left = Files();
+  std::sort(left.begin(), left.end());
+  EXPECT_EQ(left, (std::vector<std::string>{prefix + "00000000aa", ring, prefix + "00000000dd"}));
+  unlink(open_to_all.c_str());
+  SharedFile::Unlink(ring);
 }
 
 TEST_F(DirectoryTest, AChildDoesNotOwnTheSlotOfItsParent) {

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "sim/efa_status.h"
 #include "sim/faults/device_faults.h"
-#include "sim/hosts/station.h"
+#include "sim/hosts/testing/station.h"
 
 namespace sim_testing {
 namespace {

@@ -23,8 +23,10 @@ std::uint64_t FabricNumber(absl::string_view fabric, std::uint64_t seed) {
   return Combine(hash, fabric.size()) >> (64 - 8 * kFabricBytes);
 }
 
+std::string FabricFilePrefix() { return absl::StrFormat("drydock-efa-%u-", geteuid()); }
+
 std::string FabricFileName(std::uint64_t fabric) {
-  return absl::StrFormat("drydock-efa-%u-%010x", geteuid(), fabric);
+  return absl::StrFormat("%s%010x", FabricFilePrefix(), fabric);
 }
 
 Gid GidOf(std::uint64_t fabric, NicPlace place) {

@@ -19,6 +19,8 @@ namespace sim {
 // What tells the network of this name and seed from others on this computer: 40 bits.
 std::uint64_t FabricNumber(absl::string_view fabric, std::uint64_t seed);
 
+// How files of all networks of this user begin: "drydock-efa-1000-".
+std::string FabricFilePrefix();
 // How files of the network begin, of this user: "drydock-efa-1000-0123456789".
 std::string FabricFileName(std::uint64_t fabric);
 

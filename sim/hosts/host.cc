@@ -302,6 +302,7 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
   absl::StatusOr<std::unique_ptr<Directory>> directory =
       Directory::Join(FabricFileName(fabric), TermsOf(*options.profile));
   if (!directory.ok()) return directory.status();
+  RemoveDeadNetworks(FabricFilePrefix());
   return std::unique_ptr<Host>(
       new Host(std::make_unique<Impl>(options, fabric, *std::move(directory))));
 }

@@ -16,8 +16,8 @@
 #include "coro/time.h"
 #include "gtest/gtest.h"
 #include "sim/efa_status.h"
-#include "sim/hosts/station.h"
-#include "sim/hosts/workout.h"
+#include "sim/hosts/testing/station.h"
+#include "sim/hosts/testing/workout.h"
 #include "sim/profile/profile.h"
 
 namespace sim_testing {

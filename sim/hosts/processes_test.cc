@@ -14,11 +14,11 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "sim/efa_status.h"
-#include "sim/hosts/child_process.h"
 #include "sim/hosts/gid.h"
 #include "sim/hosts/shared_file.h"
-#include "sim/hosts/station.h"
-#include "sim/hosts/workout.h"
+#include "sim/hosts/testing/child_process.h"
+#include "sim/hosts/testing/station.h"
+#include "sim/hosts/testing/workout.h"
 
 namespace sim_testing {
 namespace {

@@ -22,7 +22,7 @@
 #include "sim/hosts/message.h"
 #include "sim/hosts/ring.h"
 #include "sim/hosts/shared_file.h"
-#include "sim/hosts/station.h"
+#include "sim/hosts/testing/station.h"
 #include "sim/random.h"
 
 namespace sim_testing {

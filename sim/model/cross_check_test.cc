@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "fabric/error.h"
 #include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
 #include "gtest/gtest.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/model/predictor.h"
@@ -36,23 +37,14 @@ T Must(absl::StatusOr<T> result) {
 }
 
 // One side of a pair of NICs. Members die in reverse order.
-struct End {
+struct End : fabric::OpenedNic {
   End(fabric::Fabric& fabric, std::size_t nic, std::size_t bytes)
-      : memory(new std::byte[bytes]),
-        domain(Must(fabric.OpenDomain(nic))),
-        queue(Must(domain->OpenCompletionQueue({}))),
-        peers(Must(domain->OpenAddressVector())),
-        region(Must(domain->RegisterMemory({.data = memory.get(), .length_bytes = bytes}))),
-        endpoint(Must(domain->OpenEndpoint({.send_queue = queue.get(),
-                                            .receive_queue = queue.get(),
-                                            .address_vector = peers.get()}))) {}
+      : OpenedNic(Must(fabric::OpenNic(fabric, {.nic = nic}))),
+        memory(new std::byte[bytes]),
+        region(Must(domain->RegisterMemory({.data = memory.get(), .length_bytes = bytes}))) {}
 
   std::unique_ptr<std::byte[]> memory;  // not initialised: what is never touched takes no memory
-  std::unique_ptr<fabric::Domain> domain;
-  std::unique_ptr<fabric::CompletionQueue> queue;
-  std::unique_ptr<fabric::AddressVector> peers;
   std::unique_ptr<fabric::MemoryRegion> region;
-  std::unique_ptr<fabric::Endpoint> endpoint;
 };
 
 // A NIC that writes to its peer, and keeps its window full.

@@ -275,24 +275,6 @@ Prediction Calculation::Run() {
 
 }  // namespace
 
-std::string_view Name(Policy policy) {
-  switch (policy) {
-    case Policy::kRoundRobin:
-      return "round-robin";
-    case Policy::kSplit:
-      return "split";
-    case Policy::kByPeer:
-      return "by-peer";
-    case Policy::kByBytes:
-      return "by-bytes";
-    case Policy::kPinned:
-      return "pinned";
-    case Policy::kNearFirst:
-      return "near-first";
-  }
-  return "unknown";
-}
-
 std::string_view Name(Limiter limiter) {
   switch (limiter) {
     case Limiter::kWire:

@@ -5,19 +5,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+
+#include "fabric/async/transfer/policy.h"
 
 namespace sim::model {
 
-// Which NICs carry what.
-enum class Policy : std::uint8_t {
-  kRoundRobin,  // each page by the next NIC of all
-  kSplit,       // each page in equal parts, by all NICs of its GPU
-  kByPeer,      // all of a peer's pages by one NIC
-  kByBytes,     // each page by the NIC that has the fewest bytes under way
-  kPinned,      // all pages of a GPU by one NIC
-  kNearFirst,   // each page by a NIC that shares the GPU's PCIe switch
-};
+using fabric::async::transfer::Policy;  // which NICs carry what
 
 enum class Pattern : std::uint8_t {
   kPaged,    // pages under way up to the window, which is kept full
@@ -55,9 +48,6 @@ struct Workload {
   std::uint64_t operations = 0;  // pages of all GPUs together; 0: it goes on for ever
   bool warm = true;              // every NIC has been in contact with its peers before
 };
-
-// "round-robin". Static storage.
-std::string_view Name(Policy policy);
 
 }  // namespace sim::model
 

@@ -15,10 +15,30 @@ Profile P5Profile();
 Profile P5enProfile();
 Profile P6B200Profile();
 Profile P6B300Profile();
+Profile P4deProfile();
+Profile P5eProfile();
+Profile P54xlargeProfile();
+Profile C5nProfile();
+Profile P3dnProfile();
+Profile G5Profile();
+Profile G6Profile();
+Profile G7eProfile();
+Profile Trn1Profile();
+Profile Trn2Profile();
+Profile P6eGb200Profile();
+Profile Hpc7aProfile();
+Profile C7gnProfile();
+Profile C8gnProfile();
 
 // What all EFA devices start from. A family changes what it knows better; whoever lists the
 // profiles fills in Profile::limits.
 Profile EfaProfile();
+
+// The generations of EFA, as the EC2 user guide numbers them.
+enum class Generation { kEfa1 = 1, kEfa2, kEfa3, kEfa4 };
+
+// What the devices of a generation have in common, for a type that nobody has recorded.
+Profile GenerationProfile(Generation generation);
 
 // What GPUs of one model have in common.
 struct GpuModel {
@@ -26,7 +46,7 @@ struct GpuModel {
   std::string vendor_device_id;
 };
 
-// Where a device is: on which switch, and behind which processor.
+// Where a device is: on which switch, and behind which processor; -1: unknown.
 struct Place {
   int pcie_switch;
   int numa_node;
@@ -36,6 +56,9 @@ struct Place {
 void AddSwitch(Profile& profile, int upstream_bus, double upstream_gbytes_per_s);
 // The same for a host bridge without a switch that can be seen.
 void AddHostBridge(Profile& profile);
+
+// For devices whose place is not published.
+constexpr Place kUnknownPlace{-1, -1};
 
 // Function 0 of a PCI device. NIC names carry bus and slot in decimal, addresses in hexadecimal.
 void AddNic(Profile& profile, Place place, int bus, int slot = 0);

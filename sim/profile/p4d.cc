@@ -1,7 +1,9 @@
-// p4d.24xlarge: four host bridges without a visible switch, each with one NIC and two GPUs.
+// p4d.24xlarge and p4de.24xlarge: four host bridges without a visible switch, each with one NIC and
+// two GPUs.
 // Addresses, NUMA nodes and device numbers: hwloc capture of ai-dynamo/nixl
 // (test/unit/utils/libfabric/topo/p4d.24xl-topo.xml); aws/aws-ofi-nccl has the same NICs
-// (tests/unit/fixtures/topology/p4d/topology.xml).
+// (tests/unit/fixtures/topology/p4d/topology.xml). CPUs and the GPUs of p4de: its
+// topology/p4de-24xl-topo.xml.
 
 #include <chrono>
 
@@ -11,13 +13,12 @@ namespace sim {
 
 using namespace std::chrono_literals;
 
-Profile P4dProfile() {
+namespace {
+
+// What the two have in common: all but the memory of the GPUs, which is another model.
+Profile WithGpus(const GpuModel& a100) {
   Profile profile = EfaProfile();
-  profile.name = "p4d";
-  profile.description = "p4d.24xlarge: 4 NICs of 100 Gbit/s, 8 A100, no RDMA";
-  profile.aliases = {"p4d.24xlarge", "p4de", "p4de.24xlarge"};
   profile.vendor_device_id = "1d0f:efa0";
-  const GpuModel a100{"NVIDIA A100", "10de:20b0"};
   const int buses[] = {0x10, 0x20, 0x90, 0xa0};
   for (int bridge = 0; bridge < 4; ++bridge) {
     const Place place{bridge, bridge / 2};
@@ -26,7 +27,8 @@ Profile P4dProfile() {
     AddGpu(profile, a100, place, buses[bridge], 0x1c);
     AddGpu(profile, a100, place, buses[bridge], 0x1d);
   }
-  profile.numa_cpus = {"0-23", "24-47"};
+  // With two threads for each core, as an instance has by default.
+  profile.numa_cpus = {"0-23,48-71", "24-47,72-95"};
   // What NCCL reckons with for Skylake and Cascade Lake (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 10;
 
@@ -46,6 +48,24 @@ Profile P4dProfile() {
 
   // 0.67 million messages a second (ofiwg/libfabric issue 5694, the same generation).
   profile.issue_cost = 1500ns;
+  return profile;
+}
+
+}  // namespace
+
+Profile P4dProfile() {
+  Profile profile = WithGpus({"NVIDIA A100", "10de:20b0"});
+  profile.name = "p4d";
+  profile.description = "p4d.24xlarge: 4 NICs of 100 Gbit/s, 8 A100, no RDMA";
+  profile.aliases = {"p4d.24xlarge"};
+  return profile;
+}
+
+Profile P4deProfile() {
+  Profile profile = WithGpus({"NVIDIA A100 80GB", "10de:20b2"});
+  profile.name = "p4de";
+  profile.description = "p4de.24xlarge: 4 NICs of 100 Gbit/s, 8 A100 of 80 GB, no RDMA";
+  profile.aliases = {"p4de.24xlarge"};
   return profile;
 }
 

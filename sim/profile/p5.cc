@@ -1,8 +1,9 @@
-// p5.48xlarge: eight PCIe switches, each with four NICs and one GPU. The bus range of a switch
-// starts at 0x44 + 0x11 * switch; its upstream port is on the next bus, its NICs are 0x0b to 0x0e
-// above the start, its GPU 0x0f. Recorded by abcdabcd987/libfabric-efa-demo (data/lspci.txt,
-// data/fi_info.yaml) and by ai-dynamo/nixl (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA
-// nodes, CPUs, link speeds).
+// p5.48xlarge and p5e.48xlarge: eight PCIe switches, each with four NICs and one GPU. The bus range
+// of a switch starts at 0x44 + 0x11 * switch; its upstream port is on the next bus, its NICs are
+// 0x0b to 0x0e above the start, its GPU 0x0f. Recorded by abcdabcd987/libfabric-efa-demo
+// (data/lspci.txt, data/fi_info.yaml) and by ai-dynamo/nixl
+// (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA nodes, link speeds). p5e has H200 in the
+// same places. Nobody has recorded a p5.4xlarge.
 
 #include <chrono>
 
@@ -12,23 +13,14 @@ namespace sim {
 
 using namespace std::chrono_literals;
 
-Profile P5Profile() {
-  Profile profile = EfaProfile();
-  profile.name = "p5";
-  profile.description = "p5.48xlarge: 32 NICs of 100 Gbit/s, 8 H100";
-  profile.aliases = {"p5.48xlarge", "p5e", "p5e.48xlarge"};  // p5e has H200 in the same places
-  const GpuModel h100{"NVIDIA H100", "10de:2330"};
-  for (int group = 0; group < 8; ++group) {
-    const Place place{group, group / 4};
-    const int first_bus = 0x44 + 0x11 * group;
-    AddSwitch(profile, first_bus + 1, 15.75);
-    for (int nic = 0; nic < 4; ++nic) AddNic(profile, place, first_bus + 0x0b + nic);
-    AddGpu(profile, h100, place, first_bus + 0x0f);
-  }
-  profile.numa_cpus = {"0-47", "48-95"};
-  // What NCCL reckons with for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
-  profile.numa_link_gbytes_per_s = 24;
+namespace {
 
+GpuModel H100() { return {"NVIDIA H100", "10de:2330"}; }
+GpuModel H200() { return {"NVIDIA H200", "10de:2335"}; }
+
+// How the device and its network behave.
+Profile P5Device() {
+  Profile profile = EfaProfile();
   // Reported by the device since August 2024 (aws/aws-ofi-nccl pull request 516): then no packet of
   // a write lands twice. Before that, they did (pull request 280).
   profile.device.write_in_order_128 = true;
@@ -44,9 +36,59 @@ Profile P5Profile() {
   // is a path that makes those slower is an assumption (docs/performance.md).
   profile.path_imbalance = 0.12;
   profile.path_lag = 250us;
+  return profile;
+}
+
+// A whole machine.
+Profile WithGpus(const GpuModel& model) {
+  Profile profile = P5Device();
+  for (int group = 0; group < 8; ++group) {
+    const Place place{group, group / 4};
+    const int first_bus = 0x44 + 0x11 * group;
+    AddSwitch(profile, first_bus + 1, 15.75);
+    for (int nic = 0; nic < 4; ++nic) AddNic(profile, place, first_bus + 0x0b + nic);
+    AddGpu(profile, model, place, first_bus + 0x0f);
+  }
+  // The recorded machine had 96 CPUs, 0-47 and 48-95: one thread for each core. By default an
+  // instance has two (EC2 user guide, page cpu-options), numbered as on p5en.
+  profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
+  // What NCCL reckons with for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
+  profile.numa_link_gbytes_per_s = 24;
+
   // Between host memories (kvcache-ai/Mooncake
   // docs/source/design/transfer-engine/efa_transport.md).
   profile.host_memory_gbytes_per_s = 64;
+  return profile;
+}
+
+}  // namespace
+
+Profile P5Profile() {
+  Profile profile = WithGpus(H100());
+  profile.name = "p5";
+  profile.description = "p5.48xlarge: 32 NICs of 100 Gbit/s, 8 H100";
+  profile.aliases = {"p5.48xlarge"};
+  return profile;
+}
+
+Profile P5eProfile() {
+  Profile profile = WithGpus(H200());
+  profile.name = "p5e";
+  profile.description = "p5e.48xlarge: 32 NICs of 100 Gbit/s, 8 H200";
+  profile.aliases = {"p5e.48xlarge"};
+  return profile;
+}
+
+// One NIC of 100 Gbit/s, 16 CPUs, one GPU (EC2 instance types, accelerated computing).
+Profile P54xlargeProfile() {
+  Profile profile = P5Device();
+  profile.name = "p5-4xlarge";
+  profile.description = "p5.4xlarge: 1 NIC of 100 Gbit/s, 1 H100";
+  profile.aliases = {"p5.4xlarge"};
+  profile.unknown = "addresses and PCIe switches of NIC and GPU";
+  AddNic(profile, kUnknownPlace, 0x4f);
+  AddGpu(profile, H100(), kUnknownPlace, 0x53);
+  profile.numa_cpus = {"0-15"};
   return profile;
 }
 

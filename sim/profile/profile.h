@@ -25,8 +25,8 @@ namespace sim {
 struct NicProfile {
   std::string name;         // rdmap79s0: bus 79, slot 0, both decimal
   std::string pci_address;  // 0000:4f:00.0
-  int numa_node = -1;
-  int pcie_switch = -1;  // index in Profile::pcie_switches
+  int numa_node = -1;       // -1: unknown
+  int pcie_switch = -1;     // index in Profile::pcie_switches; -1: unknown
 };
 
 // One GPU of a machine.
@@ -34,8 +34,8 @@ struct GpuProfile {
   std::string name;              // NVIDIA H100
   std::string vendor_device_id;  // 10de:2330
   std::string pci_address;
-  int numa_node = -1;
-  int pcie_switch = -1;
+  int numa_node = -1;    // -1: unknown
+  int pcie_switch = -1;  // index in Profile::pcie_switches; -1: unknown
 };
 
 // A PCIe switch of a machine, or a host bridge that has the devices right below it.
@@ -96,14 +96,18 @@ struct DelayModel {
   coro::Duration tail{};
 };
 
-// How packets travel and what the device does with time. All delays are virtual time.
+// How packets travel and what the device does with time. All delays are virtual time. Fields that
+// nobody has published are listed in unpublished.h, each with its plausible range and the reason.
 struct Profile {
   std::string name;                  // what --profile takes
   std::string description;           // one line for a person
   std::vector<std::string> aliases;  // other names that FindProfile takes: p5.48xlarge
-  std::string vendor_device_id;      // of the NICs: 1d0f:efa1
-  std::vector<NicProfile> nics;      // by PCI address
-  std::vector<GpuProfile> gpus;      // by PCI address, the order of CUDA_DEVICE_ORDER=PCI_BUS_ID
+  // What nobody has published of this machine, in a few words: then NICs and GPUs have addresses
+  // that are made up, no switch and no NUMA node. Empty: a machine was recorded.
+  std::string unknown;
+  std::string vendor_device_id;  // of the NICs: 1d0f:efa1
+  std::vector<NicProfile> nics;  // by PCI address
+  std::vector<GpuProfile> gpus;  // by PCI address, the order of CUDA_DEVICE_ORDER=PCI_BUS_ID
   std::vector<PcieSwitchProfile> pcie_switches;
   std::vector<std::string> numa_cpus;  // of each NUMA node, as Linux lists CPUs: 0-47,96-143
   double link_gbps = 100;              // Gbit/s of one NIC

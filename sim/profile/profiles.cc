@@ -12,8 +12,11 @@ namespace sim {
 namespace {
 
 std::vector<Profile> MakeProfiles() {
-  std::vector<Profile> profiles = {SmallProfile(), P4dProfile(),    P5Profile(),
-                                   P5enProfile(),  P6B200Profile(), P6B300Profile()};
+  std::vector<Profile> profiles = {
+      SmallProfile(),  P4dProfile(),      P5Profile(),    P5enProfile(),      P6B200Profile(),
+      P6B300Profile(), P4deProfile(),     P5eProfile(),   P54xlargeProfile(), C5nProfile(),
+      P3dnProfile(),   G5Profile(),       G6Profile(),    G7eProfile(),       Trn1Profile(),
+      Trn2Profile(),   P6eGb200Profile(), Hpc7aProfile(), C7gnProfile(),      C8gnProfile()};
   for (Profile& profile : profiles) profile.limits = EfaDirectLimits(profile);
   return profiles;
 }

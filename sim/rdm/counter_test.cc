@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/test_bed.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::rdm {

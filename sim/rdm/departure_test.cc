@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/test_bed.h"
 
 namespace sim::rdm {
 namespace {
@@ -402,6 +402,18 @@ TEST_F(DepartureTest, ReopenedEndpointStartsAfresh) {
   ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);
   ASSERT_EQ(bed_.Send(0, 50, 2), ErrorCode::kOk);
   EXPECT_EQ(bed_.Take(bed_.b(), 1).source, bed_.b().peers[0]);
+}
+
+// It has the queue pair number of the one before it, which its receiver knows: only the connid tells
+// them apart.
+TEST_F(DepartureTest, ReopenedEndpointIsNotTheOneThatItsReceiverKnows) {
+  bed_.Connect();
+  bed_.ReopenEndpoint(bed_.a());
+  ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);
+  ASSERT_EQ(bed_.Send(0, 50, 2), ErrorCode::kOk);
+  const Completion received = bed_.Take(bed_.b(), 1);
+  EXPECT_EQ(received.length_bytes, 50u);
+  EXPECT_EQ(received.source, fabric::kNoPeer);
 }
 
 // Our own NIC restarts: nothing will ever come any more, and everything says so, once.

@@ -10,9 +10,9 @@
 
 #include "gtest/gtest.h"
 #include "sim/rdm/address_book.h"
-#include "sim/rdm/attacker.h"
 #include "sim/rdm/packet.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/attacker.h"
+#include "sim/rdm/testing/test_bed.h"
 
 namespace sim::rdm {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/test_bed.h"
 
 namespace sim::rdm {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "gtest/gtest.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/test_bed.h"
 
 namespace sim::rdm {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/rdm/packet.h"
-#include "sim/rdm/test_bed.h"
+#include "sim/rdm/testing/test_bed.h"
 
 namespace sim::rdm {
 namespace {

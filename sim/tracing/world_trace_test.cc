@@ -14,7 +14,7 @@
 
 #include "fabric/trace/perfetto.h"
 #include "fabric/trace/recorder.h"
-#include "fabric/trace/trace_checker.h"
+#include "fabric/trace/testing/trace_checker.h"
 #include "fabric/trace/traced_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
+#include <unistd.h>
 
 #include <cerrno>
+#include <cstdint>
 
 #include "gtest/gtest.h"
 #include "sim/verbs/end.h"
@@ -98,6 +100,60 @@ TEST_F(ChannelTest, TwoQueuesOnOneChannel) {
   ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
   EXPECT_EQ(cq_context, &b);
   EXPECT_EQ(told, ibv_cq_ex_to_cq(b.receive_queue));
+}
+
+// A program that drives its queues itself reads what the kernel writes, as libfabric's direct data
+// path does: the address of the queue, and nothing more.
+TEST_F(ChannelTest, TheDescriptorTellsTheQueue) {
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.receive_queue), 0), 0);
+  Deliver(a, b);
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  std::uint64_t events[4] = {};
+  ASSERT_EQ(read(channel_->fd, events, sizeof events), 8);
+  EXPECT_EQ(reinterpret_cast<ibv_cq*>(events[0]), ibv_cq_ex_to_cq(b.receive_queue));
+  EXPECT_FALSE(Readable(channel_, 0));
+}
+
+TEST_F(ChannelTest, AQueueTakesItsEventsWithIt) {
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  {
+    End c({.nic = 1, .channel = channel_});
+    for (End* end : {&b, &c}) {
+      ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(end->receive_queue), 0), 0);
+      Deliver(a, *end);
+    }
+    ASSERT_TRUE(Readable(channel_, kGuard));
+    a.Forget(c);
+  }
+  ibv_cq* told = nullptr;
+  void* cq_context = nullptr;
+  ASSERT_TRUE(Readable(channel_, kGuard));
+  ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+  EXPECT_EQ(cq_context, &b);
+  EXPECT_FALSE(Readable(channel_, 0));
+}
+
+// More than a socket holds.
+TEST_F(ChannelTest, EventsThatNobodyReadsWait) {
+  constexpr int kEvents = 1000;
+  End a({.nic = 0});
+  End b({.nic = 1, .channel = channel_});
+  for (int i = 0; i < kEvents; ++i) {
+    ASSERT_EQ(ibv_req_notify_cq(ibv_cq_ex_to_cq(b.receive_queue), 0), 0);
+    Deliver(a, b);
+    EXPECT_EQ(Await(b.receive_queue).status, IBV_WC_SUCCESS);
+  }
+  for (int i = 0; i < kEvents; ++i) {
+    ASSERT_TRUE(Readable(channel_, kGuard)) << i;
+    ibv_cq* told = nullptr;
+    void* cq_context = nullptr;
+    ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);
+    EXPECT_EQ(cq_context, &b);
+  }
+  EXPECT_FALSE(Readable(channel_, 0));
 }
 
 TEST_F(ChannelTest, WhatCannotBeAskedFor) {

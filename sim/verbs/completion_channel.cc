@@ -1,43 +1,74 @@
 #include "sim/verbs/completion_channel.h"
 
-#include <sys/eventfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
 #include <deque>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 namespace sim::verbs {
 namespace {
 
-// Events that nobody has taken yet; the descriptor counts them.
+// As the kernel tells a completion, to whoever reads the descriptor: libibverbs, or a program that
+// drives its queues itself (linux-rdma include/uapi/rdma/ib_user_verbs.h,
+// ib_uverbs_comp_event_desc). What libibverbs gives the kernel as a queue's handle is its address.
+using Event = std::uint64_t;
+
+Event EventOf(const Queue& queue) {
+  return reinterpret_cast<std::uintptr_t>(static_cast<const ibv_cq_ex*>(&queue));
+}
+
+// The program reads at one end of a socket, an event at a time, and we write at the other: unlike
+// those of a pipe, its ends can be used without waiting whatever the program has set.
 class Channel : public ibv_comp_channel {
  public:
-  void Put(Queue& queue) {
-    {
-      const std::lock_guard lock(events_mutex_);
-      events_.push_back(&queue);
-    }
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = write(fd, &one, sizeof one);
+  Channel(int read_end, int write_end) : ibv_comp_channel{}, write_end_(write_end) {
+    fd = read_end;
   }
-  Queue* Take() {
-    const std::lock_guard lock(events_mutex_);
-    if (events_.empty()) return nullptr;
-    Queue* queue = events_.front();
-    events_.pop_front();
-    return queue;
+  ~Channel() {
+    close(fd);
+    close(write_end_);
+  }
+
+  void Put(const Queue& queue) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(EventOf(queue));
+    Flush();
   }
   void Drop(const Queue& queue) {
-    const std::lock_guard lock(events_mutex_);
-    std::erase(events_, &queue);
+    const std::lock_guard lock(mutex_);
+    std::deque<Event> events;
+    Event event = 0;
+    while (recv(fd, &event, sizeof event, MSG_DONTWAIT) == sizeof event) events.push_back(event);
+    events.insert(events.end(), waiting_.begin(), waiting_.end());
+    std::erase(events, EventOf(queue));
+    waiting_ = std::move(events);
+    Flush();
+  }
+  // What had no room yet: a socket holds some 270 events, more than a program has armed queues.
+  void Retry() {
+    const std::lock_guard lock(mutex_);
+    Flush();
   }
 
  private:
-  std::mutex events_mutex_;
-  std::deque<Queue*> events_;
+  void Flush() {
+    while (!waiting_.empty()) {
+      constexpr int kFlags = MSG_DONTWAIT | MSG_NOSIGNAL;
+      const Event event = waiting_.front();
+      if (send(write_end_, &event, sizeof event, kFlags) != sizeof event) return;
+      waiting_.pop_front();
+    }
+  }
+
+  const int write_end_;
+  std::mutex mutex_;
+  std::deque<Event> waiting_;
 };
 
 Channel& ChannelOf(ibv_comp_channel* channel) { return *static_cast<Channel*>(channel); }
@@ -76,35 +107,31 @@ using sim::verbs::ChannelOf;
 extern "C" {
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
-  const int fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
-  if (fd < 0) return nullptr;
-  auto* channel = new sim::verbs::Channel;
+  int ends[2];
+  if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
+  auto* channel = new sim::verbs::Channel(ends[0], ends[1]);
   channel->context = context;
-  channel->fd = fd;
   channel->refcnt = 0;
   return channel;
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   if (channel->refcnt > 0) return EBUSY;
-  close(channel->fd);
   delete &ChannelOf(channel);
   return 0;
 }
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_context) {
-  while (true) {
-    std::uint64_t count = 0;
-    if (read(channel->fd, &count, sizeof count) < 0) {
-      if (errno == EINTR) continue;
-      return -1;
-    }
-    sim::verbs::Queue* taken = ChannelOf(channel).Take();
-    if (taken == nullptr) continue;  // its queue has gone meanwhile
-    *queue = reinterpret_cast<ibv_cq*>(static_cast<ibv_cq_ex*>(taken));
-    *cq_context = taken->cq_context;
-    return 0;
-  }
+  ChannelOf(channel).Retry();
+  sim::verbs::Event event = 0;
+  ssize_t bytes;
+  do {
+    bytes = read(channel->fd, &event, sizeof event);
+  } while (bytes < 0 && errno == EINTR);
+  if (bytes != sizeof event) return -1;
+  *queue = reinterpret_cast<ibv_cq*>(static_cast<std::uintptr_t>(event));
+  *cq_context = (*queue)->cq_context;
+  return 0;
 }
 
 void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {

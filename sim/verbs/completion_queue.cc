@@ -12,6 +12,7 @@
 #include "fabric/efa_queue/cqe.h"
 #include "sim/verbs/completion_channel.h"
 #include "sim/verbs/queue_pair.h"
+#include "sim/verbs/refusal.h"
 #include "sim/verbs/wc_status.h"
 
 namespace sim::verbs {
@@ -93,7 +94,8 @@ const WorkCompletion& Current(efadv_cq* functions) {
 
 int ReadSourceGid(efadv_cq* functions, ibv_gid* gid) {
   const WorkCompletion& completion = Current(functions);
-  if (completion.source_gid == Gid{}) return ENOENT;
+  // Negative, as in libefa: libfabric looks for that.
+  if (completion.source_gid == Gid{}) return -ENOENT;
   std::copy(completion.source_gid.begin(), completion.source_gid.end(), gid->raw);
   return 0;
 }
@@ -120,23 +122,42 @@ constexpr std::uint64_t kKnownWcFlags = IBV_WC_STANDARD_FLAGS;
 constexpr std::uint64_t kCqeBytes = 32;
 constexpr std::uint64_t kKnownEfaFlags = kCqWithSgid | kCqWithIsUnsolicited;
 
+std::nullptr_t Fail(int error) {
+  errno = error;
+  return nullptr;
+}
+
 ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqInitAttr& efa) {
   Context& context = ContextOf(ibv);
   const DeviceAttributes& device = context.profile().device;
-  if (attr.comp_mask != 0 || (attr.wc_flags & ~kKnownWcFlags) != 0 ||
-      (efa.wc_flags & ~kKnownEfaFlags) != 0 || (efa.flags & ~kCqExtMemDmabuf) != 0) {
-    errno = EOPNOTSUPP;
-    return nullptr;
+  constexpr std::uint32_t kKnownMembers = IBV_CQ_INIT_ATTR_MASK_FLAGS | IBV_CQ_INIT_ATTR_MASK_PD;
+  if ((attr.comp_mask & ~kKnownMembers) != 0) {
+    return RefuseObject("ibv_create_cq_ex: members EFA does not have");
   }
+  // That one thread polls is no secret worth using: polls are serialised anyway.
+  const bool with_flags = (attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0;
+  if (with_flags && (attr.flags & ~IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0) {
+    return RefuseObject("ibv_create_cq_ex: EFA's queues can be of one thread, and nothing more");
+  }
+  Domain* parent = nullptr;
+  if ((attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_PD) != 0) {
+    parent = static_cast<Domain*>(attr.parent_domain);
+    if (parent == nullptr || parent->protection == nullptr) return Fail(EINVAL);
+  }
+  if ((attr.wc_flags & ~kKnownWcFlags) != 0) {
+    return RefuseObject("ibv_create_cq_ex: completions of EFA do not tell that (wc_flags)");
+  }
+  if ((efa.wc_flags & ~kKnownEfaFlags) != 0) {
+    return RefuseObject("efadv_create_cq: unknown wc_flags");
+  }
+  if ((efa.flags & ~kCqExtMemDmabuf) != 0) return RefuseObject("efadv_create_cq: unknown flags");
   if (attr.cqe == 0 || attr.cqe > device.max_cq_depth ||
       (attr.channel != nullptr && attr.comp_vector >= device.num_comp_vectors)) {
-    errno = EINVAL;
-    return nullptr;
+    return Fail(EINVAL);
   }
   const Calling lock(context);
   if (const int error = AskPlan(context, fabric::faults::Point::kOpenCompletionQueue); error != 0) {
-    errno = error;
-    return nullptr;
+    return Fail(error);
   }
   const std::uint32_t depth = std::bit_ceil(attr.cqe);
   ExternalMemory memory;
@@ -144,17 +165,14 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
     const auto& where = efa.ext_mem_dmabuf;
     if (const int error = memory.Map(where.fd, where.offset, where.length, depth * kCqeBytes);
         error != 0) {
-      errno = error;
-      return nullptr;
+      if (error != EOPNOTSUPP) return Fail(error);
+      return RefuseObject("efadv_create_cq: the host cannot reach the memory behind this dmabuf");
     }
   }
   auto ring = context.nic->admin().CreateCompletionRing(depth, memory.data());
-  if (!ring.ok()) {
-    errno = ENOMEM;
-    return nullptr;
-  }
-  auto* queue = new Queue(context, *std::move(ring), attr, (efa.wc_flags & kCqWithSgid) != 0,
-                          std::move(memory));
+  if (!ring.ok()) return Fail(ENOMEM);
+  auto* queue = new Queue(context, *std::move(ring), attr, parent,
+                          (efa.wc_flags & kCqWithSgid) != 0, std::move(memory));
   if (Trace* trace = TraceOfProcess()) trace->OpenedQueue(queue, *context.nic, depth);
   return queue;
 }
@@ -162,9 +180,10 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
 }  // namespace
 
 Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-             bool with_source, ExternalMemory memory)
+             Domain* parent, bool with_source, ExternalMemory memory)
     : ibv_cq_ex{},
       owner_(owner),
+      parent_(parent),
       memory_(std::move(memory)),
       ring_(std::move(ring)),
       with_source_(with_source) {
@@ -180,10 +199,12 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
   functions_.wc_is_unsolicited = [](efadv_cq* cq) { return Current(cq).unsolicited; };
   functions_.queue = this;
   if (channel != nullptr) ++channel->refcnt;
+  if (parent_ != nullptr) ++parent_->users;
 }
 
 Queue::~Queue() {
   if (watch_ != 0) owner_.host->Unwatch(watch_);
+  if (parent_ != nullptr) --parent_->users;
 }
 
 void Queue::FoundNothing() {
@@ -274,7 +295,7 @@ int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
 }
 
 int RequestEvent(ibv_cq* ibv, int solicited_only) {
-  if (solicited_only != 0) return EOPNOTSUPP;
+  if (solicited_only != 0) return Refuse("ibv_req_notify_cq: EFA has no solicited events");
   Queue& queue = QueueOf(ibv);
   if (queue.channel == nullptr) return EINVAL;
   const Calling lock(queue.owner());
@@ -305,10 +326,15 @@ ibv_cq* ibv_create_cq(ibv_context* context, int count, void* cq_context, ibv_com
 
 ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr, efadv_cq_init_attr* efa,
                            std::uint32_t length) {
+  // As it was when it came: a mask and flags.
+  constexpr std::uint32_t kShortest = offsetof(sim::verbs::CqInitAttr, flags);
   sim::verbs::CqInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
-  if (length < sizeof *efa || given.comp_mask != 0 ||
-      !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+  if (given.comp_mask != 0 || !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+    return sim::verbs::RefuseObject("efadv_create_cq: members that rdma-core 65 does not have",
+                                    EINVAL);
+  }
+  if (length < kShortest) {
     errno = EINVAL;
     return nullptr;
   }

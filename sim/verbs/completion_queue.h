@@ -46,9 +46,10 @@ struct QueueFunctions : CqFunctions {
 class Queue : public ibv_cq_ex {
  public:
   // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
-  // `memory`: what the ring is in, where it is the program's.
+  // `parent`: the domain that it was created with, or null. `memory`: what the ring is in, where it
+  // is the program's.
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
-        bool with_source, ExternalMemory memory = {});
+        Domain* parent, bool with_source, ExternalMemory memory = {});
   ~Queue();
 
   Context& owner() const { return owner_; }
@@ -88,6 +89,7 @@ class Queue : public ibv_cq_ex {
   bool TakeDoorbell();
 
   Context& owner_;
+  Domain* const parent_;
   const ExternalMemory memory_;  // dies after the ring
   const std::shared_ptr<CompletionRing> ring_;
   const bool with_source_;

@@ -14,9 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/machine.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
 #include "sim/verbs/queue_pair.h"
+#include "sim/verbs/refusal.h"
 
 // Macros of the header that stand before the functions of the same name.
 #undef ibv_query_port
@@ -94,10 +95,23 @@ void Fill(const Context& context, ibv_device_attr& attr) {
   attr.phys_port_cnt = 1;
 }
 
-// Codes of linux-rdma's uapi/rdma/ib_user_ioctl_verbs.h: four lanes of 25, 50 or 100 Gbit/s.
-std::uint8_t SpeedOf(double gbps) {
-  if (gbps <= 100) return 32;
-  return gbps <= 200 ? 64 : 128;
+// As EFA's driver tells a link by InfiniBand's lanes (amzn-drivers kernel/linux/efa/src/efa_verbs.c,
+// efa_link_gbps_to_speed_and_width), in the codes of linux-rdma's uapi/rdma/ib_user_ioctl_verbs.h.
+struct Link {
+  double least_gbps;
+  std::uint8_t width;  // 1: one lane, 2: four, 4: eight, 8: twelve
+  std::uint8_t speed;  // of a lane
+};
+constexpr std::uint8_t kSdr = 1, kDdr = 2, kFdr10 = 8, kEdr = 32, kHdr = 64, kNdr = 128;
+
+Link LinkOf(double gbps) {
+  constexpr Link kLinks[] = {{800, 4, kNdr},   {400, 4, kHdr},  {200, 2, kHdr},
+                             {120, 8, kFdr10}, {100, 2, kEdr},  {60, 8, kDdr},
+                             {50, 1, kHdr},    {40, 2, kFdr10}, {30, 8, kSdr}};
+  for (const Link& link : kLinks) {
+    if (gbps >= link.least_gbps) return link;
+  }
+  return {0, 1, kEdr};
 }
 
 int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::size_t length) {
@@ -111,8 +125,9 @@ int QueryPort(ibv_context* ibv, std::uint8_t port, ibv_port_attr* attr, std::siz
   filled.max_msg_sz = context.profile().device.mtu;
   filled.pkey_tbl_len = 1;
   filled.max_vl_num = 1;
-  filled.active_width = 2;  // four lanes
-  filled.active_speed = SpeedOf(context.profile().link_gbps);
+  const Link link = LinkOf(context.profile().link_gbps);
+  filled.active_width = link.width;
+  filled.active_speed = link.speed;
   filled.phys_state = 5;  // the link is up
   filled.link_layer = IBV_LINK_LAYER_UNSPECIFIED;
   std::memcpy(attr, &filled, std::min(length, sizeof filled));
@@ -136,6 +151,9 @@ void FillFunctions(Context& context, ibv_device* device) {
   verbs.query_port = QueryPort;
   verbs.query_device_ex = QueryDeviceEx;
   verbs.create_cq_ex = CreateExtendedQueue;
+  verbs.alloc_td = AllocateThreadDomain;
+  verbs.dealloc_td = FreeThreadDomain;
+  verbs.alloc_parent_domain = AllocateParentDomain;
   verbs.create_qp_ex = CreateQueuePair;
   verbs.sz = sizeof(verbs_context);
   ibv_context& plain = verbs.context;
@@ -168,6 +186,35 @@ int ErrnoOf(ErrorCode error) {
 }
 
 }  // namespace
+
+int MaxSendDepth(ibv_context* ibv, SqDepthAttr* attr, std::uint32_t length) {
+  const Profile& profile = ContextOf(ibv).profile();
+  const DeviceAttributes& device = profile.device;
+  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
+  if (attr->max_send_sge > device.max_wr_send_sges ||
+      attr->max_rdma_sge > device.max_wr_rdma_sges ||
+      attr->max_inline_data > MaxInlineBytes(profile)) {
+    return -EINVAL;
+  }
+  const bool inline_write = (attr->flags & kSqDepthInlineWrite) != 0;
+  if (inline_write && device.inline_buf_size_ex <= device.inline_buf_size) return -EOPNOTSUPP;
+  const std::size_t bytes = inline_write ? 128 : WorkRequestBytes(profile, attr->max_inline_data);
+  return static_cast<int>(MaxSendQueueDepth(profile, bytes));
+}
+
+int MaxReceiveDepth(ibv_context* ibv, RqDepthAttr* attr, std::uint32_t length) {
+  const DeviceAttributes& device = ContextOf(ibv).profile().device;
+  constexpr std::size_t kKnown = offsetof(RqDepthAttr, max_recv_sge) + sizeof attr->max_recv_sge;
+  if (length < kKnown || attr->comp_mask != 0) return -EINVAL;
+  if (attr->max_recv_sge == 0 || attr->max_recv_sge > device.max_wr_recv_sges) return -EINVAL;
+  return static_cast<int>(device.max_rq_depth / attr->max_recv_sge);
+}
+
+int QueryPortSpeed(ibv_context* ibv, std::uint32_t port, std::uint64_t* speed) {
+  if (port != 1) return EINVAL;
+  *speed = static_cast<std::uint64_t>(ContextOf(ibv).profile().link_gbps * 10);  // of 100 Mbit/s
+  return 0;
+}
 
 int AskPlan(const Context& context, fabric::faults::Point point) {
   fabric::faults::FaultEngine* const plan = (*Machine::Get())->faults();
@@ -262,6 +309,33 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
   return 0;
 }
 
+int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
+                      ibv_gid_entry* entry, std::uint32_t flags, std::size_t bytes) {
+  if (flags != 0) return sim::verbs::Refuse("ibv_query_gid_ex: unknown flags");
+  ibv_gid_entry filled{};
+  if (port > 1 || index > 0 ||
+      ibv_query_gid(context, static_cast<std::uint8_t>(port), 0, &filled.gid) != 0) {
+    return EINVAL;
+  }
+  filled.port_num = 1;
+  filled.gid_type = IBV_GID_TYPE_IB;
+  std::memset(static_cast<void*>(entry), 0, bytes);
+  std::memcpy(static_cast<void*>(entry), &filled, std::min(bytes, sizeof filled));
+  return 0;
+}
+
+// A NIC has one port, and that one address.
+ssize_t _ibv_query_gid_table(ibv_context* context, ibv_gid_entry* entries, std::size_t most,
+                             std::uint32_t flags, std::size_t bytes) {
+  if (most == 0) return -EINVAL;
+  const int error = _ibv_query_gid_ex(context, 1, 0, entries, flags, bytes);
+  return error == 0 ? 1 : -error;
+}
+
+int ibv_get_pkey_index(ibv_context*, std::uint8_t port, __be16 pkey) {
+  return port == 1 && pkey == 0xffff ? 0 : -1;
+}
+
 int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
   if (port != 1 || index != 0) {
     errno = EINVAL;
@@ -274,15 +348,14 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
 int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint32_t length) {
   const sim::DeviceAttributes& device = ContextOf(context).profile().device;
   using namespace sim::verbs;  // NOLINT(build/namespaces)
-  if (length < offsetof(efadv_device_attr, inline_buf_size) + sizeof attr->inline_buf_size) {
-    return EINVAL;
-  }
-  efadv_device_attr filled{};
+  if (length < offsetof(DeviceAttr, inline_buf_size_ex)) return EINVAL;
+  DeviceAttr filled{};
   filled.max_sq_wr = device.max_sq_depth;
   filled.max_rq_wr = device.max_rq_depth;
   filled.max_sq_sge = static_cast<std::uint16_t>(device.max_wr_send_sges);
   filled.max_rq_sge = static_cast<std::uint16_t>(device.max_wr_recv_sges);
   filled.inline_buf_size = static_cast<std::uint16_t>(device.inline_buf_size);
+  filled.inline_buf_size_ex = static_cast<std::uint16_t>(device.inline_buf_size_ex);
   filled.device_caps =
       (device.rdma_read ? kCapRdmaRead : 0) | (device.rnr_retry ? kCapRnrRetry : 0) |
       kCapCqWithSgid | (device.rdma_write ? kCapRdmaWrite : 0) |

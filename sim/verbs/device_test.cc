@@ -14,21 +14,16 @@
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/end.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/profile_in_use.h"
-
-extern "C" {
-int efadv_get_max_sq_depth(ibv_context* context, sim::verbs::SqDepthAttr* attr,
-                           std::uint32_t length);
-int efadv_get_max_rq_depth(ibv_context* context, sim::verbs::RqDepthAttr* attr,
-                           std::uint32_t length);
-}
 
 namespace sim_testing {
 namespace {
 
 using sim::DeviceAttributes;
 using sim::Profile;
+using sim::verbs::MaxReceiveDepth;
+using sim::verbs::MaxSendDepth;
 
 TEST(DeviceTest, TheListIsTheProfiles) {
   int count = 0;
@@ -92,6 +87,10 @@ TEST(DeviceTest, ItsPort) {
   EXPECT_EQ(attr.max_msg_sz, Device().mtu);
   EXPECT_EQ(attr.gid_tbl_len, 1);
   EXPECT_EQ(attr.link_layer, IBV_LINK_LAYER_UNSPECIFIED);
+  // Four lanes of 25 or 50 Gbit/s, or eight of 50.
+  const double gbps = ProfileInUse().link_gbps;
+  EXPECT_EQ(attr.active_width, gbps >= 400 ? 4 : 2);
+  EXPECT_EQ(attr.active_speed, gbps >= 200 ? 64 : 32);
   EXPECT_EQ(attr.port_cap_flags2, 0);
   EXPECT_EQ(ibv_query_port(context, 0, &attr), EINVAL);
   EXPECT_EQ(ibv_query_port(context, 2, &attr), EINVAL);
@@ -122,18 +121,49 @@ TEST(DeviceTest, EveryNicHasItsGid) {
   EXPECT_EQ(gids.size(), ProfileInUse().nics.size());
 }
 
+TEST(DeviceTest, ItsGidByTheTable) {
+  ibv_context* context = OpenDevice(0);
+  ibv_gid gid{};
+  ASSERT_EQ(ibv_query_gid(context, 1, 0, &gid), 0);
+  ibv_gid_entry entries[3];
+  std::memset(static_cast<void*>(entries), 0xee, sizeof entries);
+  ASSERT_EQ(ibv_query_gid_table(context, entries, 3, 0), 1);
+  EXPECT_EQ(std::memcmp(entries[0].gid.raw, gid.raw, sizeof gid), 0);
+  EXPECT_EQ(entries[0].gid_index, 0u);
+  EXPECT_EQ(entries[0].port_num, 1u);
+  EXPECT_EQ(entries[0].gid_type, IBV_GID_TYPE_IB);
+  EXPECT_EQ(entries[1].port_num, 0xeeeeeeeeu);
+  EXPECT_EQ(ibv_query_gid_table(context, entries, 0, 0), -EINVAL);
+  ibv_gid_entry entry{};
+  ASSERT_EQ(ibv_query_gid_ex(context, 1, 0, &entry, 0), 0);
+  EXPECT_EQ(std::memcmp(entry.gid.raw, gid.raw, sizeof gid), 0);
+  EXPECT_EQ(ibv_query_gid_ex(context, 1, 1, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 2, 0, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 257, 0, &entry, 0), EINVAL);
+  EXPECT_EQ(ibv_query_gid_ex(context, 1, 0, &entry, 1), EOPNOTSUPP);
+  EXPECT_EQ(ibv_get_pkey_index(context, 1, 0xffff), 0);
+  EXPECT_EQ(ibv_get_pkey_index(context, 1, 0x7fff), -1);
+  std::uint64_t speed = 0;
+  EXPECT_EQ(sim::verbs::QueryPortSpeed(context, 1, &speed), 0);
+  EXPECT_EQ(speed, static_cast<std::uint64_t>(ProfileInUse().link_gbps * 10));
+  EXPECT_EQ(sim::verbs::QueryPortSpeed(context, 2, &speed), EINVAL);
+  EXPECT_EQ(ibv_close_device(context), 0);
+}
+
 TEST(DeviceTest, StructuresOfEveryLength) {
   ibv_context* context = OpenDevice(0);
   const DeviceAttributes& device = Device();
   const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u | 32u |
                              (device.rdma_write ? 8u : 0) |
                              (device.unsolicited_write_recv ? 16u : 0);
-  constexpr std::uint32_t kShortest = offsetof(efadv_device_attr, reserved);
-  for (std::uint32_t length = 0; length <= sizeof(efadv_device_attr) + 24; ++length) {
-    std::array<std::uint8_t, sizeof(efadv_device_attr) + 32> bytes;
+  using sim::verbs::DeviceAttr;
+  constexpr std::uint32_t kShortest = offsetof(DeviceAttr, inline_buf_size_ex);
+  for (std::uint32_t length = 0; length <= sizeof(DeviceAttr) + 24; ++length) {
+    alignas(8) std::array<std::uint8_t, sizeof(DeviceAttr) + 32> bytes;
     bytes.fill(0xee);
-    auto* attr = reinterpret_cast<efadv_device_attr*>(bytes.data());
-    const int error = efadv_query_device(context, attr, length);
+    auto* attr = reinterpret_cast<DeviceAttr*>(bytes.data());
+    const int error =
+        efadv_query_device(context, reinterpret_cast<efadv_device_attr*>(attr), length);
     // Nothing beyond what the caller has.
     EXPECT_TRUE(std::all_of(bytes.begin() + length, bytes.end(), [](int b) { return b == 0xee; }))
         << length;
@@ -149,6 +179,7 @@ TEST(DeviceTest, StructuresOfEveryLength) {
     EXPECT_EQ(attr->max_rq_sge, device.max_wr_recv_sges);
     EXPECT_EQ(attr->inline_buf_size, device.inline_buf_size);
     if (length < sizeof *attr) continue;
+    EXPECT_EQ(attr->inline_buf_size_ex, device.inline_buf_size_ex);
     EXPECT_EQ(attr->device_caps, caps);
     EXPECT_EQ(attr->max_rdma_size, device.max_rdma_size);
     // What a later release may add is nothing.
@@ -163,31 +194,37 @@ TEST(DeviceTest, TheDepthsOfQueues) {
   const DeviceAttributes& device = Device();
   sim::verbs::SqDepthAttr send{};
   send.max_send_sge = 1;
-  const int narrow = efadv_get_max_sq_depth(context, &send, sizeof send);
+  const int narrow = MaxSendDepth(context, &send, sizeof send);
   EXPECT_EQ(narrow, static_cast<int>(sim::MaxSendQueueDepth(ProfileInUse(), 64)));
   send.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(ProfileInUse()));
-  const int wide = efadv_get_max_sq_depth(context, &send, sizeof send);
+  const int wide = MaxSendDepth(context, &send, sizeof send);
   EXPECT_EQ(wide, device.inline_buf_size_ex > device.inline_buf_size ? narrow / 2 : narrow);
   ++send.max_inline_data;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
   send.max_send_sge = device.max_wr_send_sges + 1;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
   send.max_rdma_sge = device.max_wr_rdma_sges + 1;
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send), -EINVAL);
   send = {};
-  EXPECT_EQ(efadv_get_max_sq_depth(context, &send, sizeof send - 1), -EINVAL);
+  EXPECT_EQ(MaxSendDepth(context, &send, sizeof send - 1), -EINVAL);
 
-  sim::verbs::RqDepthAttr receive{};
-  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  // The structure of a program: a mask, a number of segments, and four bytes of whatever.
+  sim::verbs::RqDepthAttr receive;
+  std::memset(&receive, 0xee, sizeof receive);
+  static_assert(sizeof receive == 16);
+  receive.comp_mask = 0;
+  receive.max_recv_sge = 0;
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive), -EINVAL);
   for (std::uint32_t segments = 1; segments <= device.max_wr_recv_sges; ++segments) {
     receive.max_recv_sge = segments;
-    EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive),
+    EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive),
               static_cast<int>(device.max_rq_depth / segments));
   }
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, 11), -EINVAL);
   receive.max_recv_sge = device.max_wr_recv_sges + 1;
-  EXPECT_EQ(efadv_get_max_rq_depth(context, &receive, sizeof receive), -EINVAL);
+  EXPECT_EQ(MaxReceiveDepth(context, &receive, sizeof receive), -EINVAL);
   EXPECT_EQ(ibv_close_device(context), 0);
 }
 

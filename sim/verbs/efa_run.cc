@@ -18,7 +18,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
+#include "apps/common/machine_of_profile.h"
 #include "coro/status_macros.h"
+#include "gpu/topology/hwloc_xml.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/program_check.h"
 #include "sim/verbs/settings.h"
@@ -49,8 +51,14 @@ constexpr char kMoreHelp[] = R"(
   --fabric=NAME    the network that the program joins (default: default)
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
+  --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
+                   choose NICs by it; not for mpirun, which then finds none of its processors
   --quiet          does not say what is simulated
   --help           this
+
+Unless they are set: FI_EFA_ENABLE_SHM_TRANSFER=0, so that endpoints of one computer use NICs at all;
+FI_EFA_USE_DEVICE_RDMA=1 where the NICs can read; FI_EFA_USE_DATA_PATH_DIRECT=0, because a doorbell in memory is seen late
+where there are fewer processors than polling threads. What it sets, and what that costs: docs/efa-run.md.
 
 The simulated NICs move bytes between memory of the host; what the simulation does not model: docs/fidelity.md.
 Exit status: the program's; 2 when it could not be run, with one line that says why.
@@ -60,6 +68,7 @@ struct Request {
   Settings settings;
   bool quiet = false;
   bool help = false;
+  bool topology = false;
   std::vector<char*> program;  // with its arguments, and a null at the end
 };
 
@@ -83,7 +92,8 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       ++next;
       break;
     }
-    bool known = word == "--quiet" || word == "--help";
+    bool known = word == "--quiet" || word == "--help" || word == "--topology";
+    request.topology = request.topology || word == "--topology";
     request.quiet = request.quiet || word == "--quiet";
     request.help = request.help || word == "--help";
     for (const auto& flag : kFlags) {
@@ -176,11 +186,18 @@ absl::Status Run(Request& request) {
   RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
   ASSIGN_OR_RETURN(const std::string library, FindLibrary());
-  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp"));
+  const std::string topology = gpu::topology::WriteHwlocXml(apps::MachineOf(profile));
+  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
+  if (request.topology) {
+    setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 0);
+    setenv("HWLOC_THISSYSTEM", "1", 0);
+  }
   // Two endpoints with one GID would not use the NIC at all.
   setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
+  // A doorbell that the program rings without a call is only seen when our thread looks at it.
+  setenv("FI_EFA_USE_DATA_PATH_DIRECT", "0", 0);
   // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so
   // of a device that cannot read, it ends the program.
   if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
@@ -188,17 +205,18 @@ absl::Status Run(Request& request) {
   constexpr std::uint32_t kProvidersQueue = 8192;
   if (profile.device.max_cq_depth < kProvidersQueue) {
     std::fprintf(stderr,
-                 "efa-run: profile %s is for programs of libibverbs: libfabric's provider opens no "
-                 "endpoint on completion queues of %u entries\n",
+                 "efa-run: on profile %s libfabric's fabric efa opens no endpoint: its completion "
+                 "queues have %u entries; efa-direct and programs of libibverbs run\n",
                  profile.name.c_str(), profile.device.max_cq_depth);
   }
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
   if (!request.quiet) {
     std::fprintf(
-        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NICs, seed %llu, fabric %s\n",
+        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s\n",
         profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
-        static_cast<unsigned long long>(request.settings.seed), request.settings.fabric.c_str());
+        profile.nics.size() == 1 ? "" : "s", static_cast<unsigned long long>(request.settings.seed),
+        request.settings.fabric.c_str());
   }
   execv(program.c_str(), request.program.data());
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));

@@ -13,6 +13,7 @@
 #include "gtest/gtest.h"
 #include "sim/testing/unique_name.h"
 #include "sim/verbs/newer_abi.h"
+#include "sim/verbs/profile_in_use.h"
 #include "sim/verbs/settings.h"
 
 namespace sim_testing {
@@ -49,7 +50,9 @@ Entry EntryOf(ibv_cq_ex* queue) {
   entry.flags = ibv_wc_read_wc_flags(queue);
   efadv_cq* functions = efadv_cq_from_ibv_cq_ex(queue);
   ibv_gid gid{};
-  if (efadv_wc_read_sgid(functions, &gid) == 0) entry.source_gid = gid;
+  const int read = efadv_wc_read_sgid(functions, &gid);
+  EXPECT_TRUE(read == 0 || read == -ENOENT) << read;
+  if (read == 0) entry.source_gid = gid;
   entry.unsolicited = reinterpret_cast<CqFunctions*>(functions)->wc_is_unsolicited(functions);
   return entry;
 }
@@ -154,19 +157,23 @@ ibv_qp_init_attr_ex QueuePairAttributes(ibv_pd* domain, ibv_cq_ex* sends, ibv_cq
   attr.qp_type = IBV_QPT_DRIVER;
   attr.comp_mask = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
   attr.pd = domain;
-  attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM |
-                        IBV_QP_EX_WITH_RDMA_READ | IBV_QP_EX_WITH_RDMA_WRITE |
-                        IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+  attr.send_ops_flags = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
+  if (Device().rdma_read) attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_READ;
+  if (Device().rdma_write) {
+    attr.send_ops_flags |= IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM;
+  }
   return attr;
 }
 
-ibv_qp* MakeQueuePair(ibv_context* context, ibv_qp_init_attr_ex attributes, bool unsolicited) {
+ibv_qp* MakeQueuePair(ibv_context* context, ibv_qp_init_attr_ex attributes,
+                      const EndOptions& options) {
   sim::verbs::QpInitAttr newer{};
   newer.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
-  newer.flags = unsolicited ? sim::verbs::kQpUnsolicitedWriteRecv : 0;
-  efadv_qp_init_attr efa;
-  std::memcpy(&efa, &newer, sizeof efa);
-  return efadv_create_qp_ex(context, &attributes, &efa, sizeof efa);
+  if (options.unsolicited) newer.flags |= sim::verbs::kQpUnsolicitedWriteRecv;
+  if (options.inline_writes) newer.flags |= sim::verbs::kQpInlineWrite;
+  newer.wr_flags = sim::verbs::kWrWithProcessingHints;
+  return efadv_create_qp_ex(context, &attributes, reinterpret_cast<efadv_qp_init_attr*>(&newer),
+                            sizeof newer);
 }
 
 int Move(ibv_qp* queue_pair, ibv_qp_state state) {
@@ -201,13 +208,15 @@ End::End(const EndOptions& options) : memory(kMemoryBytes) {
       Need(MakeQueue(context, options.queue_entries, options.channel, this), "efadv_create_cq");
   queue_pair =
       Need(MakeQueuePair(context, QueuePairAttributes(domain, send_queue, receive_queue, options),
-                         options.unsolicited),
+                         options),
            "efadv_create_qp_ex");
   extended = ibv_qp_to_qp_ex(queue_pair);
   if (options.ready) NeedNone(MakeReady(queue_pair, options.rnr_retry), "ibv_modify_qp");
   if (!options.registered) return;
-  constexpr int kAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_REMOTE_WRITE;
-  region = Need(ibv_reg_mr(domain, memory.data(), memory.size(), kAccess), "ibv_reg_mr");
+  const sim::DeviceAttributes& device = Device();
+  const int access = IBV_ACCESS_LOCAL_WRITE | (device.rdma_read ? IBV_ACCESS_REMOTE_READ : 0) |
+                     (device.rdma_write ? IBV_ACCESS_REMOTE_WRITE : 0);
+  region = Need(ibv_reg_mr(domain, memory.data(), memory.size(), access), "ibv_reg_mr");
 }
 
 End::~End() {

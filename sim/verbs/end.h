@@ -54,6 +54,7 @@ struct EndOptions {
   std::uint32_t receives = 16;
   std::uint32_t inline_bytes = 32;
   std::uint8_t rnr_retry = 7;
+  bool inline_writes = false;           // work requests of 128 bytes
   bool unsolicited = false;             // immediates of peers' writes take no receive
   bool ready = true;                    // false: the queue pair stays as it was created
   bool registered = true;               // false: the memory has no region
@@ -124,7 +125,7 @@ ibv_cq_ex* MakeQueue(ibv_context* context, std::uint32_t entries,
 ibv_qp_init_attr_ex QueuePairAttributes(ibv_pd* domain, ibv_cq_ex* sends, ibv_cq_ex* receives,
                                         const EndOptions& options = {});
 ibv_qp* MakeQueuePair(ibv_context* context, ibv_qp_init_attr_ex attributes,
-                      bool unsolicited = false);
+                      const EndOptions& options = {});
 // To this state, with what the move needs beside it: the qkey is that of every End.
 int Move(ibv_qp* queue_pair, ibv_qp_state state);
 // RESET to RTS.

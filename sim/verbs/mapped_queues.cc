@@ -10,8 +10,9 @@
 #include "fabric/efa_queue/ring.h"
 #include "sim/verbs/completion_channel.h"
 #include "sim/verbs/completion_queue.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/queue_pair.h"
+#include "sim/verbs/refusal.h"
 
 namespace sim::verbs {
 namespace {
@@ -45,6 +46,11 @@ bool Take(std::uint32_t value, RungBell& bell, std::uint32_t entries, std::uint3
 
 QueuePair::Doorbells& QueuePair::MapRings() {
   if (mapped()) return *doorbells_;
+  if (TraceOfProcess() != nullptr) {
+    SayOnce(
+        "efadv_query_qp_wqs: a program that writes its own work requests leaves no posts in the "
+        "trace");
+  }
   doorbells_ = std::make_unique<Doorbells>();
   const std::uint32_t sends = send_producer_.posted() & 0xFFFF;
   const std::uint32_t receives = receive_producer_.posted() & 0xFFFF;
@@ -83,19 +89,9 @@ bool Queue::TakeDoorbell() {
   return true;
 }
 
-}  // namespace sim::verbs
+// ---- What a program asks for ----
 
-using sim::verbs::Calling;
-using sim::verbs::CqAttr;
-using sim::verbs::Queue;
-using sim::verbs::QueueOf;
-using sim::verbs::QueuePair;
-using sim::verbs::QueuePairOf;
-using sim::verbs::WqAttr;
-
-extern "C" {
-
-int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
+int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
   if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;
   QueuePair& queue_pair = QueuePairOf(ibv);
   const Calling lock(queue_pair.owner());
@@ -118,7 +114,7 @@ int efadv_query_qp_wqs(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32
   return 0;
 }
 
-int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
+int QueryEfaQueue(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   if (length < sizeof *attr || attr->comp_mask != 0) return EINVAL;
   Queue& queue = QueueOf(ibv);
   const Calling lock(queue.owner());
@@ -131,4 +127,4 @@ int efadv_query_cq(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   return 0;
 }
 
-}  // extern "C"
+}  // namespace sim::verbs

@@ -19,13 +19,7 @@
 #include "fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 #include "sim/verbs/end.h"
-#include "sim/verbs/newer_abi.h"
-
-extern "C" {
-int efadv_query_qp_wqs(ibv_qp* qp, sim::verbs::WqAttr* sends, sim::verbs::WqAttr* receives,
-                       std::uint32_t length);
-int efadv_query_cq(ibv_cq* cq, sim::verbs::CqAttr* attr, std::uint32_t length);
-}
+#include "sim/verbs/newer_functions.h"
 
 namespace sim_testing {
 namespace {
@@ -33,6 +27,8 @@ namespace {
 namespace efa = fabric::efa_queue;
 using sim::verbs::CqAttr;
 using sim::verbs::CqInitAttr;
+using sim::verbs::QueryEfaQueue;
+using sim::verbs::QueryEfaRings;
 using sim::verbs::WqAttr;
 
 // Limit of a wait that ends as soon as something is there.
@@ -42,7 +38,7 @@ constexpr auto kGuard = std::chrono::seconds(30);
 class MappedQueue {
  public:
   explicit MappedQueue(ibv_cq_ex* queue) {
-    EXPECT_EQ(efadv_query_cq(ibv_cq_ex_to_cq(queue), &attr_, sizeof attr_), 0);
+    EXPECT_EQ(QueryEfaQueue(ibv_cq_ex_to_cq(queue), &attr_, sizeof attr_), 0);
     consumer_ = efa::CompletionConsumer(attr_.num_entries);
   }
 
@@ -77,7 +73,7 @@ class MappedQueue {
 class MappedRings {
  public:
   explicit MappedRings(End& end) : end_(end) {
-    EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends_, &receives_, sizeof sends_), 0);
+    EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends_, &receives_, sizeof sends_), 0);
     send_producer_ = efa::Producer(sends_.num_entries, sends_.max_batch);
     receive_producer_ = efa::Producer(receives_.num_entries, receives_.max_batch);
   }
@@ -278,14 +274,14 @@ TEST(MappedQueuesTest, WhatCannotBeAskedIsRefused) {
   End end;
   WqAttr sends{};
   WqAttr receives{};
-  EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends, &receives, sizeof sends - 1), EINVAL);
+  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, sizeof sends - 1), EINVAL);
   sends.comp_mask = 1;
-  EXPECT_EQ(efadv_query_qp_wqs(end.queue_pair, &sends, &receives, sizeof sends), EINVAL);
+  EXPECT_EQ(QueryEfaRings(end.queue_pair, &sends, &receives, sizeof sends), EINVAL);
   CqAttr queue{};
   ibv_cq* cq = ibv_cq_ex_to_cq(end.send_queue);
-  EXPECT_EQ(efadv_query_cq(cq, &queue, sizeof queue - 1), EINVAL);
+  EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue - 1), EINVAL);
   queue.comp_mask = 1;
-  EXPECT_EQ(efadv_query_cq(cq, &queue, sizeof queue), EINVAL);
+  EXPECT_EQ(QueryEfaQueue(cq, &queue, sizeof queue), EINVAL);
   EXPECT_EQ(end.Receive(1, {end.Segment(0, 8)}), 0);  // nothing was mapped
 }
 

@@ -6,11 +6,12 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <vector>
 
 #include "sim/verbs/machine.h"
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/objects.h"
+#include "sim/verbs/page_rights.h"
+#include "sim/verbs/refusal.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
@@ -33,21 +34,7 @@ Access AccessOf(unsigned flags) {
   return access;
 }
 
-// Whether every page of the range is this process's: a kernel would have to pin them.
-bool IsMapped(const void* address, std::size_t length) {
-  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
-  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
-  const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(address) + length;
-  constexpr std::size_t kAtOnce = 4096;
-  std::vector<unsigned char> resident(kAtOnce);
-  for (std::uintptr_t at = begin; at < end; at += kAtOnce * page) {
-    const std::size_t bytes = std::min<std::size_t>(end - at, kAtOnce * page);
-    if (mincore(reinterpret_cast<void*>(at), bytes, resident.data()) != 0) return false;
-  }
-  return true;
-}
-
-ibv_mr* Fail(int error) {
+std::nullptr_t Fail(int error) {
   errno = error;
   return nullptr;
 }
@@ -60,11 +47,22 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if (length == 0 || reinterpret_cast<std::uintptr_t>(address) + length < length) {
     return Fail(EINVAL);
   }
-  if ((access & ~kKnownAccess) != 0 || iova != reinterpret_cast<std::uintptr_t>(address)) {
-    return Fail(EOPNOTSUPP);
+  if ((access & ~kKnownAccess) != 0) {
+    return RefuseObject("ibv_reg_mr: rights that EFA does not have (atomics, paging on demand...)");
   }
-  if (!IsMapped(address, length)) return Fail(EFAULT);
   Context& context = ContextOf(pd->context);
+  // linux-rdma drivers/infiniband/hw/efa/efa_verbs.c: the rights that a device does not have.
+  const DeviceAttributes& device = context.profile().device;
+  if (((access & IBV_ACCESS_REMOTE_READ) != 0 && !device.rdma_read) ||
+      ((access & IBV_ACCESS_REMOTE_WRITE) != 0 && !device.rdma_write)) {
+    return RefuseObject("ibv_reg_mr: peers of these NICs cannot read or write memory");
+  }
+  if (iova != reinterpret_cast<std::uintptr_t>(address)) {
+    return RefuseObject("ibv_reg_mr_iova: peers can only name memory by its own address here");
+  }
+  // linux-rdma drivers/infiniband/core/umem.c: who may write is asked of every page.
+  constexpr unsigned kWriting = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
+  if (!MayBePinned(address, length, (access & kWriting) != 0)) return Fail(EFAULT);
   const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->admin().RegisterMemory(
@@ -87,6 +85,107 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
                          .access = AccessOf(access)});
   }
   return region;
+}
+
+// ---- Domains ----
+
+ibv_td* AllocateThreadDomain(ibv_context* context, ibv_td_init_attr* attr) {
+  if (attr->comp_mask != 0) return RefuseObject("ibv_alloc_td: unknown members");
+  auto* thread = new ThreadDomain;
+  thread->context = context;
+  return thread;
+}
+
+int FreeThreadDomain(ibv_td* thread) {
+  auto* ours = static_cast<ThreadDomain*>(thread);
+  {
+    const Closing lock(ContextOf(thread->context));
+    if (!lock || ours->users > 0) return EBUSY;
+  }
+  delete ours;
+  return 0;
+}
+
+ibv_pd* AllocateParentDomain(ibv_context* ibv, ibv_parent_domain_init_attr* attr) {
+  if (attr->pd == nullptr) return Fail(EINVAL);
+  if ((attr->comp_mask & ~IBV_PARENT_DOMAIN_INIT_ATTR_PD_CONTEXT) != 0) {
+    return RefuseObject("ibv_alloc_parent_domain: EFA's driver takes no allocator of the program");
+  }
+  const Calling lock(ContextOf(ibv));
+  auto* protection = static_cast<Domain*>(attr->pd);
+  auto* domain = new Domain;
+  domain->context = ibv;
+  domain->ibv_pd::handle = protection->number;
+  domain->number = protection->number;
+  domain->protection = protection;
+  domain->thread = static_cast<ThreadDomain*>(attr->td);
+  ++protection->users;
+  if (domain->thread != nullptr) ++domain->thread->users;
+  return domain;
+}
+
+// ---- Regions of later releases ----
+
+struct Buffer {
+  std::byte* address;
+  std::size_t bytes;  // that were asked for
+  std::size_t mapped;
+};
+
+void* AllocateBuffer(ibv_pd*, std::size_t bytes, Buffer** buffer) {
+  if (bytes == 0) return Fail(EINVAL);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > SIZE_MAX - page) return Fail(ENOMEM);
+  const std::size_t mapped = (bytes + page - 1) / page * page;
+  void* address = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (address == MAP_FAILED) return nullptr;
+  *buffer = new Buffer{static_cast<std::byte*>(address), bytes, mapped};
+  return address;
+}
+
+void FreeBuffer(Buffer* buffer) {
+  munmap(buffer->address, buffer->mapped);
+  delete buffer;
+}
+
+int ExportBuffer(Buffer*) {
+  errno = Refuse("ibv_export_buf_dmabuf_fd: the memory of ibv_alloc_buf has no dmabuf here");
+  return -1;
+}
+
+ibv_mr* RegisterBuffer(ibv_pd* pd, Buffer* buffer, void* address, std::size_t length, int access) {
+  const auto begin = reinterpret_cast<std::uintptr_t>(buffer->address);
+  const std::size_t offset = reinterpret_cast<std::uintptr_t>(address) - begin;
+  if (offset > buffer->bytes || length > buffer->bytes - offset) return Fail(EINVAL);
+  return Register(pd, address, length, reinterpret_cast<std::uintptr_t>(address),
+                  static_cast<unsigned>(access));
+}
+
+ibv_mr* RegisterExtended(ibv_pd* pd, MrInitAttr* attr) {
+  const std::uint64_t mask = attr->comp_mask;
+  constexpr std::uint64_t kKnown = kMrIova | kMrAddress | kMrFd | kMrFdOffset | kMrBuffer;
+  if ((mask & kMrHints) != 0) return RefuseObject("ibv_reg_mr_ex: no hints on how to reach memory");
+  if ((mask & ~kKnown) != 0) return RefuseObject("ibv_reg_mr_ex: unknown members");
+  const bool of_fd = (mask & kMrFd) != 0;
+  if (of_fd != ((mask & kMrFdOffset) != 0)) return Fail(EINVAL);
+  if (of_fd) {
+    if ((mask & kMrIova) == 0 || (mask & (kMrAddress | kMrBuffer)) != 0) return Fail(EINVAL);
+    return ibv_reg_dmabuf_mr(pd, attr->fd_offset, attr->length, attr->iova, attr->fd, attr->access);
+  }
+  if ((mask & kMrAddress) == 0) return Fail(EINVAL);
+  if ((mask & kMrBuffer) != 0) {
+    return RegisterBuffer(pd, attr->buffer, attr->address, attr->length, attr->access);
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(attr->address);
+  return Register(pd, attr->address, attr->length, (mask & kMrIova) != 0 ? attr->iova : address,
+                  static_cast<unsigned>(attr->access));
+}
+
+// Nothing is known of interconnects here.
+int QueryEfaRegion(ibv_mr*, MrAttr* attr, std::uint32_t length) {
+  if (length < sizeof *attr) return EINVAL;
+  *attr = {};
+  return 0;
 }
 
 }  // namespace sim::verbs
@@ -120,7 +219,12 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   {
     const Closing lock(context);
     if (!lock || domain->users > 0) return EBUSY;
-    context.nic->admin().FreeDomain(domain->number);
+    if (domain->protection == nullptr) {
+      context.nic->admin().FreeDomain(domain->number);
+    } else {
+      --domain->protection->users;
+      if (domain->thread != nullptr) --domain->thread->users;
+    }
   }
   delete domain;
   return 0;
@@ -150,10 +254,9 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
     return nullptr;
   }
   auto* address = reinterpret_cast<void*>(iova);
-  if (length == 0 || !IsMapped(address, length)) {
-    Say("ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
-    errno = EOPNOTSUPP;
-    return nullptr;
+  if (length == 0 || !MayBePinned(address, length, /*write=*/false)) {
+    return RefuseObject(
+        "ibv_reg_dmabuf_mr: the host cannot reach this memory, and neither can a simulated NIC");
   }
   return Register(pd, address, length, iova, static_cast<unsigned>(access));
 }
@@ -168,13 +271,6 @@ int ibv_dereg_mr(ibv_mr* ibv) {
     --static_cast<Domain*>(ibv->pd)->users;
   }
   delete ibv;
-  return 0;
-}
-
-// Nothing is known of interconnects here.
-int efadv_query_mr(ibv_mr*, MrAttr* attr, std::uint32_t length) {
-  if (length < sizeof *attr) return EINVAL;
-  *attr = {};
   return 0;
 }
 

@@ -1,31 +1,42 @@
-// The rest of the interface: what has one answer here, and what EFA does not have.
+// The rest of the interface: what has one answer here.
 
-#include <cerrno>
+#include <infiniband/verbs.h>
+
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/objects.h"
-
-namespace sim::verbs {
 namespace {
 
-int NotSupported() { return EOPNOTSUPP; }
+struct Rate {
+  ibv_rate code;
+  int mbps;
+  int multiple;  // of 2.5 Gbit/s; 0: none
+};
+// As libibverbs answers (linux-rdma/rdma-core libibverbs/src/verbs.c): lanes with 64 of 66 bits by what
+// is on the wire.
+constexpr Rate kRates[] = {{IBV_RATE_2_5_GBPS, 2500, 1},      {IBV_RATE_5_GBPS, 5000, 2},
+                           {IBV_RATE_10_GBPS, 10000, 4},      {IBV_RATE_20_GBPS, 20000, 8},
+                           {IBV_RATE_30_GBPS, 30000, 12},     {IBV_RATE_40_GBPS, 40000, 16},
+                           {IBV_RATE_60_GBPS, 60000, 24},     {IBV_RATE_80_GBPS, 80000, 32},
+                           {IBV_RATE_120_GBPS, 120000, 48},   {IBV_RATE_14_GBPS, 14062, 0},
+                           {IBV_RATE_25_GBPS, 25781, 0},      {IBV_RATE_28_GBPS, 28125, 11},
+                           {IBV_RATE_50_GBPS, 53125, 20},     {IBV_RATE_56_GBPS, 56250, 0},
+                           {IBV_RATE_100_GBPS, 103125, 0},    {IBV_RATE_112_GBPS, 112500, 0},
+                           {IBV_RATE_168_GBPS, 168750, 0},    {IBV_RATE_200_GBPS, 206250, 0},
+                           {IBV_RATE_300_GBPS, 309375, 0},    {IBV_RATE_400_GBPS, 425000, 160},
+                           {IBV_RATE_600_GBPS, 637500, 240},  {IBV_RATE_800_GBPS, 850000, 320},
+                           {IBV_RATE_1200_GBPS, 1275000, 480}};
 
-template <typename Result>
-Result* NoSuchThing() {
-  errno = EOPNOTSUPP;
+const Rate* Find(ibv_rate code) {
+  for (const Rate& rate : kRates) {
+    if (rate.code == code) return &rate;
+  }
   return nullptr;
 }
 
 }  // namespace
-}  // namespace sim::verbs
-
-using sim::verbs::ContextOf;
-using sim::verbs::NoSuchThing;
-using sim::verbs::NotSupported;
 
 extern "C" {
 
@@ -64,68 +75,27 @@ const char* ibv_port_state_str(ibv_port_state state) {
 }
 const char* ibv_event_type_str(ibv_event_type) { return "unknown"; }
 
-// ---- asynchronous events: there is none ----
+// ---- rates of a port ----
 
-int ibv_get_async_event(ibv_context*, ibv_async_event*) {
-  errno = EOPNOTSUPP;
-  return -1;
+int ibv_rate_to_mult(ibv_rate code) {
+  const Rate* rate = Find(code);
+  return rate == nullptr || rate->multiple == 0 ? -1 : rate->multiple;
 }
-void ibv_ack_async_event(ibv_async_event*) {}
-
-// ---- what EFA does not have ----
-
-ibv_srq* ibv_create_srq(ibv_pd*, ibv_srq_init_attr*) { return NoSuchThing<ibv_srq>(); }
-int ibv_modify_srq(ibv_srq*, ibv_srq_attr*, int) { return NotSupported(); }
-int ibv_query_srq(ibv_srq*, ibv_srq_attr*) { return NotSupported(); }
-int ibv_destroy_srq(ibv_srq*) { return NotSupported(); }
-int ibv_attach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) { return NotSupported(); }
-int ibv_detach_mcast(ibv_qp*, const ibv_gid*, std::uint16_t) { return NotSupported(); }
-int ibv_resize_cq(ibv_cq*, int) { return NotSupported(); }
-int ibv_rereg_mr(ibv_mr*, int, ibv_pd*, void*, std::size_t, int) { return NotSupported(); }
-int ibv_query_ece(ibv_qp*, ibv_ece*) { return NotSupported(); }
-int ibv_set_ece(ibv_qp*, ibv_ece*) { return NotSupported(); }
-int ibv_get_pkey_index(ibv_context*, std::uint8_t, __be16) { return 0; }
-int ibv_init_ah_from_wc(ibv_context*, std::uint8_t, ibv_wc*, ibv_grh*, ibv_ah_attr*) {
-  return NotSupported();
-}
-ibv_ah* ibv_create_ah_from_wc(ibv_pd*, ibv_wc*, ibv_grh*, std::uint8_t) {
-  return NoSuchThing<ibv_ah>();
-}
-ibv_context* ibv_import_device(int) { return NoSuchThing<ibv_context>(); }
-ibv_pd* ibv_import_pd(ibv_context*, std::uint32_t) { return NoSuchThing<ibv_pd>(); }
-ibv_mr* ibv_import_mr(ibv_pd*, std::uint32_t) { return NoSuchThing<ibv_mr>(); }
-void ibv_unimport_pd(ibv_pd*) {}
-void ibv_unimport_mr(ibv_mr*) {}
-
-// librdmacm asks for these when it is loaded; it has no business with EFA.
-void ibv_copy_ah_attr_from_kern(void*, void*) {}
-void ibv_copy_qp_attr_from_kern(void*, void*) {}
-void ibv_copy_path_rec_from_kern(void*, void*) {}
-void ibv_copy_path_rec_to_kern(void*, void*) {}
-
-// ---- later releases of libefa ----
-
-int efadv_get_max_sq_depth(ibv_context* ibv, sim::verbs::SqDepthAttr* attr, std::uint32_t length) {
-  const sim::Profile& profile = ContextOf(ibv).profile();
-  const sim::DeviceAttributes& device = profile.device;
-  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
-  if (attr->max_send_sge > device.max_wr_send_sges ||
-      attr->max_rdma_sge > device.max_wr_rdma_sges ||
-      attr->max_inline_data > sim::MaxInlineBytes(profile)) {
-    return -EINVAL;
+ibv_rate mult_to_ibv_rate(int multiple) {
+  for (const Rate& rate : kRates) {
+    if (multiple > 0 && rate.multiple == multiple) return rate.code;
   }
-  const bool inline_write = (attr->flags & sim::verbs::kSqDepthInlineWrite) != 0;
-  if (inline_write && device.inline_buf_size_ex <= device.inline_buf_size) return -EOPNOTSUPP;
-  const std::size_t bytes =
-      inline_write ? 128 : sim::WorkRequestBytes(profile, attr->max_inline_data);
-  return static_cast<int>(sim::MaxSendQueueDepth(profile, bytes));
+  return IBV_RATE_MAX;
 }
-
-int efadv_get_max_rq_depth(ibv_context* ibv, sim::verbs::RqDepthAttr* attr, std::uint32_t length) {
-  const sim::DeviceAttributes& device = ContextOf(ibv).profile().device;
-  if (length < sizeof *attr || attr->comp_mask != 0) return -EINVAL;
-  if (attr->max_recv_sge == 0 || attr->max_recv_sge > device.max_wr_recv_sges) return -EINVAL;
-  return static_cast<int>(device.max_rq_depth / attr->max_recv_sge);
+int ibv_rate_to_mbps(ibv_rate code) {
+  const Rate* rate = Find(code);
+  return rate == nullptr ? -1 : rate->mbps;
+}
+ibv_rate mbps_to_ibv_rate(int mbps) {
+  for (const Rate& rate : kRates) {
+    if (rate.mbps == mbps) return rate.code;
+  }
+  return IBV_RATE_MAX;
 }
 
 }  // extern "C"

@@ -24,6 +24,20 @@ inline constexpr std::uint32_t kCapRdmaWrite = 1u << 3;
 inline constexpr std::uint32_t kCapUnsolicitedWriteRecv = 1u << 4;
 inline constexpr std::uint32_t kCapCqWithExtMemDmabuf = 1u << 5;
 
+// efadv_device_attr: two bytes that were reserved are the inline bytes of a 128-byte work request.
+struct DeviceAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t max_sq_wr;
+  std::uint32_t max_rq_wr;
+  std::uint16_t max_sq_sge;
+  std::uint16_t max_rq_sge;
+  std::uint16_t inline_buf_size;
+  std::uint16_t inline_buf_size_ex;
+  std::uint32_t device_caps;
+  std::uint32_t max_rdma_size;
+};
+static_assert(offsetof(DeviceAttr, inline_buf_size_ex) == 22 && sizeof(DeviceAttr) == 32);
+
 // Bits of efadv_cq_init_attr::wc_flags.
 inline constexpr std::uint64_t kCqWithSgid = 1u << 0;
 inline constexpr std::uint64_t kCqWithIsUnsolicited = 1u << 1;
@@ -43,16 +57,28 @@ struct CqInitAttr {
 };
 inline constexpr std::uint64_t kCqExtMemDmabuf = 1u << 0;
 
-// efadv_qp_init_attr: two bytes that were reserved are flags by now.
+// efadv_qp_init_attr: two bytes that were reserved are flags by now, and it has grown by what can be
+// set on a work request.
 struct QpInitAttr {
   std::uint64_t comp_mask;
   std::uint32_t driver_qp_type;
   std::uint16_t flags;
   std::uint8_t service_level;
   std::uint8_t reserved[1];
+  std::uint64_t wr_flags;
 };
-static_assert(sizeof(QpInitAttr) == sizeof(efadv_qp_init_attr));
+static_assert(offsetof(QpInitAttr, wr_flags) == 16 && sizeof(QpInitAttr) == 24);
 inline constexpr std::uint16_t kQpUnsolicitedWriteRecv = 1u << 0;
+inline constexpr std::uint16_t kQpInlineWrite = 1u << 1;  // 128-byte work requests
+inline constexpr std::uint64_t kWrWithProcessingHints = 1u << 0;
+
+// efadv_qp, which efadv_qp_from_ibv_qp_ex returns.
+struct QpFunctions {
+  std::uint64_t comp_mask;
+  void (*wr_set_processing_hints)(QpFunctions* queue_pair, std::uint32_t hints);
+};
+// Many small requests at a time: the only hint there is.
+inline constexpr std::uint32_t kHintBurstPpsSensitive = 1u << 0;
 
 // Whether nothing is asked for beyond the `known` bytes of a caller's structure.
 inline bool RestIsZero(const void* structure, std::size_t known, std::size_t length) {
@@ -62,6 +88,9 @@ inline bool RestIsZero(const void* structure, std::size_t known, std::size_t len
   }
   return true;
 }
+
+// ibv_buf: what ibv_alloc_buf gives beside the address.
+struct Buffer;
 
 // efadv_cq, with the function that came later at its end.
 struct CqFunctions {
@@ -100,6 +129,29 @@ struct MrAttr {
   std::uint16_t rdma_recv_ic_id;
 };
 
+// ibv_mr_init_attr, for ibv_reg_mr_ex: which members count is in comp_mask.
+struct MrInitAttr {
+  std::size_t length;
+  int access;
+  std::uint64_t comp_mask;
+  std::uint64_t iova;
+  void* address;
+  int fd;  // of a dmabuf
+  std::uint64_t fd_offset;
+  void* hints;
+  Buffer* buffer;
+};
+inline constexpr std::uint64_t kMrIova = 1u << 0;
+inline constexpr std::uint64_t kMrAddress = 1u << 1;
+inline constexpr std::uint64_t kMrFd = 1u << 2;
+inline constexpr std::uint64_t kMrFdOffset = 1u << 3;
+inline constexpr std::uint64_t kMrHints = 1u << 4;
+inline constexpr std::uint64_t kMrBuffer = 1u << 5;
+
+// Of ibv_query_qp_data_in_order: a flag, and a bit of what it then returns.
+inline constexpr std::uint32_t kInOrderReturnCaps = 1u << 0;
+inline constexpr std::uint32_t kInOrderAligned128 = 1u << 1;
+
 // efadv_sq_depth_attr.
 struct SqDepthAttr {
   std::uint64_t comp_mask;
@@ -113,7 +165,6 @@ inline constexpr std::uint32_t kSqDepthInlineWrite = 1u << 0;
 // efadv_rq_depth_attr.
 struct RqDepthAttr {
   std::uint64_t comp_mask;
-  std::uint32_t flags;
   std::uint32_t max_recv_sge;
 };
 

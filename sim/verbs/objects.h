@@ -49,10 +49,25 @@ struct Context {
   const Profile& profile() const { return nic->profile(); }
 };
 
+// A promise that one thread uses what belongs to it: it changes nothing here.
+struct ThreadDomain : ibv_td {
+  std::uint32_t users = 0;  // parent domains with it; guarded by mutex()
+};
+
+// A protection domain, or a parent domain: the same protection domain under another handle.
 struct Domain : ibv_pd {
   ProtectionDomain number = 0;
-  std::uint32_t users = 0;  // regions, address handles and queue pairs in it; guarded by mutex()
+  // Regions, address handles, queues and queue pairs in it, and its parent domains; guarded by
+  // mutex().
+  std::uint32_t users = 0;
+  Domain* protection = nullptr;  // of a parent domain
+  ThreadDomain* thread = nullptr;
 };
+
+// The functions that a context carries: ibv_alloc_td(3), ibv_alloc_parent_domain(3).
+ibv_td* AllocateThreadDomain(ibv_context* context, ibv_td_init_attr* attr);
+int FreeThreadDomain(ibv_td* thread);
+ibv_pd* AllocateParentDomain(ibv_context* context, ibv_parent_domain_init_attr* attr);
 
 struct AddressHandle : ibv_ah {
   std::uint16_t number = 0;

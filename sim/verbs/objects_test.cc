@@ -92,6 +92,13 @@ TEST_F(ObjectsTest, RegionsThatAreRefused) {
   EXPECT_EQ(errno, EOPNOTSUPP);
 }
 
+TEST_F(ObjectsTest, RightsThatTheDeviceDoesNotHave) {
+  const DeviceAttributes& device = Device();
+  EXPECT_EQ(Registering(end_.at(0), 64, IBV_ACCESS_REMOTE_READ), device.rdma_read ? 0 : EOPNOTSUPP);
+  EXPECT_EQ(Registering(end_.at(0), 64, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE),
+            device.rdma_write ? 0 : EOPNOTSUPP);
+}
+
 TEST_F(ObjectsTest, MemoryThatIsNotThere) {
   const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
   auto* pages = static_cast<std::byte*>(
@@ -105,6 +112,32 @@ TEST_F(ObjectsTest, MemoryThatIsNotThere) {
   EXPECT_EQ(Registering(pages + page + 100, 8), EFAULT);
   EXPECT_EQ(Registering(pages + 2 * page, page), 0);
   munmap(pages, 3 * page);
+}
+
+// A kernel refuses to pin pages for more than the process itself may do.
+TEST_F(ObjectsTest, RightsThatThePagesDoNotHave) {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  for (const std::size_t pages : {4u, 1024u}) {  // small, and large
+    auto* memory = static_cast<std::byte*>(
+        mmap(nullptr, pages * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    ASSERT_NE(memory, MAP_FAILED);
+    ASSERT_EQ(mprotect(memory + page, page, PROT_READ), 0);
+    const std::size_t all = pages * page;
+    EXPECT_EQ(Registering(memory, page), 0);
+    EXPECT_EQ(Registering(memory, page + 1), EFAULT);
+    EXPECT_EQ(Registering(memory, all), EFAULT);
+    EXPECT_EQ(Registering(memory + 2 * page, all - 2 * page), 0);
+    EXPECT_EQ(Registering(memory, all, 0), 0);  // to be read by the device alone
+    if (Device().rdma_read) {
+      EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_READ), 0);
+    }
+    if (Device().rdma_write) {
+      EXPECT_EQ(Registering(memory, all, IBV_ACCESS_REMOTE_WRITE), EFAULT);
+    }
+    ASSERT_EQ(mprotect(memory + page, page, PROT_NONE), 0);
+    EXPECT_EQ(Registering(memory, all, 0), EFAULT);
+    munmap(memory, all);
+  }
 }
 
 TEST_F(ObjectsTest, MemoryBehindADescriptor) {
@@ -170,6 +203,73 @@ TEST_F(ObjectsTest, AProtectionDomainInUse) {
 }
 
 // What a parent has open is no child's; the child may open devices of its own.
+TEST_F(ObjectsTest, AParentDomainStandsForItsProtectionDomain) {
+  ibv_td_init_attr thread_attr{};
+  ibv_td* thread = ibv_alloc_td(end_.context, &thread_attr);
+  ASSERT_NE(thread, nullptr);
+  EXPECT_EQ(thread->context, end_.context);
+  ibv_pd* protection = ibv_alloc_pd(end_.context);
+  ibv_parent_domain_init_attr attr{};
+  errno = 0;
+  EXPECT_EQ(ibv_alloc_parent_domain(end_.context, &attr), nullptr);
+  EXPECT_EQ(errno, EINVAL);
+  attr.pd = protection;
+  attr.td = thread;
+  ibv_pd* parent = ibv_alloc_parent_domain(end_.context, &attr);
+  ASSERT_NE(parent, nullptr);
+
+  // What is made with one can be used with what is made with the other.
+  ibv_mr* region = ibv_reg_mr(parent, end_.at(0), 64, kLocalWrite);
+  ASSERT_NE(region, nullptr);
+  ibv_cq_init_attr_ex queue_attr{};
+  queue_attr.cqe = 16;
+  queue_attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+  queue_attr.parent_domain = parent;
+  ibv_cq_ex* queue = ibv_create_cq_ex(end_.context, &queue_attr);
+  ASSERT_NE(queue, nullptr);
+  ibv_qp* queue_pair =
+      MakeQueuePair(end_.context, QueuePairAttributes(parent, queue, end_.receive_queue));
+  ASSERT_NE(queue_pair, nullptr);
+  EXPECT_EQ(queue_pair->pd, parent);
+
+  EXPECT_EQ(ibv_dealloc_td(thread), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(protection), EBUSY);
+  EXPECT_EQ(ibv_dealloc_pd(parent), EBUSY);
+  EXPECT_EQ(ibv_destroy_qp(queue_pair), 0);
+  EXPECT_EQ(ibv_dereg_mr(region), 0);
+  EXPECT_EQ(ibv_dealloc_pd(parent), EBUSY);  // the queue's
+  EXPECT_EQ(ibv_destroy_cq(ibv_cq_ex_to_cq(queue)), 0);
+  EXPECT_EQ(ibv_dealloc_pd(parent), 0);
+  EXPECT_EQ(ibv_dealloc_td(thread), 0);
+  EXPECT_EQ(ibv_dealloc_pd(protection), 0);
+}
+
+TEST_F(ObjectsTest, ParentDomainsThatAreRefused) {
+  ibv_parent_domain_init_attr attr{};
+  attr.pd = end_.domain;
+  attr.comp_mask = IBV_PARENT_DOMAIN_INIT_ATTR_ALLOCATORS;
+  errno = 0;
+  EXPECT_EQ(ibv_alloc_parent_domain(end_.context, &attr), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+  ibv_td_init_attr thread_attr{.comp_mask = 1};
+  EXPECT_EQ(ibv_alloc_td(end_.context, &thread_attr), nullptr);
+  EXPECT_EQ(errno, EOPNOTSUPP);
+}
+
+// NCCL takes its faster protocol where blocks of 128 bytes land in order.
+TEST_F(ObjectsTest, WhatLandsInOrder) {
+  using sim::verbs::kInOrderAligned128;
+  const auto caps = [&](ibv_wr_opcode operation) {
+    return ibv_query_qp_data_in_order(end_.queue_pair, operation, sim::verbs::kInOrderReturnCaps);
+  };
+  const DeviceAttributes& device = Device();
+  const int block = kInOrderAligned128;
+  EXPECT_EQ(caps(IBV_WR_RDMA_WRITE),
+            device.write_in_order_128 || device.data_polling_128 ? block : 0);
+  EXPECT_EQ(caps(IBV_WR_SEND), device.send_in_order_128 || device.data_polling_128 ? block : 0);
+  EXPECT_EQ(ibv_query_qp_data_in_order(end_.queue_pair, IBV_WR_RDMA_WRITE, 0), 0);
+}
+
 TEST_F(ObjectsTest, AForkedChildIsAnotherMachine) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
@@ -279,8 +379,23 @@ TEST_F(ObjectsTest, CompletionQueuesThatAreRefused) {
        [](auto& attr, auto&, auto&) { attr.wc_flags = 1ull << 40; }},
       {"time stamps", EOPNOTSUPP,
        [](auto& attr, auto&, auto&) { attr.wc_flags = IBV_WC_EX_WITH_COMPLETION_TIMESTAMP; }},
-      {"extensions", EOPNOTSUPP,
-       [](auto& attr, auto&, auto&) { attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS; }},
+      {"members that nobody knows", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) { attr.comp_mask = 1u << 7; }},
+      {"one thread", 0,
+       [](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+         attr.flags = IBV_CREATE_CQ_ATTR_SINGLE_THREADED;
+       }},
+      {"entries that may be lost", EOPNOTSUPP,
+       [](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_FLAGS;
+         attr.flags = IBV_CREATE_CQ_ATTR_IGNORE_OVERRUN;
+       }},
+      {"a domain that is no parent", EINVAL,
+       [&](auto& attr, auto&, auto&) {
+         attr.comp_mask = IBV_CQ_INIT_ATTR_MASK_PD;
+         attr.parent_domain = end_.domain;
+       }},
       {"flags of EFA that nobody knows", EOPNOTSUPP,
        [](auto&, auto& efa, auto&) { efa.wc_flags = 1ull << 5; }},
       {"extensions of EFA", EINVAL, [](auto&, auto& efa, auto&) { efa.comp_mask = 1; }},
@@ -321,7 +436,11 @@ TEST_F(ObjectsTest, AllCompletionQueues) {
 // ---- Queue pairs ----
 
 TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
+  const sim::Profile& profile = ProfileInUse();
   const DeviceAttributes& device = Device();
+  const bool has_wide = device.inline_buf_size_ex > device.inline_buf_size;
+  // A work request of 128 bytes takes the room of two.
+  const auto longest_wide = static_cast<std::uint32_t>(sim::MaxSendQueueDepth(profile, 128));
   using Attr = ibv_qp_init_attr_ex;
   struct Case {
     const char* what;
@@ -332,12 +451,29 @@ TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
       {"as it is", 0, [](auto&, auto&, auto&) {}},
       {"the longest queues", 0,
        [&](Attr& a, auto&, auto&) {
-         a.cap.max_send_wr = device.max_sq_depth;
+         a.cap.max_send_wr = static_cast<std::uint32_t>(sim::MaxSendQueueDepth(profile, 64));
          a.cap.max_recv_wr = device.max_rq_depth;
          a.cap.max_recv_sge = 1;
        }},
       {"sends", EINVAL,
        [&](Attr& a, auto&, auto&) { a.cap.max_send_wr = device.max_sq_depth + 1; }},
+      {"as many wide sends as there can be", 0,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_send_wr = longest_wide;
+         a.cap.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(profile));
+       }},
+      {"more wide sends", has_wide ? EINVAL : 0,
+       [&](Attr& a, auto&, auto&) {
+         a.cap.max_send_wr = longest_wide + 1;
+         a.cap.max_inline_data = static_cast<std::uint32_t>(sim::MaxInlineBytes(profile));
+       }},
+      {"inline writes", has_wide ? 0 : EOPNOTSUPP,
+       [](Attr&, auto& efa, auto&) { efa.flags = sim::verbs::kQpInlineWrite; }},
+      {"more inline writes", has_wide ? EINVAL : EOPNOTSUPP,
+       [&](Attr& a, auto& efa, auto&) {
+         efa.flags = sim::verbs::kQpInlineWrite;
+         a.cap.max_send_wr = longest_wide + 1;
+       }},
       {"receives", EINVAL,
        [&](Attr& a, auto&, auto&) {
          a.cap.max_recv_sge = 1;
@@ -367,6 +503,14 @@ TEST_F(ObjectsTest, QueuePairsThatAreRefused) {
        [](Attr& a, auto&, auto&) { a.comp_mask |= IBV_QP_INIT_ATTR_CREATE_FLAGS; }},
       {"another type of driver", EOPNOTSUPP,
        [](Attr&, auto& efa, auto&) { efa.driver_qp_type = 7; }},
+      {"settings that nobody knows", EOPNOTSUPP, [](Attr&, auto& efa, auto&) { efa.wr_flags = 2; }},
+      {"hints", 0,
+       [](Attr&, auto& efa, auto&) { efa.wr_flags = sim::verbs::kWrWithProcessingHints; }},
+      {"the structure before there were hints", 0,
+       [](Attr&, auto& efa, auto& length) {
+         efa.wr_flags = ~0ull;
+         length = 16;
+       }},
       {"flags that nobody knows", EOPNOTSUPP, [](Attr&, auto& efa, auto&) { efa.flags = 0x80; }},
       {"extensions of EFA", EINVAL, [](Attr&, auto& efa, auto&) { efa.comp_mask = 1; }},
       {"a byte that means nothing", EINVAL, [](Attr&, auto& efa, auto&) { efa.reserved[0] = 1; }},
@@ -550,7 +694,9 @@ TEST_F(ObjectsTest, WhereWorkCanBePosted) {
     for (const ibv_qp_state state : way) ASSERT_EQ(Move(end.queue_pair, state), 0);
     const ibv_qp_state state = end.queue_pair->state;
     EXPECT_EQ(end.Send(end, 1, {end.Segment(0, 8)}), sends.contains(state) ? 0 : EINVAL) << state;
-    EXPECT_EQ(end.Write(end, 2, 8), sends.contains(state) ? 0 : EINVAL) << state;
+    if (Device().rdma_write) {
+      EXPECT_EQ(end.Write(end, 2, 8), sends.contains(state) ? 0 : EINVAL) << state;
+    }
     EXPECT_EQ(end.Receive(3, {end.Segment(0, 8)}), receives.contains(state) ? 0 : EINVAL) << state;
   }
 }

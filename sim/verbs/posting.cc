@@ -212,7 +212,10 @@ void SetSegment(ibv_qp_ex* ibv, std::uint32_t key, std::uint64_t address, std::u
 
 void SetInlineList(ibv_qp_ex* ibv, std::size_t count, const ibv_data_buf* buffers) {
   Change(ibv, [&](QueuePair& queue_pair, BuiltWork& built) {
-    int error = 0;
+    // A read takes nothing along, and a 64-byte write has no room.
+    const bool wide = queue_pair.device().send.format().wide;
+    const bool write = built.work.operation == efa::Operation::kWrite;
+    int error = built.work.operation == efa::Operation::kSend || (write && wide) ? 0 : EINVAL;
     built.work.is_inline = true;
     for (std::size_t i = 0; i < count && error == 0; ++i) {
       error =
@@ -224,6 +227,14 @@ void SetInlineList(ibv_qp_ex* ibv, std::size_t count, const ibv_data_buf* buffer
 void SetInline(ibv_qp_ex* ibv, void* data, std::size_t length) {
   const ibv_data_buf buffer{.addr = data, .length = length};
   SetInlineList(ibv, 1, &buffer);
+}
+
+// How the device orders its work between its engines is not modelled: a hint changes nothing.
+void SetProcessingHints(QpFunctions* functions, std::uint32_t hints) {
+  QueuePair& owner = *static_cast<QueuePairFunctions*>(functions)->queue_pair;
+  Change(&owner, [hints](QueuePair&, BuiltWork&) {
+    return (hints & ~kHintBurstPpsSensitive) == 0 ? 0 : EINVAL;
+  });
 }
 
 fabric::OperationKind KindOf(const BuiltWork& built) {
@@ -266,7 +277,8 @@ void Abort(ibv_qp_ex* ibv) { QueuePairOf(ibv).building.unlock(); }
 
 }  // namespace
 
-void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops) {
+void FillWorkRequestFunctions(QueuePair& queue_pair, std::uint64_t send_ops,
+                              std::uint64_t efa_settings) {
   queue_pair.wr_start = Start;
   queue_pair.wr_complete = Complete;
   queue_pair.wr_abort = Abort;
@@ -281,6 +293,9 @@ void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops) {
   if ((send_ops & IBV_QP_EX_WITH_RDMA_WRITE) != 0) queue_pair.wr_rdma_write = Write;
   if ((send_ops & IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM) != 0) {
     queue_pair.wr_rdma_write_imm = WriteWithImmediate;
+  }
+  if ((efa_settings & kWrWithProcessingHints) != 0) {
+    queue_pair.functions().wr_set_processing_hints = SetProcessingHints;
   }
 }
 

@@ -8,7 +8,8 @@
 #include <memory>
 #include <utility>
 
-#include "sim/verbs/newer_abi.h"
+#include "sim/verbs/newer_functions.h"
+#include "sim/verbs/refusal.h"
 
 namespace sim::verbs {
 
@@ -16,6 +17,7 @@ namespace efa = fabric::efa_queue;
 
 namespace {
 
+constexpr char kOnlyUd[] = "ibv_create_qp: EFA has the types UD, and SRD by efadv_create_qp_ex";
 constexpr std::uint64_t kDatagramOps = IBV_QP_EX_WITH_SEND | IBV_QP_EX_WITH_SEND_WITH_IMM;
 
 std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
@@ -24,21 +26,42 @@ std::uint64_t OpsOf(const DeviceAttributes& device, bool datagram) {
          (device.rdma_write ? IBV_QP_EX_WITH_RDMA_WRITE | IBV_QP_EX_WITH_RDMA_WRITE_WITH_IMM : 0);
 }
 
+// 128-byte work requests: for more inline bytes, or for writes with any.
+bool IsWide(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa,
+            const DeviceAttributes& device) {
+  return attr.cap.max_inline_data > device.inline_buf_size || (efa.flags & kQpInlineWrite) != 0;
+}
+
 // What a program asked for, an errno when the device cannot do it.
-int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const DeviceAttributes& device) {
+int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const Profile& profile) {
+  const DeviceAttributes& device = profile.device;
   const bool datagram = attr.qp_type == IBV_QPT_UD;
   constexpr std::uint32_t kKnown = IBV_QP_INIT_ATTR_PD | IBV_QP_INIT_ATTR_SEND_OPS_FLAGS;
-  if ((attr.comp_mask & ~kKnown) != 0) return EOPNOTSUPP;
-  if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) return EOPNOTSUPP;
-  if ((efa.flags & ~kQpUnsolicitedWriteRecv) != 0) return EOPNOTSUPP;
-  if (efa.flags != 0 && !device.unsolicited_write_recv) return EOPNOTSUPP;
+  if ((attr.comp_mask & ~kKnown) != 0) return Refuse("ibv_create_qp_ex: members EFA does not have");
+  if (!datagram && efa.driver_qp_type != EFADV_QP_DRIVER_TYPE_SRD) {
+    return Refuse("efadv_create_qp_ex: a queue pair of another type than SRD");
+  }
+  if ((efa.flags & ~(kQpUnsolicitedWriteRecv | kQpInlineWrite)) != 0)
+    return Refuse("efadv_create_qp_ex: unknown flags");
+  if ((efa.wr_flags & ~kWrWithProcessingHints) != 0) {
+    return Refuse("efadv_create_qp_ex: unknown wr_flags");
+  }
+  if ((efa.flags & kQpUnsolicitedWriteRecv) != 0 && !device.unsolicited_write_recv) {
+    return Refuse("efadv_create_qp_ex: these NICs have no unsolicited receives of writes");
+  }
+  const bool has_wide = device.inline_buf_size_ex > device.inline_buf_size;
+  if ((efa.flags & kQpInlineWrite) != 0 && (!has_wide || !device.rdma_write)) {
+    return Refuse("efadv_create_qp_ex: these NICs have no inline writes");
+  }
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_PD) == 0 || attr.pd == nullptr) return EINVAL;
   if (attr.send_cq == nullptr || attr.recv_cq == nullptr || attr.srq != nullptr) return EINVAL;
   const bool with_ops = (attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0;
-  if (with_ops && (attr.send_ops_flags & ~OpsOf(device, datagram)) != 0) return EOPNOTSUPP;
+  if (with_ops && (attr.send_ops_flags & ~OpsOf(device, datagram)) != 0) {
+    return Refuse("ibv_create_qp_ex: operations that these NICs do not have (send_ops_flags)");
+  }
   const ibv_qp_cap& cap = attr.cap;
   if (cap.max_send_sge > device.max_wr_send_sges || cap.max_recv_sge > device.max_wr_recv_sges ||
-      cap.max_send_wr > device.max_sq_depth ||
+      cap.max_send_wr > MaxSendQueueDepth(profile, IsWide(attr, efa, device) ? 128 : 64) ||
       std::uint64_t{cap.max_recv_wr} * std::max(cap.max_recv_sge, 1u) > device.max_rq_depth ||
       cap.max_inline_data > std::max(device.inline_buf_size, device.inline_buf_size_ex)) {
     return EINVAL;
@@ -54,7 +77,7 @@ QueuePairAttributes AttributesOf(const ibv_qp_init_attr_ex& attr, const QpInitAt
   made.domain = static_cast<Domain*>(attr.pd)->number;
   made.send_ring = QueueOf(attr.send_cq).ring();
   made.receive_ring = QueueOf(attr.recv_cq).ring();
-  made.wide = attr.cap.max_inline_data > device.inline_buf_size;
+  made.wide = IsWide(attr, efa, device);
   const std::uint32_t sends = std::max({attr.cap.max_send_wr, device.min_sq_depth, 1u});
   made.send_entries = std::bit_ceil(sends);
   made.receive_descriptors =
@@ -66,7 +89,7 @@ QueuePairAttributes AttributesOf(const ibv_qp_init_attr_ex& attr, const QpInitAt
 ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& efa) {
   Context& context = ContextOf(ibv);
   const DeviceAttributes& device = context.profile().device;
-  if (const int error = Check(attr, efa, device); error != 0) {
+  if (const int error = Check(attr, efa, context.profile()); error != 0) {
     errno = error;
     return nullptr;
   }
@@ -89,7 +112,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
   context.queue_pairs[number] = queue_pair;
   attr.cap = queue_pair->cap();
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
-    FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags);
+    FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags, efa.wr_flags);
   }
   return &queue_pair->qp_base;
 }
@@ -142,6 +165,9 @@ QueuePair::QueuePair(Context& owner, sim::QueuePair& device_pair, const ibv_qp_i
       receive_slots_(device_pair.receive.descriptors() / std::max(attr.cap.max_recv_sge, 1u)),
       send_producer_(device_pair.send.entries(), device_pair.send.max_batch()),
       receive_producer_(device_pair.receive.descriptors(), device_pair.receive.descriptors()) {
+  functions_.comp_mask = 0;
+  functions_.wr_set_processing_hints = nullptr;
+  functions_.queue_pair = this;
   cap_.max_send_wr = device_.send.entries();
   cap_.max_recv_wr = device_.receive.descriptors() / std::max(cap_.max_recv_sge, 1u);
   cap_.max_inline_data = device_.send.format().inline_bytes();
@@ -236,12 +262,11 @@ QueuePair::~QueuePair() {
 // ---- Creation ----
 
 ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
-  if (attr->qp_type != IBV_QPT_UD) {
-    errno = EINVAL;
-    return nullptr;
-  }
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(kOnlyUd, EINVAL);
   return Create(context, *attr, QpInitAttr{});
 }
+
+QpFunctions* EfaFunctionsOf(ibv_qp_ex* queue_pair) { return &QueuePairOf(queue_pair).functions(); }
 
 }  // namespace sim::verbs
 
@@ -250,14 +275,13 @@ using sim::verbs::Context;
 using sim::verbs::QpInitAttr;
 using sim::verbs::QueuePair;
 using sim::verbs::QueuePairOf;
+using sim::verbs::Refuse;
+using sim::verbs::RefuseObject;
 
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-  if (attr->qp_type != IBV_QPT_UD) {
-    errno = EOPNOTSUPP;
-    return nullptr;
-  }
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(sim::verbs::kOnlyUd);
   return sim::verbs::CreatePlain(pd, attr, QpInitAttr{});
 }
 
@@ -275,9 +299,11 @@ ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efad
                            std::uint32_t length) {
   QpInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
-  if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags) ||
-      given.comp_mask != 0 || given.reserved[0] != 0 ||
+  if (given.comp_mask != 0 || given.reserved[0] != 0 ||
       !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+    return RefuseObject("efadv_create_qp_ex: members that rdma-core 65 does not have", EINVAL);
+  }
+  if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags)) {
     errno = EINVAL;
     return nullptr;
   }
@@ -296,7 +322,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   }
   if ((mask & IBV_QP_RNR_RETRY) != 0) {
     if (!queue_pair.owner().profile().device.rnr_retry || attr->rnr_retry > sim::kRetryForEver) {
-      return EOPNOTSUPP;
+      return Refuse("ibv_modify_qp: this number of receiver-not-ready retries");
     }
     device.rnr_retries = attr->rnr_retry;
   }
@@ -358,7 +384,19 @@ int ibv_destroy_qp(ibv_qp* ibv) {
   return 0;
 }
 
-// No order is promised beyond what the device's blocks have.
-int ibv_query_qp_data_in_order(ibv_qp*, ibv_wr_opcode, std::uint32_t) { return 0; }
+// EFA promises no order of a whole message. Of aligned blocks of 128 bytes, where the device has it,
+// it is told to those who ask for all that there is.
+int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
+  using namespace sim::verbs;  // NOLINT(build/namespaces)
+  if ((flags & kInOrderReturnCaps) == 0) return 0;
+  const sim::DeviceAttributes& device = QueuePairOf(queue_pair).owner().profile().device;
+  bool in_order = device.data_polling_128;
+  if (operation == IBV_WR_SEND || operation == IBV_WR_SEND_WITH_IMM) {
+    in_order = in_order || device.send_in_order_128;
+  } else if (operation == IBV_WR_RDMA_WRITE || operation == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    in_order = in_order || device.write_in_order_128;
+  }
+  return in_order ? static_cast<int>(kInOrderAligned128) : 0;
+}
 
 }  // extern "C"

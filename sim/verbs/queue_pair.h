@@ -19,6 +19,7 @@
 #include "sim/device/queue_pair.h"
 #include "sim/driver/request_slots.h"
 #include "sim/verbs/completion_queue.h"
+#include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
 
 namespace sim::verbs {
@@ -29,6 +30,13 @@ struct BuiltWork {
   fabric::efa_queue::SendWork work;
   std::uint64_t wr_id = 0;
   std::array<std::uint8_t, kMostInlineBytes> inline_data{};
+};
+
+class QueuePair;
+
+// Functions that a program takes out of the queue pair (efadv_qp_from_ibv_qp_ex).
+struct QueuePairFunctions : QpFunctions {
+  QueuePair* queue_pair = nullptr;
 };
 
 // How far a doorbell in memory was looked at.
@@ -51,6 +59,7 @@ class QueuePair : public ibv_qp_ex {
   Queue& send_queue() const { return sends_; }
   Queue& receive_queue() const { return receives_; }
   const ibv_qp_cap& cap() const { return cap_; }
+  QueuePairFunctions& functions() { return functions_; }
 
   // --- Posting. An errno, or 0: EINVAL: wrong state, flags or segments; ENOMEM: the ring is full.
   // Nothing is rung before Ring.
@@ -90,6 +99,7 @@ class QueuePair : public ibv_qp_ex {
   Queue& sends_;
   Queue& receives_;
   ibv_qp_cap cap_;
+  QueuePairFunctions functions_;
   const bool all_signalled_;
   RequestSlots send_slots_;
   RequestSlots receive_slots_;
@@ -116,8 +126,10 @@ ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr);
 int PostSends(ibv_qp* queue_pair, ibv_send_wr* request, ibv_send_wr** bad);
 int PostReceives(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** bad);
 
-// The functions of ibv_wr_...(3), for the operations that `send_ops` names.
-void FillWorkRequestFunctions(ibv_qp_ex& queue_pair, std::uint64_t send_ops);
+// The functions of ibv_wr_...(3), for the operations that `send_ops` names, and of efadv_wr_...(3),
+// for the settings that `efa_settings` names.
+void FillWorkRequestFunctions(QueuePair& queue_pair, std::uint64_t send_ops,
+                              std::uint64_t efa_settings);
 
 }  // namespace sim::verbs
 

@@ -17,6 +17,7 @@
 
 #include "gtest/gtest.h"
 #include "sim/verbs/end.h"
+#include "sim/verbs/newer_functions.h"
 #include "sim/verbs/two_ends.h"
 
 namespace sim_testing {
@@ -79,6 +80,52 @@ TEST_F(TrafficTest, ASessionOfEverything) {
     const std::size_t offset = received.wr_id == 100 ? 40000 : 50000;
     EXPECT_TRUE(Holds(Bytes(b, offset, received.byte_len), 1));
   }
+}
+
+TEST_F(TrafficTest, AWriteWhoseBytesAreInTheRequest) {
+  End wide({.inline_writes = true});
+  wide.HandleOf(b);
+  Fill(std::span(wide.memory).first(32), 9);
+  const auto write = [&](End& end) {
+    return end.Post(b, 1, [&](ibv_qp_ex* ex) {
+      ibv_wr_rdma_write(ex, b.region->rkey, b.address(100));
+      ibv_wr_set_inline_data(ex, end.at(0), 32);
+    });
+  };
+  ASSERT_EQ(write(wide), 0);
+  std::fill(wide.memory.begin(), wide.memory.end(), std::byte{0xff});
+  EXPECT_EQ(Await(wide.send_queue).status, IBV_WC_SUCCESS);
+  EXPECT_TRUE(Holds(Bytes(b, 100, 32), 9));
+  EXPECT_EQ(write(a), EINVAL);  // 64 bytes have no room for it
+  EXPECT_EQ(wide.Post(b, 2,
+                      [&](ibv_qp_ex* ex) {
+                        ibv_wr_rdma_read(ex, b.region->rkey, b.address(100));
+                        ibv_wr_set_inline_data(ex, wide.at(0), 8);
+                      }),
+            EINVAL);
+}
+
+// As libfabric 2.6 does with every request.
+TEST_F(TrafficTest, ARequestWithHints) {
+  Fill(std::span(a.memory).first(64), 5);
+  sim::verbs::QpFunctions* functions = sim::verbs::EfaFunctionsOf(a.extended);
+  ASSERT_NE(functions, nullptr);
+  EXPECT_EQ(functions->comp_mask, 0u);
+  const auto write = [&](std::uint32_t hints) {
+    return a.Post(b, 1, [&](ibv_qp_ex* ex) {
+      ibv_wr_rdma_write(ex, b.region->rkey, b.address(0));
+      functions->wr_set_processing_hints(functions, hints);
+      ibv_wr_set_sge(ex, a.region->lkey, a.address(0), 64);
+    });
+  };
+  EXPECT_EQ(write(2), EINVAL);  // a hint that nobody knows
+  ASSERT_EQ(write(sim::verbs::kHintBurstPpsSensitive), 0);
+  Sent(1);
+  EXPECT_TRUE(Holds(Bytes(b, 0, 64), 5));
+  // Before a request there is nothing to set.
+  ibv_wr_start(a.extended);
+  functions->wr_set_processing_hints(functions, 0);
+  EXPECT_EQ(ibv_wr_complete(a.extended), EINVAL);
 }
 
 TEST_F(TrafficTest, ASessionThatIsGivenUp) {

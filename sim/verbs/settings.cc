@@ -24,10 +24,11 @@ void ReadText(const Variable& variable, const char* name, std::string& text) {
 }
 
 bool IsWord(const std::string& text) {
-  return !text.empty() && text.size() <= 32 && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' ||
-           c == '_';
-  });
+  return !text.empty() && text.size() <= 32 && text[0] != '.' &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+                  c == '-' || c == '_' || c == '.';
+         });
 }
 
 }  // namespace
@@ -41,9 +42,9 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   RETURN_IF_ERROR(ReadNumber(variable, kNicsVariable, settings.nics));
   RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
   if (!IsWord(settings.fabric)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(kFabricVariable, "=", settings.fabric,
-                     ": the name of a fabric has 1 to 32 letters, digits, - or _"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        kFabricVariable, "=", settings.fabric,
+        ": the name of a fabric has 1 to 32 letters, digits, - or _, and dots inside"));
   }
   return settings;
 }

@@ -78,8 +78,10 @@ TEST(SettingsTest, ANumberThatIsNone) {
 TEST(SettingsTest, TheNameOfAFabricIsAWord) {
   const std::string longest(32, 'a');
   EXPECT_TRUE(Read({{"DRYDOCK_EFA_FABRIC", longest}}).ok());
-  for (const std::string& name : {longest + "a", std::string("a/b"), std::string("a b"),
-                                  std::string("."), std::string("caf\xc3\xa9")}) {
+  EXPECT_TRUE(Read({{"DRYDOCK_EFA_FABRIC", "job.1234.0"}}).ok());
+  for (const std::string& name :
+       {longest + "a", std::string("a/b"), std::string("a b"), std::string("."), std::string(".a"),
+        std::string("caf\xc3\xa9")}) {
     const std::string failure = FailureOf({{"DRYDOCK_EFA_FABRIC", name}});
     EXPECT_NE(failure.find("INVALID_ARGUMENT: DRYDOCK_EFA_FABRIC=" + name), std::string::npos)
         << failure;

@@ -2,7 +2,8 @@
 # What libdrydock_verbs.so shows to the programs that load it.
 set -u
 
-readonly LIBRARY="$1" EXPORTS="$2"
+readonly LIBRARY="$1" EXPORTS="$2" ALONE="$3"
+shift 3  # the rest: lists of what releases of rdma-core show
 failures=0
 
 fail() {
@@ -22,7 +23,7 @@ listed() {
     { gsub(/^[ \t]+|[ \t]+$/, "") }
     /^(IBVERBS|EFA)_[0-9.]+$/ { version = $0 }
     { sub(/^global:[ \t]*/, "") }
-    /^(ibv|efadv)_[a-z0-9_]+$/ { print $0 "@" version }' | LC_ALL=C sort
+    /^[a-z0-9_]*(ibv|efadv)_[a-z0-9_]+$/ { print $0 "@" version }' | LC_ALL=C sort
 }
 
 all=$(exported)
@@ -40,6 +41,36 @@ if grep -qE '^_Z' <<<"$all"; then fail "C++ leaks out: $(grep -E '^_Z' <<<"$all"
 # Every function is there under one version only.
 twice=$(cut -d@ -f1 <<<"$all" | uniq -d)
 [ -z "$twice" ] || fail "shown under several versions: $twice"
+
+# "ibv_reg_mr@IBVERBS_1.1" of each function in a list of a release. Without those of the interface before 2007
+# (IBVERBS_1.0, where 1.1 has the same name): whoever asks for one asks for all of them, and finds the real library's,
+# which know no device.
+released() {
+  LC_ALL=C sort -k1,1 -k2,2r "$1" | awk '!/^#/ && !($2 == "IBVERBS_1.0" && $1 == last) { print $1 "@" $2 } { last = $1 }' |
+    LC_ALL=C sort
+}
+
+# A function that is not here would be the real library's, and get objects that it does not know.
+newest=""
+for release in "$@"; do
+  [ "$(released "$release" | wc -l)" -gt 70 ] || fail "$release was not understood"
+  missing=$(LC_ALL=C comm -23 <(released "$release") <(echo "$all"))
+  [ -z "$missing" ] || fail "not shown, and in $release: $missing"
+  newest=$release  # they come sorted
+done
+invented=$(LC_ALL=C comm -13 <(released "$newest") <(echo "$all"))
+[ -z "$invented" ] || fail "shown, and not in $newest: $invented"
+
+# The lists are right: one of them is that of this machine's libraries, or those are of a release between.
+for name in libibverbs.so.1 libefa.so.1; do
+  file=$(PATH="$PATH:/sbin:/usr/sbin" ldconfig -p | awk -v name="$name" '$1 == name { print $NF; exit }')
+  [ -n "$file" ] || continue
+  for symbol in $(nm -D --defined-only --with-symbol-versions "$file" |
+    awk '$2 != "A" && $3 ~ /@(IBVERBS|EFA)_[0-9]/ { sub("@@", "@", $3); print $3 }'); do
+    grep -qxF "$symbol" <<<"$all" && continue
+    grep -qxF "${symbol%@*}@IBVERBS_1.1" <<<"$all" || fail "$file has $symbol, which is not shown"
+  done
+done
 
 # What the machine's own libraries take from libibverbs and libefa.
 checked=0
@@ -60,7 +91,19 @@ echo "$(wc -l <<<"$all") functions shown; the machine's libraries take $checked"
 
 # The name by which it is asked for, and nothing that it needs is missing.
 readelf -d "$LIBRARY" | grep -q 'SONAME.*\[libdrydock_verbs.so\]' || fail "the library has another name"
+needed=$(readelf -d "$LIBRARY" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p')
+for name in $needed; do
+  # Elsewhere than on Debian 12 Abseil and the C++ library are shared (bazel/shared_library.bzl).
+  case $name in
+    ld-linux*.so* | lib[cm].so.6) ;;
+    *) [ "$ALONE" != True ] || fail "the library needs $name, which not every system has" ;;
+  esac
+done
 if ldd "$LIBRARY" | grep 'not found'; then fail "the library needs what is not there"; fi
+newest=$(readelf -V "$LIBRARY" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -1)
+if [ "$ALONE" = True ] && [ "$(printf '%s\n' "$newest" GLIBC_2.36 | sort -V | tail -1)" != GLIBC_2.36 ]; then
+  fail "the library needs $newest"
+fi
 LD_BIND_NOW=1 LD_PRELOAD="$PWD/$LIBRARY" /bin/true || fail "the library cannot be loaded"
 
 [ "$failures" -eq 0 ]

@@ -1,4 +1,5 @@
-// The files below /sys that libfabric reads about a NIC, for NICs that are not there.
+// The files below /sys that libfabric and programs above it read about a NIC, for NICs that are not
+// there.
 
 #ifndef SIM_VERBS_SYSFS_TREE_H_
 #define SIM_VERBS_SYSFS_TREE_H_
@@ -13,13 +14,17 @@ namespace sim::verbs {
 
 // Writes the tree of the profile's NICs below `root`, a folder that is there and empty: what
 // libibverbs and libfabric look for (class/infiniband_verbs/abi_version; of each NIC a PCI folder
-// with its driver, vendor, device and NUMA node). kUnavailable: names the file.
+// with its driver, vendor, device and NUMA node), and what NIXL and aws-ofi-nccl do: links of the
+// PCI bus, speeds, the GUID, the name of the instance type. kUnavailable: names the file.
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 
 // A tree for the profile in a folder that only this user can reach, made when it is not there yet;
 // it stays, for the next run. `parent`: a folder for such things, /tmp. kUnavailable: the folder
 // cannot be made; kPermissionDenied: it is somebody else's.
-absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent);
+//
+// `topology` is the machine as hwloc's XML: the file machine.xml in the folder.
+absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,
+                                         const std::string& topology);
 
 }  // namespace sim::verbs
 

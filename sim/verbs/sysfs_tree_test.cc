@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -50,7 +51,7 @@ class SysfsTreeTest : public ::testing::Test {
 
   fs::path folder() const { return parent_ / ("drydock-efa-" + std::to_string(geteuid())); }
   absl::StatusOr<std::string> Tree(const Profile& profile) const {
-    return SysfsTreeFor(profile, parent_.string());
+    return SysfsTreeFor(profile, parent_.string(), "<topology/>");
   }
   std::set<std::string> NamesInFolder() const {
     std::set<std::string> names;
@@ -86,6 +87,35 @@ TEST_F(SysfsTreeTest, WhatLibfabricReads) {
     EXPECT_FALSE(fs::exists(root / "class/infiniband_verbs" /
                             ("uverbs" + std::to_string(profile.nics.size()))));
   }
+}
+
+// Paths and contents as aws-ofi-nccl and NIXL take them.
+TEST_F(SysfsTreeTest, WhatPluginsRead) {
+  const std::vector<std::pair<std::string, std::string>> speeds = {
+      {"p5", "8.0 GT/s PCIe"}, {"p5en", "16.0 GT/s PCIe"}, {"p6-b200", "32.0 GT/s PCIe"}};
+  for (const auto& [name, speed] : speeds) {
+    const Profile profile = ProfileOf(name);
+    const fs::path root = parent_ / name;
+    fs::create_directory(root);
+    ASSERT_TRUE(WriteSysfsTree(profile, root.string()).ok());
+    EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/product_name"), profile.aliases.front());
+    EXPECT_EQ(FirstLine(root / "devices/virtual/dmi/id/board_asset_tag").substr(0, 2), "i-");
+    std::set<std::string> guids;
+    for (const NicProfile& nic : profile.nics) {
+      const fs::path device = root / "bus/pci/devices" / nic.pci_address;
+      EXPECT_EQ(FirstLine(device / "max_link_speed"), speed);
+      EXPECT_EQ(FirstLine(device / "max_link_width"), "16");
+      const std::string bus = nic.pci_address.substr(0, 7);
+      EXPECT_EQ(fs::canonical(root / "class/pci_bus" / bus / "../.." / nic.pci_address),
+                fs::canonical(device));
+      guids.insert(FirstLine(root / "class/infiniband" / nic.name / "node_guid"));
+    }
+    EXPECT_EQ(guids.size(), profile.nics.size());
+    EXPECT_TRUE(guids.contains("0000:0000:0000:0001"));
+  }
+  const absl::StatusOr<std::string> tree = Tree(ProfileOf("p5"));
+  ASSERT_TRUE(tree.ok()) << tree.status();
+  EXPECT_EQ(FirstLine(fs::path(*tree) / "machine.xml"), "<topology/>");
 }
 
 TEST_F(SysfsTreeTest, TheCharacterDevicesBelongToTheNicsInTheirOrder) {
@@ -185,7 +215,7 @@ TEST_F(SysfsTreeTest, WhatIsNoFolderIsRefused) {
   std::ofstream(folder()) << "a file";
   EXPECT_TRUE(absl::IsUnavailable(Tree(ProfileOf("small")).status()));
   EXPECT_TRUE(absl::IsUnavailable(
-      SysfsTreeFor(ProfileOf("small"), (parent_ / "missing").string()).status()));
+      SysfsTreeFor(ProfileOf("small"), (parent_ / "missing").string(), "").status()));
 }
 
 }  // namespace

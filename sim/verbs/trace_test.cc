@@ -16,7 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/trace/trace_checker.h"
+#include "fabric/trace/testing/trace_checker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"

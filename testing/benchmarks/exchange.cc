@@ -37,18 +37,12 @@ absl::Status Exchange::AddMachine(std::size_t number) {
 
 absl::Status Exchange::Open(Machine& machine, std::size_t nic) {
   End& end = machine.ends.emplace_back();
-  ASSIGN_OR_RETURN(end.domain, machine.fabric->OpenDomain(nic));
-  ASSIGN_OR_RETURN(end.queue, end.domain->OpenCompletionQueue({}));
-  ASSIGN_OR_RETURN(end.peers, end.domain->OpenAddressVector());
+  ASSIGN_OR_RETURN(static_cast<fabric::OpenedNic&>(end),
+                   fabric::OpenNic(*machine.fabric, {.nic = nic}));
   ASSIGN_OR_RETURN(end.region,
                    end.domain->RegisterMemory({.data = machine.memory.data() + nic * 2 * bytes_,
                                                .length_bytes = 2 * bytes_,
                                                .access = fabric::Access::kAll}));
-  fabric::EndpointOptions options;
-  options.send_queue = end.queue.get();
-  options.receive_queue = end.queue.get();
-  options.address_vector = end.peers.get();
-  ASSIGN_OR_RETURN(end.endpoint, end.domain->OpenEndpoint(options));
   end.targets.resize(1, fabric::kNoPeer);
   return absl::OkStatus();
 }

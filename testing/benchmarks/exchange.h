@@ -18,6 +18,7 @@
 #include "fabric/endpoint.h"
 #include "fabric/fabric.h"
 #include "fabric/memory.h"
+#include "fabric/opened_nic.h"
 #include "sim/profile/profile.h"
 #include "sim/world/world.h"
 
@@ -44,12 +45,8 @@ class Exchange {
 
  private:
   // A NIC and what was opened on it. Members die in reverse order.
-  struct End {
-    std::unique_ptr<fabric::Domain> domain;
-    std::unique_ptr<fabric::CompletionQueue> queue;
-    std::unique_ptr<fabric::AddressVector> peers;
+  struct End : fabric::OpenedNic {
     std::unique_ptr<fabric::MemoryRegion> region;
-    std::unique_ptr<fabric::Endpoint> endpoint;
     std::vector<fabric::Peer> targets;  // index = distance
   };
   struct Machine {

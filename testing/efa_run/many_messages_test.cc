@@ -18,7 +18,7 @@
 
 #include "fabric/fabric.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/child_process.h"
+#include "sim/hosts/testing/child_process.h"
 #include "sim/random.h"
 #include "testing/efa_run/provider_node.h"
 

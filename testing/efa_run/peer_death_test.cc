@@ -8,7 +8,7 @@
 #include "coro/steady_clock.h"
 #include "fabric/error.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/child_process.h"
+#include "sim/hosts/testing/child_process.h"
 #include "testing/efa_run/provider_node.h"
 
 namespace efa_run {

@@ -63,6 +63,26 @@ for trace in "$work"/trace.*.json; do
   done
 done
 
+echo "== what is set, and what a user has set stays"
+sees() {
+  "$efa_run" --quiet --fabric="$fabric" "${@:2}" env >"$work/env.log"
+  grep -qxF -- "$1" "$work/env.log" || fail "${*:2}: no $1"
+}
+sees FI_EFA_USE_DATA_PATH_DIRECT=0
+sees FI_EFA_ENABLE_SHM_TRANSFER=0
+FI_EFA_USE_DATA_PATH_DIRECT=1 sees FI_EFA_USE_DATA_PATH_DIRECT=1
+sees DRYDOCK_EFA_FABRIC=job.1.0 --fabric=job.1.0
+sees HWLOC_THISSYSTEM=1 --topology
+HWLOC_XMLFILE=mine.xml sees HWLOC_XMLFILE=mine.xml --topology
+if command -v lstopo-no-graphics >/dev/null; then
+  "$efa_run" --quiet --profile=p5 --topology --fabric="$fabric" lstopo-no-graphics --of console >"$work/lstopo.log"
+  expect "$work/lstopo.log" 4f:00.0
+fi
+"$efa_run" --help >"$work/help.log"
+expect "$work/help.log" FI_EFA_USE_DATA_PATH_DIRECT=0
+"$efa_run" --nics=1 --fabric="$fabric" true >"$work/one.log" 2>&1
+expect "$work/one.log" ", 1 NIC, seed"
+
 echo "== refusals: one line, exit status 2"
 refused() {
   local said status=0

@@ -13,7 +13,7 @@
 #include "fabric/fabric.h"
 #include "fabric/libfabric/libfabric_fabric.h"
 #include "fabric/opened_nic.h"
-#include "sim/hosts/child_process.h"
+#include "sim/hosts/testing/child_process.h"
 
 namespace efa_run {
 

@@ -39,7 +39,7 @@ inline coro::Time GiveUpTime() {
   return coro::After(coro::EventLoop::Current().Now(), std::chrono::milliseconds(200));
 }
 
-// A rule that fires on every so-manieth event.
+// A rule that fires on each `every`-th event.
 inline fabric::faults::FaultRule Every(fabric::faults::Fault fault, std::uint64_t every) {
   fabric::faults::FaultRule rule = fabric::faults::FaultRule::Of(fault);
   rule.when.every = every;

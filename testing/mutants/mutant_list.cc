@@ -14,8 +14,12 @@ namespace {
 constexpr const char* kFields[] = {"name", "file", "says", "find", "replace"};
 
 absl::Status CheckEntry(const nlohmann::json& entry) {
-  if (!entry.is_object() || entry.size() != std::size(kFields)) {
+  const std::size_t fields = std::size(kFields) + entry.count("fact");
+  if (!entry.is_object() || entry.size() != fields) {
     return absl::InvalidArgumentError(absl::StrCat("no mutant: ", entry.dump()));
+  }
+  if (entry.contains("fact") && (!entry["fact"].is_string() || entry["fact"] == "")) {
+    return absl::InvalidArgumentError(absl::StrCat("no text 'fact': ", entry.dump()));
   }
   for (const char* field : kFields) {
     if (!entry.contains(field) || !entry[field].is_string() || entry[field] == "") {
@@ -36,8 +40,12 @@ absl::StatusOr<std::vector<Mutant>> LoadMutants(const std::string& path) {
   std::set<std::string> names;
   for (const nlohmann::json& entry : list) {
     if (absl::Status status = CheckEntry(entry); !status.ok()) return status;
-    mutants.push_back(
-        {entry["name"], entry["file"], entry["says"], entry["find"], entry["replace"]});
+    mutants.push_back({.name = entry["name"],
+                       .file = entry["file"],
+                       .fact = entry.value("fact", ""),
+                       .says = entry["says"],
+                       .find = entry["find"],
+                       .replace = entry["replace"]});
     if (!names.insert(mutants.back().name).second) {
       return absl::InvalidArgumentError(absl::StrCat("two mutants ", mutants.back().name));
     }

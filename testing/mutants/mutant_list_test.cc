@@ -16,7 +16,7 @@ using testing_matchers::StatusIs;
 
 constexpr auto kBad = absl::StatusCode::kInvalidArgument;
 
-std::vector<Mutant> One() { return {{"name", "a.cc", "says", "x < 1", "x < ($ ? 2 : 1)"}}; }
+std::vector<Mutant> One() { return {{"name", "a.cc", "", "says", "x < 1", "x < ($ ? 2 : 1)"}}; }
 
 TEST(MutateTest, CodeGetsItsSwitch) {
   EXPECT_THAT(Mutate(One(), "a.cc", "if (x < 1) return;"),
@@ -44,6 +44,16 @@ TEST(LoadMutantsTest, ListIsRead) {
   EXPECT_THAT(LoadMutants(Write(R"([{"name": "a", "file": "b", "says": "c", "find": "d",
                                      "replace": "e"}])")),
               IsOkAndHolds(SizeIs(1)));
+}
+
+TEST(LoadMutantsTest, AMutantMayBeOfAFact) {
+  ASSERT_OK_AND_ASSIGN(const std::vector<Mutant> mutants,
+                       LoadMutants(Write(R"([{"name": "a", "file": "b", "fact": "f", "says": "c",
+                                              "find": "d", "replace": "e"}])")));
+  EXPECT_EQ(mutants[0].fact, "f");
+  EXPECT_THAT(LoadMutants(Write(R"([{"name": "a", "file": "b", "fact": "", "says": "c",
+                                     "find": "d", "replace": "e"}])")),
+              StatusIs(kBad, HasSubstr("no text 'fact'")));
 }
 
 TEST(LoadMutantsTest, BadListsAreRefused) {

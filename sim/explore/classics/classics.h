@@ -22,7 +22,12 @@ const Scenario& AllToAll();
 // A machine copies blocks to another one, and begins anew until it has succeeded: it retries.
 const Scenario& TryAgain();
 
-// All of these.
+// Its peer dies, and it waits for three seconds until the NIC has said so. Right for the time-out of
+// our profiles, which is a guess; wrong for others that are plausible (profile_sweep.h), and there to
+// be found out.
+const Scenario& Failover();
+
+// All of these that are right.
 std::vector<const Scenario*> Classics();
 
 }  // namespace sim::explore

@@ -14,9 +14,9 @@
 
 namespace sim::explore {
 
-// Choice i is the index of the step that happens where there is more than one, for the how-manieth
-// time. After the last choice the first step happens. A choice that there is no more, because the
-// program has changed, is the last step.
+// Choice i is the index of the step that happens the i-th time that there is more than one. After
+// the last choice the first step happens. An index beyond the last step, because the program has
+// changed, means the last step.
 class OrderScheduler final : public Scheduler {
  public:
   OrderScheduler(std::vector<std::size_t> choices, Grain grain)

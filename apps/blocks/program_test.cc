@@ -1,0 +1,50 @@
+// The program, started as a user starts it, and as its README shows it.
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
+#include "testing/harness/readme.h"
+#include "testing/harness/run_program.h"
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+using Json = nlohmann::json;
+
+constexpr harness::Program kBlocks("BLOCKS", "blocks");
+
+TEST(BlocksTest, SaysForAScriptWhatItHasDone) {
+  const Json json = Json::parse(
+      kBlocks.Output({"--clients=2", "--blocks=6", "--rounds=2", "--hedge_us=0", "--json"}));
+  EXPECT_EQ(json["writes"], 12);
+  EXPECT_EQ(json["reads"], 24);
+  EXPECT_EQ(json["records"], 36);
+  EXPECT_EQ(json["wrong"], 0);
+  EXPECT_GT(json["elapsed_ns"], 0);
+}
+
+TEST(BlocksTest, RefusesWithOneLine) {
+  EXPECT_THAT(kBlocks.Refusal({"--clients=33"}), HasSubstr("between 1 and 32"));
+  EXPECT_THAT(kBlocks.Refusal({"--window=0"}), HasSubstr("--window=0"));
+  EXPECT_THAT(kBlocks.Refusal({"--hedge_us=1000001"}), HasSubstr("a second"));
+  EXPECT_THAT(kBlocks.Refusal({"--profile=p9"}), HasSubstr("p9"));
+  EXPECT_THAT(kBlocks.Refusal({"--profile=p4d"}), HasSubstr("no RDMA writes"));
+  EXPECT_THAT(kBlocks.Refusal({"more"}), HasSubstr("unexpected argument 'more'"));
+}
+
+TEST(BlocksTest, HelpShowsItsFlags) {
+  EXPECT_THAT(kBlocks.Output({"--help"}), AllOf(StartsWith("blocks: "), HasSubstr("--hedge_us")));
+}
+
+TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
+  const auto sessions = harness::ReadmeSessions("//apps/blocks");
+  ASSERT_THAT(sessions, SizeIs(2));
+  for (const harness::ReadmeSession& session : sessions) {
+    EXPECT_EQ(kBlocks.Output(session.arguments), session.output);
+  }
+}
+
+}  // namespace

@@ -1,0 +1,87 @@
+#include "apps/blocks/run.h"
+
+#include <chrono>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps::blocks {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+Settings Small() {
+  Settings settings;
+  settings.clients = 3;
+  settings.blocks = 10;
+  settings.rounds = 3;
+  return settings;
+}
+
+TEST(RunTest, EveryReadIsOfItsRoundAndEveryCallIsTold) {
+  const absl::StatusOr<Report> report = RunBlocks(Small());
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->total.writes, 30u);
+  EXPECT_EQ(report->total.reads, 90u);
+  EXPECT_EQ(report->total.wrong, 0u);
+  EXPECT_EQ(report->records, 120u);
+}
+
+TEST(RunTest, OneClientAlone) {
+  Settings settings = Small();
+  settings.clients = 1;
+  settings.window = 1;
+  const absl::StatusOr<Report> report = RunBlocks(settings);
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->total.reads, 30u);
+  EXPECT_EQ(report->total.wrong, 0u);
+}
+
+TEST(RunTest, SameSeedIsTheSameRun) {
+  const absl::StatusOr<Report> first = RunBlocks(Small());
+  const absl::StatusOr<Report> second = RunBlocks(Small());
+  ASSERT_THAT(first, IsOk());
+  ASSERT_THAT(second, IsOk());
+  EXPECT_EQ(first->elapsed, second->elapsed);
+}
+
+TEST(RunTest, ImpatientReadsTakeTheFirstAnswer) {
+  Settings settings = Small();
+  settings.hedge = 0us;
+  const absl::StatusOr<Report> report = RunBlocks(settings);
+  ASSERT_THAT(report, IsOk());
+  EXPECT_EQ(report->total.reads, 90u);
+  EXPECT_EQ(report->total.wrong, 0u);
+  EXPECT_GT(report->total.hedged, 45u);
+  EXPECT_GT(report->total.second_won, 0u);
+  settings.hedge = 1s;
+  EXPECT_EQ(RunBlocks(settings)->total.hedged, 0u);
+}
+
+TEST(RunTest, WhatTakesTooLongIsEnded) {
+  Settings settings = Small();
+  settings.timeout = 50us;
+  EXPECT_THAT(RunBlocks(settings), StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
+TEST(RunTest, RefusesWhatCannotBe) {
+  Settings settings = Small();
+  settings.clients = 0;
+  EXPECT_THAT(RunBlocks(settings),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("--clients")));
+  settings = Small();
+  settings.profile = "p9";
+  EXPECT_THAT(RunBlocks(settings), StatusIs(absl::StatusCode::kNotFound, HasSubstr("p9")));
+  settings.profile = "p4d";
+  EXPECT_THAT(RunBlocks(settings),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("no RDMA writes")));
+}
+
+}  // namespace
+}  // namespace apps::blocks

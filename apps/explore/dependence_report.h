@@ -1,0 +1,43 @@
+// On which unpublished figures the failures of a profile sweep depend, for a person and a script.
+
+#ifndef APPS_EXPLORE_DEPENDENCE_REPORT_H_
+#define APPS_EXPLORE_DEPENDENCE_REPORT_H_
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/explore/report.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/profile_sweep.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/verdict.h"
+
+namespace apps {
+
+struct FoundDependence {
+  sim::explore::SeedResult result;
+  sim::explore::Dependence dependence;
+};
+
+// One for each failure that the report tells in full, by rising seeds. kInternal: no process to be
+// had.
+absl::StatusOr<std::vector<FoundDependence>> FindDependences(
+    const sim::explore::Scenario& scenario, const sim::explore::ExploreOptions& options,
+    const sim::explore::ExploreReport& report);
+
+// A table, and for each of them the command that runs it again with its smallest set. Empty: there
+// are none.
+std::string FormatDependences(const Asked& asked, const std::vector<FoundDependence>& found);
+// The report's JSON with "dependences".
+std::string WithDependences(const std::string& report, const Asked& asked,
+                            const std::vector<FoundDependence>& found);
+
+// The figures that nobody has published, their ranges and the reasons.
+std::string FormatFigureTable();
+std::string FigureTableJson();
+
+}  // namespace apps
+
+#endif  // APPS_EXPLORE_DEPENDENCE_REPORT_H_

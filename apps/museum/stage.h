@@ -1,0 +1,143 @@
+// Where the programs of the museum run: machines on the plain contract, in a trial's world.
+//
+// A program here drives both machines from one function, as a progress engine does: it posts, it
+// reads completions, and when nothing is to be done it lets time pass (LetTimePass). Programs that
+// do not depend on how completions are read use coroutines (RunOnNodes) and are shorter.
+
+#ifndef APPS_MUSEUM_STAGE_H_
+#define APPS_MUSEUM_STAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/museum/exhibit.h"
+#include "coro/sleep.h"
+#include "coro/task.h"
+#include "fabric/fabric.h"
+#include "sim/explore/nodes.h"
+#include "sim/explore/scenario.h"
+#include "sim/world/world.h"
+
+namespace museum {
+
+struct MachineOptions {
+  std::size_t memory_bytes = 64 << 10;
+  std::size_t queue_depth = 0;  // of each completion queue; 0: the default
+  std::size_t rails = 1;        // NICs that are opened, from the first one on
+};
+
+// One NIC of a machine. Members die in reverse order.
+struct Rail {
+  std::unique_ptr<fabric::Domain> domain;
+  std::unique_ptr<fabric::AddressVector> peers;
+  std::unique_ptr<fabric::CompletionQueue> queue;
+  std::unique_ptr<fabric::MemoryRegion> region;  // all of the machine's memory
+  std::unique_ptr<fabric::Endpoint> endpoint;
+
+  // The next completion, if one is there.
+  std::optional<fabric::Completion> Read();
+  fabric::LocalBuffer Local(std::size_t offset, std::size_t length) const {
+    return region->Local(offset, length);
+  }
+  fabric::RemoteBuffer Remote(std::size_t offset) const {
+    fabric::RemoteBuffer remote = region->remote();
+    remote.address += offset;
+    return remote;
+  }
+};
+
+// What it is: a machine of the trial's world, with memory and open NICs. Not thread-safe. Dies
+// before the trial.
+class Machine {
+ public:
+  // Errors: whatever the trial's faults let fail.
+  static absl::StatusOr<std::unique_ptr<Machine>> Open(sim::explore::Trial& trial, std::string name,
+                                                       const MachineOptions& options = {});
+  Machine(const Machine&) = delete;
+  Machine& operator=(const Machine&) = delete;
+
+  sim::Node& node() { return *node_; }
+  Rail& rail(std::size_t index = 0) { return rails_[index]; }
+  std::span<std::byte> Bytes(std::size_t offset, std::size_t length);
+
+  // The other machine as a peer of this one's rail, inserted now.
+  fabric::Peer Insert(Machine& other, std::size_t rail = 0);
+
+ private:
+  struct alignas(4096) Page {  // so that nothing depends on where the allocator puts it
+    std::byte bytes[4096];
+  };
+
+  Machine() = default;
+
+  sim::Node* node_ = nullptr;
+  std::unique_ptr<fabric::Fabric> fabric_;
+  std::vector<Page> pages_;
+  std::vector<Rail> rails_;
+};
+
+// Two machines that know each other, rail by rail.
+struct Pair {
+  std::unique_ptr<Machine> a;
+  std::unique_ptr<Machine> b;
+  fabric::Peer to_b{};  // of a, by rail 0
+  fabric::Peer to_a{};  // of b
+  std::vector<fabric::Peer> rails_to_b{};
+};
+absl::StatusOr<Pair> OpenPair(sim::explore::Trial& trial, const MachineOptions& a = {},
+                              const MachineOptions& b = {});
+
+// Until something happens that a program can see. False: nothing ever will, or the run has lasted
+// too long; the program has to return then, and the verdict is that it hangs.
+bool LetTimePass(sim::explore::Trial& trial);
+
+// A failed completion in one line.
+absl::Status Failed(Rail& rail, const fabric::Completion& completion, absl::string_view what);
+
+// Bytes that belong to `what` and to nothing else; Holds: are these they?
+void Fill(std::span<std::byte> bytes, std::uint64_t what);
+bool Holds(std::span<const std::byte> bytes, std::uint64_t what);
+
+// What a program of coroutines must not be wrong about: kept beside it, where no fault reaches.
+class Truth {
+ public:
+  void Wrong(std::string what) {
+    if (wrong_.empty()) wrong_ = std::move(what);
+  }
+  const std::string& wrong() const { return wrong_; }
+
+ private:
+  std::string wrong_;
+};
+
+// What such a program is given. A value; the coroutine keeps a reference.
+struct Scene {
+  sim::explore::Trial& trial;
+  sim::explore::Nodes& nodes;
+  Truth& truth;
+  Twin twin;
+  std::uint64_t preemptions = 0;  // so far
+
+  bool repaired() const { return twin == Twin::kRepaired; }
+  std::uint64_t size(std::string_view name) const { return trial.parameter(name); }
+};
+
+// Where a thread of the program may lose the processor for a while, which the seed decides: threads
+// are tasks here, so that the same seed gives the same interleaving.
+coro::SleepUntil Preempt(Scene& scene);
+
+// Runs a program of coroutines on `count` machines that know each other.
+sim::explore::Outcome RunOnNodes(sim::explore::Trial& trial, Twin twin, std::size_t count,
+                                 coro::Task<absl::Status> (*program)(Scene& scene));
+
+}  // namespace museum
+
+#endif  // APPS_MUSEUM_STAGE_H_

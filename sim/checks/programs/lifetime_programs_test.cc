@@ -1,0 +1,418 @@
+// Programs that retry what was accepted, forget what was refused, share contexts, or let those die
+// who wait; and their twins.
+
+#include <chrono>
+#include <coroutine>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/task.h"
+#include "fabric/context_owner.h"
+#include "gtest/gtest.h"
+#include "sim/checks/programs/program_test.h"
+
+namespace sim_testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+using fabric::Completion;
+using fabric::ContextOwner;
+using fabric::ErrorCode;
+using fabric::async::Node;
+using sim::TwoNodes;
+
+// ---- Retries ----
+
+void PostsAnAcceptedWriteAgain(Pair& pair) {
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void PostsAnAcceptedReadAgain(Pair& pair) {
+  const fabric::ReadRequest read = pair.a.ReadFrom(pair.b, 0, 64, 1);
+  ASSERT_EQ(pair.a.endpoint->Read(read), ErrorCode::kOk);
+  ASSERT_EQ(pair.a.endpoint->Read(read), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void PostsAnAcceptedSendAgain(Pair& pair) {
+  pair.Receive(1, 0);
+  pair.Receive(2, 64);
+  ASSERT_EQ(pair.Send(1), ErrorCode::kOk);
+  ASSERT_EQ(pair.Send(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void PostsAnAcceptedImmediateAgain(Pair& pair) {  // the peer counts one too many
+  ASSERT_EQ(pair.WriteWith(5, 1, 0), ErrorCode::kOk);
+  ASSERT_EQ(pair.WriteWith(5, 1, 0), ErrorCode::kOk);
+  pair.Drain();
+}
+
+std::vector<fabric::WriteRequest> MoreThanFits(Pair& pair) {
+  std::vector<fabric::WriteRequest> requests;
+  const std::size_t depth = pair.a.endpoint->limits().send_queue_depth;
+  for (std::uint64_t i = 1; i <= depth + 8; ++i) {
+    requests.push_back(pair.a.WriteTo(pair.b, 64 * i, 64, i));
+  }
+  return requests;
+}
+
+void RetriesABatchAsAWhole(Pair& pair) {
+  const std::vector<fabric::WriteRequest> requests = MoreThanFits(pair);
+  ASSERT_EQ(pair.a.endpoint->Write(requests).error, ErrorCode::kAgain);
+  for (int i = 0; i < 8; ++i) {
+    pair.lab.Until([&] { return !pair.a.completions.empty(); });
+    pair.a.completions.clear();
+    ASSERT_EQ(pair.a.endpoint->Write(requests).error, ErrorCode::kAgain);
+  }
+  pair.Drain();
+}
+
+void RetriesWhatIsLeftOfABatch(Pair& pair) {
+  const std::vector<fabric::WriteRequest> requests = MoreThanFits(pair);
+  std::span<const fabric::WriteRequest> rest = requests;
+  while (!rest.empty()) {
+    rest = rest.subspan(pair.a.endpoint->Write(rest).accepted);
+    pair.lab.Pump();
+  }
+  pair.Drain();
+  pair.WaitForEver();
+}
+
+void ForgetsARefusedWrite(Pair& pair) {
+  const std::uint64_t refused = pair.FillTheQueue();
+  pair.Drain();
+  EXPECT_FALSE(pair.lab.Until([&] { return !pair.a.completions.empty(); }, 1ms)) << refused;
+  pair.WaitForEver();
+}
+
+void ForgetsARefusedSend(Pair& pair) {
+  const std::size_t depth = pair.a.endpoint->limits().send_queue_depth;
+  pair.Receive(1, 0);
+  for (std::uint64_t i = 1; i <= depth; ++i) ASSERT_EQ(pair.Send(i), ErrorCode::kOk);
+  ASSERT_EQ(pair.Send(depth + 1, 32), ErrorCode::kAgain);
+  pair.Drain();
+  pair.WaitForEver();  // for the last message
+}
+
+void RetriesARefusedWrite(Pair& pair) {
+  const std::uint64_t refused = pair.FillTheQueue();
+  while (pair.Write(refused, 64 * refused) == ErrorCode::kAgain) pair.Drain(1us);
+  pair.Drain();
+  pair.WaitForEver();
+}
+
+void RetriesARefusedWriteWithAnotherContext(Pair& pair) {
+  const std::uint64_t refused = pair.FillTheQueue();
+  pair.Drain();
+  ASSERT_EQ(pair.Write(9999, 64 * refused), ErrorCode::kOk);
+  pair.Drain();
+  pair.WaitForEver();
+}
+
+void DropsARefusedWriteAndEnds(Pair& pair) {  // one that was not worth the trouble
+  pair.FillTheQueue();
+  pair.Drain();
+}
+
+void WritesTheSameAgainAfterItsCompletion(Pair& pair) {
+  for (int i = 0; i < 10; ++i) {
+    ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+    EXPECT_TRUE(pair.lab.Take(pair.a, 1).ok());
+  }
+}
+
+void WritesTheSameTwiceWithTwoContexts(Pair& pair) {
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  ASSERT_EQ(pair.Write(2), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void WritesTheSameManyTimesUnsignalled(Pair& pair) {  // a heartbeat
+  for (int i = 0; i < 10; ++i) ASSERT_EQ(pair.Write(0), ErrorCode::kOk);
+  pair.Drain();
+}
+
+// ---- Contexts ----
+
+void TwoWritesShareAContext(Pair& pair) {
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  ASSERT_EQ(pair.Write(7, 64), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void TwoReadsShareAContext(Pair& pair) {
+  ASSERT_EQ(pair.a.endpoint->Read(pair.a.ReadFrom(pair.b, 0, 64, 7)), ErrorCode::kOk);
+  ASSERT_EQ(pair.a.endpoint->Read(pair.a.ReadFrom(pair.b, 64, 64, 7)), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void TwoSendsShareAContext(Pair& pair) {
+  pair.Receive(1, 0);
+  pair.Receive(2, 64);
+  ASSERT_EQ(pair.Send(7, 32), ErrorCode::kOk);
+  ASSERT_EQ(pair.Send(7, 48), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void TwoReceivesShareAContext(Pair& pair) {
+  pair.Receive(7, 0);
+  pair.Receive(7, 64);
+}
+
+void WritesToTwoPeersShareAContext(Pair& pair) {
+  Side& c = pair.lab.Add("c");
+  pair.a.Insert(c);
+  c.Insert(pair.a);
+  ASSERT_EQ(pair.Write(7), ErrorCode::kOk);
+  ASSERT_EQ(pair.a.endpoint->Write(pair.a.WriteTo(c, 0, 64, 7)), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void ReusesAContextAfterItGaveUpWaiting(Pair& pair) {
+  pair.b.node.Kill();
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  pair.Drain(1ms);
+  ASSERT_EQ(pair.Write(7, 64), ErrorCode::kOk);
+  pair.Drain(10s);
+}
+
+void ReusesAContextAfterItsFailure(Pair& pair) {
+  pair.b.node.Kill();
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  EXPECT_FALSE(pair.lab.Take(pair.a, 7).ok());
+  ASSERT_EQ(pair.Write(7, 64), ErrorCode::kOk);
+  EXPECT_FALSE(pair.lab.Take(pair.a, 7).ok());
+}
+
+void ReusesAContextAfterItsCompletion(Pair& pair) {
+  for (std::size_t i = 0; i < 10; ++i) {
+    ASSERT_EQ(pair.Write(7, 64 * i), ErrorCode::kOk);
+    EXPECT_TRUE(pair.lab.Take(pair.a, 7).ok());
+  }
+}
+
+void UsesOneNumberForEachKind(Pair& pair) {
+  ASSERT_EQ(pair.a.endpoint->Recv(pair.a.RecvAt(0, 64, 7)), ErrorCode::kOk);
+  pair.Receive(7, 0);
+  ASSERT_EQ(pair.Write(7, 64), ErrorCode::kOk);
+  ASSERT_EQ(pair.a.endpoint->Read(pair.a.ReadFrom(pair.b, 128, 64, 7)), ErrorCode::kOk);
+  ASSERT_EQ(pair.Send(7), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void ReceivesOfNothingShareAContext(Pair& pair) {  // room for three messages of nothing
+  for (int i = 0; i < 3; ++i) pair.Receive(7, 0, 0);
+  for (std::uint64_t i = 1; i <= 3; ++i) ASSERT_EQ(pair.Send(i, 0), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void ContextsAreTags(Pair& pair) {  // it counts completions, and says so
+  pair.lab.world().checks().rules().contexts_are_names = false;
+  for (std::size_t i = 0; i < 4; ++i) ASSERT_EQ(pair.Write(7, 64 * i), ErrorCode::kOk);
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void TwoEndpointsUseTheSameNumbers(Pair& pair) {
+  Side& other = pair.lab.AddBeside(pair.a);
+  other.Insert(pair.b);
+  pair.b.Insert(other);
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  ASSERT_EQ(other.endpoint->Write(other.WriteTo(pair.b, 64, 64, 7)), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void ReusesAContextAfterItsEndpointClosed(Pair& pair) {
+  ASSERT_EQ(pair.Write(7, 0), ErrorCode::kOk);
+  ASSERT_TRUE(pair.a.endpoint->Close().ok());
+  pair.a.endpoint = Must(pair.a.domain->OpenEndpoint(pair.a.Parts()));
+  ASSERT_EQ(pair.Write(7, 64), ErrorCode::kOk);
+  pair.Drain();
+}
+
+// ---- Lifetimes ----
+
+ErrorCode WriteFor(Pair& pair, const ContextOwner& owner) {
+  fabric::WriteRequest request = pair.a.WriteTo(pair.b, 0, 64, 1);
+  request.context = owner.context();
+  return pair.a.endpoint->Write(request);
+}
+
+void OwnerOfAWriteDies(Pair& pair) {
+  {
+    ContextOwner owner;
+    ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
+  }
+  pair.Drain();
+}
+
+void OwnerOfAReceiveDies(Pair& pair) {  // it had waited long enough
+  auto owner = std::make_unique<ContextOwner>();
+  fabric::RecvRequest request = pair.b.RecvAt(0, 64, 1);
+  request.context = owner->context();
+  ASSERT_EQ(pair.b.endpoint->Recv(request), ErrorCode::kOk);
+  pair.Drain(1ms);
+  owner.reset();
+  ASSERT_EQ(pair.Send(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void OwnerDiesBeforeTheCompletionIsRead(Pair& pair) {
+  {
+    ContextOwner owner;
+    ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
+    pair.lab.world().timeline().RunFor(5ms);  // it is in the queue by now
+  }
+  pair.Drain();
+}
+
+void OwnerOutlivesItsCompletion(Pair& pair) {
+  ContextOwner owner;
+  ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void OwnerHandsItsContextOver(Pair& pair) {
+  {
+    ContextOwner owner;
+    ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
+    owner.HandOver();
+  }
+  pair.Drain();
+}
+
+void OwnerOutlivesItsEndpoint(Pair& pair) {
+  ContextOwner owner;
+  ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk);
+  ASSERT_TRUE(pair.a.endpoint->Close().ok());
+}
+
+void OwnerOfARefusedWriteDies(Pair& pair) {
+  pair.FillTheQueue();
+  {
+    ContextOwner owner;
+    ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kAgain);
+  }
+  pair.Drain();
+}
+
+// An awaiter as one writes it without fabric/async: its address is the context. It is never
+// resumed; these programs are about its end.
+struct HomeMadeAwaiter {
+  Pair& pair;
+  ContextOwner owner{};
+
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<>) { ASSERT_EQ(WriteFor(pair, owner), ErrorCode::kOk); }
+  void await_resume() const {}
+};
+
+coro::Task<absl::Status> WriteAndWait(Pair& pair) {
+  HomeMadeAwaiter awaiter{pair};
+  co_await awaiter;
+  co_return absl::OkStatus();
+}
+
+void FrameOfAnAwaiterIsDestroyed(Pair& pair) {
+  {
+    coro::Scope scope;
+    scope.Spawn(WriteAndWait(pair));
+  }
+  pair.Drain();
+}
+
+void FrameOfAnAwaiterIsDestroyedAfterTheEnd(Pair& pair) {
+  coro::Scope scope;
+  scope.Spawn(WriteAndWait(pair));
+  pair.Drain();
+}
+
+coro::Task<absl::Status> WriteOnce(Node& from, fabric::RemoteBuffer target,
+                                   fabric::async::BufferRef source, coro::Time deadline) {
+  fabric::async::OperationOptions options;
+  options.deadline = deadline;
+  const Completion written = co_await from.endpoint().Write(source, target, from.peer(1), options);
+  co_return from.endpoint().ToStatus(written, "write");
+}
+
+coro::Task<absl::Status> DropAWrite(TwoNodes& nodes) {
+  const fabric::async::BufferRef target = nodes.b.Allocate(64).value();
+  {
+    coro::Scope scope;
+    scope.Spawn(
+        WriteOnce(nodes.a, target->region().remote(), nodes.a.Allocate(64).value(), coro::kNever));
+  }
+  co_await coro::Sleep(1ms);
+  co_return absl::OkStatus();
+}
+
+void DropsAnAwaitOfFabricAsync(TwoNodes& nodes) {
+  EXPECT_TRUE(nodes.loop.Run(DropAWrite(nodes)).ok());
+}
+
+void GivesUpAnAwaitOfFabricAsync(TwoNodes& nodes) {
+  const fabric::async::BufferRef target = nodes.b.Allocate(64).value();
+  const coro::Time soon = nodes.loop.Now() + 1us;
+  const absl::Status status = nodes.loop.Run(
+      WriteOnce(nodes.a, target->region().remote(), nodes.a.Allocate(64).value(), soon));
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+}
+
+// ---- All of them ----
+
+const Program kPrograms[] = {
+    BAD(kRetryIdempotence, PostsAnAcceptedWriteAgain),
+    BAD(kRetryIdempotence, PostsAnAcceptedReadAgain),
+    BAD(kRetryIdempotence, PostsAnAcceptedSendAgain),
+    BAD(kRetryIdempotence, PostsAnAcceptedImmediateAgain),
+    BAD(kRetryIdempotence, RetriesABatchAsAWhole),
+    BAD(kRetryIdempotence, ForgetsARefusedWrite),
+    BAD(kRetryIdempotence, ForgetsARefusedSend),
+    GOOD(RetriesWhatIsLeftOfABatch),
+    GOOD(RetriesARefusedWrite),
+    GOOD(RetriesARefusedWriteWithAnotherContext),
+    GOOD(DropsARefusedWriteAndEnds),
+    GOOD(WritesTheSameAgainAfterItsCompletion),
+    GOOD(WritesTheSameTwiceWithTwoContexts),
+    GOOD(WritesTheSameManyTimesUnsignalled),
+    BAD(kContextOwnership, TwoWritesShareAContext),
+    BAD(kContextOwnership, TwoReadsShareAContext),
+    BAD(kContextOwnership, TwoSendsShareAContext),
+    BAD(kContextOwnership, TwoReceivesShareAContext),
+    BAD(kContextOwnership, WritesToTwoPeersShareAContext),
+    BAD(kContextOwnership, ReusesAContextAfterItGaveUpWaiting),
+    GOOD(ReusesAContextAfterItsFailure),
+    GOOD(ReusesAContextAfterItsCompletion),
+    GOOD(UsesOneNumberForEachKind),
+    GOOD(ReceivesOfNothingShareAContext),
+    GOOD(ContextsAreTags),
+    GOOD(TwoEndpointsUseTheSameNumbers),
+    GOOD(ReusesAContextAfterItsEndpointClosed),
+    BAD(kAwaiterLifetime, OwnerOfAWriteDies),
+    BAD(kAwaiterLifetime, OwnerOfAReceiveDies),
+    BAD(kAwaiterLifetime, OwnerDiesBeforeTheCompletionIsRead),
+    BAD(kAwaiterLifetime, FrameOfAnAwaiterIsDestroyed),
+    GOOD(OwnerOutlivesItsCompletion),
+    GOOD(OwnerHandsItsContextOver),
+    GOOD(OwnerOutlivesItsEndpoint),
+    GOOD(OwnerOfARefusedWriteDies),
+    GOOD(FrameOfAnAwaiterIsDestroyedAfterTheEnd),
+    GOOD_ASYNC(DropsAnAwaitOfFabricAsync),
+    GOOD_ASYNC(GivesUpAnAwaitOfFabricAsync),
+};
+
+INSTANTIATE_TEST_SUITE_P(Lifetime, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
+
+}  // namespace
+}  // namespace sim_testing

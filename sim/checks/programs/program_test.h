@@ -1,0 +1,127 @@
+// Programs that break a rule, and their twins that do not: each bad one is found out by exactly its
+// check, the good ones by none; and the same seed finds the same.
+//
+//   const Program kPrograms[] = {BAD(kRetryIdempotence, PostsTwice), GOOD(PostsOnce)};
+//   INSTANTIATE_TEST_SUITE_P(Retries, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
+
+#ifndef SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#define SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "fabric/error.h"
+#include "gtest/gtest.h"
+#include "sim/checks/checks.h"
+#include "sim/checks/finding.h"
+#include "sim/cluster/two_nodes.h"
+#include "sim/testing/lab.h"
+
+namespace sim_testing {
+
+// Two machines that know each other.
+struct Pair {
+  Pair() : lab(1), a(lab.Add("a")), b(lab.Add("b")) {
+    lab.Introduce();
+    lab.world().checks().rules().contexts_are_names = true;        // which a lab takes back
+    lab.world().checks().OnEndlessLoop([](auto, const auto&) {});  // the finding is enough
+  }
+
+  fabric::ErrorCode Write(std::uint64_t context, std::size_t offset = 0) {
+    return a.endpoint->Write(a.WriteTo(b, offset, 64, context));
+  }
+  fabric::ErrorCode WriteWith(std::uint32_t immediate, std::uint64_t context, std::size_t offset) {
+    fabric::WriteRequest request = a.WriteTo(b, offset, 64, context);
+    request.immediate = immediate;
+    return a.endpoint->Write(request);
+  }
+  fabric::ErrorCode Send(std::uint64_t context, std::size_t length = 64) {
+    return a.endpoint->Send(a.SendTo(b, 0, length, context));
+  }
+  void Receive(std::uint64_t context, std::size_t offset, std::size_t length = 64) {
+    ASSERT_EQ(b.endpoint->Recv(b.RecvAt(offset, length, context)), fabric::ErrorCode::kOk);
+  }
+  // Writes with contexts from 1 on, each to its own place, until one is refused: returns its
+  // context.
+  std::uint64_t FillTheQueue() {
+    std::uint64_t context = 1;
+    while (Write(context, 64 * context) == fabric::ErrorCode::kOk) ++context;
+    return context;
+  }
+  // Reads everything, and forgets it.
+  void Drain(coro::Duration duration = std::chrono::milliseconds(5)) {
+    lab.Watch(duration);
+    a.completions.clear();
+    b.completions.clear();
+  }
+  // As a loop does that has nothing to do any more.
+  void WaitForEver() {
+    while (lab.world().WaitUntil(coro::kNever)) lab.Pump();
+  }
+  std::size_t Poll(fabric::CompletionQueue& queue) {
+    fabric::Completion completion;
+    return queue.Read({&completion, 1}).count;
+  }
+
+  Lab lab;
+  Side& a;
+  Side& b;
+};
+
+struct Program {
+  const char* name;
+  std::optional<sim::Check> breaks;
+  void (*in_pair)(Pair&) = nullptr;
+  void (*in_nodes)(sim::TwoNodes&) = nullptr;
+
+  std::vector<sim::Finding> Run() const {
+    if (in_pair != nullptr) {
+      Pair pair;
+      in_pair(pair);
+      return pair.lab.world().checks().TakeFindings();
+    }
+    sim::TwoNodes nodes;
+    in_nodes(nodes);
+    return nodes.world.checks().TakeFindings();
+  }
+};
+
+inline void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
+
+#define BAD(check, program) \
+  ::sim_testing::Program { #program, ::sim::Check::check, &program }
+#define GOOD(program) \
+  ::sim_testing::Program { #program, std::nullopt, &program }
+#define GOOD_ASYNC(program) \
+  ::sim_testing::Program { #program, std::nullopt, nullptr, &program }
+
+class ProgramTest : public ::testing::TestWithParam<Program> {};
+
+TEST_P(ProgramTest, IsFoundOutByItsCheckAndNoOther) {
+  const std::vector<sim::Finding> findings = GetParam().Run();
+  for (const sim::Finding& finding : findings) {
+    EXPECT_EQ(GetParam().breaks, finding.check) << sim::ToText(finding);
+  }
+  EXPECT_EQ(findings.empty(), !GetParam().breaks.has_value());
+}
+
+TEST_P(ProgramTest, TheSameSeedFindsTheSame) {
+  const auto texts = [] {
+    std::string text;
+    for (const sim::Finding& finding : GetParam().Run()) text += sim::ToText(finding) + "\n";
+    return text;
+  };
+  const std::string first = texts();
+  EXPECT_EQ(first, texts());
+}
+
+inline std::string NameOf(const ::testing::TestParamInfo<Program>& info) { return info.param.name; }
+
+}  // namespace sim_testing
+
+#endif  // SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_

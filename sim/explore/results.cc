@@ -1,0 +1,368 @@
+#include "sim/explore/results.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+#include "coro/status_macros.h"
+#include "fabric/faults/json_reader.h"
+#include "nlohmann/json.hpp"
+
+namespace sim::explore {
+namespace {
+
+using fabric::coverage::PointKind;
+using fabric::faults::Into;
+using fabric::faults::IntoWord;
+using fabric::faults::JsonHandler;
+using fabric::faults::JsonPlace;
+using fabric::faults::ReadObject;
+using nlohmann::json;
+
+constexpr absl::string_view kMagic = "drydock-results";
+constexpr absl::string_view kVersion = "1";
+
+// FNV-1a: against files that are cut or edited, not against those who mean harm.
+std::uint64_t Checksum(absl::string_view bytes) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;
+  return hash;
+}
+
+// ---- Writing ----
+
+json ToJson(const SeedResult& result) {
+  return {{"seed", result.seed},
+          {"verdict", std::string(Name(result.verdict))},
+          {"text", result.text},
+          {"check", result.check},
+          {"digest", result.digest.ToHex()},
+          {"events", result.events}};
+}
+
+json ToJson(const fabric::coverage::Report& coverage) {
+  json points = json::array();
+  for (const auto& [point, count] : coverage.points) {
+    points.push_back({{"kind", std::string(Name(point.kind))},
+                      {"name", point.name},
+                      {"runs", count.runs},
+                      {"held", count.held},
+                      {"failed", count.failed}});
+  }
+  json cells = json::array();
+  for (const auto& [cell, count] : coverage.cells) {
+    cells.push_back({{"operation", cell.operation},
+                     {"outcome", cell.outcome},
+                     {"nic", cell.nic},
+                     {"count", count}});
+  }
+  return {{"points", points}, {"cells", cells}};
+}
+
+json ToJson(const ExploreReport& report) {
+  json counts = json::object();
+  for (std::size_t i = 0; i < kVerdictCount; ++i) {
+    counts[std::string(Name(static_cast<Verdict>(i)))] = report.counts[i];
+  }
+  json first = json::array();
+  for (const auto& [verdict, result] : report.first) first.push_back(ToJson(result));
+  json failures = json::array();
+  for (const auto& [seed, result] : report.failures) failures.push_back(ToJson(result));
+  json rules = json::array();
+  for (const auto& [name, total] : report.rules) {
+    rules.push_back({{"name", name},
+                     {"seeds", total.seeds},
+                     {"fired_seeds", total.fired_seeds},
+                     {"eligible", total.eligible},
+                     {"fired", total.fired},
+                     {"most_fired", total.most_fired}});
+  }
+  return {{"seeds", report.seeds},
+          {"events", report.events},
+          {"counts", counts},
+          {"first", first},
+          {"failures", failures},
+          {"rules", rules},
+          {"coverage", ToJson(report.coverage)}};
+}
+
+// ---- Reading ----
+
+template <typename Each>
+JsonHandler ForEachObject(Each each) {
+  return [each](const json& value, const JsonPlace& place) {
+    if (!value.is_array()) return place.Refuse("is no list");
+    for (const json& inner : value) RETURN_IF_ERROR(each(inner, place));
+    return absl::OkStatus();
+  };
+}
+
+JsonHandler IntoVerdict(Verdict& target) {
+  return IntoWord<Verdict>(target, VerdictFromName, "which is no verdict");
+}
+
+JsonHandler IntoDigest(Digest& target) {
+  return [&target](const json& value, const JsonPlace& place) {
+    std::string text;
+    RETURN_IF_ERROR(Into(text)(value, place));
+    const bool read = text.size() == 32 && absl::SimpleHexAtoi(text.substr(0, 16), &target.high) &&
+                      absl::SimpleHexAtoi(text.substr(16), &target.low);
+    return read ? absl::OkStatus() : place.Refuse("is no digest");
+  };
+}
+
+absl::StatusOr<SeedResult> ReadResult(const json& value, const JsonPlace& place) {
+  SeedResult result;
+  RETURN_IF_ERROR(ReadObject(value, place,
+                             {{"seed", Into(result.seed)},
+                              {"verdict", IntoVerdict(result.verdict)},
+                              {"text", Into(result.text)},
+                              {"check", Into(result.check)},
+                              {"digest", IntoDigest(result.digest)},
+                              {"events", Into(result.events)}}));
+  return result;
+}
+
+template <typename Map, typename KeyOf>
+JsonHandler IntoResults(Map& target, KeyOf key_of) {
+  return ForEachObject([&target, key_of](const json& value, const JsonPlace& place) {
+    ASSIGN_OR_RETURN(const SeedResult result, ReadResult(value, place));
+    target.emplace(key_of(result), result);
+    return absl::OkStatus();
+  });
+}
+
+JsonHandler IntoCounts(ExploreReport& report) {
+  return [&report](const json& value, const JsonPlace& place) {
+    std::vector<std::string> names;
+    fabric::faults::JsonKeys keys;
+    for (std::size_t i = 0; i < kVerdictCount; ++i) {
+      keys.emplace_back(Name(static_cast<Verdict>(i)), Into(report.counts[i]));
+    }
+    return ReadObject(value, place, keys);
+  };
+}
+
+JsonHandler IntoRules(std::map<std::string, RuleTotal>& target) {
+  return ForEachObject([&target](const json& value, const JsonPlace& place) {
+    std::string name;
+    RuleTotal total;
+    RETURN_IF_ERROR(ReadObject(value, place,
+                               {{"name", Into(name)},
+                                {"seeds", Into(total.seeds)},
+                                {"fired_seeds", Into(total.fired_seeds)},
+                                {"eligible", Into(total.eligible)},
+                                {"fired", Into(total.fired)},
+                                {"most_fired", Into(total.most_fired)}}));
+    target[name] = total;
+    return absl::OkStatus();
+  });
+}
+
+std::optional<PointKind> KindFromName(std::string_view name) {
+  for (const PointKind kind : {PointKind::kAlways, PointKind::kSometimes, PointKind::kReachable}) {
+    if (fabric::coverage::Name(kind) == name) return kind;
+  }
+  return std::nullopt;
+}
+
+JsonHandler IntoCoverage(fabric::coverage::Report& target) {
+  const JsonHandler points = ForEachObject([&target](const json& value, const JsonPlace& place) {
+    fabric::coverage::Point point;
+    fabric::coverage::PointCount count;
+    RETURN_IF_ERROR(ReadObject(
+        value, place,
+        {{"kind", IntoWord<PointKind>(point.kind, KindFromName, "which is no kind of point")},
+         {"name", Into(point.name)},
+         {"runs", Into(count.runs)},
+         {"held", Into(count.held)},
+         {"failed", Into(count.failed)}}));
+    target.points[point] = count;
+    return absl::OkStatus();
+  });
+  const JsonHandler cells = ForEachObject([&target](const json& value, const JsonPlace& place) {
+    fabric::coverage::Cell cell;
+    std::uint64_t count = 0;
+    RETURN_IF_ERROR(ReadObject(value, place,
+                               {{"operation", Into(cell.operation)},
+                                {"outcome", Into(cell.outcome)},
+                                {"nic", Into(cell.nic)},
+                                {"count", Into(count)}}));
+    target.cells[cell] = count;
+    return absl::OkStatus();
+  });
+  return [points, cells](const json& value, const JsonPlace& place) {
+    return ReadObject(value, place, {{"points", points}, {"cells", cells}});
+  };
+}
+
+JsonHandler IntoReport(ExploreReport& report) {
+  return [&report](const json& value, const JsonPlace& place) {
+    const auto by_verdict = [](const SeedResult& result) { return result.verdict; };
+    const auto by_seed = [](const SeedResult& result) { return result.seed; };
+    return ReadObject(value, place,
+                      {{"seeds", Into(report.seeds)},
+                       {"events", Into(report.events)},
+                       {"counts", IntoCounts(report)},
+                       {"first", IntoResults(report.first, by_verdict)},
+                       {"failures", IntoResults(report.failures, by_seed)},
+                       {"rules", IntoRules(report.rules)},
+                       {"coverage", IntoCoverage(report.coverage)}});
+  };
+}
+
+JsonHandler IntoWords(SweepWords& target) {
+  return [&target](const json& value, const JsonPlace& place) {
+    if (!value.is_object()) return place.Refuse("is no object");
+    for (const auto& [key, inner] : value.items()) {
+      RETURN_IF_ERROR(Into(target[key])(inner, place.Child(key)));
+    }
+    return absl::OkStatus();
+  };
+}
+
+absl::Status CheckNumbers(const Results& results) {
+  const Shard& shard = results.shard;
+  const bool fits = results.all.seeds > 0 &&
+                    results.all.seeds - 1 <= UINT64_MAX - results.all.first &&
+                    shard.index < shard.count && results.done <= results.part().seeds;
+  return fits ? absl::OkStatus() : absl::InvalidArgumentError("has numbers that contradict");
+}
+
+// What follows a first line that is right about it.
+absl::StatusOr<absl::string_view> CheckedBody(absl::string_view text) {
+  const std::size_t end = text.find('\n');
+  const std::vector<std::string> words = absl::StrSplit(text.substr(0, end), ' ');
+  if (end == absl::string_view::npos || words.size() != 4 || words[0] != kMagic) {
+    return absl::InvalidArgumentError("is no file of results");
+  }
+  if (words[1] != kVersion) {
+    return absl::InvalidArgumentError(absl::StrCat("is of version ", words[1].substr(0, 16),
+                                                   ": this program reads version ", kVersion));
+  }
+  const absl::string_view body = text.substr(end + 1);
+  const std::string sum = absl::StrFormat("%016x", Checksum(body));
+  if (words[2] != sum || words[3] != absl::StrCat(body.size())) {
+    return absl::InvalidArgumentError("is cut or was changed: its checksum is wrong");
+  }
+  return body;
+}
+
+// ---- Files ----
+
+absl::Status Refuse(const std::string& path, int error) {
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": cannot be written: ", std::strerror(error)));
+}
+
+// 0, or the error.
+int WriteAndForce(int descriptor, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t written = write(descriptor, bytes.data(), bytes.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written <= 0) return errno;
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return fsync(descriptor) == 0 ? 0 : errno;
+}
+
+// The name is on the disk, too. Where a folder cannot be forced, its file system does it in time.
+void ForceFolder(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  const int descriptor = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY);
+  if (descriptor < 0) return;
+  fsync(descriptor);
+  close(descriptor);
+}
+
+}  // namespace
+
+std::string FormatResults(const Results& results) {
+  const json object = {{"sweep", results.sweep},          {"first_seed", results.all.first},
+                       {"seeds", results.all.seeds},      {"shard", results.shard.index},
+                       {"shards", results.shard.count},   {"done", results.done},
+                       {"report", ToJson(results.report)}};
+  // What a program says of a file's bytes may not be UTF-8.
+  const std::string body = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+  return absl::StrFormat("%s %s %016x %d\n", kMagic, kVersion, Checksum(body), body.size()) + body;
+}
+
+absl::StatusOr<Results> ParseResults(absl::string_view text) {
+  ASSIGN_OR_RETURN(const absl::string_view body, CheckedBody(text));
+  ASSIGN_OR_RETURN(const json value, fabric::faults::ParseStrictJson(body));
+  Results results;
+  RETURN_IF_ERROR(ReadObject(value, {"results", ""},
+                             {{"sweep", IntoWords(results.sweep)},
+                              {"first_seed", Into(results.all.first)},
+                              {"seeds", Into(results.all.seeds)},
+                              {"shard", Into(results.shard.index)},
+                              {"shards", Into(results.shard.count)},
+                              {"done", Into(results.done)},
+                              {"report", IntoReport(results.report)}}));
+  RETURN_IF_ERROR(CheckNumbers(results));
+  return results;
+}
+
+absl::StatusOr<Results> ReadResults(const std::string& path) {
+  std::error_code error;
+  const bool plain = std::filesystem::is_regular_file(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (!plain || !file) return absl::NotFoundError(absl::StrCat(path, ": no such file"));
+  if (std::filesystem::file_size(path, error) > Results::kMostBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": is no file of results"));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  absl::StatusOr<Results> results = ParseResults(text);
+  if (results.ok()) return results;
+  return absl::Status(results.status().code(),
+                      absl::StrCat(path, ": ", results.status().message()));
+}
+
+absl::Status WriteResults(const std::string& path, const Results& results) {
+  // Two processes with one shard (a scheduler may start it again before the first one is gone) do
+  // not write into one file; what they rename is right from either.
+  const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
+  const int descriptor = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (descriptor < 0) return Refuse(path, errno);
+  int failed = WriteAndForce(descriptor, FormatResults(results));
+  if (close(descriptor) != 0 && failed == 0) failed = errno;
+  if (failed == 0 && std::rename(beside.c_str(), path.c_str()) != 0) failed = errno;
+  if (failed != 0) {
+    unlink(beside.c_str());
+    return Refuse(path, failed);
+  }
+  ForceFolder(path);
+  return absl::OkStatus();
+}
+
+std::string DifferenceOf(const SweepWords& a, const SweepWords& b) {
+  const auto word = [](const SweepWords& words, const std::string& key) {
+    const auto found = words.find(key);
+    if (found == words.end() || found->second.empty()) return std::string("none");
+    return found->second.substr(0, found->second.find('\n'));
+  };
+  SweepWords all = a;
+  all.insert(b.begin(), b.end());
+  for (const auto& [key, value] : all) {
+    const auto in_a = a.find(key);
+    const auto in_b = b.find(key);
+    if (in_a != a.end() && in_b != b.end() && in_a->second == in_b->second) continue;
+    return absl::StrCat(key, ": ", word(a, key), ", ", word(b, key));
+  }
+  return "";
+}
+
+}  // namespace sim::explore

@@ -1,0 +1,37 @@
+// One shard's seeds, in blocks, with what they came to in a file after each.
+
+#ifndef SIM_EXPLORE_SHARD_RUN_H_
+#define SIM_EXPLORE_SHARD_RUN_H_
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/explore/explorer.h"
+#include "sim/explore/results.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/shard.h"
+
+namespace sim::explore {
+
+struct ShardOptions {
+  Shard shard;
+  SweepWords sweep;  // what options of the exploration say, in words that a file keeps
+  std::string file;  // of the results; empty: none
+  // How much real time of work a killed process may lose, about. The file is small, and written as
+  // often.
+  coro::Duration write_every = std::chrono::seconds(1);
+};
+
+// Runs the shard's part of options.seeds seeds, and goes on where `file` says that it ended before;
+// options.progress counts those, too. The report does not depend on how often that was. Errors:
+// those of Explore and of ReadResults, but that there need be no file; kInvalidArgument: the file is
+// of another sweep or shard, or cannot be written. REQUIRES: as Explore.
+absl::StatusOr<Results> ExploreShard(const Scenario& scenario, const ExploreOptions& options,
+                                     const ShardOptions& shard);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_SHARD_RUN_H_

@@ -1,0 +1,37 @@
+// Random operations between two stations, with every byte verified.
+
+#ifndef SIM_HOSTS_TESTING_WORKOUT_H_
+#define SIM_HOSTS_TESTING_WORKOUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "sim/hosts/testing/station.h"
+
+namespace sim_testing {
+
+// What both sides count.
+struct WorkoutTally {
+  std::uint64_t messages = 0;
+  std::uint64_t immediates = 0;
+};
+
+// Bytes of memory that a station needs for it.
+inline constexpr std::size_t kWorkoutBytes = 4 << 20;
+
+// `operations` sends, writes and reads of random lengths, several at the same time; what was
+// written is read back. The other side is in ServeWorkout. Any failure fails the test; `seed` is
+// named.
+WorkoutTally RunWorkout(Station& station, const StationAddress& peer, std::uint64_t operations,
+                        std::uint64_t seed);
+
+// Receives and verifies, until `done` holds.
+WorkoutTally ServeWorkout(Station& station, const std::function<bool(const WorkoutTally&)>& done);
+
+// What has to be there before the other side begins.
+void PrepareToServe(Station& station);
+
+}  // namespace sim_testing
+
+#endif  // SIM_HOSTS_TESTING_WORKOUT_H_

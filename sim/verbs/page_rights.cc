@@ -1,0 +1,58 @@
+#include "sim/verbs/page_rights.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+// Linux 5.14; the headers of the C library may be older.
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#define MADV_POPULATE_WRITE 23
+#endif
+
+namespace sim::verbs {
+namespace {
+
+// By the list of the process's mappings, which has a line each: "7f00-7f10 rw-p ...".
+bool IsAllowedByMappings(std::uintptr_t begin, std::uintptr_t end, bool write) {
+  std::ifstream mappings("/proc/self/maps");
+  std::string line;
+  while (begin < end && std::getline(mappings, line)) {
+    unsigned long from = 0, to = 0;
+    char read_right = 0, write_right = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %c%c", &from, &to, &read_right, &write_right) != 4) {
+      continue;
+    }
+    if (to <= begin) continue;
+    const bool allowed = read_right == 'r' && (!write || write_right == 'w');
+    if (from > begin || !allowed) return false;
+    begin = to;
+  }
+  return begin >= end;
+}
+
+}  // namespace
+
+bool MayBePinned(const void* address, std::size_t length, bool write) {
+  const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+  const std::uintptr_t begin = reinterpret_cast<std::uintptr_t>(address) / page * page;
+  const std::uintptr_t end =
+      (reinterpret_cast<std::uintptr_t>(address) + length + page - 1) / page * page;
+  // The kernel looks by itself where it may fetch the pages, too: many small regions are quick. A
+  // large one would take memory that a program may never touch.
+  constexpr std::uintptr_t kSmall = 1 << 20;
+  if (end - begin <= kSmall) {
+    const int advice = write ? MADV_POPULATE_WRITE : MADV_POPULATE_READ;
+    if (madvise(reinterpret_cast<void*>(begin), end - begin, advice) == 0) return true;
+    // EINVAL: rights, memory of a device, or a kernel that cannot do it.
+    if (errno == ENOMEM || errno == EFAULT) return false;
+  }
+  return IsAllowedByMappings(begin, end, write);
+}
+
+}  // namespace sim::verbs

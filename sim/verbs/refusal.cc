@@ -1,0 +1,45 @@
+#include "sim/verbs/refusal.h"
+
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "sim/verbs/machine.h"
+
+namespace sim::verbs {
+namespace {
+
+// Whether this is the first time. A program that asks for ever new things is not followed.
+bool IsNew(std::string_view what) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::string, std::less<>>;
+  constexpr std::size_t kMost = 100;
+  const std::lock_guard lock(mutex);
+  return said.size() < kMost && said.emplace(what).second;
+}
+
+}  // namespace
+
+void SayOnce(std::string_view line) {
+  if (IsNew(line)) Say(std::string(line));
+}
+
+int Refuse(std::string_view what, int error) {
+  const char* name = strerrorname_np(error);
+  SayOnce(absl::StrCat(std::string(what), " (", name == nullptr ? "error" : name, ")"));
+  return error;
+}
+
+int Refuse(std::string_view what) { return Refuse(what, EOPNOTSUPP); }
+
+std::nullptr_t RefuseObject(std::string_view what, int error) {
+  errno = Refuse(what, error);
+  return nullptr;
+}
+
+std::nullptr_t RefuseObject(std::string_view what) { return RefuseObject(what, EOPNOTSUPP); }
+
+}  // namespace sim::verbs

@@ -1,0 +1,28 @@
+// Why a program does not get what it asked for: its own line says "Operation not supported", if it
+// has one at all.
+
+#ifndef SIM_VERBS_REFUSAL_H_
+#define SIM_VERBS_REFUSAL_H_
+
+#include <cstddef>
+#include <string_view>
+
+namespace sim::verbs {
+
+// Says `what` on standard error, the first time in this process, and returns `error`. `what`: the
+// function, a colon, and the reason; the same text is the same kind. Thread-safe.
+//
+//   if (flags != 0) return Refuse("efadv_create_cq: unknown flags");    // EOPNOTSUPP
+int Refuse(std::string_view what, int error);
+int Refuse(std::string_view what);
+
+// Says a line on standard error, the first time in this process. Thread-safe.
+void SayOnce(std::string_view line);
+
+// As Refuse, for functions that return an object: the error is in errno.
+std::nullptr_t RefuseObject(std::string_view what, int error);
+std::nullptr_t RefuseObject(std::string_view what);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_REFUSAL_H_

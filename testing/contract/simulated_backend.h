@@ -1,0 +1,50 @@
+// What the backends of the simulator share: a small machine twice, in a world whose seed is what
+// --gtest_random_seed says, or 1. A failing test names it.
+
+#ifndef TESTING_CONTRACT_SIMULATED_BACKEND_H_
+#define TESTING_CONTRACT_SIMULATED_BACKEND_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "fabric/fabric.h"
+#include "sim/world/world.h"
+#include "testing/contract/backend.h"
+
+namespace contract {
+
+// The seed of this run of the test.
+std::uint64_t Seed();
+
+class SimulatedBackend : public Backend {
+ public:
+  // Opens the fabric of a machine; world and node outlive it.
+  using Open = std::function<std::unique_ptr<fabric::Fabric>(sim::World&, sim::Node&)>;
+
+  // `name` is for the log.
+  SimulatedBackend(std::string name, const Open& open);
+
+  fabric::Fabric& initiator() override { return *initiator_; }
+  fabric::Fabric& target() override { return *target_; }
+  coro::Time Now() override { return world_.Now(); }
+  void Idle() override;
+  coro::Duration Patience() const override;
+  coro::Duration Quiet() const override;
+  fabric::Address NobodysAddress() override;
+  std::string Description() const override;
+
+ protected:
+  sim::World& world() { return world_; }
+
+ private:
+  const std::string name_;
+  sim::World world_;
+  const std::unique_ptr<fabric::Fabric> initiator_;
+  const std::unique_ptr<fabric::Fabric> target_;
+};
+
+}  // namespace contract
+
+#endif  // TESTING_CONTRACT_SIMULATED_BACKEND_H_

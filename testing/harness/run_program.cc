@@ -1,0 +1,37 @@
+#include "testing/harness/run_program.h"
+
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace harness {
+
+ProcessEnd Program::Run(std::vector<std::string> arguments) const {
+  arguments.insert(arguments.begin(), ProgramPath(variable_));
+  SubprocessOptions options;
+  if (!offers_efa_) options.environment = {{"FI_PROVIDER", "^efa"}};
+  absl::StatusOr<ProcessEnd> end = Subprocess::Run(arguments, options);
+  EXPECT_THAT(end, testing_matchers::IsOk());
+  return end.ok() ? *std::move(end) : ProcessEnd();
+}
+
+std::string Program::Output(const std::vector<std::string>& arguments) const {
+  const ProcessEnd end = Run(arguments);
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.err, ::testing::IsEmpty());
+  return end.out;
+}
+
+std::string Program::Refusal(const std::vector<std::string>& arguments) const {
+  const ProcessEnd end = Run(arguments);
+  EXPECT_EQ(end.exit_code, 2) << end;
+  EXPECT_THAT(end.out, ::testing::IsEmpty());
+  EXPECT_THAT(end.err, ::testing::StartsWith(std::string(name_) + ": "));
+  EXPECT_EQ(end.err.find('\n'), end.err.size() - 1) << end.err;
+  return end.err;
+}
+
+}  // namespace harness
