@@ -18,7 +18,7 @@ constexpr std::array<ErrorInfo, kErrorCodeCount> kTable = {{
      "queue full or not ready: read the completion queue, then retry"},
     {ErrorCode::kCanceled, "Canceled", "FI_ECANCELED", "1", StatusCode::kCancelled, false,
      "canceled, or flushed when its endpoint closed"},
-    {ErrorCode::kInvalidArgument, "InvalidArgument", "FI_EINVAL/FI_EBADFLAGS", "-",
+    {ErrorCode::kInvalidArgument, "InvalidArgument", "FI_EINVAL/FI_EBADFLAGS/FI_EBADF", "-",
      StatusCode::kInvalidArgument, false, "the request is invalid"},
     {ErrorCode::kUnsupported, "Unsupported", "FI_EOPNOTSUPP/FI_ENOSYS", "3",
      StatusCode::kUnimplemented, false, "not supported by this backend or device"},

@@ -17,6 +17,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "testing/harness/run_program.h"
 #include "testing/harness/subprocess.h"
 #include "testing/matchers/status_matchers.h"
 
@@ -30,20 +31,11 @@ using ::testing::IsEmpty;
 using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-std::vector<std::string> Command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("BATCH"));
-  return arguments;
-}
-
-ProcessEnd RunBatch(std::vector<std::string> arguments) {
-  absl::StatusOr<ProcessEnd> end = Subprocess::Run(Command(std::move(arguments)));
-  EXPECT_THAT(end, IsOk());
-  return end.ok() ? *std::move(end) : ProcessEnd();
-}
+constexpr harness::Program kBatch("BATCH", "batch");
 
 Json RunForJson(std::vector<std::string> arguments) {
   arguments.emplace_back("--json");
-  const ProcessEnd end = RunBatch(std::move(arguments));
+  const ProcessEnd end = kBatch.Run(std::move(arguments));
   EXPECT_EQ(end.exit_code, 0) << end;
   return Json::parse(end.out, nullptr, /*allow_exceptions=*/false);
 }
@@ -83,11 +75,11 @@ TEST(SimulatedTest, GpusThatShareASwitchShareItsNics) {
 }
 
 TEST(SimulatedTest, TheSameSeedGivesTheSameRun) {
-  const ProcessEnd first = RunBatch(kSmall);
+  const ProcessEnd first = kBatch.Run(kSmall);
   EXPECT_EQ(first.exit_code, 0) << first;
   EXPECT_EQ(first.LastLine(), "Data is correct");
   EXPECT_THAT(first.out, HasSubstr("simulated time"));
-  EXPECT_EQ(RunBatch(kSmall).out, first.out);
+  EXPECT_EQ(kBatch.Run(kSmall).out, first.out);
 }
 
 // Short pages: it is the threads that limit.
@@ -104,7 +96,7 @@ TEST(SimulatedTest, PicturesAndTables) {
   const std::string path = absl::StrCat(::testing::TempDir(), "/batch.svg");
   std::vector<std::string> arguments = kSmall;
   arguments.insert(arguments.end(), {"--csv", absl::StrCat("--svg=", path)});
-  const ProcessEnd end = RunBatch(arguments);
+  const ProcessEnd end = kBatch.Run(arguments);
   EXPECT_EQ(end.exit_code, 0) << end;
   const std::vector<std::string> lines = absl::StrSplit(end.out, '\n', absl::SkipEmpty());
   EXPECT_GT(lines.size(), 20u);
@@ -134,7 +126,7 @@ TEST(RefusalTest, OneLineAndTwo) {
       {"one", "two"},
   };
   for (const std::vector<std::string>& arguments : refused) {
-    const ProcessEnd end = RunBatch(arguments);
+    const ProcessEnd end = kBatch.Run(arguments);
     EXPECT_EQ(end.exit_code, 2) << arguments.front() << "\n" << end;
     EXPECT_THAT(end.out, IsEmpty());
     EXPECT_TRUE(absl::StartsWith(end.err, "batch: ")) << end.err;
@@ -149,7 +141,8 @@ class TwoProcessesTest : public ::testing::Test {
   // A receiver that says where it is.
   std::unique_ptr<Subprocess> Receive(std::vector<std::string> arguments = {}) {
     arguments.insert(arguments.begin(), "--provider=tcp");
-    absl::StatusOr<std::unique_ptr<Subprocess>> receiver = Subprocess::Start(Command(arguments));
+    absl::StatusOr<std::unique_ptr<Subprocess>> receiver =
+        Subprocess::Start(kBatch.Command(arguments));
     EXPECT_THAT(receiver, IsOk());
     const absl::StatusOr<std::string> line = (*receiver)->WaitForLine("address");
     EXPECT_THAT(line, IsOk());
@@ -176,7 +169,7 @@ TEST_F(TwoProcessesTest, SeveralEndpointsOfOneSoftwareNic) {
 }
 
 TEST_F(TwoProcessesTest, SenderWithoutReceiver) {
-  const ProcessEnd end = RunBatch({"--provider=tcp", "127.0.0.1:1", "--timeout=5"});
+  const ProcessEnd end = kBatch.Run({"--provider=tcp", "127.0.0.1:1", "--timeout=5"});
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(end.err, HasSubstr("nobody listens there"));
 }

@@ -10,15 +10,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/harness/readme.h"
+#include "testing/harness/run_program.h"
 #include "testing/harness/subprocess.h"
 
 namespace apps::echo {
 namespace {
 
+using harness::Lines;
 using harness::ProcessEnd;
 using harness::Subprocess;
 using ::testing::Contains;
@@ -33,18 +34,7 @@ using ::testing::StartsWith;
 // A machine that is busy with other tests may take its time.
 constexpr const char* kPatient = "--timeout=100";
 
-std::vector<std::string> Command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_ECHO"));
-  return arguments;
-}
-
-ProcessEnd RunEcho(std::vector<std::string> arguments) {
-  return Subprocess::Run(Command(std::move(arguments))).value();
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
-}
+constexpr harness::Program kEcho("DRYDOCK_ECHO", "echo");
 
 // Ports, times and what follows from them are another's in every run.
 std::string WithoutFigures(const std::string& text) {
@@ -54,7 +44,7 @@ std::string WithoutFigures(const std::string& text) {
 
 // Which of the two clients ends first is the scheduler's to decide.
 TEST(EchoProgramTest, WithoutArgumentsPrintsWhatTheReadmeShows) {
-  const ProcessEnd end = RunEcho({kPatient});
+  const ProcessEnd end = kEcho.Run({kPatient});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_EQ(end.err, "");
   EXPECT_EQ(end.LastLine(), "Every byte came back");
@@ -67,12 +57,12 @@ TEST(EchoProgramTest, WithoutArgumentsPrintsWhatTheReadmeShows) {
 }
 
 TEST(EchoProgramTest, EachKindRunsAlone) {
-  const ProcessEnd tcp = RunEcho({kPatient, "--tcp", "--message_size=1000", "--count=3"});
+  const ProcessEnd tcp = kEcho.Run({kPatient, "--tcp", "--message_size=1000", "--count=3"});
   EXPECT_EQ(tcp.exit_code, 0) << tcp;
   EXPECT_THAT(Lines(tcp.out), Contains(MatchesRegex("tcp       3 round trips of 1000 B, 2.9 KiB "
                                                     "each way in .*: .* each, .* at best")));
   EXPECT_THAT(tcp.out, Not(HasSubstr("\nrdma")));
-  const ProcessEnd rdma = RunEcho({kPatient, "--rdma", "--message_size=8192", "--count=3"});
+  const ProcessEnd rdma = kEcho.Run({kPatient, "--rdma", "--message_size=8192", "--count=3"});
   EXPECT_EQ(rdma.exit_code, 0) << rdma;
   EXPECT_THAT(Lines(rdma.out),
               Contains(StartsWith("rdma      3 round trips of 8 KiB, 24 KiB each way in ")));
@@ -82,14 +72,14 @@ TEST(EchoProgramTest, EachKindRunsAlone) {
 
 // More than the sockets of both sides hold: a client that wrote all before it read would hang.
 TEST(EchoProgramTest, LongMessagesDoNotLockUp) {
-  const ProcessEnd end = RunEcho({kPatient, "--tcp", "--message_size=16777216", "--count=1"});
+  const ProcessEnd end = kEcho.Run({kPatient, "--tcp", "--message_size=16777216", "--count=1"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.out, HasSubstr("session 1 echoed 16 MiB"));
 }
 
 TEST(EchoProgramTest, InterruptedClientSaysHowFarItCame) {
   const auto program =
-      Subprocess::Start(Command({kPatient, "--count=18446744073709551615"})).value();
+      Subprocess::Start(kEcho.Command({kPatient, "--count=18446744073709551615"})).value();
   ASSERT_TRUE(program->WaitForLine("tcp       server").ok());
   program->Signal(SIGINT);
   const ProcessEnd end = program->Finish().value();
@@ -100,7 +90,7 @@ TEST(EchoProgramTest, InterruptedClientSaysHowFarItCame) {
 }
 
 TEST(EchoProgramTest, HelpTeaches) {
-  const ProcessEnd end = RunEcho({"--help"});
+  const ProcessEnd end = kEcho.Run({"--help"});
   EXPECT_EQ(end.exit_code, 0) << end;
   for (const char* word : {"echo: servers that send back", "--connect=HOST:PORT", "--message_size",
                            "(default 64)", "nc 127.0.0.1", "Exit status: 0 everything came back"}) {
@@ -116,7 +106,7 @@ struct BadInput {
 class BadInputTest : public ::testing::TestWithParam<BadInput> {};
 
 TEST_P(BadInputTest, IsRefusedWithOneLine) {
-  const ProcessEnd end = RunEcho(GetParam().arguments);
+  const ProcessEnd end = kEcho.Run(GetParam().arguments);
   EXPECT_EQ(end.exit_code, 2) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("echo: "))) << end;
   EXPECT_THAT(end.err, HasSubstr(GetParam().complaint));
@@ -150,7 +140,7 @@ class TwoProcessTest : public ::testing::Test {
   // Starts a server at a port that is free, and waits until it serves.
   void StartServer(std::vector<std::string> arguments) {
     arguments.insert(arguments.begin(), {"--listen=0", kPatient});
-    server_ = Subprocess::Start(Command(std::move(arguments))).value();
+    server_ = Subprocess::Start(kEcho.Command(std::move(arguments))).value();
     const std::string line = server_->WaitForLine("tcp       server").value();
     connect_ = absl::StrCat("--connect=", line.substr(line.find_last_of(' ') + 1));
     ASSERT_TRUE(server_->WaitForLine("waiting").ok());
@@ -162,8 +152,8 @@ class TwoProcessTest : public ::testing::Test {
 
 TEST_F(TwoProcessTest, ServerEndsAfterItsClients) {
   StartServer({"--clients=2"});
-  const auto first = Subprocess::Start(Command({connect_, kPatient, "--count=20"})).value();
-  const auto second = Subprocess::Start(Command({connect_, kPatient, "--count=20"})).value();
+  const auto first = Subprocess::Start(kEcho.Command({connect_, kPatient, "--count=20"})).value();
+  const auto second = Subprocess::Start(kEcho.Command({connect_, kPatient, "--count=20"})).value();
   for (const auto& client : {first.get(), second.get()}) {
     const ProcessEnd end = client->Finish().value();
     EXPECT_EQ(end.exit_code, 0) << end;
@@ -188,18 +178,20 @@ TEST_F(TwoProcessTest, InterruptedServerEndsWell) {
 TEST_F(TwoProcessTest, KilledClientCostsTheOthersNothing) {
   StartServer({});
   const auto victim =
-      Subprocess::Start(Command({connect_, kPatient, "--count=18446744073709551615"})).value();
+      Subprocess::Start(kEcho.Command({connect_, kPatient, "--count=18446744073709551615"}))
+          .value();
   ASSERT_TRUE(victim->WaitForLine("loop").ok());
   victim->Signal(SIGKILL);
   EXPECT_EQ(victim->Finish().value().signal, SIGKILL);
-  const ProcessEnd end = RunEcho({connect_, kPatient, "--count=5"});
+  const ProcessEnd end = kEcho.Run({connect_, kPatient, "--count=5"});
   EXPECT_EQ(end.exit_code, 0) << end;
 }
 
 TEST_F(TwoProcessTest, ClientOfAServerThatDiedFailsWithOneLine) {
   StartServer({});
   const auto client =
-      Subprocess::Start(Command({connect_, kPatient, "--count=18446744073709551615"})).value();
+      Subprocess::Start(kEcho.Command({connect_, kPatient, "--count=18446744073709551615"}))
+          .value();
   ASSERT_TRUE(client->WaitForLine("loop").ok());
   server_->Signal(SIGKILL);
   EXPECT_EQ(server_->Finish().value().signal, SIGKILL);
@@ -207,7 +199,7 @@ TEST_F(TwoProcessTest, ClientOfAServerThatDiedFailsWithOneLine) {
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(StartsWith("echo: "))) << end;
   // The server is gone.
-  const ProcessEnd refused = RunEcho({connect_, kPatient});
+  const ProcessEnd refused = kEcho.Run({connect_, kPatient});
   EXPECT_EQ(refused.exit_code, 1) << refused;
   EXPECT_THAT(Lines(refused.err), ElementsAre(HasSubstr("nobody listens there")));
 }
@@ -215,7 +207,7 @@ TEST_F(TwoProcessTest, ClientOfAServerThatDiedFailsWithOneLine) {
 TEST_F(TwoProcessTest, PortThatIsTakenIsRefused) {
   StartServer({});
   const std::string port = connect_.substr(connect_.find(':') + 1);
-  const ProcessEnd end = RunEcho({"--listen=" + port});
+  const ProcessEnd end = kEcho.Run({"--listen=" + port});
   EXPECT_EQ(end.exit_code, 1) << end;
   EXPECT_THAT(Lines(end.err), ElementsAre(HasSubstr("listen at 127.0.0.1:" + port)));
 }

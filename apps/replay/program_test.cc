@@ -13,7 +13,6 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -23,6 +22,7 @@
 namespace apps::replay {
 namespace {
 
+using harness::Lines;
 using harness::ProcessEnd;
 using nlohmann::json;
 using ::testing::ElementsAre;
@@ -54,10 +54,6 @@ std::string Written(const std::string& name, const std::string& text) {
   const std::string path = TemporaryFile(name);
   std::ofstream(path, std::ios::binary) << text;
   return path;
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
 // A simulated run of `write`, captured.

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/harness/subprocess.h"
@@ -14,6 +13,7 @@
 namespace apps::write {
 namespace {
 
+using harness::Lines;
 using harness::ProcessEnd;
 using ::testing::AllOf;
 using ::testing::Contains;
@@ -36,10 +36,6 @@ std::string WritePlan(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + name;
   std::ofstream(path) << text;
   return path;
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
 std::vector<std::string> FaultLines(const ProcessEnd& end) {

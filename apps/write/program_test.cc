@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -17,6 +16,7 @@
 namespace apps::write {
 namespace {
 
+using harness::Lines;
 using harness::ProcessEnd;
 using ::testing::Contains;
 using ::testing::ElementsAre;
@@ -26,10 +26,6 @@ using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr harness::Program kWrite = harness::Program("DRYDOCK_WRITE", "write").WithoutEfa();
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
-}
 
 // The text after a label; empty when no line has it.
 std::string After(const ProcessEnd& end, const std::string& label) {

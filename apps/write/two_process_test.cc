@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -25,6 +24,7 @@
 namespace apps::write {
 namespace {
 
+using harness::Lines;
 using harness::ProcessEnd;
 using harness::Subprocess;
 using harness::SubprocessOptions;
@@ -42,10 +42,6 @@ std::vector<std::string> Command(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(),
                    {harness::ProgramPath("DRYDOCK_WRITE"), "--provider=" + Provider()});
   return arguments;
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
 class TwoProcessTest : public ::testing::Test {

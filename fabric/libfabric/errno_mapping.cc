@@ -27,6 +27,7 @@ ErrorCode FromErrno(int number) {
       return ErrorCode::kCanceled;
     case FI_EINVAL:
     case FI_EBADFLAGS:
+    case FI_EBADF:  // of a dmabuf that is no file
       return ErrorCode::kInvalidArgument;
     case FI_EOPNOTSUPP:
     case FI_ENOSYS:

@@ -88,7 +88,7 @@ fi_op ToLibfabric(AtomicOperation operation) {
     case AtomicOperation::kCompareSwap:
       return FI_CSWAP;
   }
-  return FI_ATOMIC_OP_LAST;
+  return static_cast<fi_op>(FI_ATOMIC_OP_LAST);  // another enumeration since libfabric 2.0
 }
 
 fi_datatype ToLibfabric(AtomicType type) {
@@ -106,7 +106,7 @@ fi_datatype ToLibfabric(AtomicType type) {
     case AtomicType::kDouble:
       return FI_DOUBLE;
   }
-  return FI_DATATYPE_LAST;
+  return static_cast<fi_datatype>(FI_DATATYPE_LAST);  // as above
 }
 
 AtomicLimits::AtomicLimits(fid_ep* endpoint) {

@@ -21,6 +21,7 @@
 #include "sim/hosts/forks.h"
 #include "sim/hosts/gid.h"
 #include "sim/hosts/network.h"
+#include "sim/hosts/processor.h"
 #include "sim/random.h"
 
 namespace sim {
@@ -36,6 +37,10 @@ constexpr coro::Duration kShortest = 20us;
 constexpr coro::Duration kPulse = 10ms;
 // How often it tries again to send what found no room.
 constexpr coro::Duration kRetry = 100us;
+// Where others want the processor it sleeps instead of waiting, four times as long as it then works:
+// who takes more than a fair share is not let in at once any more.
+constexpr coro::Duration kShortestNap = 5us;
+constexpr coro::Duration kLongestNap = 50us;
 // What happens within this time is shown to others at once.
 constexpr coro::Duration kStep = 20us;
 // Others wait no longer for the mutex.
@@ -237,6 +242,8 @@ class Host::Impl final : public ForkAware {
   }
 
   void Run() {
+    Processor::TakeShortTurns();
+    Processor processor;
     while (!stopped_.load(std::memory_order_seq_cst)) {
       if (ProgramsTurn()) {
         bell_.PrepareToDoze();
@@ -244,10 +251,13 @@ class Host::Impl final : public ForkAware {
         bell_.Sleep(kProgramsTurn);
         continue;
       }
+      const coro::Time before = clock_.Now();
       const coro::Duration pause = Turn();
-      if (pause < kShortest) {
+      if (pause < kShortest && processor.crowded()) {
+        bell_.Sleep(std::clamp(4 * (clock_.Now() - before), kShortestNap, kLongestNap));
+      } else if (pause < kShortest) {
         bell_.Stay();
-        std::this_thread::yield();
+        processor.Yield();
       } else {
         bell_.Sleep(pause);
       }

@@ -1,5 +1,7 @@
-// The contract suite on a provider of libfabric: DRYDOCK_PROVIDER names it. With
-// DRYDOCK_PROCESSES=2 the target is in another process.
+// The contract suite on a provider of libfabric: DRYDOCK_PROVIDER names it (tcp, shm, efa,
+// efa-direct). With DRYDOCK_PROCESSES=2 the target is in another process.
+
+#include <rdma/fabric.h>
 
 #include <array>
 #include <chrono>
@@ -24,6 +26,11 @@ using namespace std::chrono_literals;
 using fabric::Capability;
 
 std::string Provider() { return std::getenv("DRYDOCK_PROVIDER"); }
+
+bool IsEfa() { return Provider() == "efa" || Provider() == "efa-direct"; }
+
+// Whether the provider efa makes messages of writes (fabric/libfabric/nic_description.cc).
+bool IsOldEfa() { return Provider() == "efa" && fi_version() < FI_VERSION(1, 18); }
 
 std::unique_ptr<two_processes::FarFabric> OpenFar() {
   const char* processes = std::getenv("DRYDOCK_PROCESSES");
@@ -55,7 +62,7 @@ class LibfabricBackend final : public Backend {
       return *fabric::Address::FromBytes(
           {reinterpret_cast<const std::uint8_t*>(kName), sizeof kName});
     }
-    if (Provider() == "efa") {
+    if (IsEfa()) {
       // A GID of another network, queue pair 0.
       static constexpr std::array<std::uint8_t, 32> kEfa = {0xfe, 0x80, 0, 0, 0, 0, 0, 0,
                                                             9,    9,    9, 9, 9, 9, 9, 9};
@@ -67,20 +74,16 @@ class LibfabricBackend final : public Backend {
   }
 
   fabric::CapabilitySet ExpectedCapabilities() const override {
-    fabric::CapabilitySet set{Capability::kMessages,
-                              Capability::kRemoteWrite,
-                              Capability::kRemoteRead,
-                              Capability::kImmediateData,
-                              Capability::kUnsolicitedImmediate,
-                              Capability::kLongMessages,
-                              Capability::kSendOrder,
-                              Capability::kInject,
-                              Capability::kTaggedMessages,
-                              Capability::kDirectedReceive,
-                              Capability::kMultiReceive,
-                              Capability::kCancel,
-                              Capability::kAtomics,
-                              Capability::kCounters};
+    using enum Capability;
+    fabric::CapabilitySet set{kMessages,      kRemoteWrite,          kRemoteRead,
+                              kImmediateData, kUnsolicitedImmediate, kInject,
+                              kCounters};
+    if (Provider() != "efa-direct") {
+      for (const Capability more : {kLongMessages, kSendOrder, kTaggedMessages, kDirectedReceive,
+                                    kMultiReceive, kCancel, kAtomics}) {
+        set.Add(more);
+      }
+    }
     for (const Capability capability : Own()) set.Add(capability);
     return set;
   }
@@ -89,6 +92,28 @@ class LibfabricBackend final : public Backend {
     std::vector<std::string> names = {"DatagramContract.*",
                                       "MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
                                       "RetryContract.*", "SolicitedContract.*"};
+    if (Provider() == "efa-direct") {
+      return {"AtomicsContract.*",
+              "CancelContract.*",
+              "ClosingContract.LongMessageMayBeUnderWay",
+              "DatagramContract.*",
+              "DirectedContract.*",
+              "InjectContract.TaggedMessageCanBeInjected",
+              "MessageLimitContract.LongMessageIsCutAsAShortOneIs",
+              "MultiReceiveContract.*",
+              "SolicitedContract.*",
+              "SourceContract.TaggedReceiveNamesItsSender",
+              "TaggedContract.*",
+              "WaitContract.*"};
+    }
+    if (Provider() == "efa" && !IsOldEfa()) {
+      return {"DatagramContract.*",
+              "RetryContract.FailedMessageDoesNotComeLater",
+              "RetryContract.FiniteRetriesEnd",
+              "RetryContract.SevenMeansForEver",
+              "SolicitedContract.*",
+              "WaitContract.*"};
+    }
     if (Provider() == "efa") {
       return {"DatagramContract.*",
               "MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
@@ -117,6 +142,37 @@ class LibfabricBackend final : public Backend {
               kLongTruncation, kUnexpectedWildcard, kErrorCounts,           kSourceAddress};
     }
     if (Provider() == "shm") return {kRemoteWriteLength, kRevocation};
+    if (Provider() == "efa-direct") {
+      return {kReceiverNotReadyRetry,
+              kRemoteErrors,
+              kClosedPeerErrors,
+              kRemoteWriteLength,
+              kSourceTruncation,
+              kMutualInsertion,
+              kReadProtection,
+              kSilentWriteProtection,
+              kRevocation,
+              kFailureIsolation,
+              kCloseInFlight,
+              kLongTruncation,
+              kSourceAddress,
+              kErrorCounts};
+    }
+    if (!IsOldEfa()) {
+      return {kReceiverNotReadyRetry,
+              kRemoteErrors,
+              kClosedPeerErrors,
+              kRemoteWriteLength,
+              kReadProtection,
+              kSilentWriteProtection,
+              kRevocation,
+              kFailureIsolation,
+              kCloseInFlight,
+              kLongTruncation,
+              kSourceAddress,
+              kUnexpectedWildcard,
+              kErrorCounts};
+    }
     return {kReceiverNotReadyRetry, kRemoteWriteLength, kRevocation,         kCloseInFlight,
             kLongTruncation,        kSourceAddress,     kUnexpectedWildcard, kErrorCounts};
   }

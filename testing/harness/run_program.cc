@@ -9,11 +9,15 @@
 
 namespace harness {
 
-ProcessEnd Program::Run(std::vector<std::string> arguments) const {
+std::vector<std::string> Program::Command(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), ProgramPath(variable_));
+  return arguments;
+}
+
+ProcessEnd Program::Run(std::vector<std::string> arguments) const {
   SubprocessOptions options;
   if (!offers_efa_) options.environment = {{"FI_PROVIDER", "^efa"}};
-  absl::StatusOr<ProcessEnd> end = Subprocess::Run(arguments, options);
+  absl::StatusOr<ProcessEnd> end = Subprocess::Run(Command(std::move(arguments)), options);
   EXPECT_THAT(end, testing_matchers::IsOk());
   return end.ok() ? *std::move(end) : ProcessEnd();
 }

@@ -27,6 +27,9 @@ class Program {
     return without;
   }
 
+  // What Subprocess::Start takes: its path, and the arguments.
+  std::vector<std::string> Command(std::vector<std::string> arguments) const;
+
   // However it ends. Fails the test if it cannot be started.
   ProcessEnd Run(std::vector<std::string> arguments) const;
 

@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "coro/check.h"
 #include "coro/status_macros.h"
 
@@ -128,6 +129,10 @@ std::ostream& operator<<(std::ostream& stream, const ProcessEnd& end) {
   return stream << "exit code " << end.exit_code << ", signal " << end.signal << "\n--- out:\n"
                 << end.out << "--- err:\n"
                 << end.err << "---";
+}
+
+std::vector<std::string> Lines(const std::string& text) {
+  return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
 absl::StatusOr<std::unique_ptr<Subprocess>> Subprocess::Start(

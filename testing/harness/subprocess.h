@@ -55,6 +55,9 @@ struct ProcessEnd {
 };
 std::ostream& operator<<(std::ostream& stream, const ProcessEnd& end);
 
+// The lines of `text`, such as ProcessEnd::out, without empty ones.
+std::vector<std::string> Lines(const std::string& text);
+
 // Ownership: owns the process. Destruction kills it and whatever it started, and reaps it: nothing
 // is left behind, not even when the test itself is killed (on Linux). Threads: one.
 class Subprocess {

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# The command drydock knows every program of the README, what shells complete is what the programs' --help has, and so are the manuals.
+set -euo pipefail
+fail() { echo "FAILED: $*"; exit 1; }
+drydock=packaging/drydock.sh
+work=${TEST_TMPDIR:-$(mktemp -d)}
+
+echo "== every program of the README and of apps/README.md is a command"
+"$drydock" --help >"$work/help.txt"
+mapfile -t named < <(sed -nE 's,.*\./bazelw run //(apps/([a-z_]+)|sim/verbs:(efa-run)|apps/common/trace_page:(trace)_html).*,\2\3\4,p' README.md apps/README.md | sort -u)
+[ ${#named[@]} -ge 15 ] || fail "the pages name only ${named[*]}"
+for name in "${named[@]}"; do grep -qE "^  $name +[a-zA-Z]" "$work/help.txt" || fail "drydock --help does not have $name"; done
+
+echo "== every program of the repository is one"
+for folder in apps/*/; do
+  name=$(basename "$folder")
+  [ "$name" = common ] || grep -qE "^$name\|apps/$name\|$name\|[^|]{10,70}$" packaging/programs.txt || fail "$folder is not in programs.txt"
+done
+
+echo "== the flags that shells complete are those of --help, and the manuals have them"
+"$drydock" completion bash >"$work/bash"
+"$drydock" completion zsh >"$work/zsh"
+bash -n "$work/bash" || fail "bash cannot read its completion"
+if command -v zsh >/dev/null; then zsh -n "$work/zsh" || fail "zsh cannot read its completion"; else echo "no zsh here: not read by it"; fi
+mapfile -t commands < <(grep -v '^#' packaging/programs.txt | cut -d'|' -f1)
+for command in "${commands[@]}"; do
+  "$drydock" "$command" --help >"$work/one.txt" || fail "$command --help"
+  "$drydock" help "$command" | cmp - "$work/one.txt" || fail "help $command is not $command --help"
+  packaging/manual.sh "drydock-$command" 1700000000 1 <"$work/one.txt" >"$work/one.1"
+  grep -q '^\.SH SYNOPSIS$' "$work/one.1" || fail "no synopsis in the manual of $command"
+  if command -v groff >/dev/null; then
+    groff -man -Tascii -ww -z "$work/one.1" 2>&1 | tee "$work/warnings"
+    [ ! -s "$work/warnings" ] || fail "groff warns of the manual of $command"
+  fi
+  flags=$(grep -oE '^  --[a-z][a-z_-]*' "$work/one.txt" | tr -d ' ' || true)
+  [ -n "$flags" ] || [ "$command" = trace ] || fail "$command --help has no flags"
+  for flag in $flags; do
+    shown=${flag//_/-}
+    grep -qE "^ +$command\) .*[ ']$shown[ ']" "$work/bash" || fail "bash does not complete $command $shown"
+    grep -qE "^ +$command\) .* $shown[ ;]" "$work/zsh" || fail "zsh does not complete $command $shown"
+    grep -qF -- "${flag//-/\\-}" "$work/one.1" || fail "the manual of $command has no $flag"
+  done
+done
+
+echo "== bash completes"
+source "$work/bash"
+completed() { COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)); _drydock; echo "${COMPREPLY[*]}"; }
+[ "$(completed drydock whati)" = whatif ] || fail "whati is not completed"
+[ "$(completed drydock efa-run --prof)" = --profile ] || fail "efa-run --prof is not completed"
+[ "$(completed drydock explore --first)" = --first-seed ] || fail "explore --first is not completed"
+[ "$(completed drydock completion z)" = zsh ] || fail "completion z is not completed"
+
+echo "== what is wrong is said in one line, with exit status 2"
+refused() {
+  local said status=0
+  said=$("$drydock" "${@:2}" 2>&1) || status=$?
+  [ $status = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$1" <<<"$said" || fail "$* gave $status: $said"
+}
+refused "no command 'wirte' (drydock --help lists them)" wirte
+refused "unknown flag --frobnicate" --frobnicate
+refused "completion of bash or of zsh, not 'fish'" completion fish
+refused "no command 'nothing'" help nothing
+"$drydock" >/dev/null 2>&1 && fail "no command at all is no success"
+
+echo "== a command's exit status and flags are passed on"
+"$drydock" whatif --nics=1 | grep -q . || fail "whatif"
+status=0
+"$drydock" efa-run --quiet sh -c 'exit 7' || status=$?
+[ $status = 7 ] || fail "efa-run ended with $status, not 7"
+echo "the command is whole"

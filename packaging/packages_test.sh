@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# The packages: the same bytes twice, what is in them, what they depend on; and that what was unpacked runs.
+set -euo pipefail
+fail() { echo "FAILED: $*"; exit 1; }
+work=${TEST_TMPDIR:-$(mktemp -d)}
+unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
+make() { packaging/package.sh "$1" --date=1700000000 --version=1.2+test --out="$work/$2" "${@:3}"; }
+
+echo "== bad flags and missing facts: one line, exit status 2"
+refused() {
+  local said status=0
+  said=$("${@:2}" 2>&1) || status=$?
+  [ $status = 2 ] && [ "$(wc -l <<<"$said")" = 1 ] && grep -qF -- "$1" <<<"$said" || fail "$* gave $status: $said"
+}
+refused "deb or tarball, not 'rpm'" make rpm x
+refused "unknown flag --frobnicate" make deb x --frobnicate
+refused "no package 'rpm'" make deb x --only=rpm
+refused "it takes the seconds since 1970" make deb x --date=today
+refused "nothing tells the date" env -u SOURCE_DATE_EPOCH BUILD_WORKSPACE_DIRECTORY=/proc packaging/package.sh deb --out="$work/x"
+
+echo "== the archive: the same bytes, whoever builds it, where and when"
+make tarball one --only=drydock-efa-run,python3-drydock
+(umask 077 && TZ=Asia/Tokyo LC_ALL=C.UTF-8 make tarball two --only=drydock-efa-run,python3-drydock)
+name=drydock-1.2+test-linux-$(uname -m)
+cmp "$work/one/$name.tar.gz" "$work/two/$name.tar.gz" || fail "two archives of the same sources differ"
+make tarball one --fast
+tar -xf "$work/one/$name.tar.gz" -C "$work"
+cd "$work/$name"
+
+echo "== what was unpacked runs, from any folder"
+[ "$(bin/drydock --version)" = "drydock 1.2+test" ] || fail "bin/drydock --version"
+ln -s "$PWD/bin/drydock" "$work/linked"
+"$work/linked" efa-run --quiet --nics=1 --fabric="packages-$RANDOM" sh -c 'echo "$LD_PRELOAD"' | grep -q '/lib/drydock/libdrydock_verbs.so' ||
+  fail "efa-run does not find its library"
+for plan in share/drydock/plans/*.json; do bin/efa-run --quiet --nics=1 --faults="$plan" true || fail "$plan"; done
+bin/drydock write --num-pages=2 --trace="$work/t.json" >"$work/write.log" || fail "bin/drydock write"
+grep -q 'Data is correct' "$work/write.log" || fail "bin/drydock write says: $(cat "$work/write.log")"
+bin/drydock trace <"$work/t.json" >"$work/t.html" && grep -qi '<html' "$work/t.html" || fail "bin/drydock trace"
+for page in efa-run drydock drydock-explore; do zcat "share/man/man1/$page.1.gz" | grep -q '^\.TH' || fail "no manual $page"; done
+if command -v python3 >/dev/null; then
+  PATH=$PWD/bin:$PATH PYTHONPATH=$PWD/lib/python3/dist-packages python3 -c 'import drydock
+with drydock.fabric(faults="peer_unresponsive") as env: env.run("true")' || fail "the Python package"
+fi
+grep -q 'Version: 1.2+test' lib/pkgconfig/drydock.pc || fail "no version in drydock.pc"
+for header in coro/task.h fabric/endpoint.h fabric/libfabric/libfabric_fabric.h sim/cluster/two_nodes.h testing/harness/seed_test.h absl/status/status.h; do
+  [ -f "include/drydock/$header" ] || fail "no header $header"
+done
+
+echo "== the Debian packages"
+command -v dpkg-deb >/dev/null || { echo "skipped: dpkg-deb is not installed"; exit 0; }
+cd "$OLDPWD"
+make deb debs --fast
+make deb debs_again --fast --only=libdrydock-dev
+for deb in "$work"/debs_again/*.deb; do cmp "$deb" "$work/debs/$(basename "$deb")" || fail "two packages of the same sources differ"; done
+field() { dpkg-deb -f "$work/debs/$1"_*.deb "$2"; }
+[ "$(field drydock Version)" = 1.2+test ] || fail "the version of drydock"
+[[ "$(field drydock Depends)" == *"drydock-efa-run (= 1.2+test)"* ]] || fail "drydock without efa-run: $(field drydock Depends)"
+[[ ", $(field drydock-efa-run Depends), " == *", libibverbs1, "* ]] || fail "efa-run without libibverbs1"
+for strange in libfabric libhwloc libgtest; do
+  [[ "$(field drydock-efa-run Depends)" != *$strange* ]] || fail "efa-run depends on $strange"
+done
+[ "$(field python3-drydock Architecture)" = all ] || fail "the architecture of python3-drydock"
+if dpkg-deb -c "$work"/debs/drydock-efa-run_*.deb | grep -v ' root/root '; then fail "files that are not root's"; fi
+if dpkg-deb -c "$work"/debs/libdrydock-dev_*.deb | grep -E '\.(h|cc|pc|cmake)$' | grep -v '^-rw-r--r--'; then fail "headers with odd rights"; fi
+echo "the packages are whole"

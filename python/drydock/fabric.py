@@ -1,0 +1,100 @@
+"""One simulated network, its processes, and what they leave."""
+
+import glob
+import os
+import shutil
+import tempfile
+import uuid
+
+from drydock import command, plans, traces
+from drydock.process import Process
+
+
+class Fabric:
+    """A simulated network for processes of this test alone. Made by `fabric`; ends with its `with` block.
+
+    profile, nics, seed, faults: efa-run's flags of these names. `faults` is a path, a dict (drydock.plan), or the name of a plan of the
+    package; it is for every process that names no other. The folder with outputs, plans and traces goes with the block, unless
+    `keep` names one."""
+
+    def __init__(self, profile="p5", nics=1, seed=1, faults=None, trace=True, keep=None):
+        self.profile, self.nics, self.seed, self.faults = profile, nics, seed, faults
+        self.name = "py-" + uuid.uuid4().hex[:16]
+        self.processes = []
+        self._command = command.efa_run()
+        self._trace = trace
+        self._temporary = keep is None
+        if keep is not None:
+            os.makedirs(keep, exist_ok=True)
+        self.folder = tempfile.mkdtemp(prefix="drydock-") if keep is None else os.path.abspath(keep)
+        self._answers = None  # of the traces, once the block has ended
+        self.left = []  # the names of processes that were still there when the block ended
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, value, traceback):
+        self.close()
+        return False
+
+    def start(self, *words, faults=None, env=None, cwd=None):
+        """Starts a program with its arguments on a machine of its own, and returns its Process at once."""
+        if not words:
+            raise ValueError("no program to start")
+        number = len(self.processes)
+        flags = [self._command, "--quiet", f"--profile={self.profile}", f"--nics={self.nics}", f"--seed={self.seed}",
+                 f"--fabric={self.name}"]
+        plan = plans.file_of(self.faults if faults is None else faults, self.folder)
+        if plan is not None:
+            flags.append(f"--faults={plan}")
+        if self._trace:
+            flags.append(f"--trace={os.path.join(self.folder, f'{number}.trace.json')}")
+        process = Process(flags, words, self.folder, number, {**os.environ, **(env or {})}, cwd)
+        self.processes.append(process)
+        return process
+
+    def run(self, *words, status=0, timeout=60, **options):
+        """Starts a program and waits for its end, which must be with `status`; returns its output."""
+        return self.start(*words, **options).check(status, timeout)
+
+    def traces(self):
+        """The trace files of the processes that have ended."""
+        return sorted(glob.glob(os.path.join(glob.escape(self.folder), "*.trace.*.json")))
+
+    def metrics(self):
+        """What the traces count, as a dict: posts, packets, bytes_placed, completions, errors, faults."""
+        return self._ask(traces.metrics)
+
+    def fired(self):
+        """How often each rule of the fault plans fired, by its name."""
+        return self._ask(traces.fired)
+
+    def findings(self):
+        """What is wrong whatever the program says of itself, one line each: checks of the simulator, words of its library, deaths by a
+        signal, processes that were left when the block ended."""
+        lines = list(self._ask(traces.findings))
+        for process in self.processes:
+            lines += [f"{process.name}: {line}" for line in process.errors.splitlines() if line.startswith(("drydock-efa:", "efa-run:"))]
+            status = process.returncode
+            if status is not None and status < 0 and not process.killed:
+                lines.append(f"{process.name}: ended by signal {-status}")
+        return lines + [f"{name}: still there at the end" for name in self.left]
+
+    def close(self):
+        """Ends every process that is left, and its children; the newest first."""
+        for process in reversed(self.processes):
+            if process.kill() and process.name not in self.left:
+                self.left.append(process.name)
+            process.remember()
+        if self._answers is None:
+            self._answers = {ask: ask(self.traces()) for ask in (traces.metrics, traces.fired, traces.findings)}
+        if self._temporary:
+            shutil.rmtree(self.folder, ignore_errors=True)
+
+    def _ask(self, question):
+        return question(self.traces()) if self._answers is None else self._answers[question]
+
+
+def fabric(**options):
+    """A simulated network: `with drydock.fabric(profile="p5", faults=plan, seed=7) as env`. The options are those of Fabric."""
+    return Fabric(**options)

@@ -1,0 +1,104 @@
+"""One process under efa-run: its output, its end, its trace."""
+
+import os
+import signal
+import subprocess
+import time
+
+
+class Failed(RuntimeError):
+    """A process ended with another status than the one that was expected."""
+
+
+class TimedOut(RuntimeError):
+    """A process did not end, or did not print what was waited for, in time."""
+
+
+class Process:
+    """A process that `Fabric.start` made. Its output goes to files, so that it never waits for its reader."""
+
+    def __init__(self, launcher, words, folder, number, environment, cwd):
+        self.words = [os.fspath(word) for word in words]
+        self.name = f"{number}-{os.path.basename(self.words[0])}"
+        self._files = [os.path.join(folder, f"{self.name}.{kind}") for kind in ("out", "err")]
+        self._kept = None
+        self.killed = False  # by `kill`: then its end is none of its own
+        with open(self._files[0], "wb") as out, open(self._files[1], "wb") as err:
+            self._popen = subprocess.Popen([*launcher, *self.words], stdout=out, stderr=err, stdin=subprocess.DEVNULL,
+                                           cwd=cwd, env=environment, start_new_session=True)
+
+    @property
+    def pid(self):
+        return self._popen.pid
+
+    @property
+    def returncode(self):
+        """As subprocess has it: negative for a signal, None while the process runs."""
+        return self._popen.poll()
+
+    @property
+    def output(self):
+        return self._read(0)
+
+    @property
+    def errors(self):
+        return self._read(1)
+
+    def line(self, prefix, timeout=30):
+        """The first line of its output that begins with `prefix`, once it is there and whole."""
+        end = time.monotonic() + timeout
+        while True:
+            ended = self.returncode is not None
+            for line in self.output.splitlines(keepends=True):
+                if line.startswith(prefix) and line.endswith("\n"):
+                    return line.rstrip("\n")
+            if ended:
+                raise Failed(f"{self.name} ended with {self.returncode} and printed no line '{prefix}...'{self._tail()}")
+            if time.monotonic() > end:
+                raise TimedOut(f"{self.name} printed no line '{prefix}...' in {timeout} s{self._tail()}")
+            time.sleep(0.01)
+
+    def wait(self, timeout=60):
+        """Waits for its end, and returns its exit status."""
+        try:
+            return self._popen.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise TimedOut(f"{self.name} did not end in {timeout} s{self._tail()}") from None
+
+    def check(self, status=0, timeout=60):
+        """Waits for its end, which must be with this exit status; returns its output."""
+        got = self.wait(timeout)
+        if got != status:
+            raise Failed(f"{self.name} ended with {got}, not {status}{self._tail()}")
+        return self.output
+
+    def kill(self, grace=2.0):
+        """Ends it and all of its children: SIGTERM, which lets traces be written, then SIGKILL. True if any was left."""
+        left = self._signal(signal.SIGTERM)
+        self.killed = self.killed or left
+        end = time.monotonic() + grace
+        while left and time.monotonic() < end and (self._popen.poll() is None or self._signal(0)):
+            time.sleep(0.01)
+        self._signal(signal.SIGKILL)
+        self._popen.wait()
+        return left
+
+    def _signal(self, number):
+        try:
+            os.killpg(self._popen.pid, number)
+        except (ProcessLookupError, PermissionError):
+            return False
+        return True
+
+    def remember(self):
+        """Keeps its output, for when its files are gone."""
+        self._kept = [self._read(0), self._read(1)]
+
+    def _read(self, which):
+        if self._kept is not None:
+            return self._kept[which]
+        with open(self._files[which], encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def _tail(self):
+        return "".join(f"\n  {line}" for line in (self.output + self.errors).splitlines()[-10:])

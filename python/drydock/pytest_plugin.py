@@ -1,0 +1,74 @@
+"""pytest: the fixture `drydock_fabric`, a marker with its options, and the seed and the replay line of a failure.
+
+    @pytest.mark.drydock(profile="p5", faults="peer_unresponsive", seeds=10)
+    def test_transfer(drydock_fabric): ...
+"""
+
+import pytest
+
+import drydock
+
+
+def pytest_addoption(parser):
+    group = parser.getgroup("drydock")
+    group.addoption("--drydock-seed", type=int, metavar="N", help="run every test with a drydock_fabric with this seed alone")
+    group.addoption("--drydock-keep", metavar="FOLDER", help="keep outputs, plans and traces of every such test here")
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "drydock(profile, nics, faults, trace, seed, seeds): the simulated network of drydock_fabric; "
+        "seeds=N runs the test with seeds 1 to N")
+
+
+def _options(node):
+    marker = node.get_closest_marker("drydock")
+    return dict(marker.kwargs) if marker else {}
+
+
+def pytest_generate_tests(metafunc):
+    if "drydock_fabric" not in metafunc.fixturenames:
+        return
+    options = _options(metafunc.definition)
+    only = metafunc.config.getoption("--drydock-seed")
+    if only is not None:
+        seeds = [only]
+    elif "seeds" in options:
+        seeds = range(1, options["seeds"] + 1) if isinstance(options["seeds"], int) else options["seeds"]
+    else:
+        seeds = [options.get("seed", 1)]
+    metafunc.parametrize("drydock_fabric", seeds, indirect=True, ids=lambda seed: f"seed{seed}")
+
+
+@pytest.fixture
+def drydock_fabric(request):
+    """A drydock.Fabric with the marker's options, closed after the test."""
+    options = _options(request.node)
+    options.pop("seeds", None)
+    options["seed"] = request.param
+    keep = request.config.getoption("--drydock-keep")
+    if keep is not None:
+        options["keep"] = f"{keep}/{request.node.name}"
+    try:
+        env = drydock.fabric(**options)
+    except drydock.NotInstalled as missing:
+        pytest.skip(str(missing))
+    request.node.drydock_env = env
+    with env:
+        yield env
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    outcome = yield
+    report = outcome.get_result()
+    env = getattr(item, "drydock_env", None)
+    if env is None or not report.failed or report.when != "call":
+        return
+    name = item.nodeid.split("[")[0]
+    lines = [f"seed {env.seed}, profile {env.profile}, faults {env.faults}",
+             f"again: pytest '{name}' --drydock-seed={env.seed} --drydock-keep=drydock-failure", *env.findings()]
+    for process in env.processes:
+        tail = (process.output + process.errors).splitlines()[-5:]
+        lines += [f"{process.name}: status {process.returncode}", *(f"  {line}" for line in tail)]
+    report.sections.append(("drydock", "\n".join(lines)))

@@ -1,0 +1,158 @@
+"""The Python package over the real efa-run: processes, their ends, plans, traces."""
+
+import json
+import os
+import shutil
+import sys
+import time
+import unittest
+import unittest.mock
+
+import drydock
+from drydock import plans, traces
+
+SILENT = drydock.plan({"fault": "unresponsive", "when": {"operation": "send", "nth": 5, "sticky": True}})
+PING = ("fi_pingpong", "-p", "efa", "-e", "rdm", "-I", "20", "-S", "64")
+
+
+def alive(pid):
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+class Processes(unittest.TestCase):
+
+    def test_output_and_status_of_a_program(self):
+        with drydock.fabric() as env:
+            self.assertEqual(env.run("sh", "-c", "echo $DRYDOCK_EFA_SEED $DRYDOCK_EFA_PROFILE"), "1 p5\n")
+            env.run("sh", "-c", "exit 3", status=3)
+            with self.assertRaisesRegex(drydock.Failed, r"ended with 4, not 0\n  because"):
+                env.run("sh", "-c", "echo because; exit 4")
+
+    def test_each_network_has_a_name_of_its_own(self):
+        with drydock.fabric() as one, drydock.fabric() as other:
+            self.assertNotEqual(one.run("sh", "-c", "echo $DRYDOCK_EFA_FABRIC"), other.run("sh", "-c", "echo $DRYDOCK_EFA_FABRIC"))
+
+    def test_a_line_is_waited_for(self):
+        with drydock.fabric() as env:
+            server = env.start("sh", "-c", "sleep 0.1; echo address 17; sleep 60")
+            self.assertEqual(server.line("address "), "address 17")
+            with self.assertRaisesRegex(drydock.TimedOut, "printed no line 'port ...' in 0.2 s"):
+                server.line("port ", timeout=0.2)
+            with self.assertRaisesRegex(drydock.Failed, "ended with 0 and printed no line"):
+                env.start("true").line("address ")
+
+    def test_what_is_left_is_killed_with_its_children(self):
+        with drydock.fabric() as env:
+            server = env.start("sh", "-c", "trap '' TERM; sleep 77 & echo child $!; wait; sleep 77")
+            child = int(server.line("child ").split()[1])
+            with self.assertRaisesRegex(drydock.TimedOut, "did not end in 0.1 s"):
+                server.wait(timeout=0.1)
+        end = time.monotonic() + 5
+        while alive(child) and time.monotonic() < end:
+            time.sleep(0.01)
+        self.assertFalse(alive(server.pid))
+        self.assertFalse(alive(child))
+        self.assertEqual(env.left, [server.name])
+        self.assertIn(f"{server.name}: still there at the end", env.findings())
+
+    def test_a_signal_is_a_finding(self):
+        with drydock.fabric() as env:
+            env.run("sh", "-c", "kill -SEGV $$", status=-11)
+            self.assertEqual(env.findings(), ["0-sh: ended by signal 11"])
+
+    def test_whoever_kills_a_process_has_no_finding_of_it(self):
+        with drydock.fabric() as env:
+            self.assertTrue(env.start("sleep", "60").kill())
+        self.assertEqual(env.findings(), [])
+
+    def test_what_efa_run_refuses_is_a_finding(self):
+        with drydock.fabric(profile="p9") as env:
+            env.run("true", status=2)
+            self.assertIn("no profile 'p9'", env.findings()[0])
+
+    def test_the_folder_goes_unless_it_is_kept(self):
+        with drydock.fabric() as env:
+            env.run("true")
+        self.assertFalse(os.path.exists(env.folder))
+        kept = os.path.join(os.environ.get("TEST_TMPDIR", "/tmp"), f"kept-{os.getpid()}")
+        with drydock.fabric(keep=kept, faults=SILENT) as env:
+            env.run("true")
+        self.assertEqual(sorted(os.listdir(kept)), ["0-true.err", "0-true.out", "plan0.json"])
+        shutil.rmtree(kept)
+
+    def test_no_command_is_one_clear_line(self):
+        with unittest.mock.patch.dict(os.environ, DRYDOCK_EFA_RUN="/nowhere/efa-run"):
+            with self.assertRaisesRegex(drydock.NotInstalled, "^DRYDOCK_EFA_RUN=/nowhere/efa-run is no program$"):
+                drydock.fabric()
+
+
+class Plans(unittest.TestCase):
+
+    def test_rules_have_names_and_may_never_fire(self):
+        rules = drydock.plan({"fault": "packet_loss"}, {"name": "x", "fault": "slow_link"})["rules"]
+        self.assertEqual([rule["name"] for rule in rules], ["rule 0", "x"])
+        self.assertEqual(rules[0]["expect_fired"], {"min": 0})
+
+    def test_no_such_plan_is_one_clear_line(self):
+        with self.assertRaisesRegex(FileNotFoundError, "^faults=nothing: no such file, and no plan of the package$"):
+            plans.file_of("nothing", "/tmp")
+
+
+class Traces(unittest.TestCase):
+
+    def test_a_trace_is_counted_as_far_as_it_is_whole(self):
+        path = os.path.join(os.environ.get("TEST_TMPDIR", "/tmp"), f"trace-{os.getpid()}.json")
+        whole = [
+            {"name": "send", "cat": "post", "ph": "X", "args": {}},
+            {"name": "place", "cat": "place", "ph": "X", "args": {"bytes": 96}},
+            {"name": "send ok", "cat": "completion", "ph": "X", "args": {"status": "ok"}},
+            {"name": "send bad", "cat": "completion", "ph": "X", "args": {"status": "PeerUnresponsive"}},
+            {"name": "fault", "cat": "fault", "ph": "X", "args": {"rule": "silent"}},
+            {"name": "fault", "cat": "fault", "ph": "i", "args": {"rule": "silent"}},
+            {"name": "check", "cat": "check", "ph": "X", "args": {"check": "leak", "text": "a region is open"}},
+        ]
+        with open(path, "w", encoding="utf-8") as out:
+            out.write(",\n".join(json.dumps(event) for event in whole) + ',\n{"name":"cut')
+        self.assertEqual(traces.metrics([path]),
+                         {"posts": 1, "packets": 0, "bytes_placed": 96, "completions": 2, "errors": 1, "faults": 1})
+        self.assertEqual(traces.fired([path]), {"silent": 1})
+        self.assertEqual(traces.findings([path]), ["leak: a region is open"])
+        os.remove(path)
+
+
+@unittest.skipUnless(shutil.which("fi_pingpong"), "skipped: fi_pingpong is not installed (libfabric-bin)")
+class TwoProcesses(unittest.TestCase):
+
+    def ping(self, env, status=0):
+        port = str(20000 + os.getpid() % 12000)
+        server = env.start(*PING, "-B", port)
+        end = time.monotonic() + 20
+        while time.monotonic() < end:  # until the server listens
+            client = env.start(*PING, "-P", port, "127.0.0.1")
+            if client.wait(20) == status or server.returncode is not None:
+                break
+        return server, client
+
+    def test_messages_arrive_and_are_counted(self):
+        with drydock.fabric(seed=7) as env:
+            server, client = self.ping(env)
+            client.check()
+            server.check()
+            self.assertGreater(env.metrics()["completions"], 20)
+            self.assertEqual(env.fired(), {})
+            self.assertEqual(env.findings(), [])
+
+    def test_a_silent_peer_ends_the_client(self):
+        with drydock.fabric(faults=SILENT) as env:
+            _, client = self.ping(env, status=5)
+            self.assertNotEqual(client.returncode, 0)
+            self.assertGreater(env.fired().get("rule 0", 0), 0)
+            self.assertGreater(env.metrics()["errors"], 0)
+
+
+if __name__ == "__main__":
+    sys.exit(unittest.main())

@@ -1,0 +1,61 @@
+"""The pytest plugin: seeds, the line that repeats a failure, what it says of the processes. Skipped where there is no pytest."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+try:
+    import pytest
+except ImportError:
+    pytest = None
+
+CASES = '''
+import pytest
+
+@pytest.mark.drydock(profile="p5en", seeds=3)
+def test_seeds(drydock_fabric):
+    assert drydock_fabric.run("sh", "-c", "echo $DRYDOCK_EFA_SEED $DRYDOCK_EFA_PROFILE") == f"{drydock_fabric.seed} p5en\\n"
+    assert drydock_fabric.seed != 2, "two is bad"
+
+def test_child_fails(drydock_fabric):
+    drydock_fabric.run("sh", "-c", "echo no luck; exit 3")
+'''
+
+
+@unittest.skipUnless(pytest, "skipped: pytest is not installed")
+class Plugin(unittest.TestCase):
+
+    def pytest(self, *flags, cases=CASES):
+        with tempfile.TemporaryDirectory() as folder:
+            with open(os.path.join(folder, "test_cases.py"), "w", encoding="utf-8") as out:
+                out.write(cases)
+            return subprocess.run([sys.executable, "-m", "pytest", "-p", "drydock.pytest_plugin", "-p", "no:cacheprovider", *flags],
+                                  cwd=folder, capture_output=True, text=True, check=False,
+                                  env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}).stdout
+
+    def test_a_failure_names_its_seed_and_its_replay_line(self):
+        said = self.pytest()
+        self.assertIn("2 failed, 2 passed", said)
+        self.assertIn("seed 2, profile p5en, faults None", said)
+        self.assertIn("again: pytest 'test_cases.py::test_seeds' --drydock-seed=2", said)
+        self.assertIn("0-sh: status 3\n  no luck", said)
+
+    @unittest.skipUnless(shutil.which("drydock") and shutil.which("fi_pingpong"), "skipped: no command drydock, or no libfabric")
+    def test_the_page_of_the_packages_is_right(self):
+        with open(os.environ.get("DRYDOCK_PAGE", "docs/packages.md"), encoding="utf-8") as page:
+            cases = page.read().split("```python\n")[1].split("```")[0]
+        self.assertLessEqual(len(cases.splitlines()), 15)
+        self.assertIn("5 passed", self.pytest(cases=cases))
+
+    def test_one_seed_alone_and_kept(self):
+        with tempfile.TemporaryDirectory() as kept:
+            said = self.pytest("--drydock-seed=2", f"--drydock-keep={kept}", "-k", "test_seeds")
+            self.assertIn("1 failed, 1 deselected", said)
+            self.assertEqual(sorted(os.listdir(os.path.join(kept, "test_seeds[seed2]"))), ["0-sh.err", "0-sh.out"])
+
+
+if __name__ == "__main__":
+    unittest.main()

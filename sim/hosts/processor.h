@@ -1,0 +1,36 @@
+// A processor that a thread waits on, and that others may want.
+//
+// A thread that looks at memory again and again is the fastest to see what is written there, where
+// it has a processor. Where programs that spin have them all, it gets its turn when one of them has
+// used up its own, milliseconds later: yielding does not help, for the others do not sleep either.
+// Who sleeps for a moment is let in as soon as it wakes up, because it has used so little.
+
+#ifndef SIM_HOSTS_PROCESSOR_H_
+#define SIM_HOSTS_PROCESSOR_H_
+
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+
+namespace sim {
+
+// For one thread.
+class Processor {
+ public:
+  // From now on the calling thread wakes up when it asked to, and takes short turns: it need not
+  // wait for the end of another's. Where the kernel does not know that, nothing happens.
+  static void TakeShortTurns();
+
+  // Lets others run, and notes whether they kept the processor.
+  void Yield();
+
+  // Whether others wanted it lately: whoever waits should sleep.
+  bool crowded() const { return clock_.Now() < crowded_until_; }
+
+ private:
+  coro::SteadyClock clock_;
+  coro::Time crowded_until_{};
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_PROCESSOR_H_

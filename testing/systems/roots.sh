@@ -1,0 +1,52 @@
+# Roots of other releases of Debian, for the scripts beside this, which source it. A root has the packages that are named and
+# nothing else: no shell, no package manager. It is made in seconds, lies in the user's cache, and stays there.
+#
+# Whoever sources this sets `me`, the name in front of its lines.
+
+# Says why there is nothing to run, and ends: that is no failure, unless NEED_ROOTS is set.
+skip() {
+  echo "$me: skipped: $*"
+  if [ -n "${NEED_ROOTS:-}" ]; then exit 1; fi
+  exit 0
+}
+
+# Prints the archive that this machine's own packages come from.
+mirror() {
+  apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Origin: Debian' 'Label: Debian' 2>/dev/null | head -n 1
+}
+
+# A mirror may be behind: the lists of the release that is not out yet are then too old for apt.
+readonly APT_OPTION='Acquire::Check-Valid-Until "false"'
+
+# RELEASE PACKAGES: sets `root`. The packages are unpacked, not installed: their scripts need more than is there.
+make_root() {
+  local release=$1 packages=$2 from
+  root=${XDG_CACHE_HOME:-$HOME/.cache}/drydock/roots/$release-$(cksum <<<"$packages" | cut -d' ' -f1)
+  [ "$(id -u)" = 0 ] || skip "only root may change to another root"
+  if [ ! -e "$root" ]; then
+    ./bazelw --install mmdebstrap </dev/null || skip "there is no mmdebstrap"
+    from=$(mirror)
+    [ -n "$from" ] || skip "this machine's packages come from no archive of Debian's"
+    echo "$me: $release from $from, to $root"
+    mkdir -p "$(dirname "$root")"
+    rm -rf "$root.new"
+    mmdebstrap --quiet --variant=extract --aptopt="$APT_OPTION" --include="$packages" "$release" "$root.new" "$from" ||
+      skip "$release cannot be had from $from"
+    # Debian 12's libfabric is linked with this one; a script of its package would have made the link.
+    if [ -e "$root.new/usr/lib/libpsm1" ]; then
+      ln -s ../libpsm1/libpsm_infinipath.so.1.16 "$root.new/usr/lib/x86_64-linux-gnu/libpsm_infinipath.so.1"
+    fi
+    mv "$root.new" "$root"
+  fi
+  mkdir -p "$root/opt/drydock"
+  inside /usr/bin/fi_info --version >/dev/null 2>&1 || skip "programs of $release do not run here"
+}
+
+# COMMAND...: in the root, with this machine's devices and shared memory. What is mounted ends with the command.
+inside() {
+  unshare --mount --propagation=private bash -c '
+    root=$1
+    shift
+    mount --rbind /dev "$root/dev" && mount --rbind /sys "$root/sys" && mount -t proc proc "$root/proc" || exit
+    exec chroot "$root" "$@"' inside "$root" "$@"
+}
