@@ -24,7 +24,7 @@ using ::testing::IsEmpty;
 const std::vector<std::vector<std::string>> kLevels = {
     {"profile"},
     {"events"},
-    {"memory", "network"},
+    {"memory", "network", "topology"},
     {"device"},
     {"checks", "faults", "machine"},
     {"world"},

@@ -16,7 +16,6 @@
 #include "apps/common/command_line.h"
 #include "apps/common/counted_main.h"
 #include "apps/common/machine_choice.h"
-#include "apps/common/machine_of_profile.h"
 #include "apps/common/metrics_run.h"
 #include "apps/common/progress.h"
 #include "apps/common/report/output_flags.h"
@@ -26,6 +25,7 @@
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "fabric/fabric.h"
+#include "sim/topology/topology_of.h"
 
 ABSL_FLAG(std::string, policy, "all",
           "Where the thread and the memory of each NIC are. near: on the NIC's NUMA node, the "
@@ -135,7 +135,7 @@ absl::StatusOr<Report> Simulate(const ChosenWorld& world, std::vector<Policy> po
   if (!TopologyFromFlags().empty()) {
     return BadInput("--topology is for real NICs: that of a simulated machine is its profile's");
   }
-  const Machine machine = MachineOf(*choice.profile);
+  const Machine machine = sim::TopologyOf(*choice.profile);
   Report report;
   report.simulated = true;
   report.fabric = absl::StrCat("simulated ", std::string(NameOf(choice.simulated_fabric)), ", two ",

@@ -14,11 +14,11 @@
 #include "apps/affinity/pages.h"
 #include "apps/affinity/report.h"
 #include "apps/common/machine_choice.h"
-#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "sim/profile/profile.h"
+#include "sim/topology/topology_of.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::affinity {
@@ -39,7 +39,7 @@ using ::testing_matchers::IsOk;
 using ::testing_matchers::StatusIs;
 using Json = nlohmann::json;
 
-Machine Profile(const char* name) { return MachineOf(**sim::FindProfile(name)); }
+Machine Profile(const char* name) { return sim::TopologyOf(**sim::FindProfile(name)); }
 
 std::vector<Seat> Seats(const Machine& machine, std::vector<std::size_t> nics, Policy policy) {
   return PlanSeats(machine, nics, policy);

@@ -10,10 +10,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "apps/common/machine_of_profile.h"
 #include "apps/common/text_file.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
+#include "sim/topology/topology_of.h"
 #ifdef DRYDOCK_HAVE_HWLOC
 #include "gpu/topology/this_machine.h"
 #endif
@@ -43,7 +43,7 @@ absl::StatusOr<MachineChoice> FromProfile(absl::string_view name) {
   ASSIGN_OR_RETURN(const sim::Profile* profile, sim::FindProfile(name));
   std::string source = absl::StrCat("profile ", profile->name);
   if (!profile->unknown.empty()) absl::StrAppend(&source, "; unknown: ", profile->unknown);
-  return MachineChoice{MachineOf(*profile), std::move(source)};
+  return MachineChoice{sim::TopologyOf(*profile), std::move(source)};
 }
 
 // `bazel run` starts programs in a folder of its own, and tells where its caller is.

@@ -6,11 +6,11 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gpu/topology/hwloc_xml.h"
 #include "gpu/topology/locality.h"
 #include "gtest/gtest.h"
+#include "sim/topology/topology_of.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps {
@@ -31,14 +31,14 @@ std::string WriteFile(const std::string& name, const std::string& text) {
   return absl::StrCat(::testing::TempDir(), "/", name);
 }
 
-Machine Profile(const char* name) { return MachineOf(**sim::FindProfile(name)); }
+Machine Profile(const char* name) { return sim::TopologyOf(**sim::FindProfile(name)); }
 
 // ---- Profiles ----
 
 // Every place is there, and means what the profile says.
 TEST(MachineOfTest, EveryProfileIsAMachine) {
   for (const sim::Profile& profile : sim::Profiles()) {
-    const Machine machine = MachineOf(profile);
+    const Machine machine = sim::TopologyOf(profile);
     ASSERT_EQ(machine.nics.size(), profile.nics.size()) << profile.name;
     ASSERT_EQ(machine.gpus.size(), profile.gpus.size()) << profile.name;
     EXPECT_EQ(machine.numa_nodes.size(), profile.numa_cpus.size()) << profile.name;

@@ -55,12 +55,12 @@ bool IsNumber(absl::string_view text, std::uint64_t& number) {
          absl::SimpleAtoi(text, &number);
 }
 
-// Absent: there is no such variable.
+// Absent: there is no such variable, or nothing in it.
 absl::StatusOr<std::optional<std::uint64_t>> NumberOf(const Environment& environment,
                                                       const char* name) {
   const char* const text = name == nullptr ? nullptr : environment(name);
   std::uint64_t number = 0;
-  if (text == nullptr) return std::nullopt;
+  if (text == nullptr || *text == '\0') return std::nullopt;
   if (IsNumber(text, number)) return number;
   return absl::InvalidArgumentError(absl::StrCat(name, "=", text, ": it is no whole number"));
 }

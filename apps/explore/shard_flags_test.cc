@@ -62,6 +62,8 @@ TEST(ShardFromEnvironmentTest, KnowsFourSchedulers) {
   }
   ASSERT_OK_AND_ASSIGN(const auto none, Find({}));
   EXPECT_FALSE(none.has_value());
+  ASSERT_OK_AND_ASSIGN(const auto empty, Find({{"TEST_SHARD_INDEX", ""}}));
+  EXPECT_FALSE(empty.has_value());
 }
 
 TEST(ShardFromEnvironmentTest, CountThatIsGivenCounts) {

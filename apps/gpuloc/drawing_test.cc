@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gpu/topology/xml.h"
 #include "gtest/gtest.h"
 #include "sim/profile/profile.h"
+#include "sim/topology/topology_of.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace apps::gpuloc {
@@ -27,7 +27,7 @@ using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 MachineChoice Profile(const std::string& name) {
-  return {MachineOf(**sim::FindProfile(name)), absl::StrCat("profile ", name)};
+  return {sim::TopologyOf(**sim::FindProfile(name)), absl::StrCat("profile ", name)};
 }
 
 struct Shape {

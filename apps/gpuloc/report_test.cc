@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/machine_of_profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "sim/profile/profile.h"
+#include "sim/topology/topology_of.h"
 
 namespace apps::gpuloc {
 namespace {
@@ -21,7 +21,7 @@ using ::testing::Not;
 using Json = nlohmann::json;
 
 MachineChoice Profile(const char* name) {
-  return {MachineOf(**sim::FindProfile(name)), absl::StrCat("profile ", name)};
+  return {sim::TopologyOf(**sim::FindProfile(name)), absl::StrCat("profile ", name)};
 }
 
 // A NIC that hangs on nothing that is known, and no GPU.

@@ -14,13 +14,13 @@ namespace {
 using harness::ProcessEnd;
 using ::testing::HasSubstr;
 
-ProcessEnd Run(const char* program, std::vector<std::string> arguments) {
+ProcessEnd Start(const char* program, std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), harness::ProgramPath(program));
   return harness::Subprocess::Run(arguments, {}).value();
 }
 
 ProcessEnd RunMuseum(const std::vector<std::string>& arguments) {
-  return Run("DRYDOCK_MUSEUM", arguments);
+  return Start("DRYDOCK_MUSEUM", arguments);
 }
 
 TEST(MuseumProgramTest, TheTableOfOneExhibit) {
@@ -42,7 +42,7 @@ TEST(MuseumProgramTest, ACapsuleIsReplayedBitForBitByExplore) {
       RunMuseum({"--exhibit=failure-never-told", "--seeds=1", "--capsules=" + folder, "--json"});
   ASSERT_EQ(found.exit_code, 0) << found;
   const std::string capsule = nlohmann::json::parse(found.out)["rows"][0]["capsule"];
-  const ProcessEnd replay = Run("DRYDOCK_EXPLORE", {"--replay=" + capsule});
+  const ProcessEnd replay = Start("DRYDOCK_EXPLORE", {"--replay=" + capsule});
   EXPECT_EQ(replay.exit_code, 1) << replay;
   EXPECT_THAT(replay.out, HasSubstr("scenario museum-failure-never-told"));
   EXPECT_THAT(replay.out, HasSubstr("replayed bit for bit"));
@@ -85,7 +85,7 @@ TEST(MuseumProgramTest, BadInputEndsWithTwoAndALine) {
     EXPECT_EQ(end.out, "");
   }
   EXPECT_EQ(RunMuseum({"--exhibit=both-drain", "--seed=x"}).exit_code, 2);
-  EXPECT_THAT(RunMuseum({"--help"}).out, HasSubstr("--most-seeds"));
+  EXPECT_THAT(RunMuseum({"--help"}).out, HasSubstr("--most_seeds"));
 }
 
 }  // namespace

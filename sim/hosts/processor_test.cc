@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 #include "sim/hosts/host.h"
-#include "sim/hosts/station.h"
+#include "sim/hosts/testing/station.h"
 #include "sim/profile/profile.h"
 
 namespace sim_testing {

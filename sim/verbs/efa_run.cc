@@ -18,10 +18,10 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "apps/common/machine_of_profile.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
 #include "sim/profile/profile.h"
+#include "sim/topology/topology_of.h"
 #include "sim/verbs/program_check.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/sysfs_tree.h"
@@ -186,7 +186,7 @@ absl::Status Run(Request& request) {
   RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
   ASSIGN_OR_RETURN(const std::string library, FindLibrary());
-  const std::string topology = gpu::topology::WriteHwlocXml(apps::MachineOf(profile));
+  const std::string topology = gpu::topology::WriteHwlocXml(sim::TopologyOf(profile));
   ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
   setenv("SYSFS_PATH", sysfs.c_str(), 1);

@@ -94,9 +94,9 @@ TEST_P(EveryMachineTest, DoctorPlansForIt) {
 TEST_P(EveryMachineTest, EfaRunIsIt) {
   const harness::ProcessEnd end = Run("EFA_RUN", {"--profile=" + type(), "--", "/bin/true"});
   EXPECT_EQ(end.exit_code, 0) << end;
-  EXPECT_THAT(end.err,
-              HasSubstr(absl::StrCat("profile ", profile().name, " (", profile().description, "), ",
-                                     profile().nics.size(), " NICs")));
+  EXPECT_THAT(end.err, HasSubstr(absl::StrCat("profile ", profile().name, " (",
+                                              profile().description, "), ", profile().nics.size(),
+                                              profile().nics.size() == 1 ? " NIC," : " NICs,")));
 }
 
 TEST(MachinesTest, HelpOfEfaRunNamesAllOfThem) {

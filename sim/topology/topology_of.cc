@@ -1,4 +1,4 @@
-#include "apps/common/machine_of_profile.h"
+#include "sim/topology/topology_of.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -10,7 +10,7 @@
 #include "gpu/topology/cpu_list.h"
 #include "gpu/topology/pci_device.h"
 
-namespace apps {
+namespace sim {
 namespace {
 
 using gpu::topology::Bridge;
@@ -51,11 +51,11 @@ std::string Buses(unsigned first, unsigned last) {
 
 // Adds a host bridge, and the switch below it if there is one. On recorded machines the root port
 // is on the first bus of the host bridge, the upstream port on the second.
-void AddBridges(const sim::Profile& profile, int number, Machine& machine) {
+void AddBridges(const Profile& profile, int number, Machine& machine) {
   Below below;
   below.Add(profile.nics, number);
   below.Add(profile.gpus, number);
-  const sim::PcieSwitchProfile& pcie_switch = profile.pcie_switches[number];
+  const PcieSwitchProfile& pcie_switch = profile.pcie_switches[number];
   Bridge bridge{.buses = Buses(below.first_bus, below.last_bus), .numa_node = below.numa_node};
   if (pcie_switch.upstream_port.empty()) {
     machine.bridges.push_back(std::move(bridge));
@@ -73,7 +73,7 @@ void AddBridges(const sim::Profile& profile, int number, Machine& machine) {
 
 }  // namespace
 
-Machine MachineOf(const sim::Profile& profile) {
+Machine TopologyOf(const Profile& profile) {
   Machine machine;
   machine.name = profile.aliases.empty() ? profile.name : profile.aliases.front();
   for (const std::string& cpus : profile.numa_cpus) {
@@ -92,7 +92,7 @@ Machine MachineOf(const sim::Profile& profile) {
   const auto above = [&bridge_of](int pcie_switch) {
     return pcie_switch < 0 ? -1 : bridge_of[pcie_switch];
   };
-  for (const sim::NicProfile& nic : profile.nics) {
+  for (const NicProfile& nic : profile.nics) {
     machine.nics.push_back({.name = nic.name,
                             .pci_address = nic.pci_address,
                             .pci_class = "0200",
@@ -101,7 +101,7 @@ Machine MachineOf(const sim::Profile& profile) {
                             .numa_node = nic.numa_node,
                             .pcie_gbytes_per_s = profile.dma_gbps / 8});
   }
-  for (const sim::GpuProfile& gpu : profile.gpus) {
+  for (const GpuProfile& gpu : profile.gpus) {
     machine.gpus.push_back({.name = gpu.name,
                             .pci_address = gpu.pci_address,
                             .pci_class = "0302",
@@ -112,4 +112,4 @@ Machine MachineOf(const sim::Profile& profile) {
   return machine;
 }
 
-}  // namespace apps
+}  // namespace sim

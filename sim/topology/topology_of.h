@@ -1,16 +1,16 @@
 // The machine that one of the simulator's profiles describes, as a topology.
 
-#ifndef APPS_COMMON_MACHINE_OF_PROFILE_H_
-#define APPS_COMMON_MACHINE_OF_PROFILE_H_
+#ifndef SIM_TOPOLOGY_TOPOLOGY_OF_H_
+#define SIM_TOPOLOGY_TOPOLOGY_OF_H_
 
 #include "gpu/topology/machine.h"
 #include "sim/profile/profile.h"
 
-namespace apps {
+namespace sim {
 
 // What the profile does not tell, the memory of its NUMA nodes for example, is not told here either.
-gpu::topology::Machine MachineOf(const sim::Profile& profile);
+gpu::topology::Machine TopologyOf(const Profile& profile);
 
-}  // namespace apps
+}  // namespace sim
 
-#endif  // APPS_COMMON_MACHINE_OF_PROFILE_H_
+#endif  // SIM_TOPOLOGY_TOPOLOGY_OF_H_
