@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import socket
 import sys
 import time
 import unittest
@@ -12,7 +13,7 @@ import drydock
 from drydock import plans, traces
 
 SILENT = drydock.plan({"fault": "unresponsive", "when": {"operation": "send", "nth": 5, "sticky": True}})
-PING = ("fi_pingpong", "-p", "efa", "-e", "rdm", "-I", "20", "-S", "64")
+PING = ("fi_pingpong", "-p", "efa", "-e", "rdm", "-I", "10", "-S", "64")
 
 
 def alive(pid):
@@ -128,12 +129,14 @@ class Traces(unittest.TestCase):
 class TwoProcesses(unittest.TestCase):
 
     def ping(self, env, status=0):
-        port = str(20000 + os.getpid() % 12000)
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = str(free.getsockname()[1])
         server = env.start(*PING, "-B", port)
-        end = time.monotonic() + 20
+        end = time.monotonic() + 60
         while time.monotonic() < end:  # until the server listens
             client = env.start(*PING, "-P", port, "127.0.0.1")
-            if client.wait(20) == status or server.returncode is not None:
+            if client.wait(100) == status or server.returncode is not None:
                 break
         return server, client
 
@@ -142,7 +145,7 @@ class TwoProcesses(unittest.TestCase):
             server, client = self.ping(env)
             client.check()
             server.check()
-            self.assertGreater(env.metrics()["completions"], 20)
+            self.assertGreater(env.metrics()["completions"], 10)
             self.assertEqual(env.fired(), {})
             self.assertEqual(env.findings(), [])
 
