@@ -86,7 +86,7 @@ stage_libdrydock_dev() {  # FOLDER VERSION DATE
     put 644 "packaging/develop/$file" "$1/lib/$file"
     strip --strip-debug --enable-deterministic-archives "$1/lib/$file"
   done
-  find -L coro fabric sim testing '(' -name '*.h' -o -path 'testing/harness/*.cc' ')' | copy_tree "$include"
+  find -L coro fabric sim testing '(' -name '*.h' -o -name '*.inc' -o -path 'testing/harness/*.cc' ')' | copy_tree "$include"
   put 644 packaging/develop/seed_tests.cc "$include/seed_tests.cc"
   stage_abseil "$include"
   for file in drydock drydock-libfabric drydock-seed-test; do

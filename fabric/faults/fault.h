@@ -17,80 +17,18 @@
 
 namespace fabric::faults {
 
-// Append only: plans, and recordings of runs, name them.
+// Numbered in the order of catalogue.inc.
 enum class Fault : std::uint8_t {
-  // P: post-time.
-  kSendQueueFull,
-  kReceiveQueueFull,
-  kAgainUntilPolled,
-  kAgainThenAccepted,
-  kPostRefused,
-  kPartialBatch,
-  kSendQueueDepth,
-  kReceiveQueueDepth,
-  kInjectLimit,
-  kOpenDomainFails,
-  kOpenAddressVectorFails,
-  kOpenCompletionQueueFails,
-  kOpenEndpointFails,
-  kOpenCounterFails,
-  kRegisterMemoryFails,
-  // C: completion status. The first 16 are the device's own, in the order of their numbers.
-  kFlushed,
-  kQueuePairInternal,
-  kUnsupportedOperation,
-  kInvalidAddressHandle,
-  kLocalKey,
-  kLocalLength,
-  kRemoteAddress,
-  kRemoteAbort,
-  kBadDestination,
-  kReceiverNotReady,
-  kRemoteLength,
-  kBadResponse,
-  kUnresponsive,
-  kUnknownPeer,
-  kUnreachable,
-  kFeatureMismatch,
-  kPeerAborted,
-  kUnsignalledError,
-  kRemoteWriteError,
-  kLostCompletion,
-  // D: placement and ordering.
-  kReorderedOperations,
-  kReorderedSegments,
-  kDuplicatePlacement,
-  kTornPlacement,
-  kLateSourceRead,
-  kMixedRead,
-  kStragglerWrite,
-  kLateDeviceVisibility,
-  kCorruptPlacement,
-  kLostPlacement,
-  // Q: completion queue.
-  kShortRead,
-  kEmptyRead,
-  kDelayedCompletion,
-  kHeldCompletion,
-  kSpuriousWake,
-  kCompletionQueueDepth,
-  kQueueOverrun,
-  kImmediateFlood,
-  // L: peer, link, control plane.
-  kSlowPeer,
-  kDroppedPeer,
-  kInsertPeerFails,
-  kLateIntroduction,
-  kLinkBlocked,
-  kLinkFlap,
-  kPacketLoss,
-  kSlowLink,
-  kNicDies,
-  kNicResets,
-  kNodePauses,
-  kRegionCloses,
+#define FAULT(fault, ...) fault,
+#include "fabric/faults/catalogue.inc"
+#undef FAULT
 };
-inline constexpr std::size_t kFaultCount = static_cast<std::size_t>(Fault::kRegionCloses) + 1;
+
+inline constexpr std::size_t kFaultCount = 0
+#define FAULT(...) +1
+#include "fabric/faults/catalogue.inc"
+#undef FAULT
+    ;
 
 // The faults that a layer applies. Index = the enum's number.
 using FaultSet = std::bitset<kFaultCount>;
