@@ -37,8 +37,9 @@ void AdminQueue::FreeDomain(ProtectionDomain domain) {
 absl::StatusOr<MemoryTable::Keys> AdminQueue::RegisterMemory(ProtectionDomain domain,
                                                              std::byte* data,
                                                              std::size_t length_bytes,
-                                                             fabric::Access access) {
-  const auto keys = nic_.memory.Register(domain, data, length_bytes, access);
+                                                             fabric::Access access,
+                                                             std::uint64_t page_bytes) {
+  const auto keys = nic_.memory.Register(domain, data, length_bytes, access, page_bytes);
   if (keys.ok()) {
     nic_.counters.Commands(1);
     around_.observers.Tell<&Observer::OnRegistered>(nic_, domain, *keys,

@@ -43,9 +43,10 @@ class AdminQueue {
   void FreeDomain(ProtectionDomain domain);
 
   // --- Memory ---
-  // Errors: those of MemoryTable::Register.
+  // As MemoryTable::Register.
   absl::StatusOr<MemoryTable::Keys> RegisterMemory(ProtectionDomain domain, std::byte* data,
-                                                   std::size_t length_bytes, fabric::Access access);
+                                                   std::size_t length_bytes, fabric::Access access,
+                                                   std::uint64_t page_bytes = 0);
   // REQUIRES: `remote_key` is of a live registration.
   void DeregisterMemory(std::uint32_t remote_key);
 

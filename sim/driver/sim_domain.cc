@@ -114,9 +114,13 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
   if (fabric::Allows(access, fabric::Access::kSend) && core_->nic.profile().device.rdma_read) {
     access = access | fabric::Access::kRemoteRead;
   }
-  ASSIGN_OR_RETURN(
-      const MemoryTable::Keys keys,
-      core_->nic.admin().RegisterMemory(core_->domain, request.data, request.length_bytes, access));
+  const std::uint64_t page_bytes =
+      pinned != nullptr ? core_->nic.profile().device.gpu_page_bytes
+                        : core_->world.bus().PageBytes(
+                              reinterpret_cast<std::uint64_t>(request.data), request.length_bytes);
+  ASSIGN_OR_RETURN(const MemoryTable::Keys keys,
+                   core_->nic.admin().RegisterMemory(core_->domain, request.data,
+                                                     request.length_bytes, access, page_bytes));
   return std::make_unique<SimMemoryRegion>(core_, request, keys, std::move(pinned));
 }
 
