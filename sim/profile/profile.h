@@ -65,6 +65,10 @@ struct DeviceAttributes {
   std::uint32_t max_cq_depth = 32768;   // entries
   std::uint32_t sub_cqs_per_cq = 1;     // rings that one completion queue is made of
   std::uint32_t num_comp_vectors = 32;  // 1: no blocking wait
+  // A queue that raises no events has a doorbell, too, so that the device knows how far it was read
+  // (db_valid of the command's answer; with events it is always set). Which devices, and which
+  // firmware: unknown on hardware, harsher side.
+  bool cq_doorbell = false;
 
   // Memory and addresses. A region's pages are counted as large as the memory's own are, which the
   // driver asks of the kernel (linux-rdma drivers/infiniband/hw/efa/efa_verbs.c,
