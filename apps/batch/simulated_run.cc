@@ -52,6 +52,7 @@ class Machine {
     options.nic.window = load.window;
     options.nic.burst = load.burst;
     options.nic.operation_timeout = load.timeout;
+    options.nic.completion_timeout = load.timeout;
     options.same_nic_only = true;  // as the published programs: each NIC has its one partner
     for (const std::vector<std::size_t>& group : groups) {
       std::vector<fabric::Domain*> domains;

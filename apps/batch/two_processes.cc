@@ -47,6 +47,7 @@ class Side {
     options.nic.window = load.window;
     options.nic.burst = load.burst;
     options.nic.operation_timeout = load.timeout;
+    options.nic.completion_timeout = load.timeout;
     options.same_nic_only = true;  // NIC i of one side and NIC i of the other are partners
     options.threads = side->threads_.get();
     for (std::size_t gpu = 0; gpu < load.gpus; ++gpu) {

@@ -51,8 +51,9 @@ constexpr std::size_t kNics = 2;
 constexpr std::size_t kWindow = 16;
 constexpr std::uint32_t kTransfer = 1;
 constexpr std::uint32_t kMeeting = 2;
-// Several times as long as a device waits for a peer that is silent.
-constexpr coro::Duration kPatience = std::chrono::seconds(30);
+// Of the whole program: more than a device plausibly waits for a peer that is silent
+// (sim/profile/unpublished.h), and than an engine waits for a completion.
+constexpr coro::Duration kPatience = std::chrono::seconds(100);
 
 // One machine. Members die in reverse order, the engine first.
 struct Station {
@@ -101,6 +102,7 @@ class Program {
 
   coro::Task<absl::Status> Main() {
     coro::EventLoop& loop = coro::EventLoop::Current();
+    give_up_ = coro::After(loop.Now(), kPatience);
     CO_RETURN_IF_ERROR(Open(trial_, loop, "sender", sender_));
     CO_RETURN_IF_ERROR(Open(trial_, loop, "receiver", receiver_));
     CO_ASSIGN_OR_RETURN(const std::uint32_t to_receiver, co_await Connect(sender_, receiver_, 0));
@@ -138,8 +140,6 @@ class Program {
     return absl::OkStatus();
   }
 
-  coro::Time GiveUpTime() const { return coro::After(coro::EventLoop::Current().Now(), kPatience); }
-
   // A NIC dies, or restarts, somewhere between the first and the last page, or after them.
   coro::Task<absl::Status> LoseANic() {
     constexpr std::uint64_t kHarm = 0x6861726d;
@@ -173,20 +173,20 @@ class Program {
     shape.page_bytes = page_bytes_;
     shape.to.indices = places;
     CO_RETURN_IF_ERROR(co_await sender_.engine->WritePages(
-        sender_.data, target_, shape, {.transfer = kTransfer, .deadline = GiveUpTime()}));
+        sender_.data, target_, shape, {.transfer = kTransfer, .deadline = give_up_}));
     done_ = true;
-    co_return co_await sender_.engine->Barrier(*sender_.group, GiveUpTime());
+    co_return co_await sender_.engine->Barrier(*sender_.group, give_up_);
   }
 
   coro::Task<absl::Status> Receive() {
     CO_ASSIGN_OR_RETURN(const auto arrived, receiver_.engine->Expect(kTransfer, pages_));
-    const bool all = co_await arrived->Reached(GiveUpTime());
+    const bool all = co_await arrived->Reached(give_up_);
     if (!all) {
       co_return absl::DeadlineExceededError(
           absl::StrCat(arrived->distinct(), " of ", pages_, " pages were announced"));
     }
     Check();
-    CO_RETURN_IF_ERROR(co_await receiver_.engine->Barrier(*receiver_.group, GiveUpTime()));
+    CO_RETURN_IF_ERROR(co_await receiver_.engine->Barrier(*receiver_.group, give_up_));
     if (!done_) wrong_ = "the receiver left the barrier before the sender had come";
     if (receiver_.engine->arrival_counters().pages != pages_ + 1) {
       wrong_ = "something was counted twice";
@@ -212,6 +212,7 @@ class Program {
   Station sender_;
   Station receiver_;
   RemoteRef target_;
+  coro::Time give_up_{};
   bool done_ = false;  // the sender has come to the barrier
   std::optional<std::string> wrong_;
 };
@@ -225,7 +226,10 @@ class Scenario final : public sim::explore::Scenario {
   std::span<const Parameter> parameters() const override { return kParameters; }
   std::optional<Needs> needs(const Parameters&) const override {
     // A NIC may receive all that both of the sender's have under way.
-    return Needs{.registrations = 2, .address_handles = kNics, .completions = 2 * kNics * kWindow};
+    return Needs{
+        .registrations = 2,
+        .address_handles = kNics + 1,  // of the NIC itself, when it is asked for a sign of life
+        .completions = 2 * kNics * kWindow};
   }
 
   Outcome Run(Trial& trial) const override {

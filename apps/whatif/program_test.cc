@@ -122,7 +122,7 @@ TEST(WhatifTest, StepsAreBesideWhatWasPublished) {
 TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"fast"}), HasSubstr("unexpected argument: fast"));
   EXPECT_THAT(kWhatif.Refusal({"--profile=p9"}), HasSubstr("there are small, p4d, p5"));
-  EXPECT_THAT(kWhatif.Refusal({"--profile=p4d"}), HasSubstr("neither read nor write"));
+  EXPECT_THAT(kWhatif.Refusal({"--profile=p4d"}), HasSubstr("do not both read and write"));
   EXPECT_THAT(kWhatif.Refusal({"--nics=33"}), HasSubstr("33 NICs, profile p5 has 32"));
   EXPECT_THAT(kWhatif.Refusal({"--size=big"}), HasSubstr("--size=big is no size"));
   EXPECT_THAT(kWhatif.Refusal({"--window=0"}), HasSubstr("1 or more"));

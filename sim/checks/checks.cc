@@ -48,14 +48,17 @@ void Checks::OnSilent(const Operation& operation) { memory_.OnSilent(operation);
 
 void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
                         const DeviceCompletion& completion, EntryFate fate) {
-  if (fate == EntryFate::kNoRoom) [[unlikely]] {
+  if (fate == EntryFate::kNoRoom || fate == EntryFate::kOverwrote) [[unlikely]] {
     log_.Add(Check::kCompletionQueueCapacity, nic.name, ring.number(), [&] {
       return absl::StrCat("completion queue ", ring.number(), " of ", ring.depth(),
-                          " entries was full, and what completed then is lost: open it for "
-                          "everything that may be in flight, or read it in time");
+                          " entries was full, and ",
+                          fate == EntryFate::kNoRoom
+                              ? "what completed then is lost"
+                              : "its entries were overwritten, so that none is seen for a lap",
+                          ": open it for everything that may be in flight, or read it in time");
     });
   }
-  memory_.OnReported(nic, completion, fate == EntryFate::kWritten);
+  memory_.OnReported(nic, completion, fate == EntryFate::kWritten || fate == EntryFate::kOverwrote);
   if (fate == EntryFate::kWithheld) return;
   WatchedRing* watched = Find(ring);
   if (watched == nullptr) return;

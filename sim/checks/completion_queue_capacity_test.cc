@@ -51,6 +51,25 @@ TEST(CompletionQueueCapacityTest, AFullQueueIsReportedOnceWithAllItsLosses) {
   EXPECT_THAT(lab.world().findings(), IsEmpty());
 }
 
+TEST(CompletionQueueCapacityTest, TheFindingSaysWhatBecomesOfTheQueue) {
+  for (const bool doorbell : {false, true}) {
+    sim::Profile profile = CopyOf("small");
+    profile.device.cq_doorbell = doorbell;
+    Lab lab(1, profile);
+    Side& fast = lab.Add("fast");
+    Side& slow = lab.Add("slow", {.queue_depth = 8});
+    lab.Introduce();
+    WriteAll(fast, slow, 9);
+    lab.world().timeline().RunFor(10ms);
+    const std::vector<Finding> findings = lab.world().checks().TakeFindings();
+    ASSERT_THAT(findings, SizeIs(1));
+    EXPECT_THAT(
+        sim::ToText(findings[0]),
+        HasSubstr(doorbell ? "what completed then is lost"
+                           : "its entries were overwritten, so that none is seen for a lap"));
+  }
+}
+
 TEST(CompletionQueueCapacityTest, EachQueueHasItsOwnFinding) {
   Lab lab(1);
   Side& fast = lab.Add("fast");

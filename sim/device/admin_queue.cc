@@ -37,8 +37,9 @@ void AdminQueue::FreeDomain(ProtectionDomain domain) {
 absl::StatusOr<MemoryTable::Keys> AdminQueue::RegisterMemory(ProtectionDomain domain,
                                                              std::byte* data,
                                                              std::size_t length_bytes,
-                                                             fabric::Access access) {
-  const auto keys = nic_.memory.Register(domain, data, length_bytes, access);
+                                                             fabric::Access access,
+                                                             std::uint64_t page_bytes) {
+  const auto keys = nic_.memory.Register(domain, data, length_bytes, access, page_bytes);
   if (keys.ok()) {
     nic_.counters.Commands(1);
     around_.observers.Tell<&Observer::OnRegistered>(nic_, domain, *keys,
@@ -81,8 +82,9 @@ void AdminQueue::DestroyAddressHandle(std::uint16_t number) {
 
 // ---- Queues ----
 
-absl::StatusOr<std::shared_ptr<CompletionRing>> AdminQueue::CreateCompletionRing(
-    std::size_t depth, std::byte* memory) {
+absl::StatusOr<std::shared_ptr<CompletionRing>> AdminQueue::CreateCompletionRing(std::size_t depth,
+                                                                                 std::byte* memory,
+                                                                                 bool events) {
   const std::uint32_t most = nic_.profile.device.max_cq;
   auto free = std::find_if(completion_rings_.begin(), completion_rings_.end(),
                            [](const auto& ring) { return ring.expired(); });
@@ -95,7 +97,8 @@ absl::StatusOr<std::shared_ptr<CompletionRing>> AdminQueue::CreateCompletionRing
     free = completion_rings_.emplace(free);
   }
   const auto number = static_cast<std::uint16_t>(free - completion_rings_.begin());
-  auto ring = std::make_shared<CompletionRing>(number, around_.NextObject(), depth, memory);
+  auto ring = std::make_shared<CompletionRing>(number, around_.NextObject(), depth, memory,
+                                               events || nic_.profile.device.cq_doorbell);
   *free = ring;
   nic_.counters.Commands(1);
   return ring;

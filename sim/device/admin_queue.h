@@ -43,9 +43,10 @@ class AdminQueue {
   void FreeDomain(ProtectionDomain domain);
 
   // --- Memory ---
-  // Errors: those of MemoryTable::Register.
+  // As MemoryTable::Register.
   absl::StatusOr<MemoryTable::Keys> RegisterMemory(ProtectionDomain domain, std::byte* data,
-                                                   std::size_t length_bytes, fabric::Access access);
+                                                   std::size_t length_bytes, fabric::Access access,
+                                                   std::uint64_t page_bytes = 0);
   // REQUIRES: `remote_key` is of a live registration.
   void DeregisterMemory(std::uint32_t remote_key);
 
@@ -56,10 +57,12 @@ class AdminQueue {
   void DestroyAddressHandle(std::uint16_t number);
 
   // --- Queues ---
-  // `depth` is a power of two. `memory`: as CompletionRing. The number is free again when the last
-  // owner has given the ring back.
+  // `depth` is a power of two. `memory`: as CompletionRing. A queue that raises `events` has a
+  // doorbell, others where the device gives it one. The number is free again when the last owner has
+  // given the ring back.
   absl::StatusOr<std::shared_ptr<CompletionRing>> CreateCompletionRing(std::size_t depth,
-                                                                       std::byte* memory = nullptr);
+                                                                       std::byte* memory = nullptr,
+                                                                       bool events = false);
   void DestroyCompletionRing() { nic_.counters.Commands(1); }
   // In state kReadyToSend at once. Valid until DestroyQueuePair.
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);

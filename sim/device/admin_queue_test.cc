@@ -191,6 +191,13 @@ TEST_F(AdminQueueTest, DeviceHasSoManyRingsAndWritesToTheMemoryThatItIsGiven) {
   ExpectCommands(1, 1);
 }
 
+TEST_F(AdminQueueTest, RingHasADoorbellIfItRaisesEventsOrTheDeviceGivesOne) {
+  EXPECT_FALSE((*admin.CreateCompletionRing(16))->doorbell());
+  EXPECT_TRUE((*admin.CreateCompletionRing(16, nullptr, /*events=*/true))->doorbell());
+  bench.profile.device.cq_doorbell = true;
+  EXPECT_TRUE((*admin.CreateCompletionRing(16))->doorbell());
+}
+
 TEST_F(AdminQueueTest, QueuePairIsReadyAndItsKeyIsItsOwn) {
   QueuePair& first = Create();
   ExpectCommands(4);

@@ -34,22 +34,28 @@ struct DeviceCompletion {
   Gid source_gid{};  // of the sender of a message whose address handle is unknown
 };
 
-// The device writes, the driver reads; both count entries since the beginning. An entry that finds
-// the ring full is lost for good, as on the device: FI_RM_ENABLED does not protect the queue on EFA
-// (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md). It is counted.
+// The device writes, the driver reads; both count entries since the beginning. FI_RM_ENABLED does
+// not protect the queue on EFA (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md): where an
+// entry finds the ring full, one is lost for good, and counted. Which one depends on the doorbell:
+//
+//   with it      the device knows how far the driver has read: the entry itself is lost
+//   without it   the device goes on, and the oldest entry is lost. The phase in its place is that
+//                of the next lap: the driver sees nothing until the device has come around once
+//                more, and then goes on with what it finds
 class CompletionRing {
  public:
   // REQUIRES: depth is a power of two. `number` is the device's, `serial` the world's. `memory`:
   // where the entries are, depth * 32 bytes, aligned to 8, which outlive the ring; null: the ring
   // has its own. As on the device, memory that is given is filled with zeros.
   CompletionRing(std::uint16_t number, std::uint32_t serial, std::size_t depth,
-                 std::byte* memory = nullptr)
+                 std::byte* memory = nullptr, bool doorbell = true)
       : number_(number),
         serial_(serial),
         producer_(static_cast<std::uint32_t>(depth)),
         consumer_(static_cast<std::uint32_t>(depth)),
         own_(memory == nullptr ? depth * kEntryBytes / sizeof(std::uint64_t) : 0),
-        entries_(memory == nullptr ? own_.data() : reinterpret_cast<std::uint64_t*>(memory)) {}
+        entries_(memory == nullptr ? own_.data() : reinterpret_cast<std::uint64_t*>(memory)),
+        doorbell_(doorbell) {}
   CompletionRing(const CompletionRing&) = delete;
   CompletionRing& operator=(const CompletionRing&) = delete;
 
@@ -59,16 +65,22 @@ class CompletionRing {
   std::size_t depth() const { return producer_.entries(); }
   // The memory that the device writes, depth() entries of 32 bytes.
   const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_); }
-  // The program reads that memory itself, and says to nobody how far it is: from now on an entry
-  // that finds the ring full takes the place of the oldest one.
+  // The program reads that memory itself, and says to nobody how far it is: the ring is one without
+  // a doorbell from now on, and what it loses is not counted.
   std::byte* MapMemory() {
     mapped_ = true;
+    doorbell_ = false;
     return reinterpret_cast<std::byte*>(entries_);
   }
 
+  // Whether the device knows how far the driver has read.
+  bool doorbell() const { return doorbell_; }
+
   // --- The device's side ---
-  // False when the entry was lost. Inlined: most fields are constants where it is called.
+  // False when an entry was lost: this one, or without a doorbell the oldest. Inlined: most fields
+  // are constants where it is called.
   DD_HOT bool Push(const DeviceCompletion& completion);
+  // Entries that nobody has read, nor will.
   std::uint64_t lost() const { return lost_; }
   // The driver asked for an event with the next entry (the arm bit of the queue's doorbell), and
   // one was pushed: true once.
@@ -91,12 +103,21 @@ class CompletionRing {
         Slot(consumer_.slot()), fabric::efa_queue::CqeSize::k32, consumer_.phase(), entry);
   }
   // REQUIRES: not empty.
-  void Pop() { consumer_.Pop(); }
+  void Pop() {
+    if (overrun_) [[unlikely]]
+      CatchUp();
+    consumer_.Pop();
+  }
   // Asks for an event with the next entry.
   void Arm() { armed_ = true; }
 
  private:
   static constexpr std::size_t kEntryBytes = 32;
+
+  // Entries that were read or passed over, modulo 2^32.
+  std::uint32_t consumed() const { return consumer_.consumed() + passed_over_; }
+  // The oldest entry is of a later lap than the driver takes it for: what was between is lost.
+  void CatchUp();
 
   void* Slot(std::uint32_t slot) { return entries_ + slot * (kEntryBytes / 8); }
   const void* Slot(std::uint32_t slot) const { return entries_ + slot * (kEntryBytes / 8); }
@@ -108,16 +129,32 @@ class CompletionRing {
   ZeroedArray<std::uint64_t> own_;
   std::uint64_t* const entries_;
   std::uint64_t lost_ = 0;
+  std::uint32_t passed_over_ = 0;
+  bool doorbell_;
+  bool overrun_ = false;  // entries that nobody has read were overwritten
   bool mapped_ = false;
   bool armed_ = false;
   bool event_ = false;
 };
 
+inline void CompletionRing::CatchUp() {
+  // The last entry that was written to the driver's slot, and how many are left of those before it.
+  const std::uint32_t produced = producer_.produced();
+  const auto depth = static_cast<std::uint32_t>(producer_.entries());
+  const std::uint32_t found = produced - 1 - (produced - 1 - consumed()) % depth;
+  if (found == consumed()) return;
+  lost_ += found - (produced - depth);
+  passed_over_ += found - consumed();
+  overrun_ = false;
+}
+
 DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
   using fabric::OperationKind;
-  if (producer_.full(consumer_.consumed()) && !mapped_) [[unlikely]] {
+  const bool full = producer_.full(consumed()) && !mapped_;
+  if (full) [[unlikely]] {
     ++lost_;
-    return false;
+    if (doorbell_) return false;
+    overrun_ = true;
   }
   fabric::efa_queue::Completion entry;
   const bool write =
@@ -148,7 +185,7 @@ DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
     armed_ = false;
     event_ = true;
   }
-  return true;
+  return !full;
 }
 
 }  // namespace sim

@@ -73,6 +73,60 @@ TEST(CompletionRingTest, FullRingLosesTheNewestAndCountsThem) {
   EXPECT_EQ(ring.lost(), 4u);
 }
 
+// The device does not know how far the driver is.
+CompletionRing WithoutDoorbell(std::size_t depth) { return {0, 1, depth, nullptr, false}; }
+
+TEST(CompletionRingTest, WithoutADoorbellAFullRingIsLappedAndItsReaderSeesNothing) {
+  CompletionRing ring = WithoutDoorbell(4);
+  for (std::uint16_t i = 0; i < 4; ++i) EXPECT_TRUE(ring.Push(Numbered(i)));
+  EXPECT_FALSE(ring.empty());
+  EXPECT_FALSE(ring.Push(Numbered(4)));  // in the place of 0
+  EXPECT_TRUE(ring.empty());  // 1, 2 and 3 are there: who reads in order never gets to them
+  EXPECT_EQ(ring.Peek(), nullptr);
+  for (std::uint16_t i = 5; i < 8; ++i) EXPECT_FALSE(ring.Push(Numbered(i)));
+  EXPECT_TRUE(ring.empty());
+  EXPECT_EQ(ring.lost(), 4u);
+  // The lap after that has the phase that the reader waits for.
+  EXPECT_FALSE(ring.Push(Numbered(8)));
+  EXPECT_EQ(Take(ring).request_id, 8u);
+  EXPECT_EQ(ring.lost(), 8u);  // 5, 6 and 7 as well
+  EXPECT_TRUE(ring.empty());
+  for (std::uint16_t i = 9; i < 13; ++i) EXPECT_TRUE(ring.Push(Numbered(i)));
+  for (std::uint16_t i = 9; i < 13; ++i) EXPECT_EQ(Take(ring).request_id, i);
+  EXPECT_EQ(ring.lost(), 8u);
+}
+
+TEST(CompletionRingTest, WithoutADoorbellEveryEntryIsReadOrLost) {
+  for (std::uint16_t pushes = 0; pushes < 60; ++pushes) {
+    SCOPED_TRACE(pushes);
+    CompletionRing ring = WithoutDoorbell(8);
+    for (std::uint16_t i = 0; i < 5; ++i) ring.Push(Numbered(i));
+    for (std::uint16_t i = 0; i < 3; ++i) EXPECT_EQ(Take(ring).request_id, i);
+    for (std::uint16_t i = 5; i < 5 + pushes; ++i) ring.Push(Numbered(i));
+    std::uint64_t read = 0;
+    std::uint16_t last = 0;
+    for (; !ring.empty(); ++read) last = Take(ring).request_id;
+    if (read > 0) {
+      EXPECT_EQ(last, 4 + pushes);
+      EXPECT_EQ(read + ring.lost(), 2u + pushes);
+    } else {
+      EXPECT_EQ(ring.lost(), 2u + pushes - 8u);  // eight are there, which nobody has seen yet
+    }
+    EXPECT_EQ(read > 0, (1 + pushes) / 8 % 2 == 0);  // the laps that have the reader's phase
+  }
+}
+
+TEST(CompletionRingTest, WithoutADoorbellAReaderThatKeepsUpLosesNothing) {
+  CompletionRing ring = WithoutDoorbell(4);
+  std::uint16_t pushed = 0, read = 0;
+  while (pushed < 1000) {
+    for (int k = 0; k < 4; ++k) EXPECT_TRUE(ring.Push(Numbered(pushed++)));
+    while (!ring.empty()) EXPECT_EQ(Take(ring).request_id, read++);
+  }
+  EXPECT_EQ(read, pushed);
+  EXPECT_EQ(ring.lost(), 0u);
+}
+
 TEST(CompletionRingTest, RingOfOneEntryWorks) {
   CompletionRing ring(0, 1, 1);
   for (std::uint16_t i = 0; i < 10; ++i) {

@@ -8,12 +8,12 @@ namespace sim {
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion) {
   CompletionRing& ring = queue == Queue::kSend ? *queue_pair.send_ring : *queue_pair.receive_ring;
-  const bool kept = ring.Push(completion);
-  if (!kept) [[unlikely]] {
+  EntryFate fate = EntryFate::kWritten;
+  if (!ring.Push(completion)) [[unlikely]] {
     ++nic_.counters.completions_lost;
+    fate = ring.doorbell() ? EntryFate::kNoRoom : EntryFate::kOverwrote;
   }
-  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion,
-                                                kept ? EntryFate::kWritten : EntryFate::kNoRoom);
+  around_.observers.Tell<&Observer::OnReported>(nic_, ring, completion, fate);
   around_.timeline.Wake();
   if (!held_.empty()) [[unlikely]] {
     CountDown(ring);

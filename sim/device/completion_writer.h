@@ -23,8 +23,8 @@ class CompletionWriter {
 
   CompletionWriter(NicState& nic, Surroundings& around) : nic_(nic), around_(around) {}
 
-  // Writes an entry for the queue pair to one of its completion queues, and wakes the program. An
-  // entry that finds its queue full is lost for good, and counted.
+  // Writes an entry for the queue pair to one of its completion queues, and wakes the program. If it
+  // finds the queue full, an entry is lost for good, and counted: see CompletionRing.
   void Write(const QueuePair& queue_pair, Queue queue, const DeviceCompletion& completion);
 
   // The same at the time that a fault plan wants; never if the queue pair is gone by then.

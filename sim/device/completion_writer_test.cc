@@ -75,6 +75,17 @@ TEST_F(CompletionWriterTest, EntryThatFindsItsQueueFullIsLostAndCounted) {
   EXPECT_EQ(Written(), Ids{17});
 }
 
+TEST_F(CompletionWriterTest, EntryThatLapsAQueueWithoutADoorbellIsCountedAndTold) {
+  sim::QueuePair& blind = nic.OpenQueuePair(
+      {.send_ring = std::make_shared<sim::CompletionRing>(9, 9, 4, nullptr, false)});
+  for (std::uint16_t id = 0; id < 4; ++id) writer.Write(blind, Queue::kSend, Of(id));
+  bench.told.Take();
+  writer.Write(blind, Queue::kSend, Of(4));
+  EXPECT_EQ(nic.state.counters.completions_lost, 1u);
+  EXPECT_EQ(bench.told.Take(), Lines{"overwrote 4: 0"});
+  EXPECT_TRUE(Bench::Sent(blind).empty());
+}
+
 TEST_F(CompletionWriterTest, VerdictWithoutADelayWritesAtOnceAsOftenAsItSays) {
   Write(7, {});
   EXPECT_EQ(Written(), Ids{7});

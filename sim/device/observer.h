@@ -71,8 +71,9 @@ struct KeyRefused {
 // What became of the entry of a completion.
 enum class EntryFate : std::uint8_t {
   kWritten,
-  kNoRoom,    // its queue was full: it is lost
-  kWithheld,  // a fault plan keeps it back, for a while or for good
+  kNoRoom,     // its queue was full: it is lost
+  kOverwrote,  // its queue was full: it was written in the place of one that nobody has read
+  kWithheld,   // a fault plan keeps it back, for a while or for good
 };
 
 // What a program has opened on a NIC.

@@ -152,8 +152,15 @@ TEST(RequestIdTest, ReusedSlotsGiveTheRightContexts) {
 
 // ---- An overrun of the completion queue ----
 
+// The device knows how far its completion queues were read.
+sim::Profile WithDoorbell() {
+  sim::Profile profile = Small();
+  profile.device.cq_doorbell = true;
+  return profile;
+}
+
 TEST(OverrunTest, EntriesAreLostForEverAndTheirSlotsWithThem) {
-  Scene s(Small(), {.queue_depth = 16});
+  Scene s(WithDoorbell(), {.queue_depth = 16});
   ASSERT_EQ(s.a.queue->depth(), 16u);
   const std::size_t depth = s.a.endpoint->limits().send_queue_depth;
   EXPECT_EQ(FillSendQueue(s, 1), depth);
@@ -172,7 +179,7 @@ TEST(OverrunTest, EntriesAreLostForEverAndTheirSlotsWithThem) {
 }
 
 TEST(OverrunTest, LosingEverySlotLeavesAnEndpointThatSaysAgainForEver) {
-  Scene s(Small(), {.queue_depth = 1});
+  Scene s(WithDoorbell(), {.queue_depth = 1});
   fabric::WriteRequest write = s.b.WriteTo(s.a, 0, 64, 1);
   write.immediate = 1;
   ASSERT_EQ(s.b.endpoint->Write(write), ErrorCode::kOk);
@@ -186,7 +193,7 @@ TEST(OverrunTest, LosingEverySlotLeavesAnEndpointThatSaysAgainForEver) {
 }
 
 TEST(OverrunTest, UnsolicitedImmediatesOverrunASlowTarget) {
-  Lab lab(1);
+  Lab lab(1, WithDoorbell());
   Side& a = lab.Add("fast");
   Side& b = lab.Add("slow", {.queue_depth = 8});
   lab.Introduce();
@@ -205,8 +212,42 @@ TEST(OverrunTest, UnsolicitedImmediatesOverrunASlowTarget) {
   lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 12);
 }
 
-TEST(OverrunTest, LostReceiveCompletionsLeakReceiveSlots) {
+// Without a doorbell the device goes on over what was not read, and its reader is blind for a lap.
+TEST(OverrunTest, WithoutADoorbellOneEntryTooManyHidesAllOthers) {
   Lab lab(1);
+  Side& a = lab.Add("fast");
+  Side& b = lab.Add("slow", {.queue_depth = 8});
+  lab.Introduce();
+  std::uint32_t written = 0;
+  const auto write = [&](std::uint32_t count) {
+    for (std::uint32_t i = 0; i < count; ++i) {
+      fabric::WriteRequest request = a.WriteTo(b, 0, 64, ++written);
+      request.immediate = written;
+      ASSERT_EQ(a.endpoint->Write(request), ErrorCode::kOk);
+    }
+    lab.world().timeline().RunFor(10ms);  // nobody reads
+    lab.Watch();
+  };
+  write(8);
+  EXPECT_EQ(b.completions.size(), 8u);  // the right way: as many as there is room for
+  b.completions.clear();
+  write(9);
+  EXPECT_EQ(b.nic.counters().completions_lost, 1u);
+  EXPECT_TRUE(b.completions.empty());
+  write(7);  // read in time, and in vain
+  EXPECT_TRUE(b.completions.empty());
+  write(1);
+  ASSERT_EQ(b.completions.size(), 1u);
+  EXPECT_EQ(b.completions[0].immediate, written);
+  b.completions.clear();
+  write(8);  // it is as good as new
+  EXPECT_EQ(b.completions.size(), 8u);
+  EXPECT_EQ(a.completions.size(), written);  // the initiator is none the wiser
+  lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 9);
+}
+
+TEST(OverrunTest, LostReceiveCompletionsLeakReceiveSlots) {
+  Lab lab(1, WithDoorbell());
   Side& a = lab.Add("a");
   Side& b = lab.Add("b", {.queue_depth = 4});
   lab.Introduce();

@@ -396,10 +396,10 @@ TEST(StatusTest, LocalUnreachableStaysSoAfterDatagrams) {
 // ---- 18: the peer's device lacks the operation ----
 
 TEST(StatusTest, RemoteFeatureMismatch) {
-  const sim::Profile p4d = CopyOf("p4d");
+  const sim::Profile g5 = CopyOf("g5");
   Lab lab(1, CopyOf("p5"));
   Side& a = lab.Add("p5");
-  Side& b = lab.Add("p4d", {}, &p4d);
+  Side& b = lab.Add("g5", {}, &g5);
   Side& c = lab.Add("another p5");
   lab.Introduce();
   ASSERT_EQ(a.endpoint->Write(a.WriteTo(c, 0, 4096, 1)), ErrorCode::kOk);
@@ -417,6 +417,20 @@ TEST(StatusTest, RemoteFeatureMismatch) {
   ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 100, 4)), ErrorCode::kOk);
   EXPECT_TRUE(lab.Take(a, 4).ok());
   EXPECT_TRUE(lab.Take(b, 3).ok());
+  lab.ExpectNoMore();
+}
+
+// The device of a p4d can be read from; its memory that may be sent from is registered so.
+TEST(StatusTest, RemoteFeatureMismatchOfWritesOnlyOnP4d) {
+  const sim::Profile p4d = CopyOf("p4d");
+  Lab lab(1, CopyOf("p5"));
+  Side& a = lab.Add("p5");
+  Side& b = lab.Add("p4d", {}, &p4d);
+  lab.Introduce();
+  ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 4096, kBad)), ErrorCode::kOk);
+  EXPECT_EQ(lab.Take(a, kBad).provider_error, 18);
+  ASSERT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, 4096, 1)), ErrorCode::kOk);
+  EXPECT_TRUE(lab.Take(a, 1).ok());
   lab.ExpectNoMore();
 }
 

@@ -19,7 +19,8 @@ using fabric::EndpointOptions;
 using fabric::EndpointType;
 
 // The limits of an endpoint with these options, or why the device cannot give it.
-absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const Profile& profile) {
+absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const Profile& profile,
+                                         const fabric::NicInfo& nic) {
   const bool datagram = options.type == EndpointType::kDatagram;
   if (options.receiver_not_ready_retries.has_value()) {
     if (datagram || !profile.device.rnr_retry) {
@@ -44,6 +45,10 @@ absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const P
   if (datagram) limits = DatagramLimits(profile);
   if (!datagram && options.inject_bytes > profile.limits.inject_bytes) {
     limits = EfaDirectLimits(profile, options.inject_bytes);
+  }
+  if (!datagram) {  // what the NIC offers: efa-direct and the fabric efa differ
+    limits.max_rma_bytes = nic.limits.max_rma_bytes;
+    limits.rma_segments = nic.limits.rma_segments;
   }
   return limits;
 }
@@ -87,12 +92,19 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
     return absl::InvalidArgumentError(
         "register memory: a dmabuf of host memory; simulated NICs take those of attached devices");
   }
-  constexpr fabric::Access kRemote[] = {fabric::Access::kRemoteWrite, fabric::Access::kRemoteRead,
-                                        fabric::Access::kWrite, fabric::Access::kRead};
-  for (const fabric::Access right : kRemote) {
-    if (fabric::Allows(request.access, right) && info_.limits.max_rma_bytes == 0) {
-      return absl::UnimplementedError(absl::StrCat(
-          "register memory: the access asks for reads and writes, which ", info_.name, " lacks"));
+  const struct {
+    fabric::Access right;
+    fabric::Capability needed;
+  } rights[] = {{fabric::Access::kRemoteWrite, fabric::Capability::kRemoteWrite},
+                {fabric::Access::kWrite, fabric::Capability::kRemoteWrite},
+                {fabric::Access::kRemoteRead, fabric::Capability::kRemoteRead},
+                {fabric::Access::kRead, fabric::Capability::kRemoteRead}};
+  for (const auto& [right, needed] : rights) {
+    if (fabric::Allows(request.access, right) && !info_.capabilities.Has(needed)) {
+      return absl::UnimplementedError(
+          absl::StrCat("register memory: the access asks for ",
+                       needed == fabric::Capability::kRemoteRead ? "reads" : "writes", ", which ",
+                       info_.name, " lacks"));
     }
   }
   // The driver registers what may be sent from for remote reads too, where the device has them
@@ -102,9 +114,13 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
   if (fabric::Allows(access, fabric::Access::kSend) && core_->nic.profile().device.rdma_read) {
     access = access | fabric::Access::kRemoteRead;
   }
-  ASSIGN_OR_RETURN(
-      const MemoryTable::Keys keys,
-      core_->nic.admin().RegisterMemory(core_->domain, request.data, request.length_bytes, access));
+  const std::uint64_t page_bytes =
+      pinned != nullptr ? core_->nic.profile().device.gpu_page_bytes
+                        : core_->world.bus().PageBytes(
+                              reinterpret_cast<std::uint64_t>(request.data), request.length_bytes);
+  ASSIGN_OR_RETURN(const MemoryTable::Keys keys,
+                   core_->nic.admin().RegisterMemory(core_->domain, request.data,
+                                                     request.length_bytes, access, page_bytes));
   return std::make_unique<SimMemoryRegion>(core_, request, keys, std::move(pinned));
 }
 
@@ -161,7 +177,7 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
         "open endpoint: its queues and address vector must be open and of the same domain");
   }
   const Profile& profile = core_->nic.profile();
-  ASSIGN_OR_RETURN(fabric::Limits limits, LimitsFor(options, profile));
+  ASSIGN_OR_RETURN(fabric::Limits limits, LimitsFor(options, profile, info_));
   if (FaultPoints* faults = core_->world.surroundings().faults) {
     faults->OnOpenEndpoint(core_->nic.state(), limits);
   }

@@ -65,7 +65,8 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       limits_(limits),
       open_(domain_->world.surroundings(), ObjectKind::kEndpoint, domain_->nic.state()),
       datagram_(queue_pair.type == QueuePairType::kUd),
-      remote_access_(!datagram_ && limits.max_rma_bytes > 0),
+      reads_(!datagram_ && limits.max_rma_bytes > 0 && domain_->nic.profile().device.rdma_read),
+      writes_(!datagram_ && limits.max_rma_bytes > 0 && domain_->nic.profile().device.rdma_write),
       address_(EfaAddress{domain_->nic.gid(), queue_pair.number, queue_pair.qkey}.Encode()),
       send_producer_(queue_pair.send.entries(), queue_pair.send.max_batch()),
       receive_producer_(queue_pair.receive.descriptors(), queue_pair.receive.descriptors()),
@@ -76,13 +77,13 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       queue->endpoints.resize(queue_pair.number + 1u);
     queue->endpoints[queue_pair.number] = this;
   }
-  domain_->world.observers().Tell<&Observer::OnEndpointOpened>(EndpointOpened{
-      .nic = domain_->nic.state(),
-      .queue_pair = queue_pair,
-      .send_depth = limits_.send_queue_depth,
-      .receive_depth = limits_.receive_queue_depth,
-      .immediates_take_receives = remote_access_ && !queue_pair.unsolicited_immediates,
-      .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
+  domain_->world.observers().Tell<&Observer::OnEndpointOpened>(
+      EndpointOpened{.nic = domain_->nic.state(),
+                     .queue_pair = queue_pair,
+                     .send_depth = limits_.send_queue_depth,
+                     .receive_depth = limits_.receive_queue_depth,
+                     .immediates_take_receives = writes_ && !queue_pair.unsolicited_immediates,
+                     .state_of = [this](fabric::Peer peer) { return StateOf(peer); }});
 }
 
 PeerState SimEndpoint::StateOf(fabric::Peer peer) const {
@@ -184,7 +185,7 @@ ErrorCode SimEndpoint::FillSend(const fabric::SendRequest& request, efa::SendWor
 
 DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
                                         efa::SendWork& work) const {
-  if (!remote_access_) return ErrorCode::kUnsupported;
+  if (!writes_) return ErrorCode::kUnsupported;
   if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
   const LocalBuffer& source = request.source;
   if (source.length_bytes > UINT32_MAX) return ErrorCode::kMessageTooLong;
@@ -213,7 +214,7 @@ DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
 }
 
 ErrorCode SimEndpoint::FillRead(const fabric::ReadRequest& request, efa::SendWork& work) const {
-  if (!remote_access_) return ErrorCode::kUnsupported;
+  if (!reads_) return ErrorCode::kUnsupported;
   if (const ErrorCode error = Address(request.peer, work); error != ErrorCode::kOk) return error;
   const LocalBuffer& target = request.target;
   work.operation = efa::Operation::kRead;

@@ -100,7 +100,8 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private 
   const fabric::Limits limits_;
   OpenObject open_;
   const bool datagram_;
-  const bool remote_access_;
+  const bool reads_;   // it may post reads
+  const bool writes_;  // the same for writes
   const fabric::Address address_;
   fabric::efa_queue::Producer send_producer_;
   fabric::efa_queue::Producer receive_producer_;  // counts descriptors

@@ -13,9 +13,26 @@ namespace {
 
 using fabric::Capability;
 
+// What a NIC offers of remote memory access.
+struct RemoteAccess {
+  bool reads;
+  bool writes;
+};
+
+// The capability bits of the device.
+RemoteAccess OfTheDevice(const Profile& profile) {
+  return {.reads = profile.device.rdma_read, .writes = profile.device.rdma_write};
+}
+
+// Both or neither (ofiwg/libfabric prov/efa/src/efa_prov_info.c: FI_RMA needs both bits).
+RemoteAccess OfEfaDirect(const Profile& profile) {
+  const bool both = profile.device.rdma_read && profile.device.rdma_write;
+  return {.reads = both, .writes = both};
+}
+
 // As libfabric's provider works them out from the device's attributes (ofiwg/libfabric
 // prov/efa/src/efa_prov_info.c).
-fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
+fabric::CapabilitySet CapabilitiesOf(const Profile& profile, RemoteAccess access) {
   fabric::CapabilitySet set{
       Capability::kMessages,
       Capability::kImmediateData,
@@ -36,9 +53,9 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
       Capability::kLongTruncation,
       Capability::kErrorCounts,
   };
-  if (profile.limits.max_rma_bytes > 0) {  // both or neither
+  if (access.reads) set.Add(Capability::kRemoteRead);
+  if (access.writes) {
     set.Add(Capability::kRemoteWrite);
-    set.Add(Capability::kRemoteRead);
     set.Add(Capability::kRemoteWriteLength);
   }
   if (profile.device.unsolicited_write_recv) set.Add(Capability::kUnsolicitedImmediate);
@@ -46,7 +63,8 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
   return set;
 }
 
-fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProfile& nic) {
+fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProfile& nic,
+                       RemoteAccess access) {
   fabric::NicInfo info;
   info.name = nic.name;
   info.domain = nic.name + "-rdm";
@@ -62,20 +80,25 @@ fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProf
   const fabric::Limits datagrams = DatagramLimits(profile);
   info.limits.datagram_bytes = datagrams.datagram_bytes;
   info.limits.datagram_prefix_bytes = datagrams.datagram_prefix_bytes;
-  info.capabilities = CapabilitiesOf(profile);
+  if (access.reads || access.writes) {
+    info.limits.max_rma_bytes = profile.device.max_rdma_size;
+    info.limits.rma_segments = profile.device.max_wr_rdma_sges;
+  }
+  info.capabilities = CapabilitiesOf(profile, access);
   if (world.IsVirtual()) info.capabilities.Add(Capability::kVirtualTime);
   return info;
 }
 
 class SimFabric final : public fabric::Fabric {
  public:
-  SimFabric(World& world, Node& node)
+  SimFabric(World& world, Node& node, RemoteAccess access)
       : world_(world),
         node_(node),
         description_(absl::StrCat("simulated EFA (efa-direct, profile ", node.profile().name,
                                   world.IsVirtual() ? ")" : ", in real time)")) {
-    for (const NicProfile& nic : node.profile().nics)
-      nics_.push_back(InfoOf(world, node.profile(), nic));
+    for (const NicProfile& nic : node.profile().nics) {
+      nics_.push_back(InfoOf(world, node.profile(), nic, access));
+    }
   }
 
   std::string_view description() const override { return description_; }
@@ -99,7 +122,11 @@ class SimFabric final : public fabric::Fabric {
 }  // namespace
 
 std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node) {
-  return std::make_unique<SimFabric>(world, node);
+  return std::make_unique<SimFabric>(world, node, OfEfaDirect(node.profile()));
+}
+
+std::unique_ptr<fabric::Fabric> OpenSimDevice(World& world, Node& node) {
+  return std::make_unique<SimFabric>(world, node, OfTheDevice(node.profile()));
 }
 
 }  // namespace sim

@@ -15,9 +15,15 @@
 
 namespace sim {
 
-// The fabric of one machine of the world. Both outlive the fabric and everything opened from it.
-// All fabrics of one world are used from one thread.
+// The fabric efa-direct of one machine of the world: its NICs offer remote memory access where they
+// both read and write, none elsewhere. Both outlive the fabric and everything opened from it. All
+// fabrics of one world are used from one thread.
 std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node);
+
+// The same NICs with all that they have: those of a p4d read, and do not write. The fabric `efa` is
+// built on it (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ep.h asks for either by itself); programs
+// open OpenSimFabric.
+std::unique_ptr<fabric::Fabric> OpenSimDevice(World& world, Node& node);
 
 }  // namespace sim
 

@@ -44,7 +44,7 @@ TEST(DrawFiguresTest, EveryPartOfARangeComesUp) {
     EXPECT_LT(drawn[name], 250) << name;
     EXPECT_EQ(*values[name].begin(), figure.least) << name;
     EXPECT_EQ(*values[name].rbegin(), figure.most) << name;
-    EXPECT_GT(values[name].size(), 20u) << name;
+    EXPECT_GT(values[name].size(), figure.most - figure.least > 20 ? 20u : 1u) << name;
   }
 }
 
@@ -88,6 +88,17 @@ TEST(FindDependenceTest, ValuesBelowTheProfilesAreSearchedDownwards) {
                        FindDependence(scenario, With(kSome), Verdict::kWrongData));
   EXPECT_EQ(found.figures, (Figures{{"engine_window", 1}}));
   EXPECT_EQ(found.edge, (Edge{9, 8}));
+}
+
+TEST(FindDependenceTest, SwitchHasNoValuesBetween) {
+  const TestScenario scenario =
+      Where([](const Profile& profile) { return profile.device.cq_doorbell; });
+  Figures figures = kSome;
+  figures["cq_doorbell"] = 1;
+  ASSERT_OK_AND_ASSIGN(const Dependence found,
+                       FindDependence(scenario, With(figures), Verdict::kWrongData));
+  EXPECT_EQ(found.figures, (Figures{{"cq_doorbell", 1}}));
+  EXPECT_FALSE(found.edge.has_value());
 }
 
 TEST(FindDependenceTest, TheSmallestSetOfSeveral) {

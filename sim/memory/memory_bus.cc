@@ -49,6 +49,28 @@ absl::StatusOr<std::shared_ptr<PeerMemory>> MemoryBus::Pin(const MemoryRequest& 
   return memory;
 }
 
+void MemoryBus::SetPages(std::span<const std::byte> memory, std::uint64_t page_bytes) {
+  DD_CHECK((page_bytes & (page_bytes - 1)) == 0, "a page is a power of two of bytes");
+  const std::uint64_t begin = AddressOf(memory.data());
+  const std::uint64_t end = begin + memory.size();
+  std::erase_if(pages_,
+                [&](const auto& range) { return range.first < end && range.second.end > begin; });
+  if (page_bytes != 0 && !memory.empty()) pages_[begin] = {end, page_bytes};
+}
+
+std::uint64_t MemoryBus::PageBytes(std::uint64_t address, std::uint64_t length_bytes) const {
+  std::uint64_t smallest = UINT64_MAX;
+  std::uint64_t at = address;  // what lies before is known
+  while (at - address < length_bytes) {
+    const auto after = pages_.upper_bound(at);
+    if (after == pages_.begin() || std::prev(after)->second.end <= at) return 0;
+    const Pages& pages = std::prev(after)->second;
+    smallest = std::min(smallest, pages.page_bytes);
+    at = pages.end;
+  }
+  return smallest;
+}
+
 std::shared_ptr<PeerMemory> MemoryBus::Find(std::uint64_t address) const {
   const auto after = ranges_.upper_bound(address);
   if (after == ranges_.begin()) return nullptr;

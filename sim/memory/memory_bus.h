@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,6 +45,15 @@ class MemoryBus final : public Actor {
   // holds it. kInvalidArgument: no such device, or what the device says.
   absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(const fabric::MemoryRequest& request);
 
+  // From now on the host memory in this range is of pages of so many bytes, a power of two: those
+  // that a program would have mapped on an instance (hugetlbfs, MAP_HUGETLB), which a laptop need
+  // not have. What was said of ranges that overlap is forgotten; 0 only forgets: for memory that is
+  // given back. A NIC counts by it the pages of what is registered later. The bytes are not looked
+  // at.
+  void SetPages(std::span<const std::byte> memory, std::uint64_t page_bytes);
+  // Bytes of the smallest page in the range; 0 where something in it is not known.
+  std::uint64_t PageBytes(std::uint64_t address, std::uint64_t length_bytes) const;
+
   // The memory that a region held may be gone: to be called when one was closed.
   void Forget() {
     std::erase_if(ranges_, [](const auto& range) { return range.second.expired(); });
@@ -71,6 +81,10 @@ class MemoryBus final : public Actor {
 
  private:
   using Held = std::weak_ptr<fabric::PeerMemory>;
+  struct Pages {
+    std::uint64_t end = 0;
+    std::uint64_t page_bytes = 0;
+  };
 
   std::shared_ptr<fabric::PeerMemory> Find(std::uint64_t address) const;
   void CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length);
@@ -79,6 +93,7 @@ class MemoryBus final : public Actor {
   Timeline& timeline_;
   std::vector<fabric::PeerMemoryClient*> devices_;
   std::map<std::uint64_t, Held> ranges_;  // by address
+  std::map<std::uint64_t, Pages> pages_;  // by first address; ranges do not overlap
   std::map<std::uint64_t, std::pair<Held, fabric::PeerMemory::Ticket>> invisible_;
   std::uint64_t next_number_ = 0;
 };

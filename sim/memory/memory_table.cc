@@ -1,30 +1,28 @@
 #include "sim/memory/memory_table.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
 
 namespace sim {
-std::uint64_t MemoryTable::PagesOf(std::uint64_t address, std::uint64_t length_bytes) const {
-  const std::uint64_t page = device_.page_bytes;
-  return (address + length_bytes - 1) / page - address / page + 1;
-}
 
 absl::Status MemoryTable::Check(std::uint64_t address, std::uint64_t length_bytes,
-                                fabric::Access access) const {
+                                fabric::Access access, unsigned page_shift) const {
   if (length_bytes > UINT64_MAX - address) {
     return absl::InvalidArgumentError(absl::StrCat(
         "register memory: ", length_bytes, " bytes reach past the end of the address space"));
   }
-  const std::uint64_t pages = PagesOf(address, length_bytes);
+  const std::uint64_t pages = PagesOf(address, length_bytes, page_shift);
   std::uint64_t most = std::min(device_.max_mr_pages, device_.max_total_pages - pages_);
   if (fabric::Allows(access, fabric::Access::kRemoteWrite))
     most = std::min(most, device_.max_remote_write_pages);
   if (pages > most) {
     return absl::ResourceExhaustedError(absl::StrCat(
-        "register memory: ", pages, " pages are over the ", most, " that the NIC has left for it"));
+        "register memory: ", pages, " pages are over the ", most,
+        " that the NIC has left for it; each has ", std::uint64_t{1} << page_shift, " bytes"));
   }
   if (live_ >= device_.max_mr || live_ >= kSlotMask) {
     return absl::ResourceExhaustedError(
@@ -35,8 +33,12 @@ absl::Status MemoryTable::Check(std::uint64_t address, std::uint64_t length_byte
 
 absl::StatusOr<MemoryTable::Keys> MemoryTable::Register(ProtectionDomain domain, std::byte* data,
                                                         std::size_t length_bytes,
-                                                        fabric::Access access) {
-  if (absl::Status status = Check(reinterpret_cast<std::uint64_t>(data), length_bytes, access);
+                                                        fabric::Access access,
+                                                        std::uint64_t page_bytes) {
+  const auto page_shift = static_cast<std::uint8_t>(
+      std::countr_zero(page_bytes != 0 ? page_bytes : std::uint64_t{device_.page_bytes}));
+  if (absl::Status status =
+          Check(reinterpret_cast<std::uint64_t>(data), length_bytes, access, page_shift);
       !status.ok()) {
     return status;
   }
@@ -57,18 +59,20 @@ absl::StatusOr<MemoryTable::Keys> MemoryTable::Register(ProtectionDomain domain,
   region.length_bytes = length_bytes;
   region.domain = domain;
   region.access = access;
+  region.page_shift = page_shift;
   region.live = true;
   ++live_;
-  pages_ += PagesOf(region.address, length_bytes);
+  pages_ += PagesOf(region.address, length_bytes, page_shift);
   return Keys{LocalKey(slot, region.local_generation), RemoteKey(slot, region.remote_generation)};
 }
 
 void MemoryTable::Deregister(std::uint32_t remote_key) {
   const std::uint32_t slot = remote_key & kSlotMask;
   DD_CHECK(slot < regions_.size() && regions_[slot].live, "deregistering memory twice");
-  regions_[slot].live = false;
+  Region& region = regions_[slot];
+  region.live = false;
   ++withdrawals_;
-  pages_ -= PagesOf(regions_[slot].address, regions_[slot].length_bytes);
+  pages_ -= PagesOf(region.address, region.length_bytes, region.page_shift);
   free_slots_.push_back(slot);
   --live_;
 }

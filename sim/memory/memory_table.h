@@ -33,11 +33,12 @@ class MemoryTable {
   MemoryTable(const DeviceAttributes& device, const RandomStream& keys)
       : device_(device), keys_(keys), regions_(1) {}
 
+  // `page_bytes`, a power of two: of the pages that the range is made of; 0: the host's.
   // kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
   // pages: in one region, in one that peers may write, or in all together. kInvalidArgument: the
   // range wraps around the address space.
   absl::StatusOr<Keys> Register(ProtectionDomain domain, std::byte* data, std::size_t length_bytes,
-                                fabric::Access access);
+                                fabric::Access access, std::uint64_t page_bytes = 0);
 
   // REQUIRES: `remote_key` is of a live registration.
   void Deregister(std::uint32_t remote_key);
@@ -78,6 +79,7 @@ class MemoryTable {
     std::uint32_t remote_generation = 0;
     fabric::Access access = fabric::Access::kNone;
     ProtectionDomain domain = 0;
+    std::uint8_t page_shift = 0;
     bool live = false;
 
     bool Allows(ProtectionDomain asking, std::uint64_t begin, std::uint64_t length,
@@ -102,9 +104,12 @@ class MemoryTable {
   static std::uint32_t RemoteKey(std::uint32_t slot, std::uint32_t generation) {
     return (generation % kRemoteGenerations) << kSlotBits | slot;
   }
-  std::uint64_t PagesOf(std::uint64_t address, std::uint64_t length_bytes) const;
-  absl::Status Check(std::uint64_t address, std::uint64_t length_bytes,
-                     fabric::Access access) const;
+  static std::uint64_t PagesOf(std::uint64_t address, std::uint64_t length_bytes,
+                               unsigned page_shift) {
+    return ((address + length_bytes - 1) >> page_shift) - (address >> page_shift) + 1;
+  }
+  absl::Status Check(std::uint64_t address, std::uint64_t length_bytes, fabric::Access access,
+                     unsigned page_shift) const;
 
   const DeviceAttributes& device_;
   RandomStream keys_;

@@ -16,6 +16,7 @@ namespace sim {
 namespace {
 
 using fabric::Access;
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 using testing_matchers::StatusIs;
 
@@ -171,6 +172,26 @@ TEST_F(MemoryTableTest, CountsPagesAndGivesThemBack) {
   EXPECT_THAT(table_.Register(kDomain, At(4096), 9 * 4096, Access::kLocal),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("9 pages are over the 8")));
   Register(4096, 8 * 4096, Access::kLocal);
+}
+
+TEST_F(MemoryTableTest, CountsPagesOfTheirOwnSize) {
+  device_.max_total_pages = 10;
+  device_.max_remote_write_pages = 4;
+  constexpr std::uint64_t kHuge = 2 << 20;
+  const auto huge = [&](std::uint64_t address, std::uint64_t length, Access access) {
+    return table_.Register(kDomain, At(address), length, access, kHuge);
+  };
+  EXPECT_THAT(
+      huge(kHuge, 4 * kHuge + 1, Access::kAll),
+      StatusIs(absl::StatusCode::kResourceExhausted,
+               AllOf(HasSubstr("5 pages are over the 4"), HasSubstr("each has 2097152 bytes"))));
+  EXPECT_THAT(huge(kHuge + 1, 4 * kHuge, Access::kAll),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("5 pages")));
+  const MemoryTable::Keys four = huge(kHuge, 4 * kHuge, Access::kAll).value();
+  EXPECT_THAT(table_.Register(kDomain, At(4096), 7 * 4096, Access::kLocal),
+              StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("7 pages are over the 6")));
+  table_.Deregister(four.remote);  // gives back four, and not two thousand
+  EXPECT_TRUE(table_.Register(kDomain, At(4096), 10 * 4096, Access::kLocal).ok());
 }
 
 TEST_F(MemoryTableTest, HasSoManyKeys) {

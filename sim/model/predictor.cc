@@ -303,7 +303,7 @@ absl::Status Check(const Profile& profile, const Workload& workload) {
   };
   if (!profile.device.rdma_write || !profile.device.rdma_read) {
     return absl::UnimplementedError(
-        absl::StrCat("predict: NICs of profile ", profile.name, " neither read nor write"));
+        absl::StrCat("predict: NICs of profile ", profile.name, " do not both read and write"));
   }
   if (workload.nics == 0 || workload.nics > profile.nics.size()) {
     return refuse("predict: ", workload.nics, " NICs, profile ", profile.name, " has ",

@@ -56,7 +56,7 @@ struct Prediction {
 };
 
 // kInvalidArgument: says what the machine does not have, or what makes no sense. kUnimplemented:
-// its NICs can do no RDMA. Thread-safe.
+// its NICs do not both read and write. Thread-safe.
 absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workload);
 
 // The most NICs that a workload can name on this machine, and so on: what Predict asks of it.

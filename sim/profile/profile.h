@@ -65,17 +65,26 @@ struct DeviceAttributes {
   std::uint32_t max_cq_depth = 32768;   // entries
   std::uint32_t sub_cqs_per_cq = 1;     // rings that one completion queue is made of
   std::uint32_t num_comp_vectors = 32;  // 1: no blocking wait
+  // A queue that raises no events has a doorbell, too, so that the device knows how far it was read
+  // (db_valid of the command's answer; with events it is always set). Which devices, and which
+  // firmware: unknown on hardware, harsher side.
+  bool cq_doorbell = false;
 
-  // Memory and addresses.
+  // Memory and addresses. A region's pages are counted as large as the memory's own are, which the
+  // driver asks of the kernel (linux-rdma drivers/infiniband/hw/efa/efa_verbs.c,
+  // ib_umem_find_best_pgsz): of 2 MiB a region with remote write holds 2 TiB.
   std::uint32_t max_mr = 262144;                   // the size of the key table
-  std::uint64_t max_mr_pages = 24 << 20;           // of page_bytes, in one region: 96 GiB
-  std::uint64_t max_remote_write_pages = 1 << 20;  // the same for a region with remote write
-  std::uint64_t max_total_pages = 24 << 20;        // of page_bytes, in all regions of a device
-  std::uint32_t page_bytes = 4096;                 // a host page
-  std::uint32_t max_pd = 256;                      // protection domains
-  std::uint32_t max_ah = 1024;                     // address handles
-  std::uint32_t mtu = 8928;                        // payload bytes of one packet: the longest send
-  std::uint64_t max_rdma_size = 1 << 30;           // bytes of one read or write
+  std::uint64_t max_mr_pages = 24 << 20;           // pages in one region: of 4 KiB, 96 GiB
+  std::uint64_t max_remote_write_pages = 1 << 20;  // the same for a region with remote write: 4 GiB
+  std::uint64_t max_total_pages = 24 << 20;        // pages in all regions of a device
+  std::uint32_t page_bytes = 4096;                 // a host page, unless it is a huge one
+  // A page of a GPU's memory (amzn-drivers kernel/linux/efa/src/efa_gdr.c pins pages of 64 KiB; by
+  // dmabuf they may be found to be larger: unknown on hardware, harsher side).
+  std::uint32_t gpu_page_bytes = 64 << 10;
+  std::uint32_t max_pd = 256;             // protection domains
+  std::uint32_t max_ah = 1024;            // address handles
+  std::uint32_t mtu = 8928;               // payload bytes of one packet: the longest send
+  std::uint64_t max_rdma_size = 1 << 30;  // bytes of one read or write
 
   // Capability bits.
   bool rdma_read = true;

@@ -265,7 +265,7 @@ TEST(ProfileTest, RatesAddUpToThoseOfTheInstanceTypes) {
     std::size_t gpus;
     const char* vendor_device_id;
     bool read, write;
-  } others[] = {{"p4de", 4, 400, 8, "1d0f:efa0", false, false},
+  } others[] = {{"p4de", 4, 400, 8, "1d0f:efa0", true, false},
                 {"p5e", 32, 3200, 8, "1d0f:efa1", true, true},
                 {"p5-4xlarge", 1, 100, 1, "1d0f:efa1", true, true},
                 {"c5n", 1, 100, 0, "1d0f:efa0", false, false},
@@ -351,10 +351,12 @@ TEST(ProfileTest, WhatIsKnownOfG5AndC5n) {
   EXPECT_EQ(Find("c5n").nics[0].name, "rdmap0s6");
 }
 
-TEST(ProfileTest, P4dHasOneNicForTwoGpusAndNoRemoteWrite) {
+TEST(ProfileTest, P4dHasOneNicForTwoGpusAndReadsOnly) {
   const Profile& p4d = Find("p4d");
   EXPECT_EQ(p4d.vendor_device_id, "1d0f:efa0");
+  EXPECT_TRUE(p4d.device.rdma_read);
   EXPECT_FALSE(p4d.device.rdma_write);
+  EXPECT_EQ(EfaDirectLimits(p4d).max_rma_bytes, 0u);
   for (std::size_t gpu = 0; gpu < 8; ++gpu) {
     const char* names[] = {"rdmap16s27", "rdmap32s27", "rdmap144s27", "rdmap160s27"};
     EXPECT_THAT(NearestNics(p4d, gpu), ElementsAre(names[gpu / 2])) << gpu;

@@ -79,6 +79,11 @@ std::vector<UnpublishedFigure> MakeFigures() {
       Number<&Profile::engine_window>(
           "engine_window", 1, 128,
           "from one work request after the other to twice the shortest send queue at once"),
+      {"cq_doorbell", false, 0, 1,
+       "the driver takes a doorbell of a polled queue where the device gives one (amzn-drivers "
+       "efa_com_cmd.c, db_valid): nothing says which do",
+       [](const Profile& profile) { return std::int64_t{profile.device.cq_doorbell}; },
+       [](Profile& profile, std::int64_t value) { profile.device.cq_doorbell = value != 0; }},
   };
   return figures;
 }

@@ -40,7 +40,7 @@ class MemoryRegistryTest : public ::testing::Test {
 // A device without remote memory access refuses to register for it: what the program asked for is
 // the software's to grant.
 TEST_F(MemoryRegistryTest, RightsThatTheDeviceLacksAreKeptBySoftware) {
-  World world(1, **FindProfile("p4d"));
+  World world(1, **FindProfile("g5"));
   const auto fabric = OpenSimFabric(world, world.AddNode("node"));
   const auto domain = fabric->OpenDomain(0).value();
   MemoryRegistry registry(*domain, 3);

@@ -1,7 +1,11 @@
-// A machine whose NICs have no RDMA at all: everything that the fabric offers is software.
+// Machines whose NICs do not have all of RDMA: those of p4d read and do not write, those of g5 do
+// neither. What the device lacks, software does.
 
+#include <chrono>
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <tuple>
 
 #include "gtest/gtest.h"
 #include "sim/rdm/testing/test_bed.h"
@@ -15,9 +19,13 @@ using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
 
-class P4dTest : public ::testing::TestWithParam<std::uint64_t> {
+using Machine = std::tuple<const char*, std::uint64_t>;  // profile, seed
+
+class P4dTest : public ::testing::TestWithParam<Machine> {
  protected:
-  P4dTest() : bed_({.seed = GetParam(), .profile = "p4d"}) {}
+  P4dTest() : bed_({.seed = std::get<1>(GetParam()), .profile = std::get<0>(GetParam())}) {}
+
+  bool reads() const { return std::string(std::get<0>(GetParam())) == "p4d"; }
 
   Completion Write(std::size_t length, fabric::RemoteBuffer to) {
     const fabric::WriteRequest write{.source = bed_.a().Local(0, length),
@@ -39,7 +47,9 @@ class P4dTest : public ::testing::TestWithParam<std::uint64_t> {
 
   TestBed bed_;
 };
-INSTANTIATE_TEST_SUITE_P(Seeds, P4dTest, ::testing::Range<std::uint64_t>(1, 4));
+INSTANTIATE_TEST_SUITE_P(Seeds, P4dTest,
+                         ::testing::Combine(::testing::Values("p4d", "g5"),
+                                            ::testing::Range<std::uint64_t>(1, 4)));
 
 TEST_P(P4dTest, WritesAndReadsOfEveryLength) {
   std::uint32_t pattern = 0;
@@ -55,6 +65,36 @@ TEST_P(P4dTest, WritesAndReadsOfEveryLength) {
     EXPECT_EQ(Read(length, bed_.b().Remote(100)).error, ErrorCode::kOk);
     EXPECT_TRUE(Holds(bed_.a().Bytes(4 << 20, length), pattern));
   }
+  // Whoever could do more, or less, would be another machine.
+  EXPECT_EQ(bed_.b().statistics().emulated_writes, 6u);
+  EXPECT_EQ(bed_.b().statistics().emulated_reads, reads() ? 0u : 6u);
+}
+
+// The device reads by itself: the target's program need not look. Its writes are the target's work.
+TEST_P(P4dTest, OnlyWhatTheDeviceDoesNeedsNoProgramAtTheTarget) {
+  ASSERT_EQ(Read(8, bed_.b().Remote(0)).error, ErrorCode::kOk);  // they have shaken hands
+  Fill(bed_.b().Bytes(0, 100000), 5);
+  Fill(bed_.a().Bytes(0, 100000), 7);
+  const fabric::ReadRequest read{.target = bed_.a().Local(4 << 20, 100000),
+                                 .source = bed_.b().Remote(0),
+                                 .peer = bed_.a().peers[1],
+                                 .context = Context{10}};
+  const fabric::WriteRequest write{.source = bed_.a().Local(0, 100000),
+                                   .target = bed_.b().Remote(1 << 20),
+                                   .peer = bed_.a().peers[1],
+                                   .context = Context{11}};
+  ASSERT_EQ(bed_.a().endpoint->Read(read), ErrorCode::kOk);
+  ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
+  const coro::Time end = bed_.world().Now() + std::chrono::milliseconds(5);
+  while (bed_.world().Now() < end) {  // b does not read its queue
+    bed_.a().Poll();
+    bed_.world().WaitUntil(bed_.world().Now() + std::chrono::microseconds(10));
+  }
+  ASSERT_EQ(bed_.a().completions.size(), reads() ? 1u : 0u);
+  EXPECT_EQ(bed_.Take(bed_.a(), 10).error, ErrorCode::kOk);
+  EXPECT_TRUE(Holds(bed_.a().Bytes(4 << 20, 100000), 5));
+  EXPECT_EQ(bed_.Take(bed_.a(), 11).error, ErrorCode::kOk);
+  EXPECT_TRUE(Holds(bed_.b().Bytes(1 << 20, 100000), 7));
 }
 
 TEST_P(P4dTest, MessagesAndAtomics) {
@@ -83,7 +123,7 @@ TEST_P(P4dTest, MessagesAndAtomics) {
 // Software asks for the right that the program gave; a NIC that can read takes the right to send
 // for it (ofiwg/libfabric prov/efa/src/efa_mr.c).
 TEST_P(P4dTest, RightsAreThoseThatTheProgramGave) {
-  EXPECT_TRUE(bed_.b().domain->nic().capabilities.Has(Capability::kReadRights));
+  EXPECT_EQ(bed_.b().domain->nic().capabilities.Has(Capability::kReadRights), !reads());
   const auto region = [&](Access access) {
     return bed_.b()
         .domain
@@ -92,7 +132,10 @@ TEST_P(P4dTest, RightsAreThoseThatTheProgramGave) {
   };
   const auto sent_from = region(Access::kLocal | Access::kRemoteWrite);
   EXPECT_EQ(sent_from->access(), Access::kLocal | Access::kRemoteWrite);
-  EXPECT_EQ(Read(100, sent_from->remote()).error, ErrorCode::kRemoteAccess);
+  EXPECT_EQ(Read(100, sent_from->remote()).error,
+            reads() ? ErrorCode::kOk : ErrorCode::kRemoteAccess);
+  const auto written = region(Access::kRemoteWrite);
+  EXPECT_EQ(Read(100, written->remote()).error, ErrorCode::kRemoteAccess);
   EXPECT_EQ(Write(100, sent_from->remote()).error, ErrorCode::kOk);
   const auto readable = region(Access::kRemoteRead);
   EXPECT_EQ(Read(100, readable->remote()).error, ErrorCode::kOk);

@@ -23,7 +23,7 @@ std::shared_ptr<Alarm> AlarmOf(World& world) { return std::make_shared<WorldAlar
 
 std::unique_ptr<fabric::Fabric> OpenSimRdmFabric(World& world, Node& node,
                                                  const Settings& settings) {
-  return OpenRdmFabric(OpenSimFabric(world, node), AlarmOf(world), settings);
+  return OpenRdmFabric(OpenSimDevice(world, node), AlarmOf(world), settings);
 }
 
 }  // namespace sim::rdm

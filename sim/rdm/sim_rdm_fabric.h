@@ -15,7 +15,7 @@
 
 namespace sim::rdm {
 
-// Opens sim::OpenSimFabric(world, node) as the device below. World and node outlive the fabric and
+// Opens sim::OpenSimDevice(world, node) below. World and node outlive the fabric and
 // everything opened from it.
 std::unique_ptr<fabric::Fabric> OpenSimRdmFabric(World& world, Node& node,
                                                  const Settings& settings = {});

@@ -135,6 +135,8 @@ void RecordingObserver::OnReported(const sim::NicState&, const sim::CompletionRi
       return lines_.push_back(absl::StrCat("reported ", Reported(completion)));
     case sim::EntryFate::kNoRoom:
       return lines_.push_back(absl::StrCat("lost ", Reported(completion)));
+    case sim::EntryFate::kOverwrote:
+      return lines_.push_back(absl::StrCat("overwrote ", Reported(completion)));
     case sim::EntryFate::kWithheld:
       return lines_.push_back(absl::StrCat("withheld ", completion.request_id));
   }

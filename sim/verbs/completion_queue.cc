@@ -169,7 +169,8 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
       return RefuseObject("efadv_create_cq: the host cannot reach the memory behind this dmabuf");
     }
   }
-  auto ring = context.nic->admin().CreateCompletionRing(depth, memory.data());
+  auto ring =
+      context.nic->admin().CreateCompletionRing(depth, memory.data(), attr.channel != nullptr);
   if (!ring.ok()) return Fail(ENOMEM);
   auto* queue = new Queue(context, *std::move(ring), attr, parent,
                           (efa.wc_flags & kCqWithSgid) != 0, std::move(memory));

@@ -65,7 +65,7 @@ class Queue : public ibv_cq_ex {
   // and whether it wants an event: the host's thread looks there.
   struct Mapping {
     std::byte* entries;
-    std::uint32_t* doorbell;
+    std::uint32_t* doorbell;  // null: the device has none for this queue
   };
   Mapping MapRing();
 

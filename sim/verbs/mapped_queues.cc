@@ -74,8 +74,10 @@ bool QueuePair::TakeDoorbells() {
 }
 
 Queue::Mapping Queue::MapRing() {
-  if (watch_ == 0) watch_ = owner_.host->Watch([this] { return TakeDoorbell(); });
-  return {.entries = ring_->MapMemory(), .doorbell = &doorbell_};
+  // As the driver's: none where the device has none for this queue.
+  const bool rings = channel != nullptr || owner_.profile().device.cq_doorbell;
+  if (rings && watch_ == 0) watch_ = owner_.host->Watch([this] { return TakeDoorbell(); });
+  return {.entries = ring_->MapMemory(), .doorbell = rings ? &doorbell_ : nullptr};
 }
 
 bool Queue::TakeDoorbell() {

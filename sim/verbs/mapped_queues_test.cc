@@ -252,6 +252,8 @@ TEST(MappedQueuesTest, ArmedDoorbellRaisesAnEvent) {
     End a({.nic = 0});
     End b({.nic = 1, .channel = channel});
     MappedQueue received(b.receive_queue);
+    // The device has no doorbell for a queue that raises no events (DeviceAttributes::cq_doorbell).
+    EXPECT_EQ(MappedQueue(a.receive_queue).attr().doorbell, nullptr);
     ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
     received.Arm();
     // No function is called between that and the message's arrival, but those of the sender.

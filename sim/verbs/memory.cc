@@ -66,7 +66,8 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   const Calling lock(context);
   if (const int error = AskPlan(context, Point::kRegisterMemory); error != 0) return Fail(error);
   const auto keys = context.nic->admin().RegisterMemory(
-      static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access));
+      static_cast<Domain*>(pd)->number, static_cast<std::byte*>(address), length, AccessOf(access),
+      PageBytesOf(address, length));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   ++static_cast<Domain*>(pd)->users;
   auto* region = new ibv_mr{};

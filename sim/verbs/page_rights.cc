@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdint>
 #include <cstdio>
@@ -53,6 +54,37 @@ bool MayBePinned(const void* address, std::size_t length, bool write) {
     if (errno == ENOMEM || errno == EFAULT) return false;
   }
   return IsAllowedByMappings(begin, end, write);
+}
+
+std::uint64_t PageBytesOf(const void* address, std::size_t length) {
+  // The look takes as long as all mappings of the process are large, and so does pinning them: from
+  // here on nobody notices.
+  constexpr std::size_t kLarge = 64 << 20;
+  if (length < kLarge) return 0;
+  std::ifstream mappings("/proc/self/smaps");
+  return PageBytesIn(mappings, reinterpret_cast<std::uintptr_t>(address), length);
+}
+
+std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::uint64_t length) {
+  const std::uint64_t end = address + length;
+  std::uint64_t known = address;  // what lies before is known
+  std::uint64_t smallest = UINT64_MAX;
+  std::string line;
+  unsigned long from = 0, to = 0;
+  while (known < end && std::getline(mappings, line)) {
+    unsigned long first = 0, last = 0, number = 0;
+    char right = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %c", &first, &last, &right) == 3) {
+      from = first;
+      to = last;
+    }
+    if (std::sscanf(line.c_str(), "KernelPageSize: %lu kB", &number) != 1) continue;
+    if (to <= known) continue;
+    if (from > known) return 0;  // a hole
+    smallest = std::min<std::uint64_t>(smallest, number << 10);
+    known = to;
+  }
+  return known < end ? 0 : smallest;
 }
 
 }  // namespace sim::verbs

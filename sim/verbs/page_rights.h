@@ -4,12 +4,22 @@
 #define SIM_VERBS_PAGE_RIGHTS_H_
 
 #include <cstddef>
+#include <cstdint>
+#include <istream>
 
 namespace sim::verbs {
 
 // Whether every page of the range is this process's and may be read by it, or with `write` written,
 // too. The pages of a small range are there afterwards, as pinned ones are.
 bool MayBePinned(const void* address, std::size_t length, bool write);
+
+// Bytes of the smallest page of the range: more than the system's where all of it is of huge pages
+// (MAP_HUGETLB, hugetlbfs; transparent ones do not count). 0: not known, as of small ranges, which
+// are not worth the look: a device can have many of them.
+std::uint64_t PageBytesOf(const void* address, std::size_t length);
+
+// The same by the list of a process's mappings (proc(5), /proc/PID/smaps). Of any length.
+std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::uint64_t length);
 
 }  // namespace sim::verbs
 

@@ -156,7 +156,9 @@ std::optional<std::size_t> Balance::PickRemote(const Peer& peer, std::size_t nic
   const std::size_t all = shares.size();
   const Finish finish(shares, wish.left, wish.bytes);
   std::optional<std::size_t> best;
-  bool best_fits = false;
+  // One that is crowded is better than the one where this page has failed: if that is silent, the
+  // device has to find it out once more, by another of our NICs.
+  enum Rank { kFits, kCrowded, kFailedHere } best_rank = kFailedHere;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t remote = (peer.first + i) % count;
     if (WayOf(peer, nic, remote) > at_least) continue;
@@ -166,15 +168,17 @@ std::optional<std::size_t> Balance::PickRemote(const Peer& peer, std::size_t nic
     const std::uint64_t others =
         (under_way - share.under_way()) / std::max<std::size_t>(1, all - 1);
     const bool crowded = all > 1 && share.under_way() >= kMostShares * std::max(others, wish.bytes);
-    const bool fits = !failed_here && !crowded && finish.Allows(share);
+    const Rank rank = failed_here                        ? kFailedHere
+                      : crowded || !finish.Allows(share) ? kCrowded
+                                                         : kFits;
     // Among those that fit: who received least. Among those that do not: who has least under way.
     const bool better =
-        !best.has_value() || (fits && !best_fits) ||
-        (fits == best_fits && (fits ? share.total() < peer.nics[*best].total()
-                                    : share.under_way() < peer.nics[*best].under_way()));
+        !best.has_value() || rank < best_rank ||
+        (rank == best_rank && (rank == kFits ? share.total() < peer.nics[*best].total()
+                                             : share.under_way() < peer.nics[*best].under_way()));
     if (!better) continue;
     best = remote;
-    best_fits = fits;
+    best_rank = rank;
   }
   return best;
 }

@@ -3,8 +3,10 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -43,11 +45,13 @@ struct TwoHosts {
   RemoteRef target;
 };
 
-coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial) {
+coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial,
+                                               coro::Duration completion_timeout = 12s) {
   EngineOptions options;
   options.nic.window = 16;
   options.nic.burst = 4;
   options.nic.operation_timeout = 3s;
+  options.nic.completion_timeout = completion_timeout;
   TwoHosts hosts;
   for (const char* name : {"sender", "receiver"}) {
     CO_ASSIGN_OR_RETURN(auto fabric, trial.OpenMachine(name));
@@ -65,8 +69,9 @@ coro::Task<absl::StatusOr<TwoHosts>> OpenHosts(sim::explore::Trial& trial) {
 }
 
 // Writes all pages, in the opposite order, and looks at every byte.
-coro::Task<absl::Status> MoveAll(sim::explore::Trial& trial, TwoHosts& hosts) {
-  const coro::Time deadline = coro::After(coro::EventLoop::Current().Now(), 30s);
+coro::Task<absl::Status> MoveAll(sim::explore::Trial& trial, TwoHosts& hosts,
+                                 coro::Duration patience = 30s) {
+  const coro::Time deadline = coro::After(coro::EventLoop::Current().Now(), patience);
   CO_ASSIGN_OR_RETURN(const auto arrived, hosts.to->engine().Expect(1, kPages));
   std::vector<std::uint32_t> places;
   for (std::uint32_t i = 0; i < kPages; ++i) places.push_back(kPages - 1 - i);
@@ -160,6 +165,45 @@ DD_SEED_TEST(Transfer, ReceivingNicDies,
              {.seeds = 25, .faults = Plan(OnNic(Fault::kNicDies, "receiver/rdmap147s0", 40))}) {
   return MoveWell(trial);
 }
+
+// The device tries for so long before it reports a silent peer.
+sim::explore::PlanSource Patient(sim::explore::PlanSource plans) {
+  plans.figures = [](std::uint64_t) {
+    return std::map<std::string, std::int64_t>{{"unreachable_timeout", 60'000'000'000},
+                                               {"unresponsive_timeout", 60'000'000'000}};
+  };
+  return plans;
+}
+// A NIC that waits for a silent peer is not dead, however long it waits.
+DD_SEED_TEST(Transfer, SilentPeerCostsNoNicOfTheSender,
+             {.seeds = 25,
+              .faults = Patient(Plan(OnNic(Fault::kNicDies, "receiver/rdmap147s0", 40)))}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, 75s));
+  const absl::Status status = co_await MoveAll(trial, hosts, 110s);
+  EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
+  const Engine& sender = hosts.from->engine();
+  for (std::size_t nic = 0; nic < sender.nic_count(); ++nic) {
+    EXPECT_TRUE(sender.nic_stats(nic).alive) << "seed " << trial.seed();
+  }
+  co_return status;
+}
+// One that is dead is found soon, even so.
+DD_SEED_TEST(Transfer, SilentNicIsToldFromASilentPeer,
+             {.seeds = 25,
+              .faults = Patient(Plan(OnNic(Fault::kNicDies, "sender/rdmap79s0", 40)))}) {
+  CO_ASSIGN_OR_RETURN(TwoHosts hosts, co_await OpenHosts(trial, 75s));
+  const absl::Status status = co_await MoveAll(trial, hosts, 8s);
+  EXPECT_EQ(status, absl::OkStatus()) << "seed " << trial.seed();
+  co_return status;
+}
+// A completion that is lost has no NIC that is silent, nor a peer: that takes longest.
+DD_SEED_TEST(Transfer, LostCompletionCostsItsNic,
+             {.seeds = 10,
+              .faults = Plan(OnNic(Fault::kQueueOverrun, "sender/rdmap79s0", 30),
+                             Legality::kAdversarial)}) {
+  return MoveWellWithoutOne(trial);
+}
+
 // It restarts: what was under way fails, and its queue pair is gone.
 DD_SEED_TEST(Transfer, SendingNicRestarts,
              {.seeds = 25, .faults = Plan(OnNic(Fault::kNicResets, "sender/rdmap79s0", 40))}) {

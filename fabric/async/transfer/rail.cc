@@ -20,6 +20,9 @@ constexpr int kLooks = 4;
 // Immediates that wait to be counted, before the completion queue is left unread.
 constexpr std::size_t kArrivals = 4096;
 
+// Of the write that asks for a sign of life: no number of an operation.
+constexpr Context kQuestion{UINT64_MAX};
+
 Context ContextOf(std::uint32_t generation, std::uint32_t number) {
   return static_cast<Context>(std::uint64_t{generation} << 32 | number);
 }
@@ -76,6 +79,7 @@ Rail::Rail(Domain& domain, std::size_t index, std::size_t window, const RailOpti
       window_(window),
       burst_(std::min(options.burst, window)),
       timeout_(options.operation_timeout),
+      lost_after_(options.completion_timeout),
       // So that the next bursts are there when the window opens.
       commands_(window + 2 * burst_ + 1),
       // Each page may fail and each chunk ends once.
@@ -153,7 +157,9 @@ void Rail::Complete(const Completion& completion) {
                        operations_[number].generation == context >> 32;
     if (known) [[likely]]
       return EndOperation(number, completion);
-    return Count(counters_.stray);
+    if (*completion.context != kQuestion) return Count(counters_.stray);
+    asked_.reset();  // however it has ended
+    return Count(counters_.answers);
   }
   const bool arrived = completion.ok() && completion.kind == OperationKind::kRemoteWrite &&
                        completion.immediate.has_value();
@@ -326,17 +332,35 @@ void Rail::Die(ErrorCode error) {
 void Rail::Watch() {
   now_is_read_ = false;
   const coro::Time now = Now();
-  bool any = false;
-  bool lost = false;
+  const Operation* oldest = nullptr;
   for (const Operation& operation : operations_) {
-    any |= operation.under_way;
-    lost |= operation.under_way && now - operation.posted >= timeout_;
+    const bool older = oldest == nullptr || operation.posted < oldest->posted;
+    if (operation.under_way && older) oldest = &operation;
   }
-  if (lost) {
+  if (oldest == nullptr) return;
+  const coro::Duration age = now - oldest->posted;
+  if (age >= lost_after_ || (age >= timeout_ && IsSilent(*oldest))) {
     Die(ErrorCode::kDeviceFault);
     return EndAll();
   }
-  if (any) loop_->timers().Arm(watch_, coro::After(now, timeout_ / kLooks));
+  loop_->timers().Arm(watch_, coro::After(now, timeout_ / kLooks));
+}
+
+bool Rail::IsSilent(const Operation& overdue) {
+  if (asked_.has_value()) return Now() - *asked_ >= timeout_;
+  if (self_ == kNoPeer) {
+    const absl::StatusOr<Peer> self = peers_->Insert(address_);
+    if (!self.ok()) return false;  // it cannot be asked: what is left is to wait
+    self_ = *self;
+  }
+  const MemoryRef& memory = works_[overdue.chunk].chunk.plan->source;
+  const WriteRequest question{.source = {memory->bytes().data(), 0, memory->local_key(index_)},
+                              .target = memory->descriptor().nics[index_],
+                              .peer = self_,
+                              .context = kQuestion};
+  const PostResult result = endpoint_->Write({&question, 1});
+  if (result.accepted == 1) asked_ = Now();
+  return EndsNic(result.error);
 }
 
 // Once the endpoint is closed nothing of it lands any more: its pages may go another way.

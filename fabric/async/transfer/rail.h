@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -35,9 +36,14 @@ struct RailOptions {
   // completion queue: the other half is for the immediates of peers.
   std::size_t window = 128;
   std::size_t burst = 16;  // pages posted with one doorbell, at the most kMostBurst
-  // An operation whose completion has not come after this long will never have one: the NIC is
-  // taken for dead. More than the device's own patience with a silent peer (2 s).
+  // When a completion has not come after this long, the NIC is asked whether it is still there: by a
+  // write of no bytes to itself. If that does not complete within as long again, the NIC is taken for
+  // dead.
   coro::Duration operation_timeout = std::chrono::seconds(5);
+  // A NIC that answers waits for a peer that is silent, and says so when it gives it up. How long it
+  // tries nobody has published; this is more than is plausible. A completion that has not come
+  // after this long is lost: the NIC is taken for dead, whatever it answers.
+  coro::Duration completion_timeout = std::chrono::seconds(75);
   std::size_t completion_queue_depth = 0;  // 0: the provider's default
 };
 
@@ -48,6 +54,7 @@ struct RailCounters {
   std::atomic<std::uint64_t> again{0};     // posts that were refused for now
   std::atomic<std::uint64_t> stray{0};     // failures without a context, and late completions
   std::atomic<std::uint64_t> overruns{0};  // failures of the completion queue
+  std::atomic<std::uint64_t> answers{0};   // signs of life that it was asked for
 };
 
 // Owns its queue, address vector and endpoint. Threads: Attach, Detach and Poll on one, the loop's;
@@ -139,7 +146,10 @@ class Rail final : public coro::Selector {
 
   // This NIC posts no more.
   void Die(ErrorCode error);
-  void Watch();      // looks for operations that never end
+  void Watch();  // looks for operations that never end
+  // Asks the NIC for a sign of life, unless it was asked: then whether it has kept silent for too
+  // long. `overdue`: an operation under way.
+  bool IsSilent(const Operation& overdue);
   void TryAgain();   // after kAgain
   void EndAll();     // closes the endpoint, and ends what is under way
   coro::Time Now();  // read once a turn at the most
@@ -149,6 +159,7 @@ class Rail final : public coro::Selector {
   const std::size_t window_;
   const std::size_t burst_;
   const coro::Duration timeout_;
+  const coro::Duration lost_after_;
   std::unique_ptr<CompletionQueue> queue_;
   std::unique_ptr<AddressVector> peers_;
   std::unique_ptr<Endpoint> endpoint_;
@@ -168,6 +179,8 @@ class Rail final : public coro::Selector {
   std::vector<std::uint32_t> free_;  // numbers of operations that are not under way
   std::array<WriteRequest, kMostBurst> requests_;
   std::array<Completion, 32> completions_;
+  Peer self_ = kNoPeer;              // the NIC's own endpoint, once it was asked something
+  std::optional<coro::Time> asked_;  // when it was asked, while it has not answered
   bool dead_ = false;
   bool refused_ = false;  // kAgain, and nothing has made room since
   coro::Duration wait_;

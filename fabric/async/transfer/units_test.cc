@@ -290,6 +290,17 @@ TEST_F(BalanceTest, PageThatFailedGoesAnotherWay) {
   }
 }
 
+// Many that failed at NIC 0 of the peer: the other one is crowded with them, and still takes them.
+TEST_F(BalanceTest, PagesThatFailedDoNotGoBackToTheNicThatIsSilent) {
+  for (int i = 0; i < 30; ++i) {
+    Wish wish = Of(Policy::kRoundRobin);
+    wish.avoid = Route{static_cast<std::uint16_t>(i % 2), 0};
+    const Route route = Choose(wish);
+    EXPECT_EQ(route.remote, 1) << i;
+    balance_.Given(0, route, 1, 10, now_);
+  }
+}
+
 TEST_F(BalanceTest, SilentReceivingNicDoesNotTakeTheWholeWindow) {
   std::vector<std::uint64_t> given(2);
   for (int i = 0; i < 60; ++i) {

@@ -42,7 +42,7 @@ void TestBed::Open(std::size_t number) {
       number < options_.alterations.size() ? options_.alterations[number] : options_.alteration;
   const std::shared_ptr<Alarm> alarm = AlarmOf(world_);
   machine.fabric =
-      OpenRdmFabric(AlterDevice(OpenSimFabric(world_, *machine.node), alteration, alarm), alarm,
+      OpenRdmFabric(AlterDevice(OpenSimDevice(world_, *machine.node), alteration, alarm), alarm,
                     options_.settings);
   machine.domain = machine.fabric->OpenDomain(0).value();
   machine.queue = machine.domain->OpenCompletionQueue({}).value();
