@@ -92,8 +92,8 @@ class Endpoint : public Capable {
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
-  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer without room for
-  //                     its prefix
+  //   kInvalidArgument  more segments than the NIC takes, a datagram buffer without room for its
+  //                     prefix, or a buffer of no region (Capability::kLocalRegistration)
   //   kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
   //

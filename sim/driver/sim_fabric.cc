@@ -35,6 +35,7 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile) {
       Capability::kCloseInFlight,
       Capability::kLongTruncation,
       Capability::kErrorCounts,
+      Capability::kLocalRegistration,
   };
   if (profile.limits.max_rma_bytes > 0) {  // both or neither
     set.Add(Capability::kRemoteWrite);

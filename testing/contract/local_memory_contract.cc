@@ -102,6 +102,70 @@ TEST_F(LocalMemoryContract, ClosedRegionCannotBeASource) {
   ExpectWriteFault(buffer);
 }
 
+// ---- Buffers of no region ----
+
+TEST_F(LocalMemoryContract, ReceiveNeedsARegionWherePromised) {
+  const auto post = [&](LocalBuffer buffer, fabric::MoreSegments more = {}) {
+    const fabric::RecvRequest receive{.buffer = buffer, .context = Context{2}, .more = more};
+    return Post([&] { return target_.endpoint->Recv(receive); });
+  };
+  if (!Has(Capability::kLocalRegistration)) {
+    ASSERT_EQ(post({}), ErrorCode::kOk);
+    ASSERT_EQ(Send(0, 0, kFaulty), ErrorCode::kOk);
+    EXPECT_TRUE(Take(target_, 2).ok());
+    return;
+  }
+  EXPECT_EQ(post({}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(post({target_.memory.data(), kLength}), ErrorCode::kInvalidArgument);
+  if (target_.endpoint->limits().receive_segments > 1) {
+    const LocalBuffer nothing;
+    EXPECT_EQ(post(target_.Local(0, kLength), {&nothing, 1}), ErrorCode::kInvalidArgument);
+  }
+  ASSERT_EQ(Recv(0, kLength, 3), ErrorCode::kOk);  // the only one that is posted
+  ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
+  EXPECT_TRUE(Take(target_, 3).ok());
+  PumpQuietly();
+  EXPECT_TRUE(target_.completions.empty());
+}
+
+// What travels inside the request needs none: libfabric takes small messages so without being
+// asked, and empty ones always.
+TEST_F(LocalMemoryContract, SendBeyondInlineNeedsARegionWherePromised) {
+  const bool needed = Has(Capability::kLocalRegistration);
+  const std::size_t most = needed ? initiator_.endpoint->limits().inject_bytes : 0;
+  const auto post = [&](std::size_t length) {
+    fabric::SendRequest send = SendOf(0, 0, Context{kFaulty});
+    send.buffer = {initiator_.memory.data(), length};
+    return Post([&] { return initiator_.endpoint->Send(send); });
+  };
+  ASSERT_EQ(Recv(0, kLength, 2), ErrorCode::kOk);
+  if (needed) {
+    EXPECT_EQ(post(most + 1), ErrorCode::kInvalidArgument);
+  }
+  ASSERT_EQ(post(most), ErrorCode::kOk);
+  EXPECT_EQ(Take(target_, 2).length_bytes, most);
+  EXPECT_TRUE(Holds(Bytes(target_, 0, most), 7));
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+}
+
+TEST_F(LocalMemoryContract, AccessWithBytesNeedsARegionWherePromised) {
+  fabric::WriteRequest write = WriteOf(0, 0, target_.Remote(0), Context{kFaulty});
+  fabric::ReadRequest read = ReadOf(0, 0, target_.Remote(0), Context{2});
+  if (Has(Capability::kLocalRegistration)) {
+    write.source = read.target = {initiator_.memory.data(), 1};
+    EXPECT_EQ(Post([&] { return initiator_.endpoint->Write(write); }), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(Post([&] { return initiator_.endpoint->Read(read); }), ErrorCode::kInvalidArgument);
+    PumpQuietly();
+    EXPECT_TRUE(Untouched(target_.memory));
+    EXPECT_TRUE(initiator_.completions.empty());
+  }
+  write.source = read.target = {};
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Write(write); }), ErrorCode::kOk);
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Read(read); }), ErrorCode::kOk);
+  EXPECT_TRUE(Take(initiator_, 2).ok());
+}
+
 TEST_F(LocalMemoryContract, NextRequestIsUnharmed) {
   auto region = Register(initiator_, 0, kLength, Access::kSend);
   ExpectWriteFault(region->Local());
