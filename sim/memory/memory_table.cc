@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/memory/device_rights.h"
 
 namespace sim {
 std::uint64_t MemoryTable::PagesOf(std::uint64_t address, std::uint64_t length_bytes) const {
@@ -56,7 +57,7 @@ absl::StatusOr<MemoryTable::Keys> MemoryTable::Register(ProtectionDomain domain,
   region.address = reinterpret_cast<std::uint64_t>(data);
   region.length_bytes = length_bytes;
   region.domain = domain;
-  region.access = access;
+  region.access = DeviceRights(access);
   region.live = true;
   ++live_;
   pages_ += PagesOf(region.address, length_bytes);

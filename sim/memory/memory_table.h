@@ -33,7 +33,7 @@ class MemoryTable {
   MemoryTable(const DeviceAttributes& device, const RandomStream& keys)
       : device_(device), keys_(keys), regions_(1) {}
 
-  // kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
+  // `access`: as the program asked, see device_rights.h. kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
   // pages: in one region, in one that peers may write, or in all together. kInvalidArgument: the
   // range wraps around the address space.
   absl::StatusOr<Keys> Register(ProtectionDomain domain, std::byte* data, std::size_t length_bytes,
