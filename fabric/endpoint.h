@@ -62,7 +62,8 @@ struct EndpointOptions {
   // Capability::kReceiverNotReadyRetry.
   std::optional<std::uint32_t> receiver_not_ready_retries;
   // Peers' immediates on writes each take a posted receive (FI_RX_CQ_DATA), and wait for one where
-  // there is none. Needs Capability::kSolicitedImmediate.
+  // there is none. Both ends want that or neither: else writes with immediate end with
+  // kFeatureMismatch. Needs Capability::kSolicitedImmediate.
   bool receives_take_immediates = false;
   // Wishes for injects of this size. Over 32 bytes EFA uses work requests of 128 bytes, half as
   // many as the send queue has otherwise, and can inject writes too (up to 80 bytes); see limits()

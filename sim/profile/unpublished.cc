@@ -79,6 +79,10 @@ std::vector<UnpublishedFigure> MakeFigures() {
       Number<&Profile::engine_window>(
           "engine_window", 1, 128,
           "from one work request after the other to twice the shortest send queue at once"),
+      Number<&Profile::refuses_mixed_immediates>("refuses_mixed_immediates", 0, 1,
+                                                 "a completion without a receive, which crashed "
+                                                 "peers (ofiwg/libfabric pull request 10657), "
+                                                 "or a refusal (11876)"),
   };
   return figures;
 }
