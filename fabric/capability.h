@@ -54,6 +54,8 @@ enum class Capability : std::uint8_t {
   kLongTruncation,         // long messages that do not fit their receive are cut as short ones are
   kUnexpectedWildcard,     // a tagged receive that ignores bits finds messages that came before it
   kErrorCounts,            // counters tell failures, too
+  kLocalRegistration,      // buffers of requests must be of a region, empty ones of messages too,
+                           // unless the bytes travel inside the request
   kVirtualTime,            // time passes only in the simulator
 };
 

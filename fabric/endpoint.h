@@ -62,7 +62,8 @@ struct EndpointOptions {
   // Capability::kReceiverNotReadyRetry.
   std::optional<std::uint32_t> receiver_not_ready_retries;
   // Peers' immediates on writes each take a posted receive (FI_RX_CQ_DATA), and wait for one where
-  // there is none. Needs Capability::kSolicitedImmediate.
+  // there is none. Both ends want that or neither: else writes with immediate end with
+  // kFeatureMismatch. Needs Capability::kSolicitedImmediate.
   bool receives_take_immediates = false;
   // Wishes for injects of this size. Over 32 bytes EFA uses work requests of 128 bytes, half as
   // many as the send queue has otherwise, and can inject writes too (up to 80 bytes); see limits()
@@ -92,8 +93,8 @@ class Endpoint : public Capable {
   //   kLocalAccess      the buffer's local key was refused before the NIC saw it
   //   kMessageTooLong   over Limits::max_message_bytes or max_rma_bytes
   //   kUnsupported      the NIC lacks the operation, or what a field of the request asks for
-  //   kInvalidArgument  more segments than the NIC takes, or a datagram buffer without room for
-  //                     its prefix
+  //   kInvalidArgument  more segments than the NIC takes, a datagram buffer without room for its
+  //                     prefix, or a buffer of no region (Capability::kLocalRegistration)
   //   kClosed           the endpoint was closed
   // Everything that only the NIC or the peer can find out arrives as a failed completion.
   //

@@ -60,7 +60,14 @@ absl::Status Node::Join(std::span<const Address> group) {
   std::vector<Peer> peers(group.size(), kNoPeer);
   for (std::size_t i = 0; i < group.size(); ++i) {
     if (group[i] == address()) continue;
-    ASSIGN_OR_RETURN(peers[i], peers_->Insert(group[i]));
+    const absl::StatusOr<Peer> peer = Connect(group[i]);
+    if (!peer.ok()) {
+      for (const Peer joined : peers) {
+        if (joined != kNoPeer) Disconnect(joined);
+      }
+      return peer.status();
+    }
+    peers[i] = *peer;
   }
   group_ = std::move(peers);
   return absl::OkStatus();

@@ -66,8 +66,9 @@ class Node {
   absl::StatusOr<BufferRef> Register(std::span<std::byte> memory);
 
   // --- Peers that come and go ---
-  // Errors: those of AddressVector::Insert. An address that is connected twice may be one peer:
-  // that goes with the last Disconnect. REQUIRES, of Disconnect: the peer is connected.
+  // Errors: those of AddressVector::Insert. An address that is connected twice is one peer, which
+  // goes with the last Disconnect; one of the group stays. REQUIRES, of Disconnect: the peer is
+  // connected.
   absl::StatusOr<Peer> Connect(const Address& address);
   void Disconnect(Peer peer);
 

@@ -78,6 +78,17 @@ TEST_F(NodeTest, RefusesAGroupWithAnAddressOfAnotherFabric) {
   EXPECT_THAT(a->Join({}), IsOk());  // it is in no group yet
 }
 
+TEST_F(NodeTest, PeerOfAGroupOutlivesItsConnections) {
+  const auto a = Open("a");
+  const auto b = Open("b");
+  const std::array group = {b->address()};
+  ASSERT_THAT(a->Join(group), IsOk());
+  ASSERT_OK_AND_ASSIGN(const Peer peer, a->Connect(b->address()));
+  EXPECT_EQ(peer, a->peer(0));
+  a->Disconnect(peer);
+  EXPECT_THAT(a->peers().Lookup(a->peer(0)), IsOk());
+}
+
 TEST_F(NodeTest, PeerGoesWithItsLastDisconnect) {
   const auto a = Open("a"), b = Open("b");
   std::vector<Peer> connected;

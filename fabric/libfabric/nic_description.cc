@@ -110,7 +110,7 @@ constexpr Observation kObservations[] = {
      "efa-direct",
      {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
       kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
-      kLongTruncation, kErrorCounts}},
+      kLongTruncation, kErrorCounts, kLocalRegistration}},
     // Up to libfabric 1.17 the target takes a write apart from messages: it alone learns of a write
     // that it refuses, and the initiator waits for ever.
     {"efa",

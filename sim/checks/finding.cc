@@ -38,6 +38,8 @@ std::string_view Name(Check check) {
       return "progress";
     case Check::kOrderIndependence:
       return "order-independence";
+    case Check::kLocalRights:
+      return "local-rights";
   }
   return "unknown";
 }

@@ -62,6 +62,9 @@ enum class Check : std::uint8_t {
   kProgress,
   // The result of a program does not depend on the order in which a network delivers.
   kOrderIndependence,
+  // A region is used for what it was registered for (fi_mr(3)). EFA's device knows one right only,
+  // so that nothing else tells (ofiwg/libfabric prov/efa/src/efa_mr.c).
+  kLocalRights,
 };
 
 // As reports and scripts name it: "completion-queue-capacity".

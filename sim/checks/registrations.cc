@@ -1,6 +1,7 @@
 #include "sim/checks/registrations.h"
 
 #include "absl/strings/str_cat.h"
+#include "sim/memory/device_rights.h"
 #include "sim/memory/poison.h"
 
 namespace sim {
@@ -78,6 +79,20 @@ void Registrations::Refused(const Toucher& who, std::uint32_t nic, std::uint32_t
           ": close it when everything that names it has completed");
     });
   }
+}
+
+// The device may do what the program was not given the right to do.
+void Registrations::NotAllowed(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
+                               const WatchedPiece& piece, fabric::Access wanted) {
+  if (!CoversLocal(nic, domain, piece, fabric::Access::kNone) ||
+      !fabric::Allows(DeviceRights(Find(nic, piece.key)->access), wanted)) {
+    return OutOfBounds(who, nic, piece, false);
+  }
+  log_.Add(Check::kLocalRights, who.where, who.queue_pair, [&] {
+    return absl::StrCat(WhoDid(who),
+                        " used a region that was not registered for that: EFA's NIC does not "
+                        "look, another provider may");
+  });
 }
 
 void Registrations::OutOfBounds(const Toucher& who, std::uint32_t nic, const WatchedPiece& piece,

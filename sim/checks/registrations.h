@@ -1,8 +1,9 @@
 // A second book of what is registered, kept from what programs ask for and not from what the device
-// makes of it: two checks look into it.
+// makes of it: three checks look into it.
 //
 //   bounds                no byte is read or written but inside a live registration, with its
 //                         rights, of the right domain and generation of the key
+//   local-rights          no request of our own does what its region was not registered for
 //   use-after-deregister  no request meets memory that was registered once and is no more
 
 #ifndef SIM_CHECKS_REGISTRATIONS_H_
@@ -59,7 +60,7 @@ class Registrations {
   void PlacingLocal(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
                     const WatchedPiece& piece, fabric::Access wanted) {
     if (!CoversLocal(nic, domain, piece, wanted)) [[unlikely]] {
-      OutOfBounds(who, nic, piece, false);
+      NotAllowed(who, nic, domain, piece, wanted);
     }
   }
   void PlacingRemote(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
@@ -119,6 +120,8 @@ class Registrations {
     return &nics_[nic].regions[key & kSlotMask];
   }
   bool IsRegisteredAgain(std::uint32_t nic, const Closed& old) const;
+  void NotAllowed(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
+                  const WatchedPiece& piece, fabric::Access wanted);
   void OutOfBounds(const Toucher& who, std::uint32_t nic, const WatchedPiece& piece, bool remote);
 
   FindingLog& log_;

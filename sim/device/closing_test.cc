@@ -219,26 +219,47 @@ TEST(ClosingTest, OwnResetFlushesEverything) {
   }
 }
 
-// Two names for the same machine in one domain are one address handle of the device.
-TEST(ClosingTest, AddressHandleLivesUntilItsLastNameGoes) {
+// Two vectors of one domain that have the same machine share an address handle of the device.
+TEST(ClosingTest, AddressHandleLivesUntilItsLastVectorForgetsIt) {
   Scene s;
-  const fabric::Peer again = Must(s.a.peers->Insert(s.b.endpoint->address()));
   auto vector = Must(s.a.domain->OpenAddressVector());
   Must(vector->Insert(s.b.endpoint->address()));
   ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 90000, 1)), ErrorCode::kOk);
   ASSERT_TRUE(s.a.peers->Remove(s.a.PeerOf(s.b)).ok());
-  ASSERT_TRUE(s.a.peers->Remove(again).ok());
   EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
-  fabric::WriteRequest write = s.a.WriteTo(s.b, 0, 90000, 2);
-  EXPECT_EQ(s.a.endpoint->Write(write), ErrorCode::kUnknownPeer);
-  write.peer = again;
-  EXPECT_EQ(s.a.endpoint->Write(write), ErrorCode::kUnknownPeer);
+  EXPECT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 90000, 2)), ErrorCode::kUnknownPeer);
   // As the target, the machine is known to this domain as long as the other vector has it.
   ASSERT_EQ(s.b.endpoint->Write(s.b.WriteTo(s.a, 0, 100, 3)), ErrorCode::kOk);
   EXPECT_TRUE(s.lab.Take(s.b, 3).ok());
   ASSERT_TRUE(vector->Close().ok());
   ASSERT_EQ(s.b.endpoint->Write(s.b.WriteTo(s.a, 0, 100, 4)), ErrorCode::kOk);
   EXPECT_EQ(s.lab.Take(s.b, 4).provider_error, 14);
+}
+
+// A program that inserts for each of its users, and removes for the first that leaves, is wrong.
+TEST(ClosingTest, OneRemovalForgetsAPeerThatWasInsertedTwice) {
+  Scene s;
+  const std::uint64_t commands = s.a.nic.counters().completed_cmds;
+  const fabric::Peer again = Must(s.a.peers->Insert(s.b.endpoint->address()));
+  EXPECT_EQ(again, s.a.PeerOf(s.b));
+  EXPECT_EQ(s.a.nic.counters().completed_cmds, commands);  // the device hears nothing of it
+  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 90000, 1)), ErrorCode::kOk);
+  ASSERT_TRUE(s.a.peers->Remove(again).ok());
+  EXPECT_EQ(s.lab.Take(s.a, 1).provider_error, 1);
+  EXPECT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 100, 2)), ErrorCode::kUnknownPeer);
+  ASSERT_EQ(s.b.endpoint->Write(s.b.WriteTo(s.a, 0, 100, 3)), ErrorCode::kOk);
+  EXPECT_EQ(s.lab.Take(s.b, 3).provider_error, 14);
+}
+
+TEST(ClosingTest, RemovingAPeerOnceNobodyNeedsItIsRight) {
+  Scene s;
+  Must(s.a.peers->Insert(s.b.endpoint->address()));
+  ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 90000, 1)), ErrorCode::kOk);
+  ASSERT_EQ(s.b.endpoint->Write(s.b.WriteTo(s.a, 0, 100, 2)), ErrorCode::kOk);
+  EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
+  EXPECT_TRUE(s.lab.Take(s.b, 2).ok());
+  ASSERT_TRUE(s.a.peers->Remove(s.a.PeerOf(s.b)).ok());
+  s.lab.ExpectNoMore();
 }
 
 TEST(ClosingTest, RemovedPeerIsNotMistakenForItsSuccessor) {

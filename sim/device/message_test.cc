@@ -113,10 +113,11 @@ TEST(SegmentTest, TooManyAreRefused) {
   s.lab.ExpectNoMore();
 }
 
-TEST(SegmentTest, EachNeedsItsOwnRight) {
+TEST(SegmentTest, EachMustLieInItsOwnRegion) {
   Scene s;
-  const auto lacking = s.a.Register(0, 4096, fabric::Access::kReceive);
-  const LocalBuffer second = lacking->Local(0, 100);
+  const auto region = s.a.Register(0, 99, fabric::Access::kAll);
+  LocalBuffer second = region->Local();
+  second.length_bytes = 100;
   fabric::SendRequest send = s.a.SendTo(s.b, 8192, 100, kBad);
   send.more = {&second, 1};
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 4096, 1)), ErrorCode::kOk);

@@ -58,7 +58,8 @@ struct Operation {
   fabric::OperationKind kind = fabric::OperationKind::kSend;  // kSend, kWrite or kRead
   bool datagram = false;
   bool has_immediate = false;
-  bool is_inline = false;  // the payload was copied when the work request was fetched
+  bool is_inline = false;               // the payload was copied when the work request was fetched
+  bool unsolicited_immediates = false;  // QueuePair::unsolicited_immediates of its queue pair
   std::uint8_t segment_count = 0;
   std::uint32_t immediate = 0;
   std::uint64_t length = 0;  // bytes of payload

@@ -68,6 +68,7 @@ class RandomProgram {
     // It posts whatever it likes to whatever is there.
     lab_.AllowFindings(sim::Check::kUseAfterDeregister);
     lab_.AllowFindings(sim::Check::kBufferRace);
+    lab_.AllowFindings(sim::Check::kLocalRights);
     for (Machine& machine : machines_) {
       for (Machine& other : machines_) machine.side->Insert(*other.side);
     }

@@ -95,6 +95,7 @@ void Requester::Identify(const QueuePair& queue_pair, Operation& operation) cons
   operation.queue_pair = queue_pair.number;
   operation.qkey = queue_pair.qkey;
   operation.datagram = queue_pair.type == QueuePairType::kUd;
+  operation.unsolicited_immediates = queue_pair.unsolicited_immediates;
   operation.rnr_retries = static_cast<std::uint8_t>(queue_pair.rnr_retries);
   operation.Divide(nic_.profile.instant ? operation.length : nic_.profile.device.mtu);
 }

@@ -49,6 +49,11 @@ EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* ta
   if (!(operation.kind == OperationKind::kWrite ? device.rdma_write : device.rdma_read)) {
     return EfaStatus::kRemoteFeatureMismatch;
   }
+  // Both have unsolicited immediates, or neither (libfabric prov/efa/src/rdm/efa_rdm_rma.h).
+  if (operation.has_immediate && nic_.profile.refuses_mixed_immediates != 0 &&
+      operation.unsolicited_immediates != target->unsolicited_immediates) {
+    return EfaStatus::kRemoteFeatureMismatch;
+  }
   const bool known =
       nic_.handles.Knows(target->domain, operation.initiator->index(), around_.timeline.now());
   return known ? EfaStatus::kOk : EfaStatus::kRemoteUnknownPeer;
@@ -198,7 +203,7 @@ void Responder::Announce(Operation& operation, QueuePair& target) {
   if (operation.has_immediate) {
     DeviceCompletion completion = FromPeer(operation, target);
     completion.kind = OperationKind::kRemoteWrite;
-    completion.unsolicited = target.unsolicited_immediates;
+    completion.unsolicited = target.unsolicited_immediates || operation.unsolicited_immediates;
     if (!completion.unsolicited) {
       ReceiveWork receive;
       if (!TakeReceive(target, receive)) return NoReceive(operation, target);

@@ -339,12 +339,13 @@ TEST_F(ResponderTest, ImmediateIsReportedBeforeTheAnswerAndTakesNoReceive) {
 }
 
 TEST_F(ResponderTest, ImmediateTakesAReceiveWhereTheQueuePairWantsIt) {
+  QueuePair& asker = a.OpenQueuePair({.unsolicited_immediates = false});
   QueuePair& target = b.OpenQueuePair({.unsolicited_immediates = false});
   auto malformed = bench.ReceiveInto(3, inbox);
   malformed.segment_count = 2;
   malformed.segments[1] = malformed.segments[0];
   parts.responder.Ring(target, bench.Post(target, malformed) - 1);  // its last segment is not there
-  Operation& write = bench.Start(OperationKind::kWrite, from, target, 100);
+  Operation& write = bench.Start(OperationKind::kWrite, asker, target, 100);
   write.has_immediate = true;
   parts.responder.OnWritten(write);
   EXPECT_FALSE(write.ended);  // the malformed one fails, and there is no other

@@ -66,13 +66,16 @@ TEST_F(RightsTest, OneLocalSegmentMustLieInItsRegionForTheRangeInQuestion) {
   EXPECT_EQ(bench.told.Count(absl::StrCat("key ", memory.keys.local, " of a refused")), 2u);
 }
 
-TEST_F(RightsTest, LocalMemoryNeedsTheRightOfTheKind) {
-  BenchMemory& memory = a.Register(100, Access::kWrite);
+TEST_F(RightsTest, LocalMemoryNeedsARightOnlyToBeWritten) {
+  BenchMemory& source = a.Register(100, Access::kRemoteRead);
+  BenchMemory& target = a.Register(100, Access::kRemoteWrite);
   for (const OperationKind kind :
        {OperationKind::kSend, OperationKind::kWrite, OperationKind::kRead}) {
     Operation& operation = Start(kind);
-    operation.segments[0] = memory.At(0, 100);
-    EXPECT_EQ(Local(operation, 0, 100), kind == OperationKind::kWrite);
+    operation.segments[0] = source.At(0, 100);
+    EXPECT_EQ(Local(operation, 0, 100), kind != OperationKind::kRead);
+    operation.segments[0] = target.At(0, 100);
+    EXPECT_TRUE(Local(operation, 0, 100));
   }
 }
 

@@ -163,8 +163,14 @@ TEST(ReceiverNotReadyTest, ClosedPeerIsFoundOutAtTheNextAttempt) {
 
 struct SolicitedScene {
   explicit SolicitedScene(std::uint64_t seed = 1, const SideOptions& initiator = {})
-      : lab(seed), a(lab.Add("a", initiator)), b(lab.Add("b", {.receives_take_immediates = true})) {
+      : lab(seed),
+        a(lab.Add("a", Solicited(initiator))),
+        b(lab.Add("b", {.receives_take_immediates = true})) {
     lab.Introduce();
+  }
+  static SideOptions Solicited(SideOptions options) {
+    options.receives_take_immediates = true;
+    return options;
   }
   fabric::WriteRequest Write(std::uint64_t context) {
     fabric::WriteRequest write = a.WriteTo(b, 0, 4096, context);
@@ -242,6 +248,64 @@ TEST(UnsolicitedImmediateTest, HasNoContextAndTakesNoReceive) {
   EXPECT_EQ(s.lab.Take(s.b, 5).length_bytes, 64u);
   EXPECT_TRUE(s.lab.Take(s.a, 2).ok());
   s.ExpectTheOthersUnharmed();
+}
+
+// ---- Immediates between endpoints that do not agree ----
+
+struct MixedScene {
+  explicit MixedScene(bool target_solicits, const sim::Profile& profile = Small())
+      : lab(1, profile),
+        a(lab.Add("a", {.receives_take_immediates = !target_solicits})),
+        b(lab.Add("b", {.receives_take_immediates = target_solicits})) {
+    lab.Introduce();
+    write = a.WriteTo(b, 0, 4096, kBad);
+    write.immediate = 77;
+    Fill(a.Bytes(0, 4096), 1);
+    EXPECT_EQ(b.endpoint->Recv(b.RecvAt(8192, 4096, 5)), ErrorCode::kOk);
+  }
+  // The receive that was posted first of all takes a message.
+  void ExpectReceiveIsThere() {
+    ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 64, 2)), ErrorCode::kOk);
+    EXPECT_TRUE(lab.Take(a, 2).ok());
+    EXPECT_EQ(lab.Take(b, 5).length_bytes, 64u);
+    lab.ExpectNoMore();
+  }
+
+  Lab lab;
+  Side& a;
+  Side& b;
+  fabric::WriteRequest write;
+};
+
+TEST(MixedImmediateTest, FailsAndTakesNoReceive) {
+  for (const bool target_solicits : {true, false}) {
+    SCOPED_TRACE(target_solicits);
+    MixedScene s(target_solicits);
+    ASSERT_EQ(s.a.endpoint->Write(s.write), ErrorCode::kOk);
+    const Completion failed = s.lab.Take(s.a, kBad);
+    EXPECT_EQ(failed.provider_error, 18);
+    EXPECT_EQ(failed.error, ErrorCode::kFeatureMismatch);
+    EXPECT_TRUE(IsZero(s.b.Bytes(0, 4096)));
+    s.write.immediate.reset();
+    s.write.context = ContextOf(1);
+    ASSERT_EQ(s.a.endpoint->Write(s.write), ErrorCode::kOk);
+    EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
+    EXPECT_TRUE(Holds(s.b.Bytes(0, 4096), 1));
+    s.ExpectReceiveIsThere();
+  }
+}
+
+TEST(MixedImmediateTest, TakesNoReceiveWhereTheFirmwareLetsItPass) {
+  sim::Profile profile = Small();
+  profile.refuses_mixed_immediates = 0;
+  for (const bool target_solicits : {true, false}) {
+    SCOPED_TRACE(target_solicits);
+    MixedScene s(target_solicits, profile);
+    ASSERT_EQ(s.a.endpoint->Write(s.write), ErrorCode::kOk);
+    EXPECT_TRUE(s.lab.Take(s.a, kBad).ok());
+    EXPECT_EQ(s.lab.TakeNameless(s.b).immediate, 77u);
+    s.ExpectReceiveIsThere();
+  }
 }
 
 TEST(UnsolicitedImmediateTest, LengthHas32Bits) {

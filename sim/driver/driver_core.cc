@@ -22,6 +22,8 @@ fabric::Peer VectorCore::SearchSource(std::uint16_t handle, std::uint16_t queue_
 }
 
 absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
+  const auto known = by_address_.find(KeyOf(address));
+  if (known != by_address_.end()) return known->second;
   ASSIGN_OR_RETURN(const std::uint16_t handle,
                    domain_->nic.admin().CreateAddressHandle(domain_->domain, address.gid));
   Surroundings& around = domain_->world.surroundings();
@@ -48,6 +50,7 @@ absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   const auto peer = static_cast<fabric::Peer>(std::uint64_t{entry.generation} << 32 | slot);
   if (sources_.size() <= handle) sources_.resize(handle + 1u);
   sources_[handle].push_back({address.queue_pair, peer});
+  by_address_.emplace(KeyOf(address), peer);
   return peer;
 }
 
@@ -57,6 +60,7 @@ void VectorCore::Remove(fabric::Peer peer) {
   std::erase_if(sources_[entry.handle],
                 [peer](const Source& source) { return source.peer == peer; });
   domain_->nic.admin().DestroyAddressHandle(entry.handle);
+  by_address_.erase(KeyOf(entry.address));
   entry.live = false;
   free_slots_.push_back(slot);
 }

@@ -6,8 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <memory>
 #include <span>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -96,7 +98,8 @@ class VectorCore {
     return last.queue_pair == queue_pair ? last.peer : SearchSource(handle, queue_pair);
   }
 
-  // kResourceExhausted: the device has no address handle left.
+  // An address that is there already is the same peer, and costs no reference to its address handle
+  // (libfabric prov/efa/src/efa_av.c). kResourceExhausted: the device has no address handle left.
   absl::StatusOr<fabric::Peer> Insert(const EfaAddress& address);
   // REQUIRES: Find(peer) is not null.
   void Remove(fabric::Peer peer);
@@ -108,11 +111,18 @@ class VectorCore {
     fabric::Peer peer;
   };
 
+  // What tells two addresses apart.
+  using Key = std::tuple<Gid, std::uint16_t, std::uint32_t>;
+  static Key KeyOf(const EfaAddress& address) {
+    return {address.gid, address.queue_pair, address.qkey};
+  }
+
   fabric::Peer SearchSource(std::uint16_t handle, std::uint16_t queue_pair) const;
 
   std::shared_ptr<DomainCore> domain_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
+  std::map<Key, fabric::Peer> by_address_;
   std::vector<std::vector<Source>> sources_;  // index = address handle; the last inserted last
 };
 

@@ -46,6 +46,21 @@ ErrorCode Collect(const LocalBuffer& first, fabric::MoreSegments more, std::size
   return ErrorCode::kOk;
 }
 
+// The driver wants a region for every segment that is not inline, even for one of no bytes
+// (libfabric prov/efa/src/efa_msg.c, efa_rma.c: -FI_EINVAL without a descriptor).
+ErrorCode CheckRegistered(std::span<const efa::BufferDescriptor> segments) {
+  const bool registered =
+      std::all_of(segments.begin(), segments.end(),
+                  [](const efa::BufferDescriptor& segment) { return segment.lkey != 0; });
+  return registered ? ErrorCode::kOk : ErrorCode::kInvalidArgument;
+}
+
+// The same for the one segment of a read or a write; of no bytes, the driver takes its own.
+ErrorCode CheckRegistered(const LocalBuffer& buffer) {
+  return buffer.local_key != 0 || buffer.length_bytes == 0 ? ErrorCode::kOk
+                                                           : ErrorCode::kInvalidArgument;
+}
+
 // A key that does not fit the device's 32 bits opens nothing: key 0 never does.
 std::uint32_t RemoteKey(std::uint64_t key) {
   return key > UINT32_MAX ? 0 : static_cast<std::uint32_t>(key);
@@ -174,13 +189,12 @@ ErrorCode SimEndpoint::FillSend(const fabric::SendRequest& request, efa::SendWor
     work.immediate = *request.immediate;
   }
   // Small messages travel inside their work request, asked for or not; the CPU puts them there.
-  if (bytes > limits_.inject_bytes) return ErrorCode::kOk;
-  if (IsHosts({work.segments, work.segment_count})) {
-    Inline({work.segments, work.segment_count}, work);
-  } else if (request.inject) {
-    return ErrorCode::kInvalidArgument;
+  const std::span<const efa::BufferDescriptor> segments(work.segments, work.segment_count);
+  if (bytes <= limits_.inject_bytes && IsHosts(segments)) {
+    Inline(segments, work);
+    return ErrorCode::kOk;
   }
-  return ErrorCode::kOk;
+  return request.inject ? ErrorCode::kInvalidArgument : CheckRegistered(segments);
 }
 
 DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
@@ -210,6 +224,7 @@ DD_HOT ErrorCode SimEndpoint::FillWrite(const fabric::WriteRequest& request,
   }
   work.segment_count = 1;
   work.segments[0] = ToDescriptor(source);
+  if (const ErrorCode error = CheckRegistered(source); error != ErrorCode::kOk) return error;
   return CheckSegment(source);
 }
 
@@ -223,6 +238,7 @@ ErrorCode SimEndpoint::FillRead(const fabric::ReadRequest& request, efa::SendWor
                  .address = request.source.address};
   work.segment_count = 1;
   work.segments[0] = ToDescriptor(target);
+  if (const ErrorCode error = CheckRegistered(target); error != ErrorCode::kOk) return error;
   return CheckSegment(target);
 }
 
@@ -304,8 +320,10 @@ ErrorCode SimEndpoint::FillReceive(const fabric::RecvRequest& request,
   if (request.source != fabric::kNoPeer || request.multi) return ErrorCode::kUnsupported;
   if (datagram_ && request.buffer.length_bytes < kDatagramPrefixBytes)
     return ErrorCode::kInvalidArgument;
-  return Collect(request.buffer, request.more, limits_.receive_segments, false, work.segments,
-                 work.segment_count);
+  const ErrorCode error = Collect(request.buffer, request.more, limits_.receive_segments, false,
+                                  work.segments, work.segment_count);
+  if (error != ErrorCode::kOk) return error;
+  return CheckRegistered({work.segments, work.segment_count});
 }
 
 PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {

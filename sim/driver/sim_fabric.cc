@@ -52,6 +52,7 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile, RemoteAccess access
       Capability::kCloseInFlight,
       Capability::kLongTruncation,
       Capability::kErrorCounts,
+      Capability::kLocalRegistration,
   };
   if (access.reads) set.Add(Capability::kRemoteRead);
   if (access.writes) {

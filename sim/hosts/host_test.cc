@@ -94,6 +94,22 @@ TEST_P(HostTest, AWriteOfManyPacketsAnnouncesItsImmediate) {
   }
 }
 
+TEST_P(HostTest, AnImmediateIsRefusedWhereTheTwoEndsDoNotAgree) {
+  Station a(Options());
+  StationOptions options = Options();
+  options.unsolicited_immediates = false;
+  Station b(options);
+  b.Introduce(a.address().gid);
+  b.PostReceive(0, 100, 55);
+  EXPECT_EQ(
+      a.StatusOf(a.Post(
+          b.address(),
+          {.operation = efa::Operation::kWrite, .remote = 4096, .length = 100, .immediate = 99})),
+      Number(EfaStatus::kRemoteFeatureMismatch));
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 50})), 0);
+  EXPECT_EQ(b.Wait().request_id, 55u);  // a message takes the receive
+}
+
 TEST_P(HostTest, AReadBringsWhatIsThere) {
   Station a(Options());
   Station b(Options());

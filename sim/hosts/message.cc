@@ -14,6 +14,7 @@ Message Describe(const Operation& operation) {
   message.remote_address = operation.remote_address;
   message.remote_key = operation.remote_key;
   message.has_immediate = operation.has_immediate;
+  message.unsolicited_immediates = operation.unsolicited_immediates;
   message.immediate = operation.immediate;
   message.queue_pair = operation.queue_pair;
   message.qkey = operation.qkey;

@@ -54,7 +54,7 @@ struct Message {
   std::uint8_t has_immediate = 0;
   std::uint8_t source_count = 0;
   std::uint8_t cut = 0;  // of the packet, only the bytes behind the message reach memory
-  std::uint8_t unused = 0;
+  std::uint8_t unsolicited_immediates = 0;
   struct Source {
     std::uint64_t address = 0;
     std::uint64_t length = 0;

@@ -402,6 +402,7 @@ Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
   operation.kind = static_cast<OperationKind>(message.kind);
   operation.datagram = message.datagram != 0;
   operation.has_immediate = message.has_immediate != 0;
+  operation.unsolicited_immediates = message.unsolicited_immediates != 0;
   operation.immediate = message.immediate;
   operation.length = message.length;
   operation.remote_address = message.remote_address;

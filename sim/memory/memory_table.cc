@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/memory/device_rights.h"
 
 namespace sim {
 
@@ -58,7 +59,7 @@ absl::StatusOr<MemoryTable::Keys> MemoryTable::Register(ProtectionDomain domain,
   region.address = reinterpret_cast<std::uint64_t>(data);
   region.length_bytes = length_bytes;
   region.domain = domain;
-  region.access = access;
+  region.access = DeviceRights(access);
   region.page_shift = page_shift;
   region.live = true;
   ++live_;

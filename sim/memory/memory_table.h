@@ -33,7 +33,8 @@ class MemoryTable {
   MemoryTable(const DeviceAttributes& device, const RandomStream& keys)
       : device_(device), keys_(keys), regions_(1) {}
 
-  // `page_bytes`, a power of two: of the pages that the range is made of; 0: the host's.
+  // `access`: as the program asked, see device_rights.h. `page_bytes`, a power of two: of the pages
+  // that the range is made of; 0: the host's.
   // kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
   // pages: in one region, in one that peers may write, or in all together. kInvalidArgument: the
   // range wraps around the address space.

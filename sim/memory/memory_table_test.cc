@@ -76,15 +76,33 @@ TEST_F(MemoryTableTest, RegionMayBeAnywhere) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("11 bytes")));
 }
 
-TEST_F(MemoryTableTest, EveryRightIsItsOwn) {
-  const std::vector<Access> rights = {Access::kSend, Access::kReceive,     Access::kWrite,
-                                      Access::kRead, Access::kRemoteWrite, Access::kRemoteRead};
-  for (const Access granted : rights) {
+constexpr Access kRights[] = {Access::kSend, Access::kReceive,     Access::kWrite,
+                              Access::kRead, Access::kRemoteWrite, Access::kRemoteRead};
+
+TEST_F(MemoryTableTest, PeersRightsAreTheirOwn) {
+  for (const Access granted : kRights) {
     const MemoryTable::Keys keys = Register(4096, 64, granted);
-    for (const Access wanted : rights) {
-      EXPECT_EQ(Local(keys, 4096, 64, wanted), granted == wanted);
+    for (const Access wanted : {Access::kRemoteWrite, Access::kRemoteRead}) {
       EXPECT_EQ(Remote(keys, 4096, 64, wanted), granted == wanted);
     }
+  }
+}
+
+TEST_F(MemoryTableTest, AnythingMayBeASource) {
+  for (const Access granted : kRights) {
+    const MemoryTable::Keys keys = Register(4096, 64, granted);
+    EXPECT_TRUE(Local(keys, 4096, 64, Access::kSend));
+    EXPECT_TRUE(Local(keys, 4096, 64, Access::kWrite));
+  }
+}
+
+TEST_F(MemoryTableTest, WhateverIsWrittenHasTheOneRightToBeWritten) {
+  for (const Access granted : kRights) {
+    const MemoryTable::Keys keys = Register(4096, 64, granted);
+    const bool written =
+        granted == Access::kReceive || granted == Access::kRead || granted == Access::kRemoteWrite;
+    EXPECT_EQ(Local(keys, 4096, 64, Access::kReceive), written);
+    EXPECT_EQ(Local(keys, 4096, 64, Access::kRead), written);
   }
 }
 

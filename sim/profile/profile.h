@@ -157,6 +157,11 @@ struct Profile {
   std::uint32_t rnr_retries = 7;  // 0 to 6: that many; 7: for ever (efa-direct's default)
   coro::Duration rnr_delay{};     // before each retry
 
+  // --- Immediates of writes ---
+  // Where only one end has unsolicited immediates. 1: the target refuses such a write, status 18;
+  // 0: the write lands, and its immediate takes no receive.
+  std::uint32_t refuses_mixed_immediates = 1;
+
   // --- Between NUMA nodes: for memory and threads that a program has placed (sim/machine/numa.h) ---
   coro::Duration numa_crossing{};     // one way from one node to another
   double numa_link_gbytes_per_s = 0;  // GB/s from one node to another, each direction; 0: no limit

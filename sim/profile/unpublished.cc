@@ -84,6 +84,10 @@ std::vector<UnpublishedFigure> MakeFigures() {
        "efa_com_cmd.c, db_valid): nothing says which do",
        [](const Profile& profile) { return std::int64_t{profile.device.cq_doorbell}; },
        [](Profile& profile, std::int64_t value) { profile.device.cq_doorbell = value != 0; }},
+      Number<&Profile::refuses_mixed_immediates>("refuses_mixed_immediates", 0, 1,
+                                                 "a completion without a receive, which crashed "
+                                                 "peers (ofiwg/libfabric pull request 10657), "
+                                                 "or a refusal (11876)"),
   };
   return figures;
 }

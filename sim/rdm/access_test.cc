@@ -179,22 +179,22 @@ TEST_P(AccessTest, TargetRefusesWhatItDidNotGive) {
   EXPECT_TRUE(Untouched(bed_.a().memory));
 }
 
-TEST_P(AccessTest, OwnMemoryMustBeRegistered) {
+TEST_P(AccessTest, OwnMemoryMustBeRegisteredAndForReadsToBeWritten) {
   auto region = bed_.a()
                     .domain
                     ->RegisterMemory({.data = bed_.a().memory.data(),
-                                      .length_bytes = 100000,
-                                      .access = Access::kSend | Access::kReceive})
+                                      .length_bytes = 99,
+                                      .access = Access::kSend | Access::kWrite})
                     .value();
   Fill(bed_.b().memory, 3);
   const std::vector<std::byte> before = bed_.b().memory;
   std::uint64_t context = 0;
   for (const std::size_t length : {100u, 20000u, 90000u}) {
     fabric::WriteRequest write = WriteOf(0, 0, bed_.b().Remote(0), ++context);
-    write.source = region->Local(0, length);
+    write.source = region->Local(0, length);  // its end is outside
     ASSERT_EQ(Write(write), ErrorCode::kOk);
     EXPECT_EQ(bed_.Take(bed_.a(), context).error, ErrorCode::kLocalAccess);
-    const fabric::ReadRequest read{.target = region->Local(0, length),
+    const fabric::ReadRequest read{.target = region->Local(0, 99),
                                    .source = bed_.b().Remote(0),
                                    .peer = bed_.a().peers[1],
                                    .context = Context{++context}};

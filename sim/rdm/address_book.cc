@@ -61,6 +61,7 @@ absl::StatusOr<std::shared_ptr<AddressEntry>> AddressBook::Use(const fabric::Add
 absl::StatusOr<fabric::Peer> AddressBook::Insert(const fabric::Address& address) {
   absl::StatusOr<std::shared_ptr<AddressEntry>> entry = Use(address);
   if (!entry.ok()) return entry.status();
+  if ((*entry)->handle != fabric::kNoPeer) return (*entry)->handle;
   if (free_handles_.empty()) {
     free_handles_.push_back(static_cast<std::uint32_t>(handles_.size()));
     handles_.emplace_back();
@@ -73,7 +74,7 @@ absl::StatusOr<fabric::Peer> AddressBook::Insert(const fabric::Address& address)
   handle.address = address;
   const auto peer =
       static_cast<fabric::Peer>(static_cast<std::uint64_t>(handle.generation) << 32 | slot);
-  (*entry)->handles.push_back(peer);
+  (*entry)->handle = peer;
   return peer;
 }
 
@@ -113,8 +114,7 @@ absl::Status AddressBook::Remove(fabric::Peer peer) {
   if (FindHandle(peer) == nullptr) return absl::NotFoundError("remove peer: no such peer");
   const auto slot = static_cast<std::uint32_t>(static_cast<std::uint64_t>(peer) & kSlotMask);
   Handle& handle = handles_[slot];
-  auto& names = handle.entry->handles;
-  names.erase(std::find(names.begin(), names.end(), peer));
+  handle.entry->handle = fabric::kNoPeer;
   const Key key = KeyOf(handle.entry->address);
   handle.entry.reset();
   free_handles_.push_back(slot);

@@ -25,15 +25,13 @@ std::uint32_t ConnidOf(const fabric::Address& address);
 // True when both have one GID and one queue pair number. REQUIRES: EFA addresses.
 bool SameQueuePair(const fabric::Address& a, const fabric::Address& b);
 
-// One address, whoever inserted it and however often. The device below knows it once.
+// One address, whoever inserted it and however often: the program knows it by one handle, the
+// device below by one peer.
 struct AddressEntry {
   std::uint64_t number = 0;  // of this entry, in order of creation
   fabric::Address address;
   fabric::Peer device_peer{};
-  std::vector<fabric::Peer> handles;  // the program's, oldest first; empty: an implicit entry
-
-  // How completions name it.
-  fabric::Peer handle() const { return handles.empty() ? fabric::kNoPeer : handles.front(); }
+  fabric::Peer handle = fabric::kNoPeer;  // the program's; kNoPeer: an implicit entry
 };
 
 // Not thread-safe. Entries live as long as somebody holds them or the program has a handle. A peer

@@ -222,7 +222,7 @@ void Engine::OnRemoteWrite(const fabric::Completion& completion) {
   fabric::Completion told = completion;
   const auto from = peers_.book().FindDevicePeer(completion.source);
   told.context.reset();
-  told.source = from == nullptr ? fabric::kNoPeer : from->handle();
+  told.source = from == nullptr ? fabric::kNoPeer : from->handle;
   reporter_.RemotelyWritten(told);
 }
 

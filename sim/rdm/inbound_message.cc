@@ -40,7 +40,7 @@ void InboundMessage::Report() {
       .error = outcome().error,
       .provider_error = outcome().provider_error,
       .immediate = header_.immediate,
-      .source = peer().entry->handle(),
+      .source = peer().entry->handle,
       .tag = tagged ? header_.tag : 0,
       .data = receive_.data};
   if (outcome().ok()) {

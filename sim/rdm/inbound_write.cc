@@ -31,7 +31,7 @@ void InboundWrite::Report() {
   services().reporter.RemotelyWritten({.kind = fabric::OperationKind::kRemoteWrite,
                                        .immediate = header_.immediate,
                                        .length_bytes = length(),
-                                       .source = peer().entry->handle()});
+                                       .source = peer().entry->handle});
 }
 
 }  // namespace sim::rdm

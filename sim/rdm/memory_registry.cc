@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "sim/memory/device_rights.h"
 
 namespace sim::rdm {
 namespace {
@@ -75,7 +76,7 @@ MemoryRegistry::Region* MemoryRegistry::Find(const fabric::LocalBuffer& buffer) 
 bool MemoryRegistry::Allows(const fabric::LocalBuffer& buffer, fabric::Access access) const {
   if (buffer.length_bytes == 0) return true;
   const Region* region = Find(buffer);
-  return region != nullptr && fabric::Allows(region->access, access);
+  return region != nullptr && fabric::Allows(DeviceRights(region->access), access);
 }
 
 std::optional<fabric::LocalBuffer> MemoryRegistry::FindRemote(fabric::RemoteBuffer place,

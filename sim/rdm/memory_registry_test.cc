@@ -50,17 +50,18 @@ TEST_F(MemoryRegistryTest, RightsThatTheDeviceLacksAreKeptBySoftware) {
   const auto* written =
       registry.Add({.data = memory_.data(), .length_bytes = 100, .access = Access::kRemoteWrite})
           .value();
-  EXPECT_FALSE(registry.Allows(written->device->Local(), Access::kReceive));
+  EXPECT_FALSE(registry.Allows(written->device->Local(), Access::kRemoteRead));
   EXPECT_TRUE(registry.FindRemote(written->device->remote(), 1, Access::kRemoteWrite).has_value());
   EXPECT_FALSE(registry.FindRemote(written->device->remote(), 1, Access::kRemoteRead).has_value());
 }
 
 TEST_F(MemoryRegistryTest, AllowsWhatLiesWithin) {
-  const auto* region = Add(1000, 500, Access::kSend | Access::kReceive);
+  const auto* region = Add(1000, 500, Access::kRemoteRead);
   const LocalBuffer all = region->device->Local();
   EXPECT_TRUE(registry_.Allows(all, Access::kSend));
-  EXPECT_TRUE(registry_.Allows(all, Access::kSend | Access::kReceive));
-  EXPECT_FALSE(registry_.Allows(all, Access::kWrite));
+  EXPECT_TRUE(registry_.Allows(all, Access::kSend | Access::kWrite));
+  EXPECT_FALSE(registry_.Allows(all, Access::kReceive));
+  EXPECT_TRUE(registry_.Allows(Add(2000, 10, Access::kRead)->device->Local(), Access::kReceive));
   LocalBuffer buffer = all;
   buffer.length_bytes += 1;
   EXPECT_FALSE(registry_.Allows(buffer, Access::kSend));
@@ -137,8 +138,8 @@ TEST_F(MemoryRegistryTest, BorrowedRegionsEndWithTheirs) {
 class ScatterListTest : public MemoryRegistryTest {
  protected:
   // 10, 0, 20 and 30 bytes that do not touch each other.
-  ScatterList Four() {
-    const auto* region = Add(0, 1000, Access::kSend | Access::kReceive);
+  ScatterList Four(Access access = Access::kSend | Access::kReceive) {
+    const auto* region = Add(0, 1000, access);
     more_ = {region->device->Local(100, 0), region->device->Local(200, 20),
              region->device->Local(300, 30)};
     return ScatterList(region->device->Local(0, 10), more_);
@@ -177,10 +178,11 @@ TEST_F(ScatterListTest, CopiesInAndOut) {
 }
 
 TEST_F(ScatterListTest, WhatIsNotAllowedIsNotTouched) {
-  const ScatterList list = Four();
+  const ScatterList source = Four(Access::kSend);
   std::vector<std::byte> bytes(60, std::byte{7});
-  EXPECT_FALSE(list.CopyIn(registry_, Access::kRead, 0, bytes));
-  EXPECT_FALSE(list.CopyOut(registry_, Access::kWrite, 0, bytes));
+  EXPECT_FALSE(source.CopyIn(registry_, Access::kRead, 0, bytes));
+  EXPECT_FALSE(source.CopyOut(registry_, Access::kRemoteRead, 0, bytes));
+  const ScatterList list = Four();
   EXPECT_EQ(bytes, std::vector<std::byte>(60, std::byte{7}));
   more_[2].local_key ^= 0x1111;
   const ScatterList bad(list.segments()[0], more_);

@@ -39,9 +39,9 @@ class PeerTable {
 
   // Peers that the program does not know by name.
   std::size_t strangers() const {
-    return static_cast<std::size_t>(
-        std::count_if(peers_.begin(), peers_.end(),
-                      [](const auto& item) { return item.second->entry->handles.empty(); }));
+    return static_cast<std::size_t>(std::count_if(
+        peers_.begin(), peers_.end(),
+        [](const auto& item) { return item.second->entry->handle == fabric::kNoPeer; }));
   }
 
   // Calls `visit` for every peer, in the order in which their addresses became known.

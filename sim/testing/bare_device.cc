@@ -232,6 +232,7 @@ sim::Operation& Bench::Start(OperationKind kind, sim::QueuePair& from, sim::Queu
   operation.domain = from.domain;
   operation.kind = kind;
   operation.datagram = from.type == sim::QueuePairType::kUd;
+  operation.unsolicited_immediates = from.unsolicited_immediates;
   operation.rnr_retries = static_cast<std::uint8_t>(from.rnr_retries);
   operation.length = length;
   operation.segment_count = 1;

@@ -352,7 +352,7 @@ TEST_F(FailuresTest, EachStatusByPlan) {
              "}}}";
   }
   WritePlan(rules);
-  End a({.nic = 0});
+  End a({.nic = 0, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   b.HandleOf(a);
   for (const Planned& planned : PlannedFailures()) {

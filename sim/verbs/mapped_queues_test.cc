@@ -164,7 +164,7 @@ TEST(MappedQueuesTest, MessagesWithoutACall) {
 // A word in memory shows the last value only, also where the device takes no more than a batch at a
 // time.
 TEST(MappedQueuesTest, DoorbellMayHaveMovedByMoreThanABatch) {
-  End a({.nic = 0, .sends = 64});
+  End a({.nic = 0, .sends = 64, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   a.HandleOf(b);
   b.HandleOf(a);
@@ -188,7 +188,7 @@ TEST(MappedQueuesTest, DoorbellMayHaveMovedByMoreThanABatch) {
 }
 
 TEST(MappedQueuesTest, DoorbellIsSeenAfterALongRest) {
-  End a({.nic = 0});
+  End a({.nic = 0, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   a.HandleOf(b);
   b.HandleOf(a);
@@ -210,7 +210,7 @@ TEST(MappedQueuesTest, DoorbellIsSeenAfterALongRest) {
 }
 
 TEST(MappedQueuesTest, NonsenseInADoorbellIsRefusedAndTheNextOneTaken) {
-  End a({.nic = 0});
+  End a({.nic = 0, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   a.HandleOf(b);
   b.HandleOf(a);
@@ -231,7 +231,7 @@ TEST(MappedQueuesTest, NonsenseInADoorbellIsRefusedAndTheNextOneTaken) {
 
 // As on the device, the program alone posts there: our own functions would not know where.
 TEST(MappedQueuesTest, OrdinaryPostsAreRefusedAndPollsTellTheProgramsNumbers) {
-  End a({.nic = 0});
+  End a({.nic = 0, .unsolicited = true});
   End b({.nic = 1, .unsolicited = true});
   a.HandleOf(b);
   b.HandleOf(a);

@@ -298,11 +298,12 @@ TEST_F(TrafficTest, AWritesImmediateTakesAReceive) {
 }
 
 TEST_F(TrafficTest, AWritesImmediateThatNobodyAskedFor) {
+  End from({.nic = 0, .unsolicited = true});
   End open({.nic = 1, .unsolicited = true});
-  open.HandleOf(a);
+  open.HandleOf(from);
   ASSERT_EQ(open.Receive(77, {open.Segment(1000, 64)}), 0);
-  ASSERT_EQ(a.Write(open, 5, 100, 0xabcdef01), 0);
-  Sent(5);
+  ASSERT_EQ(from.Write(open, 5, 100, 0xabcdef01), 0);
+  EXPECT_EQ(Await(from.send_queue).status, IBV_WC_SUCCESS);
   const Entry received = Await(open.receive_queue);
   EXPECT_TRUE(received.unsolicited);
   EXPECT_EQ(received.wr_id, 0u);
@@ -315,6 +316,15 @@ TEST_F(TrafficTest, AWritesImmediateThatNobodyAskedFor) {
   const Entry message = Await(open.receive_queue);
   EXPECT_EQ(message.wr_id, 77u);
   EXPECT_FALSE(message.unsolicited);
+}
+
+TEST_F(TrafficTest, AWritesImmediateToAQueuePairThatDiffersIsRefused) {
+  End open({.nic = 1, .unsolicited = true});
+  open.HandleOf(a);
+  ASSERT_EQ(a.Write(open, 5, 100, 0xabcdef01), 0);
+  const Entry refused = Await(a.send_queue);
+  EXPECT_EQ(refused.status, IBV_WC_REM_INV_REQ_ERR);
+  EXPECT_EQ(refused.vendor_error, 18u);
 }
 
 // ---- Polling ----

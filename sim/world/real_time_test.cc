@@ -179,7 +179,7 @@ TEST_F(LiveTest, Datagrams) {
 }
 
 TEST_F(LiveTest, InjectedWritesAndSolicitedImmediates) {
-  Side& wide = lab_.AddBeside(a_, {.inject_bytes = 80});
+  Side& wide = lab_.AddBeside(a_, {.receives_take_immediates = true, .inject_bytes = 80});
   Side& target = lab_.AddBeside(b_, {.receives_take_immediates = true});
   wide.Insert(target);
   target.Insert(wide);

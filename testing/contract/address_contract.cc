@@ -80,11 +80,21 @@ TEST_F(AddressContract, LookupReturnsEveryByteOfTheName) {
   EXPECT_NE(found.ToHex(), target_.endpoint->address().ToHex());
 }
 
-TEST_F(AddressContract, AddressInsertedTwiceWorksUnderBoth) {
+TEST_F(AddressContract, AddressInsertedTwiceIsOnePeer) {
   ASSERT_OK_AND_ASSIGN(const Peer again, initiator_.peers->Insert(target_.endpoint->address()));
-  ASSERT_OK_AND_ASSIGN(const Address found, initiator_.peers->Lookup(again));
-  EXPECT_EQ(found.ToHex(), target_.endpoint->address().ToHex());
+  EXPECT_EQ(again, initiator_.peer);
   ExpectReaches(again);
+}
+
+// Insertions are not counted.
+TEST_F(AddressContract, OneRemovalForgetsAnAddressInsertedTwice) {
+  ASSERT_OK_AND_ASSIGN(const Peer again, initiator_.peers->Insert(target_.endpoint->address()));
+  EXPECT_THAT(initiator_.peers->Remove(again), IsOk());
+  EXPECT_THAT(initiator_.peers->Lookup(again), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_THAT(initiator_.peers->Remove(again), StatusIs(absl::StatusCode::kNotFound));
+  EXPECT_EQ(initiator_.endpoint->Send(SendOf(0, 8, Context{1})), ErrorCode::kUnknownPeer);
+  ASSERT_OK_AND_ASSIGN(initiator_.peer, initiator_.peers->Insert(target_.endpoint->address()));
+  EXPECT_NE(initiator_.peer, again);
   ExpectReaches(initiator_.peer);
 }
 

@@ -143,20 +143,11 @@ class LibfabricBackend final : public Backend {
     }
     if (Provider() == "shm") return {kRemoteWriteLength, kRevocation};
     if (Provider() == "efa-direct") {
-      return {kReceiverNotReadyRetry,
-              kRemoteErrors,
-              kClosedPeerErrors,
-              kRemoteWriteLength,
-              kSourceTruncation,
-              kMutualInsertion,
-              kReadProtection,
-              kSilentWriteProtection,
-              kRevocation,
-              kFailureIsolation,
-              kCloseInFlight,
-              kLongTruncation,
-              kSourceAddress,
-              kErrorCounts};
+      return {kReceiverNotReadyRetry, kRemoteErrors,          kClosedPeerErrors,
+              kRemoteWriteLength,     kSourceTruncation,      kMutualInsertion,
+              kReadProtection,        kSilentWriteProtection, kRevocation,
+              kFailureIsolation,      kCloseInFlight,         kLongTruncation,
+              kSourceAddress,         kErrorCounts,           kLocalRegistration};
     }
     if (!IsOldEfa()) {
       return {kReceiverNotReadyRetry,

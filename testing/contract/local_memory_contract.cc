@@ -1,4 +1,6 @@
-// The initiator's own registrations: a request may use only what its local key covers.
+// The initiator's own registrations: a request may use only what its local key covers. A program
+// registers memory for what it does with it; no backend looks at more of that than whether the
+// memory may be written (on EFA the device has no other right: libfabric prov/efa/src/efa_mr.c).
 //
 // A backend that reports remote refusals checks local keys as well. Others may not look at them:
 // then the request does what it says; if they do look, nothing happens.
@@ -47,38 +49,72 @@ class LocalMemoryContract : public ContractTest {
   }
 };
 
-TEST_F(LocalMemoryContract, SourceOfAWriteNeedsItsRight) {
-  auto region = Register(initiator_, 0, kLength, Access::kSend | Access::kRead);
-  ExpectWriteFault(region->Local());
+TEST_F(LocalMemoryContract, AnyRegionMayBeTheSourceOfAWrite) {
+  auto region = Register(initiator_, 0, kLength, Access::kReceive | Access::kRead);
+  fabric::WriteRequest request = WriteOf(0, 0, target_.Remote(0), Context{kFaulty});
+  request.source = region->Local();
+  request.immediate = 5;
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Write(request); }), ErrorCode::kOk);
+  EXPECT_TRUE(TakeRemoteWrite(target_).ok());
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+  EXPECT_TRUE(Holds(Bytes(target_, 0, kLength), 7));
 }
 
-TEST_F(LocalMemoryContract, SourceOfASendNeedsItsRight) {
-  auto region = Register(initiator_, 0, kLength, Access::kWrite | Access::kReceive);
+TEST_F(LocalMemoryContract, AnyRegionMayBeTheSourceOfASend) {
+  auto region = Register(initiator_, 0, kLength, Access::kReceive | Access::kRead);
   fabric::SendRequest request = SendOf(0, 0, Context{kFaulty});
   request.buffer = region->Local();
   ASSERT_EQ(Recv(0, kLength, 2), ErrorCode::kOk);
-  ExpectFault(Post([&] { return initiator_.endpoint->Send(request); }),
-              [&] { return Take(target_, 2).ok(); });
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Send(request); }), ErrorCode::kOk);
+  EXPECT_TRUE(Take(target_, 2).ok());
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+  EXPECT_TRUE(Holds(Bytes(target_, 0, kLength), 7));
 }
 
-TEST_F(LocalMemoryContract, TargetOfAReadNeedsItsRight) {
-  auto region = Register(initiator_, 0, kLength, Access::kWrite | Access::kReceive);
-  fabric::ReadRequest request = ReadOf(0, 0, target_.Remote(0), Context{kFaulty});
-  request.target = region->Local();
-  ExpectFault(Post([&] { return initiator_.endpoint->Read(request); }),
+constexpr Access kSourcesOnly = Access::kSend | Access::kWrite;
+constexpr Access kMayBeWritten[] = {Access::kReceive, Access::kRead, Access::kRemoteWrite};
+
+TEST_F(LocalMemoryContract, TargetOfAReadMustBeOneThatIsWritten) {
+  const auto read_into = [&](const fabric::MemoryRegion& region, std::uint64_t context) {
+    fabric::ReadRequest request = ReadOf(0, 0, target_.Remote(0), Context{context});
+    request.target = region.Local();
+    return Post([&] { return initiator_.endpoint->Read(request); });
+  };
+  auto source = Register(initiator_, 0, kLength, kSourcesOnly);
+  ExpectFault(read_into(*source, kFaulty),
               [&] { return Untouched(Bytes(initiator_, 0, kLength)); });
   EXPECT_EQ(Holds(Bytes(initiator_, 0, kLength), 7), Has(Capability::kRemoteErrors));
+  Fill(Bytes(target_, 0, kLength), 9);
+  for (const Access right : kMayBeWritten) {
+    Fill(Bytes(initiator_, 0, kLength), 7);
+    auto region = Register(initiator_, 0, kLength, right);
+    ASSERT_EQ(read_into(*region, 2), ErrorCode::kOk);
+    EXPECT_TRUE(Take(initiator_, 2).ok());
+    EXPECT_TRUE(Holds(Bytes(initiator_, 0, kLength), 9));
+  }
 }
 
 // The message is lost then: the receive that it met is the only one to tell.
-TEST_F(LocalMemoryContract, TargetOfAReceiveNeedsItsRight) {
-  auto region = Register(target_, 0, kLength, Access::kSend | Access::kWrite | Access::kRead);
-  const fabric::RecvRequest request{.buffer = region->Local(), .context = Context{2}};
-  ASSERT_EQ(Post([&] { return target_.endpoint->Recv(request); }), ErrorCode::kOk);
+TEST_F(LocalMemoryContract, TargetOfAReceiveMustBeOneThatIsWritten) {
+  const auto receive_into = [&](const fabric::MemoryRegion& region) {
+    const fabric::RecvRequest request{.buffer = region.Local(), .context = Context{2}};
+    return Post([&] { return target_.endpoint->Recv(request); });
+  };
+  for (const Access right : kMayBeWritten) {
+    auto region = Register(target_, kLength, kLength, right);
+    ASSERT_EQ(receive_into(*region), ErrorCode::kOk);
+    ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
+    EXPECT_TRUE(Take(target_, 2).ok());
+    EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+    EXPECT_TRUE(Holds(Bytes(target_, kLength, kLength), 7));
+  }
+  auto source = Register(target_, 0, kLength, kSourcesOnly);
+  ASSERT_EQ(receive_into(*source), ErrorCode::kOk);
   ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
   const bool taken = Take(target_, 2).ok();
   EXPECT_FALSE(taken && Has(Capability::kRemoteErrors));
-  EXPECT_TRUE(taken ? Holds(Bytes(target_, 0, kLength), 7) : Untouched(target_.memory));
+  EXPECT_EQ(Holds(Bytes(target_, 0, kLength), 7), taken);
+  EXPECT_EQ(Untouched(Bytes(target_, 0, kLength)), !taken);
 }
 
 TEST_F(LocalMemoryContract, RangeMustLieWithinItsRegion) {
@@ -102,9 +138,75 @@ TEST_F(LocalMemoryContract, ClosedRegionCannotBeASource) {
   ExpectWriteFault(buffer);
 }
 
+// ---- Buffers of no region ----
+
+TEST_F(LocalMemoryContract, ReceiveNeedsARegionWherePromised) {
+  const auto post = [&](LocalBuffer buffer, fabric::MoreSegments more = {}) {
+    const fabric::RecvRequest receive{.buffer = buffer, .context = Context{2}, .more = more};
+    return Post([&] { return target_.endpoint->Recv(receive); });
+  };
+  if (!Has(Capability::kLocalRegistration)) {
+    ASSERT_EQ(post({}), ErrorCode::kOk);
+    ASSERT_EQ(Send(0, 0, kFaulty), ErrorCode::kOk);
+    EXPECT_TRUE(Take(target_, 2).ok());
+    return;
+  }
+  EXPECT_EQ(post({}), ErrorCode::kInvalidArgument);
+  EXPECT_EQ(post({target_.memory.data(), kLength}), ErrorCode::kInvalidArgument);
+  if (target_.endpoint->limits().receive_segments > 1) {
+    const LocalBuffer nothing;
+    EXPECT_EQ(post(target_.Local(0, kLength), {&nothing, 1}), ErrorCode::kInvalidArgument);
+  }
+  ASSERT_EQ(Recv(0, kLength, 3), ErrorCode::kOk);  // the only one that is posted
+  ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
+  EXPECT_TRUE(Take(target_, 3).ok());
+  PumpQuietly();
+  EXPECT_TRUE(target_.completions.empty());
+}
+
+// What travels inside the request needs none: libfabric takes small messages so without being
+// asked, and empty ones always.
+TEST_F(LocalMemoryContract, SendBeyondInlineNeedsARegionWherePromised) {
+  const bool needed = Has(Capability::kLocalRegistration);
+  const std::size_t most = needed ? initiator_.endpoint->limits().inject_bytes : 0;
+  const auto post = [&](std::size_t length) {
+    fabric::SendRequest send = SendOf(0, 0, Context{kFaulty});
+    send.buffer = {initiator_.memory.data(), length};
+    return Post([&] { return initiator_.endpoint->Send(send); });
+  };
+  ASSERT_EQ(Recv(0, kLength, 2), ErrorCode::kOk);
+  if (needed) {
+    EXPECT_EQ(post(most + 1), ErrorCode::kInvalidArgument);
+  }
+  ASSERT_EQ(post(most), ErrorCode::kOk);
+  EXPECT_EQ(Take(target_, 2).length_bytes, most);
+  EXPECT_TRUE(Holds(Bytes(target_, 0, most), 7));
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+}
+
+TEST_F(LocalMemoryContract, AccessWithBytesNeedsARegionWherePromised) {
+  fabric::WriteRequest write = WriteOf(0, 0, target_.Remote(0), Context{kFaulty});
+  fabric::ReadRequest read = ReadOf(0, 0, target_.Remote(0), Context{2});
+  if (Has(Capability::kLocalRegistration)) {
+    write.source = read.target = {initiator_.memory.data(), 1};
+    EXPECT_EQ(Post([&] { return initiator_.endpoint->Write(write); }), ErrorCode::kInvalidArgument);
+    EXPECT_EQ(Post([&] { return initiator_.endpoint->Read(read); }), ErrorCode::kInvalidArgument);
+    PumpQuietly();
+    EXPECT_TRUE(Untouched(target_.memory));
+    EXPECT_TRUE(initiator_.completions.empty());
+  }
+  write.source = read.target = {};
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Write(write); }), ErrorCode::kOk);
+  EXPECT_TRUE(Take(initiator_, kFaulty).ok());
+  ASSERT_EQ(Post([&] { return initiator_.endpoint->Read(read); }), ErrorCode::kOk);
+  EXPECT_TRUE(Take(initiator_, 2).ok());
+}
+
 TEST_F(LocalMemoryContract, NextRequestIsUnharmed) {
-  auto region = Register(initiator_, 0, kLength, Access::kSend);
-  ExpectWriteFault(region->Local());
+  auto region = Register(initiator_, 0, kLength, Access::kAll);
+  LocalBuffer buffer = region->Local();
+  buffer.length_bytes += 1;
+  ExpectWriteFault(buffer);
   ASSERT_EQ(Write(0, kLength, target_.Remote(5000), 2, 6), ErrorCode::kOk);
   EXPECT_EQ(TakeRemoteWrite(target_).immediate, 6u);
   EXPECT_TRUE(Holds(Bytes(target_, 5000, kLength), 7));

@@ -41,6 +41,7 @@ class SimBackend final : public SimulatedBackend {
             kCloseInFlight,
             kLongTruncation,
             kErrorCounts,
+            kLocalRegistration,
             kVirtualTime};
   }
   // What the device cannot do, and the efa fabric adds.

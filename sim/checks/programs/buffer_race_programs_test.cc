@@ -338,13 +338,14 @@ const std::vector<Program> kTargets = {
      }},
     {"OneBufferForReceivesThatOnlyImmediatesTake", kRight,
      [](Stage& s) {
+       Side& giver = s.lab.AddBeside(s.a, {.receives_take_immediates = true});
        Side& taker = s.lab.AddBeside(s.b, {.receives_take_immediates = true});
        s.lab.Introduce();
        for (std::uint64_t i = 1; i <= 4; ++i) {
          Accepted(taker.endpoint->Recv(taker.RecvAt(0, 64, i)));
-         WriteRequest write = Write(s.a, i * 4096, taker, i * 4096, 4096, i);
+         WriteRequest write = Write(giver, i * 4096, taker, i * 4096, 4096, i);
          write.immediate = 1;
-         Accepted(s.a.endpoint->Write(write));
+         Accepted(giver.endpoint->Write(write));
        }
        for (std::uint64_t i = 1; i <= 4; ++i) s.Finish(taker, i);
      }},
