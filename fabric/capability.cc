@@ -64,6 +64,8 @@ constexpr std::array kTable = {
     CapabilityInfo{Capability::kUnexpectedWildcard, "unexpected_wildcard",
                    "a tagged receive that ignores bits finds messages that came before it"},
     CapabilityInfo{Capability::kErrorCounts, "error_counts", "counters tell failures, too"},
+    CapabilityInfo{Capability::kRemoteCounts, "remote_counts",
+                   "counters count peers' plain writes and reads, which make no completion"},
     CapabilityInfo{Capability::kVirtualTime, "virtual_time", "time passes only in the simulator"},
 };
 

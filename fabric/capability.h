@@ -54,6 +54,7 @@ enum class Capability : std::uint8_t {
   kLongTruncation,         // long messages that do not fit their receive are cut as short ones are
   kUnexpectedWildcard,     // a tagged receive that ignores bits finds messages that came before it
   kErrorCounts,            // counters tell failures, too
+  kRemoteCounts,           // counters count peers' plain writes and reads, which make no completion
   kVirtualTime,            // time passes only in the simulator
 };
 

@@ -1,8 +1,9 @@
-// Completions that the device itself counts for a program.
+// Completions that are counted for a program, by the device or by its driver.
 
 #ifndef SIM_DEVICE_COMPLETION_COUNTERS_H_
 #define SIM_DEVICE_COMPLETION_COUNTERS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,7 +35,7 @@ constexpr CounterKind CounterOf(fabric::OperationKind kind) {
   }
 }
 
-// Shared by the device and by whoever reads it. Not thread-safe.
+// Shared by whoever counts and whoever reads. Not thread-safe.
 struct CounterCore {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
@@ -44,6 +45,12 @@ struct CounterCore {
 class CounterSet {
  public:
   std::shared_ptr<CounterCore>& operator[](std::size_t kind) { return counters_[kind]; }
+
+  // Whether anything is counted.
+  bool any() const {
+    return std::any_of(counters_.begin(), counters_.end(),
+                       [](const auto& counter) { return counter != nullptr; });
+  }
 
   void Count(CounterKind kind, bool failed) const {
     CounterCore* counter = counters_[static_cast<std::size_t>(kind)].get();

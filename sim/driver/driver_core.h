@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/efa_queue/cqe.h"
 #include "fabric/fabric.h"
+#include "sim/device/completion_counters.h"
 #include "sim/device/completion_ring.h"
 #include "sim/device/nic.h"
 #include "sim/efa_address.h"
@@ -47,6 +49,11 @@ struct QueueCore {
   // Takes the completions that a program is to see, as many as there are and fit; returns how many.
   std::size_t Take(std::span<fabric::Completion> completions);
 
+  // Takes what is in the ring and keeps it for a Take: a program reads a counter. As libfabric's
+  // provider, which then polls the device's queue into its own (ofiwg/libfabric
+  // prov/efa/src/efa_cntr.c, efa_cntr_progress). Slots of requests stay taken.
+  void Stage();
+
   // Before an endpoint goes: its completions in the ring are dropped, because its number and its
   // request ids will mean others; those of the other endpoints are kept.
   void Forget(std::uint16_t queue_pair);
@@ -58,7 +65,25 @@ struct QueueCore {
     std::uint16_t queue_pair;
     fabric::Completion completion;
   };
-  std::deque<Kept> kept;  // read from the ring ahead of time
+  std::deque<Kept> kept;                             // read from the ring ahead of time
+  std::deque<fabric::efa_queue::Completion> staged;  // taken from it later, not yet read
+
+ private:
+  // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
+  // is; null: nobody's.
+  bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
+};
+
+// A counter of a domain, and the queues of the endpoints that raise it: whoever reads the counter
+// makes progress on them.
+class DomainCounter : public CounterCore {
+ public:
+  void AddQueue(const std::shared_ptr<QueueCore>& queue);
+  // Stages what is in the queues.
+  void Progress();
+
+ private:
+  std::vector<std::weak_ptr<QueueCore>> queues_;  // those that are gone do not matter
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

@@ -48,8 +48,10 @@ absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const P
   return limits;
 }
 
+// What an endpoint with these queues counts.
 absl::StatusOr<CounterSet> CountersOf(const fabric::CounterBindings& bindings,
-                                      const DomainCore& domain) {
+                                      const std::shared_ptr<QueueCore>& sends,
+                                      const std::shared_ptr<QueueCore>& receives) {
   CounterSet set;
   const std::array<fabric::Counter*, kCounterKinds> given = {
       bindings.sends, bindings.receives,      bindings.writes,
@@ -57,11 +59,12 @@ absl::StatusOr<CounterSet> CountersOf(const fabric::CounterBindings& bindings,
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] == nullptr) continue;
     const auto* counter = dynamic_cast<SimCounter*>(&given[i]->Unwrap());
-    if (counter == nullptr || counter->domain().get() != &domain) {
+    if (counter == nullptr || counter->domain() != sends->domain) {
       return absl::InvalidArgumentError(
           "open endpoint: its counters must be open and of the same domain");
     }
     set[i] = counter->core();
+    for (const auto& queue : {sends, receives}) counter->core()->AddQueue(queue);
   }
   return set;
 }
@@ -166,7 +169,10 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
     faults->OnOpenEndpoint(core_->nic.state(), limits);
   }
   QueuePairAttributes attributes;
-  ASSIGN_OR_RETURN(attributes.counters, CountersOf(options.counters, *core_));
+  ASSIGN_OR_RETURN(const CounterSet counters,
+                   CountersOf(options.counters, send->core(), receive->core()));
+  const bool in_device = profile.device.max_comp_cntr > 0;
+  if (in_device) attributes.counters = counters;
   attributes.type =
       options.type == EndpointType::kDatagram ? QueuePairType::kUd : QueuePairType::kSrd;
   attributes.domain = core_->domain;
@@ -181,7 +187,7 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
       profile.device.unsolicited_write_recv && !options.receives_take_immediates;
   ASSIGN_OR_RETURN(QueuePair * queue_pair, core_->nic.admin().CreateQueuePair(attributes));
   return std::make_unique<SimEndpoint>(send->core(), receive->core(), peers->core(), *queue_pair,
-                                       limits);
+                                       limits, in_device ? CounterSet() : counters);
 }
 
 absl::Status SimDomain::Close() { return open_.Closing(CloseShared(core_, "domain")); }

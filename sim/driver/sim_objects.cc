@@ -1,5 +1,7 @@
 #include "sim/driver/sim_objects.h"
 
+#include <algorithm>
+
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "fabric/shared_core.h"
@@ -80,11 +82,23 @@ absl::Status SimAddressVector::Close() {
 
 // ---- Counters ----
 
+void DomainCounter::AddQueue(const std::shared_ptr<QueueCore>& queue) {
+  const bool known = std::any_of(queues_.begin(), queues_.end(),
+                                 [&](const auto& other) { return other.lock() == queue; });
+  if (!known) queues_.push_back(queue);
+}
+
+void DomainCounter::Progress() {
+  std::erase_if(queues_, [](const auto& queue) { return queue.expired(); });
+  for (const auto& queue : queues_) queue.lock()->Stage();
+}
+
 std::uint64_t SimCounter::Read() {
   if (core_ == nullptr) return 0;
   World& world = domain_->world;
-  world.processors().BeginRead(domain_->nic);
+  const bool can_look = world.processors().BeginRead(domain_->nic);
   world.timeline().RunDue();
+  if (can_look) core_->Progress();
   world.processors().EndRead(domain_->nic, 0);
   const CompletionRing* const none = nullptr;
   world.observers().Tell<&Observer::OnPolled>(domain_->nic.state(), none, std::size_t{0},

@@ -87,12 +87,13 @@ class SimAddressVector final : public fabric::AddressVector {
   OpenObject open_;
 };
 
-// Counts in the device: nothing needs to be read for the number to be true.
+// Raised by the device, where it has counters, or by the driver with each entry that it takes out of
+// a ring: then it misses what found no room there, and what makes no entry.
 class SimCounter final : public fabric::Counter {
  public:
   explicit SimCounter(std::shared_ptr<DomainCore> domain)
       : domain_(std::move(domain)),
-        core_(std::make_shared<CounterCore>()),
+        core_(std::make_shared<DomainCounter>()),
         open_(domain_->world.surroundings(), ObjectKind::kCounter, domain_->nic.state()) {}
 
   std::uint64_t Read() override;
@@ -102,11 +103,11 @@ class SimCounter final : public fabric::Counter {
   absl::Status Close() override;
 
   const std::shared_ptr<DomainCore>& domain() const { return domain_; }
-  const std::shared_ptr<CounterCore>& core() const { return core_; }
+  const std::shared_ptr<DomainCounter>& core() const { return core_; }
 
  private:
   std::shared_ptr<DomainCore> domain_;
-  std::shared_ptr<CounterCore> core_;
+  std::shared_ptr<DomainCounter> core_;
   OpenObject open_;
 };
 

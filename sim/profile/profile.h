@@ -65,6 +65,7 @@ struct DeviceAttributes {
   std::uint32_t max_cq_depth = 32768;   // entries
   std::uint32_t sub_cqs_per_cq = 1;     // rings that one completion queue is made of
   std::uint32_t num_comp_vectors = 32;  // 1: no blocking wait
+  std::uint32_t max_comp_cntr = 0;  // completion counters; 0: none, libfabric counts by software
 
   // Memory and addresses.
   std::uint32_t max_mr = 262144;                   // the size of the key table
