@@ -7,6 +7,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "fabric/operation.h"
@@ -39,6 +40,15 @@ constexpr CounterKind CounterOf(fabric::OperationKind kind) {
 struct CounterCore {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
+  std::uint64_t max_value = ~std::uint64_t{0};  // the next number is 0
+  // Where the numbers are as well: called after each change. Empty: nowhere.
+  std::function<void(const CounterCore&)> changed;
+
+  // Makes one of the numbers `to`.
+  void Put(std::uint64_t CounterCore::*number, std::uint64_t to) {
+    this->*number = to <= max_value ? to : to % (max_value + 1);
+    if (changed) changed(*this);
+  }
 };
 
 // Those of one queue pair; null: not counted.
@@ -54,7 +64,9 @@ class CounterSet {
 
   void Count(CounterKind kind, bool failed) const {
     CounterCore* counter = counters_[static_cast<std::size_t>(kind)].get();
-    if (counter != nullptr) ++(failed ? counter->errors : counter->value);
+    if (counter == nullptr) return;
+    const auto number = failed ? &CounterCore::errors : &CounterCore::value;
+    counter->Put(number, counter->*number + 1);
   }
 
  private:

@@ -13,7 +13,6 @@
 
 #include "fabric/efa_queue/cqe.h"
 #include "fabric/fabric.h"
-#include "sim/device/completion_counters.h"
 #include "sim/device/completion_ring.h"
 #include "sim/device/nic.h"
 #include "sim/efa_address.h"
@@ -72,18 +71,6 @@ struct QueueCore {
   // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
   // is; null: nobody's.
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
-};
-
-// A counter of a domain, and the queues of the endpoints that raise it: whoever reads the counter
-// makes progress on them.
-class DomainCounter : public CounterCore {
- public:
-  void AddQueue(const std::shared_ptr<QueueCore>& queue);
-  // Stages what is in the queues.
-  void Progress();
-
- private:
-  std::vector<std::weak_ptr<QueueCore>> queues_;  // those that are gone do not matter
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

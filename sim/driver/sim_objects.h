@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
 #include "fabric/peer_memory.h"
+#include "sim/driver/domain_counter.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
 #include "sim/memory/memory_table.h"
@@ -91,10 +92,10 @@ class SimAddressVector final : public fabric::AddressVector {
 // a ring: then it misses what found no room there, and what makes no entry.
 class SimCounter final : public fabric::Counter {
  public:
-  explicit SimCounter(std::shared_ptr<DomainCore> domain)
-      : domain_(std::move(domain)),
-        core_(std::make_shared<DomainCounter>()),
-        open_(domain_->world.surroundings(), ObjectKind::kCounter, domain_->nic.state()) {}
+  explicit SimCounter(std::shared_ptr<DomainCounter> core)
+      : core_(std::move(core)),
+        open_(core_->domain()->world.surroundings(), ObjectKind::kCounter,
+              core_->domain()->nic.state()) {}
 
   std::uint64_t Read() override;
   std::uint64_t ReadErrors() override;
@@ -102,11 +103,9 @@ class SimCounter final : public fabric::Counter {
   absl::Status Add(std::uint64_t value) override;
   absl::Status Close() override;
 
-  const std::shared_ptr<DomainCore>& domain() const { return domain_; }
   const std::shared_ptr<DomainCounter>& core() const { return core_; }
 
  private:
-  std::shared_ptr<DomainCore> domain_;
   std::shared_ptr<DomainCounter> core_;
   OpenObject open_;
 };

@@ -66,6 +66,9 @@ struct DeviceAttributes {
   std::uint32_t sub_cqs_per_cq = 1;     // rings that one completion queue is made of
   std::uint32_t num_comp_vectors = 32;  // 1: no blocking wait
   std::uint32_t max_comp_cntr = 0;  // completion counters; 0: none, libfabric counts by software
+  // After this value a completion counter goes on with 0. Not published: aws-ofi-nccl's device code
+  // compares the low 31 bits.
+  std::uint64_t comp_cntr_max_value = (std::uint64_t{1} << 31) - 1;
 
   // Memory and addresses.
   std::uint32_t max_mr = 262144;                   // the size of the key table
