@@ -66,6 +66,8 @@ constexpr std::array kTable = {
     CapabilityInfo{Capability::kErrorCounts, "error_counts", "counters tell failures, too"},
     CapabilityInfo{Capability::kLocalRegistration, "local_registration",
                    "a request whose buffer is of no region is refused at the post"},
+    CapabilityInfo{Capability::kRemoteCounts, "remote_counts",
+                   "counters count peers' plain writes and reads, which make no completion"},
     CapabilityInfo{Capability::kVirtualTime, "virtual_time", "time passes only in the simulator"},
 };
 

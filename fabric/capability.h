@@ -56,6 +56,7 @@ enum class Capability : std::uint8_t {
   kErrorCounts,            // counters tell failures, too
   kLocalRegistration,      // buffers of requests must be of a region, empty ones of messages too,
                            // unless the bytes travel inside the request
+  kRemoteCounts,           // counters count peers' plain writes and reads, which make no completion
   kVirtualTime,            // time passes only in the simulator
 };
 

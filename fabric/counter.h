@@ -13,7 +13,9 @@ namespace fabric {
 // What it is: two numbers that the NIC, or its provider, raises: one per success, one per failure
 // (libfabric: fid_cntr). A counter tells how many and never which. It does not replace the
 // completion queue: on EFA the queue must be read all the same, or the send queue fills up and the
-// queue overruns. Ownership: belongs to the caller that opened it; endpoints that were opened with
+// queue overruns. Most EFA NICs have no counters, and libfabric counts the completions that it
+// takes out of a queue, for a reader of the queue or of the counter: it misses what a queue lost,
+// and what makes no completion (Capability::kRemoteCounts). Ownership: belongs to the caller that opened it; endpoints that were opened with
 // it keep it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
 // Destruction: closes.
 class Counter : public Capable {
@@ -45,8 +47,11 @@ struct CounterBindings {
   Counter* receives = nullptr;
   Counter* writes = nullptr;
   Counter* reads = nullptr;
-  Counter* remote_writes = nullptr;  // peers' writes to our memory, with an immediate or without
-  Counter* remote_reads = nullptr;   // peers' reads of our memory
+  // Peers' writes to our memory, and their reads of it. Without Capability::kRemoteCounts: of the
+  // writes those with an immediate, of the reads none; or the endpoint does not open
+  // (kUnimplemented).
+  Counter* remote_writes = nullptr;
+  Counter* remote_reads = nullptr;
 };
 
 }  // namespace fabric

@@ -47,6 +47,9 @@ class Api {
   virtual int OpenAddressVector(fid_domain* domain, fi_av_attr* attributes, fid_av** vector) = 0;
   // fi_cntr_open.
   virtual int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) = 0;
+  // fi_open_ops: functions of a provider's own, under their name. -FI_ENOSYS and others: it has none
+  // of this name.
+  virtual int OpenOps(fid* object, const char* name, void** ops) = 0;
   // fi_eq_open: where a provider reports failures of a domain or an endpoint.
   virtual int OpenEventQueue(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** queue) = 0;
   // fi_endpoint. Not usable before Bind and Enable.

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
+#include "fabric/libfabric/efa_counter.h"
 #include "fabric/libfabric/endpoint_opening.h"
 #include "fabric/libfabric/errno_mapping.h"
 #include "fabric/libfabric/libfabric_endpoint.h"
@@ -205,6 +206,28 @@ absl::StatusOr<std::unique_ptr<Counter>> LibfabricDomain::OpenCounter() {
   ASSIGN_OR_RETURN(Handle<fid_cntr> counter, OpenCount(*core_));
   return std::make_unique<LibfabricCounter>(
       std::make_shared<CounterCore>(CounterCore{core_, std::move(counter)}));
+}
+
+absl::StatusOr<std::unique_ptr<Counter>> LibfabricDomain::OpenCounterIn(
+    const CounterMemory& memory) {
+  if (core_ == nullptr) return ClosedError("domain");
+  ASSIGN_OR_RETURN(EfaCounterInit init, Describe(memory));
+  EfaGdaOps* const ops = FindCounterOps(core_->api, core_->domain.get());
+  if (ops == nullptr) return absl::UnimplementedError(On("open counter: none in memory", info_));
+  fi_cntr_attr attributes{};
+  attributes.events = FI_CNTR_EVENTS_COMP;
+  attributes.wait_obj = FI_WAIT_NONE;
+  fid_cntr* counter = nullptr;
+  const int result = ops->cntr_open_ext(core_->domain.get(), &attributes, &counter, nullptr, &init);
+  if (result != 0) return ControlError(result, On("open counter", info_) + ": cntr_open_ext");
+  return std::make_unique<LibfabricCounter>(
+      std::make_shared<CounterCore>(CounterCore{core_, Handle<fid_cntr>(core_->api, counter)}));
+}
+
+void* LibfabricDomain::QueryPower(const PowerId& power) {
+  if (core_ == nullptr || &power != &CountersInMemory::kPower || !core_->is_efa) return nullptr;
+  if (FindCounterOps(core_->api, core_->domain.get()) == nullptr) return nullptr;
+  return static_cast<CountersInMemory*>(this);
 }
 
 absl::StatusOr<std::unique_ptr<Endpoint>> LibfabricDomain::OpenEndpoint(

@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/capability.h"
 #include "fabric/counter.h"
+#include "fabric/counter_memory.h"
 #include "fabric/domain.h"
 #include "fabric/libfabric/api.h"
 #include "fabric/libfabric/handle.h"
@@ -219,7 +220,7 @@ class LibfabricCounter final : public Counter {
 
 // Opens what the contract names, each with the attributes that the provider was found to grant.
 // Errors have the call's name and libfabric's words.
-class LibfabricDomain final : public Domain {
+class LibfabricDomain final : public Domain, private CountersInMemory {
  public:
   // Opens a NIC that provider_selection.h has found.
   static absl::StatusOr<std::unique_ptr<Domain>> Open(Api& api, const NicChoice& nic);
@@ -234,6 +235,8 @@ class LibfabricDomain final : public Domain {
       const CompletionQueueOptions& options) override;
   absl::StatusOr<std::unique_ptr<AddressVector>> OpenAddressVector() override;
   absl::StatusOr<std::unique_ptr<Counter>> OpenCounter() override;
+  absl::StatusOr<std::unique_ptr<Counter>> OpenCounterIn(const CounterMemory& memory) override;
+  void* QueryPower(const PowerId& power) override;
   absl::StatusOr<std::unique_ptr<Endpoint>> OpenEndpoint(const EndpointOptions& options) override;
   absl::Status Close() override;
 

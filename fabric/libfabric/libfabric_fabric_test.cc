@@ -13,6 +13,8 @@
 #include <string>
 #include <vector>
 
+#include "fabric/counter_memory.h"
+#include "fabric/libfabric/efa_counter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/matchers/status_matchers.h"
@@ -128,6 +130,86 @@ TEST_F(LibfabricFabricTest, DeviceMemoryIsAskedForAndRegistered) {
 
 // Devices without unsolicited write receive are offered only to callers that promise receives for
 // immediates.
+// ---- Counters in memory of the program's ----
+
+// A provider of libfabric 2.6, which has a way of its own to open them.
+struct MakeBelieveGda {
+  explicit MakeBelieveGda(FakeLibfabric& fake) : library(fake) {
+    current = this;
+    ON_CALL(fake.api(), Version).WillByDefault([this] { return version; });
+    ON_CALL(fake.api(), OpenOps).WillByDefault([this](auto, const char* name, void** ops) {
+      if (std::string(name) != kGdaOps) return -FI_ENOSYS;
+      *ops = &table;
+      return 0;
+    });
+    table.cntr_open_ext = [](fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter,
+                             void*, EfaCounterInit* init) {
+      current->asked = *init;
+      if (current->error != 0) return current->error;
+      return current->library.api().OpenCounter(domain, attributes, counter);
+    };
+  }
+
+  static inline MakeBelieveGda* current = nullptr;
+  FakeLibfabric& library;
+  std::uint32_t version = FI_VERSION(2, 6);
+  EfaGdaOps table{};
+  EfaCounterInit asked{};
+  int error = 0;
+};
+
+TEST_F(LibfabricFabricTest, CountersInMemoryAreOpenedAsTheProviderWantsThem) {
+  FakeLibfabric fake;
+  MakeBelieveGda gda(fake);
+  {
+    Opened opened;
+    ASSERT_THAT(Open(fake, opened), IsOk());
+    auto* power = opened.domain->capability<CountersInMemory>();
+    ASSERT_NE(power, nullptr);
+    alignas(8) std::uint64_t words[2] = {};
+    const MemoryRequest host{.data = reinterpret_cast<std::byte*>(words), .length_bytes = 8};
+    MemoryRequest device{.data = reinterpret_cast<std::byte*>(0x7000),
+                         .length_bytes = 8,
+                         .kind = MemoryKind::kCuda,
+                         .dmabuf = DmabufHandle{.fd = 5, .offset_bytes = 64}};
+    auto counter = power->OpenCounterIn({.successes = host, .failures = device});
+    ASSERT_THAT(counter, IsOk());
+    EXPECT_EQ(gda.asked.flags, kCompInExternalMemory | kErrInExternalMemory);
+    EXPECT_EQ(gda.asked.comp_cntr_ext_mem.type, kAtAddress);
+    EXPECT_EQ(gda.asked.comp_cntr_ext_mem.ptr, reinterpret_cast<std::uint8_t*>(words));
+    EXPECT_EQ(gda.asked.err_cntr_ext_mem.type, kInDmabuf);
+    EXPECT_EQ(gda.asked.err_cntr_ext_mem.ptr, nullptr);  // the host cannot read it
+    EXPECT_EQ(gda.asked.err_cntr_ext_mem.dmabuf.fd, 5);
+    EXPECT_EQ(gda.asked.err_cntr_ext_mem.dmabuf.offset, 64u);
+    EXPECT_THAT(power->OpenCounterIn({}), IsOk());
+    EXPECT_EQ(gda.asked.flags, 0u);
+
+    device.dmabuf.reset();
+    EXPECT_THAT(power->OpenCounterIn({.successes = device, .failures = {}}),
+                StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("dmabuf")));
+    MemoryRequest odd = host;
+    odd.data += 4;
+    EXPECT_THAT(power->OpenCounterIn({.successes = host, .failures = odd}),
+                StatusIs(absl::StatusCode::kInvalidArgument));
+    gda.error = -FI_ENOMEM;
+    EXPECT_THAT(power->OpenCounterIn({.successes = host, .failures = {}}),
+                StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("cntr_open_ext")));
+  }
+  EXPECT_EQ(fake.open_objects(), 0u);
+}
+
+TEST_F(LibfabricFabricTest, CountersInMemoryAreNotThereBefore26OrWithoutThem) {
+  FakeLibfabric fake;
+  MakeBelieveGda gda(fake);
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  gda.version = FI_VERSION(2, 5);
+  EXPECT_EQ(opened.domain->capability<CountersInMemory>(), nullptr);
+  gda.version = FI_VERSION(2, 6);
+  gda.table.cntr_open_ext = nullptr;
+  EXPECT_EQ(opened.domain->capability<CountersInMemory>(), nullptr);
+}
+
 TEST_F(LibfabricFabricTest, OffersReceivesForImmediatesOnlyWhereNeeded) {
   FakeLibfabric fake({FakeNic{.mode = FI_CONTEXT2 | FI_RX_CQ_DATA}});
   ASSERT_OK_AND_ASSIGN(auto fabric, OpenLibfabric("efa-direct", fake.api()));

@@ -132,9 +132,10 @@ constexpr Observation kObservations[] = {
     // An initiator reaches into its target by itself, past all keys; what it hands to the target
     // waits in one line; peers in one process follow pointers into an endpoint that was closed; a
     // long message into a receive that is too short never ends; ignored bits of a tag count where a
-    // message was there first; failures raise no counter. Senders that are not in the address
-    // vector are named as the peer with number 0, so that no name can be trusted.
-    {"shm", "", {kRemoteWriteLength, kCancel, kRevocation}, {kSourceAddress}},
+    // message was there first; failures raise no counter, a peer's plain write or read does. Senders
+    // that are not in the address vector are named as the peer with number 0, so that no name can be
+    // trusted.
+    {"shm", "", {kRemoteWriteLength, kCancel, kRevocation, kRemoteCounts}, {kSourceAddress}},
     {"", "", {kCancel}},
 };
 

@@ -29,6 +29,9 @@ class LinkedApi final : public Api {
   int OpenCounter(fid_domain* domain, fi_cntr_attr* attributes, fid_cntr** counter) override {
     return fi_cntr_open(domain, attributes, counter, nullptr);
   }
+  int OpenOps(fid* object, const char* name, void** ops) override {
+    return fi_open_ops(object, name, 0, ops, nullptr);
+  }
   int OpenEventQueue(fid_fabric* fabric, fi_eq_attr* attributes, fid_eq** queue) override {
     return fi_eq_open(fabric, attributes, queue, nullptr);
   }

@@ -104,6 +104,24 @@ absl::StatusOr<std::shared_ptr<CompletionRing>> AdminQueue::CreateCompletionRing
   return ring;
 }
 
+absl::StatusOr<std::shared_ptr<CounterCore>> AdminQueue::CreateCounter() {
+  const DeviceAttributes& device = nic_.profile.device;
+  if (completion_counters_ >= device.max_comp_cntr) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "open counter: the NIC has no completion counter left of its ", device.max_comp_cntr));
+  }
+  ++completion_counters_;
+  nic_.counters.Commands(2);  // the driver makes two: of successes, and of errors
+  auto counter = std::make_shared<CounterCore>();
+  counter->max_value = device.comp_cntr_max_value;
+  return counter;
+}
+
+void AdminQueue::DestroyCounter() {
+  --completion_counters_;
+  nic_.counters.Commands(2);
+}
+
 absl::StatusOr<QueuePair*> AdminQueue::CreateQueuePair(const QueuePairAttributes& attributes) {
   const Profile& profile = nic_.profile;
   const std::size_t number = nic_.queue_pairs.FreeNumber();

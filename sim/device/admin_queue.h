@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "fabric/memory.h"
+#include "sim/device/completion_counters.h"
 #include "sim/device/completion_ring.h"
 #include "sim/device/nic_state.h"
 #include "sim/device/queue_pair.h"
@@ -64,6 +65,10 @@ class AdminQueue {
                                                                        std::byte* memory = nullptr,
                                                                        bool events = false);
   void DestroyCompletionRing() { nic_.counters.Commands(1); }
+  // A completion counter of the device, at 0, for queue pairs to raise.
+  absl::StatusOr<std::shared_ptr<CounterCore>> CreateCounter();
+  // One of them is free again.
+  void DestroyCounter();
   // In state kReadyToSend at once. Valid until DestroyQueuePair.
   absl::StatusOr<QueuePair*> CreateQueuePair(const QueuePairAttributes& attributes);
   // Ends its work requests without completions; packets under way to or from it come to nothing.
@@ -80,6 +85,7 @@ class AdminQueue {
   std::vector<bool> domains_;  // index = number; true: allocated. Number 0 is no domain
   std::vector<std::weak_ptr<CompletionRing>> completion_rings_;  // index = number
   std::uint32_t queue_pairs_made_ = 0;
+  std::uint32_t completion_counters_ = 0;  // that are open
 };
 
 }  // namespace sim

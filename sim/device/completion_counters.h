@@ -1,11 +1,13 @@
-// Completions that the device itself counts for a program.
+// Completions that are counted for a program, by the device or by its driver.
 
 #ifndef SIM_DEVICE_COMPLETION_COUNTERS_H_
 #define SIM_DEVICE_COMPLETION_COUNTERS_H_
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 
 #include "fabric/operation.h"
@@ -34,10 +36,19 @@ constexpr CounterKind CounterOf(fabric::OperationKind kind) {
   }
 }
 
-// Shared by the device and by whoever reads it. Not thread-safe.
+// Shared by whoever counts and whoever reads. Not thread-safe.
 struct CounterCore {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;
+  std::uint64_t max_value = ~std::uint64_t{0};  // the next number is 0
+  // Where the numbers are as well: called after each change. Empty: nowhere.
+  std::function<void(const CounterCore&)> changed;
+
+  // Makes one of the numbers `to`.
+  void Put(std::uint64_t CounterCore::*number, std::uint64_t to) {
+    this->*number = to <= max_value ? to : to % (max_value + 1);
+    if (changed) changed(*this);
+  }
 };
 
 // Those of one queue pair; null: not counted.
@@ -45,9 +56,17 @@ class CounterSet {
  public:
   std::shared_ptr<CounterCore>& operator[](std::size_t kind) { return counters_[kind]; }
 
+  // Whether anything is counted.
+  bool any() const {
+    return std::any_of(counters_.begin(), counters_.end(),
+                       [](const auto& counter) { return counter != nullptr; });
+  }
+
   void Count(CounterKind kind, bool failed) const {
     CounterCore* counter = counters_[static_cast<std::size_t>(kind)].get();
-    if (counter != nullptr) ++(failed ? counter->errors : counter->value);
+    if (counter == nullptr) return;
+    const auto number = failed ? &CounterCore::errors : &CounterCore::value;
+    counter->Put(number, counter->*number + 1);
   }
 
  private:

@@ -81,7 +81,7 @@ struct QueuePair {
   ReceiveQueue receive;
   const std::shared_ptr<CompletionRing> send_ring;
   const std::shared_ptr<CompletionRing> receive_ring;
-  const CounterSet counters;
+  CounterSet counters;  // the driver may attach more
 };
 
 }  // namespace sim

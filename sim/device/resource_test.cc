@@ -378,8 +378,15 @@ TEST(DomainTest, NicsOfOneMachineAreApart) {
 
 // ---- Counters ----
 
+// A device that counts by itself.
+sim::Profile Counting() {
+  sim::Profile profile = sim_testing::Small();
+  profile.device.max_comp_cntr = 512;
+  return profile;
+}
+
 TEST(CounterTest, AllSixKindsCountWhatEndsWellAndWhatFails) {
-  Lab lab(1);
+  Lab lab(1, Counting());
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   lab.Introduce();
@@ -439,8 +446,99 @@ TEST(CounterTest, AllSixKindsCountWhatEndsWellAndWhatFails) {
   }
 }
 
-TEST(CounterTest, FlushedWorkCountsAsFailedFetchedOrNot) {
+// An endpoint of `side` in the place of its own, that counts.
+void Recount(Side& side, const fabric::CounterBindings& counters) {
+  fabric::EndpointOptions options = side.Parts();
+  options.counters = counters;
+  EXPECT_TRUE(side.endpoint->Close().ok());
+  side.endpoint = Must(side.domain->OpenEndpoint(options));
+}
+
+// A machine without counters: whoever waits there until two writes have come waits for ever, and who
+// counts immediates is right everywhere.
+TEST(CounterTest, PlainWritesAndReadsOfPeersAreCountedByTheDeviceOrByNobody) {
+  const struct {
+    const char* machine;
+    std::uint64_t writes, reads;
+  } kRows[] = {{"p5", 1, 0},   {"p4d", 0, 0},     {"g7e", 1, 0},    {"p6e-gb200", 1, 0},
+               {"p5en", 2, 1}, {"p6-b200", 2, 1}, {"p6-b300", 2, 1}};
+  for (const auto& row : kRows) {
+    SCOPED_TRACE(row.machine);
+    Lab lab(1, CopyOf(row.machine));
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    EXPECT_EQ(b.domain->nic().capabilities.Has(fabric::Capability::kRemoteCounts), row.reads > 0);
+    if (b.domain->nic().limits.max_rma_bytes == 0) continue;  // nothing to count
+    auto writes = Must(b.domain->OpenCounter());
+    auto reads = Must(b.domain->OpenCounter());
+    Recount(b, {.remote_writes = writes.get(), .remote_reads = reads.get()});
+    lab.Introduce();
+    fabric::WriteRequest write = a.WriteTo(b, 0, 100, 1);
+    ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+    write.immediate = 7;
+    ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+    ASSERT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, 100, 2)), ErrorCode::kOk);
+    lab.Watch(50ms);
+    EXPECT_EQ(writes->Read(), row.writes);
+    EXPECT_EQ(reads->Read(), row.reads);
+    EXPECT_EQ(writes->ReadErrors() + reads->ReadErrors(), 0u);
+  }
+}
+
+// The driver counts what it takes out of the ring, once, whoever has it taken.
+TEST(CounterTest, SoftwareCountsWithTheReadingOfTheQueueOrOfTheCounter) {
   Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  auto sends = Must(a.domain->OpenCounter());
+  auto writes = Must(a.domain->OpenCounter());
+  auto reads = Must(a.domain->OpenCounter());
+  Recount(a, {.sends = sends.get(), .writes = writes.get(), .reads = reads.get()});
+  lab.Introduce();
+  ASSERT_EQ(b.endpoint->Recv(b.RecvAt(0, 100, 0)), ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 100, 1)), ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, 100, 2)), ErrorCode::kOk);
+  fabric::WriteRequest write = a.WriteTo(b, 0, 100, 3);
+  ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+  write.context.reset();
+  ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+  write.target.key = 0;
+  ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+  lab.world().timeline().RunFor(10ms);
+  EXPECT_EQ(sends->ReadErrors() + writes->ReadErrors(), 0u);  // nobody has looked yet
+  EXPECT_EQ(writes->Read(), 2u);
+  EXPECT_EQ(writes->ReadErrors(), 1u);
+  EXPECT_EQ(sends->Read(), 1u);
+  EXPECT_EQ(reads->Read(), 1u);
+  lab.Watch();
+  EXPECT_EQ(a.completions.size(), 4u);  // all but the silent one
+  EXPECT_EQ(sends->Read(), 1u);
+  EXPECT_EQ(writes->Read(), 2u);
+  EXPECT_EQ(writes->ReadErrors(), 1u);
+  EXPECT_EQ(reads->Read(), 1u);
+}
+
+// What a counter's reader has taken for the queue waits there, for the endpoints that are left.
+TEST(CounterTest, CompletionsThatACounterTookSurviveAnotherEndpoint) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  auto writes = Must(a.domain->OpenCounter());
+  Recount(a, {.writes = writes.get()});
+  auto other = Must(a.domain->OpenEndpoint(a.Parts()));
+  lab.Introduce();
+  ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 100, 1)), ErrorCode::kOk);
+  ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 100, 2)), ErrorCode::kOk);
+  lab.world().timeline().RunFor(10ms);
+  EXPECT_EQ(writes->Read(), 2u);
+  EXPECT_TRUE(other->Close().ok());
+  EXPECT_TRUE(lab.Take(a, 1).ok());
+  EXPECT_TRUE(lab.Take(a, 2).ok());
+  EXPECT_EQ(writes->Read(), 2u);
+}
+
+TEST(CounterTest, FlushedWorkCountsAsFailedFetchedOrNot) {
+  Lab lab(1, Counting());
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   auto writes = Must(a.domain->OpenCounter());
@@ -458,23 +556,23 @@ TEST(CounterTest, FlushedWorkCountsAsFailedFetchedOrNot) {
   EXPECT_EQ(a.completions.size(), 40u);
 }
 
-TEST(CounterTest, CountsOnWhereTheQueueOverruns) {
-  Lab lab(1);
-  Side& a = lab.Add("a", {.queue_depth = 4});
-  Side& b = lab.Add("b");
-  auto writes = Must(a.domain->OpenCounter());
-  fabric::EndpointOptions options = a.Parts();
-  options.counters.writes = writes.get();
-  ASSERT_TRUE(a.endpoint->Close().ok());
-  a.endpoint = Must(a.domain->OpenEndpoint(options));
-  lab.Introduce();
-  for (int i = 0; i < 30; ++i) {
-    ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 64, 1)), ErrorCode::kOk);
+TEST(CounterTest, CountsOnWhereTheQueueOverrunsInTheDeviceOnly) {
+  for (const bool device : {true, false}) {
+    SCOPED_TRACE(device ? "device" : "software");
+    Lab lab(1, device ? Counting() : Small());
+    Side& a = lab.Add("a", {.queue_depth = 4});
+    Side& b = lab.Add("b");
+    auto writes = Must(a.domain->OpenCounter());
+    Recount(a, {.writes = writes.get()});
+    lab.Introduce();
+    for (int i = 0; i < 30; ++i) {
+      ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 64, 1)), ErrorCode::kOk);
+    }
+    lab.world().timeline().RunFor(10ms);
+    EXPECT_EQ(writes->Read(), device ? 30u : 4u);
+    EXPECT_EQ(a.nic.counters().completions_lost, 26u);
+    lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 26);
   }
-  lab.world().timeline().RunFor(10ms);
-  EXPECT_EQ(writes->Read(), 30u);
-  EXPECT_EQ(a.nic.counters().completions_lost, 26u);
-  lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 26);
 }
 
 TEST(CounterTest, CanBeSetAndAddedTo) {

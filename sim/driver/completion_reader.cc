@@ -21,6 +21,28 @@ void SimEndpoint::SayWhy(efa::CompletionStatus status, fabric::Completion& compl
   completion.provider_error = static_cast<std::int32_t>(status);
 }
 
+namespace {
+
+// What a work request of the program's was. The entry alone does not tell a read from a send:
+// neither rdma-core nor libfabric looks (efa_io_defs.h). `request`: null: nobody's.
+OperationKind KindOf(const RequestSlots::Request* request, const efa::Completion& entry) {
+  if (request != nullptr && request->signalled) return request->kind;
+  return entry.operation == efa::Operation::kWrite ? OperationKind::kWrite : OperationKind::kSend;
+}
+
+}  // namespace
+
+// Which counter: ofiwg/libfabric prov/efa/src/efa_cntr.c.
+void SimEndpoint::CountEntry(const efa::Completion& entry) {
+  CounterKind kind = CounterKind::kReceives;
+  if (entry.queue != efa::QueueType::kReceive) {
+    kind = CounterOf(KindOf(sends_.Find(static_cast<std::uint16_t>(entry.request_id)), entry));
+  } else if (entry.operation == efa::Operation::kWrite) {
+    kind = CounterKind::kRemoteWrites;
+  }
+  counters_.Count(kind, entry.status != efa::CompletionStatus::kOk);
+}
+
 DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& completion) {
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
@@ -33,11 +55,7 @@ DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& 
   if (ok && !signalled) return false;
   std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
   if (signalled) completion.context = request->context;
-  // The entry alone does not tell a read from a send: neither rdma-core nor libfabric looks
-  // (efa_io_defs.h).
-  completion.kind = signalled                                   ? request->kind
-                    : entry.operation == efa::Operation::kWrite ? OperationKind::kWrite
-                                                                : OperationKind::kSend;
+  completion.kind = KindOf(request, entry);
   if (!ok) SayWhy(entry.status, completion);
   return true;
 }
@@ -82,6 +100,15 @@ SimEndpoint* OwnerOf(const efa::Completion& entry, const QueueCore& queue) {
 
 }  // namespace
 
+DD_HOT bool QueueCore::TakeEntry(efa::Completion& entry, SimEndpoint*& owner) {
+  const efa::Malformed malformed = ring->Read(entry);
+  if (malformed == efa::Malformed::kWrongPhase) return false;
+  owner = malformed == efa::Malformed::kNone ? OwnerOf(entry, *this) : nullptr;
+  if (owner != nullptr) owner->Count(entry);
+  ring->Pop();
+  return true;
+}
+
 std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
   fabric::Completion* next = completions.data();
   fabric::Completion* const end = next + completions.size();
@@ -89,26 +116,31 @@ std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
     *next = kept.front().completion;
     kept.pop_front();
   }
-  CompletionRing& entries = *ring;
-  while (next != end) {
-    efa::Completion entry;
-    const efa::Malformed malformed = entries.Read(entry);
-    if (malformed == efa::Malformed::kWrongPhase) break;
-    if (malformed == efa::Malformed::kNone) [[likely]] {
-      SimEndpoint* endpoint = OwnerOf(entry, *this);
-      if (endpoint != nullptr && endpoint->Translate(entry, *next)) ++next;
-    }
-    entries.Pop();
+  for (; !staged.empty() && next != end; staged.pop_front()) {
+    if (OwnerOf(staged.front(), *this)->Translate(staged.front(), *next)) ++next;
+  }
+  efa::Completion entry;
+  SimEndpoint* owner = nullptr;
+  while (next != end && TakeEntry(entry, owner)) {
+    if (owner != nullptr && owner->Translate(entry, *next)) ++next;
   }
   return static_cast<std::size_t>(next - completions.data());
+}
+
+void QueueCore::Stage() {
+  efa::Completion entry;
+  SimEndpoint* owner = nullptr;
+  while (TakeEntry(entry, owner)) {
+    if (owner != nullptr) staged.push_back(entry);
+  }
 }
 
 void QueueCore::Forget(std::uint16_t queue_pair) {
   endpoints[queue_pair] = nullptr;
   std::erase_if(kept, [&](const Kept& entry) { return entry.queue_pair == queue_pair; });
-  for (; !ring->empty(); ring->Pop()) {
-    efa::Completion entry;
-    if (ring->Read(entry) != efa::Malformed::kNone) continue;
+  Stage();
+  for (; !staged.empty(); staged.pop_front()) {
+    const efa::Completion& entry = staged.front();
     SimEndpoint* endpoint = OwnerOf(entry, *this);
     fabric::Completion completion;
     if (endpoint != nullptr && endpoint->Translate(entry, completion))

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "fabric/efa_queue/cqe.h"
 #include "fabric/fabric.h"
 #include "sim/device/completion_ring.h"
 #include "sim/device/nic.h"
@@ -49,6 +50,11 @@ struct QueueCore {
   // Takes the completions that a program is to see, as many as there are and fit; returns how many.
   std::size_t Take(std::span<fabric::Completion> completions);
 
+  // Takes what is in the ring and keeps it for a Take: a program reads a counter. As libfabric's
+  // provider, which then polls the device's queue into its own (ofiwg/libfabric
+  // prov/efa/src/efa_cntr.c, efa_cntr_progress). Slots of requests stay taken.
+  void Stage();
+
   // Before an endpoint goes: its completions in the ring are dropped, because its number and its
   // request ids will mean others; those of the other endpoints are kept.
   void Forget(std::uint16_t queue_pair);
@@ -60,7 +66,13 @@ struct QueueCore {
     std::uint16_t queue_pair;
     fabric::Completion completion;
   };
-  std::deque<Kept> kept;  // read from the ring ahead of time
+  std::deque<Kept> kept;                             // read from the ring ahead of time
+  std::deque<fabric::efa_queue::Completion> staged;  // taken from it later, not yet read
+
+ private:
+  // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
+  // is; null: nobody's.
+  bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

@@ -53,17 +53,23 @@ class RequestSlots {
     return request.id;
   }
 
-  // Frees the request's slot and says what it was; null when no request in flight has this id:
-  // somebody else wrote the work request. Valid until the next Take.
-  DD_HOT const Request* Release(std::uint16_t id) {
+  // The request in flight with this id; null when there is none: somebody else wrote the work
+  // request. Valid until the next Take.
+  DD_HOT Request* Find(std::uint16_t id) {
     const std::uint16_t slot = id & slot_mask_;
     if (slot >= requests_.size()) return nullptr;
     Request& request = requests_[slot];
-    if (!request.in_flight || request.id != id) return nullptr;
-    request.in_flight = false;
-    request.id = static_cast<std::uint16_t>(id + slot_mask_ + 1);
-    free_.push_back(slot);
-    return &request;
+    return request.in_flight && request.id == id ? &request : nullptr;
+  }
+
+  // Frees the request's slot and says what it was, as Find.
+  DD_HOT const Request* Release(std::uint16_t id) {
+    Request* const request = Find(id);
+    if (request == nullptr) return nullptr;
+    request->in_flight = false;
+    request->id = static_cast<std::uint16_t>(id + slot_mask_ + 1);
+    free_.push_back(id & slot_mask_);
+    return request;
   }
 
  private:

@@ -53,22 +53,34 @@ absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const P
   return limits;
 }
 
-absl::StatusOr<CounterSet> CountersOf(const fabric::CounterBindings& bindings,
-                                      const DomainCore& domain) {
-  CounterSet set;
+// What an endpoint counts: here, and in its device.
+struct Counted {
+  std::vector<std::shared_ptr<DomainCounter>> all;
+  CounterSet by_driver;
+  CounterSet by_device;
+};
+
+absl::StatusOr<Counted> CountersOf(const fabric::CounterBindings& bindings,
+                                   const std::shared_ptr<QueueCore>& sends,
+                                   const std::shared_ptr<QueueCore>& receives) {
+  Counted counted;
   const std::array<fabric::Counter*, kCounterKinds> given = {
       bindings.sends, bindings.receives,      bindings.writes,
       bindings.reads, bindings.remote_writes, bindings.remote_reads};
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (given[i] == nullptr) continue;
     const auto* counter = dynamic_cast<SimCounter*>(&given[i]->Unwrap());
-    if (counter == nullptr || counter->domain().get() != &domain) {
+    if (counter == nullptr || counter->core() == nullptr ||
+        counter->core()->domain() != sends->domain) {
       return absl::InvalidArgumentError(
           "open endpoint: its counters must be open and of the same domain");
     }
-    set[i] = counter->core();
+    const std::shared_ptr<DomainCounter>& core = counter->core();
+    counted.all.push_back(core);
+    (core->in_device() ? counted.by_device : counted.by_driver)[i] = core->core();
+    for (const auto& queue : {sends, receives}) core->AddQueue(queue);
   }
-  return set;
+  return counted;
 }
 
 }  // namespace
@@ -154,7 +166,20 @@ absl::StatusOr<std::unique_ptr<fabric::AddressVector>> SimDomain::OpenAddressVec
 
 absl::StatusOr<std::unique_ptr<fabric::Counter>> SimDomain::OpenCounter() {
   if (core_ == nullptr) return ClosedError("domain");
-  return std::make_unique<SimCounter>(core_);
+  return std::make_unique<SimCounter>(DomainCounter::Open(core_));
+}
+
+absl::StatusOr<std::unique_ptr<fabric::Counter>> SimDomain::OpenCounterIn(
+    const fabric::CounterMemory& memory) {
+  if (core_ == nullptr) return ClosedError("domain");
+  ASSIGN_OR_RETURN(auto counter, DomainCounter::OpenIn(core_, memory));
+  return std::make_unique<SimCounter>(std::move(counter));
+}
+
+void* SimDomain::QueryPower(const fabric::PowerId& power) {
+  const bool has = core_ != nullptr && core_->nic.profile().device.max_comp_cntr > 0;
+  if (!has || &power != &fabric::CountersInMemory::kPower) return nullptr;
+  return static_cast<fabric::CountersInMemory*>(this);
 }
 
 absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
@@ -182,7 +207,8 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
     faults->OnOpenEndpoint(core_->nic.state(), limits);
   }
   QueuePairAttributes attributes;
-  ASSIGN_OR_RETURN(attributes.counters, CountersOf(options.counters, *core_));
+  ASSIGN_OR_RETURN(Counted counted, CountersOf(options.counters, send->core(), receive->core()));
+  attributes.counters = counted.by_device;
   attributes.type =
       options.type == EndpointType::kDatagram ? QueuePairType::kUd : QueuePairType::kSrd;
   attributes.domain = core_->domain;
@@ -197,7 +223,7 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
       profile.device.unsolicited_write_recv && !options.receives_take_immediates;
   ASSIGN_OR_RETURN(QueuePair * queue_pair, core_->nic.admin().CreateQueuePair(attributes));
   return std::make_unique<SimEndpoint>(send->core(), receive->core(), peers->core(), *queue_pair,
-                                       limits);
+                                       limits, counted.by_driver, std::move(counted.all));
 }
 
 absl::Status SimDomain::Close() { return open_.Closing(CloseShared(core_, "domain")); }

@@ -7,13 +7,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/counter_memory.h"
 #include "fabric/fabric.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
 
 namespace sim {
 
-class SimDomain final : public fabric::Domain {
+class SimDomain final : public fabric::Domain, private fabric::CountersInMemory {
  public:
   // kResourceExhausted: the device has no protection domain left.
   static absl::StatusOr<std::unique_ptr<fabric::Domain>> Open(World& world, Nic& nic,
@@ -33,6 +34,9 @@ class SimDomain final : public fabric::Domain {
       const fabric::CompletionQueueOptions& options) override;
   absl::StatusOr<std::unique_ptr<fabric::AddressVector>> OpenAddressVector() override;
   absl::StatusOr<std::unique_ptr<fabric::Counter>> OpenCounter() override;
+  absl::StatusOr<std::unique_ptr<fabric::Counter>> OpenCounterIn(
+      const fabric::CounterMemory& memory) override;
+  void* QueryPower(const fabric::PowerId& power) override;
   absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenEndpoint(
       const fabric::EndpointOptions& options) override;
   absl::Status Close() override;

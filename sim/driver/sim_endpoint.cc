@@ -71,7 +71,8 @@ std::uint32_t RemoteKey(std::uint64_t key) {
 SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
                          std::shared_ptr<QueueCore> receive_queue,
                          std::shared_ptr<VectorCore> peers, QueuePair& queue_pair,
-                         const fabric::Limits& limits)
+                         const fabric::Limits& limits, const CounterSet& counters,
+                         std::vector<std::shared_ptr<DomainCounter>> raised)
     : send_queue_(std::move(send_queue)),
       receive_queue_(std::move(receive_queue)),
       peers_(std::move(peers)),
@@ -86,7 +87,10 @@ SimEndpoint::SimEndpoint(std::shared_ptr<QueueCore> send_queue,
       send_producer_(queue_pair.send.entries(), queue_pair.send.max_batch()),
       receive_producer_(queue_pair.receive.descriptors(), queue_pair.receive.descriptors()),
       sends_(limits_.send_queue_depth),
-      receives_(limits_.receive_queue_depth) {
+      receives_(limits_.receive_queue_depth),
+      counters_(counters),
+      raised_(std::move(raised)),
+      counts_(counters.any()) {
   for (QueueCore* queue : {send_queue_.get(), receive_queue_.get()}) {
     if (queue->endpoints.size() <= queue_pair.number)
       queue->endpoints.resize(queue_pair.number + 1u);
@@ -119,6 +123,7 @@ absl::Status SimEndpoint::Close() {
   domain_->nic.admin().DestroyQueuePair(*queue_pair_);
   open_.Closed();
   queue_pair_ = nullptr;
+  raised_.clear();
   send_queue_.reset();
   receive_queue_.reset();
   peers_.reset();

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "fabric/efa_queue/cqe.h"
@@ -16,7 +17,9 @@
 #include "fabric/efa_queue/wqe.h"
 #include "fabric/endpoint.h"
 #include "fabric/more_to_come.h"
+#include "sim/device/completion_counters.h"
 #include "sim/device/queue_pair.h"
+#include "sim/driver/domain_counter.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
 #include "sim/driver/queue_access.h"
@@ -26,9 +29,12 @@ namespace sim {
 
 class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private fabric::MoreToCome {
  public:
+  // `counters`: what the driver counts; what the device counts is the queue pair's. `raised`: the
+  // counters of both, which are busy until it closes.
   SimEndpoint(std::shared_ptr<QueueCore> send_queue, std::shared_ptr<QueueCore> receive_queue,
               std::shared_ptr<VectorCore> peers, QueuePair& queue_pair,
-              const fabric::Limits& limits);
+              const fabric::Limits& limits, const CounterSet& counters,
+              std::vector<std::shared_ptr<DomainCounter>> raised);
   ~SimEndpoint() override { Close().IgnoreError(); }
 
   using fabric::Endpoint::Read;
@@ -45,10 +51,17 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private 
   absl::Status Close() override;
   void* QueryPower(const fabric::PowerId& power) override;
 
+  // An entry of this endpoint has left its ring.
+  void Count(const fabric::efa_queue::Completion& entry) {
+    if (counts_) [[unlikely]] {
+      CountEntry(entry);
+    }
+  }
   // Translates an entry of this endpoint; false when there is nothing to tell the program.
   bool Translate(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
 
  private:
+  void CountEntry(const fabric::efa_queue::Completion& entry);
   // The two kinds of entries, as Translate.
   bool Sent(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
   bool Received(const fabric::efa_queue::Completion& entry, fabric::Completion& completion);
@@ -109,6 +122,9 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private 
   bool new_call_ = false;                         // the post call under way has not rung yet
   RequestSlots sends_;
   RequestSlots receives_;
+  CounterSet counters_;
+  std::vector<std::shared_ptr<DomainCounter>> raised_;
+  const bool counts_;
   fabric::efa_queue::SendWork work_;  // of the post under way: filling a used one is faster
   std::array<std::uint8_t, kMostInlineBytes> gathered_{};  // an inline message of several segments
 };

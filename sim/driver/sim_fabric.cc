@@ -60,6 +60,7 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile, RemoteAccess access
     set.Add(Capability::kRemoteWriteLength);
   }
   if (profile.device.unsolicited_write_recv) set.Add(Capability::kUnsolicitedImmediate);
+  if (profile.device.max_comp_cntr > 0) set.Add(Capability::kRemoteCounts);
   if (profile.device.rnr_retry) set.Add(Capability::kReceiverNotReadyRetry);
   return set;
 }

@@ -82,34 +82,32 @@ absl::Status SimAddressVector::Close() {
 
 std::uint64_t SimCounter::Read() {
   if (core_ == nullptr) return 0;
-  World& world = domain_->world;
-  world.processors().BeginRead(domain_->nic);
+  const DomainCore& domain = *core_->domain();
+  World& world = domain.world;
+  const bool can_look = world.processors().BeginRead(domain.nic);
   world.timeline().RunDue();
-  world.processors().EndRead(domain_->nic, 0);
+  if (can_look) core_->Progress();
+  world.processors().EndRead(domain.nic, 0);
   const CompletionRing* const none = nullptr;
-  world.observers().Tell<&Observer::OnPolled>(domain_->nic.state(), none, std::size_t{0},
+  world.observers().Tell<&Observer::OnPolled>(domain.nic.state(), none, std::size_t{0},
                                               world.timeline().PollsInVain());
-  return core_->value;
+  return core_->value();
 }
 
-std::uint64_t SimCounter::ReadErrors() { return core_ == nullptr ? 0 : core_->errors; }
+std::uint64_t SimCounter::ReadErrors() { return core_ == nullptr ? 0 : core_->errors(); }
 
 absl::Status SimCounter::Set(std::uint64_t value) {
   if (core_ == nullptr) return ClosedError("counter");
-  core_->value = value;
+  core_->core()->Put(&CounterCore::value, value);
   return absl::OkStatus();
 }
 
 absl::Status SimCounter::Add(std::uint64_t value) {
   if (core_ == nullptr) return ClosedError("counter");
-  core_->value += value;
+  core_->core()->Put(&CounterCore::value, core_->core()->value + value);
   return absl::OkStatus();
 }
 
-absl::Status SimCounter::Close() {
-  RETURN_IF_ERROR(open_.Closing(CloseShared(core_, "counter")));
-  domain_.reset();
-  return absl::OkStatus();
-}
+absl::Status SimCounter::Close() { return open_.Closing(CloseShared(core_, "counter")); }
 
 }  // namespace sim

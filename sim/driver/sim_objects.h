@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "fabric/fabric.h"
 #include "fabric/peer_memory.h"
+#include "sim/driver/domain_counter.h"
 #include "sim/driver/driver_core.h"
 #include "sim/driver/open_object.h"
 #include "sim/memory/memory_table.h"
@@ -87,13 +88,14 @@ class SimAddressVector final : public fabric::AddressVector {
   OpenObject open_;
 };
 
-// Counts in the device: nothing needs to be read for the number to be true.
+// Raised by the device, where it has counters, or by the driver with each entry that it takes out of
+// a ring: then it misses what found no room there, and what makes no entry.
 class SimCounter final : public fabric::Counter {
  public:
-  explicit SimCounter(std::shared_ptr<DomainCore> domain)
-      : domain_(std::move(domain)),
-        core_(std::make_shared<CounterCore>()),
-        open_(domain_->world.surroundings(), ObjectKind::kCounter, domain_->nic.state()) {}
+  explicit SimCounter(std::shared_ptr<DomainCounter> core)
+      : core_(std::move(core)),
+        open_(core_->domain()->world.surroundings(), ObjectKind::kCounter,
+              core_->domain()->nic.state()) {}
 
   std::uint64_t Read() override;
   std::uint64_t ReadErrors() override;
@@ -101,12 +103,10 @@ class SimCounter final : public fabric::Counter {
   absl::Status Add(std::uint64_t value) override;
   absl::Status Close() override;
 
-  const std::shared_ptr<DomainCore>& domain() const { return domain_; }
-  const std::shared_ptr<CounterCore>& core() const { return core_; }
+  const std::shared_ptr<DomainCounter>& core() const { return core_; }
 
  private:
-  std::shared_ptr<DomainCore> domain_;
-  std::shared_ptr<CounterCore> core_;
+  std::shared_ptr<DomainCounter> core_;
   OpenObject open_;
 };
 

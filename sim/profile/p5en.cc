@@ -37,6 +37,9 @@ Profile P5enProfile() {
   // "Newer devices" have the 128-byte work request (ofiwg/libfabric pull request 11944); which ones
   // is not said. GPU-initiated transfers use it here (aws/aws-ofi-nccl pull request 1389).
   device.inline_buf_size_ex = 80;
+  // Of all types only p5en, p6-b200 and p6-b300 have completion counters (aws/aws-ofi-nccl
+  // src/platform-aws.cpp, efa_hw_comp_cntr): at most 512 counters and signals, by its GIN back end.
+  device.max_comp_cntr = 512;
 
   // The device delivers a correct payload twice, and so does not report writes in order
   // (aws/aws-ofi-nccl src/platform-aws.cpp). How often is unknown on hardware.

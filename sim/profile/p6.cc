@@ -22,6 +22,7 @@ Profile P6Profile() {
   profile.device.max_sq_depth = 2048;  // p6-b300: kvcache-ai/Mooncake efa_context.cpp
   profile.device.max_llq_size = 2048 * 64;
   profile.device.inline_buf_size_ex = 80;
+  profile.device.max_comp_cntr = 512;  // as p5en, the same source
   profile.duplicate_one_in = 256;
   profile.issue_cost = 380ns;
   profile.dma_gbps = 504;  // 63 GB/s, the link that the captured trees show

@@ -69,6 +69,10 @@ struct DeviceAttributes {
   // (db_valid of the command's answer; with events it is always set). Which devices, and which
   // firmware: unknown on hardware, harsher side.
   bool cq_doorbell = false;
+  std::uint32_t max_comp_cntr = 0;  // completion counters; 0: none, libfabric counts by software
+  // After this value a completion counter goes on with 0. Not published: aws-ofi-nccl's device code
+  // compares the low 31 bits.
+  std::uint64_t comp_cntr_max_value = (std::uint64_t{1} << 31) - 1;
 
   // Memory and addresses. A region's pages are counted as large as the memory's own are, which the
   // driver asks of the kernel (linux-rdma drivers/infiniband/hw/efa/efa_verbs.c,

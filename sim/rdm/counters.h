@@ -5,18 +5,15 @@
 
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "fabric/counter.h"
 #include "sim/rdm/completion_sink.h"
 
 namespace sim::rdm {
 
-// Two numbers that the software raises as it finds out. What peers' NICs write by themselves only
-// the device sees: a counter of such writes has one of the device's beside its own. Not
-// thread-safe.
+// Two numbers that the software raises with each completion that it reports: what a peer writes
+// without an immediate, or reads, makes none (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c,
+// efa_rdm_ope_handle_recv_completed and efa_rdm_ope_handle_send_completed). Not thread-safe.
 class CounterCore {
  public:
   void Count(bool ok) { ++(ok ? value_ : errors_); }
@@ -24,21 +21,14 @@ class CounterCore {
   // In all, after progress on the endpoints that raise it: the numbers move only then.
   std::uint64_t Read() {
     MakeProgress();
-    return value_ + (device_ != nullptr ? device_->Read() : 0);
+    return value_;
   }
   std::uint64_t ReadErrors() {
     MakeProgress();
-    return errors_ + (device_ != nullptr ? device_->ReadErrors() : 0);
+    return errors_;
   }
-  absl::Status Set(std::uint64_t value) {
-    value_ = value;
-    return device_ != nullptr ? device_->Set(0) : absl::OkStatus();
-  }
+  void Set(std::uint64_t value) { value_ = value; }
   void Add(std::uint64_t value) { value_ += value; }
-
-  // The device's part; null: there is none.
-  fabric::Counter* device() const { return device_.get(); }
-  void set_device(std::unique_ptr<fabric::Counter> device) { device_ = std::move(device); }
 
   // An endpoint that raises it.
   void AddSource(ProgressSource& source) {
@@ -54,7 +44,6 @@ class CounterCore {
 
   std::uint64_t value_ = 0;
   std::uint64_t errors_ = 0;
-  std::unique_ptr<fabric::Counter> device_;
   std::vector<ProgressSource*> sources_;
 };
 

@@ -55,9 +55,6 @@ absl::StatusOr<std::unique_ptr<Engine>> Engine::Open(const EngineOptions& option
     endpoint_options.receiver_not_ready_retries =
         options.retries.value_or(options.settings.receiver_not_ready_retries);
   }
-  if (options.counters.remote_writes != nullptr) {
-    endpoint_options.counters.remote_writes = options.counters.remote_writes->device();
-  }
   auto endpoint = options.device.OpenEndpoint(endpoint_options);
   if (!endpoint.ok()) return endpoint.status();
   const auto packet_bytes = static_cast<std::size_t>(limits.max_message_bytes);

@@ -26,7 +26,6 @@ void InboundWrite::Report() {
   }
   services().packets.SendAnswer(peer(), answer);
   --peer().served;
-  if (outcome().ok()) services().reporter.ServedWrite();
   if (!outcome().ok() || !header_.immediate.has_value()) return;
   services().reporter.RemotelyWritten({.kind = fabric::OperationKind::kRemoteWrite,
                                        .immediate = header_.immediate,

@@ -60,10 +60,7 @@ bool OutboundStream::Done() const {
 
 void OutboundStream::Report() {
   exposed_.clear();
-  if (kind() == PacketKind::kReadResponse) {
-    --peer().served;
-    if (outcome_.ok()) services().reporter.ServedRead();
-  }
+  if (kind() == PacketKind::kReadResponse) --peer().served;
   if (outbound_.told.has_value()) {
     services().reporter.Ended(*outbound_.told, outbound_.context, outcome_);
   }

@@ -54,29 +54,8 @@ absl::Status CheckOptions(const fabric::EndpointOptions& options, const fabric::
   return absl::OkStatus();
 }
 
-// What peers do to our memory: software sees what it does itself, the device tells what it has
-// written. What it was read from, nobody tells apart: long messages are read, too.
-absl::Status CheckCounters(const fabric::CounterBindings& bindings,
-                           const fabric::CapabilitySet& device) {
-  if (bindings.remote_reads != nullptr && device.Has(Capability::kRemoteRead)) {
-    return absl::UnimplementedError(
-        "open endpoint: remote_reads cannot be counted: the NIC counts the reads of long messages "
-        "as well");
-  }
-  if (bindings.remote_writes != nullptr && device.Has(Capability::kRemoteWrite) &&
-      !device.Has(Capability::kCounters)) {
-    return absl::UnimplementedError(
-        "open endpoint: remote_writes cannot be counted: software does not see what the NIC does "
-        "by itself");
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Counters> CountersOf(const fabric::CounterBindings& bindings,
                                     const std::shared_ptr<DomainCore>& domain) {
-  const fabric::CapabilitySet& device = domain->device->nic().capabilities;
-  const absl::Status possible = CheckCounters(bindings, device);
-  if (!possible.ok()) return possible;
   Counters counters;
   const std::pair<fabric::Counter*, std::shared_ptr<CounterCore>*> rows[] = {
       {bindings.sends, &counters.sends},
@@ -93,12 +72,6 @@ absl::StatusOr<Counters> CountersOf(const fabric::CounterBindings& bindings,
           "open endpoint: its counters must be open and of the same domain");
     }
     *place = counter->core();
-  }
-  if (counters.remote_writes != nullptr && counters.remote_writes->device() == nullptr &&
-      device.Has(Capability::kRemoteWrite)) {
-    auto of_device = domain->device->OpenCounter();
-    if (!of_device.ok()) return of_device.status();
-    counters.remote_writes->set_device(*std::move(of_device));
   }
   return counters;
 }
@@ -220,7 +193,9 @@ absl::StatusOr<std::unique_ptr<fabric::AddressVector>> RdmDomain::OpenAddressVec
 // ---- Counters ----
 
 absl::Status RdmCounter::Set(std::uint64_t value) {
-  return core_ == nullptr ? ClosedError("counter") : core_->Set(value);
+  if (core_ == nullptr) return ClosedError("counter");
+  core_->Set(value);
+  return absl::OkStatus();
 }
 
 absl::Status RdmCounter::Add(std::uint64_t value) {

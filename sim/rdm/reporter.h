@@ -55,10 +55,6 @@ class Reporter {
   // A queue is read: those that have ended give up their slots.
   void FreeSlots() { operations_ -= std::exchange(ended_, 0); }
 
-  // Software has done a peer's write or read.
-  void ServedWrite() { Count(counters_.remote_writes, true); }
-  void ServedRead() { Count(counters_.remote_reads, true); }
-
   const Counters& counters() const { return counters_; }
 
   // From here on nobody is told anything: the sinks may go.
@@ -67,6 +63,7 @@ class Reporter {
   // A peer wrote to our memory and said so: there is no context to look at.
   void RemotelyWritten(const fabric::Completion& completion) {
     if (detached_) return;
+    Count(counters_.remote_writes, completion.ok());
     receives_.Push(owner_, completion);
     alarm_.WakeAt(alarm_.Now());
   }

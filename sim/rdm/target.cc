@@ -227,11 +227,6 @@ void Target::OnAtomic(Peer& peer, const Packet& packet) {
     before.clear();
   }
   services_.packets.SendAnswer(peer, answer, before);
-  if (fetches) {
-    services_.reporter.ServedRead();
-  } else {
-    services_.reporter.ServedWrite();
-  }
 }
 
 bool Target::AdmitServed(Peer& peer, const Packet& packet) {

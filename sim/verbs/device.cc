@@ -356,10 +356,11 @@ int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint3
   filled.max_rq_sge = static_cast<std::uint16_t>(device.max_wr_recv_sges);
   filled.inline_buf_size = static_cast<std::uint16_t>(device.inline_buf_size);
   filled.inline_buf_size_ex = static_cast<std::uint16_t>(device.inline_buf_size_ex);
-  filled.device_caps =
-      (device.rdma_read ? kCapRdmaRead : 0) | (device.rnr_retry ? kCapRnrRetry : 0) |
-      kCapCqWithSgid | (device.rdma_write ? kCapRdmaWrite : 0) |
-      (device.unsolicited_write_recv ? kCapUnsolicitedWriteRecv : 0) | kCapCqWithExtMemDmabuf;
+  filled.device_caps = (device.rdma_read ? kCapRdmaRead : 0) |
+                       (device.rnr_retry ? kCapRnrRetry : 0) | kCapCqWithSgid |
+                       (device.rdma_write ? kCapRdmaWrite : 0) |
+                       (device.unsolicited_write_recv ? kCapUnsolicitedWriteRecv : 0) |
+                       kCapCqWithExtMemDmabuf | (device.max_comp_cntr > 0 ? kCapCompCntr : 0);
   filled.max_rdma_size = static_cast<std::uint32_t>(device.max_rdma_size);
   std::memset(attr, 0, length);
   std::memcpy(attr, &filled, std::min<std::size_t>(length, sizeof filled));

@@ -1,7 +1,8 @@
 // What later releases of rdma-core added to the interface of libefa, for programs that were built
 // against them: the headers of the machine may be older. Names and layouts as in
 // linux-rdma/rdma-core providers/efa/man (efadv_create_cq, efadv_query_cq, efadv_query_qp_wqs,
-// efadv_query_mr, efadv_get_max_sq_depth) and providers/efa/efadv.h.
+// efadv_query_mr, efadv_get_max_sq_depth, efadv_create_comp_cntr), providers/efa/efadv.h, and
+// libibverbs/man (ibv_create_comp_cntr, ibv_qp_attach_comp_cntr, ibv_query_comp_cntr_caps).
 //
 // A structure that has grown is told by the length that a caller passes: what lies beyond it is
 // neither read nor written. What a caller has beyond the structures here has to be zero.
@@ -23,6 +24,7 @@ inline constexpr std::uint32_t kCapCqWithSgid = 1u << 2;
 inline constexpr std::uint32_t kCapRdmaWrite = 1u << 3;
 inline constexpr std::uint32_t kCapUnsolicitedWriteRecv = 1u << 4;
 inline constexpr std::uint32_t kCapCqWithExtMemDmabuf = 1u << 5;
+inline constexpr std::uint32_t kCapCompCntr = 1u << 6;
 
 // efadv_device_attr: two bytes that were reserved are the inline bytes of a 128-byte work request.
 struct DeviceAttr {
@@ -151,6 +153,68 @@ inline constexpr std::uint64_t kMrBuffer = 1u << 5;
 // Of ibv_query_qp_data_in_order: a flag, and a bit of what it then returns.
 inline constexpr std::uint32_t kInOrderReturnCaps = 1u << 0;
 inline constexpr std::uint32_t kInOrderAligned128 = 1u << 1;
+
+// ibv_comp_cntr.
+struct CompCntr {
+  ibv_context* context;
+  std::uint32_t handle;
+  std::uint64_t comp_count_max_value;
+  std::uint64_t err_count_max_value;
+};
+
+// ibv_comp_cntr_init_attr, and what may be counted.
+struct CompCntrInitAttr {
+  std::uint32_t comp_mask;
+  std::uint32_t type;
+  std::uint32_t flags;
+};
+inline constexpr std::uint32_t kCountWorkRequests = 0;
+
+// efadv_memory_location.
+struct MemoryLocation {
+  std::uint8_t* ptr;  // the host's address of it; null for a dmabuf that it has not mapped
+  struct {
+    std::uint64_t offset;
+    std::int32_t fd;
+    std::uint32_t reserved;
+  } dmabuf;
+  std::uint8_t type;
+  std::uint8_t reserved[7];
+};
+static_assert(sizeof(MemoryLocation) == 32 && offsetof(MemoryLocation, type) == 24);
+inline constexpr std::uint8_t kMemoryAtAddress = 0;
+inline constexpr std::uint8_t kMemoryInDmabuf = 1;
+
+// efadv_comp_cntr_init_attr.
+struct EfaCompCntrInitAttr {
+  std::uint64_t comp_mask;
+  std::uint32_t flags;
+  std::uint32_t reserved;
+  MemoryLocation comp_cntr_ext_mem;
+  MemoryLocation err_cntr_ext_mem;
+};
+static_assert(sizeof(EfaCompCntrInitAttr) == 80);
+inline constexpr std::uint32_t kCompInExternalMemory = 1u << 0;
+inline constexpr std::uint32_t kErrInExternalMemory = 1u << 1;
+
+// ibv_qp_attach_comp_cntr_attr, and bits of its operations.
+struct AttachCompCntrAttr {
+  std::uint32_t comp_mask;
+  std::uint32_t op_mask;
+};
+inline constexpr std::uint32_t kCountSends = 1u << 0;
+inline constexpr std::uint32_t kCountReceives = 1u << 1;
+inline constexpr std::uint32_t kCountReads = 1u << 2;
+inline constexpr std::uint32_t kCountRemoteReads = 1u << 3;
+inline constexpr std::uint32_t kCountWrites = 1u << 4;
+inline constexpr std::uint32_t kCountRemoteWrites = 1u << 5;
+
+// ibv_comp_cntr_caps.
+struct CompCntrCaps {
+  std::uint64_t max_value;
+  std::uint32_t max_counters;
+  std::uint32_t supported_qp_attach_ops;
+};
 
 // efadv_sq_depth_attr.
 struct SqDepthAttr {

@@ -45,19 +45,20 @@ int FreeHints(void* hints) asm("ibv_dealloc_dmah");
 
 // ---- libibverbs and libefa: completion counters (ibv_comp_cntr) ----
 
-int QueryCounterCaps(ibv_context* context, void* caps,
+int QueryCounterCaps(ibv_context* context, CompCntrCaps* caps,
                      std::size_t bytes) asm("_ibv_query_comp_cntr_caps");
-void* CreateCounter(ibv_context* context, void* attr) asm("ibv_create_comp_cntr");
-void* CreateEfaCounter(ibv_context* context, void* attr, void* efa,
-                       std::uint32_t length) asm("efadv_create_comp_cntr");
-int DestroyCounter(void* counter) asm("ibv_destroy_comp_cntr");
-int SetCounter(void* counter, std::uint64_t value) asm("ibv_set_comp_cntr");
-int SetErrorCounter(void* counter, std::uint64_t value) asm("ibv_set_err_comp_cntr");
-int AddToCounter(void* counter, std::uint64_t amount) asm("ibv_inc_comp_cntr");
-int AddToErrorCounter(void* counter, std::uint64_t amount) asm("ibv_inc_err_comp_cntr");
-int ReadCounter(void* counter, std::uint64_t* value) asm("ibv_read_comp_cntr");
-int ReadErrorCounter(void* counter, std::uint64_t* value) asm("ibv_read_err_comp_cntr");
-int AttachCounter(ibv_qp* queue_pair, void* counter, void* attr) asm("ibv_qp_attach_comp_cntr");
+CompCntr* CreateCounter(ibv_context* context, CompCntrInitAttr* attr) asm("ibv_create_comp_cntr");
+CompCntr* CreateEfaCounter(ibv_context* context, CompCntrInitAttr* attr, EfaCompCntrInitAttr* efa,
+                           std::uint32_t length) asm("efadv_create_comp_cntr");
+int DestroyCounter(CompCntr* counter) asm("ibv_destroy_comp_cntr");
+int SetCounter(CompCntr* counter, std::uint64_t value) asm("ibv_set_comp_cntr");
+int SetErrorCounter(CompCntr* counter, std::uint64_t value) asm("ibv_set_err_comp_cntr");
+int AddToCounter(CompCntr* counter, std::uint64_t amount) asm("ibv_inc_comp_cntr");
+int AddToErrorCounter(CompCntr* counter, std::uint64_t amount) asm("ibv_inc_err_comp_cntr");
+int ReadCounter(CompCntr* counter, std::uint64_t* value) asm("ibv_read_comp_cntr");
+int ReadErrorCounter(CompCntr* counter, std::uint64_t* value) asm("ibv_read_err_comp_cntr");
+int AttachCounter(ibv_qp* queue_pair, CompCntr* counter,
+                  AttachCompCntrAttr* attr) asm("ibv_qp_attach_comp_cntr");
 
 }  // namespace sim::verbs
 

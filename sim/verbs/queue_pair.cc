@@ -8,6 +8,7 @@
 #include <memory>
 #include <utility>
 
+#include "sim/verbs/completion_counter.h"
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/refusal.h"
 
@@ -257,6 +258,7 @@ std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
 
 QueuePair::~QueuePair() {
   if (mapped()) owner_.host->Unwatch(watch_);
+  for (Counter* counter : counters_) --counter->users;
 }
 
 // ---- Creation ----

@@ -33,6 +33,7 @@ struct BuiltWork {
 };
 
 class QueuePair;
+struct Counter;
 
 // Functions that a program takes out of the queue pair (efadv_qp_from_ibv_qp_ex).
 struct QueuePairFunctions : QpFunctions {
@@ -84,6 +85,10 @@ class QueuePair : public ibv_qp_ex {
   Doorbells& MapRings();
   bool mapped() const { return doorbells_ != nullptr; }
 
+  // --- Completion counters: `counter` counts these operations (kCountSends...) from now on. An errno,
+  // or 0: EBUSY: another one counts one of them.
+  int Attach(Counter& counter, std::uint32_t operations);
+
   // --- Work requests that are built call by call, between wr_start and wr_complete: by one thread
   // at a time, which holds `building`. No mutex is needed.
   std::mutex building;
@@ -110,6 +115,8 @@ class QueuePair : public ibv_qp_ex {
   RungBell rung_sends_;
   RungBell rung_receives_;
   int watch_ = 0;  // the host's number for it
+  std::vector<Counter*> counters_;
+  std::uint32_t counted_ = 0;  // operations that one of them counts
 };
 
 inline QueuePair& QueuePairOf(ibv_qp_ex* queue_pair) {

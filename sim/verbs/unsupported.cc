@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include "sim/verbs/newer_functions.h"
 #include "sim/verbs/refusal.h"
@@ -22,28 +21,8 @@ constexpr char kFromCompletion[] =
     "ibv_create_ah_from_wc: a completion of EFA does not tell an address to answer to";
 constexpr char kDeviceMemory[] = "ibv_import_dm: EFA has no device memory";
 constexpr char kHints[] = "ibv_alloc_dmah: the simulated NICs take no hints on how to reach memory";
-constexpr char kCounters[] = "ibv_create_comp_cntr: the simulated NICs have no completion counters";
 
 }  // namespace
-
-// ---- Completion counters: a device without any says so, and then nobody has an object ----
-
-int QueryCounterCaps(ibv_context*, void* caps, std::size_t bytes) {
-  std::memset(caps, 0, bytes);
-  return 0;
-}
-void* CreateCounter(ibv_context*, void*) { return RefuseObject(kCounters); }
-void* CreateEfaCounter(ibv_context*, void*, void*, std::uint32_t) {
-  return RefuseObject(kCounters);
-}
-int DestroyCounter(void*) { return Refuse(kCounters); }
-int SetCounter(void*, std::uint64_t) { return Refuse(kCounters); }
-int SetErrorCounter(void*, std::uint64_t) { return Refuse(kCounters); }
-int AddToCounter(void*, std::uint64_t) { return Refuse(kCounters); }
-int AddToErrorCounter(void*, std::uint64_t) { return Refuse(kCounters); }
-int ReadCounter(void*, std::uint64_t*) { return Refuse(kCounters); }
-int ReadErrorCounter(void*, std::uint64_t*) { return Refuse(kCounters); }
-int AttachCounter(ibv_qp*, void*, void*) { return Refuse(kCounters); }
 
 void* AllocateHints(ibv_context*, void*) { return RefuseObject(kHints); }
 int FreeHints(void*) { return Refuse(kHints); }

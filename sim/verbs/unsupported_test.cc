@@ -72,7 +72,10 @@ TEST_F(UnsupportedTest, EachKindIsSaidOnceWithItsReason) {
       {"ibv_alloc_dmah", EOPNOTSUPP,
        [&] { return object(sim::verbs::AllocateHints(context, nullptr)); }},
       {"ibv_create_comp_cntr", EOPNOTSUPP,
-       [&] { return object(sim::verbs::CreateCounter(context, nullptr)); }},
+       [&] {
+         sim::verbs::CompCntrInitAttr attr{};
+         return object(sim::verbs::CreateCounter(context, &attr));
+       }},
       {"ibv_get_async_event", EOPNOTSUPP,
        [&] {
          ibv_async_event event{};
@@ -121,11 +124,13 @@ TEST_F(UnsupportedTest, EachKindIsSaidOnceWithItsReason) {
 
 // As an instance without them answers: libfabric asks at its start.
 TEST_F(UnsupportedTest, NoCompletionCounters) {
-  std::uint64_t caps[2] = {~0ull, ~0ull};
-  EXPECT_EQ(sim::verbs::QueryCounterCaps(end_.context, caps, sizeof caps), 0);
-  EXPECT_EQ(caps[0], 0u);
-  EXPECT_EQ(caps[1], 0u);
-  EXPECT_EQ(sim::verbs::CreateEfaCounter(end_.context, nullptr, nullptr, 0), nullptr);
+  sim::verbs::CompCntrCaps caps{~0ull, ~0u, ~0u};
+  EXPECT_EQ(sim::verbs::QueryCounterCaps(end_.context, &caps, sizeof caps), 0);
+  EXPECT_EQ(caps.max_value, 0u);
+  EXPECT_EQ(caps.max_counters, 0u);
+  EXPECT_EQ(caps.supported_qp_attach_ops, 0u);
+  sim::verbs::CompCntrInitAttr attr{};
+  EXPECT_EQ(sim::verbs::CreateEfaCounter(end_.context, &attr, nullptr, 0), nullptr);
   EXPECT_EQ(sim::verbs::AttachCounter(end_.queue_pair, nullptr, nullptr), EOPNOTSUPP);
 }
 

@@ -141,7 +141,7 @@ class LibfabricBackend final : public Backend {
       return {kBlockingWait,   kReadProtection,     kSilentWriteProtection, kCloseInFlight,
               kLongTruncation, kUnexpectedWildcard, kErrorCounts,           kSourceAddress};
     }
-    if (Provider() == "shm") return {kRemoteWriteLength, kRevocation};
+    if (Provider() == "shm") return {kRemoteWriteLength, kRevocation, kRemoteCounts};
     if (Provider() == "efa-direct") {
       return {kReceiverNotReadyRetry, kRemoteErrors,          kClosedPeerErrors,
               kRemoteWriteLength,     kSourceTruncation,      kMutualInsertion,

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -18,7 +19,9 @@
 #include "coro/when_all.h"
 #include "fabric/async/node.h"
 #include "fabric/async/registered_buffer.h"
+#include "fabric/counter_memory.h"
 #include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
 #include "gpu/device_buffer.h"
 #include "gpu/pattern.h"
 #include "sim/driver/sim_fabric.h"
@@ -30,6 +33,7 @@ namespace gpu {
 namespace {
 
 using fabric::MemoryRequest;
+using fabric::OpenedNic;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using fabric::async::Node;
@@ -310,6 +314,85 @@ TEST_P(DeviceContract, HostMemoryAndDeviceMemoryMeet) {
   std::uint64_t last = 0;
   std::memcpy(&last, host->bytes().data() + kLength - 8, 8);
   EXPECT_EQ(last, PatternWord(kSeed, kLength / 8 - 1));
+}
+
+// ---- Counters of a NIC in it ----
+
+namespace {
+
+// A machine that is written to and one that writes, whose NICs have counters.
+struct CountingNics {
+  explicit CountingNics(Device& device) : world(/*seed=*/1, **sim::FindProfile("p5en")) {
+    world.AttachDevice(device.peer_memory());
+    for (OpenedNic* nic : {&writer, &target}) {
+      fabrics.push_back(sim::OpenSimFabric(world, world.AddNode("n")));
+      *nic = *fabric::OpenNic(*fabrics.back());
+    }
+  }
+  // The target's endpoint anew, with a counter of what is written to it; and they know each other.
+  void Count(const MemoryRequest& word) {
+    auto* power = target.domain->capability<fabric::CountersInMemory>();
+    counter = *power->OpenCounterIn({.successes = word, .failures = {}});
+    fabric::EndpointOptions options = target.endpoint_options();
+    options.counters.remote_writes = counter.get();
+    target.endpoint = *target.domain->OpenEndpoint(options);
+    peer = *writer.peers->Insert(target.endpoint->address());
+    EXPECT_THAT(target.peers->Insert(writer.endpoint->address()), IsOk());
+  }
+
+  sim::World world;
+  std::vector<std::unique_ptr<fabric::Fabric>> fabrics;
+  std::unique_ptr<fabric::Counter> counter;
+  OpenedNic writer, target;
+  fabric::Peer peer = fabric::kNoPeer;
+};
+
+}  // namespace
+
+// The device waits for a word of its own. It sees the word no sooner than the bytes that it counts.
+TEST_P(DeviceContract, ANicCountsInItAfterTheBytesThatItCounts) {
+  for (const Registration how : {Registration::kAddress, Registration::kDmabuf}) {
+    CountingNics nics(*device_);
+    const auto data = Allocate(kLength);
+    const auto words = Allocate(4096);
+    Fill(*data, ~kSeed);
+    const auto stream = OpenStream();
+    const std::array<std::uint64_t, 512> zeros{};
+    const auto* zero = reinterpret_cast<const std::byte*>(zeros.data());
+    ASSERT_THAT(stream->CopyFromHost(words->address(), zero, 4096), IsOk());
+    ASSERT_THAT(stream->Synchronize(), IsOk());
+
+    const auto dmabuf = words->ExportDmabuf();
+    ASSERT_THAT(dmabuf, IsOk());
+    const bool by_dmabuf = how == Registration::kDmabuf;
+    MemoryRequest word = RequestFor(*device_, *words, by_dmabuf ? &*dmabuf : nullptr);
+    word.data += 64;
+    if (by_dmabuf) word.dmabuf->offset_bytes += 64;
+    word.length_bytes = fabric::kCounterWordBytes;
+    nics.Count(word);
+    const auto region = nics.target.domain->RegisterMemory(RequestFor(*device_, *data, nullptr));
+    ASSERT_THAT(region, IsOk());
+    std::vector<std::uint64_t> host(kLength / 8);
+    for (std::size_t i = 0; i < host.size(); ++i) host[i] = PatternWord(kSeed, i);
+    const auto source = nics.writer.domain->RegisterMemory(
+        {.data = reinterpret_cast<std::byte*>(host.data()), .length_bytes = kLength});
+    ASSERT_THAT(source, IsOk());
+    ASSERT_EQ(nics.writer.endpoint->Write({.source = (*source)->Local(0, kLength),
+                                           .target = (*region)->remote(),
+                                           .peer = nics.peer,
+                                           .context = fabric::Context{1}}),
+              fabric::ErrorCode::kOk);
+    std::uint64_t seen = 0;
+    for (int i = 0; i < 100000 && seen == 0; ++i) {
+      nics.world.timeline().RunFor(std::chrono::nanoseconds(500));
+      ASSERT_THAT(stream->CopyToHost(reinterpret_cast<std::byte*>(&seen), words->address() + 64, 8),
+                  IsOk());
+      ASSERT_THAT(stream->Synchronize(), IsOk());
+    }
+    EXPECT_EQ(seen, 1u);
+    EXPECT_EQ(WrongWords(*data, kSeed), 0u);  // with no flush of ours
+    EXPECT_EQ(nics.counter->Read(), 0u);      // the host does not see it
+  }
 }
 
 // ---- What a NIC refuses ----

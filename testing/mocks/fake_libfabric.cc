@@ -415,6 +415,7 @@ void FakeLibfabric::AnswerOpens() {
     if (error == 0) (*out)->ops = &counter_table;
     return error;
   });
+  ON_CALL(api_, OpenOps).WillByDefault([](auto, auto, auto) { return -FI_ENOSYS; });
   ON_CALL(api_, OpenEventQueue).WillByDefault([this](auto, auto, fid_eq** out) {
     const int error = Open(out);
     if (error == 0) (*out)->ops = &event_table;

@@ -24,6 +24,7 @@ class MockApi : public Api {
   MOCK_METHOD(int, OpenCompletionQueue, (fid_domain*, fi_cq_attr*, fid_cq**), (override));
   MOCK_METHOD(int, OpenAddressVector, (fid_domain*, fi_av_attr*, fid_av**), (override));
   MOCK_METHOD(int, OpenCounter, (fid_domain*, fi_cntr_attr*, fid_cntr**), (override));
+  MOCK_METHOD(int, OpenOps, (fid*, const char*, void**), (override));
   MOCK_METHOD(int, OpenEventQueue, (fid_fabric*, fi_eq_attr*, fid_eq**), (override));
   MOCK_METHOD(int, OpenEndpoint, (fid_domain*, fi_info*, fid_ep**), (override));
   MOCK_METHOD(int, RegisterMemory, (fid_domain*, const fi_mr_attr*, std::uint64_t, fid_mr**),
