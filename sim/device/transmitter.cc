@@ -108,12 +108,15 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
+  NicState* const receiver = response ? operation.initiator : operation.peer;
+  const std::uint64_t slowness =
+      receiver == nullptr ? 0 : Slowness(nic_.port, receiver->port, response);
   const coro::Time sent =
-      profile.instant ? now() : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now());
+      profile.instant ? now()
+                      : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now(), slowness);
   const std::uint64_t mtu = profile.device.mtu;
   const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
-  NicState* const receiver = response ? operation.initiator : operation.peer;
   Flight flight;
   if (receiver != nullptr) {
     flight = Fly(around_, nic_, *receiver, operation,

@@ -61,6 +61,7 @@ NicState& Neighbour::ProxyOf(std::uint8_t nic) {
   proxy = std::make_unique<Proxy>(world.surroundings(), *this, index, slot_,
                                   absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
                                   GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
+  proxy->state().port.rail = RailOf(profile, nic);
   proxy->state().zone = context_.directory.At(slot_).zone.load(std::memory_order_relaxed);
   world.Enter(proxy->state());
   context_.owners.resize(index + 1u);

@@ -365,6 +365,88 @@ TEST(LinkTest, ReadsUseTheLinkOfTheTarget) {
   EXPECT_GT(b.nic.counters().tx_bytes, 60 * kLength);
 }
 
+// ---- Rails, loopback, reads ----
+
+struct Pair {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+
+// The rate from a NIC of one p5 to a NIC of another one; `alone`: of the same one.
+double RateBetween(Pair nics, bool alone = false) {
+  Lab lab(1, CopyOf("p5"));
+  Side& a = lab.Add("a", {.nic = nics.from});
+  Side& b = alone ? lab.AddBeside(a, {.nic = nics.to}) : lab.Add("b", {.nic = nics.to});
+  lab.Introduce();
+  return Rate(lab, {&a}, b, 128 << 10, 64, 500);
+}
+
+// A program that takes any NIC of the peer for as good as the one in the same place is wrong.
+TEST(RailTest, NicsOfAnotherRailAreReachedSlowly) {
+  const double aligned = RateBetween({.from = 0, .to = 0});
+  EXPECT_GT(aligned, 90);
+  EXPECT_NEAR(RateBetween({.from = 0, .to = 3}) / aligned, 1, 0.01);  // the same switch
+  for (const std::size_t to : {4u, 31u}) {
+    EXPECT_NEAR(RateBetween({.from = 0, .to = to}), 40.2, 1) << to;
+  }
+  EXPECT_NEAR(RateBetween({.from = 31, .to = 28}) / aligned, 1, 0.01);
+}
+
+TEST(RailTest, AreWhereTheSwitchesAreKnown) {
+  const auto rail = [](const char* profile, std::size_t nic) {
+    return sim::RailOf(**sim::FindProfile(profile), nic);
+  };
+  EXPECT_EQ(rail("p5", 3), rail("p5", 0));
+  EXPECT_NE(rail("p5", 4), rail("p5", 3));
+  // Where nobody knows, each is its own.
+  for (const sim::Profile& profile : sim::Profiles()) {
+    for (std::size_t nic = 0; nic < profile.nics.size(); ++nic) {
+      if (profile.nics[nic].pcie_switch >= 0) continue;
+      EXPECT_EQ(RailOf(profile, nic), nic) << profile.name;
+    }
+  }
+}
+
+// What a NIC sends to itself goes through all of it, and is slower than to another machine.
+TEST(LoopbackTest, ANicReachesItselfMoreSlowlyThanAnotherMachine) {
+  EXPECT_NEAR(RateBetween({.from = 2, .to = 2}, true), 12.4, 0.5);
+  EXPECT_GT(RateBetween({.from = 2, .to = 3}, true), 90);  // by the network, as to anybody
+}
+
+TEST(RailTest, WhereNothingIsPublishedAllPairsAreAlike) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b", {.nic = 1});
+  const auto& from = a.nic.state().port;
+  const auto& to = b.nic.state().port;
+  EXPECT_NE(from.rail, to.rail);
+  EXPECT_EQ(sim::Slowness(from, to, false), 0u);
+  EXPECT_EQ(sim::Slowness(from, from, true), 0u);
+}
+
+TEST(ReadTest, ReadsAreSlowerThanWritesWherePublished) {
+  const auto reads = [](const char* profile) {
+    Lab lab(1, CopyOf(profile));
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    lab.Introduce();
+    const coro::Time start = lab.world().Now();
+    std::size_t ended = 0;
+    std::size_t posted = 0;
+    lab.Until([&] {
+      ended += a.completions.size();
+      a.completions.clear();
+      for (; posted < 500 && posted < ended + 64; ++posted) {
+        EXPECT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, 128 << 10, 1)), ErrorCode::kOk);
+      }
+      return ended == 500;
+    });
+    return 8.0 * 500 * (128 << 10) / static_cast<double>((lab.world().Now() - start).count());
+  };
+  EXPECT_NEAR(reads("p5en"), 146, 5);  // and writes: 181
+  EXPECT_GT(reads("p5"), 90);
+}
+
 // ---- Paths that are loaded unevenly ----
 
 sim::Profile Uneven() {
