@@ -447,6 +447,119 @@ TEST(ReadTest, ReadsAreSlowerThanWritesWherePublished) {
   EXPECT_GT(reads("p5"), 90);
 }
 
+// ---- Many senders ----
+
+struct Crowd {
+  explicit Crowd(std::size_t count, sim::Profile profile = Calm()) : lab(1, std::move(profile)) {
+    for (std::size_t i = 0; i < count; ++i) senders.push_back(&lab.Add(absl::StrCat("s", i)));
+    lab.Introduce();
+  }
+  std::uint64_t Sum(std::uint64_t sim::DeviceCounters::*counter) const {
+    std::uint64_t sum = 0;
+    for (const Side* sender : senders) sum += sender->nic.counters().*counter;
+    return sum;
+  }
+  Lab lab;
+  Side& target = lab.Add("target");
+  std::vector<Side*> senders;
+};
+
+TEST(IncastTest, AFewSendersShareTheLinkAndLoseNothing) {
+  Crowd crowd(3);
+  const double rate = Rate(crowd.lab, crowd.senders, crowd.target, 128 << 10, 16, 100);
+  const double link = crowd.lab.world().profile().link_gbps;
+  EXPECT_GT(rate, 0.9 * link);
+  EXPECT_LT(rate, link);
+  EXPECT_EQ(crowd.Sum(&sim::DeviceCounters::retrans_pkts), 0u);
+  EXPECT_EQ(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+}
+
+TEST(IncastTest, ManySendersLosePacketsUntilTheySlowDown) {
+  Crowd crowd(12);
+  const double rate = Rate(crowd.lab, crowd.senders, crowd.target, 128 << 10, 16, 100);
+  const double link = crowd.lab.world().profile().link_gbps;
+  EXPECT_GT(rate, 0.85 * link);
+  EXPECT_LT(rate, link);
+  const std::uint64_t lost = crowd.Sum(&sim::DeviceCounters::retrans_pkts);
+  const std::uint64_t sent = crowd.Sum(&sim::DeviceCounters::tx_pkts);
+  EXPECT_GT(lost, 0u);
+  EXPECT_LT(lost, sent / 10);  // of the first moments only
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+  EXPECT_LE(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 12u);
+}
+
+// Congestion control keeps the queue short: who comes later does not wait for all that others have
+// to send.
+TEST(IncastTest, ALateComerWaitsForAShortQueueOnly) {
+  Crowd crowd(5);
+  Side& late = *crowd.senders.back();
+  std::vector<Side*> busy(crowd.senders.begin(), crowd.senders.end() - 1);
+  for (Side* sender : busy) {
+    for (std::uint64_t i = 1; i <= 32; ++i) {
+      ASSERT_EQ(sender->endpoint->Write(sender->WriteTo(crowd.target, 0, 128 << 10, i)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(300us);
+  ASSERT_TRUE(busy[0]->completions.size() < 32);
+  const coro::Time start = crowd.lab.world().Now();
+  ASSERT_EQ(late.endpoint->Write(late.WriteTo(crowd.target, 0, 64, 7)), ErrorCode::kOk);
+  EXPECT_TRUE(crowd.lab.Take(late, 7).ok());
+  // A round trip and a queue; the others have more than a millisecond to send.
+  EXPECT_LT(crowd.lab.world().Now() - start, 100us);
+}
+
+// Nor does who sends elsewhere: held packets do not keep the sender's own link.
+TEST(IncastTest, ABusyReceiverDoesNotKeepItsSendersFromOthers) {
+  Crowd crowd(5);
+  Side& other = *crowd.senders.back();
+  std::vector<Side*> busy(crowd.senders.begin(), crowd.senders.end() - 1);
+  for (Side* sender : busy) {
+    for (std::uint64_t i = 1; i <= 32; ++i) {
+      ASSERT_EQ(sender->endpoint->Write(sender->WriteTo(crowd.target, 0, 128 << 10, i)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(300us);
+  const coro::Time start = crowd.lab.world().Now();
+  ASSERT_EQ(busy[0]->endpoint->Write(busy[0]->WriteTo(other, 0, 64, 77)), ErrorCode::kOk);
+  EXPECT_TRUE(crowd.lab.Take(*busy[0], 77).ok());
+  EXPECT_LT(crowd.lab.world().Now() - start, 60us);
+}
+
+TEST(IncastTest, ReadsOfManyTargetsMeetItAtTheReader) {
+  Crowd crowd(12);
+  std::size_t posted = 0;
+  for (Side* source : crowd.senders) {
+    for (int i = 0; i < 4; ++i) {
+      ++posted;
+      ASSERT_EQ(crowd.target.endpoint->Read(crowd.target.ReadFrom(*source, 0, 128 << 10, posted)),
+                ErrorCode::kOk);
+    }
+  }
+  for (std::size_t i = 1; i <= posted; ++i) EXPECT_TRUE(crowd.lab.Take(crowd.target, i).ok());
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::retrans_pkts), 0u);
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+}
+
+TEST(IncastTest, ASenderThatDiesWhileItHoldsBackIsASilentPeer) {
+  Crowd crowd(12);
+  std::size_t posted = 0;
+  for (Side* source : crowd.senders) {
+    for (int i = 0; i < 4; ++i) {
+      ++posted;
+      ASSERT_EQ(crowd.target.endpoint->Read(crowd.target.ReadFrom(*source, 0, 128 << 10, posted)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(150us);
+  crowd.senders[0]->node.Kill();
+  std::size_t failed = 0;
+  for (std::size_t i = 1; i <= posted; ++i) failed += crowd.lab.Take(crowd.target, i).ok() ? 0 : 1;
+  EXPECT_GT(failed, 0u);
+  EXPECT_LE(failed, 4u);
+}
+
 // ---- Paths that are loaded unevenly ----
 
 sim::Profile Uneven() {

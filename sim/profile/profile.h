@@ -146,6 +146,11 @@ struct Profile {
   std::uint32_t split_placement_one_in = 4;  // a packet lands in two steps, its end first; 0: never
   coro::Duration split_placement_delay{1000};  // the second step is later by [0, this]
   coro::Duration ack_delay{};                  // at the target, before an answer leaves
+  // Of packets that wait for a receiver's link (sim/network/ingress.h). The wait from which on the
+  // senders that know of it slow down; 0: none does. The longest wait: a packet that would
+  // have to wait longer is lost, and sent again; 0: there is no limit.
+  coro::Duration congestion_target{};
+  coro::Duration incast_queue{};
   coro::Duration unresponsive_timeout{};  // peer answered before, now silent: status 13 after this
   coro::Duration unreachable_timeout{};   // peer never answered: status 15 after this
 

@@ -79,6 +79,12 @@ std::vector<UnpublishedFigure> MakeFigures() {
       Number<&Profile::engine_window>(
           "engine_window", 1, 128,
           "from one work request after the other to twice the shortest send queue at once"),
+      Time<&Profile::congestion_target>(
+          "congestion_target", 5us, 200us,
+          "from a few packets of 100 Gbit/s to what path_spread says of one switch's queue, twice"),
+      Time<&Profile::incast_queue>(
+          "incast_queue", 50us, 5ms,
+          "what one port may take of a switch's buffer: 0.6 to 60 MB at 100 Gbit/s"),
   };
   return figures;
 }
