@@ -23,6 +23,12 @@ ABSL_FLAG(std::string, pattern, "paged",
           "paged: the window is kept full. drained: a window is awaited before the next, as "
           "fi_rma_bw does. single: one page at a time.");
 ABSL_FLAG(std::string, op, "write", "write or read.");
+ABSL_FLAG(std::string, route, "aligned",
+          "aligned: between NICs of one rail. crossing: of different rails. loopback: to itself.");
+ABSL_FLAG(
+    std::uint64_t, pollers, 0,
+    "Threads beside those, which read the completions of all NICs; 0: each thread reads those "
+    "of its own NICs.");
 ABSL_FLAG(std::string, memory, "gpu", "gpu, host, or far: the host's on another NUMA node.");
 ABSL_FLAG(std::uint64_t, peers, 1, "Machines at the other end.");
 ABSL_FLAG(std::uint64_t, receivers, 0,
@@ -42,6 +48,7 @@ namespace {
 using sim::model::Direction;
 using sim::model::Memory;
 using sim::model::Pattern;
+using sim::model::Route;
 using sim::model::Workload;
 
 template <typename T>
@@ -54,6 +61,8 @@ constexpr Choice<Pattern> kPatterns[] = {
     {"paged", Pattern::kPaged}, {"drained", Pattern::kDrained}, {"single", Pattern::kSingle}};
 constexpr Choice<Direction> kDirections[] = {{"write", Direction::kWrite},
                                              {"read", Direction::kRead}};
+constexpr Choice<Route> kRoutes[] = {
+    {"aligned", Route::kAligned}, {"crossing", Route::kCrossing}, {"loopback", Route::kLoopback}};
 constexpr Choice<Memory> kMemories[] = {
     {"gpu", Memory::kGpu}, {"host", Memory::kHost}, {"far", Memory::kFar}};
 constexpr Choice<Sweep> kSweeps[] = {{"", Sweep::kNone},
@@ -97,6 +106,7 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
   load.nics = absl::GetFlag(FLAGS_nics) == 0 ? profile.nics.size() : absl::GetFlag(FLAGS_nics);
   load.gpus = absl::GetFlag(FLAGS_gpus);
   load.threads = absl::GetFlag(FLAGS_threads);
+  load.pollers = absl::GetFlag(FLAGS_pollers);
   load.window = absl::GetFlag(FLAGS_window);
   load.burst = absl::GetFlag(FLAGS_burst);
   load.peers = absl::GetFlag(FLAGS_peers);
@@ -115,6 +125,7 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
   ASSIGN_OR_RETURN(load.policy, fabric::async::transfer::ParsePolicy(absl::GetFlag(FLAGS_policy)));
   ASSIGN_OR_RETURN(load.pattern, Choose("pattern", absl::GetFlag(FLAGS_pattern), kPatterns));
   ASSIGN_OR_RETURN(load.direction, Choose("op", absl::GetFlag(FLAGS_op), kDirections));
+  ASSIGN_OR_RETURN(load.route, Choose("route", absl::GetFlag(FLAGS_route), kRoutes));
   ASSIGN_OR_RETURN(load.memory, Choose("memory", absl::GetFlag(FLAGS_memory), kMemories));
   return load;
 }
@@ -213,6 +224,9 @@ std::string Describe(const Question& question) {
   parts.emplace_back(Name(load.policy));
   if (!load.lazy) parts.emplace_back("progress in posts");
   if (load.bare) parts.emplace_back("bare loop");
+  if (load.pollers > 0) parts.push_back(count(load.pollers, "poller"));
+  if (load.route == Route::kCrossing) parts.emplace_back("between rails");
+  if (load.route == Route::kLoopback) parts.emplace_back("to the NIC itself");
   if (load.memory != Memory::kGpu) {
     parts.push_back(load.memory == Memory::kHost ? "host memory" : "far host memory");
   }

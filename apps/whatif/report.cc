@@ -1,9 +1,15 @@
 #include "apps/whatif/report.h"
 
+#include <cmath>
+#include <cstddef>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "apps/common/csv.h"
 #include "apps/common/plot.h"
 #include "apps/common/text_table.h"
@@ -108,6 +114,7 @@ Json ToJson(const Workload& workload, const Prediction& prediction) {
           {"nics", workload.nics},
           {"gpus", workload.gpus},
           {"threads", workload.threads},
+          {"pollers", workload.pollers},
           {"window", workload.window},
           {"burst", workload.burst},
           {"policy", std::string(Name(workload.policy))},
@@ -181,13 +188,19 @@ std::string SvgText(const Answer& answer) {
 // ---- Beside what was published ----
 
 std::string Text(const Comparison& comparison) {
-  Rows rows = {{"step", "published Gbit/s", "predicted Gbit/s", "deviation", "limiter", "source"}};
+  Rows rows = {
+      {"step", "published Gbit/s", "predicted Gbit/s", "deviation", "use", "limiter", "source"}};
+  std::map<absl::string_view, std::size_t> uses;
   for (const Comparison::Row& row : comparison.rows) {
+    ++uses[row.verdict()];
     rows.push_back({row.published->name, Gbps(row.published->gbps),
-                    Gbps(row.prediction.overall_gbps), Signed(row.deviation()),
+                    Gbps(row.prediction.overall_gbps), Signed(row.deviation()), row.verdict(),
                     Limiter(row.prediction), row.published->source});
   }
-  return absl::StrCat(Beginning(*comparison.profile), "\n", FormatTable(rows));
+  return absl::StrCat(Beginning(*comparison.profile), "\n", FormatTable(rows), "\n",
+                      uses["checked"] + uses["missed"],
+                      " figures were not fitted: ", uses["checked"], " are within ",
+                      Percent(Comparison::kTolerance), ", ", uses["missed"], " missed\n");
 }
 
 std::string JsonText(const Comparison& comparison) {
@@ -197,6 +210,7 @@ std::string JsonText(const Comparison& comparison) {
                     {"published_gbps", row.published->gbps},
                     {"predicted_gbps", row.prediction.overall_gbps},
                     {"deviation", row.deviation()},
+                    {"use", row.verdict()},
                     {"limiter", Limiter(row.prediction)},
                     {"source", row.published->source}});
   }
@@ -205,11 +219,12 @@ std::string JsonText(const Comparison& comparison) {
 }
 
 std::string CsvText(const Comparison& comparison) {
-  Rows rows = {{"step", "published_gbps", "predicted_gbps", "deviation", "limiter", "source"}};
+  Rows rows = {
+      {"step", "published_gbps", "predicted_gbps", "deviation", "use", "limiter", "source"}};
   for (const Comparison::Row& row : comparison.rows) {
     rows.push_back({row.published->name, absl::StrCat(row.published->gbps),
                     absl::StrCat(row.prediction.overall_gbps), absl::StrCat(row.deviation()),
-                    Limiter(row.prediction), row.published->source});
+                    row.verdict(), Limiter(row.prediction), row.published->source});
   }
   return FormatCsv(rows);
 }
@@ -255,19 +270,24 @@ absl::StatusOr<Answer> Predict(Question question) {
   return answer;
 }
 
+const char* Comparison::Row::verdict() const {
+  if (published->fitted) return "fitted";
+  return std::abs(deviation()) <= kTolerance ? "checked" : "missed";
+}
+
 absl::StatusOr<Comparison> Compare(const sim::Profile& profile) {
   Comparison comparison{.profile = &profile, .rows = {}};
-  for (const auto figures :
-       {sim::model::Staircase(), sim::model::TransferEngine(), sim::model::OtherFigures()}) {
-    for (const PublishedFigure& figure : figures) {
-      if (profile.name != figure.profile) continue;
-      ASSIGN_OR_RETURN(const Prediction prediction, sim::model::Predict(profile, figure.workload));
-      comparison.rows.push_back({&figure, prediction});
-    }
+  std::set<std::string> others;
+  for (const PublishedFigure& figure : sim::model::PublishedFigures()) {
+    others.insert(figure.profile);
+    if (profile.name != figure.profile) continue;
+    ASSIGN_OR_RETURN(const Prediction prediction, sim::model::Predict(profile, figure.workload));
+    comparison.rows.push_back({&figure, prediction});
   }
   if (comparison.rows.empty()) {
     return absl::NotFoundError(absl::StrCat("--steps: nothing is published of profile ",
-                                            profile.name, "; there is something of p5 and p5en"));
+                                            profile.name, "; there is something of ",
+                                            absl::StrJoin(others, ", ")));
   }
   return comparison;
 }

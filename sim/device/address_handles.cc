@@ -28,7 +28,7 @@ absl::StatusOr<std::uint16_t> AddressHandles::Create(ProtectionDomain domain, co
       .gid = gid, .peer = peer, .domain = domain, .references = 1, .known_from = {}};
   peer_indices_[number] = peer_index;
   numbers_[{domain, gid}] = number;
-  if (peer != nullptr) known_[KeyOf(domain, peer_index)] = number;
+  known_[KeyOf(domain, peer_index)] = number;
   last_key_ = kNoKey;
   return number;
 }
@@ -39,7 +39,7 @@ bool AddressHandles::Destroy(std::uint16_t number) {
   Handle& handle = handles_[number];
   if (--handle.references > 0) return false;
   numbers_.erase({handle.domain, handle.gid});
-  if (handle.peer != nullptr) known_.erase(KeyOf(handle.domain, peer_indices_[number]));
+  known_.erase(KeyOf(handle.domain, peer_indices_[number]));
   last_key_ = kNoKey;
   free_.push_back(number);
   return true;

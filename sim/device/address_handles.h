@@ -27,7 +27,7 @@ class AddressHandles {
 
   struct Handle {
     Gid gid{};
-    NicState* peer = nullptr;  // null: no machine of this world has the GID
+    NicState* peer = nullptr;  // the NIC with this GID
     ProtectionDomain domain = 0;
     std::uint32_t references = 0;  // 0: the number is free
     coro::Time known_from{};       // the device takes it into account from then on
@@ -37,7 +37,7 @@ class AddressHandles {
   explicit AddressHandles(std::uint64_t most) : most_(most) {}
 
   // One number per domain and GID: creating it again counts a reference. `peer_index`: of the peer
-  // in the world, if there is one. kResourceExhausted: the device has none left.
+  // in the world. kResourceExhausted: the device has none left.
   absl::StatusOr<std::uint16_t> Create(ProtectionDomain domain, const Gid& gid, NicState* peer,
                                        std::uint32_t peer_index);
 

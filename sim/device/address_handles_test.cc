@@ -104,14 +104,6 @@ TEST_F(AddressHandlesTest, NumbersAreGivenAgainToOthers) {
   EXPECT_NE(handles_.Find(number, kDomain)->peer, peers_[0]);
 }
 
-TEST_F(AddressHandlesTest, MachinesThatDoNotExistHaveHandlesToo) {
-  const Gid nobody = {0xfe, 0x80, 1};
-  const std::uint16_t number = handles_.Create(kDomain, nobody, nullptr, kNoActor).value();
-  ASSERT_NE(handles_.Find(number, kDomain), nullptr);
-  EXPECT_EQ(handles_.Find(number, kDomain)->peer, nullptr);
-  EXPECT_TRUE(handles_.Destroy(number));
-}
-
 TEST_F(AddressHandlesTest, DestroyingTwiceIsABug) {
   const std::uint16_t number = Create(kDomain, 0);
   handles_.Destroy(number);

@@ -65,13 +65,20 @@ absl::StatusOr<std::uint16_t> AdminQueue::CreateAddressHandle(ProtectionDomain d
                                                               const Gid& peer) {
   const std::size_t before = nic_.handles.live();
   NicState* const found = around_.nics.Find(peer);
-  auto number = nic_.handles.Create(domain, peer, found, found == nullptr ? 0 : found->index());
+  if (found == nullptr) return RefuseHandle("no NIC has this GID");
+  if (found->zone != nic_.zone) return RefuseHandle("this GID is of another availability zone");
+  auto number = nic_.handles.Create(domain, peer, found, found->index());
   if (!number.ok()) {
     nic_.counters.Refusal(&DeviceCounters::create_ah_err);
   } else if (nic_.handles.live() > before) {
     nic_.counters.Commands(1);  // the driver asks once for each destination
   }
   return number;
+}
+
+absl::Status AdminQueue::RefuseHandle(absl::string_view why) {
+  nic_.counters.Refusal(&DeviceCounters::create_ah_err);
+  return absl::InvalidArgumentError(absl::StrCat("create address handle: ", why));
 }
 
 void AdminQueue::DestroyAddressHandle(std::uint16_t number) {

@@ -9,7 +9,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "fabric/memory.h"
 #include "sim/device/completion_counters.h"
 #include "sim/device/completion_ring.h"
@@ -52,6 +54,8 @@ class AdminQueue {
   void DeregisterMemory(std::uint32_t remote_key);
 
   // --- Addresses ---
+  // kInvalidArgument: no NIC has this GID, or one of another availability zone. The device answers
+  // both with EINVAL (ofiwg/libfabric pull request 12136).
   absl::StatusOr<std::uint16_t> CreateAddressHandle(ProtectionDomain domain, const Gid& peer);
   // Gives up a reference. With the last one, work under way to the handle ends with kFlushed, and
   // later work with kLocalInvalidAddressHandle. REQUIRES: `number` is live.
@@ -77,6 +81,8 @@ class AdminQueue {
   void FailQueuePair(QueuePair& queue_pair);
 
  private:
+  absl::Status RefuseHandle(absl::string_view why);
+
   NicState& nic_;
   Surroundings& around_;
   Requester& requester_;

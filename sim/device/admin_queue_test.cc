@@ -127,17 +127,36 @@ TEST_F(AdminQueueTest, HandleOfADestinationIsMadeOnce) {
   EXPECT_EQ(*admin.CreateAddressHandle(kDomain, peer.state.gid), *first);
   ExpectCommands(0);
   EXPECT_EQ(nic.state.handles.Find(*first, kDomain)->peer, &peer.state);
-  const auto nobody = admin.CreateAddressHandle(kDomain, {1, 2, 3});
-  ASSERT_TRUE(nobody.ok());
-  EXPECT_EQ(nic.state.handles.Find(*nobody, kDomain)->peer, nullptr);
+}
+
+TEST_F(AdminQueueTest, HandleOfNobodyIsRefused) {
+  EXPECT_THAT(admin.CreateAddressHandle(kDomain, {1, 2, 3}),
+              StatusIs(StatusCode::kInvalidArgument));
+  EXPECT_EQ(counters.create_ah_err, 1u);
+  ExpectCommands(1, 1);
+  EXPECT_EQ(nic.state.handles.live(), 0u);
+  // A machine that has died still has its GID: silence is what its peers meet.
+  peer.state.port.alive = false;
+  EXPECT_TRUE(admin.CreateAddressHandle(kDomain, peer.state.gid).ok());
+}
+
+TEST_F(AdminQueueTest, HandleInAnotherAvailabilityZoneIsRefused) {
+  peer.state.zone = 1;
+  EXPECT_THAT(admin.CreateAddressHandle(kDomain, peer.state.gid),
+              StatusIs(StatusCode::kInvalidArgument));
+  EXPECT_EQ(counters.create_ah_err, 1u);
+  ExpectCommands(1, 1);
+  // The zone is what counts, not which.
+  nic.state.zone = 1;
+  EXPECT_TRUE(admin.CreateAddressHandle(kDomain, peer.state.gid).ok());
 }
 
 TEST_F(AdminQueueTest, HandleThatIsOneTooManyIsRefused) {
-  for (std::uint8_t i = 0; i < bench.profile.device.max_ah; ++i) {
-    ASSERT_TRUE(admin.CreateAddressHandle(kDomain, {9, i}).ok());
+  for (sim::ProtectionDomain domain = 1; domain <= bench.profile.device.max_ah; ++domain) {
+    ASSERT_TRUE(admin.CreateAddressHandle(domain, peer.state.gid).ok());
   }
   ExpectCommands(64);
-  EXPECT_THAT(admin.CreateAddressHandle(kDomain, peer.state.gid),
+  EXPECT_THAT(admin.CreateAddressHandle(kDomain, nic.state.gid),
               StatusIs(StatusCode::kResourceExhausted));
   EXPECT_EQ(counters.create_ah_err, 1u);
   ExpectCommands(1, 1);

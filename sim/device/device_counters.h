@@ -32,6 +32,7 @@ struct DeviceCounters {
   std::uint64_t retrans_pkts = 0;
   std::uint64_t retrans_timeout_events = 0;
   std::uint64_t unresponsive_remote_events = 0;
+  std::uint64_t impaired_remote_conn_events = 0;  // a peer's link had no room for packets of ours
 
   // Commands of the driver to the device.
   std::uint64_t submitted_cmds = 0;
@@ -44,11 +45,10 @@ struct DeviceCounters {
   std::uint64_t create_ah_err = 0;
 
   // What the hardware counts and nothing here can cause: always 0.
-  std::uint64_t impaired_remote_conn_events = 0;  // no connection is throttled after losses
-  std::uint64_t no_completion_cmds = 0;           // every command is answered at once
-  std::uint64_t keep_alive_rcvd = 0;              // the device sends no keep-alive events
-  std::uint64_t alloc_ucontext_err = 0;           // pages of doorbells do not run out
-  std::uint64_t mmap_err = 0;                     // nor does mapping them fail
+  std::uint64_t no_completion_cmds = 0;  // every command is answered at once
+  std::uint64_t keep_alive_rcvd = 0;     // the device sends no keep-alive events
+  std::uint64_t alloc_ucontext_err = 0;  // pages of doorbells do not run out
+  std::uint64_t mmap_err = 0;            // nor does mapping them fail
 
   // The simulator's own: what a program did that the device cannot survive, or that the device does
   // not tell.

@@ -75,6 +75,7 @@ struct NicState {
   // Whether it is a NIC of another process (sim/hosts): its tables are there, and what they would
   // say was looked up there.
   bool elsewhere = false;
+  std::uint32_t zone = 0;  // availability zone of its machine
   Actor* actor = nullptr;  // to which its events go
   Port port;
   const std::string name;

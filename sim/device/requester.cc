@@ -122,7 +122,7 @@ EfaStatus Requester::CheckLocally(Operation& operation) const {
   const AddressHandles::Handle* handle =
       nic_.handles.Find(operation.address_handle, operation.domain);
   if (handle == nullptr) return EfaStatus::kLocalInvalidAddressHandle;
-  operation.peer = handle->peer != nullptr ? handle->peer : around_.nics.Find(handle->gid);
+  operation.peer = handle->peer;
   if (operation.length > (send ? device.mtu : device.max_rdma_size)) {
     return EfaStatus::kLocalBadLength;
   }

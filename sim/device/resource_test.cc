@@ -102,9 +102,10 @@ TEST(LimitTest, AddressHandles) {
   Side& a = lab.Add("a");
   auto vector = Must(a.domain->OpenAddressVector());
   std::vector<fabric::Peer> peers;
-  std::uint8_t next = 1;
+  int next = 1;
   const auto stranger = [&] {
-    return sim::EfaAddress{.gid = {0xfe, 0x80, next++}, .queue_pair = 1, .qkey = 1}.Encode();
+    sim::Node& machine = lab.world().AddNode(absl::StrCat("machine ", next++));
+    return sim::EfaAddress{.gid = machine.nic(0).gid(), .queue_pair = 1, .qkey = 1}.Encode();
   };
   for (int i = 0; i < 5; ++i) peers.push_back(Must(vector->Insert(stranger())));
   EXPECT_THAT(vector->Insert(stranger()),
@@ -634,6 +635,25 @@ TEST(CounterTest, DeviceCountsUnderTheNamesOfItsDriver) {
   EXPECT_EQ(theirs.rx_bytes, ours.tx_bytes);
   EXPECT_EQ(theirs.tx_pkts, 2u);
   EXPECT_EQ(ours.rx_bytes, 9000u + 2 * profile.header_bytes);
+}
+
+// ---- Availability zones ----
+
+TEST(ZoneTest, MachinesOfAnotherZoneCannotBeInserted) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  const auto address_in = [&](std::uint32_t zone, std::uint32_t machine) {
+    const sim::Node& node = lab.world().AddNode("there", lab.world().profile(),
+                                                {.machine = machine, .gids = {}, .zone = zone});
+    return sim::EfaAddress{.gid = node.nic(0).gid(), .queue_pair = 1, .qkey = 1}.Encode();
+  };
+  auto vector = Must(a.domain->OpenAddressVector());
+  EXPECT_THAT(vector->Insert(address_in(1, 7)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("availability zone")));
+  EXPECT_THAT(vector->Insert(address_in(0, 8)), IsOk());
+  const sim::EfaAddress nobody{.gid = {0xfe, 0x80, 9}, .queue_pair = 1, .qkey = 1};
+  EXPECT_THAT(vector->Insert(nobody.Encode()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("no NIC")));
 }
 
 }  // namespace

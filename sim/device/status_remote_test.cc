@@ -359,9 +359,12 @@ TEST(StatusTest, LocalUnreachablePeerBehindASecurityGroup) {
   }
 }
 
+// Of a machine that was here, and is off.
 TEST(StatusTest, LocalUnreachablePeerThatNoMachineIs) {
   Scene s;
-  const sim::EfaAddress nobody{.gid = {0xfe, 0x80, 1}, .queue_pair = 0, .qkey = 1};
+  sim::Node& gone = s.lab.world().AddNode("gone");
+  gone.Kill();
+  const sim::EfaAddress nobody{.gid = gone.nic(0).gid(), .queue_pair = 0, .qkey = 1};
   fabric::SendRequest send = s.a.SendTo(s.b, 0, 100, kBad);
   fabric::WriteRequest write = s.a.WriteTo(s.b, 0, kLong, kBad + 1);
   send.peer = write.peer = Must(s.a.peers->Insert(nobody.Encode()));

@@ -69,6 +69,12 @@ std::optional<Transmitter::Served> Transmitter::SendOne() {
     }
     // The operation may have come to its end, and left the table, when its packet is sent.
     const bool request = operation->kind == OperationKind::kRead && !job.response;
+    const Range range = request ? Range{} : operation->PacketRange(operation->next_packet);
+    if (!job.held && HoldBack(*operation, job, range.length)) [[unlikely]] {
+      Remove(index);
+      continue;
+    }
+    jobs_[index].held = false;
     const bool last = request || operation->next_packet + 1 == operation->packets;
     const Served served{operation->source, operation->sequence};
     if (last) Remove(index);
@@ -76,7 +82,7 @@ std::optional<Transmitter::Served> Transmitter::SendOne() {
       SendPacket(*operation, 0, false, {});  // it carries no data
     } else {
       const std::uint32_t packet = operation->next_packet++;
-      SendPacket(*operation, packet, job.response, operation->PacketRange(packet));
+      SendPacket(*operation, packet, job.response, range);
     }
     return last && !job.response ? std::optional(served) : std::nullopt;
   }
@@ -91,13 +97,33 @@ void Transmitter::SendAtOnce(Operation& operation, bool response) {
 }
 
 void Transmitter::Die() {
-  const auto silence = [this](const Job& job) {
-    Operation* operation = around_.operations.Find(job.operation);
-    if (!job.response || operation == nullptr || operation->ended) return;
-    FallSilent(around_, *operation);
-  };
-  for (const Job& job : jobs_) silence(job);
-  for (const Job& job : waiting_) silence(job);
+  for (const Job& job : jobs_) Silence(job);
+  for (const Job& job : waiting_) Silence(job);
+}
+
+void Transmitter::Silence(const Job& job) {
+  Operation* operation = around_.operations.Find(job.operation);
+  if (!job.response || operation == nullptr || operation->ended) return;
+  FallSilent(around_, *operation);
+}
+
+// ---- Congestion ----
+
+bool Transmitter::HoldBack(const Operation& operation, Job job, std::uint64_t bytes) {
+  NicState* const receiver = job.response ? operation.initiator : operation.peer;
+  if (nic_.profile.instant || receiver == nullptr) return false;
+  const coro::Duration hold = receiver->port.ingress.Hold(
+      nic_.index(), bytes + nic_.profile.header_bytes, now() + nic_.profile.one_way.fixed);
+  if (hold <= coro::Duration::zero()) return false;
+  job.held = true;
+  around_.deferred.After(hold, [this, job] { ComeBack(job); });
+  return true;
+}
+
+void Transmitter::ComeBack(const Job& job) {
+  if (!nic_.alive()) return Silence(job);
+  if (!job.response) ++requests_;
+  Enqueue(job);
 }
 
 // ---- Packets ----
@@ -108,21 +134,32 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
+  NicState* const receiver = response ? operation.initiator : operation.peer;
+  const std::uint64_t slowness =
+      receiver == nullptr ? 0 : Slowness(nic_.port, receiver->port, response);
   const coro::Time sent =
-      profile.instant ? now() : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now());
+      profile.instant ? now()
+                      : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now(), slowness);
   const std::uint64_t mtu = profile.device.mtu;
   const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
-  NicState* const receiver = response ? operation.initiator : operation.peer;
   Flight flight;
   if (receiver != nullptr) {
     flight = Fly(around_, nic_, *receiver, operation,
                  response ? DrawPurpose::kResponse : DrawPurpose::kRequest, packet);
   }
+  // Of a datagram no answer was promised: one that was lost is not sent again.
+  Passage passage;
+  if (flight.arrives && !profile.instant && !(operation.datagram && flight.retransmissions > 0)) {
+    passage =
+        receiver->port.ingress.Take(nic_.index(), bytes_on_link, sent + profile.one_way.fixed);
+    flight.retransmissions += passage.retransmissions;
+    if (passage.impairs) [[unlikely]]
+      ++nic_.counters.impaired_remote_conn_events;
+  }
   around_.observers.Tell<&Observer::OnSent>(nic_, operation, packet, response, range.length,
                                             flight);
   if (!flight.arrives || (operation.datagram && flight.retransmissions > 0)) [[unlikely]] {
-    // Of a datagram no answer was promised.
     return operation.datagram ? EndUnanswered(around_, operation, EfaStatus::kOk)
                               : FallSilent(around_, operation);
   }
@@ -130,10 +167,7 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
     nic_.counters.Retransmitted(flight.retransmissions, range.length, profile.header_bytes);
   }
   receiver->counters.Received(packets, range.length, profile.header_bytes);
-  coro::Duration way = sent - now() + profile.dma_latency + flight.delay;
-  if (!profile.instant) {
-    way += receiver->port.ingress.Take(bytes_on_link, sent + profile.one_way.fixed);
-  }
+  coro::Duration way = sent - now() + profile.dma_latency + flight.delay + passage.wait;
   if (around_.host_path != nullptr) [[unlikely]] {
     way += around_.host_path->DelayOf(operation, response, range, sent);
   }

@@ -70,6 +70,7 @@ class Transmitter {
   struct Job {
     OperationId operation;
     bool response;
+    bool held = false;  // it has waited for the receiver's link: its next packet leaves
   };
 
   coro::Time now() const { return around_.timeline.now(); }
@@ -81,6 +82,11 @@ class Transmitter {
   std::size_t Choose();
   bool IsUndisturbed(const Job& job) const;
   void Remove(std::size_t index);
+  // Whether congestion control keeps the next packet here, of so many bytes: the job comes back by
+  // itself when it may leave.
+  bool HoldBack(const Operation& operation, Job job, std::uint64_t bytes);
+  void ComeBack(const Job& job);
+  void Silence(const Job& job);
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, Range range);
 
   NicState& nic_;

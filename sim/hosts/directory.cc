@@ -22,7 +22,7 @@
 namespace sim {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x3161'6665'6b63'6f64ull;  // of the layout
+constexpr std::uint64_t kVersion = 0x3261'6665'6b63'6f64ull;  // of the layout
 
 // Locked by whoever changes who is in the network: a byte behind those of the slots.
 constexpr off_t kDoor = static_cast<off_t>(kMachines);
@@ -107,6 +107,10 @@ std::uint32_t Directory::epoch() const { return header().epoch.load(std::memory_
 std::uint32_t Directory::LivingIn(std::uint8_t slot) {
   const std::uint64_t life = At(slot).life.load(std::memory_order_acquire);
   return (life & 1) != 0 ? static_cast<std::uint32_t>(life >> 1) : 0;
+}
+
+bool Directory::WasTaken(std::uint8_t slot) {
+  return At(slot).life.load(std::memory_order_acquire) != 0;
 }
 
 bool Directory::IsHeld(std::uint8_t slot) const { return IsLockedByOthers(fd_, slot, 1); }

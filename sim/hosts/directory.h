@@ -42,6 +42,7 @@ struct alignas(64) MachineSlot {
   std::atomic<std::int32_t> pid;
   std::atomic<std::uint64_t> word_address;
   std::atomic<std::uint64_t> word;
+  std::atomic<std::uint32_t> zone;  // availability zone
   // See Bell.
   alignas(64) std::atomic<std::uint32_t> bell;
   // A bit per machine: it has written something for us.
@@ -71,6 +72,8 @@ class Directory {
   MachineSlot& At(std::uint8_t slot);
   // The incarnation that is in the slot now; 0: none.
   std::uint32_t LivingIn(std::uint8_t slot);
+  // Whether some process has or had it, since this version of the network began.
+  bool WasTaken(std::uint8_t slot);
   std::uint32_t epoch() const;
 
   // The slot, with everything in it but its life, is ready for others to see.

@@ -57,9 +57,9 @@ bool CrossMemoryIsOff() {
   return value != nullptr && std::string(value) == "0";
 }
 
-NodeIdentity IdentityOf(std::uint64_t fabric, std::uint8_t slot, std::size_t nics) {
-  NodeIdentity identity{.machine = slot, .gids = {}};
-  for (std::size_t i = 0; i < nics; ++i) {
+NodeIdentity IdentityOf(std::uint64_t fabric, std::uint8_t slot, const HostOptions& options) {
+  NodeIdentity identity{.machine = slot, .gids = {}, .zone = options.zone};
+  for (std::size_t i = 0; i < options.profile->nics.size(); ++i) {
     identity.gids.push_back(GidOf(fabric, {.machine = slot, .nic = static_cast<std::uint8_t>(i)}));
   }
   return identity;
@@ -80,7 +80,7 @@ class Host::Impl final : public ForkAware {
         world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
                *options.profile),
         node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
-                             IdentityOf(fabric, directory_->slot(), options.profile->nics.size()))),
+                             IdentityOf(fabric, directory_->slot(), options))),
         network_(world_, node_, *directory_, fabric, options.cross_memory && !CrossMemoryIsOff()),
         bell_(directory_->mine().bell),
         began_(clock_.Now()) {
@@ -88,6 +88,7 @@ class Host::Impl final : public ForkAware {
     slot.pid.store(getpid());
     slot.word_address.store(reinterpret_cast<std::uint64_t>(&word_));
     slot.word.store(word_);
+    slot.zone.store(options.zone);
     directory_->Announce();
     WatchForks(*this);
     Start();

@@ -26,6 +26,7 @@ struct HostOptions {
   std::uint64_t seed = 1;
   // Of this machine; outlives the host. The same one in every process of the network.
   const Profile* profile = nullptr;
+  std::uint32_t zone = 0;  // availability zone: machines reach only those of their own
   // False: bytes of other processes always travel through shared memory. The environment variable
   // DRYDOCK_EFA_CROSS_MEMORY=0 has the same effect.
   bool cross_memory = true;

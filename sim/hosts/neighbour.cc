@@ -61,6 +61,8 @@ NicState& Neighbour::ProxyOf(std::uint8_t nic) {
   proxy = std::make_unique<Proxy>(world.surroundings(), *this, index, slot_,
                                   absl::StrCat("machine-", slot_, "/", profile.nics[nic].name),
                                   GidOf(context_.fabric, {.machine = slot_, .nic = nic}), profile);
+  proxy->state().port.rail = RailOf(profile, nic);
+  proxy->state().zone = context_.directory.At(slot_).zone.load(std::memory_order_relaxed);
   world.Enter(proxy->state());
   context_.owners.resize(index + 1u);
   context_.owners[index] = this;
@@ -85,8 +87,12 @@ void Neighbour::Appear(std::uint32_t incarnation) {
   incarnation_ = incarnation;
   across_.pid = context_.directory.At(slot_).pid.load(std::memory_order_relaxed);
   Probe();
+  // Who takes the slot of a dead machine may stand in another zone.
+  const std::uint32_t zone = context_.directory.At(slot_).zone.load(std::memory_order_relaxed);
   for (const auto& proxy : proxies_) {
-    if (proxy != nullptr) proxy->Revive();
+    if (proxy == nullptr) continue;
+    proxy->state().zone = zone;
+    proxy->Revive();
   }
 }
 

@@ -48,7 +48,8 @@ Neighbour& Network::At(std::uint8_t slot) {
 NicState* Network::Find(const Gid& gid) {
   const std::optional<NicPlace> place = PlaceOf(context_.fabric, gid);
   const bool known = place.has_value() && place->machine != context_.directory.slot() &&
-                     place->nic < context_.node.nic_count();
+                     place->nic < context_.node.nic_count() &&
+                     context_.directory.WasTaken(place->machine);
   return known ? &At(place->machine).ProxyOf(place->nic) : nullptr;
 }
 

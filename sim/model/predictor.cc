@@ -34,6 +34,7 @@ class Calculation {
         parts_(PartsOfPage()),
         request_(RequestOf(static_cast<double>(workload.page_bytes) / static_cast<double>(parts_))),
         threads_(std::min(workload.threads, nics_)),
+        route_gbps_(RouteGbps()),
         flight_(Delays::OfFlight(profile)) {}
 
   Prediction Run();
@@ -42,11 +43,13 @@ class Calculation {
   std::size_t ActiveNics() const;
   std::size_t PartsOfPage() const;
   Request RequestOf(double bytes) const;
+  double RouteGbps() const;
 
   // --- Rates of stages, in requests of all NICs a second ---
   double OfNics(double seconds_each) const { return static_cast<double>(nics_) / seconds_each; }
   double OnLink(double gbps) const { return request_.bytes_on_link * kBitsPerByte / (gbps * 1e9); }
   double ReceiveRate() const;
+  double PollRate() const;
   double PostRate(double seconds_each) const;
   double WindowRate(double slowest_stage) const;
   double FarMemoryRate() const;
@@ -54,7 +57,10 @@ class Calculation {
   // --- Times ---
   // Of a thread, for each request, in a crowd of others or alone.
   double PostSeconds(bool pinned) const;
-  double FarShare(bool pinned) const;
+  // Of a poller, for each look at a NIC.
+  double LookSeconds() const;
+  double FarShare(std::size_t threads, bool pinned) const;
+  ThreadCrowd Crowd(std::size_t sharing, bool pinned) const;
   // How far the slowest path is behind when so many requests have followed each other.
   coro::Duration Behind(double requests, double seconds_each) const;
   // From when the last packet has left to the completion.
@@ -68,6 +74,7 @@ class Calculation {
   const std::size_t parts_;  // of a page: each is a request
   const Request request_;
   const std::size_t threads_;  // that have something to do
+  const double route_gbps_;    // that pass on a NIC's link between these NICs
   const Delays flight_;
 };
 
@@ -109,17 +116,28 @@ Request Calculation::RequestOf(double bytes) const {
           .bytes_on_link = bytes + packets * static_cast<double>(profile_.header_bytes)};
 }
 
+double Calculation::RouteGbps() const {
+  double gbps = profile_.link_gbps;
+  const auto limit = [&](bool applies, double less) {
+    if (applies && less > 0) gbps = std::min(gbps, less);
+  };
+  limit(load_.route == Route::kCrossing, profile_.crossing_gbps);
+  limit(load_.route == Route::kLoopback, profile_.loopback_gbps);
+  limit(load_.direction == Direction::kRead, profile_.read_gbps);
+  return gbps;
+}
+
 // ---- The CPU ----
 
-// How much of what a thread does is for NICs of another node than its own. NICs are dealt out in
-// their order, which is that of their nodes.
-double Calculation::FarShare(bool pinned) const {
+// How much of what each of so many threads does is for NICs of another node than its own. NICs are
+// dealt out in their order, which is that of their nodes.
+double Calculation::FarShare(std::size_t threads, bool pinned) const {
   const std::size_t nodes = std::max<std::size_t>(1, profile_.numa_cpus.size());
   if (!pinned) return 1.0 - 1.0 / static_cast<double>(nodes);
   std::size_t far = 0;
-  for (std::size_t thread = 0; thread < threads_; ++thread) {
-    const std::size_t begin = thread * nics_ / threads_;
-    const std::size_t end = (thread + 1) * nics_ / threads_;
+  for (std::size_t thread = 0; thread < threads; ++thread) {
+    const std::size_t begin = thread * nics_ / threads;
+    const std::size_t end = (thread + 1) * nics_ / threads;
     for (std::size_t nic = begin; nic < end; ++nic) {
       far += profile_.nics[nic].numa_node != profile_.nics[begin].numa_node ? 1 : 0;
     }
@@ -134,18 +152,40 @@ double Calculation::PostSeconds(bool pinned) const {
   const std::size_t batch =
       MaxBatch(profile_, WorkRequestBytes(profile_, 0), profile_.limits.send_queue_depth);
   const std::size_t doorbells = (burst + batch - 1) / batch;
-  const coro::Duration far = Times(FarThreadCost(profile_), FarShare(pinned));
-  coro::Duration call = (profile_.doorbell_cost + far) * static_cast<std::int64_t>(doorbells) +
-                        profile_.poll_cost + far;
+  const coro::Duration far = Times(FarThreadCost(profile_), FarShare(threads_, pinned));
+  coro::Duration call = (profile_.doorbell_cost + far) * static_cast<std::int64_t>(doorbells);
   coro::Duration each = profile_.post_cost;
+  if (load_.pollers == 0) call += profile_.poll_cost + far;
   if (!load_.bare) {
     call += host.turn;
     each += host.work;
   }
-  if (!load_.lazy) each += host.progress;
-  const ThreadCrowd crowd{
-      .threads = threads_, .sharing = load_.sharded ? 1 : threads_, .pinned = pinned};
-  return (Seconds(call) / static_cast<double>(burst) + Seconds(each)) * Slowdown(host, crowd);
+  if (!load_.lazy && load_.pollers == 0) each += host.progress;
+  return (Seconds(call) / static_cast<double>(burst) + Seconds(each)) *
+         Slowdown(host, Crowd(threads_, pinned));
+}
+
+ThreadCrowd Calculation::Crowd(std::size_t sharing, bool pinned) const {
+  return {.threads = threads_ + load_.pollers,
+          .sharing = load_.sharded ? 1 : sharing + load_.pollers,
+          .pinned = pinned};
+}
+
+// A turn of its loop, as posting threads have it; the NIC may be of the other node.
+double Calculation::LookSeconds() const {
+  const double far = FarShare(std::min(load_.pollers, nics_), load_.pinned);
+  const coro::Duration look = profile_.poll_cost + Times(FarThreadCost(profile_), far);
+  return Seconds(load_.bare ? look : look + profile_.host.turn) *
+         Slowdown(profile_.host, Crowd(threads_, load_.pinned));
+}
+
+// Each look finds as many completions as a post call has made, and each is seen to.
+double Calculation::PollRate() const {
+  const double each = load_.bare ? 0
+                                 : Seconds(profile_.host.progress) *
+                                       Slowdown(profile_.host, Crowd(threads_, load_.pinned));
+  const auto found = static_cast<double>(std::min(load_.burst, load_.window));
+  return static_cast<double>(std::min(load_.pollers, nics_)) / (LookSeconds() / found + each);
 }
 
 // Threads have whole NICs: one that has more of them than others may be busy while those are not.
@@ -162,8 +202,7 @@ coro::Duration Calculation::Behind(double requests, double seconds_each) const {
 }
 
 Delays Calculation::Ending(coro::Duration behind) const {
-  const coro::Duration packet =
-      FromSeconds(OnLink(profile_.link_gbps) / std::max(1.0, request_.packets));
+  const coro::Duration packet = FromSeconds(OnLink(route_gbps_) / std::max(1.0, request_.packets));
   const Delays data =
       Delays::OfFlight(profile_, behind).LastOf(static_cast<std::size_t>(request_.packets), packet);
   // A write is acknowledged; a read's own request goes there first.
@@ -174,12 +213,16 @@ Delays Calculation::Ending(coro::Duration behind) const {
 // Of a page of which so many requests go out together, by as many NICs.
 double Calculation::LatencySeconds(std::size_t together) const {
   const double carried =
-      std::max(OnLink(profile_.link_gbps), OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
+      std::max(OnLink(route_gbps_), OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
   const double taken_in =
       OnLink(profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps);
   const double posted = PostSeconds(load_.pinned) * static_cast<double>(together);
   const Delays ending = Ending(Behind(1, std::max(carried, taken_in)));
-  return posted + Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost) +
+  // A poller is at another NIC: half of its round, in the mean.
+  const double round = load_.pollers == 0 ? 0
+                                          : LookSeconds() * static_cast<double>(nics_) /
+                                                static_cast<double>(load_.pollers) / 2;
+  return posted + round + Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost) +
          std::max(carried, taken_in) + Seconds(ending.LastOf(together, {}).mean());
 }
 
@@ -230,6 +273,7 @@ Prediction Calculation::Run() {
   };
   const double post = PostSeconds(load_.pinned);
   bound(Limiter::kWire, OfNics(OnLink(profile_.link_gbps)));
+  if (route_gbps_ < profile_.link_gbps) bound(Limiter::kRoute, OfNics(OnLink(route_gbps_)));
   if (profile_.dma_gbps > 0) bound(Limiter::kPcie, OfNics(OnLink(profile_.dma_gbps)));
   // A peer's NIC that takes in all that its link brings is no stage of its own.
   if (ReceiveRate() < OfNics(OnLink(profile_.link_gbps))) {
@@ -239,6 +283,7 @@ Prediction Calculation::Run() {
   // Where pinning would be the greater part of a cure, that is what is amiss.
   const bool roams = !load_.pinned && post > 2 * PostSeconds(true);
   bound(roams ? Limiter::kNuma : Limiter::kPostRate, PostRate(post));
+  if (load_.pollers > 0) bound(Limiter::kPollRate, PollRate());
   if (load_.memory != Memory::kGpu && profile_.host_memory_gbytes_per_s > 0) {
     bound(Limiter::kMemory, profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes);
   }
@@ -279,6 +324,8 @@ std::string_view Name(Limiter limiter) {
   switch (limiter) {
     case Limiter::kWire:
       return "wire";
+    case Limiter::kRoute:
+      return "route";
     case Limiter::kPcie:
       return "PCIe";
     case Limiter::kReceiveSide:
@@ -287,6 +334,8 @@ std::string_view Name(Limiter limiter) {
       return "request rate";
     case Limiter::kPostRate:
       return "post rate";
+    case Limiter::kPollRate:
+      return "poll rate";
     case Limiter::kNuma:
       return "NUMA";
     case Limiter::kWindow:

@@ -25,10 +25,12 @@ namespace sim::model {
 
 enum class Limiter : std::uint8_t {
   kWire,         // the NICs' links
+  kRoute,        // the same, where less passes: between rails, in loopback, of reads
   kPcie,         // between NIC and memory
   kReceiveSide,  // what the peers' NICs take in
   kRequestRate,  // the NICs' own pace, request by request
   kPostRate,     // the CPU threads
+  kPollRate,     // those of them that only read completions
   kNuma,         // the same, and not for want of threads: they are pinned nowhere; or far memory
   kWindow,       // too little under way for the latency
   kMemory,       // the host's

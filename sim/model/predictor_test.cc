@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -80,12 +82,67 @@ TEST(PublishedTest, SizesOfOneNicAreWithinATenth) {
   }
 }
 
-TEST(PublishedTest, TransferEngineIsWithinATenth) {
-  for (const PublishedFigure& row : TransferEngine()) EXPECT_NEAR(Ratio(row), 1, 0.10) << row.name;
+TEST(PublishedTest, WhatWasFittedIsWithinATenth) {
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    if (figure.fitted) {
+      EXPECT_NEAR(Ratio(figure), 1, 0.10) << figure.profile << ": " << figure.name;
+    }
+  }
 }
 
-TEST(PublishedTest, OtherFiguresAreWithinATenth) {
-  for (const PublishedFigure& row : OtherFigures()) EXPECT_NEAR(Ratio(row), 1, 0.10) << row.name;
+// Those of docs/performance.md, with how far they are off, in per cent.
+const std::map<std::string, int>& Misses() {
+  static const auto& misses = *new std::map<std::string, int>{
+      {"p5en: 1 NIC, ib_write_bw, another NIC", 30},
+      {"p5: 1 NIC, fi_rma_bw of 2 MiB", 17},
+      {"p5: 1 NIC, fi_rma_bw of 8 MiB", 16},
+      {"p5en: whole machine, 8 threads, writes", 53},
+      {"p5en: whole machine, 16 threads, writes", 34},
+      {"p5en: whole machine, writes of host memory", 19},
+      {"p5en: whole machine, reads of host memory", 15},
+      {"p6-b200: whole machine, 16 threads, writes", 29},
+      {"p6-b200: whole machine, 16 threads, reads", 24},
+      {"p6-b200: whole machine, 32 threads, writes", 34},
+      {"p6-b200: whole machine, 32 threads, reads", 25},
+      {"p6-b300: whole machine, writes of host memory", 23},
+      {"p6-b300: whole machine, reads of host memory", 57},
+      {"p5: all GPUs, 8 KiB", 111},
+      {"p5: rails, 16 KiB", 22},
+      {"p5: all GPUs, 16 KiB", 133},
+      {"p5: rails, 32 KiB", 37},
+      {"p5: all GPUs, 32 KiB", 42},
+      {"p5: rails, 64 KiB", 32},
+      {"p5: all GPUs, 64 KiB", 29},
+      {"p5: rails, 128 KiB", 17},
+      {"p5: all GPUs, 128 KiB", 28},
+      {"p5: rails, 256 KiB", 16},
+      {"p5: all GPUs, 256 KiB", 31},
+      {"p5en: rails, 8 KiB", -18},
+      {"p5en: all GPUs, 8 KiB, at random", 30},
+      {"p5en: all GPUs, 8 KiB, in one order", 109},
+  };
+  return misses;
+}
+
+TEST(PublishedTest, WhatWasNotFittedIsWithin15PerCentUnlessItIsListed) {
+  std::size_t fitted = 0;
+  std::size_t missed = 0;
+  for (const PublishedFigure& figure : PublishedFigures()) {
+    fitted += figure.fitted ? 1 : 0;
+    if (figure.fitted) continue;
+    const std::string name = absl::StrCat(figure.profile, ": ", figure.name);
+    const auto listed = Misses().find(name);
+    missed += listed == Misses().end() ? 0 : 1;
+    const double off = (Ratio(figure) - 1) * 100;
+    if (listed == Misses().end()) {
+      EXPECT_LE(std::abs(off), 15) << name;
+    } else {
+      EXPECT_NEAR(off, listed->second, 1) << name;
+    }
+  }
+  EXPECT_EQ(missed, Misses().size());
+  EXPECT_GE(PublishedFigures().size(), 80u);
+  EXPECT_LE(2 * fitted, PublishedFigures().size());
 }
 
 // ---- As machines behave ----
@@ -179,6 +236,14 @@ TEST(PredictorTest, TheLimiterIsNamed) {
   Profile narrow = ProfileNamed("p5");
   narrow.dma_gbps = 50;
   EXPECT_EQ(Name(Predict(narrow, {})->limiter), "PCIe");
+  EXPECT_EQ(limiter("p5", [](Workload& load) { load.route = Route::kCrossing; }), "route");
+  EXPECT_EQ(limiter("p5en", [](Workload& load) { load.direction = Direction::kRead; }), "route");
+  EXPECT_EQ(limiter("p5",
+                    [](Workload& load) {
+                      load = WholeP5();
+                      load.pollers = 1;
+                    }),
+            "poll rate");
 }
 
 // Half of the window is half of the rate, and a window's worth of pages takes one latency.
@@ -213,6 +278,30 @@ TEST(PredictorTest, TheSlowestPathDelaysWhatIsDrained) {
   EXPECT_LT(longer(Pattern::kDrained, 8 << 20), 0.01);
   EXPECT_EQ(longer(Pattern::kPaged, 64 << 10), 0);
   EXPECT_LT(longer(Pattern::kSingle, 64 << 10), 0.01);
+}
+
+TEST(PredictorTest, RoutesAreAsSlowAsPublishedAndAlikeWhereNothingIs) {
+  const auto gbps = [](const char* profile, Route route) {
+    Workload load;
+    load.route = route;
+    return Of(profile, load).gbps;
+  };
+  EXPECT_NEAR(gbps("p5", Route::kCrossing), 40.2, 0.5);
+  EXPECT_NEAR(gbps("p5", Route::kLoopback), 12.4, 0.3);
+  EXPECT_EQ(gbps("p5en", Route::kCrossing), gbps("p5en", Route::kAligned));
+}
+
+// One that reads for all NICs is as slow as its rounds; one for each NIC costs its share of the
+// machine only.
+TEST(PredictorTest, APollerSeesToSoManyCompletions) {
+  const auto rate = [](std::size_t pollers) {
+    Workload load = WholeP5();
+    load.page_bytes = 1024;
+    load.pollers = pollers;
+    return Of("p5", load).operations_per_s;
+  };
+  EXPECT_NEAR(rate(2) / rate(1), 2, 0.2);
+  EXPECT_LT(rate(32), rate(0));
 }
 
 TEST(PredictorTest, FirstContactIsPaidOncePerNicAndPeerUnlessItIsWarm) {

@@ -1,5 +1,5 @@
 // Published figures of EFA that a prediction can be held to: what was run, where, and how fast it
-// was. Some are what the profiles were fitted to, the others were not looked at.
+// was. The profiles were fitted to some of them; the greater half was not looked at for that.
 
 #ifndef SIM_MODEL_PUBLISHED_H_
 #define SIM_MODEL_PUBLISHED_H_
@@ -16,17 +16,16 @@ struct PublishedFigure {
   Workload workload;
   double gbps;         // Gbit/s of payload; over the whole run, where the workload has an end
   const char* source;  // repository and file, or paper
+  bool fitted;         // a figure of the profile was chosen by it
 };
 
 // How 32 NICs of a p5.48xlarge came to their full rate, step by step, each with one change to the
-// program. Fitted. Static storage, as all of these.
+// program. Fitted. Static storage, as the others.
 std::span<const PublishedFigure> Staircase();
 
-// Two NICs of a p5en.48xlarge, for one GPU: one write at a time, and paged writes. Fitted.
-std::span<const PublishedFigure> TransferEngine();
-
-// Not fitted, but for the first: what a packet carries beside its payload was chosen by it.
-std::span<const PublishedFigure> OtherFigures();
+// All of them, the staircase first. Left out is what is no figure of NICs and threads: software
+// protocols, collectives over NVLink, and programs whose own work is the limit.
+std::span<const PublishedFigure> PublishedFigures();
 
 }  // namespace sim::model
 

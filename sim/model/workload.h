@@ -20,6 +20,13 @@ enum class Pattern : std::uint8_t {
 
 enum class Direction : std::uint8_t { kWrite, kRead };
 
+// Between which NICs.
+enum class Route : std::uint8_t {
+  kAligned,   // of the same rail (RailOf), on two machines
+  kCrossing,  // of different rails
+  kLoopback,  // from a NIC to itself
+};
+
 // Where the bytes are at both ends.
 enum class Memory : std::uint8_t {
   kGpu,   // a GPU's that shares the NIC's PCIe switch
@@ -36,12 +43,15 @@ struct Workload {
   bool sharded = true;      // each thread has state of its own
   std::size_t burst = 16;   // requests that a post call takes, where there are so many
   bool lazy = true;         // posts do not look for completions
+  std::size_t pollers = 0;  // threads beside those, which share the reading of all completions; 0:
+                            // each thread reads those of its own NICs
   bool bare = false;        // a loop that does nothing but post and read: a benchmark tool
   std::uint64_t page_bytes = 64 << 10;
   std::size_t window = 64;  // requests of a NIC under way
   Policy policy = Policy::kRoundRobin;
   Pattern pattern = Pattern::kPaged;
   Direction direction = Direction::kWrite;
+  Route route = Route::kAligned;
   Memory memory = Memory::kGpu;
   std::size_t peers = 1;         // machines at the other end
   std::size_t receivers = 0;     // NICs at the other end, of each peer; 0: as many as `nics`

@@ -1,38 +1,63 @@
 // The receiving side of a NIC's link: several senders share it.
+//
+//   sender a ── holds back ──► ┐
+//   sender b ── holds back ──► ├──► queue ──► the receiver's link
+//   sender c ── holds back ──► ┘     full: the packet is lost, and sent again
+//
+// SRD limits the rate of each connection by what its round trips tell, so that queues stay short
+// (L. Shalev and others, IEEE Micro 40(6), 2020). So it is here: a sender whose packet waits too
+// long learns it when the answer does not come in time, and from then on holds packets back for as
+// long as the queue is too long; packets that are held back go one after the other, whoever sends
+// them. Before that, the queue may overflow. When it is empty, and nobody holds back, everybody
+// starts anew.
+//
+// What exactly a sender does, and the figures, are a guess.
 
 #ifndef SIM_NETWORK_INGRESS_H_
 #define SIM_NETWORK_INGRESS_H_
 
-#include <algorithm>
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
 #include "coro/time.h"
-#include "sim/network/link.h"
 #include "sim/profile/profile.h"
 
 namespace sim {
 
+// What the link of a receiver did to a packet.
+struct Passage {
+  coro::Duration wait{};              // until its last bit is in: other packets come first
+  std::uint32_t retransmissions = 0;  // how often it was lost before, for want of room
+  bool impairs = false;               // it is the first of its sender that was
+};
+
 // A value.
 class Ingress {
  public:
-  explicit Ingress(const Profile& profile)
-      : rate_(PicosecondsPerByte(profile.receive_gbps > 0 ? profile.receive_gbps
-                                                          : profile.link_gbps)) {}
+  explicit Ingress(const Profile& profile);
 
-  // A packet of so many bytes on the link reaches it at `at`: how much later its last bit is in,
-  // because other packets come first.
-  coro::Duration Take(std::uint64_t bytes_on_link, coro::Time at) {
-    const std::uint64_t takes = bytes_on_link * rate_;
-    const auto at_ps = static_cast<std::uint64_t>(at.time_since_epoch().count()) * 1000;
-    // The sender's own link has spaced the packets already: an idle receiver adds nothing.
-    free_ps_ = std::max(free_ps_, at_ps - std::min(at_ps, takes)) + takes;
-    return coro::Duration(
-        static_cast<std::int64_t>(free_ps_ > at_ps ? (free_ps_ - at_ps) / 1000 : 0));
-  }
+  // A packet of so many bytes on the link, from the NIC `sender`, reaches the queue at `at`. Calls
+  // are in the order in which packets leave.
+  Passage Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at);
+
+  // How long the NIC `sender` holds back a packet that would reach the queue at `at`, if it left
+  // now. Counts on it that the packet leaves then.
+  coro::Duration Hold(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at);
 
  private:
-  std::uint64_t rate_;         // picoseconds for each byte
-  std::uint64_t free_ps_ = 0;  // picoseconds since the start of time
+  struct Sender {
+    std::uint64_t slow_from_ps = 0;  // it knows of the queue
+    bool impaired = false;           // a packet of it was lost
+  };
+
+  std::uint64_t rate_;    // picoseconds for each byte
+  std::uint64_t target_;  // the figures of the profile, in picoseconds
+  std::uint64_t longest_;
+  std::uint64_t retransmit_delay_;
+  std::uint64_t answer_;            // from when a packet is in until its sender knows
+  std::uint64_t free_ps_ = 0;       // picoseconds since the start of time
+  std::uint64_t next_held_ps_ = 0;  // the same: until then others, held back as well, go
+  absl::flat_hash_map<std::uint32_t, Sender> slow_;  // whose packets have waited; only looked up
 };
 
 }  // namespace sim

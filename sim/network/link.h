@@ -41,10 +41,11 @@ class Link {
         most_behind_(static_cast<std::uint64_t>(profile.path_lag.count()) * 1000) {}
 
   // The time at which the last bit has left, of a packet that is ready to leave at `ready`.
-  coro::Time Send(std::uint64_t bytes_on_link, coro::Time ready) {
+  // `slowness`: picoseconds for each byte, where it may not leave as fast as the link could.
+  coro::Time Send(std::uint64_t bytes_on_link, coro::Time ready, std::uint64_t slowness = 0) {
     const auto ready_ps = static_cast<std::uint64_t>(ready.time_since_epoch().count()) * 1000;
     const std::uint64_t begins = std::max(free_ps_, ready_ps);
-    free_ps_ = begins + bytes_on_link * rate_;
+    free_ps_ = begins + bytes_on_link * std::max(rate_, slowness);
     if (slowest_ > 0) {
       slowest_free_ps_ =
           std::min(std::max(slowest_free_ps_, begins) + bytes_on_link * slowest_ / 1000,

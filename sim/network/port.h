@@ -19,7 +19,8 @@ struct Port {
   const std::uint32_t index;    // of the NIC in the world
   const std::uint32_t machine;  // index of its machine in the network
   const Profile& profile;
-  bool alive = true;  // a dead NIC sends and receives nothing
+  std::uint32_t rail = 0;  // RailOf the NIC
+  bool alive = true;       // a dead NIC sends and receives nothing
   Link link;
   Ingress ingress;
 };

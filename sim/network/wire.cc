@@ -1,5 +1,9 @@
 #include "sim/network/wire.h"
 
+#include <algorithm>
+
+#include "sim/network/link.h"
+
 namespace sim {
 namespace {
 
@@ -52,6 +56,18 @@ Flight Wire::Send(const Port& from, const Port& to, const OperationDraws& draws,
         UpTo(draws.Word(purpose, packet, kSecondCopy), to.profile.duplicate_delay);
   }
   return flight;
+}
+
+std::uint64_t Slowness(const Port& from, const Port& to, bool response) {
+  const Profile& profile = from.profile;
+  std::uint64_t slowness = 0;
+  const auto limit = [&](bool applies, double gbps) {
+    if (applies && gbps > 0) slowness = std::max(slowness, PicosecondsPerByte(gbps));
+  };
+  limit(from.rail != to.rail, profile.crossing_gbps);
+  limit(from.index == to.index, profile.loopback_gbps);
+  limit(response, profile.read_gbps);
+  return slowness;
 }
 
 // Path 0 is the one that falls behind. An answer is short, and does not wait there.

@@ -365,6 +365,201 @@ TEST(LinkTest, ReadsUseTheLinkOfTheTarget) {
   EXPECT_GT(b.nic.counters().tx_bytes, 60 * kLength);
 }
 
+// ---- Rails, loopback, reads ----
+
+struct Pair {
+  std::size_t from = 0;
+  std::size_t to = 0;
+};
+
+// The rate from a NIC of one p5 to a NIC of another one; `alone`: of the same one.
+double RateBetween(Pair nics, bool alone = false) {
+  Lab lab(1, CopyOf("p5"));
+  Side& a = lab.Add("a", {.nic = nics.from});
+  Side& b = alone ? lab.AddBeside(a, {.nic = nics.to}) : lab.Add("b", {.nic = nics.to});
+  lab.Introduce();
+  return Rate(lab, {&a}, b, 128 << 10, 64, 500);
+}
+
+// A program that takes any NIC of the peer for as good as the one in the same place is wrong.
+TEST(RailTest, NicsOfAnotherRailAreReachedSlowly) {
+  const double aligned = RateBetween({.from = 0, .to = 0});
+  EXPECT_GT(aligned, 90);
+  EXPECT_NEAR(RateBetween({.from = 0, .to = 3}) / aligned, 1, 0.01);  // the same switch
+  for (const std::size_t to : {4u, 31u}) {
+    EXPECT_NEAR(RateBetween({.from = 0, .to = to}), 40.2, 1) << to;
+  }
+  EXPECT_NEAR(RateBetween({.from = 31, .to = 28}) / aligned, 1, 0.01);
+}
+
+TEST(RailTest, AreWhereTheSwitchesAreKnown) {
+  const auto rail = [](const char* profile, std::size_t nic) {
+    return sim::RailOf(**sim::FindProfile(profile), nic);
+  };
+  EXPECT_EQ(rail("p5", 3), rail("p5", 0));
+  EXPECT_NE(rail("p5", 4), rail("p5", 3));
+  // Where nobody knows, each is its own.
+  for (const sim::Profile& profile : sim::Profiles()) {
+    for (std::size_t nic = 0; nic < profile.nics.size(); ++nic) {
+      if (profile.nics[nic].pcie_switch >= 0) continue;
+      EXPECT_EQ(RailOf(profile, nic), nic) << profile.name;
+    }
+  }
+}
+
+// What a NIC sends to itself goes through all of it, and is slower than to another machine.
+TEST(LoopbackTest, ANicReachesItselfMoreSlowlyThanAnotherMachine) {
+  EXPECT_NEAR(RateBetween({.from = 2, .to = 2}, true), 12.4, 0.5);
+  EXPECT_GT(RateBetween({.from = 2, .to = 3}, true), 90);  // by the network, as to anybody
+}
+
+TEST(RailTest, WhereNothingIsPublishedAllPairsAreAlike) {
+  Lab lab(1);
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b", {.nic = 1});
+  const auto& from = a.nic.state().port;
+  const auto& to = b.nic.state().port;
+  EXPECT_NE(from.rail, to.rail);
+  EXPECT_EQ(sim::Slowness(from, to, false), 0u);
+  EXPECT_EQ(sim::Slowness(from, from, true), 0u);
+}
+
+TEST(ReadTest, ReadsAreSlowerThanWritesWherePublished) {
+  const auto reads = [](const char* profile) {
+    Lab lab(1, CopyOf(profile));
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    lab.Introduce();
+    const coro::Time start = lab.world().Now();
+    std::size_t ended = 0;
+    std::size_t posted = 0;
+    lab.Until([&] {
+      ended += a.completions.size();
+      a.completions.clear();
+      for (; posted < 500 && posted < ended + 64; ++posted) {
+        EXPECT_EQ(a.endpoint->Read(a.ReadFrom(b, 0, 128 << 10, 1)), ErrorCode::kOk);
+      }
+      return ended == 500;
+    });
+    return 8.0 * 500 * (128 << 10) / static_cast<double>((lab.world().Now() - start).count());
+  };
+  EXPECT_NEAR(reads("p5en"), 146, 5);  // and writes: 181
+  EXPECT_GT(reads("p5"), 90);
+}
+
+// ---- Many senders ----
+
+struct Crowd {
+  explicit Crowd(std::size_t count, sim::Profile profile = Calm()) : lab(1, std::move(profile)) {
+    for (std::size_t i = 0; i < count; ++i) senders.push_back(&lab.Add(absl::StrCat("s", i)));
+    lab.Introduce();
+  }
+  std::uint64_t Sum(std::uint64_t sim::DeviceCounters::*counter) const {
+    std::uint64_t sum = 0;
+    for (const Side* sender : senders) sum += sender->nic.counters().*counter;
+    return sum;
+  }
+  Lab lab;
+  Side& target = lab.Add("target");
+  std::vector<Side*> senders;
+};
+
+TEST(IncastTest, AFewSendersShareTheLinkAndLoseNothing) {
+  Crowd crowd(3);
+  const double rate = Rate(crowd.lab, crowd.senders, crowd.target, 128 << 10, 16, 100);
+  const double link = crowd.lab.world().profile().link_gbps;
+  EXPECT_GT(rate, 0.9 * link);
+  EXPECT_LT(rate, link);
+  EXPECT_EQ(crowd.Sum(&sim::DeviceCounters::retrans_pkts), 0u);
+  EXPECT_EQ(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+}
+
+TEST(IncastTest, ManySendersLosePacketsUntilTheySlowDown) {
+  Crowd crowd(12);
+  const double rate = Rate(crowd.lab, crowd.senders, crowd.target, 128 << 10, 16, 100);
+  const double link = crowd.lab.world().profile().link_gbps;
+  EXPECT_GT(rate, 0.85 * link);
+  EXPECT_LT(rate, link);
+  const std::uint64_t lost = crowd.Sum(&sim::DeviceCounters::retrans_pkts);
+  const std::uint64_t sent = crowd.Sum(&sim::DeviceCounters::tx_pkts);
+  EXPECT_GT(lost, 0u);
+  EXPECT_LT(lost, sent / 10);  // of the first moments only
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+  EXPECT_LE(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 12u);
+}
+
+// Congestion control keeps the queue short: who comes later does not wait for all that others have
+// to send.
+TEST(IncastTest, ALateComerWaitsForAShortQueueOnly) {
+  Crowd crowd(5);
+  Side& late = *crowd.senders.back();
+  std::vector<Side*> busy(crowd.senders.begin(), crowd.senders.end() - 1);
+  for (Side* sender : busy) {
+    for (std::uint64_t i = 1; i <= 32; ++i) {
+      ASSERT_EQ(sender->endpoint->Write(sender->WriteTo(crowd.target, 0, 128 << 10, i)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(300us);
+  ASSERT_TRUE(busy[0]->completions.size() < 32);
+  const coro::Time start = crowd.lab.world().Now();
+  ASSERT_EQ(late.endpoint->Write(late.WriteTo(crowd.target, 0, 64, 7)), ErrorCode::kOk);
+  EXPECT_TRUE(crowd.lab.Take(late, 7).ok());
+  // A round trip and a queue; the others have more than a millisecond to send.
+  EXPECT_LT(crowd.lab.world().Now() - start, 100us);
+}
+
+// Nor does who sends elsewhere: held packets do not keep the sender's own link.
+TEST(IncastTest, ABusyReceiverDoesNotKeepItsSendersFromOthers) {
+  Crowd crowd(5);
+  Side& other = *crowd.senders.back();
+  std::vector<Side*> busy(crowd.senders.begin(), crowd.senders.end() - 1);
+  for (Side* sender : busy) {
+    for (std::uint64_t i = 1; i <= 32; ++i) {
+      ASSERT_EQ(sender->endpoint->Write(sender->WriteTo(crowd.target, 0, 128 << 10, i)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(300us);
+  const coro::Time start = crowd.lab.world().Now();
+  ASSERT_EQ(busy[0]->endpoint->Write(busy[0]->WriteTo(other, 0, 64, 77)), ErrorCode::kOk);
+  EXPECT_TRUE(crowd.lab.Take(*busy[0], 77).ok());
+  EXPECT_LT(crowd.lab.world().Now() - start, 60us);
+}
+
+TEST(IncastTest, ReadsOfManyTargetsMeetItAtTheReader) {
+  Crowd crowd(12);
+  std::size_t posted = 0;
+  for (Side* source : crowd.senders) {
+    for (int i = 0; i < 4; ++i) {
+      ++posted;
+      ASSERT_EQ(crowd.target.endpoint->Read(crowd.target.ReadFrom(*source, 0, 128 << 10, posted)),
+                ErrorCode::kOk);
+    }
+  }
+  for (std::size_t i = 1; i <= posted; ++i) EXPECT_TRUE(crowd.lab.Take(crowd.target, i).ok());
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::retrans_pkts), 0u);
+  EXPECT_GT(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 0u);
+}
+
+TEST(IncastTest, ASenderThatDiesWhileItHoldsBackIsASilentPeer) {
+  Crowd crowd(12);
+  std::size_t posted = 0;
+  for (Side* source : crowd.senders) {
+    for (int i = 0; i < 4; ++i) {
+      ++posted;
+      ASSERT_EQ(crowd.target.endpoint->Read(crowd.target.ReadFrom(*source, 0, 128 << 10, posted)),
+                ErrorCode::kOk);
+    }
+  }
+  crowd.lab.Watch(150us);
+  crowd.senders[0]->node.Kill();
+  std::size_t failed = 0;
+  for (std::size_t i = 1; i <= posted; ++i) failed += crowd.lab.Take(crowd.target, i).ok() ? 0 : 1;
+  EXPECT_GT(failed, 0u);
+  EXPECT_LE(failed, 4u);
+}
+
 // ---- Paths that are loaded unevenly ----
 
 sim::Profile Uneven() {

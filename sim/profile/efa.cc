@@ -54,6 +54,12 @@ Profile EfaProfile() {
   profile.retransmit_delay = 100us;
   profile.duplicate_delay = 10us;  // unknown on hardware
 
+  // SRD limits the rate of each connection by what its round trips tell (L. Shalev and others,
+  // IEEE Micro 40(6), 2020); with which figures is unknown on hardware. Of how long a queue before
+  // a link may be, too: a shallow one, which a few senders fill within a round trip.
+  profile.congestion_target = 20us;
+  profile.incast_queue = 100us;
+
   // Internal to the device and not published: unknown on hardware.
   profile.unresponsive_timeout = 2s;
   profile.unreachable_timeout = 2s;

@@ -141,4 +141,9 @@ Profile WithoutDelays(Profile profile) {
   return profile;
 }
 
+std::uint32_t RailOf(const Profile& profile, std::size_t nic) {
+  const int place = profile.nics[nic].pcie_switch;
+  return place >= 0 ? static_cast<std::uint32_t>(place) : static_cast<std::uint32_t>(nic);
+}
+
 }  // namespace sim

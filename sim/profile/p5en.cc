@@ -50,6 +50,9 @@ Profile P5enProfile() {
   // Two NICs of one GPU take in 364 Gbit/s of pages of 64 KiB (arXiv 2510.27656, table 2). The link
   // and PCIe carry more: what is left is the receiving side.
   profile.receive_gbps = 186;
+  // All 16 NICs read 274 to 308 GB/s and write 337 to 347 (kvcache-ai/Mooncake
+  // docs/source/design/transfer-engine/efa_transport.md): four fifths, and a little more.
+  profile.read_gbps = 150;
   // 31 to 35 us for one write, of 64 KiB to 1 MiB, less the time on the link (the same table).
   profile.one_way = DelayModel{.fixed = 11us, .jitter = 3us, .tail_one_in = 1024, .tail = 60us};
   profile.path_spread = 2us;

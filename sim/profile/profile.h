@@ -145,6 +145,11 @@ struct Profile {
   std::size_t header_bytes = 64;  // on the link, beside a packet's payload
   std::uint32_t paths = 64;       // network paths to one destination; a packet takes any
   coro::Duration path_spread{};   // each path adds its own constant delay from [0, path_spread]
+  // Gbit/s of what a NIC sends to another rail (RailOf), to itself, and of the data that peers read
+  // from it, where that is less than its link; 0: it is not.
+  double crossing_gbps = 0;
+  double loopback_gbps = 0;
+  double read_gbps = 0;
   double path_imbalance = 0;  // of the link's time, more for the same packets by the slowest path
   coro::Duration path_lag{};  // which falls no further behind the fastest than this
   std::uint32_t retransmit_one_in = 0;  // a packet is lost and sent again; 0: never
@@ -154,6 +159,11 @@ struct Profile {
   std::uint32_t split_placement_one_in = 4;  // a packet lands in two steps, its end first; 0: never
   coro::Duration split_placement_delay{1000};  // the second step is later by [0, this]
   coro::Duration ack_delay{};                  // at the target, before an answer leaves
+  // Of packets that wait for a receiver's link (sim/network/ingress.h). The wait from which on the
+  // senders that know of it slow down; 0: none does. The longest wait: a packet that would
+  // have to wait longer is lost, and sent again; 0: there is no limit.
+  coro::Duration congestion_target{};
+  coro::Duration incast_queue{};
   coro::Duration unresponsive_timeout{};  // peer answered before, now silent: status 13 after this
   coro::Duration unreachable_timeout{};   // peer never answered: status 15 after this
 
@@ -222,6 +232,11 @@ std::size_t CompletionQueueDepth(const Profile& profile, std::size_t requested);
 // clock, and for GPUs that drive the queues. Time-outs and retries keep their times; packets are
 // neither lost nor placed twice, nor in two steps.
 Profile WithoutDelays(Profile profile);
+
+// The rail of a machine's NIC, a number: NICs at the same PCIe switch are on one, on whatever
+// machines they are; where switches are not known, each is on its own. REQUIRES: there is such a
+// NIC.
+std::uint32_t RailOf(const Profile& profile, std::size_t nic);
 
 // What a thread on another NUMA node than its NIC pays more for a doorbell, and for each look into
 // a queue that finds completions: a store to the device is followed by a wait for its arrival, and

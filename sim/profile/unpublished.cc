@@ -88,6 +88,12 @@ std::vector<UnpublishedFigure> MakeFigures() {
                                                  "a completion without a receive, which crashed "
                                                  "peers (ofiwg/libfabric pull request 10657), "
                                                  "or a refusal (11876)"),
+      Time<&Profile::congestion_target>(
+          "congestion_target", 5us, 200us,
+          "from a few packets of 100 Gbit/s to what path_spread says of one switch's queue, twice"),
+      Time<&Profile::incast_queue>(
+          "incast_queue", 50us, 5ms,
+          "what one port may take of a switch's buffer: 0.6 to 60 MB at 100 Gbit/s"),
   };
   return figures;
 }

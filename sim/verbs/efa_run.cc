@@ -49,6 +49,7 @@ constexpr char kMoreHelp[] = R"(
   --nics=N         only the first N of its NICs (default: all)
   --seed=N         of everything random (default 1)
   --fabric=NAME    the network that the program joins (default: default)
+  --zone=N         the availability zone of the machine (default 0): another one cannot be reached
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
   --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
@@ -83,7 +84,8 @@ absl::StatusOr<Request> Parse(int count, char** words) {
   } kFlags[] = {
       {"--profile=", sim::verbs::kProfileVariable}, {"--nics=", sim::verbs::kNicsVariable},
       {"--seed=", sim::verbs::kSeedVariable},       {"--fabric=", sim::verbs::kFabricVariable},
-      {"--faults=", sim::verbs::kFaultsVariable},   {"--trace=", sim::verbs::kTraceVariable}};
+      {"--zone=", sim::verbs::kZoneVariable},       {"--faults=", sim::verbs::kFaultsVariable},
+      {"--trace=", sim::verbs::kTraceVariable}};
   Request request;
   int next = 1;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {

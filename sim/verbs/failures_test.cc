@@ -93,17 +93,19 @@ const std::map<std::string, Mistake>& Mistakes() {
         [](End& a, End& b) {
           // The fifth of that one; this one has two at most.
           std::vector<ibv_ah*> handles;
+          std::vector<ibv_pd*> domains;
           ibv_ah_attr attr{};
           attr.is_global = 1;
           attr.port_num = 1;
           attr.grh.dgid = b.gid;
           for (int i = 0; i < 5; ++i) {
-            attr.grh.dgid.raw[14] = static_cast<std::uint8_t>(i);
-            handles.push_back(ibv_create_ah(b.domain, &attr));
+            domains.push_back(ibv_alloc_pd(b.context));
+            handles.push_back(ibv_create_ah(domains.back(), &attr));
           }
           const int error =
               SendTo(a, handles.back(), b.queue_pair->qp_num, End::kQkey, a.Segment(0, 8));
           for (ibv_ah* handle : handles) EXPECT_EQ(ibv_destroy_ah(handle), 0);
+          for (ibv_pd* domain : domains) EXPECT_EQ(ibv_dealloc_pd(domain), 0);
           return error;
         }}},
       {"a wrong local key",

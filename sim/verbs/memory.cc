@@ -284,10 +284,11 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const Calling lock(context);
   sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
+  context.host->Progress();  // who has come by now counts
   const auto number =
       context.nic->admin().CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
   if (!number.ok()) {
-    errno = ENOMEM;
+    errno = absl::IsInvalidArgument(number.status()) ? EINVAL : ENOMEM;
     return nullptr;
   }
   if (Trace* trace = TraceOfProcess()) trace->NamedPeer(*context.nic, *number, gid);

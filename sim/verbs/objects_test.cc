@@ -12,17 +12,25 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <memory>
+#include <mutex>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "gtest/gtest.h"
+#include "sim/efa_address.h"
+#include "sim/hosts/host.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/end.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/profile_in_use.h"
+#include "sim/verbs/settings.h"
 
 namespace sim_testing {
 namespace {
@@ -62,8 +70,39 @@ class ObjectsTest : public ::testing::Test {
     EXPECT_EQ(ibv_dereg_mr(region), 0);
     return 0;
   }
+  // The errno of an address handle that is refused; 0 of one that is not.
+  int Addressing(const ibv_gid& gid) {
+    ibv_ah_attr attr{};
+    attr.is_global = 1;
+    attr.port_num = 1;
+    attr.grh.dgid = gid;
+    ibv_ah* handle = ibv_create_ah(end_.domain, &attr);
+    if (handle == nullptr) return errno;
+    EXPECT_EQ(ibv_destroy_ah(handle), 0);
+    return 0;
+  }
   End end_;
 };
+
+// Another machine of the network, in this process.
+std::unique_ptr<sim::Host> Join(std::uint32_t zone = 0) {
+  absl::StatusOr<std::unique_ptr<sim::Host>> host =
+      sim::Host::Join({.fabric = std::getenv(sim::verbs::kFabricVariable),
+                       .seed = std::stoull(std::getenv(sim::verbs::kSeedVariable)),
+                       .profile = &ProfileInUse(),
+                       .zone = zone});
+  if (!host.ok()) std::abort();
+  return *std::move(host);
+}
+
+// Of its first NIC.
+ibv_gid GidOf(sim::Host& host) {
+  const std::lock_guard lock(host.mutex());
+  ibv_gid gid{};
+  const sim::Gid& first = host.node().nic(0).gid();
+  std::copy(first.begin(), first.end(), gid.raw);
+  return gid;
+}
 
 TEST_F(ObjectsTest, ARegion) {
   ibv_mr* one = ibv_reg_mr(end_.domain, end_.at(10), 100, kLocalWrite);
@@ -294,7 +333,8 @@ TEST_F(ObjectsTest, AddressHandles) {
   attr.grh.dgid = end_.gid;
   ibv_ah* one = ibv_create_ah(end_.domain, &attr);
   ibv_ah* same = ibv_create_ah(end_.domain, &attr);
-  attr.grh.dgid.raw[15] ^= 1;
+  const auto another = Join();
+  attr.grh.dgid = GidOf(*another);
   ibv_ah* other = ibv_create_ah(end_.domain, &attr);
   ASSERT_NE(one, nullptr);
   ASSERT_NE(same, nullptr);
@@ -304,6 +344,7 @@ TEST_F(ObjectsTest, AddressHandles) {
   EXPECT_NE(End::NumberOf(one), End::NumberOf(other));
   for (ibv_ah* handle : {one, same, other}) EXPECT_EQ(ibv_destroy_ah(handle), 0);
 
+  attr.grh.dgid = end_.gid;
   attr.is_global = 0;
   errno = 0;
   EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
@@ -313,6 +354,37 @@ TEST_F(ObjectsTest, AddressHandles) {
   errno = 0;
   EXPECT_EQ(ibv_create_ah(end_.domain, &attr), nullptr);
   EXPECT_EQ(errno, EINVAL);
+}
+
+TEST_F(ObjectsTest, AHandleOfNobodyIsRefused) {
+  EXPECT_EQ(Addressing(end_.gid), 0);
+  ibv_gid nobody = end_.gid;
+  nobody.raw[15] = 0xff;  // no NIC of this machine
+  EXPECT_EQ(Addressing(nobody), EINVAL);
+  nobody = end_.gid;
+  nobody.raw[14] = 0xfe;  // a machine that never was
+  EXPECT_EQ(Addressing(nobody), EINVAL);
+  nobody = end_.gid;
+  nobody.raw[8] ^= 1;  // another network
+  EXPECT_EQ(Addressing(nobody), EINVAL);
+  EXPECT_EQ(Addressing(ibv_gid{}), EINVAL);
+  // One that was there has its GID still.
+  auto machine = Join();
+  const ibv_gid gone = GidOf(*machine);
+  machine.reset();
+  EXPECT_EQ(Addressing(gone), 0);
+}
+
+TEST_F(ObjectsTest, AHandleInAnotherAvailabilityZoneIsRefused) {
+  auto machine = Join(/*zone=*/1);
+  const ibv_gid gid = GidOf(*machine);
+  EXPECT_EQ(Addressing(gid), EINVAL);
+  // Who comes in its place, with its GID, may stand in ours.
+  machine.reset();
+  machine = Join();
+  const ibv_gid successor = GidOf(*machine);
+  ASSERT_EQ(std::memcmp(gid.raw, successor.raw, sizeof gid.raw), 0);
+  EXPECT_EQ(Addressing(successor), 0);
 }
 
 TEST_F(ObjectsTest, TheNumberOfAHandle) {
@@ -334,21 +406,32 @@ TEST_F(ObjectsTest, TheNumberOfAHandle) {
   }
 }
 
+// One in each domain for each NIC of two machines, until there are no more.
 TEST_F(ObjectsTest, AllAddressHandles) {
-  ibv_ah_attr attr{};
-  attr.is_global = 1;
-  attr.port_num = 1;
-  attr.grh.dgid = end_.gid;
-  std::uint16_t next = 0;
+  const auto other = Join();
+  std::vector<ibv_gid> gids;
+  for (const ibv_gid& machine : {end_.gid, GidOf(*other)}) {
+    for (std::size_t nic = 0; nic < ProfileInUse().nics.size(); ++nic) {
+      gids.push_back(machine);
+      gids.back().raw[15] = static_cast<std::uint8_t>(nic);
+    }
+  }
+  std::vector<ibv_pd*> domains{end_.domain};
+  while (domains.size() < Device().max_pd) domains.push_back(ibv_alloc_pd(end_.context));
+  std::size_t next = 0;
   const std::size_t made = MakeMany<ibv_ah>(
       Device().max_ah + 1,
       [&] {
-        std::memcpy(attr.grh.dgid.raw + 2, &++next, sizeof next);
-        return ibv_create_ah(end_.domain, &attr);
+        ibv_ah_attr attr{};
+        attr.is_global = 1;
+        attr.port_num = 1;
+        attr.grh.dgid = gids.at(next / domains.size());
+        return ibv_create_ah(domains[next++ % domains.size()], &attr);
       },
       ibv_destroy_ah);
   EXPECT_EQ(errno, ENOMEM);
   EXPECT_EQ(made, Device().max_ah);
+  for (std::size_t i = 1; i < domains.size(); ++i) EXPECT_EQ(ibv_dealloc_pd(domains[i]), 0);
 }
 
 // ---- Completion queues ----

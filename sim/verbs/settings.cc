@@ -41,6 +41,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   ReadText(variable, kTraceVariable, settings.trace);
   RETURN_IF_ERROR(ReadNumber(variable, kNicsVariable, settings.nics));
   RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
+  RETURN_IF_ERROR(ReadNumber(variable, kZoneVariable, settings.zone));
   if (!IsWord(settings.fabric)) {
     return absl::InvalidArgumentError(absl::StrCat(
         kFabricVariable, "=", settings.fabric,

@@ -19,6 +19,7 @@ inline constexpr char kNicsVariable[] = "DRYDOCK_EFA_NICS";
 inline constexpr char kSeedVariable[] = "DRYDOCK_EFA_SEED";
 inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
 inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
+inline constexpr char kZoneVariable[] = "DRYDOCK_EFA_ZONE";
 inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
 
 struct Settings {
@@ -26,8 +27,9 @@ struct Settings {
   std::uint32_t nics = 0;      // 0: all of the profile
   std::uint64_t seed = 1;
   std::string fabric = "default";  // processes that name the same one share a network
-  std::string faults;              // file of a fault plan; empty: none
-  std::string trace;               // file for the events; empty: none
+  std::uint32_t zone = 0;  // availability zone of the machine: it reaches only those of its own
+  std::string faults;      // file of a fault plan; empty: none
+  std::string trace;       // file for the events; empty: none
 
   // `variable` returns null for one that is not set, as getenv. kInvalidArgument: names the
   // variable.

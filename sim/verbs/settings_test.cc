@@ -35,6 +35,7 @@ TEST(SettingsTest, NothingIsSet) {
   EXPECT_EQ(settings->nics, 0u);
   EXPECT_EQ(settings->seed, 1u);
   EXPECT_EQ(settings->fabric, "default");
+  EXPECT_EQ(settings->zone, 0u);
   EXPECT_EQ(settings->faults, "");
   EXPECT_EQ(settings->trace, "");
 }
@@ -44,6 +45,7 @@ TEST(SettingsTest, EverythingIsSet) {
                                                   {"DRYDOCK_EFA_NICS", "2"},
                                                   {"DRYDOCK_EFA_SEED", "18446744073709551615"},
                                                   {"DRYDOCK_EFA_FABRIC", "My_net-7"},
+                                                  {"DRYDOCK_EFA_ZONE", "3"},
                                                   {"DRYDOCK_EFA_FAULTS", "/plans/a b.json"},
                                                   {"DRYDOCK_EFA_TRACE", "out.json"}});
   ASSERT_TRUE(settings.ok()) << settings.status();
@@ -51,6 +53,7 @@ TEST(SettingsTest, EverythingIsSet) {
   EXPECT_EQ(settings->nics, 2u);
   EXPECT_EQ(settings->seed, UINT64_MAX);
   EXPECT_EQ(settings->fabric, "My_net-7");
+  EXPECT_EQ(settings->zone, 3u);
   EXPECT_EQ(settings->faults, "/plans/a b.json");
   EXPECT_EQ(settings->trace, "out.json");
 }

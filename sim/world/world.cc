@@ -47,6 +47,8 @@ Node& World::AddNode(std::string name, const Profile& profile, const NodeIdentit
                       .name = absl::StrCat(name, "/", profile.nics[i].name),
                       .gid = identity.gids.empty() ? Gid{} : identity.gids[i]},
         profile));
+    nics.back()->state().zone = identity.zone;
+    nics.back()->state().port.rail = RailOf(profile, i);
     Enter(nics.back()->state());
   }
   nodes_.push_back(std::make_unique<Node>(std::move(name), profile, std::move(nics)));

@@ -56,6 +56,7 @@ namespace sim {
 struct NodeIdentity {
   std::uint32_t machine = 0;  // decides what its NICs draw
   std::vector<Gid> gids;      // of each NIC; empty: drawn
+  std::uint32_t zone = 0;     // availability zone: NICs reach only those of their own
 };
 
 struct WorldOptions {

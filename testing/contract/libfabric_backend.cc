@@ -3,6 +3,7 @@
 
 #include <rdma/fabric.h>
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstdint>
@@ -16,6 +17,7 @@
 
 #include "coro/steady_clock.h"
 #include "fabric/libfabric/libfabric_fabric.h"
+#include "fabric/opened_nic.h"
 #include "testing/contract/backend.h"
 #include "testing/two_processes/far_fabric.h"
 
@@ -62,12 +64,7 @@ class LibfabricBackend final : public Backend {
       return *fabric::Address::FromBytes(
           {reinterpret_cast<const std::uint8_t*>(kName), sizeof kName});
     }
-    if (IsEfa()) {
-      // A GID of another network, queue pair 0.
-      static constexpr std::array<std::uint8_t, 32> kEfa = {0xfe, 0x80, 0, 0, 0, 0, 0, 0,
-                                                            9,    9,    9, 9, 9, 9, 9, 9};
-      return *fabric::Address::FromBytes(kEfa);
-    }
+    if (IsEfa()) return StrangerOnOurNic();
     // 127.0.0.1, port 1: there is no listener.
     static constexpr std::array<std::uint8_t, 16> kSocket = {2, 0, 0, 1, 127, 0, 0, 1};
     return *fabric::Address::FromBytes(kSocket);
@@ -134,6 +131,15 @@ class LibfabricBackend final : public Backend {
   }
 
  private:
+  // An address on EFA has to name a NIC that is there: no queue pair of ours has this number.
+  fabric::Address StrangerOnOurNic() {
+    const fabric::OpenedNic nic = fabric::OpenNic(*fabric_).value();
+    std::array<std::uint8_t, 32> bytes{};
+    std::copy_n(nic.endpoint->address().bytes().begin(), 16, bytes.begin());
+    bytes[16] = bytes[17] = 0xff;
+    return *fabric::Address::FromBytes(bytes);
+  }
+
   // What not every provider has.
   static std::vector<Capability> Own() {
     using enum Capability;

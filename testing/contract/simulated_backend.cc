@@ -29,7 +29,10 @@ coro::Duration SimulatedBackend::Patience() const { return 10s; }
 coro::Duration SimulatedBackend::Quiet() const { return 100ms; }
 
 fabric::Address SimulatedBackend::NobodysAddress() {
-  return sim::EfaAddress{.gid = {0xfe, 0x80, 9}, .queue_pair = 3, .qkey = 4}.Encode();
+  // A GID that no NIC has is refused: this one is of a machine that is off.
+  sim::Node& nobody = world_.AddNode("nobody");
+  nobody.Kill();
+  return sim::EfaAddress{.gid = nobody.nic(0).gid(), .queue_pair = 3, .qkey = 4}.Encode();
 }
 
 std::string SimulatedBackend::Description() const {

@@ -1,0 +1,113 @@
+// A receiver's link by itself: who waits, who holds back, and what is lost.
+
+#include "sim/network/ingress.h"
+
+#include <chrono>
+
+#include "coro/time.h"
+#include "gtest/gtest.h"
+#include "sim/profile/profile.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr coro::Time kMorning{1s};
+
+// A byte takes 1 ns; answers come after 10 us.
+Profile Eight() {
+  Profile profile = Profiles().front();
+  profile.link_gbps = 8;
+  profile.receive_gbps = 0;
+  profile.one_way = {.fixed = 9us};
+  profile.ack_delay = 1us;
+  profile.congestion_target = 20us;
+  profile.incast_queue = 100us;
+  profile.retransmit_delay = 50us;
+  return profile;
+}
+
+TEST(IngressTest, PacketsThatAreSpacedDoNotWait) {
+  Ingress link(Eight());
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(link.Hold(1, 1000, kMorning + i * 1us), 0us);
+    EXPECT_EQ(link.Take(1, 1000, kMorning + i * 1us).wait, 0us);
+  }
+}
+
+TEST(IngressTest, PacketsOfTwoSendersComeOneAfterTheOther) {
+  Ingress link(Eight());
+  EXPECT_EQ(link.Take(1, 1000, kMorning).wait, 0us);
+  EXPECT_EQ(link.Take(2, 1000, kMorning).wait, 1us);
+  EXPECT_EQ(link.Take(1, 1000, kMorning).wait, 2us);
+  EXPECT_EQ(link.Take(2, 1000, kMorning + 1us).wait, 2us);
+}
+
+TEST(IngressTest, WhoKnowsOfTheQueueHoldsBack) {
+  Ingress link(Eight());
+  for (int i = 0; i < 21; ++i) link.Take(1, 1000, kMorning);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning), 0us);  // nobody waited too long
+  const Passage late = link.Take(1, 1000, kMorning);
+  EXPECT_EQ(late.wait, 21us);
+  EXPECT_EQ(late.retransmissions, 0u);
+  // Its answer was due 10 us after the 20 that it may wait; another one, whose packets did not wait,
+  // knows nothing.
+  for (int i = 0; i < 30; ++i) link.Take(2, 1000, kMorning + 21us);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 29us), 0us);
+  EXPECT_EQ(link.Hold(3, 1000, kMorning + 31us), 0us);
+  // 20 us are still in the queue: as many as may be, and one packet's time and a little later.
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 0us);
+  link.Take(3, 5000, kMorning + 31us);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 5us + 1062ns);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 5us + 2 * 1062ns + 1ns);
+}
+
+TEST(IngressTest, AFullQueueLosesPacketsUntilThereIsRoom) {
+  Ingress link(Eight());
+  for (int i = 0; i < 101; ++i) EXPECT_EQ(link.Take(1, 1000, kMorning).retransmissions, 0u) << i;
+  const Passage lost = link.Take(1, 1000, kMorning);  // would wait for 101 us
+  EXPECT_EQ(lost.retransmissions, 1u);
+  EXPECT_TRUE(lost.impairs);
+  EXPECT_EQ(lost.wait, 101us);
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(link.Take(1, 1000, kMorning).retransmissions, i < 49 ? 1u : 2u) << i;
+  }
+  const Passage other = link.Take(2, 1000, kMorning);
+  EXPECT_EQ(other.retransmissions, 2u);
+  EXPECT_TRUE(other.impairs);  // the first of this sender
+  EXPECT_FALSE(link.Take(2, 1000, kMorning).impairs);
+}
+
+TEST(IngressTest, AnEmptyQueueForgetsWhoWasSlow) {
+  Ingress link(Eight());
+  for (int i = 0; i < 102; ++i) link.Take(1, 1000, kMorning);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 70us), 11us + 1062ns);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 102us), 0us);
+  // While somebody is held back, an empty queue is none yet.
+  for (int i = 0; i < 102; ++i) link.Take(1, 1000, kMorning + 200us);
+  for (int i = 0; i < 50; ++i) link.Hold(1, 1000, kMorning + 270us);
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 310us), 0us);
+  for (int i = 0; i < 102; ++i) {
+    EXPECT_FALSE(link.Take(1, 1000, kMorning + 310us).impairs);
+  }
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 600us), 0us);
+  bool impairs = false;
+  for (int i = 0; i < 102; ++i) impairs = link.Take(1, 1000, kMorning + 700us).impairs || impairs;
+  EXPECT_TRUE(impairs);
+}
+
+TEST(IngressTest, WithoutFiguresNothingIsLostOrHeldBack) {
+  Profile profile = Eight();
+  profile.congestion_target = profile.incast_queue = {};
+  Ingress link(profile);
+  for (int i = 0; i < 1000; ++i) {
+    const Passage passage = link.Take(1, 1000, kMorning);
+    EXPECT_EQ(passage.wait, i * 1us);
+    EXPECT_EQ(passage.retransmissions, 0u);
+  }
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 100us), 0us);
+}
+
+}  // namespace
+}  // namespace sim
