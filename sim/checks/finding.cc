@@ -38,6 +38,18 @@ std::string_view Name(Check check) {
       return "progress";
     case Check::kOrderIndependence:
       return "order-independence";
+    case Check::kOneThread:
+      return "one-thread-at-a-time";
+    case Check::kWorkNotRung:
+      return "work-not-rung-for";
+    case Check::kUnreadCompletions:
+      return "unread-completions";
+    case Check::kHandleInUse:
+      return "address-handle-in-use";
+    case Check::kReceiverNotReady:
+      return "receiver-not-ready";
+    case Check::kUnacknowledgedEvents:
+      return "unacknowledged-events";
   }
   return "unknown";
 }

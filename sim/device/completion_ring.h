@@ -65,6 +65,7 @@ class CompletionRing {
     mapped_ = true;
     return reinterpret_cast<std::byte*>(entries_);
   }
+  bool mapped() const { return mapped_; }
 
   // --- The device's side ---
   // False when the entry was lost. Inlined: most fields are constants where it is called.
