@@ -94,7 +94,9 @@ class VerbsRulesTest : public ::testing::Test {
     EXPECT_EQ(heard_.size(), names.size());
     return names;
   }
-  std::string Said() const { return ToText(checks_.findings().front()); }
+  std::string Said() const {
+    return checks_.findings().empty() ? "nothing" : ToText(checks_.findings().front());
+  }
 
   const Profile& profile_ = **FindProfile("small");
   Timeline timeline_{ClockKind::kVirtual};

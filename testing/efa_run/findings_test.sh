@@ -75,5 +75,17 @@ rm -f "$work"/found.*.json
 run --findings-file="$work/found.json" -- "$rules" leaks-kept
 grep -qF '"findings":[]' "$work"/found.*.json || fail "a file of nothing"
 
+echo "== a signal leaves the file, and what is open is nobody's fault"
+"$efa_run" --nics=2 --quiet --fabric="$fabric" --findings=fail --findings-file="$work/ended.json" "$rules" wait >"$work/said.txt" 2>&1 &
+waiting=$!
+for _ in $(seq 300); do
+  if grep -q ready "$work/said.txt"; then break; fi
+  sleep 0.1
+done
+kill -TERM "$waiting"
+status=0
+wait "$waiting" || status=$?
+[ "$status" = 143 ] && grep -qF '"findings":[]' "$work"/ended.*.json || fail "ended by a signal: $status"
+
 [ "$failures" = 0 ] || exit 1
 echo "$checked rules"

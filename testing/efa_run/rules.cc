@@ -2,7 +2,9 @@
 // nothing of us: RULE breaks it, RULE-kept is as much like it as a right program can be.
 //
 //   rules RULE[-kept]     exit status 0 when it has come to its end
-//   rules                 the names, one a line
+//   rules threads-kept    two threads, and no promise
+//   rules wait            ends after a minute
+//   rules                 the rules, one a line
 
 #include <unistd.h>
 
@@ -223,6 +225,15 @@ void UnacknowledgedEvents(bool kept) {
   pair.Close();
 }
 
+// Has everything open, says so, and waits to be ended.
+void Wait() {
+  static const Pair& pair = *new Pair;
+  static_cast<void>(pair);
+  std::printf("ready\n");
+  std::fflush(stdout);
+  std::this_thread::sleep_for(60s);
+}
+
 const std::map<std::string, std::function<void(bool kept)>>& Programs() {
   static const auto& programs = *new std::map<std::string, std::function<void(bool)>>{
       {"completion-queue-capacity", CompletionQueueCapacity},
@@ -244,6 +255,10 @@ const std::map<std::string, std::function<void(bool kept)>>& Programs() {
 int Run(std::string name) {
   if (name == "threads-kept") {
     ThreadsWithoutAPromise();
+    return 0;
+  }
+  if (name == "wait") {
+    Wait();
     return 0;
   }
   const std::size_t end = name.rfind("-kept");
