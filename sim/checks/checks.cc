@@ -61,7 +61,7 @@ void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
   memory_.OnReported(nic, completion, fate == EntryFate::kWritten || fate == EntryFate::kOverwrote);
   if (fate == EntryFate::kWithheld) return;
   WatchedRing* watched = Find(ring);
-  if (watched == nullptr) return;
+  if (watched == nullptr || ring.mapped()) return;
   if (watched->service.Arrived(timeline_.elapsed(), domain_reads_[watched->domain])) {
     log_.Add(Check::kCompletionQueueService, nic.name, ring.number(), [&] {
       return absl::StrCat("completion queue ", ring.number(), " has had entries for more than ",
@@ -86,6 +86,7 @@ void Checks::CheckRequests() {
 
 void Checks::CheckEnd() {
   CheckRequests();
+  for (const auto& endpoint : endpoints_) endpoint->AtEnd();
   leaks_.AtEnd();
 }
 
@@ -121,6 +122,7 @@ void Checks::OnEndpointClosing(const QueuePair& queue_pair) {
   EndpointWatch* endpoint = Find(queue_pair);
   if (endpoint == nullptr) return;
   Audit(queue_pair);
+  endpoint->AtEnd();
   by_serial_[queue_pair.serial] = nullptr;
   std::erase_if(endpoints_, [endpoint](const auto& each) { return each.get() == endpoint; });
 }
@@ -128,6 +130,42 @@ void Checks::OnEndpointClosing(const QueuePair& queue_pair) {
 void Checks::OnQueuePairGone(const QueuePair& queue_pair) { memory_.OnQueuePairGone(queue_pair); }
 
 void Checks::OnRingsTaken(const QueuePair& queue_pair) { memory_.OnRingsTaken(queue_pair); }
+
+void Checks::OnBatchLeft(const QueuePair& queue_pair, std::size_t requests) {
+  if (EndpointWatch* endpoint = Find(queue_pair)) endpoint->BatchLeft(requests);
+}
+
+void Checks::OnHandleClosing(const NicState& nic, std::uint16_t handle) {
+  memory_.OnHandleClosing(nic, handle);
+}
+
+void Checks::OnQueueClosing(const NicState& nic, const CompletionRing& ring, bool unread,
+                            std::uint32_t unacknowledged) {
+  const WatchedRing* watched = Find(ring);
+  if (unread && watched != nullptr && watched->reads == 0) {
+    log_.Add(Check::kUnreadCompletions, nic.name, ring.number(), [&] {
+      return absl::StrCat("completion queue ", ring.number(),
+                          " had completions, and nobody ever looked into it: what its requests "
+                          "came to is not known, and their slots are never free again");
+    });
+  }
+  if (unacknowledged == 0) return;
+  log_.Add(Check::kUnacknowledgedEvents, nic.name, ring.number(), [&] {
+    return absl::StrCat("completion queue ", ring.number(), " was destroyed with ", unacknowledged,
+                        unacknowledged == 1 ? " event" : " events",
+                        " that the program took and did not acknowledge: libibverbs waits there "
+                        "for ever");
+  });
+}
+
+void Checks::OnTwoThreads(const NicState& nic, std::uint32_t number, bool queue_pair) {
+  log_.Add(Check::kOneThread, nic.name, number, [&] {
+    return absl::StrCat("a thread came into ", queue_pair ? "queue pair " : "completion queue ",
+                        number,
+                        " while another one was in it, though the program has promised to use it "
+                        "from one thread at a time: on EFA no lock keeps them apart");
+  });
+}
 
 // ---- What the program does ----
 
@@ -154,7 +192,7 @@ void Checks::OnAgain(const NicState& /*nic*/, const QueuePair& queue_pair, const
   if (endpoint == nullptr) return;
   const WatchedRing* ring = Find(*queue_pair.send_ring);
   const bool for_ever = endpoint->Refused(posted, ring == nullptr ? 0 : ring->reads);
-  if (for_ever && !timeline_.real()) NeverReturns(EndlessLoop::kPosts);
+  if (for_ever && !timeline_.real() && !rules_.real_time) NeverReturns(EndlessLoop::kPosts);
 }
 
 void Checks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id,

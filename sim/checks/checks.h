@@ -16,6 +16,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fabric/context_owner.h"
@@ -50,6 +51,11 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   std::span<const Finding> findings() const { return log_.findings(); }
   // The same, and forgets them: for tests that break a rule on purpose.
   std::vector<Finding> TakeFindings() { return log_.Take(); }
+  // Called with each finding that is new, within the event that shows it; it must not touch the
+  // world. Its count may still grow.
+  void OnFinding(std::function<void(const Finding& finding)> handler) {
+    log_.OnNew(std::move(handler));
+  }
 
   // For whoever runs a program: every request that should have completed by now did.
   void CheckRequests();
@@ -91,6 +97,11 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   void OnEndpointClosing(const QueuePair& queue_pair) override;
   void OnQueuePairGone(const QueuePair& queue_pair) override;
   void OnRingsTaken(const QueuePair& queue_pair) override;
+  void OnBatchLeft(const QueuePair& queue_pair, std::size_t requests) override;
+  void OnHandleClosing(const NicState& nic, std::uint16_t handle) override;
+  void OnQueueClosing(const NicState& nic, const CompletionRing& ring, bool unread,
+                      std::uint32_t unacknowledged) override;
+  void OnTwoThreads(const NicState& nic, std::uint32_t number, bool queue_pair) override;
   void OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
                 const Posted& posted, std::uint32_t peer) override;
   void OnReceivePosted(const QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work,

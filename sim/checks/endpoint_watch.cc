@@ -1,5 +1,7 @@
 #include "sim/checks/endpoint_watch.h"
 
+#include <chrono>
+
 #include "absl/strings/str_cat.h"
 #include "sim/checks/context_ownership.h"
 #include "sim/checks/immediate_namespace.h"
@@ -10,11 +12,14 @@ namespace {
 
 // Refusals in a row, without a look into the completion queue, that are one finding.
 constexpr std::uint64_t kPatience = 1000;
+// In real time they have to last, too: the thread that reads may be waiting for a processor.
+constexpr coro::Duration kRealPatience = std::chrono::seconds(1);
 
 }  // namespace
 
 void EndpointWatch::Accepted(std::uint16_t id, const Posted& posted) {
   retries_.Accepted(posted);
+  receivers_.Accepted(posted);
   const Posted* same = posted.signalled ? sends_.Find(posted) : nullptr;
   if (same != nullptr) [[unlikely]] {
     SameContext(posted, *same);
@@ -48,8 +53,9 @@ bool EndpointWatch::Refused(const Posted& posted, std::uint64_t reads) {
     reads_at_again_ = reads;
     agains_ = 0;
   }
-  ++agains_;
-  if (agains_ % kPatience == 0) {
+  if (agains_++ == 0) first_again_ = log_.Now();
+  const bool lasts = !rules_.real_time || log_.Now() - first_again_ >= kRealPatience;
+  if (agains_ % kPatience == 0 && lasts) {
     Found(Check::kAgainWithoutReading, [&] {
       return absl::StrCat("queue pair ", queue_pair_.number, " was full ", kPatience,
                           " times in a row, and nobody read its completion queue: reading is what "
@@ -98,6 +104,27 @@ void EndpointWatch::Stuck() {
     });
   }
   retries_.Forget();
+}
+
+void EndpointWatch::AtEnd() {
+  const std::size_t lost = receivers_.TakeLost();
+  if (lost == 0 || !rules_.refused_messages_matter) return;
+  Found(Check::kReceiverNotReady, [&] {
+    return absl::StrCat(lost, lost == 1 ? " message" : " messages", " of queue pair ",
+                        queue_pair_.number,
+                        " found no receive at the peer until the retries were over, and ",
+                        lost == 1 ? "was" : "were",
+                        " not sent again: post receives before the peer sends, or retry for ever");
+  });
+}
+
+void EndpointWatch::BatchLeft(std::size_t requests) {
+  Found(Check::kWorkNotRung, [&] {
+    return absl::StrCat(requests, requests == 1 ? " request was" : " requests were",
+                        " prepared on queue pair ", queue_pair_.number,
+                        " and never rung for: the device has not heard of ",
+                        requests == 1 ? "it" : "them", ", and nothing will complete");
+  });
 }
 
 void EndpointWatch::OwnerGone(fabric::Context context) {

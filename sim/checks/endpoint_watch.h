@@ -14,6 +14,7 @@
 #include "sim/checks/finding_log.h"
 #include "sim/checks/in_flight.h"
 #include "sim/checks/peer_incarnation.h"
+#include "sim/checks/receiver_ready.h"
 #include "sim/checks/retry_idempotence.h"
 #include "sim/device/observer.h"
 #include "sim/device/posted.h"
@@ -29,6 +30,12 @@ struct ProgramRules {
   // Writes in flight that a receiver has to tell apart have different immediates. False: the
   // program counts immediates, and is right to use one for several writes.
   bool distinct_immediates = false;
+  // A message that was refused because its receiver had no receive is sent again. False: the
+  // program may mean to lose it.
+  bool refused_messages_matter = false;
+  // The program lives by the machine's clock: its retries take time, and a loop of them ends when
+  // another thread reads.
+  bool real_time = false;
 };
 
 // Not thread-safe. What it is given outlives it.
@@ -53,7 +60,9 @@ class EndpointWatch {
   // The program took the entry of this request out of its completion queue. `status`: EFA's.
   void Ended(std::uint16_t id, std::uint8_t status) {
     const Posted* posted = sends_.Remove(id);
-    if (posted != nullptr) peers_.Completed(*posted, status);
+    if (posted == nullptr) return;
+    peers_.Completed(*posted, status);
+    receivers_.Completed(*posted, status);
   }
   void EndedReceive(std::uint16_t id) { receives_.Remove(id); }
 
@@ -61,6 +70,10 @@ class EndpointWatch {
   void Stuck();
   // What should have been there for the completion of `context` is gone.
   void OwnerGone(fabric::Context context);
+  // `requests` of a batch were not rung for, and will not be.
+  void BatchLeft(std::size_t requests);
+  // The endpoint closes, or the program is over.
+  void AtEnd();
 
   const NicState& nic() const { return nic_; }
   const QueuePair& queue_pair() const { return queue_pair_; }
@@ -92,9 +105,11 @@ class EndpointWatch {
   InFlight receives_;
   RetryIdempotence retries_;
   PeerIncarnation peers_;
+  ReceiverReady receivers_;
   std::uint32_t accepted_ = 0;  // requests of the send queue, modulo 2^32
   std::uint64_t agains_ = 0;    // in a row, since the completion queue had been read this often:
   std::uint64_t reads_at_again_ = 0;
+  coro::Duration first_again_{};  // of them
 };
 
 }  // namespace sim

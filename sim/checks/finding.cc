@@ -40,6 +40,18 @@ std::string_view Name(Check check) {
       return "order-independence";
     case Check::kLocalRights:
       return "local-rights";
+    case Check::kOneThread:
+      return "one-thread-at-a-time";
+    case Check::kWorkNotRung:
+      return "work-not-rung-for";
+    case Check::kUnreadCompletions:
+      return "unread-completions";
+    case Check::kHandleInUse:
+      return "address-handle-in-use";
+    case Check::kReceiverNotReady:
+      return "receiver-not-ready";
+    case Check::kUnacknowledgedEvents:
+      return "unacknowledged-events";
   }
   return "unknown";
 }

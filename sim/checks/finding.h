@@ -65,6 +65,25 @@ enum class Check : std::uint8_t {
   // A region is used for what it was registered for (fi_mr(3)). EFA's device knows one right only,
   // so that nothing else tells (ofiwg/libfabric prov/efa/src/efa_mr.c).
   kLocalRights,
+  // What a program has promised to one thread at a time is used so: a queue pair in a thread domain
+  // or of libfabric's, a completion queue of a single thread (ibv_alloc_td(3), ibv_create_cq_ex(3),
+  // FI_THREAD_DOMAIN of fi_domain(3)).
+  kOneThread,
+  // A batch that was begun is rung for, or given up (ibv_wr_complete and ibv_wr_abort of
+  // ibv_wr_post(3): before it nothing is sent).
+  kWorkNotRung,
+  // Completions are read by somebody (ibv_poll_cq(3): what fills the queue is lost).
+  kUnreadCompletions,
+  // An address handle stays until what was posted with it has completed: the device flushes the
+  // rest (linux-rdma/rdma-core providers/efa/verbs.c, ofiwg/libfabric prov/efa/src/efa_errno.h,
+  // status 1).
+  kHandleInUse,
+  // Opt-in: a message whose receiver had no receive posted, until the retries were over, is sent
+  // again, or it is lost (rnr_retry of ibv_modify_qp(3), FI_OPT_EFA_RNR_RETRY of fi_efa(7)).
+  kReceiverNotReady,
+  // Every event that was taken is acknowledged before its queue is destroyed, which otherwise waits
+  // for ever (ibv_get_cq_event(3)).
+  kUnacknowledgedEvents,
 };
 
 // As reports and scripts name it: "completion-queue-capacity".

@@ -5,6 +5,7 @@
 #define SIM_CHECKS_FINDING_LOG_H_
 
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <utility>
@@ -35,7 +36,11 @@ class FindingLog {
       return;
     }
     findings_.push_back({check, Now(), where, queue, sentence()});
+    if (on_new_) on_new_(findings_.back());
   }
+
+  // Called with each that is new, where it is found; empty: nobody is.
+  void OnNew(std::function<void(const Finding&)> handler) { on_new_ = std::move(handler); }
 
   // In the order of the first time.
   std::span<const Finding> findings() const { return findings_; }
@@ -45,6 +50,7 @@ class FindingLog {
  private:
   const Timeline& timeline_;
   std::vector<Finding> findings_;
+  std::function<void(const Finding&)> on_new_;
 };
 
 }  // namespace sim

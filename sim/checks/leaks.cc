@@ -10,7 +10,8 @@ namespace sim {
 namespace {
 
 constexpr std::array<std::string_view, kObjectKinds> kNames = {
-    "domain", "memory region", "completion queue", "address vector", "counter", "endpoint"};
+    "domain",  "memory region", "completion queue", "address vector",
+    "counter", "endpoint",      "address handle",   "completion channel"};
 
 }  // namespace
 

@@ -76,6 +76,7 @@ void MemoryChecks::OnPosted(const QueuePair& queue_pair, const efa::SendWork& wo
   const auto id = static_cast<std::uint16_t>(work.request_id);
   WatchedRequest& request = queue->sends.Slot(id);
   conservation_.Posted(request, id, kind);
+  request.handle = work.address_handle;
   request.is_inline = work.is_inline;
   request.pieces = work.is_inline ? std::uint8_t{0} : work.segment_count;
   request.length = work.is_inline ? work.inline_bytes : 0;
@@ -103,6 +104,26 @@ void MemoryChecks::OnReceivePosted(const QueuePair& queue_pair, const efa::Recei
   conservation_.Posted(queue->receives.Slot(work.request_id), work.request_id,
                        OperationKind::kReceive);
   guard_.Posted(*queue, true, work.request_id, {work.segments, work.segment_count});
+}
+
+// What the device has reported is over, whether the program has read it or not.
+void MemoryChecks::OnHandleClosing(const NicState& nic, std::uint16_t handle) {
+  queues_.ForEach([&](const WatchedQueue& queue) {
+    if (queue.nic != nic.index() || queue.raw || queue.dead) return;
+    std::size_t in_flight = 0;
+    queue.sends.ForEach([&](const WatchedRequest& request) {
+      const bool posted = request.state == WatchedRequest::State::kPosted;
+      if (posted && request.handle == handle) ++in_flight;
+    });
+    if (in_flight == 0) return;
+    log_.Add(Check::kHandleInUse, queue.where, queue.number, [&] {
+      return absl::StrCat("address handle ", handle, " was destroyed with ", in_flight,
+                          in_flight == 1 ? " request" : " requests", " of queue pair ",
+                          queue.number,
+                          " in flight to its peer: the device flushes them, and what has reached "
+                          "the peer is anybody's guess");
+    });
+  });
 }
 
 void MemoryChecks::OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t id) {

@@ -38,6 +38,7 @@ class MemoryChecks {
   void OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
                 fabric::OperationKind kind, std::uint32_t peer);
   void OnReceivePosted(const QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work);
+  void OnHandleClosing(const NicState& nic, std::uint16_t handle);
   void OnCompletionRead(const QueuePair& queue_pair, bool receive, std::uint16_t request_id);
 
   // ---- The device ----

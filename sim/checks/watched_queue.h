@@ -47,6 +47,7 @@ struct WatchedRequest {
   std::uint32_t peer = 0;  // index of the NIC that `remote` belongs to
   std::uint32_t peer_qkey = 0;
   std::uint16_t peer_queue = 0;  // number of the queue pair there
+  std::uint16_t handle = 0;      // by which the request names the peer
   std::uint64_t length = 0;
   std::uint64_t hash = 0;  // of its bytes at the post, when `hashed`
 

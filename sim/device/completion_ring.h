@@ -72,6 +72,7 @@ class CompletionRing {
     doorbell_ = false;
     return reinterpret_cast<std::byte*>(entries_);
   }
+  bool mapped() const { return mapped_; }
 
   // Whether the device knows how far the driver has read.
   bool doorbell() const { return doorbell_; }

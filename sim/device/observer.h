@@ -84,8 +84,10 @@ enum class ObjectKind : std::uint8_t {
   kAddressVector,
   kCounter,
   kEndpoint,
+  kAddressHandle,
+  kCompletionChannel,
 };
-inline constexpr std::size_t kObjectKinds = 6;
+inline constexpr std::size_t kObjectKinds = 8;
 
 // An endpoint that a driver has opened.
 struct EndpointOpened {
@@ -166,6 +168,19 @@ class Observer {
   virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
   // Somebody else writes to its rings from now on.
   virtual void OnRingsTaken(const QueuePair& /*queue_pair*/) {}
+  // A queue pair goes, or its program ends, and `requests` of a batch that was begun on it were
+  // never rung for.
+  virtual void OnBatchLeft(const QueuePair& /*queue_pair*/, std::size_t /*requests*/) {}
+  // An address handle is about to mean no peer any more.
+  virtual void OnHandleClosing(const NicState& /*nic*/, std::uint16_t /*handle*/) {}
+  // A completion queue goes, or its program ends. `unread`: with entries that the program has not
+  // taken. `unacknowledged`: events that it took and did not acknowledge, where that matters.
+  virtual void OnQueueClosing(const NicState& /*nic*/, const CompletionRing& /*ring*/,
+                              bool /*unread*/, std::uint32_t /*unacknowledged*/) {}
+  // A thread came into a queue pair, or else a completion queue, of this number, while another one
+  // was in it, though the program had promised that this never happens.
+  virtual void OnTwoThreads(const NicState& /*nic*/, std::uint32_t /*number*/,
+                            bool /*queue_pair*/) {}
 
   // ---- The driver: requests ----
   // A send, write or read was accepted, and the device was not told yet. `peer`: index of the NIC
@@ -224,6 +239,10 @@ class Observers {
     Enlist<&Observer::OnEndpointClosing>(observer, &T::OnEndpointClosing);
     Enlist<&Observer::OnQueuePairGone>(observer, &T::OnQueuePairGone);
     Enlist<&Observer::OnRingsTaken>(observer, &T::OnRingsTaken);
+    Enlist<&Observer::OnBatchLeft>(observer, &T::OnBatchLeft);
+    Enlist<&Observer::OnHandleClosing>(observer, &T::OnHandleClosing);
+    Enlist<&Observer::OnQueueClosing>(observer, &T::OnQueueClosing);
+    Enlist<&Observer::OnTwoThreads>(observer, &T::OnTwoThreads);
     Enlist<&Observer::OnPosted>(observer, &T::OnPosted);
     Enlist<&Observer::OnReceivePosted>(observer, &T::OnReceivePosted);
     Enlist<&Observer::OnAgain>(observer, &T::OnAgain);
@@ -272,7 +291,9 @@ class Observers {
              Listeners<&Observer::OnOpened>, Listeners<&Observer::OnClosed>,
              Listeners<&Observer::OnQueueOpened>, Listeners<&Observer::OnEndpointOpened>,
              Listeners<&Observer::OnEndpointClosing>, Listeners<&Observer::OnQueuePairGone>,
-             Listeners<&Observer::OnRingsTaken>, Listeners<&Observer::OnPosted>,
+             Listeners<&Observer::OnRingsTaken>, Listeners<&Observer::OnBatchLeft>,
+             Listeners<&Observer::OnHandleClosing>, Listeners<&Observer::OnQueueClosing>,
+             Listeners<&Observer::OnTwoThreads>, Listeners<&Observer::OnPosted>,
              Listeners<&Observer::OnReceivePosted>, Listeners<&Observer::OnAgain>,
              Listeners<&Observer::OnCompletionRead>, Listeners<&Observer::OnPolling>,
              Listeners<&Observer::OnPolled>>

@@ -36,10 +36,14 @@ class OpenObject {
   Status Closing(Status status) {
     if (status.ok()) {
       Closed();
-    } else if (observers_ != nullptr) {
-      observers_->Tell<&Observer::OnClosed>(number_, true);
+    } else {
+      Busy();
     }
     return status;
+  }
+  // A Close was refused, because others use it.
+  void Busy() {
+    if (observers_ != nullptr) observers_->Tell<&Observer::OnClosed>(number_, true);
   }
 
  private:

@@ -78,7 +78,7 @@ class Host::Impl final : public ForkAware {
       : directory_(std::move(directory)),
         // What a machine draws is its own, and its successor's is another's: so are its qkeys.
         world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
-               *options.profile),
+               *options.profile, {.checks = options.checks}),
         node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
                              IdentityOf(fabric, directory_->slot(), options))),
         network_(world_, node_, *directory_, fabric, options.cross_memory && !CrossMemoryIsOff()),
@@ -90,6 +90,7 @@ class Host::Impl final : public ForkAware {
     slot.word.store(word_);
     slot.zone.store(options.zone);
     directory_->Announce();
+    world_.checks().rules().real_time = options.checks;
     WatchForks(*this);
     Start();
   }

@@ -30,6 +30,8 @@ struct HostOptions {
   // False: bytes of other processes always travel through shared memory. The environment variable
   // DRYDOCK_EFA_CROSS_MEMORY=0 has the same effect.
   bool cross_memory = true;
+  // Whether the checks watch the program (World::checks), as one that lives by the machine's clock.
+  bool checks = false;
 };
 
 // What a host has done so far, for tests and for people.

@@ -56,6 +56,8 @@ class Channel : public ibv_comp_channel {
     Flush();
   }
 
+  Opened opened;
+
  private:
   void Flush() {
     while (!waiting_.empty()) {
@@ -102,7 +104,11 @@ void Abandon(Queue& queue) {
 
 }  // namespace sim::verbs
 
+using sim::verbs::Calling;
 using sim::verbs::ChannelOf;
+using sim::verbs::ContextOf;
+using sim::verbs::TellBusy;
+using sim::verbs::TellOpened;
 
 extern "C" {
 
@@ -112,11 +118,21 @@ ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   auto* channel = new sim::verbs::Channel(ends[0], ends[1]);
   channel->context = context;
   channel->refcnt = 0;
+  const Calling lock(ContextOf(context));
+  TellOpened(channel->opened, ContextOf(context), sim::ObjectKind::kCompletionChannel);
   return channel;
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
-  if (channel->refcnt > 0) return EBUSY;
+  {
+    const sim::verbs::Closing lock(ContextOf(channel->context));
+    if (!lock) return EBUSY;
+    if (channel->refcnt > 0) {
+      TellBusy(ChannelOf(channel).opened);
+      return EBUSY;
+    }
+    ChannelOf(channel).opened.reset();
+  }
   delete &ChannelOf(channel);
   return 0;
 }
@@ -131,6 +147,7 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_contex
   if (bytes != sizeof event) return -1;
   *queue = reinterpret_cast<ibv_cq*>(static_cast<std::uintptr_t>(event));
   *cq_context = (*queue)->cq_context;
+  sim::verbs::QueueOf(*queue).events_taken.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 

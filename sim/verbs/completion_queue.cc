@@ -61,6 +61,7 @@ int StartPoll(ibv_cq_ex* ibv, ibv_poll_cq_attr* attr) {
   {
     const Calling lock(queue.owner());
     queue.owner().host->Progress();
+    TellPolling(queue);
     result = TakeNext(queue);
   }
   if (result == 0) {
@@ -175,6 +176,9 @@ ibv_cq_ex* Create(ibv_context* ibv, const ibv_cq_init_attr_ex& attr, const CqIni
   auto* queue = new Queue(context, *std::move(ring), attr, parent,
                           (efa.wc_flags & kCqWithSgid) != 0, std::move(memory));
   if (Trace* trace = TraceOfProcess()) trace->OpenedQueue(queue, *context.nic, depth);
+  context.queues.insert(queue);
+  TellOpened(queue->opened, context, ObjectKind::kCompletionQueue);
+  TellQueueOpened(*queue);
   return queue;
 }
 
@@ -185,6 +189,8 @@ Queue::Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_
     : ibv_cq_ex{},
       owner_(owner),
       parent_(parent),
+      single_((attr.comp_mask & IBV_CQ_INIT_ATTR_MASK_FLAGS) != 0 &&
+              (attr.flags & IBV_CREATE_CQ_ATTR_SINGLE_THREADED) != 0),
       memory_(std::move(memory)),
       ring_(std::move(ring)),
       with_source_(with_source) {
@@ -254,9 +260,14 @@ void Queue::TellPolled() {
 void Queue::Forget(std::uint16_t queue_pair) {
   WorkCompletion completion;
   while (TakeFromRing(completion)) kept_.push_back(completion);
-  std::erase_if(
-      kept_, [queue_pair](const WorkCompletion& entry) { return entry.queue_pair == queue_pair; });
+  std::erase_if(kept_, [&](const WorkCompletion& entry) {
+    if (entry.queue_pair != queue_pair) return false;
+    dropped_ = dropped_ || entry.status != IBV_WC_WR_FLUSH_ERR;
+    return true;
+  });
 }
+
+bool Queue::has_unread() const { return dropped_ || !kept_.empty() || !ring_->empty(); }
 
 ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr) {
   return Create(context, *attr, CqInitAttr{});
@@ -269,6 +280,7 @@ int PollQueue(ibv_cq* ibv, int count, ibv_wc* entries) {
   {
     const Calling lock(queue.owner());
     queue.owner().host->Progress();
+    TellPolling(queue);
     WorkCompletion completion;
     for (; taken < count && queue.Take(completion); ++taken) {
       ibv_wc& entry = entries[taken];
@@ -354,10 +366,15 @@ int ibv_destroy_cq(ibv_cq* ibv) {
     if (!lock) return EBUSY;
     for (const sim::verbs::QueuePair* user : queue.owner().queue_pairs) {
       if (user == nullptr) continue;
-      if (&user->send_queue() == &queue || &user->receive_queue() == &queue) return EBUSY;
+      if (&user->send_queue() != &queue && &user->receive_queue() != &queue) continue;
+      sim::verbs::TellBusy(queue.opened);
+      return EBUSY;
     }
     sim::verbs::Abandon(queue);
     if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue);
+    sim::verbs::TellQueueClosing(queue, queue.events_taken - queue.comp_events_completed);
+    queue.opened.reset();
+    queue.owner().queues.erase(&queue);
     queue.owner().nic->admin().DestroyCompletionRing();
     if (queue.channel != nullptr) --queue.channel->refcnt;
     delete &queue;

@@ -6,6 +6,7 @@
 
 #include <infiniband/verbs.h>
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -17,6 +18,8 @@
 #include "sim/verbs/external_memory.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
+#include "sim/verbs/one_thread.h"
+#include "sim/verbs/telling.h"
 
 namespace sim::verbs {
 
@@ -71,10 +74,24 @@ class Queue : public ibv_cq_ex {
 
   // Before a queue pair goes: its completions are dropped, those of the others kept.
   void Forget(std::uint16_t queue_pair);
+  // Whether completions are there that the program has not taken, or were dropped. Those of
+  // requests that were flushed do not count.
+  bool has_unread() const;
+  // Whether the program has promised that one thread at a time uses it.
+  bool of_one_thread() const {
+    return single_ || (parent_ != nullptr && parent_->thread != nullptr);
+  }
 
   // A program's own poll, from the first entry to its end: one at a time. No mutex is needed.
-  void BeginPoll() { polling_.lock(); }
-  void EndPoll() { polling_.unlock(); }
+  void BeginPoll() {
+    if (!poller_.Enter()) TellTwoThreads(*this);
+    polling_.lock();
+    poller_.Enter();
+  }
+  void EndPoll() {
+    poller_.Leave();
+    polling_.unlock();
+  }
   // A poll has found nothing. Whoever goes on polling lets others run, on a machine with fewer CPUs
   // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and
   // EndPoll.
@@ -83,6 +100,9 @@ class Queue : public ibv_cq_ex {
   // The entry that the read functions tell about.
   WorkCompletion current;
 
+  Opened opened;
+  std::atomic<std::uint32_t> events_taken{0};  // by ibv_get_cq_event
+
  private:
   bool TakeFromRing(WorkCompletion& completion);
   // Takes what the doorbell says; whether that was something.
@@ -90,13 +110,16 @@ class Queue : public ibv_cq_ex {
 
   Context& owner_;
   Domain* const parent_;
+  const bool single_;            // IBV_CREATE_CQ_ATTR_SINGLE_THREADED
   const ExternalMemory memory_;  // dies after the ring
   const std::shared_ptr<CompletionRing> ring_;
   const bool with_source_;
   QueueFunctions functions_;
   std::mutex polling_;
+  OneThread poller_;
   std::uint32_t in_vain_ = 0;        // polls in a row that found nothing
   std::deque<WorkCompletion> kept_;  // taken from the ring ahead of time
+  bool dropped_ = false;             // something that would have been news to the program
   std::vector<Trace::Read> told_;    // of this poll
   std::uint32_t doorbell_ = 0;       // where the program writes
   std::uint32_t taken_ = 0;          // the value that was taken last

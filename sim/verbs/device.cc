@@ -275,6 +275,7 @@ ibv_context* ibv_open_device(ibv_device* device) {
   if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
     trace->OpenedNic(context, *context->nic);
   }
+  if (sim::verbs::Findings* findings = (*Machine::Get())->findings()) findings->Opened(*context);
   return &context->handle.verbs.context;
 }
 
@@ -283,6 +284,8 @@ int ibv_close_device(ibv_context* context) {
     const sim::verbs::Closing lock(ContextOf(context));
     if (!lock) return EBUSY;
     if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&ContextOf(context));
+    sim::verbs::Findings* const findings = (*Machine::Get())->findings();
+    if (findings != nullptr) findings->Closed(ContextOf(context));
   }
   delete &ContextOf(context);
   return 0;

@@ -40,6 +40,7 @@ constexpr char kHelp[] =
   efa-run fi_pingpong -p efa -e rdm -c 127.0.0.1
   efa-run --nics=4 --faults=plan.json ./my_program      what goes wrong (docs/faults.md)
   efa-run --trace=out.json ./my_program                 what the NICs did, for ui.perfetto.dev
+  efa-run --findings=fail ./my_program                  what the program does wrong (docs/checks.md)
 
 Processes that are started with the same --fabric, --seed and --profile reach each other.
 
@@ -52,6 +53,10 @@ constexpr char kMoreHelp[] = R"(
   --zone=N         the availability zone of the machine (default 0): another one cannot be reached
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
+  --findings=MODE  rules of EFA that the program breaks (docs/checks.md), a line each on standard error, with the calls that
+                   led there: report (default) says them; fail, too, and a process that would have ended with exit status 0
+                   ends with 1; off does not look
+  --findings-file=FILE  writes those of each process to FILE, in JSON, its process number before the extension, when it ends
   --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
                    choose NICs by it; not for mpirun, which then finds none of its processors
   --quiet          does not say what is simulated
@@ -62,7 +67,7 @@ FI_EFA_USE_DEVICE_RDMA=1 where the NICs can read; FI_EFA_USE_DATA_PATH_DIRECT=0,
 where there are fewer processors than polling threads. What it sets, and what that costs: docs/efa-run.md.
 
 The simulated NICs move bytes between memory of the host; what the simulation does not model: docs/fidelity.md.
-Exit status: the program's; 2 when it could not be run, with one line that says why.
+Exit status: the program's, or 1 with --findings=fail; 2 when it could not be run, with one line that says why.
 )";
 
 struct Request {
@@ -81,12 +86,17 @@ absl::StatusOr<Request> Parse(int count, char** words) {
   static constexpr struct {
     const char* flag;
     const char* variable;
-  } kFlags[] = {
-      {"--profile=", sim::verbs::kProfileVariable}, {"--nics=", sim::verbs::kNicsVariable},
-      {"--seed=", sim::verbs::kSeedVariable},       {"--fabric=", sim::verbs::kFabricVariable},
-      {"--zone=", sim::verbs::kZoneVariable},       {"--faults=", sim::verbs::kFaultsVariable},
-      {"--trace=", sim::verbs::kTraceVariable}};
+  } kFlags[] = {{"--profile=", sim::verbs::kProfileVariable},
+                {"--nics=", sim::verbs::kNicsVariable},
+                {"--seed=", sim::verbs::kSeedVariable},
+                {"--fabric=", sim::verbs::kFabricVariable},
+                {"--zone=", sim::verbs::kZoneVariable},
+                {"--faults=", sim::verbs::kFaultsVariable},
+                {"--trace=", sim::verbs::kTraceVariable},
+                {"--findings=", sim::verbs::kFindingsVariable},
+                {"--findings-file=", sim::verbs::kFindingsFileVariable}};
   Request request;
+  setenv(sim::verbs::kFindingsVariable, "report", 0);
   int next = 1;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
     absl::string_view word = words[next];
@@ -96,6 +106,7 @@ absl::StatusOr<Request> Parse(int count, char** words) {
     }
     bool known = word == "--quiet" || word == "--help" || word == "--topology";
     request.topology = request.topology || word == "--topology";
+    if (word == "--findings") word = "--findings=report";
     request.quiet = request.quiet || word == "--quiet";
     request.help = request.help || word == "--help";
     for (const auto& flag : kFlags) {
@@ -213,6 +224,7 @@ absl::Status Run(Request& request) {
   }
   MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
   MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
+  MakeAbsolute(sim::verbs::kFindingsFileVariable, request.settings.findings_file);
   if (!request.quiet) {
     std::fprintf(
         stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s\n",

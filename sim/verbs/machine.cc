@@ -48,6 +48,9 @@ absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
                              {.device = DeviceFaults(), .decorator = DriverFaults()});
 }
 
+// Set once, and read where the process ends.
+Machine* of_process = nullptr;
+
 }  // namespace
 
 void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", line.c_str()); }
@@ -64,7 +67,8 @@ absl::StatusOr<Machine*> Machine::Make() {
                      return static_cast<const char*>(std::getenv(name));
                    }));
   ASSIGN_OR_RETURN(Profile profile, settings.MakeProfile());
-  return new Machine(std::move(settings), std::move(profile));  // as long as the process
+  of_process = new Machine(std::move(settings), std::move(profile));  // as long as the process
+  return of_process;
 }
 
 const absl::StatusOr<Machine*>& Machine::Get() {
@@ -81,7 +85,17 @@ absl::Status Machine::Prepare(Host& host) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
     host.world().UseFaultEngine(faults_);
   }
-  return settings_.trace.empty() ? absl::OkStatus() : OpenTrace(host);
+  if (!settings_.trace.empty()) RETURN_IF_ERROR(OpenTrace(host));
+  if (settings_.findings != FindingsMode::kOff) WatchFindings(host);  // last: nothing fails now
+  return absl::OkStatus();
+}
+
+void Machine::WatchFindings(Host& host) {
+  // A forked child lets the copy of its parent's be.
+  if (findings_ != nullptr && !findings_->mine()) static_cast<void>(findings_.release());
+  if (findings_ == nullptr) findings_ = std::make_unique<Findings>(settings_.findings_file);
+  findings_->Watch(host);
+  if (!settings_.findings_file.empty()) BeforeDeathBySignal(&Machine::OnSignal);
 }
 
 absl::Status Machine::OpenTrace(Host& host) {
@@ -92,8 +106,8 @@ absl::Status Machine::OpenTrace(Host& host) {
     const std::lock_guard world(traced_->mutex());
     EndTrace();
   }
-  BeforeDeathBySignal(&Machine::AtExit);  // before the trace looks at signals itself
-  if (living_ != getpid()) lives_ = 0;    // those of a forked child's parent
+  BeforeDeathBySignal(&Machine::OnSignal);  // before the trace looks at signals itself
+  if (living_ != getpid()) lives_ = 0;      // those of a forked child's parent
   living_ = getpid();
   ASSIGN_OR_RETURN(
       trace_, Trace::Open(settings_.trace, ++lives_, host.world(), settings_.seed, faults_.get()));
@@ -109,14 +123,45 @@ void Machine::EndTrace() {
 }
 
 // False: the mutex never comes (objects.h, Closing).
-bool Machine::CloseTrace(Host& host) {
-  if (settings_.trace.empty()) return true;
+bool Machine::Leaves(Host& host) {
+  if (settings_.trace.empty() && findings_ == nullptr) return true;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!LockSoon(lock)) return false;
   const std::lock_guard world(host.mutex());
+  if (findings_ != nullptr && findings_->mine()) findings_->Leave(Findings::End::kLeaves);
   if (traced_ == &host && trace_ != nullptr && trace_->mine()) EndTrace();
   if (traced_ == &host) traced_ = nullptr;
   return true;
+}
+
+// Registered before everything else that happens at the end of the process, so that it comes last:
+// until then libraries of the program's, libfabric among them, close what they have opened.
+[[gnu::constructor]] static void ListenToTheEnd() {
+  on_exit(
+      [](int status, void*) {
+        if (of_process == nullptr) return;
+        const int end = of_process->End(status);
+        if (end == status) return;
+        std::fflush(nullptr);
+        _exit(end);
+      },
+      nullptr);
+}
+
+int Machine::End(int status) {
+  const Unhurried unhurried;
+  std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
+  std::unique_lock lock(mutex_, std::defer_lock);
+  if (!LockSoon(lock) || findings_ == nullptr || !findings_->mine()) return status;
+  host = host_.lock();
+  if (host != nullptr && host->usable()) {
+    std::unique_lock world(host->mutex(), std::defer_lock);
+    if (!LockSoon(world)) return status;
+    findings_->Leave(status == 0 ? Findings::End::kExits : Findings::End::kFails);
+  }
+  findings_->Report();
+  const bool fails = settings_.findings == FindingsMode::kFail && findings_->count() > 0;
+  return fails && status == 0 ? 1 : status;
 }
 
 // A program that ends without closing its devices has a trace, too.
@@ -127,10 +172,15 @@ void Machine::AtExit() {
   std::unique_lock lock(machine.mutex_, std::defer_lock);
   if (!LockSoon(lock)) return;  // whoever opens a device may be the one who ends
   host = machine.host_.lock();
-  if (host == nullptr || machine.traced_ != host.get() || !host->usable()) return;
+  if (host == nullptr || !host->usable()) return;
   std::unique_lock world(host->mutex(), std::defer_lock);
   if (!LockSoon(world)) return;
-  machine.trace_.reset();
+  if (machine.traced_ == host.get()) machine.trace_.reset();
+}
+
+void Machine::OnSignal() {
+  AtExit();
+  (*Get())->End(EXIT_FAILURE);  // it had no time to close anything
 }
 
 absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
@@ -140,17 +190,19 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   // A forked child has a copy of its parent's that it cannot use: it joins by itself.
   open = host_.lock();
   if (open != nullptr && open->usable()) return open;
-  ASSIGN_OR_RETURN(std::unique_ptr<Host> host, Host::Join({.fabric = settings_.fabric,
-                                                           .seed = settings_.seed,
-                                                           .profile = &profile_,
-                                                           .zone = settings_.zone}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Host> host,
+                   Host::Join({.fabric = settings_.fabric,
+                               .seed = settings_.seed,
+                               .profile = &profile_,
+                               .zone = settings_.zone,
+                               .checks = settings_.findings != FindingsMode::kOff}));
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));
   }
   std::shared_ptr<Host> shared(host.release(), [this](Host* leaving) {
     const Unhurried leaves;
-    if (CloseTrace(*leaving)) delete leaving;
+    if (Leaves(*leaving)) delete leaving;
   });
   host_ = shared;
   return shared;

@@ -13,6 +13,7 @@
 #include "sim/device/nic.h"
 #include "sim/hosts/host.h"
 #include "sim/profile/profile.h"
+#include "sim/verbs/findings.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/trace.h"
 
@@ -36,19 +37,26 @@ class Machine {
   fabric::faults::FaultEngine* faults() { return faults_.get(); }
   // Null when there is none. REQUIRES: the host's mutex is held.
   Trace* trace() { return trace_.get(); }
+  // The same.
+  Findings* findings() { return findings_.get(); }
+  // The process ends with this status, and everything of the program's has run: returns the status
+  // that it is to have.
+  int End(int status);
 
  private:
   Machine(Settings settings, Profile profile)
       : settings_(std::move(settings)), profile_(std::move(profile)) {}
 
   static absl::StatusOr<Machine*> Make();
-  // The process ends, well or by a signal.
+  // The process ends, by itself; a signal ends it.
   static void AtExit();
+  static void OnSignal();
   // REQUIRES of both: mutex_ and the host's are held.
   absl::Status Prepare(Host& host);
   absl::Status OpenTrace(Host& host);
+  void WatchFindings(Host& host);
   // False: mutex_ never comes, and the host stays as it is.
-  bool CloseTrace(Host& host);
+  bool Leaves(Host& host);
   void EndTrace();  // REQUIRES: as above
 
   const Settings settings_;
@@ -57,6 +65,7 @@ class Machine {
   std::weak_ptr<Host> host_;
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
+  std::unique_ptr<Findings> findings_;
   Host* traced_ = nullptr;
   int lives_ = 0;   // traces that process `living_` has begun
   int living_ = 0;  // a process

@@ -59,6 +59,7 @@ QueuePair::Doorbells& QueuePair::MapRings() {
   doorbells_->send = sends;
   doorbells_->receive = receives;
   watch_ = owner_.host->Watch([this] { return TakeDoorbells(); });
+  TellMapped(*this);
   return *doorbells_;
 }
 

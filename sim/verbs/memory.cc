@@ -70,7 +70,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
       PageBytesOf(address, length));
   if (!keys.ok()) return Fail(absl::IsInvalidArgument(keys.status()) ? EINVAL : ENOMEM);
   ++static_cast<Domain*>(pd)->users;
-  auto* region = new ibv_mr{};
+  auto* region = new MemoryRegion{};
   region->context = pd->context;
   region->pd = pd;
   region->addr = address;
@@ -85,6 +85,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
                          .remote_key = keys->remote,
                          .access = AccessOf(access)});
   }
+  TellOpened(region->opened, context, ObjectKind::kMemoryRegion);
   return region;
 }
 
@@ -122,6 +123,7 @@ ibv_pd* AllocateParentDomain(ibv_context* ibv, ibv_parent_domain_init_attr* attr
   domain->thread = static_cast<ThreadDomain*>(attr->td);
   ++protection->users;
   if (domain->thread != nullptr) ++domain->thread->users;
+  TellOpened(domain->opened, ContextOf(ibv), ObjectKind::kDomain);
   return domain;
 }
 
@@ -211,6 +213,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* ibv) {
   domain->context = ibv;
   domain->ibv_pd::handle = *number;
   domain->number = *number;
+  TellOpened(domain->opened, context, sim::ObjectKind::kDomain);
   return domain;
 }
 
@@ -219,7 +222,12 @@ int ibv_dealloc_pd(ibv_pd* pd) {
   auto* domain = static_cast<Domain*>(pd);
   {
     const Closing lock(context);
-    if (!lock || domain->users > 0) return EBUSY;
+    if (!lock) return EBUSY;
+    if (domain->users > 0) {
+      TellBusy(domain->opened);
+      return EBUSY;
+    }
+    domain->opened.reset();
     if (domain->protection == nullptr) {
       context.nic->admin().FreeDomain(domain->number);
     } else {
@@ -264,14 +272,16 @@ ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::ui
 
 int ibv_dereg_mr(ibv_mr* ibv) {
   Context& context = ContextOf(ibv->context);
+  auto* region = static_cast<MemoryRegion*>(ibv);
   {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.nic->admin().DeregisterMemory(ibv->rkey);
     if (Trace* trace = TraceOfProcess()) trace->Closed(ibv);
+    region->opened.reset();
     --static_cast<Domain*>(ibv->pd)->users;
   }
-  delete ibv;
+  delete region;
   return 0;
 }
 
@@ -298,6 +308,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   handle->pd = pd;
   handle->ibv_ah::handle = *number;
   handle->number = *number;
+  TellOpened(handle->opened, context, sim::ObjectKind::kAddressHandle);
   return handle;
 }
 
@@ -308,6 +319,8 @@ int ibv_destroy_ah(ibv_ah* ah) {
     const Closing lock(context);
     if (!lock) return EBUSY;
     context.host->Progress();
+    TellHandleClosing(context, handle->number, static_cast<Domain*>(handle->pd)->number);
+    handle->opened.reset();
     context.nic->admin().DestroyAddressHandle(handle->number);
     --static_cast<Domain*>(handle->pd)->users;
     context.host->Posted();

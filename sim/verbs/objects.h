@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <type_traits>
 #include <vector>
 
@@ -18,9 +19,11 @@
 #include "sim/memory/memory_table.h"
 #include "sim/verbs/last_words.h"
 #include "sim/verbs/machine.h"
+#include "sim/verbs/telling.h"
 
 namespace sim::verbs {
 
+class Queue;
 class QueuePair;
 
 // A name in the list of devices. Made once, lives as long as the process.
@@ -41,7 +44,8 @@ static_assert(std::is_standard_layout_v<ContextHandle>);
 struct Context {
   std::shared_ptr<Host> host;
   Nic* nic = nullptr;
-  std::vector<QueuePair*> queue_pairs;  // index = number; guarded by mutex()
+  std::vector<QueuePair*> queue_pairs;  // index = number; guarded by mutex(), as is the next
+  std::set<Queue*> queues;              // that are open
   ContextHandle handle{};
 
   // Held around everything that touches the simulated device.
@@ -62,6 +66,7 @@ struct Domain : ibv_pd {
   std::uint32_t users = 0;
   Domain* protection = nullptr;  // of a parent domain
   ThreadDomain* thread = nullptr;
+  Opened opened;
 };
 
 // The functions that a context carries: ibv_alloc_td(3), ibv_alloc_parent_domain(3).
@@ -71,6 +76,11 @@ ibv_pd* AllocateParentDomain(ibv_context* context, ibv_parent_domain_init_attr* 
 
 struct AddressHandle : ibv_ah {
   std::uint16_t number = 0;
+  Opened opened;
+};
+
+struct MemoryRegion : ibv_mr {
+  Opened opened;
 };
 
 inline Context& ContextOf(const ibv_context* context) {

@@ -96,6 +96,8 @@ bool IsFullByPlan(const QueuePair& queue_pair, fabric::OperationKind kind) {
 
 int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
+  const Visit visit(queue_pair.sending);
+  if (visit.crowded()) TellTwoThreads(queue_pair, __builtin_return_address(0));
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
@@ -115,6 +117,8 @@ int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
 
 int PostReceives(ibv_qp* ibv, ibv_recv_wr* request, ibv_recv_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
+  const Visit visit(queue_pair.receiving);
+  if (visit.crowded()) TellTwoThreads(queue_pair, __builtin_return_address(0));
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
@@ -138,7 +142,9 @@ BuiltWork& Last(ibv_qp_ex* ibv) { return QueuePairOf(ibv).built.back(); }
 
 void Start(ibv_qp_ex* ibv) {
   QueuePair& queue_pair = QueuePairOf(ibv);
+  if (!queue_pair.sending.Enter()) TellTwoThreads(queue_pair, __builtin_return_address(0));
   queue_pair.building.lock();
+  queue_pair.sending.Enter();
   queue_pair.built.clear();
   queue_pair.build_error = 0;
 }
@@ -157,6 +163,7 @@ BuiltWork* Begin(ibv_qp_ex* ibv, efa::Operation operation) {
   queue_pair.build_error = queue_pair.CheckSend(ibv->wr_flags);
   if (queue_pair.build_error != 0) return nullptr;
   BuiltWork& built = queue_pair.built.emplace_back();
+  queue_pair.unrung.fetch_add(1, std::memory_order_relaxed);
   built.wr_id = ibv->wr_id;
   built.work.operation = operation;
   return &built;
@@ -237,26 +244,18 @@ void SetProcessingHints(QpFunctions* functions, std::uint32_t hints) {
   });
 }
 
-fabric::OperationKind KindOf(const BuiltWork& built) {
-  switch (built.work.operation) {
-    case efa::Operation::kWrite:
-      return fabric::OperationKind::kWrite;
-    case efa::Operation::kRead:
-      return fabric::OperationKind::kRead;
-    default:
-      return fabric::OperationKind::kSend;
-  }
-}
-
 // All of a session's requests, or none.
 int Post(QueuePair& queue_pair) {
   if (queue_pair.build_error != 0) return queue_pair.build_error;
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
-  if (queue_pair.free_sends() < queue_pair.built.size()) return ENOMEM;
+  if (queue_pair.free_sends() < queue_pair.built.size()) {
+    TellAgain(queue_pair, queue_pair.built.front().work, queue_pair.built.front().wr_id);
+    return ENOMEM;
+  }
   for (const BuiltWork& built : queue_pair.built) {
-    if (IsFullByPlan(queue_pair, KindOf(built))) return ENOMEM;
+    if (IsFullByPlan(queue_pair, KindOf(built.work.operation))) return ENOMEM;
   }
   for (BuiltWork& built : queue_pair.built) {
     if (const int error = queue_pair.PostSend(built); error != 0) return error;
@@ -266,14 +265,20 @@ int Post(QueuePair& queue_pair) {
   return 0;
 }
 
+void End(QueuePair& queue_pair) {
+  queue_pair.unrung.store(0, std::memory_order_relaxed);
+  queue_pair.sending.Leave();
+  queue_pair.building.unlock();
+}
+
 int Complete(ibv_qp_ex* ibv) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   const int error = Post(queue_pair);
-  queue_pair.building.unlock();
+  End(queue_pair);
   return error;
 }
 
-void Abort(ibv_qp_ex* ibv) { QueuePairOf(ibv).building.unlock(); }
+void Abort(ibv_qp_ex* ibv) { End(QueuePairOf(ibv)); }
 
 }  // namespace
 

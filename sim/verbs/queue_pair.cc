@@ -111,6 +111,7 @@ ibv_qp* Create(ibv_context* ibv, ibv_qp_init_attr_ex& attr, const QpInitAttr& ef
   const std::uint16_t number = (*made)->number;
   if (context.queue_pairs.size() <= number) context.queue_pairs.resize(number + 1u);
   context.queue_pairs[number] = queue_pair;
+  TellOpened(queue_pair->opened, context, ObjectKind::kEndpoint);
   attr.cap = queue_pair->cap();
   if ((attr.comp_mask & IBV_QP_INIT_ATTR_SEND_OPS_FLAGS) != 0) {
     FillWorkRequestFunctions(*queue_pair, attr.send_ops_flags, efa.wr_flags);
@@ -195,7 +196,10 @@ int QueuePair::CheckSend(unsigned flags) const {
 }
 
 int QueuePair::PostSend(BuiltWork& made) {
-  if (send_slots_.full() || send_producer_.full()) return ENOMEM;
+  if (send_slots_.full() || send_producer_.full()) {
+    TellAgain(*this, made.work, made.wr_id);
+    return ENOMEM;
+  }
   if (send_producer_.room() == 0) RingSends();  // a batch is all that the device takes at once
   if (made.work.is_inline) made.work.inline_data = made.inline_data.data();
   made.work.request_id =
@@ -204,6 +208,7 @@ int QueuePair::PostSend(BuiltWork& made) {
                   device_.send.Slot(send_producer_.slot()));
   send_producer_.Post();
   if (Trace* trace = TraceOfProcess()) trace->Posted(this, made.work);
+  TellPosted(*this, made.work, made.wr_id);
   return 0;
 }
 
@@ -224,6 +229,7 @@ int QueuePair::PostReceive(const ibv_recv_wr& request) {
                      receive_producer_.posted());
   receive_producer_.Post(segments);
   if (Trace* trace = TraceOfProcess()) trace->Posted(this, work);
+  TellPosted(*this, work, request.wr_id);
   ++unrung_receives_;
   return 0;
 }
@@ -244,6 +250,8 @@ void QueuePair::RingReceives() {
 std::uint64_t QueuePair::Ended(const efa::Completion& entry) {
   const auto id = static_cast<std::uint16_t>(entry.request_id);
   if (mapped()) return entry.unsolicited ? 0 : id;  // the program's own number
+  const bool receive = entry.queue != efa::QueueType::kSend;
+  if (!entry.unsolicited) TellRead(*this, receive, id, static_cast<std::uint8_t>(entry.status));
   if (entry.queue == efa::QueueType::kSend) {
     send_producer_.Complete();
     const RequestSlots::Request* request = send_slots_.Release(id);
@@ -335,6 +343,7 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
       trace->OpenedEndpoint(&queue_pair, *queue_pair.owner().nic, device, &queue_pair.send_queue(),
                             &queue_pair.receive_queue());
     }
+    sim::verbs::TellReady(queue_pair);
   }
   if ((mask & IBV_QP_STATE) != 0) {
     ibv->state = attr->qp_state;
@@ -378,6 +387,8 @@ int ibv_destroy_qp(ibv_qp* ibv) {
     queue_pair.receive_queue().Forget(number);
     context.queue_pairs[number] = nullptr;
     if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue_pair);
+    sim::verbs::TellClosing(queue_pair);
+    queue_pair.opened.reset();
     context.nic->admin().DestroyQueuePair(queue_pair.device());
     --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();

@@ -7,6 +7,7 @@
 #include <infiniband/verbs.h>
 
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -21,6 +22,8 @@
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
+#include "sim/verbs/one_thread.h"
+#include "sim/verbs/telling.h"
 
 namespace sim::verbs {
 
@@ -94,6 +97,13 @@ class QueuePair : public ibv_qp_ex {
   std::mutex building;
   std::vector<BuiltWork> built;
   int build_error = 0;
+  std::atomic<std::uint32_t> unrung{0};  // requests of the session that is open
+
+  // --- For the checks ---
+  Opened opened;
+  bool told_ready = false;
+  OneThread sending;    // who posts sends, or has a session
+  OneThread receiving;  // who posts receives
 
  private:
   // Takes what the doorbells say; whether that was something.

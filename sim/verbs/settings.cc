@@ -23,6 +23,20 @@ void ReadText(const Variable& variable, const char* name, std::string& text) {
   if (given != nullptr && given[0] != '\0') text = given;
 }
 
+absl::Status ReadFindings(const Variable& variable, FindingsMode& mode) {
+  std::string text = "off";
+  ReadText(variable, kFindingsVariable, text);
+  if (text == "report") {
+    mode = FindingsMode::kReport;
+  } else if (text == "fail") {
+    mode = FindingsMode::kFail;
+  } else if (text != "off") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kFindingsVariable, "=", text, ": one of fail, report and off"));
+  }
+  return absl::OkStatus();
+}
+
 bool IsWord(const std::string& text) {
   return !text.empty() && text.size() <= 32 && text[0] != '.' &&
          std::all_of(text.begin(), text.end(), [](char c) {
@@ -39,9 +53,11 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   ReadText(variable, kFabricVariable, settings.fabric);
   ReadText(variable, kFaultsVariable, settings.faults);
   ReadText(variable, kTraceVariable, settings.trace);
+  ReadText(variable, kFindingsFileVariable, settings.findings_file);
   RETURN_IF_ERROR(ReadNumber(variable, kNicsVariable, settings.nics));
   RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
   RETURN_IF_ERROR(ReadNumber(variable, kZoneVariable, settings.zone));
+  RETURN_IF_ERROR(ReadFindings(variable, settings.findings));
   if (!IsWord(settings.fabric)) {
     return absl::InvalidArgumentError(absl::StrCat(
         kFabricVariable, "=", settings.fabric,

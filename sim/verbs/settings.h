@@ -21,6 +21,15 @@ inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
 inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
 inline constexpr char kZoneVariable[] = "DRYDOCK_EFA_ZONE";
 inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
+inline constexpr char kFindingsVariable[] = "DRYDOCK_EFA_FINDINGS";
+inline constexpr char kFindingsFileVariable[] = "DRYDOCK_EFA_FINDINGS_FILE";
+
+// What becomes of the rules that a program breaks.
+enum class FindingsMode : std::uint8_t {
+  kOff,     // nobody looks
+  kReport,  // they are said
+  kFail,    // and a process that would have ended with exit status 0 ends with 1
+};
 
 struct Settings {
   std::string profile = "p5";  // by name or alias
@@ -30,6 +39,8 @@ struct Settings {
   std::uint32_t zone = 0;  // availability zone of the machine: it reaches only those of its own
   std::string faults;      // file of a fault plan; empty: none
   std::string trace;       // file for the events; empty: none
+  FindingsMode findings = FindingsMode::kOff;
+  std::string findings_file;  // for what was found; empty: none
 
   // `variable` returns null for one that is not set, as getenv. kInvalidArgument: names the
   // variable.

@@ -38,6 +38,8 @@ TEST(SettingsTest, NothingIsSet) {
   EXPECT_EQ(settings->zone, 0u);
   EXPECT_EQ(settings->faults, "");
   EXPECT_EQ(settings->trace, "");
+  EXPECT_EQ(settings->findings, FindingsMode::kOff);
+  EXPECT_EQ(settings->findings_file, "");
 }
 
 TEST(SettingsTest, EverythingIsSet) {
@@ -47,7 +49,9 @@ TEST(SettingsTest, EverythingIsSet) {
                                                   {"DRYDOCK_EFA_FABRIC", "My_net-7"},
                                                   {"DRYDOCK_EFA_ZONE", "3"},
                                                   {"DRYDOCK_EFA_FAULTS", "/plans/a b.json"},
-                                                  {"DRYDOCK_EFA_TRACE", "out.json"}});
+                                                  {"DRYDOCK_EFA_TRACE", "out.json"},
+                                                  {"DRYDOCK_EFA_FINDINGS", "fail"},
+                                                  {"DRYDOCK_EFA_FINDINGS_FILE", "found.json"}});
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->profile, "small");
   EXPECT_EQ(settings->nics, 2u);
@@ -56,6 +60,8 @@ TEST(SettingsTest, EverythingIsSet) {
   EXPECT_EQ(settings->zone, 3u);
   EXPECT_EQ(settings->faults, "/plans/a b.json");
   EXPECT_EQ(settings->trace, "out.json");
+  EXPECT_EQ(settings->findings, FindingsMode::kFail);
+  EXPECT_EQ(settings->findings_file, "found.json");
 }
 
 TEST(SettingsTest, AnEmptyTextIsAsGoodAsNone) {
@@ -66,6 +72,13 @@ TEST(SettingsTest, AnEmptyTextIsAsGoodAsNone) {
   ASSERT_TRUE(settings.ok()) << settings.status();
   EXPECT_EQ(settings->profile, "p5");
   EXPECT_EQ(settings->fabric, "default");
+}
+
+TEST(SettingsTest, WhatBecomesOfFindings) {
+  EXPECT_EQ(Read({{"DRYDOCK_EFA_FINDINGS", "report"}})->findings, FindingsMode::kReport);
+  EXPECT_EQ(Read({{"DRYDOCK_EFA_FINDINGS", "off"}})->findings, FindingsMode::kOff);
+  EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_FINDINGS", "loud"}}),
+            "INVALID_ARGUMENT: DRYDOCK_EFA_FINDINGS=loud: one of fail, report and off");
 }
 
 TEST(SettingsTest, ANumberThatIsNone) {

@@ -1,0 +1,51 @@
+// A message that its receiver had no receive for, in time, is sent again or lost.
+
+#ifndef SIM_CHECKS_RECEIVER_READY_H_
+#define SIM_CHECKS_RECEIVER_READY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "fabric/operation.h"
+#include "sim/device/posted.h"
+#include "sim/efa_status.h"
+
+namespace sim {
+
+// Of one endpoint. Does nothing before a peer has refused a message.
+class ReceiverReady {
+ public:
+  // The program read the completion of `posted`.
+  void Completed(const Posted& posted, std::uint8_t status) {
+    if (status != static_cast<std::uint8_t>(EfaStatus::kRemoteNotReady)) return;
+    if (lost_.size() < kMost && posted.kind == fabric::OperationKind::kSend) {
+      lost_.push_back(posted);
+    }
+  }
+  // A message that is as long as a refused one and goes to the same peer, or has its context, may
+  // well be the same one again: in doubt it is.
+  void Accepted(const Posted& posted) {
+    if (lost_.empty()) return;
+    const auto again = std::find_if(lost_.begin(), lost_.end(), [&](const Posted& lost) {
+      return lost.kind == posted.kind &&
+             (lost.context == posted.context || lost.AsksTheSame(posted));
+    });
+    if (again != lost_.end()) lost_.erase(again);
+  }
+
+  // Messages that were refused and never sent again; forgets them.
+  std::size_t TakeLost() { return std::exchange(lost_, {}).size(); }
+
+ private:
+  // No more are remembered.
+  static constexpr std::size_t kMost = 64;
+
+  std::vector<Posted> lost_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_CHECKS_RECEIVER_READY_H_

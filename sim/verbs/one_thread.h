@@ -1,0 +1,49 @@
+// Which thread is in an object of the interface: some programs promise that it is never two.
+
+#ifndef SIM_VERBS_ONE_THREAD_H_
+#define SIM_VERBS_ONE_THREAD_H_
+
+#include <atomic>
+
+namespace sim::verbs {
+
+// Thread-safe. Keeps nobody out: it notices.
+class OneThread {
+ public:
+  // The calling thread comes in. False: another one is in there, and nothing changes.
+  bool Enter() {
+    const char* inside = nullptr;
+    return user_.compare_exchange_strong(inside, Me(), std::memory_order_relaxed) || inside == Me();
+  }
+  // Whoever was in there is out.
+  void Leave() { user_.store(nullptr, std::memory_order_relaxed); }
+
+ private:
+  static const char* Me() {
+    static thread_local char me;
+    return &me;
+  }
+
+  std::atomic<const char*> user_{nullptr};
+};
+
+// Around a call. `crowded`: another thread is in there.
+class Visit {
+ public:
+  explicit Visit(OneThread& visited) : visited_(visited), in_(visited.Enter()) {}
+  ~Visit() {
+    if (in_) visited_.Leave();
+  }
+  Visit(const Visit&) = delete;
+  Visit& operator=(const Visit&) = delete;
+
+  bool crowded() const { return !in_; }
+
+ private:
+  OneThread& visited_;
+  const bool in_;
+};
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_ONE_THREAD_H_
