@@ -140,9 +140,11 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   // A forked child has a copy of its parent's that it cannot use: it joins by itself.
   open = host_.lock();
   if (open != nullptr && open->usable()) return open;
-  ASSIGN_OR_RETURN(
-      std::unique_ptr<Host> host,
-      Host::Join({.fabric = settings_.fabric, .seed = settings_.seed, .profile = &profile_}));
+  ASSIGN_OR_RETURN(std::unique_ptr<Host> host, Host::Join({.fabric = settings_.fabric,
+                                                           .seed = settings_.seed,
+                                                           .profile = &profile_,
+                                                           .network = settings_.network,
+                                                           .key_file = settings_.key}));
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));

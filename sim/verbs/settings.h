@@ -20,6 +20,8 @@ inline constexpr char kSeedVariable[] = "DRYDOCK_EFA_SEED";
 inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
 inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
 inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
+inline constexpr char kNetworkVariable[] = "DRYDOCK_EFA_NETWORK";
+inline constexpr char kKeyVariable[] = "DRYDOCK_EFA_KEY";
 
 struct Settings {
   std::string profile = "p5";  // by name or alias
@@ -28,9 +30,11 @@ struct Settings {
   std::string fabric = "default";  // processes that name the same one share a network
   std::string faults;              // file of a fault plan; empty: none
   std::string trace;               // file for the events; empty: none
+  std::string network;             // tcp://HOST:PORT; empty: the processes of this computer
+  std::string key;                 // file of that network's key
 
-  // `variable` returns null for one that is not set, as getenv. kInvalidArgument: names the
-  // variable.
+  // `variable` returns null for one that is not set, as getenv. A network that is "tcp" is the
+  // launcher's. kInvalidArgument: names the variable. Other codes: of NetworkOfLauncher.
   static absl::StatusOr<Settings> FromEnvironment(
       const std::function<const char*(const char*)>& variable);
 
