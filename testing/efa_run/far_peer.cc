@@ -40,7 +40,8 @@ void PostReceive(ProviderNode& node, std::uint64_t number) {
 [[noreturn]] void ReceiveForEver() {
   ProviderNode node(kReceives * kMessageBytes);
   for (std::uint64_t i = 0; i < kReceives; ++i) PostReceive(node, i);
-  const auto bytes = node.nic.endpoint->address().bytes();
+  const fabric::Address address = node.nic.endpoint->address();
+  const auto bytes = address.bytes();
   std::printf(
       "address %s\n",
       absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).c_str());

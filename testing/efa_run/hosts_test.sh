@@ -105,13 +105,13 @@ conversation() {
   at 3 "$far_peer" "$address"
   "${line[@]}" >"$work/$1.log" 2>&1 &
   sender=$!
-  second_word "$work/$1.log" begun >/dev/null
+  [ "$(second_word "$work/$1.log" begun)" = 1 ] || fail "$1: nothing was sent"
 }
 # ends_unresponsive NAME: its sender is told.
 ends_unresponsive() {
   local status=0
   wait "$sender" || status=$?
-  [ $status = 1 ] && grep -qE '^failed 1[35] ' "$work/$1.log" || fail "$1: $status"
+  [ $status = 1 ] && grep -q '^failed 13 ' "$work/$1.log" || fail "$1: $status"
   grep -h '^failed' "$work/$1.log"
 }
 
