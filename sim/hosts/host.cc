@@ -124,7 +124,7 @@ class Host::Impl final : public ForkAware {
   void InChild() override {
     usable_.store(false, std::memory_order_relaxed);
     directory_->Abandon();
-    CloseSocketsInChild();
+    if (far_ != nullptr) CloseSocketsInChild();
   }
 
   std::mutex& mutex() { return mutex_; }

@@ -3,39 +3,20 @@
 # between two and four of them, keys that are wrong, a peer that is killed, and a cable that is pulled. All traffic is
 # between the namespaces that are made here. Arguments: efa-run, far_peer.
 set -euo pipefail
+source "$(dirname "$0")/computers.sh"
 if [ "$1" != inside ]; then
-  # Root of a namespace of users: what the rest needs, also for a user who is not root.
-  if ! unshare --user --map-root-user --net --mount sh -c 'ip link add b0 type bridge && ip link add v0 type veth' 2>/dev/null; then
-    echo "skipped: no namespaces of users and networks, or no bridges, can be made here"
-    exit 0
-  fi
-  exec unshare --user --map-root-user --net --mount "$0" inside "$PWD/$1" "$PWD/$2"
+  can_make_computers || { echo "skipped: no namespaces of users and networks, or no bridges, can be made here"; exit 0; }
+  become_their_root "$0" inside "$PWD/$1" "$PWD/$2"
 fi
 efa_run=$2 far_peer=$3
 unset BUILD_WORKING_DIRECTORY
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hosts-XXXXXX")
-trap 'kill -9 $(jobs -p) ${hosts[@]:-} 2>/dev/null || true; rm -rf "$work"' EXIT
+trap 'kill -9 $(jobs -p) "${computers[@]}" 2>/dev/null || true; rm -rf "$work"' EXIT
 fail() { echo "FAILED: $*"; tail -n +1 "$work"/*.log; exit 1; }
 
-# ---- Four computers and a switch
-hosts=()
-ip link add switch type bridge
-ip link set switch up
-for i in 1 2 3 4; do
-  unshare --net --mount sleep 600 &
-  hosts[i]=$!
-  for _ in $(seq 100); do [ "$(readlink /proc/${hosts[i]}/ns/net)" = "$(readlink /proc/self/ns/net)" ] || break; sleep 0.05; done
-  sleep 0.1  # its mounts, too
-  ip link add "port$i" type veth peer name eth0 netns "${hosts[i]}"
-  ip link set "port$i" master switch up
-  nsenter -t "${hosts[i]}" --net --mount sh -c "mount -t tmpfs tmpfs /dev/shm && ip addr add 10.77.0.$i/24 dev eth0 &&
-    ip link set eth0 up && ip link set lo up"
-done
+make_computers 4
 # `line` is what runs a program under efa-run on a computer, which has a key file of its own.
-at() {
-  line=(nsenter -t "${hosts[$1]}" --net --mount
-    "$efa_run" --network=tcp://10.77.0.1:7471 --key="$work/key$1" --nics=1 "${@:2}")
-}
+at() { on_computer "$1" "$efa_run" --network=tcp://10.77.0.1:7471 --key="$work/key$1" --nics=1 "${@:2}"; }
 copy_key() { for i in 2 3 4; do cp "$work/key1" "$work/key$i"; done; }  # as scp would
 
 # pingpong NAME FROM TO PORT: a client on FROM and a server on TO.

@@ -24,7 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr coro::Duration kAnswerTime = 5s;
 constexpr coro::Duration kPause = 50ms;
-constexpr std::size_t kMostUnsent = 4096;
+constexpr std::size_t kMostUnsent = 1 << 17;  // an answer to each news of a full network
 
 absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::string& key_file) {
   ASSIGN_OR_RETURN(const SocketAddress address, SocketAddress::Of(name.host, name.port));
