@@ -186,20 +186,19 @@ Speed Simulated(const StationOptions& options) {
 }
 
 void Print(const char* name, const Speed& speed, const Speed& bare) {
-  std::printf("%-44s %8.1f us %6.2f x %8.2f GB/s %6.2f x\n", name, speed.round_trip_us,
+  std::printf("%-30s %8.1f us %6.2f x %8.2f GB/s %6.2f x\n", name, speed.round_trip_us,
               speed.round_trip_us / bare.round_trip_us, speed.gbytes_per_s,
               speed.gbytes_per_s / bare.gbytes_per_s);
 }
 
 int Main() {
   static const sim::Profile p5 = sim::Profiles().front();
-  static const sim::Profile instant = sim::WithoutDelays(p5);
   Meeting meeting;
   StationOptions options;
   options.memory_bytes = kBlock;
-  const auto with = [&](const sim::Profile& profile, bool far) {
+  options.profile = &p5;
+  const auto simulated = [&](bool far) {
     options.fabric = FreshFabric();
-    options.profile = &profile;
     options.network = far ? meeting.network() : "";
     options.key_file = meeting.key_file();
     options.shared_memory = !far;
@@ -209,10 +208,8 @@ int Main() {
   for (int round = 0; round < 3; ++round) {
     const Speed bare = BareTcp();
     Print("bare TCP, both sides polling", bare, bare);
-    Print("NICs without delays, by sockets", with(instant, true), bare);
-    Print("NICs without delays, by shared memory", with(instant, false), bare);
-    Print("p5, by sockets", with(p5, true), bare);
-    Print("p5, by shared memory", with(p5, false), bare);
+    Print("p5, by sockets", simulated(true), bare);
+    Print("p5, by shared memory", simulated(false), bare);
   }
   return 0;
 }
