@@ -118,7 +118,8 @@ bool Directory::IsHeld(std::uint8_t slot) const { return IsLockedByOthers(fd_, s
 // ---- Coming ----
 
 absl::StatusOr<std::unique_ptr<Directory>> Directory::Join(const std::string& name,
-                                                           const NetworkTerms& terms) {
+                                                           const NetworkTerms& terms,
+                                                           std::optional<MachinePlace> place) {
   const std::string path = absl::StrCat(kSharedFolder, name);
   while (true) {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -141,7 +142,7 @@ absl::StatusOr<std::unique_ptr<Directory>> Directory::Join(const std::string& na
           absl::StrCat("shared memory: lock ", path, ": ", std::strerror(errno)));
     }
     if (!IsAt(path, fd)) continue;  // the last one left while we came
-    const absl::Status claimed = directory->Claim(terms);
+    const absl::Status claimed = directory->Claim(terms, place);
     if (!claimed.ok()) return claimed;
     return directory;
   }
@@ -168,7 +169,7 @@ absl::Status Directory::Agree(const NetworkTerms& terms) {
                    terms.profile, ": choose another fabric name, or the same profile"));
 }
 
-absl::Status Directory::Claim(const NetworkTerms& terms) {
+absl::Status Directory::Claim(const NetworkTerms& terms, std::optional<MachinePlace> place) {
   const absl::Status agreed = Agree(terms);
   if (!agreed.ok()) return agreed;
   for (std::size_t i = 0; i < kMachines; ++i) {
@@ -176,21 +177,35 @@ absl::Status Directory::Claim(const NetworkTerms& terms) {
     if (LivingIn(slot) != 0 && !IsHeld(slot)) NoteDeath(slot, LivingIn(slot));
   }
   RemoveLeftovers();
+  if (place.has_value()) {
+    if (!Lock(fd_, F_WRLCK, place->slot, false)) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("machine ", place->slot, " of the network is another process here"));
+    }
+    TakeSlot(place->slot, place->incarnation);
+    return absl::OkStatus();
+  }
   for (std::size_t i = 0; i < kMachines; ++i) {
     if (!Lock(fd_, F_WRLCK, static_cast<off_t>(i), false)) continue;
-    slot_ = static_cast<std::uint8_t>(i);
-    MachineSlot& slot = mine();
-    incarnation_ = static_cast<std::uint32_t>(slot.life.load() >> 1) + 1;
-    if (incarnation_ == 0) incarnation_ = 1;
-    slot.life.store(std::uint64_t{incarnation_} << 1);
-    slot.pid.store(0);
-    slot.bell.store(0);
-    for (auto& bits : slot.incoming) bits.store(0);
-    for (auto& incarnation : slot.readable) incarnation.store(0);
+    const auto slot = static_cast<std::uint8_t>(i);
+    const auto incarnation = static_cast<std::uint32_t>(At(slot).life.load() >> 1) + 1;
+    TakeSlot(slot, incarnation == 0 ? 1 : incarnation);
     return absl::OkStatus();
   }
   return absl::ResourceExhaustedError(
       absl::StrCat("the network has ", kMachines, " machines already"));
+}
+
+// REQUIRES: we hold its lock.
+void Directory::TakeSlot(std::uint8_t number, std::uint32_t incarnation) {
+  slot_ = number;
+  incarnation_ = incarnation;
+  MachineSlot& slot = mine();
+  slot.life.store(std::uint64_t{incarnation_} << 1);
+  slot.pid.store(0);
+  slot.bell.store(0);
+  for (auto& bits : slot.incoming) bits.store(0);
+  for (auto& readable : slot.readable) readable.store(0);
 }
 
 void Directory::Announce() {

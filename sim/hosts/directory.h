@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
@@ -33,6 +34,12 @@ struct NetworkTerms {
 };
 
 NetworkTerms TermsOf(const Profile& profile);
+
+// The place of a machine in a network that is more than one computer's, and gives places itself.
+struct MachinePlace {
+  std::uint8_t slot = 0;
+  std::uint32_t incarnation = 0;  // not 0
+};
 
 // One machine, in shared memory. Others may write nonsense here: nothing of it is trusted.
 struct alignas(64) MachineSlot {
@@ -55,12 +62,13 @@ static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 // One process's view; it has a slot of its own. Not thread-safe, except for what is in the slots.
 class Directory {
  public:
-  // Takes the first free slot of the network whose files begin with `name`; makes the network when
-  // there is none. Removes what dead processes have left. kFailedPrecondition: the network has
-  // other terms. kResourceExhausted: no slot is free, or no shared memory. kUnavailable: it cannot
-  // be used.
-  static absl::StatusOr<std::unique_ptr<Directory>> Join(const std::string& name,
-                                                         const NetworkTerms& terms);
+  // Takes `place`, or the first free slot of the network whose files begin with `name`; makes the
+  // network when there is none. Removes what dead processes have left. kFailedPrecondition: the
+  // network has other terms. kResourceExhausted: no slot is free, or no shared memory.
+  // kUnavailable: it cannot be used.
+  static absl::StatusOr<std::unique_ptr<Directory>> Join(
+      const std::string& name, const NetworkTerms& terms,
+      std::optional<MachinePlace> place = std::nullopt);
   // Leaves. The last one removes the network.
   ~Directory();
   Directory(const Directory&) = delete;
@@ -93,7 +101,8 @@ class Directory {
  private:
   Directory(std::string name, int fd, SharedFile file);
 
-  absl::Status Claim(const NetworkTerms& terms);
+  absl::Status Claim(const NetworkTerms& terms, std::optional<MachinePlace> place);
+  void TakeSlot(std::uint8_t slot, std::uint32_t incarnation);
   absl::Status Agree(const NetworkTerms& terms);
   void RemoveLeftovers();
 

@@ -9,12 +9,14 @@
 #include <chrono>
 #include <cstdlib>
 #include <map>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 #include "sim/hosts/bell.h"
 #include "sim/hosts/directory.h"
@@ -22,6 +24,8 @@
 #include "sim/hosts/gid.h"
 #include "sim/hosts/network.h"
 #include "sim/hosts/processor.h"
+#include "sim/hosts/sockets/far_machines.h"
+#include "sim/hosts/sockets/socket.h"
 #include "sim/random.h"
 
 namespace sim {
@@ -70,18 +74,27 @@ std::uint64_t RandomWord() {
   return std::uint64_t{device()} << 32 | device();
 }
 
+// Those who share memory have the same.
+std::uint64_t HostOf(const HostOptions& options) {
+  return options.shared_memory ? HostNumber() : RandomWord();
+}
+
 }  // namespace
 
 class Host::Impl final : public ForkAware {
  public:
-  Impl(const HostOptions& options, std::uint64_t fabric, std::unique_ptr<Directory> directory)
+  // `far`: null where the network is of this computer.
+  Impl(const HostOptions& options, std::uint64_t fabric, std::unique_ptr<FarMachines> far,
+       std::unique_ptr<Directory> directory)
       : directory_(std::move(directory)),
+        far_(std::move(far)),
         // What a machine draws is its own, and its successor's is another's: so are its qkeys.
         world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
                *options.profile, {.checks = options.checks}),
         node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
                              IdentityOf(fabric, directory_->slot(), options))),
-        network_(world_, node_, *directory_, fabric, options.cross_memory && !CrossMemoryIsOff()),
+        network_(world_, node_, *directory_, far_.get(), fabric,
+                 options.cross_memory && !CrossMemoryIsOff()),
         bell_(directory_->mine().bell),
         began_(clock_.Now()) {
     MachineSlot& slot = directory_->mine();
@@ -91,6 +104,7 @@ class Host::Impl final : public ForkAware {
     slot.zone.store(options.zone);
     directory_->Announce();
     world_.checks().rules().real_time = options.checks;
+    if (far_ != nullptr) far_->OnArrival([this] { bell_.Ring(); });
     WatchForks(*this);
     Start();
   }
@@ -112,6 +126,7 @@ class Host::Impl final : public ForkAware {
   void InChild() override {
     usable_.store(false, std::memory_order_relaxed);
     directory_->Abandon();
+    if (far_ != nullptr) CloseSocketsInChild();
   }
 
   std::mutex& mutex() { return mutex_; }
@@ -287,6 +302,7 @@ class Host::Impl final : public ForkAware {
   coro::SteadyClock clock_;
   std::mutex mutex_;
   const std::unique_ptr<Directory> directory_;
+  const std::unique_ptr<FarMachines> far_;
   World world_;
   Node& node_;
   Network network_;
@@ -311,12 +327,23 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
     return absl::InvalidArgumentError("join: a machine has at most 256 NICs");
   }
   const std::uint64_t fabric = FabricNumber(options.fabric, options.seed);
-  absl::StatusOr<std::unique_ptr<Directory>> directory =
-      Directory::Join(FabricFileName(fabric), TermsOf(*options.profile));
-  if (!directory.ok()) return directory.status();
+  const NetworkTerms terms = TermsOf(*options.profile);
+  std::string files = FabricFileName(fabric);
+  std::unique_ptr<FarMachines> far;
+  std::optional<MachinePlace> place;
+  if (!options.network.empty()) {
+    ASSIGN_OR_RETURN(far, FarMachines::Join({.network = options.network,
+                                             .key_file = options.key_file,
+                                             .fabric = fabric,
+                                             .terms = terms,
+                                             .host = HostOf(options)}));
+    place = {.slot = far->seat().slot, .incarnation = far->seat().incarnation};
+    files = FabricFileName(FabricNumber(files, far->seat().network));
+  }
+  ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, Directory::Join(files, terms, place));
   RemoveDeadNetworks(FabricFilePrefix());
   return std::unique_ptr<Host>(
-      new Host(std::make_unique<Impl>(options, fabric, *std::move(directory))));
+      new Host(std::make_unique<Impl>(options, fabric, std::move(far), std::move(directory))));
 }
 
 Host::Host(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -32,6 +32,12 @@ struct HostOptions {
   bool cross_memory = true;
   // Whether the checks watch the program (World::checks), as one that lives by the machine's clock.
   bool checks = false;
+  // tcp://HOST:PORT of a rendezvous: the network is of several computers, and the processes of each
+  // share memory. Empty: it is of this one.
+  std::string network;
+  std::string key_file;  // of that network
+  // False: processes of this computer are reached by sockets, too, as if they were on another.
+  bool shared_memory = true;
 };
 
 // What a host has done so far, for tests and for people.
@@ -39,7 +45,7 @@ struct HostCounters {
   std::uint64_t thread_turns = 0;       // how often its thread woke up
   std::uint64_t messages_sent = 0;      // to other processes
   std::uint64_t messages_taken = 0;     // from other processes
-  std::uint64_t bytes_in_messages = 0;  // payload that came through shared memory
+  std::uint64_t bytes_in_messages = 0;  // payload that came through shared memory, or sockets
   std::uint64_t bytes_across = 0;       // payload that was read from another process's memory
   std::uint64_t messages_refused = 0;   // that made no sense
 };
@@ -51,6 +57,7 @@ class Host {
  public:
   // Becomes a machine of the network. kInvalidArgument: no profile. kResourceExhausted: the network
   // has as many machines as it can have. kUnavailable: no shared memory, or no right to use it.
+  // With a rendezvous, also the codes of CallRendezvous and Membership::Join; waits for it.
   static absl::StatusOr<std::unique_ptr<Host>> Join(const HostOptions& options);
 
   // Leaves: to its peers the machine falls silent. No other thread may be in a call.

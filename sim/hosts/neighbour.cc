@@ -8,9 +8,9 @@
 #include "sim/device/ending.h"
 #include "sim/device/fault_points.h"
 #include "sim/hosts/arrivals.h"
-#include "sim/hosts/bell.h"
 #include "sim/hosts/cross_memory.h"
 #include "sim/hosts/gid.h"
+#include "sim/hosts/shared_channel.h"
 
 namespace sim {
 namespace {
@@ -23,10 +23,6 @@ constexpr std::uint64_t kMostCopied = 4096;
 
 // Bytes of packets that wait for room before others are held back.
 constexpr std::size_t kMostWaiting = 1 << 20;
-
-// The data of a ring, or less where shared memory is short.
-constexpr std::size_t kMostRingBytes = 1 << 20;
-constexpr std::size_t kLeastRingBytes = 64 << 10;
 
 // Operations of one process that are under way here.
 constexpr std::size_t kMostShadows = 1 << 20;
@@ -42,8 +38,6 @@ void SetPlace(Range range, bool stays, Message& message) {
   message.place = stays ? PayloadPlace::kSender : PayloadPlace::kMessage;
   if (!stays) message.payload_bytes = static_cast<std::uint32_t>(range.length);
 }
-
-std::uint64_t BitOf(std::uint8_t slot) { return std::uint64_t{1} << (slot % 64); }
 
 }  // namespace
 
@@ -72,8 +66,12 @@ NicState& Neighbour::ProxyOf(std::uint8_t nic) {
 
 // ---- Coming and going ----
 
+std::uint32_t Neighbour::Living() const {
+  return is_far() ? context_.far->LivingIn(slot_) : context_.directory.LivingIn(slot_);
+}
+
 void Neighbour::Refresh() {
-  const std::uint32_t living = context_.directory.LivingIn(slot_);
+  const std::uint32_t living = Living();
   if (living == incarnation_) return;
   if (present()) {
     // What it said before it went counts.
@@ -85,6 +83,11 @@ void Neighbour::Refresh() {
 
 void Neighbour::Appear(std::uint32_t incarnation) {
   incarnation_ = incarnation;
+  if (is_far()) {
+    channel_ = context_.far->MakeChannel(slot_);
+  } else {
+    channel_ = std::make_unique<SharedChannel>(context_.directory, slot_, incarnation);
+  }
   across_.pid = context_.directory.At(slot_).pid.load(std::memory_order_relaxed);
   Probe();
   // Who takes the slot of a dead machine may stand in another zone.
@@ -98,7 +101,7 @@ void Neighbour::Appear(std::uint32_t incarnation) {
 
 void Neighbour::Probe() {
   const MachineSlot& slot = context_.directory.At(slot_);
-  const bool readable = context_.cross_memory &&
+  const bool readable = context_.cross_memory && !is_far() &&
                         CanReadAcross(across_.pid, slot.word_address.load(), slot.word.load());
   across_.readable = readable ? incarnation_ : 0;
   across_.doubtful = false;
@@ -109,10 +112,7 @@ void Neighbour::Vanish() {
   incarnation_ = 0;
   across_.readable = 0;
   context_.directory.mine().readable[slot_].store(0, std::memory_order_release);
-  out_.reset();
-  out_file_ = SharedFile();
-  in_.reset();
-  in_file_ = SharedFile();
+  channel_.reset();
   waiting_.clear();
   waiting_bytes_ = 0;
   unannounced_ = false;
@@ -136,15 +136,23 @@ void Neighbour::Distrust() {
   Vanish();
 }
 
+bool Neighbour::Judge() {
+  const Channel::State state = present() ? channel_->state() : Channel::State::kSound;
+  if (state == Channel::State::kGarbage) Distrust();
+  if (state == Channel::State::kEnded) Vanish();
+  return state != Channel::State::kSound;
+}
+
+// A far one's channel ends by itself.
 void Neighbour::CheckPulse() {
-  if (!present() || !busy() || context_.directory.IsHeld(slot_)) return;
+  if (!present() || is_far() || !busy() || context_.directory.IsHeld(slot_)) return;
   context_.directory.NoteDeath(slot_, incarnation_);
   Refresh();
 }
 
 bool Neighbour::owes() const {
   if (!present()) return false;
-  if (!waiting_.empty() || (out_.has_value() && !out_->drained())) return true;
+  if (!waiting_.empty() || !channel_->drained()) return true;
   return std::any_of(shadows_.begin(), shadows_.end(), [this](const auto& entry) {
     const Operation* operation =
         entry.second.over ? nullptr : context_.world.operations().Find(entry.second.id);
@@ -155,34 +163,17 @@ bool Neighbour::owes() const {
 // ---- Sending ----
 
 bool Neighbour::MayReadUs(std::uint64_t length) const {
-  if (length <= kMostCopied || !context_.cross_memory) return false;
+  if (length <= kMostCopied || !context_.cross_memory || is_far()) return false;
   Directory& directory = context_.directory;
   return directory.At(slot_).readable[directory.slot()].load(std::memory_order_acquire) ==
          directory.incarnation();
-}
-
-bool Neighbour::OpenOut() {
-  if (out_.has_value()) return true;
-  if (!present()) return false;
-  Directory& directory = context_.directory;
-  const std::string name =
-      directory.RingName(directory.slot(), directory.incarnation(), slot_, incarnation_);
-  for (std::size_t bytes = kMostRingBytes; bytes >= kLeastRingBytes; bytes /= 2) {
-    absl::StatusOr<SharedFile> file = SharedFile::Make(name, RingBytes(bytes));
-    if (!file.ok()) continue;
-    out_file_ = *std::move(file);
-    out_.emplace(std::span(out_file_.data(), out_file_.size()));
-    return true;
-  }
-  return false;
 }
 
 template <typename Fill>
 void Neighbour::Put(const Message& message, Fill fill) {
   if (!present()) return;
   const std::size_t bytes = sizeof(Message) + message.payload_bytes;
-  const bool in_turn = waiting_.empty() && OpenOut();
-  std::byte* room = in_turn ? out_->Reserve(bytes) : nullptr;
+  std::byte* room = waiting_.empty() ? channel_->Reserve(bytes) : nullptr;
   if (room == nullptr) {
     waiting_.emplace_back(bytes);
     waiting_bytes_ += bytes;
@@ -202,10 +193,10 @@ void Neighbour::Put(const Message& message) {
 void Neighbour::Flush() {
   if (across_.doubtful && present()) Probe();  // the rights may be gone, not the bytes alone
   if (!unannounced_ && waiting_.empty()) return;
-  if (!present() || !OpenOut()) return;
+  if (!present()) return;
   while (!waiting_.empty()) {
     const std::vector<std::byte>& oldest = waiting_.front();
-    std::byte* room = out_->Reserve(oldest.size());
+    std::byte* room = channel_->Reserve(oldest.size());
     if (room == nullptr) break;
     std::memcpy(room, oldest.data(), oldest.size());
     waiting_bytes_ -= oldest.size();
@@ -213,14 +204,8 @@ void Neighbour::Flush() {
     ++context_.messages_sent;
     unannounced_ = true;
   }
-  if (out_->broken()) return Distrust();
-  if (!std::exchange(unannounced_, false)) return;
-  out_->Publish();
-  Directory& directory = context_.directory;
-  MachineSlot& there = directory.At(slot_);
-  there.incoming[directory.slot() / 64].fetch_or(BitOf(directory.slot()),
-                                                 std::memory_order_seq_cst);
-  Bell(there.bell).Ring();
+  if (std::exchange(unannounced_, false)) channel_->Publish();
+  if (Judge()) Refresh();
 }
 
 // Copies payload bytes [range) to `target`.
@@ -325,36 +310,20 @@ void Neighbour::Forget(const Operation& shadow) {
 
 // ---- Taking ----
 
-bool Neighbour::OpenIn() {
-  if (in_.has_value()) return true;
-  if (!present()) return false;
-  Directory& directory = context_.directory;
-  const std::string name =
-      directory.RingName(slot_, incarnation_, directory.slot(), directory.incarnation());
-  absl::StatusOr<SharedFile> file = SharedFile::Open(name, RingBytes(kMostRingBytes));
-  if (!file.ok()) return false;
-  SharedFile::Unlink(name);  // both sides have it now
-  in_file_ = *std::move(file);
-  in_.emplace(std::span(in_file_.data(), in_file_.size()));
-  return true;
-}
-
 bool Neighbour::Take() {
-  if (!OpenIn()) return false;
+  if (!present()) return false;
   bool took = false;
-  while (in_.has_value()) {
-    std::span<const std::byte> bytes;
-    const RingReader::Result result = in_->Next(bytes);
-    if (result == RingReader::Result::kNone) break;
-    if (result == RingReader::Result::kGarbage || !Handle(bytes)) {
+  std::span<const std::byte> bytes;
+  while (channel_->Next(bytes)) {
+    if (!Handle(bytes)) {
       Distrust();
       return true;
     }
     ++context_.messages_taken;
     took = true;
-    in_->Release();
+    channel_->Release();
   }
-  return took;
+  return Judge() || took;
 }
 
 bool Neighbour::Handle(std::span<const std::byte> bytes) {

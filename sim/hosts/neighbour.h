@@ -1,5 +1,5 @@
 // One other process of the network, as a world has it: proxies for its NICs, shadows of its
-// operations, and the rings to and from it.
+// operations, and the channel to it.
 
 #ifndef SIM_HOSTS_NEIGHBOUR_H_
 #define SIM_HOSTS_NEIGHBOUR_H_
@@ -13,13 +13,13 @@
 #include <unordered_map>
 #include <vector>
 
+#include "sim/hosts/channel.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/message.h"
 #include "sim/hosts/payload.h"
 #include "sim/hosts/proxy.h"
 #include "sim/hosts/remote_port.h"
-#include "sim/hosts/ring.h"
-#include "sim/hosts/shared_file.h"
+#include "sim/hosts/sockets/far_machines.h"
 #include "sim/machine/node.h"
 #include "sim/world/world.h"
 
@@ -32,6 +32,7 @@ struct NeighbourContext {
   World& world;
   Node& node;  // ours
   Directory& directory;
+  FarMachines* const far;  // null: the network is of this computer
   const std::uint64_t fabric;
   const bool cross_memory;
   std::vector<Neighbour*> owners;  // of proxies, by NicState::index(); null: a NIC of ours
@@ -93,19 +94,22 @@ class Neighbour final : public RemotePort {
   // Whether we can read its memory; it learns the answer.
   void Probe();
   void Vanish();
+  // Whether it is reached by sockets.
+  bool is_far() const { return context_.far != nullptr && context_.far->Has(slot_); }
+  std::uint32_t Living() const;
+  // Gives up a channel that is not sound; true: it was not.
+  bool Judge();
   void Distrust();
 
   // --- Sending ---
   bool MayReadUs(std::uint64_t length) const;
   void Gather(const Operation& operation, Range range, std::byte* target);
-  bool OpenOut();
   void Put(const Message& message);
   // `fill` writes the payload of message.payload_bytes.
   template <typename Fill>
   void Put(const Message& message, Fill fill);
 
   // --- Taking: false when the message makes no sense ---
-  bool OpenIn();
   bool Handle(std::span<const std::byte> bytes);
   bool TakePacket(const Incoming& incoming);
   bool IsSound(const Message& message) const;
@@ -123,10 +127,7 @@ class Neighbour final : public RemotePort {
   std::uint32_t incarnation_ = 0;                // 0: nobody is there
   std::uint32_t distrusted_ = 0;                 // incarnation that wrote nonsense
   AcrossState across_;
-  SharedFile out_file_;
-  std::optional<RingWriter> out_;
-  SharedFile in_file_;
-  std::optional<RingReader> in_;
+  std::unique_ptr<Channel> channel_;            // null: nobody is there
   std::deque<std::vector<std::byte>> waiting_;  // messages that found no room
   std::size_t waiting_bytes_ = 0;
   bool unannounced_ = false;                           // something was written since the last Flush

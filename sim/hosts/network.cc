@@ -7,11 +7,12 @@
 
 namespace sim {
 
-Network::Network(World& world, Node& node, Directory& directory, std::uint64_t fabric,
-                 bool cross_memory)
+Network::Network(World& world, Node& node, Directory& directory, FarMachines* far,
+                 std::uint64_t fabric, bool cross_memory)
     : context_{.world = world,
                .node = node,
                .directory = directory,
+               .far = far,
                .fabric = fabric,
                .cross_memory = cross_memory} {
   world.UseNeighbours(this);
@@ -54,7 +55,8 @@ NicState* Network::Find(const Gid& gid) {
 }
 
 void Network::Refresh() {
-  const std::uint32_t epoch = context_.directory.epoch();
+  const std::uint32_t far_epoch = context_.far == nullptr ? 0 : context_.far->epoch();
+  const std::uint32_t epoch = context_.directory.epoch() + far_epoch;
   if (epoch == epoch_) return;
   epoch_ = epoch;
   ForEach([](Neighbour& neighbour) { neighbour.Refresh(); });
@@ -64,11 +66,24 @@ bool Network::HasIncoming() {
   for (const auto& bits : context_.directory.mine().incoming) {
     if (bits.load(std::memory_order_seq_cst) != 0) return true;
   }
-  return false;
+  return context_.far != nullptr && context_.far->Listen();
+}
+
+bool Network::TakeFrom(std::uint8_t slot) {
+  if (slot == context_.directory.slot()) return false;
+  Neighbour& neighbour = At(slot);
+  neighbour.Refresh();
+  return neighbour.Take();
 }
 
 bool Network::Take() {
   bool took = false;
+  if (context_.far != nullptr) {
+    context_.far->Poll([&](std::uint8_t slot) {
+      took = TakeFrom(slot) || took;
+      took = TakeFrom(slot) || took;  // from whoever has come in its place
+    });
+  }
   for (std::size_t word = 0; word < kMachines / 64; ++word) {
     auto& bits = context_.directory.mine().incoming[word];
     if (bits.load(std::memory_order_relaxed) == 0) continue;
@@ -76,10 +91,7 @@ bool Network::Take() {
          left &= left - 1) {
       const auto slot =
           static_cast<std::uint8_t>(64 * word + static_cast<unsigned>(std::countr_zero(left)));
-      if (slot == context_.directory.slot()) continue;
-      Neighbour& neighbour = At(slot);
-      neighbour.Refresh();
-      took = neighbour.Take() || took;
+      took = TakeFrom(slot) || took;
     }
   }
   return took;

@@ -21,7 +21,8 @@ namespace sim {
 class Network final : public NicDirectory, public Observer {
  public:
   // What it refers to outlives it; the world is not run any more when it is gone.
-  Network(World& world, Node& node, Directory& directory, std::uint64_t fabric, bool cross_memory);
+  Network(World& world, Node& node, Directory& directory, FarMachines* far, std::uint64_t fabric,
+          bool cross_memory);
   ~Network() override;
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -31,7 +32,7 @@ class Network final : public NicDirectory, public Observer {
 
   // Looks who has come and gone since the last time: costs a look when nobody has.
   void Refresh();
-  // Whether somebody has written something for us.
+  // Whether somebody has written something for us. False: our bell rings when somebody does.
   bool HasIncoming();
   // Makes events of what has come; true when something had.
   bool Take();
@@ -55,6 +56,7 @@ class Network final : public NicDirectory, public Observer {
 
  private:
   Neighbour& At(std::uint8_t slot);
+  bool TakeFrom(std::uint8_t slot);
   template <typename Visit>
   void ForEach(Visit visit) const;
 

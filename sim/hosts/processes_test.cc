@@ -16,6 +16,7 @@
 #include "sim/efa_status.h"
 #include "sim/hosts/gid.h"
 #include "sim/hosts/shared_file.h"
+#include "sim/hosts/sockets/testing/meeting.h"
 #include "sim/hosts/testing/child_process.h"
 #include "sim/hosts/testing/station.h"
 #include "sim/hosts/testing/workout.h"
@@ -28,10 +29,13 @@ using sim::EfaStatus;
 
 int Number(EfaStatus status) { return static_cast<int>(status); }
 
-enum class Bytes { kAcross, kInMessages };
+enum class Bytes { kAcross, kInMessages, kBySockets };
 
 class ProcessesTest : public testing::TestWithParam<Bytes> {
  protected:
+  ProcessesTest() {
+    if (GetParam() == Bytes::kBySockets) meeting_.emplace();
+  }
   ~ProcessesTest() override { EXPECT_EQ(FilesLeft(), 0u); }
 
   StationOptions Options() const {
@@ -39,6 +43,11 @@ class ProcessesTest : public testing::TestWithParam<Bytes> {
     options.fabric = fabric_;
     options.cross_memory = GetParam() == Bytes::kAcross;
     options.memory_bytes = kWorkoutBytes;
+    if (meeting_.has_value()) {
+      options.network = meeting_->network();
+      options.key_file = meeting_->key_file();
+      options.shared_memory = false;
+    }
     return options;
   }
   std::size_t FilesLeft() const {
@@ -67,13 +76,17 @@ class ProcessesTest : public testing::TestWithParam<Bytes> {
   }
 
   const std::string fabric_ = FreshFabric();
+  std::optional<Meeting> meeting_;
 };
 
-INSTANTIATE_TEST_SUITE_P(BothWays, ProcessesTest,
-                         testing::Values(Bytes::kAcross, Bytes::kInMessages), [](const auto& way) {
-                           return std::string(way.param == Bytes::kAcross ? "Across"
-                                                                          : "InMessages");
-                         });
+std::string NameOf(const testing::TestParamInfo<Bytes>& way) {
+  constexpr const char* kNames[] = {"Across", "InMessages", "BySockets"};
+  return kNames[static_cast<int>(way.param)];
+}
+
+INSTANTIATE_TEST_SUITE_P(AllWays, ProcessesTest,
+                         testing::Values(Bytes::kAcross, Bytes::kInMessages, Bytes::kBySockets),
+                         NameOf);
 
 TEST_P(ProcessesTest, EveryByteArrives) {
   ChildProcess child([this](Talk& talk) { ServeUntilTold(talk); });

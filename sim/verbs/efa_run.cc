@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -20,6 +21,9 @@
 #include "absl/strings/strip.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
+#include "sim/hosts/sockets/call.h"
+#include "sim/hosts/sockets/network_name.h"
+#include "sim/hosts/sockets/serve.h"
 #include "sim/profile/profile.h"
 #include "sim/topology/topology_of.h"
 #include "sim/verbs/program_check.h"
@@ -42,7 +46,11 @@ constexpr char kHelp[] =
   efa-run --trace=out.json ./my_program                 what the NICs did, for ui.perfetto.dev
   efa-run --findings=fail ./my_program                  what the program does wrong (docs/checks.md)
 
-Processes that are started with the same --fabric, --seed and --profile reach each other.
+Processes that are started with the same --fabric, --seed and --profile reach each other; those of several computers,
+containers or network namespaces with the same --network, too.
+
+  efa-run --network=tcp://10.0.0.1:7471 fi_pingpong -p efa -e rdm -c             on 10.0.0.1, which makes the key
+  efa-run --network=tcp://10.0.0.1:7471 fi_pingpong -p efa -e rdm -c 10.0.0.1    on 10.0.0.2, with a copy of it
 
   --profile=NAME   the kind of machine (default p5): )";
 
@@ -51,6 +59,9 @@ constexpr char kMoreHelp[] = R"(
   --seed=N         of everything random (default 1)
   --fabric=NAME    the network that the program joins (default: default)
   --zone=N         the availability zone of the machine (default 0): another one cannot be reached
+  --network=tcp://HOST:PORT   where computers meet: the first program on HOST serves there, until the last has left;
+                   --network=tcp is the first host of Slurm's step, or that of Open MPI 4's mpirun
+  --key=FILE       who has it may join the network (default ~/.drydock-efa-key); HOST makes it where it is missing
   --faults=FILE    a fault plan in JSON, for the NICs of this process
   --trace=FILE     writes what each process did to FILE, its process number before the extension, when it ends
   --findings=MODE  rules of EFA that the program breaks (docs/checks.md), a line each on standard error, with the calls that
@@ -94,7 +105,9 @@ absl::StatusOr<Request> Parse(int count, char** words) {
                 {"--faults=", sim::verbs::kFaultsVariable},
                 {"--trace=", sim::verbs::kTraceVariable},
                 {"--findings=", sim::verbs::kFindingsVariable},
-                {"--findings-file=", sim::verbs::kFindingsFileVariable}};
+                {"--findings-file=", sim::verbs::kFindingsFileVariable},
+                {"--network=", sim::verbs::kNetworkVariable},
+                {"--key=", sim::verbs::kKeyVariable}};
   Request request;
   setenv(sim::verbs::kFindingsVariable, "report", 0);
   int next = 1;
@@ -176,6 +189,19 @@ absl::Status CheckFiles(const Settings& settings) {
   return absl::OkStatus();
 }
 
+// Serves the network if it begins here, and tries whether it lets us in. Sets what the program's
+// process needs, also where it does not know the launcher any more.
+absl::Status Meet(const Settings& settings) {
+  if (settings.network.empty()) return absl::OkStatus();
+  const std::string key = std::filesystem::absolute(settings.key);
+  setenv(sim::verbs::kNetworkVariable, settings.network.c_str(), 1);
+  setenv(sim::verbs::kKeyVariable, key.c_str(), 1);
+  ASSIGN_OR_RETURN(const sim::NetworkName network, sim::ParseNetworkName(settings.network));
+  RETURN_IF_ERROR(sim::ServeIfFirst(network, key).status());
+  constexpr auto kPatience = std::chrono::seconds(30);  // for computers that begin later
+  return sim::CallRendezvous(settings.network, key, kPatience).status();
+}
+
 void PutInFront(const char* variable, const std::string& value) {
   const char* before = std::getenv(variable);
   const std::string all =
@@ -199,6 +225,7 @@ absl::Status Run(Request& request) {
   RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
   ASSIGN_OR_RETURN(const std::string library, FindLibrary());
+  RETURN_IF_ERROR(Meet(request.settings));
   const std::string topology = gpu::topology::WriteHwlocXml(sim::TopologyOf(profile));
   ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
@@ -227,10 +254,11 @@ absl::Status Run(Request& request) {
   MakeAbsolute(sim::verbs::kFindingsFileVariable, request.settings.findings_file);
   if (!request.quiet) {
     std::fprintf(
-        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s\n",
+        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s%s%s\n",
         profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
         profile.nics.size() == 1 ? "" : "s", static_cast<unsigned long long>(request.settings.seed),
-        request.settings.fabric.c_str());
+        request.settings.fabric.c_str(), request.settings.network.empty() ? "" : ", network ",
+        request.settings.network.c_str());
   }
   execv(program.c_str(), request.program.data());
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));

@@ -195,7 +195,9 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
                                .seed = settings_.seed,
                                .profile = &profile_,
                                .zone = settings_.zone,
-                               .checks = settings_.findings != FindingsMode::kOff}));
+                               .checks = settings_.findings != FindingsMode::kOff,
+                               .network = settings_.network,
+                               .key_file = settings_.key}));
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));

@@ -5,6 +5,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
+#include "sim/hosts/sockets/network_name.h"
 
 namespace sim::verbs {
 namespace {
@@ -45,6 +46,25 @@ bool IsWord(const std::string& text) {
          });
 }
 
+// Where the machines of several computers meet, and by which key they know each other.
+absl::Status ReadNetwork(const Variable& variable, Settings& settings) {
+  ReadText(variable, kNetworkVariable, settings.network);
+  ReadText(variable, kKeyVariable, settings.key);
+  if (settings.network.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const NetworkName name, settings.network == "tcp"
+                                               ? NetworkOfLauncher(variable)
+                                               : ParseNetworkName(settings.network));
+  settings.network = name.Text();
+  std::string home;
+  ReadText(variable, "HOME", home);
+  if (settings.key.empty() && home.empty()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("no key file: neither ", kKeyVariable, " nor HOME is set"));
+  }
+  if (settings.key.empty()) settings.key = absl::StrCat(home, "/.drydock-efa-key");
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
@@ -58,6 +78,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
   RETURN_IF_ERROR(ReadNumber(variable, kZoneVariable, settings.zone));
   RETURN_IF_ERROR(ReadFindings(variable, settings.findings));
+  RETURN_IF_ERROR(ReadNetwork(variable, settings));
   if (!IsWord(settings.fabric)) {
     return absl::InvalidArgumentError(absl::StrCat(
         kFabricVariable, "=", settings.fabric,

@@ -21,6 +21,8 @@ inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
 inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
 inline constexpr char kZoneVariable[] = "DRYDOCK_EFA_ZONE";
 inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
+inline constexpr char kNetworkVariable[] = "DRYDOCK_EFA_NETWORK";
+inline constexpr char kKeyVariable[] = "DRYDOCK_EFA_KEY";
 inline constexpr char kFindingsVariable[] = "DRYDOCK_EFA_FINDINGS";
 inline constexpr char kFindingsFileVariable[] = "DRYDOCK_EFA_FINDINGS_FILE";
 
@@ -41,9 +43,11 @@ struct Settings {
   std::string trace;       // file for the events; empty: none
   FindingsMode findings = FindingsMode::kOff;
   std::string findings_file;  // for what was found; empty: none
+  std::string network;        // tcp://HOST:PORT; empty: the processes of this computer
+  std::string key;            // file of that network's key
 
-  // `variable` returns null for one that is not set, as getenv. kInvalidArgument: names the
-  // variable.
+  // `variable` returns null for one that is not set, as getenv. A network that is "tcp" is the
+  // launcher's. kInvalidArgument: names the variable. Other codes: of NetworkOfLauncher.
   static absl::StatusOr<Settings> FromEnvironment(
       const std::function<const char*(const char*)>& variable);
 

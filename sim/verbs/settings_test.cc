@@ -105,6 +105,27 @@ TEST(SettingsTest, TheNameOfAFabricIsAWord) {
   }
 }
 
+TEST(SettingsTest, ANetworkHasAPlaceAndAKey) {
+  EXPECT_EQ(Read({{"HOME", "/home/a"}})->network, "");
+  EXPECT_EQ(Read({{"HOME", "/home/a"}})->key, "");
+  const Environment environment{{"DRYDOCK_EFA_NETWORK", "tcp://node1:7471"}, {"HOME", "/home/a"}};
+  EXPECT_EQ(Read(environment)->network, "tcp://node1:7471");
+  EXPECT_EQ(Read(environment)->key, "/home/a/.drydock-efa-key");
+  Environment with_key = environment;
+  with_key["DRYDOCK_EFA_KEY"] = "my.key";
+  EXPECT_EQ(Read(with_key)->key, "my.key");
+  EXPECT_EQ(Read({{"DRYDOCK_EFA_NETWORK", "tcp"},
+                  {"HOME", "/"},
+                  {"SLURM_STEP_NODELIST", "n[7-9]"},
+                  {"SLURM_JOB_ID", "1"}})
+                ->network,
+            "tcp://n7:20031");
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Read({{"DRYDOCK_EFA_NETWORK", "node1:7471"}, {"HOME", "/"}}).status()));
+  EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp://node1:7471"}}),
+            "INVALID_ARGUMENT: no key file: neither DRYDOCK_EFA_KEY nor HOME is set");
+}
+
 TEST(SettingsTest, AllNicsOfAProfileOrTheFirstOnes) {
   Settings settings{.profile = "p5"};
   const absl::StatusOr<Profile> all = settings.MakeProfile();

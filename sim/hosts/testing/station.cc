@@ -69,7 +69,10 @@ Station::Station(const StationOptions& options)
       host_(Need(sim::Host::Join({.fabric = options.fabric,
                                   .seed = 1,
                                   .profile = options.profile,
-                                  .cross_memory = options.cross_memory}))),
+                                  .cross_memory = options.cross_memory,
+                                  .network = options.network,
+                                  .key_file = options.key_file,
+                                  .shared_memory = options.shared_memory}))),
       memory_(options.memory_bytes) {
   const std::lock_guard lock(host_->mutex());
   if (options.faults != nullptr) host_->world().UseFaultEngine(options.faults);

@@ -32,6 +32,10 @@ std::string FreshFabric();
 struct StationOptions {
   std::string fabric;
   bool cross_memory = true;
+  // Of a rendezvous (sockets/testing/meeting.h); empty: there is none.
+  std::string network;
+  std::string key_file;
+  bool shared_memory = true;
   const sim::Profile* profile = &StationProfile();
   std::size_t nic = 0;
   sim::QueuePairType type = sim::QueuePairType::kSrd;

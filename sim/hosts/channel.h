@@ -1,0 +1,43 @@
+// Messages to and from one incarnation of another process, however they travel.
+
+#ifndef SIM_HOSTS_CHANNEL_H_
+#define SIM_HOSTS_CHANNEL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace sim {
+
+// Nobody waits in any of its functions. Not thread-safe: belongs to the world of this process.
+class Channel {
+ public:
+  enum class State : std::uint8_t {
+    kSound,
+    kGarbage,  // the other process has written nonsense: it is not to be believed any more
+    kEnded,    // nothing passes any more
+  };
+
+  virtual ~Channel() = default;
+
+  // Where a message of `bytes` goes; null: there is no room now. It leaves with Publish. REQUIRES:
+  // bytes > 0.
+  virtual std::byte* Reserve(std::size_t bytes) = 0;
+  // What was reserved goes to the other process, which wakes up.
+  virtual void Publish() = 0;
+  // Whether everything that was published has arrived.
+  virtual bool drained() const = 0;
+
+  // The oldest message that has come; false: there is none. Its bytes stay until Release; where
+  // memory is shared, whoever wrote them may change them: copy what is to be checked.
+  virtual bool Next(std::span<const std::byte>& message) = 0;
+  // REQUIRES: Next returned a message.
+  virtual void Release() = 0;
+
+  // To be asked after Next was false: what has come before the end counts.
+  virtual State state() const = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_CHANNEL_H_

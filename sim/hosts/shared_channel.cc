@@ -1,0 +1,71 @@
+#include "sim/hosts/shared_channel.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "sim/hosts/bell.h"
+
+namespace sim {
+namespace {
+
+// The data of a ring, or less where shared memory is short.
+constexpr std::size_t kMostRingBytes = 1 << 20;
+constexpr std::size_t kLeastRingBytes = 64 << 10;
+
+std::uint64_t BitOf(std::uint8_t slot) { return std::uint64_t{1} << (slot % 64); }
+
+}  // namespace
+
+bool SharedChannel::OpenOut() {
+  if (out_.has_value()) return true;
+  const std::string name =
+      directory_.RingName(directory_.slot(), directory_.incarnation(), slot_, incarnation_);
+  for (std::size_t bytes = kMostRingBytes; bytes >= kLeastRingBytes; bytes /= 2) {
+    absl::StatusOr<SharedFile> file = SharedFile::Make(name, RingBytes(bytes));
+    if (!file.ok()) continue;
+    out_file_ = *std::move(file);
+    out_.emplace(std::span(out_file_.data(), out_file_.size()));
+    return true;
+  }
+  return false;
+}
+
+bool SharedChannel::OpenIn() {
+  if (in_.has_value()) return true;
+  const std::string name =
+      directory_.RingName(slot_, incarnation_, directory_.slot(), directory_.incarnation());
+  absl::StatusOr<SharedFile> file = SharedFile::Open(name, RingBytes(kMostRingBytes));
+  if (!file.ok()) return false;
+  SharedFile::Unlink(name);  // both sides have it now
+  in_file_ = *std::move(file);
+  in_.emplace(std::span(in_file_.data(), in_file_.size()));
+  return true;
+}
+
+std::byte* SharedChannel::Reserve(std::size_t bytes) {
+  return OpenOut() ? out_->Reserve(bytes) : nullptr;
+}
+
+void SharedChannel::Publish() {
+  if (!out_.has_value()) return;
+  out_->Publish();
+  MachineSlot& there = directory_.At(slot_);
+  there.incoming[directory_.slot() / 64].fetch_or(BitOf(directory_.slot()),
+                                                  std::memory_order_seq_cst);
+  Bell(there.bell).Ring();
+}
+
+bool SharedChannel::Next(std::span<const std::byte>& message) {
+  if (garbage_ || !OpenIn()) return false;
+  const RingReader::Result result = in_->Next(message);
+  garbage_ = result == RingReader::Result::kGarbage;
+  return result == RingReader::Result::kMessage;
+}
+
+Channel::State SharedChannel::state() const {
+  const bool sound = !garbage_ && !(out_.has_value() && out_->broken());
+  return sound ? State::kSound : State::kGarbage;
+}
+
+}  // namespace sim

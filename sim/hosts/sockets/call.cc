@@ -1,0 +1,90 @@
+#include "sim/hosts/sockets/call.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "sim/hosts/sockets/control.h"
+#include "sim/hosts/sockets/handshake.h"
+#include "sim/hosts/sockets/key.h"
+#include "sim/hosts/sockets/network_name.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr coro::Duration kAnswerTime = 5s;
+constexpr coro::Duration kPause = 50ms;
+constexpr std::size_t kMostUnsent = 1 << 17;  // an answer to each news of a full network
+
+absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::string& key_file) {
+  ASSIGN_OR_RETURN(const SocketAddress address, SocketAddress::Of(name.host, name.port));
+  ASSIGN_OR_RETURN(Socket socket, Socket::Dial(address));
+  Stream stream(std::move(socket), kLongestOfHandshake, kMostUnsent);
+  pollfd connected{.fd = stream.fd(), .events = POLLOUT, .revents = 0};
+  poll(&connected, 1, static_cast<int>(kAnswerTime / 1ms));
+  stream.Receive();
+  if (stream.ended()) return absl::UnavailableError("nobody is there");
+  // Not before somebody is there: who begins the network may just be making it.
+  ASSIGN_OR_RETURN(const Key key, ReadKey(key_file));
+  const Caller caller(key, Purpose::kMember);
+  stream.Say(caller.hello());
+  std::span<const std::byte> challenge;
+  if (!Await(stream, challenge, kAnswerTime)) {
+    return absl::UnavailableError("who is there is no rendezvous of efa-run");
+  }
+  const std::optional<Proof> proof = caller.Answer(challenge);
+  if (!proof.has_value()) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("the key of ", key_file,
+                     " is not the network's: copy that of the computer where it began"));
+  }
+  stream.Release();
+  stream.Allow(sizeof(Control));
+  stream.Say(*proof);
+  return CalledRendezvous{.stream = std::move(stream), .key = key};
+}
+
+}  // namespace
+
+bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience) {
+  coro::SteadyClock clock;
+  const coro::Time deadline = clock.Now() + patience;
+  while (!stream.Next(message)) {
+    const auto left = static_cast<int>((deadline - clock.Now()) / 1ms);
+    if (stream.ended() || stream.garbage() || left <= 0) return false;
+    pollfd readable{.fd = stream.fd(), .events = POLLIN, .revents = 0};
+    poll(&readable, 1, left);
+    stream.Receive();
+  }
+  return true;
+}
+
+absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
+                                                const std::string& key_file,
+                                                coro::Duration patience) {
+  ASSIGN_OR_RETURN(const NetworkName name, ParseNetworkName(network));
+  coro::SteadyClock clock;
+  const coro::Time deadline = clock.Now() + patience;
+  while (true) {
+    absl::StatusOr<CalledRendezvous> called = TryOnce(name, key_file);
+    const bool later = called.status().code() == absl::StatusCode::kUnavailable;
+    if (called.ok()) return called;
+    if (!later || clock.Now() + kPause >= deadline) {
+      return absl::Status(called.status().code(),
+                          absl::StrCat(name.Text(), ": ", called.status().message()));
+    }
+    std::this_thread::sleep_for(kPause);
+  }
+}
+
+}  // namespace sim

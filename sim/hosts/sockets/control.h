@@ -1,0 +1,47 @@
+// What a machine and the rendezvous tell each other, after the handshake.
+//
+//   machine                                                      rendezvous
+//     kJoin: fabric, terms, host, port     ──►
+//                                          ◄──  kNews of each machine that is there
+//                                          ◄──  kWelcome: network, slot, incarnation; or kRefused: why
+//                                          ◄──  kNews whenever somebody comes or goes
+//     kKnown: the number of that news      ──►
+//
+// Who comes is welcomed when all others know of it: whoever hears of an address can use it.
+
+#ifndef SIM_HOSTS_SOCKETS_CONTROL_H_
+#define SIM_HOSTS_SOCKETS_CONTROL_H_
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+
+#include "absl/strings/string_view.h"
+#include "sim/hosts/sockets/handshake.h"
+#include "sim/hosts/sockets/socket.h"
+
+namespace sim {
+
+enum class ControlType : std::uint32_t { kJoin = 1, kNews, kKnown, kWelcome, kRefused };
+
+struct Control {
+  ControlType type = ControlType::kJoin;
+  std::uint32_t present = 0;      // kNews: it comes, or it goes
+  Seat seat;                      // kNews, kWelcome
+  std::uint64_t number = 0;       // of the news
+  std::uint64_t fabric = 0;       // kJoin: see FabricNumber
+  std::uint64_t fingerprint = 0;  // kJoin: see NetworkTerms
+  std::uint64_t host = 0;         // kJoin, kNews: see HostNumber
+  SocketAddress address;          // kJoin: only the port counts; kNews
+  std::array<char, 192> text{};   // kJoin: the profile; kRefused: why
+
+  void SetText(absl::string_view words) { words.copy(text.data(), text.size() - 1); }
+  std::string Text() const { return std::string(text.data(), strnlen(text.data(), text.size())); }
+};
+static_assert(std::is_trivially_copyable_v<Control>);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_CONTROL_H_

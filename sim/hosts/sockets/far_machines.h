@@ -1,0 +1,95 @@
+// The machines of our network, as sockets reach them: all of them, those of this computer too.
+
+#ifndef SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
+#define SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "sim/hosts/directory.h"
+#include "sim/hosts/sockets/ear.h"
+#include "sim/hosts/sockets/handshake.h"
+#include "sim/hosts/sockets/membership.h"
+#include "sim/hosts/sockets/socket_channel.h"
+
+namespace sim {
+
+// Not thread-safe: belongs to the world of this process.
+class FarMachines {
+ public:
+  struct Options {
+    std::string network;  // tcp://HOST:PORT
+    std::string key_file;
+    std::uint64_t fabric = 0;
+    NetworkTerms terms;
+    std::uint64_t host = 0;  // see HostNumber
+  };
+  // Becomes a machine of the network; waits. Codes: those of CallRendezvous and Membership::Join.
+  static absl::StatusOr<std::unique_ptr<FarMachines>> Join(const Options& options);
+  ~FarMachines();
+  FarMachines(const FarMachines&) = delete;
+  FarMachines& operator=(const FarMachines&) = delete;
+
+  // Which machine we are.
+  const Seat& seat() const { return membership_->seat(); }
+  // Whether the machine in the slot shares no memory with us: it is reached by sockets only.
+  bool Has(std::uint8_t slot) const;
+  // The incarnation that is in such a slot; 0: none.
+  std::uint32_t LivingIn(std::uint8_t slot) const;
+  // Counts comings and goings.
+  std::uint32_t epoch() const { return membership_->epoch(); }
+  // A channel to whoever is in the slot, one at a time. We outlive it. REQUIRES: LivingIn is not 0.
+  std::unique_ptr<Channel> MakeChannel(std::uint8_t slot);
+
+  // Looks at all sockets. `visit` is called with each slot of which something has come, or a
+  // connection has ended; where it makes a channel, that adopts what has come. True: it was called.
+  bool Poll(const std::function<void(std::uint8_t slot)>& visit);
+
+  // `heard` is called from another thread when something comes after Listen, once. Is called once,
+  // before Listen.
+  void OnArrival(std::function<void()> heard);
+  // True: something is there already.
+  bool Listen();
+
+ private:
+  // Who has called us, and not proven himself yet.
+  struct Stranger {
+    Stream stream;
+    Called called;
+    coro::Time since;
+    bool greeted = false;
+  };
+  using Visit = std::function<void(std::uint8_t slot)>;
+
+  FarMachines(const Key& key, Socket listening, std::unique_ptr<Membership> membership);
+
+  void Watch(int fd, std::uint32_t events, std::uint64_t tag);
+  void Accept();
+  void ListenToStrangers(const Visit& visit);
+  // False: he is not one of ours.
+  bool ListenTo(Stranger& stranger, const Visit& visit);
+  void Admit(Stranger& stranger, const Visit& visit);
+
+  const Key key_;
+  coro::SteadyClock clock_;
+  Socket listening_;
+  std::unique_ptr<Membership> membership_;
+  bool heard_of_ = true;  // the rendezvous is there
+  int epoll_;
+  std::vector<std::unique_ptr<Stranger>> strangers_;
+  std::array<SocketChannel*, kMachines> channels_{};  // null: none
+  Stream* arrived_ = nullptr;  // what the next channel adopts, while Admit is at work
+  std::uint8_t arrived_from_ = 0;
+  std::unique_ptr<Ear> ear_;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_FAR_MACHINES_H_

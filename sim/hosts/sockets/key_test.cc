@@ -1,0 +1,73 @@
+#include "sim/hosts/sockets/key.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+
+namespace sim {
+namespace {
+
+class KeyTest : public testing::Test {
+ protected:
+  KeyTest() { unlink(file_.c_str()); }
+
+  void Write(const std::string& text, mode_t mode = 0600) {
+    std::ofstream(file_) << text;
+    chmod(file_.c_str(), mode);
+  }
+  absl::StatusCode CodeOf() { return ReadKey(file_).status().code(); }
+
+  const std::string file_ = testing::TempDir() + "/key";
+};
+
+TEST_F(KeyTest, IsMadeOnceAndReadAgain) {
+  EXPECT_EQ(CodeOf(), absl::StatusCode::kNotFound);
+  const absl::StatusOr<Key> made = ReadOrMakeKey(file_);
+  ASSERT_TRUE(made.ok()) << made.status();
+  EXPECT_EQ(*ReadOrMakeKey(file_), *made);
+  EXPECT_EQ(*ReadKey(file_), *made);
+  struct stat status;
+  ASSERT_EQ(stat(file_.c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600u);
+  std::size_t left = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(testing::TempDir())) {
+    if (entry.path().string().starts_with(file_ + ".")) ++left;
+  }
+  EXPECT_EQ(left, 0u);
+  unlink(file_.c_str());
+  EXPECT_NE(*ReadOrMakeKey(file_), *made);
+}
+
+TEST_F(KeyTest, IsItsDigits) {
+  Write("000102030405060708090a0b0c0d0eff\n");
+  const absl::StatusOr<Key> key = ReadKey(file_);
+  ASSERT_TRUE(key.ok()) << key.status();
+  EXPECT_EQ((*key)[10], std::byte{0x0a});
+  EXPECT_EQ((*key)[15], std::byte{0xff});
+}
+
+TEST_F(KeyTest, WhatIsNoKeyIsRefused) {
+  for (const char* text : {"", "0001", "000102030405060708090a0b0c0d0e0G"}) {
+    Write(text);
+    EXPECT_EQ(CodeOf(), absl::StatusCode::kInvalidArgument) << text;
+  }
+}
+
+TEST_F(KeyTest, WhatOthersMayReadIsRefused) {
+  Write("000102030405060708090a0b0c0d0eff\n", 0640);
+  EXPECT_EQ(CodeOf(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(ReadOrMakeKey(file_).status().code(), absl::StatusCode::kPermissionDenied);
+}
+
+TEST_F(KeyTest, AFolderThatIsNotThereIsSaid) {
+  EXPECT_EQ(ReadOrMakeKey("/nowhere/key").status().code(), absl::StatusCode::kUnavailable);
+}
+
+}  // namespace
+}  // namespace sim

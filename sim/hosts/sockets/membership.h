@@ -1,0 +1,66 @@
+// This machine's place in a network of several computers, and what it knows of the others.
+
+#ifndef SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
+#define SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "sim/hosts/directory.h"
+#include "sim/hosts/sockets/control.h"
+#include "sim/hosts/sockets/handshake.h"
+#include "sim/hosts/sockets/socket.h"
+#include "sim/hosts/sockets/stream.h"
+
+namespace sim {
+
+// What tells the shared memory that we see from that of others: processes with the same number can
+// share memory.
+std::uint64_t HostNumber();
+
+// A machine, as the rendezvous told of it last.
+struct Member {
+  bool present = false;
+  std::uint32_t incarnation = 0;  // 0: nobody ever had the slot
+  std::uint64_t host = 0;
+  SocketAddress address;
+};
+
+// Lasts as long as the rendezvous can be heard; after that what was known stays known. Not
+// thread-safe.
+class Membership {
+ public:
+  // Joins over a call that has just been made; waits. `port`: where we listen. kFailedPrecondition:
+  // the rendezvous refuses, as when the machines are of another profile. kUnavailable: it fell
+  // silent.
+  static absl::StatusOr<std::unique_ptr<Membership>> Join(Stream stream, std::uint64_t fabric,
+                                                          const NetworkTerms& terms,
+                                                          std::uint64_t host, std::uint16_t port);
+
+  const Seat& seat() const { return seat_; }
+  std::uint64_t host() const { return host_; }
+  const Member& At(std::uint8_t slot) const { return members_[slot]; }
+  // Counts comings and goings.
+  std::uint32_t epoch() const { return epoch_; }
+
+  // Takes the news. False: none will come any more.
+  bool Listen();
+  int fd() const { return stream_.fd(); }
+
+ private:
+  Membership(Stream stream, std::uint64_t host) : stream_(std::move(stream)), host_(host) {}
+
+  void Take(const Control& news);
+
+  Stream stream_;
+  const std::uint64_t host_;
+  Seat seat_;
+  std::array<Member, kMachines> members_{};
+  std::uint32_t epoch_ = 0;
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_MEMBERSHIP_H_

@@ -1,0 +1,35 @@
+// What --network says: where the machines of several computers meet.
+
+#ifndef SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
+#define SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sim {
+
+// "tcp://node1:7471": the host is a name or an address, an IPv6 address in brackets.
+struct NetworkName {
+  std::string host;
+  std::uint16_t port = 0;
+
+  std::string Text() const;
+};
+
+// kInvalidArgument: that is none.
+absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text);
+
+// What stands for "tcp": the first host of a step of Slurm's (SLURM_STEP_NODELIST), or that of Open
+// MPI 4's mpirun (OMPI_MCA_orte_hnp_uri), and a port of 20,000 to 29,999 by the job's number.
+// `variable` is getenv. kNotFound: neither has started us. kInvalidArgument: it says what we do not
+// understand.
+absl::StatusOr<NetworkName> NetworkOfLauncher(
+    const std::function<const char*(const char*)>& variable);
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_NETWORK_NAME_H_

@@ -1,0 +1,251 @@
+#include "sim/hosts/sockets/rendezvous.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "sim/hosts/sockets/key.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Connections at the same time: all machines of eight full networks.
+constexpr std::size_t kMostClients = 8 * kMachines;
+// Strangers who do not prove themselves within this time are let go.
+constexpr coro::Duration kPatience = 5s;
+// A machine that does not say within this time that it knows of another one has stopped.
+constexpr coro::Duration kNewsTime = 1s;
+constexpr int kTurnMilliseconds = 20;
+// News that a machine has not read yet. One that has stopped is let go when there are more.
+constexpr std::size_t kMostUnsent = 1 << 20;
+
+template <typename Word>
+Word RandomNumber() {
+  std::array<std::byte, sizeof(Word)> bytes;
+  FillRandomly(bytes);
+  Word word = 0;
+  std::memcpy(&word, bytes.data(), sizeof(word));
+  return word;
+}
+
+}  // namespace
+
+struct Rendezvous::Network {
+  Network() {
+    for (std::size_t i = 0; i < kMachines; ++i) free.insert(static_cast<std::uint8_t>(i));
+  }
+  const std::uint64_t id = RandomNumber<std::uint64_t>();
+  std::uint64_t fingerprint = 0;
+  std::string profile;
+  std::set<std::uint8_t> free;
+  std::uint32_t last_incarnation = RandomNumber<std::uint32_t>() >> 1;
+  std::size_t members = 0;
+};
+
+struct Rendezvous::Client {
+  Client(Socket socket, const Key& key, coro::Time now)
+      : stream(std::move(socket), kLongestOfHandshake, kMostUnsent), called(key), since(now) {}
+
+  enum class Stage : std::uint8_t { kHello, kProof, kKnown, kPending, kMember };
+  bool is_machine() const { return stage >= Stage::kPending; }
+  // The news that it is there, or that it has gone.
+  Control News() const {
+    Control news;
+    news.type = ControlType::kNews;
+    news.present = is_machine() ? 1 : 0;
+    news.seat = seat;
+    news.number = number;
+    news.host = host;
+    news.address = address;
+    return news;
+  }
+
+  Stream stream;
+  Called called;
+  Stage stage = Stage::kHello;
+  coro::Time since;  // the stage
+  Network* network = nullptr;
+  Seat seat;
+  std::uint64_t host = 0;
+  SocketAddress address;
+  std::uint64_t number = 0;  // of the news about it
+  std::uint64_t known = 0;   // the last news that it has read
+  bool lost = false;
+};
+
+Rendezvous::Rendezvous(Socket listening, const Key& key)
+    : listening_(std::move(listening)), key_(key), empty_since_(clock_.Now()) {}
+
+Rendezvous::~Rendezvous() = default;
+
+std::size_t Rendezvous::members() const {
+  return static_cast<std::size_t>(std::count_if(
+      clients_.begin(), clients_.end(), [](const auto& client) { return client->is_machine(); }));
+}
+
+void Rendezvous::Turn() {
+  std::vector<pollfd> fds{{.fd = listening_.fd(), .events = POLLIN, .revents = 0}};
+  for (const auto& client : clients_) {
+    const bool more = client->stream.unsent() > 0;
+    fds.push_back({.fd = client->stream.fd(),
+                   .events = static_cast<short>(more ? POLLIN | POLLOUT : POLLIN),
+                   .revents = 0});
+  }
+  poll(fds.data(), fds.size(), kTurnMilliseconds);
+  for (std::size_t i = 0; i < clients_.size(); ++i) {
+    if (fds[i + 1].revents != 0) Listen(*clients_[i]);
+  }
+  if (fds[0].revents != 0) Accept();
+  Welcome();
+  ClearUp();
+}
+
+void Rendezvous::Accept() {
+  while (true) {
+    Socket socket = listening_.Accept();
+    if (!socket.valid()) return;
+    if (clients_.size() >= kMostClients) continue;
+    clients_.push_back(std::make_unique<Client>(std::move(socket), key_, clock_.Now()));
+  }
+}
+
+void Rendezvous::Listen(Client& client) {
+  client.stream.Send();
+  client.stream.Receive();
+  std::span<const std::byte> message;
+  while (!client.lost && client.stream.Next(message)) {
+    client.lost = !Handle(client, message);
+    client.stream.Release();
+  }
+  client.lost = client.lost || client.stream.ended() || client.stream.garbage();
+}
+
+bool Rendezvous::Handle(Client& client, std::span<const std::byte> message) {
+  using Stage = Client::Stage;
+  if (client.stage == Stage::kHello) {
+    const std::optional<Challenge> challenge = client.called.Greet(message);
+    client.stage = Stage::kProof;
+    return challenge.has_value() && client.called.hello().purpose == Purpose::kMember &&
+           client.stream.Say(*challenge);
+  }
+  if (client.stage == Stage::kProof) {
+    client.stage = Stage::kKnown;
+    client.stream.Allow(sizeof(Control));
+    return client.called.Believes(message);
+  }
+  Control control;
+  return Read(message, control) && HandleControl(client, control);
+}
+
+bool Rendezvous::HandleControl(Client& client, const Control& control) {
+  if (control.type == ControlType::kJoin) {
+    return client.stage == Client::Stage::kKnown && Join(client, control);
+  }
+  client.known = std::max(client.known, control.number);
+  return control.type == ControlType::kKnown && client.is_machine();
+}
+
+bool Rendezvous::Join(Client& client, const Control& control) {
+  std::unique_ptr<Network>& network = networks_[control.fabric];
+  if (network == nullptr) {
+    network = std::make_unique<Network>();
+    network->fingerprint = control.fingerprint;
+    network->profile = control.Text();
+  }
+  if (network->fingerprint != control.fingerprint) {
+    Refuse(client, absl::StrCat("the machines of the network are of profile ",
+                                network->profile.substr(0, 48), ", this one would be of ",
+                                control.Text().substr(0, 48)));
+    return true;
+  }
+  if (network->free.empty()) {
+    Refuse(client, absl::StrCat("the network has ", kMachines, " machines already"));
+    return true;
+  }
+  client.network = network.get();
+  client.seat = {.network = network->id,
+                 .incarnation = ++network->last_incarnation,
+                 .slot = *network->free.begin()};
+  network->free.erase(network->free.begin());
+  ++network->members;
+  client.host = control.host;
+  client.address = client.stream.socket().PeerAddress().WithPort(control.address.port());
+  client.stage = Client::Stage::kPending;
+  client.since = clock_.Now();
+  for (const auto& other : clients_) {
+    if (other->network != client.network || other.get() == &client) continue;
+    other->lost = other->lost || !client.stream.Say(other->News());
+  }
+  Tell(*network, client);
+  client.known = client.number;
+  return true;
+}
+
+void Rendezvous::Refuse(Client& client, absl::string_view why) {
+  Control refusal;
+  refusal.type = ControlType::kRefused;
+  refusal.SetText(why);
+  client.stream.Say(refusal);
+}
+
+void Rendezvous::Tell(Network& network, Client& about) {
+  about.number = ++last_news_;
+  for (const auto& other : clients_) {
+    if (other->network != &network || other.get() == &about) continue;
+    other->lost = !other->stream.Say(about.News()) || other->lost;
+  }
+}
+
+// Those who are to come, and of whom everybody knows.
+void Rendezvous::Welcome() {
+  const coro::Time now = clock_.Now();
+  for (const auto& client : clients_) {
+    if (client->stage != Client::Stage::kPending || client->lost) continue;
+    const bool all_know = std::all_of(clients_.begin(), clients_.end(), [&](const auto& other) {
+      return other->network != client->network || other->known >= client->number;
+    });
+    if (!all_know && now - client->since < kNewsTime) continue;
+    client->stage = Client::Stage::kMember;
+    Control welcome;
+    welcome.type = ControlType::kWelcome;
+    welcome.seat = client->seat;
+    client->lost = !client->stream.Say(welcome);
+  }
+}
+
+void Rendezvous::Leave(Client& client) {
+  Network& network = *std::exchange(client.network, nullptr);
+  client.stage = Client::Stage::kKnown;
+  Tell(network, client);
+  network.free.insert(client.seat.slot);
+  --network.members;
+}
+
+void Rendezvous::ClearUp() {
+  const coro::Time now = clock_.Now();
+  for (std::size_t i = 0; i < clients_.size();) {
+    Client& client = *clients_[i];
+    const bool late = !client.is_machine() && now - client.since > kPatience;
+    if (!client.lost && !late) {
+      ++i;
+      continue;
+    }
+    if (client.is_machine()) Leave(client);
+    clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
+    i = 0;  // who could not be told is lost, too
+  }
+  std::erase_if(networks_, [](const auto& entry) { return entry.second->members == 0; });
+  if (!networks_.empty()) {
+    empty_since_ = coro::kNever;
+  } else if (empty_since_ == coro::kNever) {
+    empty_since_ = now;
+  }
+}
+
+}  // namespace sim

@@ -1,0 +1,67 @@
+// Where the machines of a network on several computers find each other: it gives each the first free
+// slot, and tells it of all others. What they send to each other does not pass here.
+
+#ifndef SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
+#define SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
+
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "sim/hosts/directory.h"
+#include "sim/hosts/sockets/control.h"
+#include "sim/hosts/sockets/handshake.h"
+#include "sim/hosts/sockets/mac.h"
+#include "sim/hosts/sockets/socket.h"
+#include "sim/hosts/sockets/stream.h"
+
+namespace sim {
+
+// Serves any number of fabrics. Not thread-safe.
+class Rendezvous {
+ public:
+  // `listening`: a socket that listens.
+  Rendezvous(Socket listening, const Key& key);
+  ~Rendezvous();
+  Rendezvous(const Rendezvous&) = delete;
+  Rendezvous& operator=(const Rendezvous&) = delete;
+
+  // Waits for somebody to say something, a moment at the most, and sees to it.
+  void Turn();
+  std::size_t members() const;
+  // Since when nobody has been a member; coro::kNever: somebody is.
+  coro::Time empty_since() const { return empty_since_; }
+
+ private:
+  // The machines of a fabric.
+  struct Network;
+  // Whoever has called.
+  struct Client;
+
+  void Accept();
+  void Listen(Client& client);
+  // False: it talks nonsense.
+  bool Handle(Client& client, std::span<const std::byte> message);
+  bool HandleControl(Client& client, const Control& control);
+  bool Join(Client& client, const Control& control);
+  void Refuse(Client& client, absl::string_view why);
+  void Leave(Client& client);
+  void Tell(Network& network, Client& about);
+  void Welcome();
+  void ClearUp();
+
+  Socket listening_;
+  const Key key_;
+  coro::SteadyClock clock_;
+  std::vector<std::unique_ptr<Client>> clients_;
+  std::map<std::uint64_t, std::unique_ptr<Network>> networks_;  // by fabric; at least one machine
+  std::uint64_t last_news_ = 0;
+  coro::Time empty_since_{};
+};
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_RENDEZVOUS_H_

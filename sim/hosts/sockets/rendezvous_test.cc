@@ -1,0 +1,241 @@
+// The rendezvous and its members: slots, news, refusals, and strangers.
+
+#include "sim/hosts/sockets/rendezvous.h"
+
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+#include "sim/hosts/sockets/call.h"
+#include "sim/hosts/sockets/key.h"
+#include "sim/hosts/sockets/membership.h"
+#include "sim/hosts/sockets/network_name.h"
+#include "sim/hosts/sockets/testing/meeting.h"
+#include "sim/random.h"
+
+namespace sim_testing {
+namespace {
+
+using namespace std::chrono_literals;
+using sim::Control;
+using sim::ControlType;
+using sim::Membership;
+
+constexpr coro::Duration kGuard = 20s;
+
+class RendezvousTest : public testing::Test {
+ protected:
+  absl::StatusOr<std::unique_ptr<Membership>> TryToJoin(std::uint64_t fabric,
+                                                        const std::string& profile) {
+    auto called = sim::CallRendezvous(meeting_.network(), meeting_.key_file(), kGuard);
+    if (!called.ok()) return called.status();
+    return Membership::Join(std::move(called->stream), fabric,
+                            {.profile = profile, .fingerprint = profile.size()}, 5, 1000);
+  }
+  std::unique_ptr<Membership> Join(std::uint64_t fabric = 1) {
+    auto membership = TryToJoin(fabric, "some");
+    EXPECT_TRUE(membership.ok()) << membership.status();
+    if (!membership.ok()) std::abort();
+    return *std::move(membership);
+  }
+  // Members listen to the news only in here.
+  template <typename Done>
+  void ListenUntil(const std::vector<Membership*>& members, Done done) {
+    for (int i = 0; i < 2000 && !done(); ++i) {
+      for (Membership* member : members) member->Listen();
+      std::this_thread::sleep_for(10ms);
+    }
+    EXPECT_TRUE(done());
+  }
+  // A connection that has said nothing yet.
+  sim::Stream Connect() {
+    const sim::NetworkName name = *sim::ParseNetworkName(meeting_.network());
+    auto socket = sim::Socket::Dial(*sim::SocketAddress::Of(name.host, name.port));
+    EXPECT_TRUE(socket.ok()) << socket.status();
+    return sim::Stream(*std::move(socket), sizeof(Control), 1 << 16);
+  }
+  void ExpectClosed(sim::Stream& stream) {
+    std::span<const std::byte> message;
+    EXPECT_FALSE(sim::Await(stream, message, kGuard));
+    EXPECT_TRUE(stream.ended());
+  }
+
+  Meeting meeting_;
+};
+
+TEST_F(RendezvousTest, EachHasASlotAndKnowsOfAllOthers) {
+  const auto first = Join();
+  EXPECT_EQ(first->seat().slot, 0);
+  std::unique_ptr<Membership> second;
+  std::thread joins([&] { second = Join(); });
+  ListenUntil({first.get()}, [&] { return first->At(1).present; });
+  joins.join();
+  EXPECT_EQ(second->seat().slot, 1);
+  EXPECT_EQ(second->seat().network, first->seat().network);
+  EXPECT_NE(second->seat().incarnation, first->seat().incarnation);
+  EXPECT_TRUE(second->At(0).present);
+  EXPECT_EQ(second->At(0).incarnation, first->seat().incarnation);
+  EXPECT_EQ(first->At(1).host, 5u);
+  EXPECT_EQ(first->At(1).address.port(), 1000);
+  EXPECT_FALSE(first->At(2).present);
+}
+
+TEST_F(RendezvousTest, WhoComesIsKnownToAllWhenHeIsThere) {
+  const auto first = Join();
+  std::atomic<bool> joined{false};
+  std::thread joins([&] {
+    Join();
+    joined = true;
+  });
+  std::this_thread::sleep_for(200ms);  // less than the second that a stopped machine is given
+  EXPECT_FALSE(joined);
+  ListenUntil({first.get()}, [&] { return joined.load(); });
+  joins.join();
+}
+
+TEST_F(RendezvousTest, AMachineThatDoesNotListenHoldsNobodyUpForLong) {
+  const auto stopped = Join();
+  const auto second = Join();
+  EXPECT_EQ(second->seat().slot, 1);
+}
+
+TEST_F(RendezvousTest, WhoGoesIsTold) {
+  const auto first = Join();
+  auto second = Join();
+  ListenUntil({first.get()}, [&] { return first->At(1).present; });
+  const std::uint32_t epoch = first->epoch();
+  second.reset();
+  ListenUntil({first.get()}, [&] { return !first->At(1).present; });
+  EXPECT_GT(first->epoch(), epoch);
+  const auto third = Join();
+  EXPECT_EQ(third->seat().slot, 1);
+  EXPECT_NE(third->seat().incarnation, first->At(1).incarnation);
+}
+
+TEST_F(RendezvousTest, FabricsAreApart) {
+  const auto one = Join(1);
+  const auto other = Join(2);
+  EXPECT_EQ(other->seat().slot, 0);
+  EXPECT_NE(other->seat().network, one->seat().network);
+  EXPECT_EQ(one->epoch(), 0u);
+}
+
+TEST_F(RendezvousTest, OtherTermsAreRefused) {
+  const auto one = Join();
+  const auto other = TryToJoin(1, "another");
+  EXPECT_EQ(other.status().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(other.status().message(),
+            "the machines of the network are of profile some, this one would be of another");
+  EXPECT_TRUE(TryToJoin(2, "another").ok());
+}
+
+TEST_F(RendezvousTest, ThereAreSoManyMachinesAndNoMore) {
+  std::mutex mutex;
+  std::vector<std::unique_ptr<Membership>> members;
+  std::atomic<bool> done{false};
+  std::thread listens([&] {
+    while (!done) {
+      const std::lock_guard lock(mutex);
+      for (const auto& member : members) member->Listen();
+    }
+  });
+  for (std::size_t i = 0; i < sim::kMachines; ++i) {
+    auto member = Join();
+    EXPECT_EQ(member->seat().slot, i);
+    const std::lock_guard lock(mutex);
+    members.push_back(std::move(member));
+  }
+  EXPECT_EQ(TryToJoin(1, "some").status().code(), absl::StatusCode::kFailedPrecondition);
+  {
+    const std::lock_guard lock(mutex);
+    members.erase(members.begin() + 7);
+  }
+  auto last = TryToJoin(1, "some");
+  while (!last.ok()) last = TryToJoin(1, "some");
+  EXPECT_EQ((*last)->seat().slot, 7);
+  done = true;
+  listens.join();
+}
+
+TEST_F(RendezvousTest, AnotherKeyIsRefusedInOneLine) {
+  const std::string other = testing::TempDir() + "/" + "other-key";
+  unlink(other.c_str());
+  ASSERT_TRUE(sim::ReadOrMakeKey(other).ok());
+  const auto refused = sim::CallRendezvous(meeting_.network(), other, kGuard);
+  EXPECT_EQ(refused.status().code(), absl::StatusCode::kPermissionDenied);
+  EXPECT_EQ(refused.status().message(),
+            meeting_.network() + ": the key of " + other +
+                " is not the network's: copy that of the computer where it began");
+  const auto keyless = sim::CallRendezvous(meeting_.network(), "/nowhere/key", kGuard);
+  EXPECT_EQ(keyless.status().code(), absl::StatusCode::kNotFound);
+}
+
+TEST_F(RendezvousTest, NobodyThereIsSaidAfterAWhile) {
+  meeting_.Stop();
+  const auto called = sim::CallRendezvous(meeting_.network(), meeting_.key_file(), 200ms);
+  EXPECT_EQ(called.status().code(), absl::StatusCode::kUnavailable);
+}
+
+// Who does not prove himself is not listened to.
+TEST_F(RendezvousTest, NobodyJoinsWithoutAProof) {
+  sim::Stream stream = Connect();
+  sim::Caller caller(meeting_.key(), sim::Purpose::kMember);
+  stream.Say(caller.hello());
+  std::span<const std::byte> challenge;
+  ASSERT_TRUE(sim::Await(stream, challenge, kGuard));
+  stream.Release();
+  stream.Say(sim::Proof{});
+  stream.Say(Control{});
+  ExpectClosed(stream);
+  EXPECT_EQ(Join()->seat().slot, 0);
+}
+
+TEST_F(RendezvousTest, NonsenseIsSurvived) {
+  for (std::uint64_t life = 0; life < 100; ++life) {
+    sim::Stream stream = Connect();
+    pollfd connected{.fd = stream.fd(), .events = POLLOUT, .revents = 0};
+    poll(&connected, 1, 1000);
+    std::vector<std::uint8_t> bytes(1 + sim::Combine(life, 0) % 300);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      bytes[i] = static_cast<std::uint8_t>(sim::Combine(life, i));
+    }
+    if (life % 3 == 0) {  // a length that can be: what follows is no Hello
+      const std::uint32_t length = sizeof(sim::Hello);
+      bytes.resize(sizeof(length) + length);
+      std::memcpy(bytes.data(), &length, sizeof(length));
+    }
+    if (life % 3 == 1 && bytes.size() > 4) {  // cut in the middle
+      const std::uint32_t length = 60;
+      std::memcpy(bytes.data(), &length, sizeof(length));
+      bytes.resize(std::min<std::size_t>(bytes.size(), 30));
+    }
+    EXPECT_GT(send(stream.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
+  }
+  // A member that says nonsense is let go, and the others stay.
+  const auto member = Join();
+  auto called = sim::CallRendezvous(meeting_.network(), meeting_.key_file(), kGuard);
+  ASSERT_TRUE(called.ok());
+  Control nonsense;
+  nonsense.type = static_cast<ControlType>(77);
+  called->stream.Say(nonsense);
+  ExpectClosed(called->stream);
+  const auto other = Join();
+  EXPECT_EQ(other->seat().slot, 1);
+}
+
+}  // namespace
+}  // namespace sim_testing

@@ -1,0 +1,90 @@
+#include "sim/hosts/sockets/serve.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "coro/time.h"
+#include "sim/hosts/sockets/key.h"
+#include "sim/hosts/sockets/rendezvous.h"
+#include "sim/hosts/sockets/socket.h"
+
+namespace sim {
+namespace {
+
+using namespace std::chrono_literals;
+
+// Between two programs of one job.
+constexpr coro::Duration kLinger = 5s;
+
+// What the program would have to close before somebody at the other end of its pipes goes on.
+void LetGoOfFiles(int listening, int starter) {
+  const int nothing = open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
+  int next = 3;
+  for (const int kept : {std::min(listening, starter), std::max(listening, starter)}) {
+    if (kept > next) close_range(static_cast<unsigned>(next), static_cast<unsigned>(kept - 1), 0);
+    next = kept + 1;
+  }
+  close_range(static_cast<unsigned>(next), ~0u, 0);
+}
+
+[[noreturn]] void Serve(Socket listening, const Key& key, int starter) {
+  coro::SteadyClock clock;
+  Rendezvous rendezvous(std::move(listening), key);
+  coro::Time needed = clock.Now();
+  while (clock.Now() - needed < kLinger) {
+    rendezvous.Turn();
+    pollfd ended{.fd = starter, .events = POLLIN, .revents = 0};
+    if (rendezvous.members() > 0 || poll(&ended, 1, 0) == 0) needed = clock.Now();
+  }
+  _exit(0);
+}
+
+}  // namespace
+
+absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string& key_file) {
+  ASSIGN_OR_RETURN(const SocketAddress address, SocketAddress::Of(network.host, network.port));
+  absl::StatusOr<Socket> listening = Socket::Bind(address);
+  const bool others = listening.status().code() == absl::StatusCode::kAlreadyExists ||
+                      listening.status().code() == absl::StatusCode::kOutOfRange;
+  if (others) return false;
+  if (!listening.ok()) {
+    return absl::Status(listening.status().code(),
+                        absl::StrCat(network.Text(), ": ", listening.status().message()));
+  }
+  // Whoever can connect finds the key.
+  ASSIGN_OR_RETURN(const Key key, ReadOrMakeKey(key_file));
+  if (!listening->Listen().ok()) return false;  // somebody else was faster
+  const int starter = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
+  if (starter < 0) {
+    return absl::UnavailableError(absl::StrCat("pidfd_open: ", std::strerror(errno)));
+  }
+  const pid_t child = fork();
+  if (child == 0) {
+    // Its child is nobody's, whom the program that we become cannot wait for by mistake.
+    setsid();
+    if (fork() != 0) _exit(0);
+    LetGoOfFiles(listening->fd(), starter);
+    if (chdir("/") != 0) _exit(1);
+    Serve(*std::move(listening), key, starter);
+  }
+  close(starter);
+  if (child < 0) return absl::UnavailableError(absl::StrCat("fork: ", std::strerror(errno)));
+  waitpid(child, nullptr, 0);
+  return true;
+}
+
+}  // namespace sim

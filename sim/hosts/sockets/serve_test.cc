@@ -1,0 +1,96 @@
+#include "sim/hosts/sockets/serve.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "gtest/gtest.h"
+#include "sim/hosts/sockets/call.h"
+#include "sim/hosts/sockets/membership.h"
+#include "sim/hosts/sockets/socket.h"
+#include "sim/hosts/testing/child_process.h"
+#include "sim/testing/unique_name.h"
+
+namespace sim_testing {
+namespace {
+
+using namespace std::chrono_literals;
+
+// At a port that nobody has just now.
+sim::NetworkName FreshNetwork() {
+  const sim::Socket socket = *sim::Socket::Bind(*sim::SocketAddress::Of("127.0.0.1", 0));
+  return {.host = "127.0.0.1", .port = socket.LocalAddress().port()};
+}
+
+class ServeTest : public testing::Test {
+ protected:
+  ~ServeTest() override { unlink(key_file_.c_str()); }
+
+  absl::Status Call(coro::Duration patience) {
+    return sim::CallRendezvous(network_.Text(), key_file_, patience).status();
+  }
+
+  const sim::NetworkName network_ = FreshNetwork();
+  const std::string key_file_ = testing::TempDir() + "/" + UniqueName("key");
+};
+
+TEST_F(ServeTest, TheFirstOneServes) {
+  ChildProcess first([this](Talk& talk) {
+    talk.Say(*sim::ServeIfFirst(network_, key_file_));
+    talk.Hear<bool>();
+  });
+  EXPECT_TRUE(first.talk().Hear<bool>());
+  EXPECT_TRUE(Call(10s).ok()) << Call(10s);
+  const absl::StatusOr<bool> second = sim::ServeIfFirst(network_, key_file_);
+  ASSERT_TRUE(second.ok()) << second.status();
+  EXPECT_FALSE(*second);
+}
+
+TEST_F(ServeTest, ItStaysUntilTheLastMemberHasLeft) {
+  auto starter = std::make_unique<ChildProcess>([this](Talk& talk) {
+    EXPECT_TRUE(*sim::ServeIfFirst(network_, key_file_));
+    EXPECT_EQ(waitpid(-1, nullptr, 0), -1);  // it is no child of ours
+    EXPECT_EQ(errno, ECHILD);
+    talk.Say(true);
+    talk.Hear<bool>();
+  });
+  starter->talk().Hear<bool>();
+  auto called = sim::CallRendezvous(network_.Text(), key_file_, 10s);
+  ASSERT_TRUE(called.ok()) << called.status();
+  auto member = sim::Membership::Join(std::move(called->stream), 1, {}, 1, 1);
+  ASSERT_TRUE(member.ok()) << member.status();
+  starter->talk().Say(true);
+  EXPECT_EQ(starter->Wait(), 0);
+  starter.reset();
+  usleep(6'000'000);  // longer than it lingers
+  EXPECT_TRUE(Call(1s).ok());
+  member->reset();
+  for (int i = 0; i < 200 && Call(0s).ok(); ++i) usleep(100'000);
+  EXPECT_EQ(Call(0s).code(), absl::StatusCode::kUnavailable);
+}
+
+TEST_F(ServeTest, AnAddressOfAnotherComputerIsLeftToIt) {
+  // TEST-NET-1: nobody's (RFC 5737).
+  const absl::StatusOr<bool> served =
+      sim::ServeIfFirst({.host = "192.0.2.1", .port = 7471}, key_file_);
+  ASSERT_TRUE(served.ok()) << served.status();
+  EXPECT_FALSE(*served);
+  EXPECT_NE(access(key_file_.c_str(), F_OK), 0);
+}
+
+TEST_F(ServeTest, NoKeyNoService) {
+  EXPECT_EQ(sim::ServeIfFirst(network_, "/nowhere/key").status().code(),
+            absl::StatusCode::kUnavailable);
+  EXPECT_EQ(
+      sim::ServeIfFirst({.host = "no.such.host.invalid", .port = 1}, key_file_).status().code(),
+      absl::StatusCode::kNotFound);
+}
+
+}  // namespace
+}  // namespace sim_testing

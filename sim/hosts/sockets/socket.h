@@ -1,0 +1,70 @@
+// TCP sockets that do not wait, and their addresses.
+
+#ifndef SIM_HOSTS_SOCKETS_SOCKET_H_
+#define SIM_HOSTS_SOCKETS_SOCKET_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+struct sockaddr;
+
+namespace sim {
+
+// Of IPv4 or IPv6. Trivially copyable: it goes through messages, and may hold anything then.
+class SocketAddress {
+ public:
+  // kNotFound: nobody knows the host.
+  static absl::StatusOr<SocketAddress> Of(const std::string& host, std::uint16_t port);
+  static SocketAddress From(const sockaddr* address, std::size_t bytes);
+
+  // Whether it is an address at all.
+  bool IsSound() const;
+  std::uint16_t port() const;
+  SocketAddress WithPort(std::uint16_t port) const;
+  const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(bytes_.data()); }
+  std::uint32_t size() const { return size_; }
+
+ private:
+  static constexpr std::size_t kMostBytes = 28;  // sockaddr_in6
+  alignas(8) std::array<std::byte, kMostBytes> bytes_{};
+  std::uint32_t size_ = 0;
+};
+
+// Owns a descriptor, which a program that it starts does not get. Move-only; not thread-safe.
+class Socket {
+ public:
+  Socket() = default;
+  explicit Socket(int fd);
+  Socket(Socket&& other) noexcept;
+  Socket& operator=(Socket&& other) noexcept;
+  ~Socket();
+
+  // One that becomes a connection, or fails later. Errors are those of socket(2).
+  static absl::StatusOr<Socket> Dial(const SocketAddress& address);
+  // One that has the address, for Listen. The code is kAlreadyExists where somebody else has it,
+  // kOutOfRange where no interface of this computer has.
+  static absl::StatusOr<Socket> Bind(const SocketAddress& address);
+  absl::Status Listen();
+  // The next connection that somebody made to a listening socket; empty: there is none.
+  Socket Accept();
+
+  bool valid() const { return fd_ >= 0; }
+  int fd() const { return fd_; }
+  SocketAddress LocalAddress() const;
+  SocketAddress PeerAddress() const;
+
+ private:
+  int fd_ = -1;
+};
+
+// In a child that was forked off this process: closes its copies of all sockets, so that those of
+// the parent end with the parent. Takes no lock.
+void CloseSocketsInChild();
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_SOCKET_H_

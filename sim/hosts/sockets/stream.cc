@@ -1,0 +1,46 @@
+#include "sim/hosts/sockets/stream.h"
+
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+
+namespace sim {
+namespace {
+
+bool MayComeLater(int error) { return error == EAGAIN || error == EINTR; }
+
+}  // namespace
+
+void Stream::Send() {
+  while (!ended_ && unsent() > 0) {
+    const std::span<const std::byte> bytes = writer_.unsent();
+    const ssize_t sent = send(fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0) {
+      ended_ = !MayComeLater(errno);
+      return;
+    }
+    writer_.Sent(static_cast<std::size_t>(sent));
+  }
+}
+
+bool Stream::drained() const {
+  int in_kernel = 0;
+  return unsent() == 0 && (ioctl(fd(), SIOCOUTQ, &in_kernel) != 0 || in_kernel == 0);
+}
+
+bool Stream::Receive() {
+  if (ended_ || garbage()) return false;
+  const std::span<std::byte> room = reader_.Room();
+  if (room.empty()) return false;
+  const ssize_t received = recv(fd(), room.data(), room.size(), 0);
+  if (received > 0) {
+    reader_.Add(static_cast<std::size_t>(received));
+    return true;
+  }
+  ended_ = received == 0 || !MayComeLater(errno);
+  return false;
+}
+
+}  // namespace sim

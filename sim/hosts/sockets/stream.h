@@ -1,0 +1,77 @@
+// A connection that carries messages both ways.
+
+#ifndef SIM_HOSTS_SOCKETS_STREAM_H_
+#define SIM_HOSTS_SOCKETS_STREAM_H_
+
+#include <cstddef>
+#include <cstring>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "sim/hosts/sockets/frames.h"
+#include "sim/hosts/sockets/socket.h"
+
+namespace sim {
+
+// Never waits. Not thread-safe.
+class Stream {
+ public:
+  // Takes messages of at most `longest` bytes, and holds back at most `most_unsent`.
+  Stream(Socket socket, std::size_t longest, std::size_t most_unsent)
+      : socket_(std::move(socket)), reader_(longest), writer_(most_unsent) {}
+
+  const Socket& socket() const { return socket_; }
+  int fd() const { return socket_.fd(); }
+  void Allow(std::size_t longest) { reader_.Allow(longest); }
+
+  // --- Out ---
+  // Where a message goes; null: there is no room now. It leaves with Send.
+  std::byte* Reserve(std::size_t bytes) { return writer_.Reserve(bytes); }
+  // As much as the kernel takes.
+  void Send();
+  std::size_t unsent() const { return writer_.unsent().size(); }
+  // Whether the other computer has all of it.
+  bool drained() const;
+  // A message of fixed size, sent at once. False: there is no room for it.
+  template <typename T>
+  bool Say(const T& message) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::byte* const room = Reserve(sizeof(T));
+    if (room == nullptr) return false;
+    std::memcpy(room, &message, sizeof(T));
+    Send();
+    return true;
+  }
+
+  // --- In ---
+  // One piece of what has come. False: nothing had.
+  bool Receive();
+  bool Next(std::span<const std::byte>& message) { return reader_.Next(message); }
+  void Release() { reader_.Release(); }
+
+  // Nothing passes any more: the other one has closed it, or cannot be reached, or there never was
+  // a connection. What has come before that is still there.
+  bool ended() const { return ended_; }
+  // The other one has sent what is no message.
+  bool garbage() const { return reader_.garbage(); }
+
+ private:
+  Socket socket_;
+  FrameReader reader_;
+  FrameWriter writer_;
+  bool ended_ = false;
+};
+
+// The message as a T. False: it has another size.
+template <typename T>
+bool Read(std::span<const std::byte> message, T& value) {
+  static_assert(std::is_trivially_copyable_v<T>);
+  if (message.size() != sizeof(T)) return false;
+  std::memcpy(&value, message.data(), sizeof(T));
+  return true;
+}
+
+}  // namespace sim
+
+#endif  // SIM_HOSTS_SOCKETS_STREAM_H_

@@ -1,0 +1,38 @@
+// A rendezvous on this computer, for tests.
+
+#ifndef SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
+#define SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "sim/hosts/sockets/mac.h"
+
+namespace sim_testing {
+
+// Serves in a process of its own, at a port that nobody has, with a key of its own. To be made
+// while the process has one thread.
+class Meeting {
+ public:
+  Meeting();
+  ~Meeting();
+  Meeting(const Meeting&) = delete;
+  Meeting& operator=(const Meeting&) = delete;
+
+  const std::string& network() const { return network_; }
+  const std::string& key_file() const { return key_file_; }
+  const sim::Key& key() const { return key_; }
+  // Its process is killed.
+  void Stop();
+
+ private:
+  const std::string key_file_;
+  sim::Key key_;
+  std::string network_;
+  pid_t pid_ = -1;  // -1: it is not there any more
+};
+
+}  // namespace sim_testing
+
+#endif  // SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
