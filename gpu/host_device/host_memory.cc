@@ -125,6 +125,7 @@ void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t le
     std::memcpy(target + (begin - offset), write.bytes.data() + (begin - write.offset),
                 end - begin);
   }
+  Flush();
 }
 
 HostMemory::Ticket HostMemory::Write(std::uint64_t address, const std::byte* source,

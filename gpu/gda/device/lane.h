@@ -1,0 +1,416 @@
+// One queue of a port: tickets, doorbells, completions.
+//
+//   Take      n tickets, whose slots are free          back-pressure: polls and rings meanwhile
+//   Fill      any thread writes the entry of a ticket
+//   HandOver  in the order of the tickets; rings now, or leaves it to a later one
+//   Poll      completions free slots, whoever asked for them
+//
+//   Lane<kExclusive>  one thread, warp or block has the queue to itself: counts in registers
+//   Lane<kShared>     any threads of the device: counts in its memory, atomic
+//
+// What it leans on, of EFA:
+//   completions come in any order       a slot is free when its own last entry has completed, so
+//                                       that a request id, which is the slot, is one entry's only
+//   doorbells carry the running count   they are rung in the order of the tickets
+//   entries are staged on the NIC       no more than max_batch are written and not rung for, by all
+//                                       threads together
+//   a completion ring has no guard      it is as long as the send ring at least
+//   queue numbers are used again        request ids carry the epoch: a completion of the last
+//                                       connection frees nothing
+//
+// No deadlock: whoever waits for a slot, its turn or a completion polls, and rings for what others
+// handed over without ringing. The lowest ticket that is not handed over never waits for a higher
+// one.
+
+#ifndef GPU_GDA_DEVICE_LANE_H_
+#define GPU_GDA_DEVICE_LANE_H_
+
+#include <cstdint>
+#include <type_traits>
+
+#include "fabric/efa_queue/cqe.h"
+#include "fabric/efa_queue/wqe.h"
+#include "gpu/gda/device/views.h"
+#include "gpu/gda/device_ops.h"
+#include "gpu/gda/done_ring.h"
+#include "gpu/gda/entry_writer.h"
+
+namespace gpu::gda {
+
+enum class Sharing : std::uint8_t { kExclusive, kShared };
+
+// What an entry is, for errors: of one slot.
+struct Note {
+  PortOperation operation = PortOperation::kNone;
+  std::uint32_t peer = 0;  // below 65536
+
+  DD_HOST_DEVICE std::uint32_t Encode() const {
+    return static_cast<std::uint32_t>(operation) << 16 | (peer & 0xFFFF);
+  }
+  DD_HOST_DEVICE static Note Decode(std::uint32_t note) {
+    return {static_cast<PortOperation>(note >> 16), note & 0xFFFF};
+  }
+};
+
+// One thread's handle; all its functions but Fill are for the leader of a scope. Exclusive: of one
+// handle on the queue, from construction to Save. `Failed` is told of each failure:
+// failed(status, Note).
+template <Sharing kSharing>
+class Lane {
+ public:
+  static constexpr bool kShared = kSharing == Sharing::kShared;
+
+  DD_HOST_DEVICE Lane(const LaneView& view, std::uint32_t epoch)
+      : view_(view), entries_(view.queue), epoch_(epoch) {
+    if constexpr (!kShared) {
+      own_ = *view.state;
+      oldest_ = own_.tickets - (own_.tickets == own_.completed ? 0 : entries());
+    }
+  }
+  // What the next kernel has to know. Nothing when shared.
+  DD_HOST_DEVICE void Save() const {
+    if constexpr (!kShared) *view_.state = own_;
+  }
+
+  DD_HOST_DEVICE std::uint32_t entries() const { return view_.queue.send.entry_count; }
+  // Tickets that may be taken at once.
+  DD_HOST_DEVICE std::uint32_t largest_batch() const {
+    const std::uint32_t batch = view_.queue.send.max_batch;
+    return batch < entries() ? batch : entries();
+  }
+
+  // Takes `count` tickets from `first` on, and waits until they may be filled. REQUIRES: count is
+  // at most largest_batch().
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome Take(std::uint32_t count, std::uint64_t timeout_ns,
+                                        const Failed& failed, std::uint32_t& first) {
+    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
+      return static_cast<Outcome>(broken);
+    }
+    Patience patience(timeout_ns);
+    first = Claim(count);
+    while (!MayFill(first, count)) {
+      const Outcome helped = Help(patience, failed);
+      if (helped != Outcome::kOk) return helped;
+    }
+    return Outcome::kOk;
+  }
+
+  // Writes the entry of a ticket that was taken. Any thread of the scope.
+  DD_HOST_DEVICE GDA_APART void Fill(std::uint32_t ticket, fabric::efa_queue::SendWork work,
+                                     Note note) {
+    work.request_id = SlotOf(ticket) | epoch_ << kEpochShift;
+    view_.notes[SlotOf(ticket)] = note.Encode();
+    entries_.Write(ticket, work, stores_);
+  }
+
+  // Hands `count` tickets from `first` over, which were filled by threads that this one has met at
+  // a barrier since; with `ring`, the NIC has been told when it returns.
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome HandOver(std::uint32_t first, std::uint32_t count, bool ring,
+                                            std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    if constexpr (kShared) {
+      while (LoadWord32(&state().turn) != first) {
+        const Outcome helped = Help(patience, failed);
+        if (helped != Outcome::kOk) return helped;
+      }
+      SystemFence();  // whoever rings for these may be another thread
+      StoreFencedWord(&state().turn, first + count);
+    } else {
+      own_.turn = first + count;
+    }
+    return ring ? RingUpTo(first + count, patience, failed) : Outcome::kOk;
+  }
+
+  // Everything that was handed over is announced.
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome Flush(std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    return RingUpTo(Load(&state().turn), patience, failed);
+  }
+
+  // Waits until all tickets that were taken before the call have completed, well or not.
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome Quiet(std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    const std::uint32_t end = Load(&state().tickets);
+    std::uint32_t next = end - entries();  // those before have: their slots were taken again
+    while (Load(&state().completed) != end) {
+      // Others go on: then each slot says so by itself.
+      if constexpr (kShared) {
+        while (next != end && IsDone(next)) ++next;
+        if (next == end) break;
+      }
+      const Outcome helped = Help(patience, failed);
+      if (helped != Outcome::kOk) return helped;
+    }
+    return Outcome::kOk;
+  }
+
+  // Looks at completions and rings for what nobody rang for, once. kOk: go on waiting.
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome Help(Patience& patience, const Failed& failed) {
+    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
+      return static_cast<Outcome>(broken);
+    }
+    if (patience.Over()) return Break(Outcome::kTimedOut);
+    if (Load(&state().rung) != Load(&state().turn)) TryRing();
+    return TryPoll(failed) ? Outcome::kOk : Break(Outcome::kBroken);
+  }
+
+  // An entry that has not completed: what a wait in vain waited for.
+  DD_HOST_DEVICE GDA_APART Note Pending() const {
+    const std::uint32_t end = Load(&state().turn);
+    for (std::uint32_t ticket = end - entries(); ticket != end; ++ticket) {
+      if (!IsDone(ticket)) return Note::Decode(view_.notes[SlotOf(ticket)]);
+    }
+    return {PortOperation::kNone, kNoPeer};
+  }
+
+  DD_HOST_DEVICE std::uint32_t failures() const { return Load(&state().failures); }
+  DD_HOST_DEVICE std::uint32_t stale() const { return Load(&state().stale); }
+
+ private:
+  static constexpr unsigned kEpochShift = 12;
+  static_assert(kMaxLaneEntries <= 1u << kEpochShift);
+  // Entries of the completion ring that are looked at together.
+  static constexpr std::uint32_t kAhead = 16;
+
+  DD_HOST_DEVICE LaneState& state() {
+    if constexpr (kShared) {
+      return *view_.state;
+    } else {
+      return own_;
+    }
+  }
+  DD_HOST_DEVICE const LaneState& state() const {
+    if constexpr (kShared) {
+      return *view_.state;
+    } else {
+      return own_;
+    }
+  }
+  DD_HOST_DEVICE static std::uint32_t Load(const std::uint32_t* word) {
+    if constexpr (kShared) {
+      return LoadWord32(word);
+    } else {
+      return *word;
+    }
+  }
+  DD_HOST_DEVICE static void Store(std::uint32_t* word, std::uint32_t value) {
+    if constexpr (kShared) {
+      StoreFencedWord(word, value);
+    } else {
+      *word = value;
+    }
+  }
+
+  DD_HOST_DEVICE std::uint32_t SlotOf(std::uint32_t ticket) const {
+    return ticket & (entries() - 1);
+  }
+  // Whether the entry of a ticket has completed.
+  DD_HOST_DEVICE bool IsDone(std::uint32_t ticket) const {
+    const std::uint32_t since =
+        LoadWord32(&view_.laps[SlotOf(ticket)]) * entries() - (ticket & ~(entries() - 1));
+    return static_cast<std::int32_t>(since) > 0;  // or more, when the slot is another's by now
+  }
+  // Whether the slot of a ticket that was taken and not filled is free.
+  DD_HOST_DEVICE bool IsFree(std::uint32_t ticket) const {
+    return LoadWord32(&view_.laps[SlotOf(ticket)]) * entries() == (ticket & ~(entries() - 1));
+  }
+
+  DD_HOST_DEVICE std::uint32_t Claim(std::uint32_t count) {
+    if constexpr (kShared) {
+      return FetchAdd(&state().tickets, count);
+    } else {
+      const std::uint32_t first = own_.tickets;
+      own_.tickets += count;
+      return first;
+    }
+  }
+
+  DD_HOST_DEVICE bool MayFill(std::uint32_t first, std::uint32_t count) {
+    // Never so many that are written and not announced.
+    if (first + count - Load(&state().rung) > view_.queue.send.max_batch) return false;
+    if (Load(&state().completed) == first) {
+      oldest_ = first;
+      return true;
+    }
+    if constexpr (kShared) {
+      for (std::uint32_t i = 0; i < count; ++i) {
+        if (!IsFree(first + i)) return false;
+      }
+      return true;
+    } else {
+      // Each ticket is looked at once.
+      while (first + count - oldest_ > entries()) {
+        if (!IsDone(oldest_)) return false;
+        ++oldest_;
+      }
+      return true;
+    }
+  }
+
+  template <typename Failed>
+  DD_HOST_DEVICE Outcome RingUpTo(std::uint32_t end, Patience& patience, const Failed& failed) {
+    for (;;) {
+      // By signed difference: another thread may have rung for more.
+      if (static_cast<std::int32_t>(Load(&state().rung) - end) >= 0) return Outcome::kOk;
+      if (TryRing()) continue;
+      const Outcome helped = Help(patience, failed);
+      if (helped != Outcome::kOk) return helped;
+    }
+  }
+
+  // Rings for everything that was handed over. False: the last doorbell was not taken yet, or
+  // another thread is ringing.
+  DD_HOST_DEVICE bool TryRing() {
+    if constexpr (kShared) {
+      if (!TryLock(&state().ringing)) return false;
+    }
+    const std::uint32_t end = Load(&state().turn);
+    const std::uint32_t rung = Load(&state().rung);
+    const bool free = BellIsFree(rung);
+    if (free && end != rung) {
+      const Bell& bell = view_.queue.send.bell;
+      // The entries, and what they are to send, before the doorbell.
+      stores_.Fence();
+      stores_.Bell(bell.word, end & 0xFFFF);
+      Store(&state().rung, end);
+    }
+    if constexpr (kShared) Unlock(&state().ringing);
+    return free;
+  }
+  // A completion of everything announced says so without a look at the NIC's word.
+  DD_HOST_DEVICE bool BellIsFree(std::uint32_t rung) const {
+    const std::uint32_t* const taken = view_.queue.send.bell.taken;
+    return taken == nullptr || Load(&state().completed) == rung ||
+           LoadShared(taken) == (rung & 0xFFFF);
+  }
+
+  DD_HOST_DEVICE Outcome Break(Outcome why) {
+    Store(&state().broken, static_cast<std::uint32_t>(why));
+    return why;
+  }
+
+  // False: the ring holds what cannot be.
+  template <typename Failed>
+  DD_HOST_DEVICE bool TryPoll(const Failed& failed) {
+    if constexpr (kShared) {
+      if (!TryLock(&state().polling)) return true;
+    }
+    const bool sound = Poll(failed);
+    if constexpr (kShared) Unlock(&state().polling);
+    return sound;
+  }
+
+  DD_HOST_DEVICE const unsigned char* EntryAhead(std::uint32_t consumed) const {
+    const DoneRing& ring = view_.queue.send_done;
+    return EntryOf(ring, consumed & (ring.entry_count - 1));
+  }
+  DD_HOST_DEVICE unsigned PhaseOf(std::uint32_t consumed) const {
+    return (consumed & view_.queue.send_done.entry_count) == 0 ? 1 : 0;
+  }
+
+  // One look at the next kAhead completions.
+  template <typename Failed>
+  DD_HOST_DEVICE bool Poll(const Failed& failed) {
+    const std::uint32_t consumed = Load(&state().consumed);
+    const std::uint32_t due = Load(&state().rung) - Load(&state().completed);
+    std::uint32_t words[kAhead];
+    words[0] = LoadAhead(EntryAhead(consumed));
+    if (due > 1) {
+      GDA_UNROLL for (std::uint32_t i = 1; i < kAhead; ++i) {
+        words[i] = LoadAhead(EntryAhead(consumed + i));
+      }
+    }
+    std::uint32_t found = 0;
+    bool brought_bytes = kShared;  // then others look at what came with it
+    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (i != found || (i != 0 && i >= due)) continue;
+      const auto one = fabric::efa_queue::ReadSendSuccess(words[i], PhaseOf(consumed + i));
+      if (!one.is_one) continue;
+      brought_bytes |= one.brought_bytes;
+      ++found;
+    }
+    if (found == 0) {
+      return !fabric::efa_queue::HasPhase(words[0], PhaseOf(consumed)) || PollOdd(consumed, failed);
+    }
+    if (brought_bytes) AcquireLoaded();
+    const std::uint32_t turn = Load(&state().turn);
+    if constexpr (kShared) DeviceFence();
+    std::uint32_t ours = 0;
+    bool sound = true;
+    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
+      if (i >= found) continue;
+      switch (End(words[i] & 0xFFFF, turn)) {
+        case Ended::kOurs:
+          ++ours;
+          break;
+        case Ended::kStale:
+          Store(&state().stale, Load(&state().stale) + 1);
+          break;
+        case Ended::kNonsense:
+          sound = false;
+      }
+    }
+    Store(&state().consumed, consumed + found);
+    Store(&state().completed, Load(&state().completed) + ours);
+    return sound && ours <= due;
+  }
+
+  // The next completion, which is there, and no success.
+  template <typename Failed>
+  DD_HOST_DEVICE bool PollOdd(std::uint32_t consumed, const Failed& failed) {
+    using namespace fabric::efa_queue;  // NOLINT(build/namespaces)
+    Completion done;
+    const CqeSize size = view_.queue.send_done.entry_bytes == 32 ? CqeSize::k32 : CqeSize::k16;
+    const Malformed why = DecodeCompletion(EntryAhead(consumed), size, PhaseOf(consumed), done);
+    Store(&state().consumed, consumed + 1);
+    if (why != Malformed::kNone || done.queue != QueueType::kSend) return false;
+    const auto id = static_cast<std::uint32_t>(done.request_id);
+    const Note note = Note::Decode(view_.notes[(id & kSlotMask) & (entries() - 1)]);
+    if constexpr (kShared) DeviceFence();
+    const Ended ended = End(id, Load(&state().turn));
+    if (ended == Ended::kNonsense) return false;
+    if (ended == Ended::kStale) {
+      Store(&state().stale, Load(&state().stale) + 1);
+      return true;
+    }
+    if (done.status != CompletionStatus::kOk) {
+      failed(static_cast<std::uint8_t>(done.status), note);
+      Store(&state().failures, Load(&state().failures) + 1);
+    }
+    Store(&state().completed, Load(&state().completed) + 1);
+    return true;
+  }
+
+  static constexpr std::uint32_t kSlotMask = (1u << kEpochShift) - 1;
+  enum class Ended : std::uint8_t { kOurs, kStale, kNonsense };
+
+  // The entry with this request id has completed. `turn`: loaded after its completion was seen.
+  DD_HOST_DEVICE DD_HOT Ended End(std::uint32_t id, std::uint32_t turn) {
+    if (id >> kEpochShift != epoch_) return Ended::kStale;
+    const std::uint32_t slot = id & kSlotMask;
+    if (slot >= entries()) return Ended::kNonsense;
+    // The last ticket that was handed over for this slot; no later one is before it has completed.
+    const std::uint32_t ticket = turn - 1 - ((turn - 1 - slot) & (entries() - 1));
+    // Exclusive: without a look at memory, which a put that blocks would wait for.
+    const bool under_way = kShared ? !IsDone(ticket) : turn - ticket <= turn - oldest_;
+    if (!under_way) return Ended::kNonsense;
+    StoreFencedWord(&view_.laps[slot], ticket / entries() + 1);
+    return Ended::kOurs;
+  }
+
+  LaneView view_;
+  EntryWriter<DirectStores> entries_;
+  DirectStores stores_;
+  std::uint32_t epoch_;
+  std::uint32_t oldest_ = 0;  // all tickets before it have completed
+  LaneState own_;             // exclusive only
+};
+
+}  // namespace gpu::gda
+
+#endif  // GPU_GDA_DEVICE_LANE_H_
