@@ -183,6 +183,15 @@ DD_HOST_DEVICE inline std::uint32_t FetchAddSystem(std::uint32_t* word, std::uin
 #endif
 }
 
+// The same after a DeviceFence, or in no order with anything else.
+DD_HOST_DEVICE DD_HOT std::uint32_t FetchAddFenced(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(word, value);
+#else
+  return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
 // Every store of this thread before it is visible to threads of its device that see a store after
 // it. Not to a NIC: that takes a SystemFence.
 DD_HOST_DEVICE DD_HOT void DeviceFence() {
@@ -222,6 +231,24 @@ DD_HOST_DEVICE inline bool TryLock(std::uint32_t* word) {
 }
 
 DD_HOST_DEVICE inline void Unlock(std::uint32_t* word) { StoreBell(word, 0); }
+
+// The same between threads of one device only, without a fence of the whole system.
+DD_HOST_DEVICE DD_HOT bool TryLockOnDevice(std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t before;
+  asm volatile("atom.acquire.gpu.cas.b32 %0, [%1], 0, 1;" : "=r"(before) : "l"(word) : "memory");
+  return before == 0;
+#else
+  return TryLock(word);
+#endif
+}
+DD_HOST_DEVICE DD_HOT void UnlockOnDevice(std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(word), "r"(0) : "memory");
+#else
+  Unlock(word);
+#endif
+}
 
 // ---- How stores reach a NIC ----
 

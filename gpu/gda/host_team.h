@@ -30,6 +30,7 @@ struct HostMeeting {
   std::uint32_t word = 0;
   std::atomic<std::uint32_t> sum{0};
   std::array<std::atomic<std::uint32_t>, 3> counts{};
+  std::atomic<bool> denied{false};
 };
 
 struct HostBlock {
@@ -56,6 +57,15 @@ class HostMembers {
     if (rank_ == 0) meeting_.word = value;
     Sync();
     const std::uint32_t all = meeting_.word;
+    Sync();  // before the next one
+    return all;
+  }
+  bool All(bool value) {
+    if (!value) meeting_.denied = true;
+    Sync();
+    const bool all = !meeting_.denied;
+    Sync();
+    if (rank_ == 0) meeting_.denied = false;
     Sync();  // before the next one
     return all;
   }

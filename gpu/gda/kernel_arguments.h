@@ -22,7 +22,7 @@ enum class Kernel : std::uint8_t {
   kBareLoop,     // LoopArguments, one thread: for measuring only (bare_loop.h)
   // Of the device library (device/kernels.h):
   kPortPuts,           // PortPutsArguments, any number of blocks of one warp
-  kPingPong,           // PingPongArguments, one warp on each of two ranks at once
+  kPingPong,           // PingPongArguments, one block on each of two ranks at once
   kMoeDispatch,        // MoeArguments, on all ranks at once
   kMoeCombine,         // the same
   kMoeDispatchCopies,  // MoeCopiesArguments: the same by stores into the memory of peers

@@ -20,6 +20,7 @@ class CudaWarp {
     __syncwarp(Mask());
     return __shfl_sync(Mask(), value, 0);
   }
+  __device__ bool All(bool value) { return __all_sync(Mask(), value) != 0; }
 
  private:
   __device__ unsigned Mask() const { return blockDim.x < 32 ? (1u << blockDim.x) - 1 : ~0u; }
@@ -53,6 +54,7 @@ class CudaTeam {
   __device__ std::uint32_t Count(bool value) {
     return static_cast<std::uint32_t>(__syncthreads_count(value));
   }
+  __device__ bool All(bool value) { return __syncthreads_and(value) != 0; }
   __device__ std::uint32_t Sum(std::uint32_t value) {
     atomicAdd(&shared_[1], value);
     __syncthreads();

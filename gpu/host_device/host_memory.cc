@@ -125,7 +125,6 @@ void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t le
     std::memcpy(target + (begin - offset), write.bytes.data() + (begin - write.offset),
                 end - begin);
   }
-  Flush();
 }
 
 HostMemory::Ticket HostMemory::Write(std::uint64_t address, const std::byte* source,
@@ -142,6 +141,7 @@ std::optional<HostMemory::Ticket> HostMemory::CopyFrom(std::uint64_t address,
   if (other == nullptr) return std::nullopt;
   std::vector<std::byte> bytes(length);
   other->Read(bytes.data(), source_address, length);
+  other->Flush();  // as a PCIe read does: it pushes the writes before it
   invisible_.emplace(++last_ticket_, Pending{address - this->address(), std::move(bytes)});
   return last_ticket_;
 }

@@ -46,21 +46,16 @@ class CopiesPort {
   template <typename Scope, typename Requests>
   DD_HOST_DEVICE Outcome PostEach(Scope& scope, std::uint32_t count, Bells,
                                   const Requests& request) {
-    for (std::uint32_t i = 0; i < count; ++i) {
+    scope.Sync();
+    for (std::uint32_t i = 0; i < count; ++i) CopyPiece(scope, request(i).piece);
+    SystemFence();  // of each thread's own stores, before any signal
+    scope.Sync();
+    for (std::uint32_t i = scope.rank(); i < count; i += scope.size()) {
       const Request one = request(i);
-      const Piece& piece = one.piece;
-      scope.Sync();
-      auto* const to = reinterpret_cast<std::uint32_t*>(view_.windows[piece.peer] + piece.remote);
-      const auto* const from = reinterpret_cast<const std::uint32_t*>(view_.local + piece.local);
-      for (std::uint32_t word = scope.rank(); word < piece.bytes / 4; word += scope.size()) {
-        StorePayload(to + word, LoadPayload(from + word));
-      }
-      SystemFence();
-      scope.Sync();
-      if (scope.rank() == 0 && one.operation != PortOperation::kPut) {
-        FetchAddSystem(&view_.states[piece.peer]->counts[view_.rank][one.signal], 1);
-      }
+      if (one.operation == PortOperation::kPut) continue;
+      FetchAddSystem(&view_.states[one.piece.peer]->counts[view_.rank][one.signal], 1);
     }
+    scope.Sync();
     return Outcome::kOk;
   }
   template <typename Scope>
@@ -113,6 +108,34 @@ class CopiesPort {
   }
 
  private:
+  template <typename Scope>
+  DD_HOST_DEVICE void CopyPiece(Scope& scope, const Piece& piece) {
+    unsigned char* const to = view_.windows[piece.peer] + piece.remote;
+    const unsigned char* const from = view_.local + piece.local;
+#if defined(__CUDA_ARCH__)
+    if ((piece.remote | piece.local | piece.bytes) % sizeof(uint4) == 0) {
+      constexpr std::uint32_t kLoads = 8;  // under way at once
+      const std::uint32_t count = piece.bytes / sizeof(uint4);
+      for (std::uint32_t begin = scope.rank(); begin < count; begin += kLoads * scope.size()) {
+        uint4 values[kLoads];
+        GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+          const std::uint32_t i = begin + j * scope.size();
+          if (i < count) values[j] = reinterpret_cast<const uint4*>(from)[i];
+        }
+        GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+          const std::uint32_t i = begin + j * scope.size();
+          if (i < count) reinterpret_cast<uint4*>(to)[i] = values[j];
+        }
+      }
+      return;
+    }
+#endif
+    for (std::uint32_t i = scope.rank(); i < piece.bytes / 4; i += scope.size()) {
+      StorePayload(reinterpret_cast<std::uint32_t*>(to) + i,
+                   LoadPayload(reinterpret_cast<const std::uint32_t*>(from) + i));
+    }
+  }
+
   const CopiesView& view_;
 };
 

@@ -29,7 +29,7 @@ static_assert(std::is_trivially_copyable_v<PortPutsArguments>);
 static_assert(sizeof(PortPutsArguments) <= 4096);
 
 // Two ranks put `bytes` to each other by turns, each when the other's signal has come: `rounds`
-// times there and back. One warp of each rank.
+// times there and back. One block of each rank.
 struct PingPongArguments {
   PortView view;
   bool first = false;
@@ -73,7 +73,6 @@ DD_HOST_DEVICE void PortPutsBody(const PortPutsArguments& arguments, Team& team)
 
 template <typename Team>
 DD_HOST_DEVICE void PingPongBody(const PingPongArguments& arguments, Team& team) {
-  auto warp = team.Warp();
   Port<Sharing::kExclusive> port(arguments.view, 0);
   const std::uint32_t seen = port.ReadSignal(arguments.peer, 1);
   const Piece piece{arguments.peer, 0, 0, arguments.bytes};
@@ -81,18 +80,18 @@ DD_HOST_DEVICE void PingPongBody(const PingPongArguments& arguments, Team& team)
   KernelReport report;
   report.outcome = Outcome::kOk;
   for (std::uint32_t i = 1; i <= arguments.rounds && report.outcome == Outcome::kOk; ++i) {
-    if (arguments.first) report.outcome = port.PutSignal(warp, piece, 1);
+    if (arguments.first) report.outcome = port.PutSignal(team, piece, 1);
     if (report.outcome == Outcome::kOk) {
-      report.outcome = port.WaitSignal(warp, arguments.peer, 1, seen + i);
+      report.outcome = port.WaitSignal(team, arguments.peer, 1, seen + i);
     }
     if (report.outcome == Outcome::kOk && !arguments.first) {
-      report.outcome = port.PutSignal(warp, piece, 1);
+      report.outcome = port.PutSignal(team, piece, 1);
     }
     if (report.outcome == Outcome::kOk) ++report.done;
   }
-  if (report.outcome == Outcome::kOk) report.outcome = port.Quiet(warp);
+  if (report.outcome == Outcome::kOk) report.outcome = port.Quiet(team);
   report.nanoseconds = Nanoseconds() - start;
-  if (warp.rank() != 0) return;
+  if (team.rank() != 0) return;
   port.Save();
   *arguments.report = report;
 }

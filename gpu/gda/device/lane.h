@@ -60,112 +60,120 @@ class Lane {
  public:
   static constexpr bool kShared = kSharing == Sharing::kShared;
 
+  // `view` outlives it.
   DD_HOST_DEVICE Lane(const LaneView& view, std::uint32_t epoch)
-      : view_(view), entries_(view.queue), epoch_(epoch) {
+      : view_(&view), entries_(view.queue), epoch_(epoch) {
     if constexpr (!kShared) {
       own_ = *view.state;
-      oldest_ = own_.tickets - (own_.tickets == own_.completed ? 0 : entries());
     }
   }
   // What the next kernel has to know. Nothing when shared.
   DD_HOST_DEVICE void Save() const {
-    if constexpr (!kShared) *view_.state = own_;
+    if constexpr (!kShared) *view_->state = own_;
   }
 
-  DD_HOST_DEVICE std::uint32_t entries() const { return view_.queue.send.entry_count; }
+  DD_HOST_DEVICE std::uint32_t entries() const { return view_->queue.send.entry_count; }
   // Tickets that may be taken at once.
   DD_HOST_DEVICE std::uint32_t largest_batch() const {
-    const std::uint32_t batch = view_.queue.send.max_batch;
+    const std::uint32_t batch = view_->queue.send.max_batch;
     return batch < entries() ? batch : entries();
   }
 
   // Takes `count` tickets from `first` on, and waits until they may be filled. REQUIRES: count is
   // at most largest_batch().
   template <typename Failed>
-  DD_HOST_DEVICE GDA_APART Outcome Take(std::uint32_t count, std::uint64_t timeout_ns,
-                                        const Failed& failed, std::uint32_t& first) {
+  DD_HOST_DEVICE DD_HOT Outcome Take(std::uint32_t count, std::uint64_t timeout_ns,
+                                     const Failed& failed, std::uint32_t& first) {
     if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
       return static_cast<Outcome>(broken);
     }
-    Patience patience(timeout_ns);
     first = Claim(count);
-    while (!MayFill(first, count)) {
-      const Outcome helped = Help(patience, failed);
-      if (helped != Outcome::kOk) return helped;
-    }
-    return Outcome::kOk;
+    if (MayFillAtOnce(first, count)) return Outcome::kOk;
+    return Apart([&](Lane& lane) { return lane.AwaitRoom(first, count, timeout_ns, failed); });
   }
 
   // Writes the entry of a ticket that was taken. Any thread of the scope.
-  DD_HOST_DEVICE GDA_APART void Fill(std::uint32_t ticket, fabric::efa_queue::SendWork work,
-                                     Note note) {
+  DD_HOST_DEVICE DD_HOT void Fill(std::uint32_t ticket, fabric::efa_queue::SendWork work,
+                                  Note note) {
     work.request_id = SlotOf(ticket) | epoch_ << kEpochShift;
-    view_.notes[SlotOf(ticket)] = note.Encode();
+    view_->notes[SlotOf(ticket)] = note.Encode();
     entries_.Write(ticket, work, stores_);
   }
 
   // Hands `count` tickets from `first` over, which were filled by threads that this one has met at
   // a barrier since; with `ring`, the NIC has been told when it returns.
   template <typename Failed>
-  DD_HOST_DEVICE GDA_APART Outcome HandOver(std::uint32_t first, std::uint32_t count, bool ring,
-                                            std::uint64_t timeout_ns, const Failed& failed) {
-    Patience patience(timeout_ns);
-    if constexpr (kShared) {
-      while (LoadWord32(&state().turn) != first) {
-        const Outcome helped = Help(patience, failed);
-        if (helped != Outcome::kOk) return helped;
-      }
-      SystemFence();  // whoever rings for these may be another thread
-      StoreFencedWord(&state().turn, first + count);
-    } else {
+  DD_HOST_DEVICE DD_HOT Outcome HandOver(std::uint32_t first, std::uint32_t count, bool ring,
+                                         std::uint64_t timeout_ns, const Failed& failed) {
+    if constexpr (!kShared) {
       own_.turn = first + count;
+      if (!ring || TryRing()) return Outcome::kOk;
     }
-    return ring ? RingUpTo(first + count, patience, failed) : Outcome::kOk;
+    return Apart(
+        [&](Lane& lane) { return lane.AwaitTurn(first, count, ring, timeout_ns, failed); });
   }
 
   // Everything that was handed over is announced.
   template <typename Failed>
-  DD_HOST_DEVICE GDA_APART Outcome Flush(std::uint64_t timeout_ns, const Failed& failed) {
-    Patience patience(timeout_ns);
-    return RingUpTo(Load(&state().turn), patience, failed);
+  DD_HOST_DEVICE Outcome Flush(std::uint64_t timeout_ns, const Failed& failed) {
+    const std::uint32_t end = Load(&state().turn);
+    return Apart([&](Lane& lane) {
+      Patience patience(timeout_ns);
+      return lane.RingUpTo(end, patience, failed);
+    });
+  }
+
+  // Exclusive: whether everything that was taken has completed well, seen by all threads of the
+  // scope, of which each looks at one completion, and takes it. False: not for a while, or not
+  // well, or there is too much of it; nothing has happened then.
+  template <typename Scope>
+  DD_HOST_DEVICE DD_HOT bool HasEndedAtOnce(Scope& scope) {
+#if defined(__CUDA_ARCH__)
+    constexpr int kLooks = 64;
+#else
+    constexpr int kLooks = 1;  // a vote of the host's threads takes long
+#endif
+    const std::uint32_t turn = scope.Broadcast(own_.turn);
+    const std::uint32_t n = turn - scope.Broadcast(own_.completed);
+    const std::uint32_t consumed = scope.Broadcast(own_.consumed) + scope.rank();
+    const std::uint32_t oldest = scope.Broadcast(own_.oldest);
+    if (n > scope.size() || scope.Broadcast(own_.rung) != turn) return false;
+    if (n == 0) return true;
+    const unsigned char* const entry = EntryAhead(consumed);
+    const unsigned phase = PhaseOf(consumed);
+    for (int look = 0; look < kLooks; ++look) {
+      const std::uint32_t word = scope.rank() < n ? LoadAhead(entry) : 0;
+      const auto one = fabric::efa_queue::ReadSendSuccess(word, phase);
+      const std::uint32_t ticket = TicketOf(word & 0xFFFF, turn);
+      const bool ours = (word & 0xFFFF) >> kEpochShift == epoch_ && turn - ticket <= turn - oldest;
+      if (!scope.All(scope.rank() >= n || (one.is_one && ours))) continue;
+      if (one.brought_bytes) AcquireLoaded();
+      if (scope.rank() < n) StoreFencedWord(&view_->laps[SlotOf(ticket)], ticket / entries() + 1);
+      if (scope.rank() == 0) {
+        own_.consumed += n;
+        own_.completed += n;
+      }
+      return true;
+    }
+    return false;
   }
 
   // Waits until all tickets that were taken before the call have completed, well or not.
   template <typename Failed>
-  DD_HOST_DEVICE GDA_APART Outcome Quiet(std::uint64_t timeout_ns, const Failed& failed) {
-    Patience patience(timeout_ns);
-    const std::uint32_t end = Load(&state().tickets);
-    std::uint32_t next = end - entries();  // those before have: their slots were taken again
-    while (Load(&state().completed) != end) {
-      // Others go on: then each slot says so by itself.
-      if constexpr (kShared) {
-        while (next != end && IsDone(next)) ++next;
-        if (next == end) break;
-      }
-      const Outcome helped = Help(patience, failed);
-      if (helped != Outcome::kOk) return helped;
-    }
-    return Outcome::kOk;
+  DD_HOST_DEVICE Outcome Quiet(std::uint64_t timeout_ns, const Failed& failed) {
+    return Apart([&](Lane& lane) { return lane.AwaitAll(timeout_ns, failed); });
   }
 
   // Looks at completions and rings for what nobody rang for, once. kOk: go on waiting.
   template <typename Failed>
-  DD_HOST_DEVICE GDA_APART Outcome Help(Patience& patience, const Failed& failed) {
-    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
-      return static_cast<Outcome>(broken);
-    }
-    if (patience.Over()) return Break(Outcome::kTimedOut);
-    if (Load(&state().rung) != Load(&state().turn)) TryRing();
-    return TryPoll(failed) ? Outcome::kOk : Break(Outcome::kBroken);
+  DD_HOST_DEVICE Outcome Help(Patience& patience, const Failed& failed) {
+    return Apart([&](Lane& lane) { return lane.HelpOnce(patience, failed); });
   }
 
   // An entry that has not completed: what a wait in vain waited for.
-  DD_HOST_DEVICE GDA_APART Note Pending() const {
-    const std::uint32_t end = Load(&state().turn);
-    for (std::uint32_t ticket = end - entries(); ticket != end; ++ticket) {
-      if (!IsDone(ticket)) return Note::Decode(view_.notes[SlotOf(ticket)]);
-    }
-    return {PortOperation::kNone, kNoPeer};
+  DD_HOST_DEVICE Note Pending() const {
+    const Lane copy = *this;
+    return copy.FindPending();
   }
 
   DD_HOST_DEVICE std::uint32_t failures() const { return Load(&state().failures); }
@@ -177,16 +185,24 @@ class Lane {
   // Entries of the completion ring that are looked at together.
   static constexpr std::uint32_t kAhead = 16;
 
+  DD_HOST_DEVICE GDA_APART Note FindPending() const {
+    const std::uint32_t end = Load(&state().turn);
+    for (std::uint32_t ticket = end - entries(); ticket != end; ++ticket) {
+      if (!IsDone(ticket)) return Note::Decode(view_->notes[SlotOf(ticket)]);
+    }
+    return {PortOperation::kNone, kNoPeer};
+  }
+
   DD_HOST_DEVICE LaneState& state() {
     if constexpr (kShared) {
-      return *view_.state;
+      return *view_->state;
     } else {
       return own_;
     }
   }
   DD_HOST_DEVICE const LaneState& state() const {
     if constexpr (kShared) {
-      return *view_.state;
+      return *view_->state;
     } else {
       return own_;
     }
@@ -212,12 +228,12 @@ class Lane {
   // Whether the entry of a ticket has completed.
   DD_HOST_DEVICE bool IsDone(std::uint32_t ticket) const {
     const std::uint32_t since =
-        LoadWord32(&view_.laps[SlotOf(ticket)]) * entries() - (ticket & ~(entries() - 1));
+        LoadWord32(&view_->laps[SlotOf(ticket)]) * entries() - (ticket & ~(entries() - 1));
     return static_cast<std::int32_t>(since) > 0;  // or more, when the slot is another's by now
   }
   // Whether the slot of a ticket that was taken and not filled is free.
   DD_HOST_DEVICE bool IsFree(std::uint32_t ticket) const {
-    return LoadWord32(&view_.laps[SlotOf(ticket)]) * entries() == (ticket & ~(entries() - 1));
+    return LoadWord32(&view_->laps[SlotOf(ticket)]) * entries() == (ticket & ~(entries() - 1));
   }
 
   DD_HOST_DEVICE std::uint32_t Claim(std::uint32_t count) {
@@ -230,13 +246,16 @@ class Lane {
     }
   }
 
+  // Whether tickets may be filled, as far as counts alone say. Never so many are written and not
+  // announced as to overrun what the NIC stages.
+  DD_HOST_DEVICE DD_HOT bool MayFillAtOnce(std::uint32_t first, std::uint32_t count) {
+    if (Load(&state().completed) != first) return false;
+    if constexpr (!kShared) own_.oldest = first;
+    return first + count - Load(&state().rung) <= view_->queue.send.max_batch;
+  }
   DD_HOST_DEVICE bool MayFill(std::uint32_t first, std::uint32_t count) {
-    // Never so many that are written and not announced.
-    if (first + count - Load(&state().rung) > view_.queue.send.max_batch) return false;
-    if (Load(&state().completed) == first) {
-      oldest_ = first;
-      return true;
-    }
+    if (MayFillAtOnce(first, count)) return true;
+    if (first + count - Load(&state().rung) > view_->queue.send.max_batch) return false;
     if constexpr (kShared) {
       for (std::uint32_t i = 0; i < count; ++i) {
         if (!IsFree(first + i)) return false;
@@ -244,12 +263,79 @@ class Lane {
       return true;
     } else {
       // Each ticket is looked at once.
-      while (first + count - oldest_ > entries()) {
-        if (!IsDone(oldest_)) return false;
-        ++oldest_;
+      while (first + count - own_.oldest > entries()) {
+        if (!IsDone(own_.oldest)) return false;
+        ++own_.oldest;
       }
       return true;
     }
+  }
+
+  // What waits is done on a copy: the counts of a handle whose address nobody takes stay in
+  // registers.
+  template <typename Work>
+  DD_HOST_DEVICE Outcome Apart(const Work& work) {
+    if constexpr (kShared) {
+      return work(*this);
+    } else {
+      Lane copy = *this;
+      const Outcome outcome = work(copy);
+      *this = copy;
+      return outcome;
+    }
+  }
+
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome AwaitRoom(std::uint32_t first, std::uint32_t count,
+                                             std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    while (!MayFill(first, count)) {
+      const Outcome helped = HelpOnce(patience, failed);
+      if (helped != Outcome::kOk) return helped;
+    }
+    return Outcome::kOk;
+  }
+  // The part of HandOver that may wait.
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome AwaitTurn(std::uint32_t first, std::uint32_t count, bool ring,
+                                             std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    if constexpr (kShared) {
+      while (LoadWord32(&state().turn) != first) {
+        const Outcome helped = HelpOnce(patience, failed);
+        if (helped != Outcome::kOk) return helped;
+      }
+      SystemFence();  // whoever rings for these may be another thread
+      StoreFencedWord(&state().turn, first + count);
+    }
+    return ring ? RingUpTo(first + count, patience, failed) : Outcome::kOk;
+  }
+
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome AwaitAll(std::uint64_t timeout_ns, const Failed& failed) {
+    Patience patience(timeout_ns);
+    const std::uint32_t end = Load(&state().tickets);
+    std::uint32_t next = end - entries();  // those before have: their slots were taken again
+    while (Load(&state().completed) != end) {
+      // Others go on: then each slot says so by itself.
+      if constexpr (kShared) {
+        while (next != end && IsDone(next)) ++next;
+        if (next == end) break;
+      }
+      const Outcome helped = HelpOnce(patience, failed);
+      if (helped != Outcome::kOk) return helped;
+    }
+    return Outcome::kOk;
+  }
+
+  template <typename Failed>
+  DD_HOST_DEVICE GDA_APART Outcome HelpOnce(Patience& patience, const Failed& failed) {
+    if (const std::uint32_t broken = Load(&state().broken); broken != 0) {
+      return static_cast<Outcome>(broken);
+    }
+    if (patience.Over()) return Break(Outcome::kTimedOut);
+    if (Load(&state().rung) != Load(&state().turn)) TryRing();
+    return TryPoll(failed) ? Outcome::kOk : Break(Outcome::kBroken);
   }
 
   template <typename Failed>
@@ -258,33 +344,33 @@ class Lane {
       // By signed difference: another thread may have rung for more.
       if (static_cast<std::int32_t>(Load(&state().rung) - end) >= 0) return Outcome::kOk;
       if (TryRing()) continue;
-      const Outcome helped = Help(patience, failed);
+      const Outcome helped = HelpOnce(patience, failed);
       if (helped != Outcome::kOk) return helped;
     }
   }
 
   // Rings for everything that was handed over. False: the last doorbell was not taken yet, or
   // another thread is ringing.
-  DD_HOST_DEVICE bool TryRing() {
+  DD_HOST_DEVICE DD_HOT bool TryRing() {
     if constexpr (kShared) {
-      if (!TryLock(&state().ringing)) return false;
+      if (!TryLockOnDevice(&state().ringing)) return false;
     }
     const std::uint32_t end = Load(&state().turn);
     const std::uint32_t rung = Load(&state().rung);
     const bool free = BellIsFree(rung);
     if (free && end != rung) {
-      const Bell& bell = view_.queue.send.bell;
+      const Bell& bell = view_->queue.send.bell;
       // The entries, and what they are to send, before the doorbell.
       stores_.Fence();
       stores_.Bell(bell.word, end & 0xFFFF);
       Store(&state().rung, end);
     }
-    if constexpr (kShared) Unlock(&state().ringing);
+    if constexpr (kShared) UnlockOnDevice(&state().ringing);
     return free;
   }
   // A completion of everything announced says so without a look at the NIC's word.
   DD_HOST_DEVICE bool BellIsFree(std::uint32_t rung) const {
-    const std::uint32_t* const taken = view_.queue.send.bell.taken;
+    const std::uint32_t* const taken = view_->queue.send.bell.taken;
     return taken == nullptr || Load(&state().completed) == rung ||
            LoadShared(taken) == (rung & 0xFFFF);
   }
@@ -298,19 +384,19 @@ class Lane {
   template <typename Failed>
   DD_HOST_DEVICE bool TryPoll(const Failed& failed) {
     if constexpr (kShared) {
-      if (!TryLock(&state().polling)) return true;
+      if (!TryLockOnDevice(&state().polling)) return true;
     }
     const bool sound = Poll(failed);
-    if constexpr (kShared) Unlock(&state().polling);
+    if constexpr (kShared) UnlockOnDevice(&state().polling);
     return sound;
   }
 
   DD_HOST_DEVICE const unsigned char* EntryAhead(std::uint32_t consumed) const {
-    const DoneRing& ring = view_.queue.send_done;
+    const DoneRing& ring = view_->queue.send_done;
     return EntryOf(ring, consumed & (ring.entry_count - 1));
   }
   DD_HOST_DEVICE unsigned PhaseOf(std::uint32_t consumed) const {
-    return (consumed & view_.queue.send_done.entry_count) == 0 ? 1 : 0;
+    return (consumed & view_->queue.send_done.entry_count) == 0 ? 1 : 0;
   }
 
   // One look at the next kAhead completions.
@@ -365,12 +451,12 @@ class Lane {
   DD_HOST_DEVICE bool PollOdd(std::uint32_t consumed, const Failed& failed) {
     using namespace fabric::efa_queue;  // NOLINT(build/namespaces)
     Completion done;
-    const CqeSize size = view_.queue.send_done.entry_bytes == 32 ? CqeSize::k32 : CqeSize::k16;
+    const CqeSize size = view_->queue.send_done.entry_bytes == 32 ? CqeSize::k32 : CqeSize::k16;
     const Malformed why = DecodeCompletion(EntryAhead(consumed), size, PhaseOf(consumed), done);
     Store(&state().consumed, consumed + 1);
     if (why != Malformed::kNone || done.queue != QueueType::kSend) return false;
     const auto id = static_cast<std::uint32_t>(done.request_id);
-    const Note note = Note::Decode(view_.notes[(id & kSlotMask) & (entries() - 1)]);
+    const Note note = Note::Decode(view_->notes[(id & kSlotMask) & (entries() - 1)]);
     if constexpr (kShared) DeviceFence();
     const Ended ended = End(id, Load(&state().turn));
     if (ended == Ended::kNonsense) return false;
@@ -389,26 +475,29 @@ class Lane {
   static constexpr std::uint32_t kSlotMask = (1u << kEpochShift) - 1;
   enum class Ended : std::uint8_t { kOurs, kStale, kNonsense };
 
+  // The last ticket that was handed over for the slot of this id, when all before `turn` are; there
+  // is no later one before it has completed.
+  DD_HOST_DEVICE DD_HOT std::uint32_t TicketOf(std::uint32_t id, std::uint32_t turn) const {
+    return turn - 1 - ((turn - 1 - id) & (entries() - 1));
+  }
   // The entry with this request id has completed. `turn`: loaded after its completion was seen.
   DD_HOST_DEVICE DD_HOT Ended End(std::uint32_t id, std::uint32_t turn) {
     if (id >> kEpochShift != epoch_) return Ended::kStale;
     const std::uint32_t slot = id & kSlotMask;
     if (slot >= entries()) return Ended::kNonsense;
-    // The last ticket that was handed over for this slot; no later one is before it has completed.
-    const std::uint32_t ticket = turn - 1 - ((turn - 1 - slot) & (entries() - 1));
+    const std::uint32_t ticket = TicketOf(slot, turn);
     // Exclusive: without a look at memory, which a put that blocks would wait for.
-    const bool under_way = kShared ? !IsDone(ticket) : turn - ticket <= turn - oldest_;
+    const bool under_way = kShared ? !IsDone(ticket) : turn - ticket <= turn - own_.oldest;
     if (!under_way) return Ended::kNonsense;
-    StoreFencedWord(&view_.laps[slot], ticket / entries() + 1);
+    StoreFencedWord(&view_->laps[slot], ticket / entries() + 1);
     return Ended::kOurs;
   }
 
-  LaneView view_;
+  const LaneView* view_;
   EntryWriter<DirectStores> entries_;
   DirectStores stores_;
   std::uint32_t epoch_;
-  std::uint32_t oldest_ = 0;  // all tickets before it have completed
-  LaneState own_;             // exclusive only
+  LaneState own_;  // exclusive only
 };
 
 }  // namespace gpu::gda

@@ -192,7 +192,7 @@ class MoeWorker {
     const std::uint32_t count = (shape().choices() + workers_ - 1 - number_) / workers_;
     Fine(port_.PostEach(warp_, count, Bells::kNow, [this](std::uint32_t i) {
       const std::uint32_t choice = number_ + i * workers_;
-      const std::uint32_t expert = LoadPayload(At(layout_.Table()) + choice);
+      const std::uint32_t expert = At(layout_.Table())[choice];
       return Request{
           PortOperation::kPutSignal,
           {shape().RankOf(expert), layout_.Received(arguments_.view.rank, choice),
@@ -237,12 +237,13 @@ class MoeWorker {
     AwaitExpected(kMoeToken);
   }
 
-  // Runs the experts on what came, each worker on every so many, and answers.
+  // Runs the experts on what came, each worker on every so many, and answers. What came was visible
+  // before this kernel began.
   DD_HOST_DEVICE void Answer() {
     std::uint32_t mine = 0;
     for (std::uint32_t source = 0; source < shape().ranks; ++source) {
       for (std::uint32_t choice = 0; choice < shape().choices(); ++choice) {
-        const std::uint32_t expert = LoadPayload(At(layout_.TableOf(source)) + choice);
+        const std::uint32_t expert = At(layout_.TableOf(source))[choice];
         if (shape().RankOf(expert) != arguments_.view.rank) continue;
         if (mine++ % workers_ != number_) continue;
         Compute(expert, source, choice);
@@ -253,11 +254,23 @@ class MoeWorker {
     }
     Fine(port_.Flush(warp_));
   }
+  // Several loads are under way at once: a GPU's thread waits for the first use of each.
+  static constexpr std::uint32_t kLoads = 8;
+
   DD_HOST_DEVICE void Compute(std::uint32_t expert, std::uint32_t source, std::uint32_t choice) {
     const std::uint32_t* const from = At(layout_.Received(source, choice));
     std::uint32_t* const to = At(layout_.Computed(source, choice));
-    for (std::uint32_t i = warp_.rank(); i < shape().words; i += warp_.size()) {
-      StorePayload(to + i, Expert(expert, i, LoadPayload(from + i)));
+    for (std::uint32_t begin = warp_.rank(); begin < shape().words;
+         begin += kLoads * warp_.size()) {
+      std::uint32_t values[kLoads];
+      GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+        const std::uint32_t i = begin + j * warp_.size();
+        values[j] = i < shape().words ? from[i] : 0;
+      }
+      GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+        const std::uint32_t i = begin + j * warp_.size();
+        if (i < shape().words) StorePayload(to + i, Expert(expert, i, values[j]));
+      }
     }
   }
 
@@ -274,14 +287,26 @@ class MoeWorker {
          at += step) {
       const auto token = static_cast<std::uint32_t>(at / shape().words);
       const auto i = static_cast<std::uint32_t>(at % shape().words);
-      std::uint32_t sum = 0;
-      for (std::uint32_t k = 0; k < shape().top_k; ++k) {
-        const std::uint32_t choice = token * shape().top_k + k;
-        sum += LoadPayload(At(layout_.Weights()) + choice) *
-               LoadPayload(At(layout_.Answer(choice)) + i);
-      }
-      StorePayload(At(layout_.Result(token)) + i, sum);
+      StorePayload(At(layout_.Result(token)) + i, SumOf(token, i));
     }
+  }
+
+  // Word `i` of the answers to a token, each times its weight.
+  DD_HOST_DEVICE std::uint32_t SumOf(std::uint32_t token, std::uint32_t i) {
+    const std::uint32_t* const weights = At(layout_.Weights()) + token * shape().top_k;
+    std::uint32_t sum = 0;
+    for (std::uint32_t begin = 0; begin < shape().top_k; begin += kLoads) {
+      std::uint32_t values[kLoads];
+      GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+        const std::uint32_t k = begin + j;
+        values[j] =
+            k < shape().top_k ? LoadPayload(At(layout_.Answer(token * shape().top_k + k)) + i) : 0;
+      }
+      GDA_UNROLL for (std::uint32_t j = 0; j < kLoads; ++j) {
+        if (begin + j < shape().top_k) sum += weights[begin + j] * values[j];
+      }
+    }
+    return sum;
   }
 
   // Nobody's memory is written again before all ranks have read it.

@@ -9,7 +9,7 @@
 //
 // A Scope says whose operation it is. All its threads call, with the same arguments: SingleThread,
 // a warp or a block (the teams that kernels get). It has rank(), size(), Sync(), Broadcast(value of
-// rank 0). What they have stored in the window before the call is sent. One result for all of them.
+// rank 0), All(whether it is true in all of them). What they have stored in the window before the call is sent. One result for all of them.
 //
 // What EFA promises, and so what a port does:
 //
@@ -52,6 +52,7 @@ struct SingleThread {
   DD_HOST_DEVICE std::uint32_t size() const { return 1; }
   DD_HOST_DEVICE void Sync() {}
   DD_HOST_DEVICE std::uint32_t Broadcast(std::uint32_t value) { return value; }
+  DD_HOST_DEVICE bool All(bool value) { return value; }
 };
 
 // What moves: offsets in the windows of this rank and of the peer, which may be this rank itself.
@@ -170,6 +171,9 @@ class Port {
   // Everything that was posted on this queue before has completed.
   template <typename Scope>
   DD_HOST_DEVICE Outcome Quiet(Scope& scope) {
+    if constexpr (kSharing == Sharing::kExclusive) {
+      if (lane_.HasEndedAtOnce(scope)) return Agree(scope, Failures());
+    }
     return AsOne(scope, [this] {
       const Outcome outcome = lane_.Quiet(view_.timeout_ns, failed());
       return outcome == Outcome::kOk ? Failures() : outcome;
@@ -188,9 +192,12 @@ class Port {
                                     std::uint32_t least) {
     return AsOne(scope, [&] {
       Patience patience(view_.timeout_ns);
+      std::uint32_t looks = 0;
       while (static_cast<std::int32_t>(ReadSignal(source, signal) - least) < 0) {
         const Outcome polled = PollArrivals();
         if (polled != Outcome::kOk) return polled;
+        // Our own completions now and then: a look at them is a trip over PCIe, too.
+        if (++looks % 16 != 0) continue;
         const Outcome helped = lane_.Help(patience, failed());
         if (helped == Outcome::kOk) continue;
         Complain(helped, PortOperation::kWait, 0, source);
@@ -236,12 +243,13 @@ class Port {
  private:
   // Records a failed completion.
   struct FailedSink {
-    Port* port;
+    const PortView* view;
+    std::uint32_t queue;
     DD_HOST_DEVICE void operator()(std::uint8_t status, Note note) const {
-      port->Complain(Outcome::kFailed, note.operation, status, note.peer);
+      Record(*view, queue, {Outcome::kFailed, note.operation, status, 0, note.peer});
     }
   };
-  DD_HOST_DEVICE FailedSink failed() { return {this}; }
+  DD_HOST_DEVICE FailedSink failed() const { return {&view_, queue_}; }
 
   template <typename Scope>
   DD_HOST_DEVICE static Outcome Agree(Scope& scope, Outcome of_first) {
@@ -276,7 +284,7 @@ class Port {
     return Outcome::kFailed;
   }
 
-  DD_HOST_DEVICE GDA_APART void Fill(std::uint32_t ticket, const Request& request) {
+  DD_HOST_DEVICE DD_HOT void Fill(std::uint32_t ticket, const Request& request) {
     using fabric::efa_queue::Operation;
     const Piece& piece = request.piece;
     const Window& window = view_.windows[piece.peer];
@@ -293,7 +301,7 @@ class Port {
     if (request.operation == PortOperation::kPutSignal ||
         request.operation == PortOperation::kSignal) {
       // The number after the ticket: nobody whose ticket is later can be announced before.
-      const std::uint32_t sequence = FetchAdd(&view_.state->sequences[queue_][piece.peer], 1);
+      const std::uint32_t sequence = FetchAddFenced(&view_.state->sequences[queue_][piece.peer], 1);
       work.has_immediate = true;
       work.immediate = SignalImmediate{view_.epoch, view_.rank, request.signal, sequence}.Encode();
     }
@@ -301,53 +309,60 @@ class Port {
   }
 
   // Takes what has come to all queues.
-  DD_HOST_DEVICE Outcome PollArrivals() {
+  DD_HOST_DEVICE Outcome PollArrivals() const {
     for (std::uint32_t i = 0; i < view_.queues; ++i) {
       // Our own first: peers answer on the queue that they were written to.
       const std::uint32_t queue = (queue_ + i) % view_.queues;
       std::uint32_t* const lock = &view_.state->arriving[queue];
-      if (!TryLock(lock)) continue;
-      const Outcome outcome = PollArrivals(queue);
-      Unlock(lock);
+      if (!TryLockOnDevice(lock)) continue;
+      const Outcome outcome = PollQueue(view_, queue);
+      UnlockOnDevice(lock);
       if (outcome != Outcome::kOk) return outcome;
     }
     return Outcome::kOk;
   }
-  DD_HOST_DEVICE GDA_APART Outcome PollArrivals(std::uint32_t queue) {
-    const DoneRing& ring = view_.lanes[queue].queue.receive_done;
-    std::uint32_t* const consumed = &view_.state->arrivals[queue];
+  DD_HOST_DEVICE GDA_APART static Outcome PollQueue(const PortView& view, std::uint32_t queue) {
+    const DoneRing& ring = view.lanes[queue].queue.receive_done;
+    std::uint32_t* const consumed = &view.state->arrivals[queue];
     const ReceiveEntries entries = LookAtReceived(ring, *consumed);
+    if (entries.count != 0) DeviceFence();  // before the counts, which other threads look at
     for (std::uint32_t i = 0; i < entries.count; ++i) {
       ++*consumed;
-      const Outcome outcome = Count(queue, entries.entries[i]);
-      if (outcome != Outcome::kOk) return outcome;
+      if (!Count(view, queue, entries.entries[i])) return Outcome::kFailed;
     }
     if (!entries.overrun) return Outcome::kOk;
-    Complain(Outcome::kBroken, PortOperation::kArrival, 0, kNoPeer);
+    Record(view, queue, {Outcome::kBroken, PortOperation::kArrival, 0, 0, kNoPeer});
     return Outcome::kBroken;
   }
-  DD_HOST_DEVICE Outcome Count(std::uint32_t queue, const ReceiveEntry& entry) {
-    PortState& state = *view_.state;
+  // False: it is an error, which was recorded.
+  DD_HOST_DEVICE static bool Count(const PortView& view, std::uint32_t queue,
+                                   const ReceiveEntry& entry) {
+    PortState& state = *view.state;
     if (entry.status != 0 || !entry.has_immediate) {
-      Complain(Outcome::kFailed, PortOperation::kArrival, entry.status, kNoPeer);
-      return Outcome::kFailed;
+      Record(view, queue, {Outcome::kFailed, PortOperation::kArrival, entry.status, 0, kNoPeer});
+      return false;
     }
     const auto immediate = SignalImmediate::Decode(entry.immediate);
-    if (immediate.epoch != view_.epoch || immediate.source >= view_.ranks) {
+    if (immediate.epoch != view.epoch || immediate.source >= view.ranks) {
       FetchAdd(&state.stale, 1);
     } else if (!NoteArrival(state.windows[queue][immediate.source], immediate.sequence)) {
       FetchAdd(&state.duplicates, 1);
     } else {
-      FetchAdd(&state.counts[immediate.source][immediate.signal], 1);
+      FetchAddFenced(&state.counts[immediate.source][immediate.signal], 1);
     }
-    return Outcome::kOk;
+    return true;
   }
 
+  DD_HOST_DEVICE void Complain(Outcome outcome, PortOperation operation, std::uint8_t status,
+                               std::uint32_t peer) const {
+    Record(view_, queue_, {outcome, operation, status, 0, peer});
+  }
   // The first one of a port is kept.
-  DD_HOST_DEVICE GDA_APART void Complain(Outcome outcome, PortOperation operation,
-                                         std::uint8_t status, std::uint32_t peer) {
-    if (!TryLock(&view_.state->error_taken)) return;
-    *view_.error = {outcome, operation, status, static_cast<std::uint16_t>(queue_), peer};
+  DD_HOST_DEVICE GDA_APART static void Record(const PortView& view, std::uint32_t queue,
+                                              PortError error) {
+    if (!TryLock(&view.state->error_taken)) return;
+    error.queue = static_cast<std::uint16_t>(queue);
+    *view.error = error;
   }
 
   const PortView& view_;

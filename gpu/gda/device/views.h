@@ -29,6 +29,7 @@ struct LaneState {
   std::uint32_t rung = 0;       // of these, announced
   std::uint32_t completed = 0;  // of these
   std::uint32_t consumed = 0;   // entries of the completion ring; more where stale ones came
+  std::uint32_t oldest = 0;     // all tickets before it have completed; exclusive
   std::uint32_t failures = 0;
   std::uint32_t stale = 0;    // completions of another epoch: dropped
   std::uint32_t broken = 0;   // an Outcome: everybody gives up
