@@ -218,6 +218,17 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadWord32(const std::uint32_t* word) {
 #endif
 }
 
+// The same for who looks at several before a DeviceFence makes visible what came with them.
+DD_HOST_DEVICE DD_HOT std::uint32_t LoadRelaxed(const std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t value;
+  asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word));
+  return value;
+#else
+  return LoadWord32(word);
+#endif
+}
+
 // Takes a lock that is a word, if it is free.
 DD_HOST_DEVICE inline bool TryLock(std::uint32_t* word) {
 #if defined(__CUDA_ARCH__)

@@ -44,8 +44,9 @@ bool LingeringBlock::Holds(const unsigned char* where, unsigned count) {
   return AnyMeets(stores_, where, count);
 }
 
-void LingeringBlock::Overlay(const unsigned char* where, unsigned char* bytes, unsigned count) {
-  const std::lock_guard lock(mutex_);
+void LingeringBlock::Read(const unsigned char* where, unsigned char* bytes, unsigned count) {
+  const std::lock_guard lock(mutex_);  // a store is in memory or in the list at any time
+  std::copy(where, where + count, bytes);
   for (const LingeringStore& store : stores_) OverlayOne(store, where, bytes, count);
 }
 
@@ -65,8 +66,7 @@ std::uint64_t LingeringStores::Load(const void* where, unsigned bytes) {
   const auto* const from = static_cast<const unsigned char*>(where);
   std::uint64_t value = 0;
   auto* const to = reinterpret_cast<unsigned char*>(&value);
-  std::copy(from, from + bytes, to);
-  block_.Overlay(from, to, bytes);
+  block_.Read(from, to, bytes);
   for (const LingeringStore& store : stores_) OverlayOne(store, from, to, bytes);
   return value;
 }

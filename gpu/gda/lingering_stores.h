@@ -37,8 +37,8 @@ class LingeringBlock {
   void Take(std::vector<LingeringStore>& stores);
   void Happen();
   bool Holds(const unsigned char* where, unsigned count);
-  // Puts what lingers over the bytes at `where`, which are in `bytes`.
-  void Overlay(const unsigned char* where, unsigned char* bytes, unsigned count);
+  // The bytes at `where` with what lingers over them.
+  void Read(const unsigned char* where, unsigned char* bytes, unsigned count);
 
  private:
   const std::uint64_t key_;

@@ -158,7 +158,8 @@ class Lane {
     return false;
   }
 
-  // Waits until all tickets that were taken before the call have completed, well or not.
+  // Waits until all tickets that this handle has taken have completed, well or not; exclusive: all
+  // that are under way.
   template <typename Failed>
   DD_HOST_DEVICE Outcome Quiet(std::uint64_t timeout_ns, const Failed& failed) {
     return Apart([&](Lane& lane) { return lane.AwaitAll(timeout_ns, failed); });
@@ -182,8 +183,9 @@ class Lane {
  private:
   static constexpr unsigned kEpochShift = 12;
   static_assert(kMaxLaneEntries <= 1u << kEpochShift);
-  // Entries of the completion ring that are looked at together.
+  // Entries of the completion ring, and laps, that are looked at together.
   static constexpr std::uint32_t kAhead = 16;
+  static constexpr std::uint32_t kLoads = 8;
 
   DD_HOST_DEVICE GDA_APART Note FindPending() const {
     const std::uint32_t end = Load(&state().turn);
@@ -231,14 +233,40 @@ class Lane {
         LoadWord32(&view_->laps[SlotOf(ticket)]) * entries() - (ticket & ~(entries() - 1));
     return static_cast<std::int32_t>(since) > 0;  // or more, when the slot is another's by now
   }
-  // Whether the slot of a ticket that was taken and not filled is free.
-  DD_HOST_DEVICE bool IsFree(std::uint32_t ticket) const {
-    return LoadWord32(&view_->laps[SlotOf(ticket)]) * entries() == (ticket & ~(entries() - 1));
+  // How many of the `count` tickets from `first` on have completed, one after the other. Several
+  // loads are under way at once.
+  DD_HOST_DEVICE std::uint32_t Done(std::uint32_t first, std::uint32_t count) const {
+    std::uint32_t done = 0;
+    while (done < count) {
+      const std::uint32_t some = count - done < kLoads ? count - done : kLoads;
+      std::uint32_t laps[kLoads];
+      GDA_UNROLL for (std::uint32_t i = 0; i < kLoads; ++i) {
+        laps[i] = i < some ? LoadRelaxed(&view_->laps[SlotOf(first + done + i)]) : 0;
+      }
+      std::uint32_t found = 0;
+      GDA_UNROLL for (std::uint32_t i = 0; i < kLoads; ++i) {
+        const std::uint32_t ticket = first + done + i;
+        const std::uint32_t since = laps[i] * entries() - (ticket & ~(entries() - 1));
+        if (i == found && i<some&& static_cast<std::int32_t>(since)> 0) ++found;
+      }
+      done += found;
+      if (found < some) break;
+    }
+    if (done != 0) DeviceFence();  // what came with them
+    return done;
+  }
+  // Whether the slots of `count` tickets that were taken and not filled are free: the entries that
+  // had them last have completed.
+  DD_HOST_DEVICE bool AreFree(std::uint32_t first, std::uint32_t count) const {
+    return Done(first - entries(), count) == count;
   }
 
   DD_HOST_DEVICE std::uint32_t Claim(std::uint32_t count) {
     if constexpr (kShared) {
-      return FetchAdd(&state().tickets, count);
+      const std::uint32_t first = FetchAdd(&state().tickets, count);
+      if (begin_ == end_) begin_ = first;
+      end_ = first + count;
+      return first;
     } else {
       const std::uint32_t first = own_.tickets;
       own_.tickets += count;
@@ -257,10 +285,7 @@ class Lane {
     if (MayFillAtOnce(first, count)) return true;
     if (first + count - Load(&state().rung) > view_->queue.send.max_batch) return false;
     if constexpr (kShared) {
-      for (std::uint32_t i = 0; i < count; ++i) {
-        if (!IsFree(first + i)) return false;
-      }
-      return true;
+      return AreFree(first, count);
     } else {
       // Each ticket is looked at once.
       while (first + count - own_.oldest > entries()) {
@@ -314,18 +339,22 @@ class Lane {
   template <typename Failed>
   DD_HOST_DEVICE GDA_APART Outcome AwaitAll(std::uint64_t timeout_ns, const Failed& failed) {
     Patience patience(timeout_ns);
-    const std::uint32_t end = Load(&state().tickets);
-    std::uint32_t next = end - entries();  // those before have: their slots were taken again
-    while (Load(&state().completed) != end) {
-      // Others go on: then each slot says so by itself.
-      if constexpr (kShared) {
-        while (next != end && IsDone(next)) ++next;
-        if (next == end) break;
+    if constexpr (kShared) {
+      // Those before have completed: their slots were taken again.
+      if (end_ - begin_ > entries()) begin_ = end_ - entries();
+      for (;;) {
+        begin_ += Done(begin_, end_ - begin_);
+        if (begin_ == end_) return Outcome::kOk;
+        const Outcome helped = HelpOnce(patience, failed);
+        if (helped != Outcome::kOk) return helped;
       }
-      const Outcome helped = HelpOnce(patience, failed);
-      if (helped != Outcome::kOk) return helped;
+    } else {
+      while (own_.completed != own_.tickets) {
+        const Outcome helped = HelpOnce(patience, failed);
+        if (helped != Outcome::kOk) return helped;
+      }
+      return Outcome::kOk;
     }
-    return Outcome::kOk;
   }
 
   template <typename Failed>
@@ -497,7 +526,9 @@ class Lane {
   EntryWriter<DirectStores> entries_;
   DirectStores stores_;
   std::uint32_t epoch_;
-  LaneState own_;  // exclusive only
+  LaneState own_;            // exclusive only
+  std::uint32_t begin_ = 0;  // shared only: tickets of this handle that nobody waited for
+  std::uint32_t end_ = 0;
 };
 
 }  // namespace gpu::gda

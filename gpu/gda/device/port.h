@@ -168,7 +168,7 @@ class Port {
   DD_HOST_DEVICE Outcome Flush(Scope& scope) {
     return AsOne(scope, [this] { return lane_.Flush(view_.timeout_ns, failed()); });
   }
-  // Everything that was posted on this queue before has completed.
+  // Everything that this handle has posted has completed; exclusive: all of the queue.
   template <typename Scope>
   DD_HOST_DEVICE Outcome Quiet(Scope& scope) {
     if constexpr (kSharing == Sharing::kExclusive) {
@@ -220,7 +220,7 @@ class Port {
     return posted == Outcome::kOk ? Quiet(scope) : posted;
   }
 
-  // Waits until all ranks of the team have called. What each has posted on this queue before has
+  // Waits until all ranks of the team have called. What each has posted by this handle before has
   // completed: it is quiet first, or the signal might overtake a put. One scope of a rank calls.
   template <typename Scope>
   DD_HOST_DEVICE Outcome Barrier(Scope& scope, const RankTeam& team) {
