@@ -176,7 +176,6 @@ absl::StatusOr<CopiesView> SimRanks::Copies(std::uint32_t rank) {
   CopiesView view;
   view.rank = rank;
   view.ranks = size();
-  view.queues = options_.queues;
   view.timeout_ns = options_.timeout_ns;
   view.local = own.port.local;
   view.error = own.port.error;

@@ -176,6 +176,23 @@ TEST(AdversarialTest, ASignalAfterQuietOrWithTheDataDoesNot) {
   EXPECT_TRUE(DataIsThereWithTheSignal(How::kPutSignal));
 }
 
+// A barrier is quiet before it signals: otherwise it would be a signal that overtakes the data.
+TEST(AdversarialTest, WhatWasPutBeforeABarrierIsThereAfterIt) {
+  HostRanks ranks(2, {.faults = sim_testing::EngineOf({FirstWriteIsLate()}, 1)});
+  ranks.SetWords(0, 0, Counting(500, 1));
+  std::uint32_t seen = 0;
+  ranks.RunAll({1, 1}, [&](std::uint32_t rank, HostTeam& team) {
+    Exclusive port(ranks.port(rank), 0);
+    if (rank == 0) {
+      EXPECT_EQ(port.Put(team, {.peer = 1, .bytes = 4}), Outcome::kOk);
+    }
+    EXPECT_EQ(port.Barrier(team, {0, 1, 2}), Outcome::kOk);
+    EXPECT_EQ(port.MakeVisible(team), Outcome::kOk);
+    if (rank == 1) seen = LoadPayload(WordAt(ranks.port(1), 0));
+  });
+  EXPECT_EQ(seen, 500u);
+}
+
 // Two pieces with a signal each: a count of one is not the first one's.
 bool FirstPieceIsThere(std::uint32_t waited_for) {
   HostRanks ranks(2, {.faults = sim_testing::EngineOf({FirstWriteIsLate()}, 1)});

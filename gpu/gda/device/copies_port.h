@@ -19,7 +19,6 @@ namespace gpu::gda {
 struct CopiesView {
   std::uint32_t rank = 0;
   std::uint32_t ranks = 0;
-  std::uint32_t queues = 1;
   std::uint64_t timeout_ns = 0;
   unsigned char* local = nullptr;  // = windows[rank]
   PortError* error = nullptr;

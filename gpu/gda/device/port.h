@@ -238,8 +238,6 @@ class Port {
     return outcome;
   }
 
-  const PortView& view() const { return view_; }
-
  private:
   // Records a failed completion.
   struct FailedSink {
