@@ -81,7 +81,8 @@ struct RankTeam {
 // this queue have failed since the last time that it was said; kTimedOut; kBroken, a ring holds
 // what cannot be; kTooMany. The first of them is in PortView::error, with operation and peer. After
 // kTimedOut and kBroken all later calls on the queue fail at once. Exclusive: nobody else has a
-// handle on the queue between construction and Save.
+// handle on the queue between construction and Save. REQUIRES of all: peers and sources are below
+// PortView::ranks, signals below kSignals.
 template <Sharing kSharing>
 class Port {
  public:
