@@ -1,4 +1,4 @@
-// gda_probe, gda_put and interchange as a user starts them, on the stand-in GPU.
+// gda_probe, gda_put, gda_ranks and interchange as a user starts them, on the stand-in GPU.
 
 #include <string>
 #include <vector>
@@ -15,6 +15,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsSupersetOf;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 
@@ -22,6 +24,8 @@ constexpr harness::Program kProbe = harness::Program("DRYDOCK_PROBE", "gda_probe
 constexpr harness::Program kPut = harness::Program("DRYDOCK_PUT", "gda_put").WithoutEfa();
 constexpr harness::Program kInterchange =
     harness::Program("DRYDOCK_INTERCHANGE", "interchange").WithoutEfa();
+
+constexpr harness::Program kRanks = harness::Program("DRYDOCK_RANKS", "gda_ranks").WithoutEfa();
 
 // ---- gda_probe ----
 
@@ -84,6 +88,38 @@ TEST(GdaPutTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kPut.Refusal({"--device=host", "--ring=proxy", "--kernel=team"}),
               HasSubstr("for one thread"));
   EXPECT_THAT(kPut.Refusal({"--device=host", "--memory=disk"}), HasSubstr("device, host"));
+}
+
+// ---- gda_ranks ----
+
+TEST(GdaRanksTest, EverythingIsRightOnStandIns) {
+  const auto json = nlohmann::json::parse(
+      kRanks.Output({"--device=host", "--gpus=2", "--tokens=4", "--bytes=64", "--rounds=2",
+                     "--count=128", "--pair_bytes=65536", "--json"}));
+  std::vector<std::string> what;
+  for (const auto& row : json["rows"]) {
+    EXPECT_EQ(row["correct"], true) << row;
+    what.push_back(row["what"]);
+  }
+  EXPECT_THAT(what,
+              IsSupersetOf({"put, one thread, blocking", "put with signal, 8 blocks on 8 queues",
+                            "put with signal until it is counted", "dispatch by NICs",
+                            "combine by stores into peers", "host to host:1, dmabuf"}));
+}
+
+TEST(GdaRanksTest, OneIsEnough) {
+  EXPECT_THAT(kRanks.Output({"--device=host", "--gpus=1", "--work=moe", "--tokens=3", "--bytes=8",
+                             "--rounds=1"}),
+              AllOf(HasSubstr("dispatch by NICs"), Not(HasSubstr(" no"))));
+}
+
+TEST(GdaRanksTest, WhatCannotBeIsRefused) {
+  EXPECT_THAT(kRanks.Refusal({"--device=tpu"}), HasSubstr("host, cuda or auto"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--work=sleep"}), HasSubstr("puts, signals, moe"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--bytes=6"}), HasSubstr("no multiple of 4"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--gpus=17"}), HasSubstr("more than 16"));
+  EXPECT_THAT(kRanks.Refusal({"--device=host", "--pair_bytes=100"}), HasSubstr("no power of two"));
+  EXPECT_THAT(kRanks.Refusal({"now"}), HasSubstr("unexpected argument 'now'"));
 }
 
 // ---- interchange ----

@@ -23,9 +23,19 @@ using cuda::Context;
 using cuda::Driver;
 
 // In the order of Kernel.
-constexpr std::array<const char*, kKernels> kNames = {
-    "GdaPut",       "GdaWriteLoop",  "GdaTeamWrites", "GdaBlockWrites",
-    "GdaFillBytes", "GdaCountWrong", "GdaBareLoop"};
+constexpr std::array<const char*, kKernels> kNames = {"GdaPut",
+                                                      "GdaWriteLoop",
+                                                      "GdaTeamWrites",
+                                                      "GdaBlockWrites",
+                                                      "GdaFillBytes",
+                                                      "GdaCountWrong",
+                                                      "GdaBareLoop",
+                                                      "GdaPortPuts",
+                                                      "GdaPingPong",
+                                                      "GdaMoeDispatch",
+                                                      "GdaMoeCombine",
+                                                      "GdaMoeDispatchCopies",
+                                                      "GdaMoeCombineCopies"};
 
 class CudaLauncher final : public Launcher {
  public:
@@ -41,6 +51,7 @@ class CudaLauncher final : public Launcher {
   absl::StatusOr<unsigned char*> Reach(const std::byte* address, std::size_t) override {
     return reinterpret_cast<unsigned char*>(const_cast<std::byte*>(address));
   }
+  absl::Status ReachPeer(Launcher& other) override;
   absl::Status Launch(Kernel kernel, Grid grid, const void* arguments) override;
   absl::Status Wait() override;
 
@@ -161,6 +172,23 @@ absl::StatusOr<void*> CudaLauncher::AllocateScratch(std::size_t length) {
   RETURN_IF_ERROR(d.ToStatus(d.cuMemsetD32Async(memory, 0, words, stream_), "cuMemsetD32Async"));
   RETURN_IF_ERROR(d.ToStatus(d.cuStreamSynchronize(stream_), "cuStreamSynchronize"));
   return reinterpret_cast<void*>(memory);
+}
+
+absl::Status CudaLauncher::ReachPeer(Launcher& other) {
+  auto* const peer = dynamic_cast<CudaLauncher*>(&other);
+  if (peer == nullptr) return absl::FailedPreconditionError("reach a peer: it is no GPU");
+  if (peer->context_->ordinal() == context_->ordinal()) return absl::OkStatus();
+  int can = 0;
+  RETURN_IF_ERROR(driver().ToStatus(
+      driver().cuDeviceCanAccessPeer(&can, context_->device(), peer->context_->device()),
+      "cuDeviceCanAccessPeer"));
+  if (can == 0) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("reach a peer: cuda:", context_->ordinal(),
+                     " does not reach the memory of cuda:", peer->context_->ordinal()));
+  }
+  context_->EnablePeer(*peer->context_);
+  return absl::OkStatus();
 }
 
 absl::Status CudaLauncher::Launch(Kernel kernel, Grid grid, const void* arguments) {

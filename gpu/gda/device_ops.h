@@ -12,6 +12,8 @@
 #if !defined(__CUDA_ARCH__)
 #include <sched.h>
 #include <time.h>
+
+#include "gpu/gda/stand_in_stores.h"
 #endif
 
 // Before a loop whose arrays are to be registers of a GPU's thread.
@@ -19,6 +21,14 @@
 #define GDA_UNROLL _Pragma("unroll")
 #else
 #define GDA_UNROLL
+#endif
+
+// A function that a GPU's kernels call: where it were part of each caller, the driver would compile
+// a kernel for half a minute.
+#if defined(__CUDACC__)
+#define GDA_APART __noinline__
+#else
+#define GDA_APART
 #endif
 
 namespace gpu::gda {
@@ -30,10 +40,13 @@ namespace gpu::gda {
 DD_HOST_DEVICE DD_HOT void SystemFence() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.sys;" ::: "memory");
-#elif defined(__x86_64__)
+#else
+  if (stand_in_stores != nullptr) stand_in_stores->Fence();
+#if defined(__x86_64__)
   asm volatile("sfence" ::: "memory");
 #elif defined(__aarch64__)
   asm volatile("dmb oshst" ::: "memory");
+#endif
 #endif
 }
 
@@ -82,6 +95,19 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadAhead(const void* entry) {
 DD_HOST_DEVICE DD_HOT void AcquireLoaded() {
 #if defined(__CUDA_ARCH__)
   asm volatile("fence.acq_rel.sys;" ::: "memory");
+#endif
+}
+
+// The same for a whole word.
+DD_HOST_DEVICE DD_HOT std::uint64_t LoadAheadWord(const void* entry, unsigned word) {
+#if defined(__CUDA_ARCH__)
+  std::uint64_t value;
+  asm volatile("ld.relaxed.sys.u64 %0, [%1];"
+               : "=l"(value)
+               : "l"(static_cast<const std::uint64_t*>(entry) + word));
+  return value;
+#else
+  return fabric::efa_queue::LoadPublishedWord(entry, word);
 #endif
 }
 
@@ -145,6 +171,64 @@ DD_HOST_DEVICE inline std::uint32_t FetchAdd(std::uint32_t* word, std::uint32_t 
 #endif
 }
 
+// The same for threads of all devices of this machine.
+DD_HOST_DEVICE inline std::uint32_t FetchAddSystem(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  SystemFence();
+  const std::uint32_t before = atomicAdd_system(word, value);
+  SystemFence();
+  return before;
+#else
+  return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+// The same after a DeviceFence, or in no order with anything else.
+DD_HOST_DEVICE DD_HOT std::uint32_t FetchAddFenced(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  return atomicAdd(word, value);
+#else
+  return __atomic_fetch_add(word, value, __ATOMIC_ACQ_REL);
+#endif
+}
+
+// Every store of this thread before it is visible to threads of its device that see a store after
+// it. Not to a NIC: that takes a SystemFence.
+DD_HOST_DEVICE DD_HOT void DeviceFence() {
+#if defined(__CUDA_ARCH__)
+  __threadfence();
+#endif
+}
+// A word that other threads of the device look at with LoadShared, stored after a DeviceFence.
+DD_HOST_DEVICE DD_HOT void StoreFencedWord(std::uint32_t* word, std::uint32_t value) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.relaxed.gpu.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
+#else
+  __atomic_store_n(word, value, __ATOMIC_RELEASE);
+#endif
+}
+// A word that threads of the same device store.
+DD_HOST_DEVICE DD_HOT std::uint32_t LoadWord32(const std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t value;
+  asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word) : "memory");
+  return value;
+#else
+  return __atomic_load_n(word, __ATOMIC_ACQUIRE);
+#endif
+}
+
+// The same for who looks at several before a DeviceFence makes visible what came with them.
+DD_HOST_DEVICE DD_HOT std::uint32_t LoadRelaxed(const std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t value;
+  asm volatile("ld.relaxed.gpu.u32 %0, [%1];" : "=r"(value) : "l"(word));
+  return value;
+#else
+  return LoadWord32(word);
+#endif
+}
+
 // Takes a lock that is a word, if it is free.
 DD_HOST_DEVICE inline bool TryLock(std::uint32_t* word) {
 #if defined(__CUDA_ARCH__)
@@ -158,6 +242,24 @@ DD_HOST_DEVICE inline bool TryLock(std::uint32_t* word) {
 }
 
 DD_HOST_DEVICE inline void Unlock(std::uint32_t* word) { StoreBell(word, 0); }
+
+// The same between threads of one device only, without a fence of the whole system.
+DD_HOST_DEVICE DD_HOT bool TryLockOnDevice(std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  std::uint32_t before;
+  asm volatile("atom.acquire.gpu.cas.b32 %0, [%1], 0, 1;" : "=r"(before) : "l"(word) : "memory");
+  return before == 0;
+#else
+  return TryLock(word);
+#endif
+}
+DD_HOST_DEVICE DD_HOT void UnlockOnDevice(std::uint32_t* word) {
+#if defined(__CUDA_ARCH__)
+  asm volatile("st.release.gpu.u32 [%0], %1;" ::"l"(word), "r"(0) : "memory");
+#else
+  Unlock(word);
+#endif
+}
 
 // ---- How stores reach a NIC ----
 

@@ -1,70 +1,19 @@
 #include "gpu/gda/host_launcher.h"
 
-#include <atomic>
-#include <barrier>
 #include <cstring>
-#include <thread>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "gpu/gda/device/kernels.h"
+#include "gpu/gda/host_team.h"
 #include "gpu/host_device/host_memory.h"
 
 namespace gpu::gda {
 namespace {
 
 constexpr unsigned kMostThreads = 256;
-
-// What the threads of one block share.
-struct Block {
-  explicit Block(unsigned threads) : barrier(static_cast<std::ptrdiff_t>(threads)) {}
-  std::barrier<> barrier;
-  std::uint32_t word = 0;
-  std::atomic<std::uint32_t> sum{0};
-  std::atomic<std::uint32_t> counts[3]{};
-};
-
-// One thread, as kernels.h sees it.
-class HostTeam {
- public:
-  HostTeam(Block& block, unsigned number, Grid grid, unsigned rank)
-      : block_(block), number_(number), grid_(grid), rank_(rank) {}
-
-  std::uint32_t rank() const { return rank_; }
-  std::uint32_t size() const { return grid_.threads; }
-  std::uint32_t block() const { return number_; }
-  std::uint32_t blocks() const { return grid_.blocks; }
-  void Sync() { block_.barrier.arrive_and_wait(); }
-  std::uint32_t Broadcast(std::uint32_t value) {
-    if (rank_ == 0) block_.word = value;
-    Sync();
-    const std::uint32_t all = block_.word;
-    Sync();  // before the next one
-    return all;
-  }
-  std::uint32_t Count(bool value) {
-    // Three in turn: the one after the next is cleared while nobody uses it.
-    std::atomic<std::uint32_t>& count = block_.counts[round_ % 3];
-    if (value) ++count;
-    Sync();
-    const std::uint32_t all = count;
-    if (rank_ == 0) block_.counts[(round_ + 2) % 3] = 0;
-    ++round_;
-    return all;
-  }
-  std::uint32_t Sum(std::uint32_t value) {
-    block_.sum += value;
-    Sync();
-    return block_.sum;
-  }
-
- private:
-  Block& block_;
-  const unsigned number_;
-  const Grid grid_;
-  const unsigned rank_;
-  unsigned round_ = 0;
-};
 
 void RunKernel(Kernel kernel, const void* arguments, HostTeam& team) {
   switch (kernel) {
@@ -82,11 +31,24 @@ void RunKernel(Kernel kernel, const void* arguments, HostTeam& team) {
       return CountWrongBody(*static_cast<const BytesArguments*>(arguments), team);
     case Kernel::kBareLoop:
       return BareLoopBody(*static_cast<const LoopArguments*>(arguments), team);
+    case Kernel::kPortPuts:
+      return PortPutsBody(*static_cast<const PortPutsArguments*>(arguments), team);
+    case Kernel::kPingPong:
+      return PingPongBody(*static_cast<const PingPongArguments*>(arguments), team);
+    case Kernel::kMoeDispatch:
+      return MoeDispatchBody(*static_cast<const MoeArguments*>(arguments), team);
+    case Kernel::kMoeCombine:
+      return MoeCombineBody(*static_cast<const MoeArguments*>(arguments), team);
+    case Kernel::kMoeDispatchCopies:
+      return MoeDispatchBody(*static_cast<const MoeCopiesArguments*>(arguments), team);
+    case Kernel::kMoeCombineCopies:
+      return MoeCombineBody(*static_cast<const MoeCopiesArguments*>(arguments), team);
   }
 }
 
 class HostLauncher final : public Launcher {
  public:
+  explicit HostLauncher(std::uint64_t stores_seed) : stores_seed_(stores_seed) {}
   ~HostLauncher() override { Wait().IgnoreError(); }
 
   absl::StatusOr<void*> Map(const void* host, std::size_t, MappedMemory) override {
@@ -106,11 +68,10 @@ class HostLauncher final : public Launcher {
     }
     return reinterpret_cast<unsigned char*>(memory->Seen(address));
   }
+  absl::Status ReachPeer(Launcher&) override { return absl::OkStatus(); }
   absl::Status Launch(Kernel kernel, Grid grid, const void* arguments) override;
   absl::Status Wait() override {
-    for (std::thread& thread : threads_) thread.join();
-    threads_.clear();
-    blocks_.clear();
+    teams_.reset();
     return absl::OkStatus();
   }
 
@@ -125,12 +86,12 @@ class HostLauncher final : public Launcher {
 
   std::vector<std::vector<Line>> allocated_;
   std::vector<Line> arguments_;
-  std::vector<std::unique_ptr<Block>> blocks_;
-  std::vector<std::thread> threads_;
+  const std::uint64_t stores_seed_;
+  std::optional<HostTeams> teams_;
 };
 
 absl::Status HostLauncher::Launch(Kernel kernel, Grid grid, const void* arguments) {
-  if (!threads_.empty()) return absl::FailedPreconditionError("launch: a kernel is running");
+  if (teams_.has_value()) return absl::FailedPreconditionError("launch: a kernel is running");
   if (grid.blocks == 0 || grid.threads == 0 ||
       std::uint64_t{grid.blocks} * grid.threads > kMostThreads) {
     return absl::InvalidArgumentError(
@@ -140,20 +101,15 @@ absl::Status HostLauncher::Launch(Kernel kernel, Grid grid, const void* argument
   const std::size_t length = ArgumentBytes(kernel);
   arguments_.resize(length / sizeof(Line) + 1);
   std::memcpy(arguments_.data(), arguments, length);
-  for (unsigned number = 0; number < grid.blocks; ++number) {
-    blocks_.push_back(std::make_unique<Block>(grid.threads));
-    for (unsigned rank = 0; rank < grid.threads; ++rank) {
-      threads_.emplace_back([this, kernel, number, grid, rank, block = blocks_.back().get()] {
-        HostTeam team(*block, number, grid, rank);
-        RunKernel(kernel, arguments_.data(), team);
-      });
-    }
-  }
+  teams_.emplace(grid, stores_seed_,
+                 [this, kernel](HostTeam& team) { RunKernel(kernel, arguments_.data(), team); });
   return absl::OkStatus();
 }
 
 }  // namespace
 
-std::unique_ptr<Launcher> OpenHostLauncher() { return std::make_unique<HostLauncher>(); }
+std::unique_ptr<Launcher> OpenHostLauncher(std::uint64_t stores_seed) {
+  return std::make_unique<HostLauncher>(stores_seed);
+}
 
 }  // namespace gpu::gda

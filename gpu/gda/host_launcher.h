@@ -3,14 +3,15 @@
 #ifndef GPU_GDA_HOST_LAUNCHER_H_
 #define GPU_GDA_HOST_LAUNCHER_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "gpu/gda/launcher.h"
 
 namespace gpu::gda {
 
-// As Launcher. A grid has at most 256 threads.
-std::unique_ptr<Launcher> OpenHostLauncher();
+// As Launcher. A grid has at most 256 threads. `stores_seed`: as OpenLauncher.
+std::unique_ptr<Launcher> OpenHostLauncher(std::uint64_t stores_seed);
 
 }  // namespace gpu::gda
 

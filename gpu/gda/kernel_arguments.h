@@ -20,8 +20,15 @@ enum class Kernel : std::uint8_t {
   kFillBytes,    // BytesArguments, one block
   kCountWrong,   // BytesArguments, one block
   kBareLoop,     // LoopArguments, one thread: for measuring only (bare_loop.h)
+  // Of the device library (device/kernels.h):
+  kPortPuts,           // PortPutsArguments, any number of blocks of one warp
+  kPingPong,           // PingPongArguments, one block on each of two ranks at once
+  kMoeDispatch,        // MoeArguments, on all ranks at once
+  kMoeCombine,         // the same
+  kMoeDispatchCopies,  // MoeCopiesArguments: the same by stores into the memory of peers
+  kMoeCombineCopies,
 };
-inline constexpr int kKernels = 7;
+inline constexpr int kKernels = 13;
 
 // What came of it, in memory that the host sees.
 struct KernelReport {

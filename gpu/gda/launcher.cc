@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "gpu/gda/cuda_launcher.h"
+#include "gpu/gda/device/kernels.h"
 #include "gpu/gda/host_launcher.h"
 
 namespace gpu::gda {
@@ -20,9 +21,9 @@ void MapPiece(Launcher& launcher, T*& address, std::size_t bytes, MappedMemory m
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device) {
+absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device, std::uint64_t stores_seed) {
   if (device.kind() == fabric::MemoryKind::kCuda) return OpenCudaLauncher(device.ordinal());
-  return OpenHostLauncher();
+  return OpenHostLauncher(stores_seed);
 }
 
 std::vector<MappedPiece> MapPieces(Launcher& launcher, QueueView& view, MappedMemory nic) {
@@ -69,6 +70,16 @@ std::size_t ArgumentBytes(Kernel kernel) {
     case Kernel::kFillBytes:
     case Kernel::kCountWrong:
       return sizeof(BytesArguments);
+    case Kernel::kPortPuts:
+      return sizeof(PortPutsArguments);
+    case Kernel::kPingPong:
+      return sizeof(PingPongArguments);
+    case Kernel::kMoeDispatch:
+    case Kernel::kMoeCombine:
+      return sizeof(MoeArguments);
+    case Kernel::kMoeDispatchCopies:
+    case Kernel::kMoeCombineCopies:
+      return sizeof(MoeCopiesArguments);
   }
   return 0;
 }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu/device_memory.h"
+#include "gpu/gda/grid.h"
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/queue.h"
 
@@ -21,11 +22,6 @@ namespace gpu::gda {
 enum class MappedMemory : std::uint8_t {
   kHost,  // memory of the host
   kIo,    // a NIC's own, mapped into this process: rings and doorbells in a BAR
-};
-
-struct Grid {
-  unsigned blocks = 1;
-  unsigned threads = 1;  // of a block
 };
 
 // Memory that host and device share. Zero at first.
@@ -64,6 +60,9 @@ class Launcher {
   virtual absl::StatusOr<void*> AllocateScratch(std::size_t length) = 0;
   // Where kernels find memory of this device (gpu::DeviceMemory). kInvalidArgument: it is none.
   virtual absl::StatusOr<unsigned char*> Reach(const std::byte* address, std::size_t length) = 0;
+  // Kernels of this device may use memory that `other`, of the same kind, allocated or reaches, at
+  // the same addresses. kFailedPrecondition: the two devices do not reach each other.
+  virtual absl::Status ReachPeer(Launcher& other) = 0;
 
   // Begins a kernel; `arguments`, which are copied, are the struct that kernels.h names for it.
   // kFailedPrecondition: one is running.
@@ -72,8 +71,10 @@ class Launcher {
   virtual absl::Status Wait() = 0;
 };
 
-// For any device that gpu/host_device or gpu/cuda opened. kUnimplemented: built without CUDA.
-absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device);
+// For any device that gpu/host_device or gpu/cuda opened. `stores_seed`: which stores of payload by
+// a stand-in's threads linger (lingering_stores.h); 0: none. kUnimplemented: built without CUDA.
+absl::StatusOr<std::unique_ptr<Launcher>> OpenLauncher(Device& device,
+                                                       std::uint64_t stores_seed = 0);
 
 // One piece of a queue, and where a device sees it, or why not.
 struct MappedPiece {

@@ -141,6 +141,7 @@ std::optional<HostMemory::Ticket> HostMemory::CopyFrom(std::uint64_t address,
   if (other == nullptr) return std::nullopt;
   std::vector<std::byte> bytes(length);
   other->Read(bytes.data(), source_address, length);
+  other->Flush();  // as a PCIe read does: it pushes the writes before it
   invisible_.emplace(++last_ticket_, Pending{address - this->address(), std::move(bytes)});
   return last_ticket_;
 }

@@ -48,9 +48,10 @@ Neighbour& Network::At(std::uint8_t slot) {
 
 NicState* Network::Find(const Gid& gid) {
   const std::optional<NicPlace> place = PlaceOf(context_.fabric, gid);
+  // Over sockets an address may come before the news that its machine is there.
   const bool known = place.has_value() && place->machine != context_.directory.slot() &&
                      place->nic < context_.node.nic_count() &&
-                     context_.directory.WasTaken(place->machine);
+                     (context_.far != nullptr || context_.directory.WasTaken(place->machine));
   return known ? &At(place->machine).ProxyOf(place->nic) : nullptr;
 }
 

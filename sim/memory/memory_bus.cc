@@ -17,6 +17,10 @@ using fabric::PeerMemoryClient;
 
 namespace {
 
+// A NIC's read of a device's memory pushes the writes before it, as PCIe reads do: the device sees
+// them when it has ended. Programs flush by that (NVIDIA/nccl src/transport/net_ib.cc, iflush).
+constexpr PeerMemory::Ticket kAllWrites = ~PeerMemory::Ticket{0};
+
 std::uint64_t AddressOf(const std::byte* bytes) { return reinterpret_cast<std::uint64_t>(bytes); }
 
 const char* NameOf(fabric::MemoryKind kind) {
@@ -88,7 +92,8 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   if (to == nullptr && from == nullptr) return DeviceCopy(target, source, length);
   if (to == nullptr) {
     const Lifted lifted(target, length);
-    return from->Read(target, from_address, length);
+    from->Read(target, from_address, length);
+    return from->MakeVisible(kAllWrites);
   }
   if (from == nullptr) {
     const Lifted lifted(source, length);
@@ -98,6 +103,7 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   if (!ticket.has_value()) {
     std::vector<std::byte> bounce(length);
     from->Read(bounce.data(), from_address, length);
+    from->MakeVisible(kAllWrites);
     ticket = to->Write(to_address, bounce.data(), length);
   }
   Await(to, *ticket);

@@ -124,6 +124,11 @@ TEST(SettingsTest, ANetworkHasAPlaceAndAKey) {
       Read({{"DRYDOCK_EFA_NETWORK", "node1:7471"}, {"HOME", "/"}}).status()));
   EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_NETWORK", "tcp://node1:7471"}}),
             "INVALID_ARGUMENT: no key file: neither DRYDOCK_EFA_KEY nor HOME is set");
+  Environment zoned = environment;
+  zoned["DRYDOCK_EFA_ZONE"] = "1";
+  EXPECT_EQ(FailureOf(zoned),
+            "INVALID_ARGUMENT: DRYDOCK_EFA_ZONE=1: the machines of "
+            "DRYDOCK_EFA_NETWORK=tcp://node1:7471 are in one availability zone");
 }
 
 TEST(SettingsTest, AllNicsOfAProfileOrTheFirstOnes) {

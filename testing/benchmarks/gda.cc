@@ -1,5 +1,5 @@
-// What a write costs that a device posts by itself, in the three ways to ring, beside a loop that
-// looks after nothing. By the device's own clock; the NIC is simulated, on a thread of the host.
+// What a write costs that a device posts by itself, in the three ways to ring and by the device
+// library, beside a loop that looks after nothing. By the device's own clock; the NIC is simulated, on a thread of the host.
 
 #include <chrono>
 #include <cstdint>
@@ -19,8 +19,10 @@
 #include "coro/status_macros.h"
 #include "coro/time.h"
 #include "fabric/memory.h"
+#include "gpu/gda/device/kernels.h"
 #include "gpu/gda/kernels.h"
 #include "gpu/gda/sim_pair.h"
+#include "gpu/gda/sim_ranks.h"
 #include "sim/profile/profile.h"
 #include "testing/benchmarks/options.h"
 #include "testing/benchmarks/paired.h"
@@ -59,14 +61,36 @@ class KernelClock final : public coro::Clock {
   coro::Time now_ = coro::Time(std::chrono::seconds(1));
 };
 
-// One way to post: two machines of its own.
+// One way to post: two machines of its own, as a pair or, for the library, as ranks.
 struct Way {
   std::string name;
   Kernel kernel = Kernel::kWriteLoop;
   Grid grid;
+  bool signals = false;
   std::unique_ptr<SimPair> pair;
+  std::unique_ptr<SimRanks> ranks;
   SharedMemory report;
+
+  Launcher& launcher() const { return pair == nullptr ? ranks->launcher(0) : pair->launcher(0); }
+  void Pause() const { pair == nullptr ? ranks->Pause() : pair->Pause(); }
+  void Resume() const { pair == nullptr ? ranks->Resume() : pair->Resume(); }
 };
+
+absl::StatusOr<Way> OpenPorts(std::string name, unsigned threads, bool signals,
+                              const sim::Profile& profile, gpu::Device& device) {
+  Way way;
+  way.name = std::move(name);
+  way.kernel = Kernel::kPortPuts;
+  way.grid.threads = threads;
+  way.signals = signals;
+  way.ranks = std::make_unique<SimRanks>(
+      profile, /*seed=*/1, std::vector<gpu::Device*>{&device, &device},
+      SimRanksOptions{.window_bytes = 4096, .host_memory = true, .timeout_ns = kPatience});
+  RETURN_IF_ERROR(way.ranks->Open());
+  ASSIGN_OR_RETURN(way.report, way.ranks->launcher(0).AllocateShared(sizeof(KernelReport)));
+  way.ranks->Pause();
+  return way;
+}
 
 absl::StatusOr<Way> OpenWay(std::string name, Kernel kernel, RingMode mode,
                             const sim::Profile& profile, gpu::Device& device) {
@@ -84,13 +108,26 @@ absl::StatusOr<Way> OpenWay(std::string name, Kernel kernel, RingMode mode,
 }
 
 absl::Status RunWay(Way& way, std::uint32_t batch, std::uint64_t operations, KernelClock& clock) {
-  const gpu::gda::Series series{way.pair->Write(0, kBytes), operations, 1, 0};
-  const LoopArguments arguments{way.pair->channel(), series, batch, kPatience,
-                                way.report.on_device<KernelReport>()};
-  way.pair->Resume();
-  absl::Status status = way.pair->launcher(0).Launch(way.kernel, way.grid, &arguments);
-  status.Update(way.pair->launcher(0).Wait());
-  way.pair->Pause();
+  auto* const on_device = way.report.on_device<KernelReport>();
+  way.Resume();
+  absl::Status status;
+  if (way.kernel == Kernel::kPortPuts) {
+    const PortPutsArguments arguments{way.ranks->port(0),
+                                      Sharing::kExclusive,
+                                      way.signals,
+                                      /*peer=*/1,
+                                      kBytes,
+                                      batch,
+                                      operations,
+                                      on_device};
+    status = way.launcher().Launch(way.kernel, way.grid, &arguments);
+  } else {
+    const gpu::gda::Series series{way.pair->Write(0, kBytes), operations, 1, 0};
+    const LoopArguments arguments{way.pair->channel(), series, batch, kPatience, on_device};
+    status = way.launcher().Launch(way.kernel, way.grid, &arguments);
+  }
+  status.Update(way.launcher().Wait());
+  way.Pause();
   RETURN_IF_ERROR(status);
   const KernelReport& report = *way.report.on_host<KernelReport>();
   if (report.outcome != Outcome::kOk || report.done != operations) {
@@ -101,9 +138,23 @@ absl::Status RunWay(Way& way, std::uint32_t batch, std::uint64_t operations, Ker
   return absl::OkStatus();
 }
 
+// The library is held to the bare loop, which neither checks nor signals: a thread when it blocks, a
+// warp when it does not.
+void AddPortGoals(const Way& way, std::uint32_t batch, bool on_gpu, double ratio, Report& report) {
+  if (way.signals || (way.grid.threads == 1) != (batch == 1)) return;
+  const std::string name = absl::StrCat(way.name, batch == 1 ? ", blocking" : ", batches of 32",
+                                        ": times the bare loop");
+  if (on_gpu) {
+    report.AddGoal(AtMost(name, ratio, kMostRatio));
+  } else {
+    report.AddGoal({absl::StrCat(name, ", on a GPU"), "", "", Goal::State::kSkipped});
+  }
+}
+
 // What each is held to: a put that blocks is one thread's, a batch is a warp's.
 void AddGoals(const Way& way, std::uint32_t batch, bool on_gpu, double nanoseconds, double ratio,
               Report& report) {
+  if (way.kernel == Kernel::kPortPuts) return AddPortGoals(way, batch, on_gpu, ratio, report);
   const Kernel best = batch == 1 ? Kernel::kWriteLoop : Kernel::kTeamWrites;
   if (way.kernel != best || way.pair->channel().mode != RingMode::kMappedBell) return;
   const std::string name = absl::StrCat(way.name, batch == 1 ? ", blocking" : ", batches of 32");
@@ -135,6 +186,15 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   RETURN_IF_ERROR(open("a warp, mapped doorbell", Kernel::kTeamWrites, RingMode::kMappedBell));
   RETURN_IF_ERROR(open("doorbell record", Kernel::kWriteLoop, RingMode::kBellRecord));
   RETURN_IF_ERROR(open("proxy", Kernel::kWriteLoop, RingMode::kProxy));
+  const unsigned warp = device.kind() == fabric::MemoryKind::kCuda ? kWarp : 2;
+  for (const bool signals : {false, true}) {
+    const std::string what = signals ? "port, put with signal" : "port, put";
+    ASSIGN_OR_RETURN(Way one, OpenPorts(what, 1, signals, profile, device));
+    ways.push_back(std::move(one));
+    ASSIGN_OR_RETURN(Way many,
+                     OpenPorts(absl::StrCat(what, ", a warp"), warp, signals, profile, device));
+    ways.push_back(std::move(many));
+  }
   KernelClock clock;
   std::vector<Case> cases;
   for (const std::uint32_t batch : kBatches) {
@@ -167,7 +227,7 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
   return report;
 }
 
-std::size_t Ticks(const Options& options) { return options.paired.rounds * 8; }
+std::size_t Ticks(const Options& options) { return options.paired.rounds * 18; }
 
 }  // namespace
 }  // namespace bench

@@ -176,6 +176,25 @@ TEST_F(VisibilityTest, ANicSeesThemAtOnce) {
   EXPECT_EQ(host_.back(), std::byte{7});
 }
 
+// To the host, or to memory of a device: the read pushes the writes before it.
+TEST_F(VisibilityTest, ANicsReadShowsThemToTheDevice) {
+  const auto other = *device_->Allocate(kLength);
+  const auto region = *nic_.domain->RegisterMemory(RequestFor(*device_, *other, nullptr));
+  for (const bool to_host : {true, false}) {
+    std::fill(host_.begin(), host_.end(), std::byte{static_cast<unsigned char>(to_host ? 7 : 9)});
+    Write();
+    EXPECT_NE(SeenByDevice(8), host_[8]);
+    fabric::ReadRequest request;
+    request.target = to_host ? host_region_->Local(0, 8) : region->Local(0, 8);
+    request.source = region_->remote();
+    request.peer = self_;
+    request.context = fabric::Context{1};
+    ASSERT_EQ(nic_.endpoint->Read(request), fabric::ErrorCode::kOk);
+    Await();
+    EXPECT_EQ(SeenByDevice(8), host_[8]) << (to_host ? "to the host" : "to a device");
+  }
+}
+
 TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
   Write();
   std::fill(host_.begin(), host_.end(), std::byte{9});

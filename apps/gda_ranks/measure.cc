@@ -1,0 +1,172 @@
+#include "apps/gda_ranks/measure.h"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "fabric/memory.h"
+#include "gpu/gda/launcher.h"
+#include "gpu/gda/sim_ranks.h"
+
+namespace apps::gda_ranks {
+namespace {
+
+using namespace gpu::gda;  // NOLINT(build/namespaces)
+
+constexpr std::uint32_t kBytes = 64;
+constexpr std::size_t kPieceBytes = 1 << 20;  // of a transfer
+
+absl::Status Check(const SimRanks& ranks, const KernelReport& report, std::uint64_t count) {
+  if (report.outcome == Outcome::kOk && report.done == count) return absl::OkStatus();
+  const PortError& error = ranks.error(0);
+  return absl::InternalError(absl::StrCat(OutcomeName(report.outcome), " after ", report.done,
+                                          " of ", count, ": ", PortOperationName(error.operation),
+                                          " to rank ", error.peer, ", EFA's status ",
+                                          error.status));
+}
+
+// Ranks on two devices, and room for reports.
+struct Pair {
+  std::unique_ptr<SimRanks> ranks;
+  std::vector<SharedMemory> reports;  // of each rank
+};
+
+absl::StatusOr<Pair> OpenPair(const sim::Profile& profile, gpu::Device& first, gpu::Device& second,
+                              SimRanksOptions options, std::uint32_t blocks) {
+  Pair pair;
+  pair.ranks = std::make_unique<SimRanks>(profile, /*seed=*/1, std::vector{&first, &second},
+                                          std::move(options));
+  RETURN_IF_ERROR(pair.ranks->Open());
+  for (std::uint32_t rank = 0; rank < 2; ++rank) {
+    ASSIGN_OR_RETURN(const SharedMemory reports,
+                     pair.ranks->launcher(rank).AllocateShared(blocks * sizeof(KernelReport)));
+    pair.reports.push_back(reports);
+  }
+  return pair;
+}
+
+void Add(std::uint64_t operations, std::uint64_t nanoseconds, Rate& rate) {
+  const double each = static_cast<double>(std::max<std::uint64_t>(nanoseconds, 1)) /
+                      static_cast<double>(operations);
+  rate.each_ns = std::max(rate.each_ns, each);
+  rate.per_second += 1e9 / each;
+}
+
+}  // namespace
+
+absl::StatusOr<Rate> MeasurePuts(const sim::Profile& profile,
+                                 const std::vector<gpu::Device*>& devices, const PutWay& way,
+                                 std::uint64_t count) {
+  const std::uint64_t each = (count / way.grid.blocks + way.batch - 1) / way.batch * way.batch;
+  std::vector<Pair> pairs;
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    ASSIGN_OR_RETURN(Pair pair,
+                     OpenPair(profile, *devices[i], *devices[(i + 1) % devices.size()],
+                              {.queues = way.queues,
+                               .window_bytes = std::size_t{way.grid.blocks} * way.batch * kBytes,
+                               .host_memory = true},
+                              way.grid.blocks));
+    pairs.push_back(std::move(pair));
+  }
+  // The first time is for what is slow only once.
+  Rate rate;
+  for (const bool warm : {false, true}) {
+    absl::Status status;
+    for (Pair& pair : pairs) {
+      const PortPutsArguments arguments{pair.ranks->port(0),
+                                        way.sharing,
+                                        way.signals,
+                                        /*peer=*/1,
+                                        kBytes,
+                                        way.batch,
+                                        warm ? each : way.batch,
+                                        pair.reports[0].on_device<KernelReport>()};
+      status.Update(pair.ranks->launcher(0).Launch(Kernel::kPortPuts, way.grid, &arguments));
+    }
+    for (Pair& pair : pairs) status.Update(pair.ranks->launcher(0).Wait());
+    RETURN_IF_ERROR(status);
+    for (const Pair& pair : pairs) {
+      std::uint64_t slowest = 0;
+      for (std::uint32_t block = 0; block < way.grid.blocks; ++block) {
+        const KernelReport& report = pair.reports[0].on_host<KernelReport>()[block];
+        RETURN_IF_ERROR(Check(*pair.ranks, report, warm ? each : way.batch));
+        slowest = std::max(slowest, report.nanoseconds);
+      }
+      if (warm) Add(each * way.grid.blocks, slowest, rate);
+    }
+  }
+  return rate;
+}
+
+absl::StatusOr<Rate> MeasureSignals(const sim::Profile& profile,
+                                    const std::vector<gpu::Device*>& devices,
+                                    std::uint32_t rounds) {
+  std::vector<Pair> pairs;
+  for (gpu::Device* const device : devices) {
+    ASSIGN_OR_RETURN(Pair pair, OpenPair(profile, *device, *device,
+                                         {.window_bytes = kBytes, .host_memory = true}, 1));
+    pairs.push_back(std::move(pair));
+  }
+  Rate rate;
+  for (const bool warm : {false, true}) {
+    absl::Status status;
+    const std::uint32_t some = warm ? rounds : 1;
+    for (Pair& pair : pairs) {
+      for (std::uint32_t rank = 0; rank < 2; ++rank) {
+        const PingPongArguments arguments{
+            pair.ranks->port(rank),
+            /*first=*/rank == 0,
+            /*peer=*/1 - rank,      kBytes, some, pair.reports[rank].on_device<KernelReport>()};
+        status.Update(pair.ranks->launcher(rank).Launch(Kernel::kPingPong, {}, &arguments));
+      }
+    }
+    for (Pair& pair : pairs) {
+      status.Update(pair.ranks->launcher(0).Wait());
+      status.Update(pair.ranks->launcher(1).Wait());
+    }
+    RETURN_IF_ERROR(status);
+    for (const Pair& pair : pairs) {
+      const KernelReport& report = *pair.reports[0].on_host<KernelReport>();
+      RETURN_IF_ERROR(Check(*pair.ranks, report, some));
+      if (warm) Add(std::uint64_t{2} * rounds, report.nanoseconds, rate);
+    }
+  }
+  return rate;
+}
+
+absl::StatusOr<Transfer> MeasureTransfer(const sim::Profile& profile, gpu::Device& from,
+                                         gpu::Device& to, std::size_t bytes) {
+  ASSIGN_OR_RETURN(Pair pair,
+                   OpenPair(profile, from, to, {.window_bytes = bytes, .dmabuf = true}, 1));
+  SimRanks& ranks = *pair.ranks;
+  Transfer transfer;
+  for (const std::uint64_t seed : {11u, 12u}) {  // the first time is for what is slow only once
+    RETURN_IF_ERROR(ranks.FillWindow(0, seed));
+    RETURN_IF_ERROR(ranks.FillWindow(1, ~seed));
+    const std::size_t piece = std::min(bytes, kPieceBytes);
+    const auto count = static_cast<std::uint32_t>(bytes / piece);
+    const PortPutsArguments arguments{ranks.port(0),
+                                      Sharing::kExclusive,
+                                      /*signals=*/false,
+                                      /*peer=*/1,
+                                      static_cast<std::uint32_t>(piece),
+                                      count,
+                                      count,
+                                      pair.reports[0].on_device<KernelReport>()};
+    RETURN_IF_ERROR(ranks.launcher(0).Launch(Kernel::kPortPuts, {}, &arguments));
+    RETURN_IF_ERROR(ranks.launcher(0).Wait());
+    const KernelReport& report = *pair.reports[0].on_host<KernelReport>();
+    RETURN_IF_ERROR(Check(ranks, report, count));
+    ASSIGN_OR_RETURN(const gpu::Mismatch mismatch, ranks.VerifyWindow(1, seed));
+    transfer.correct = mismatch.none();
+    transfer.gbytes_per_s = static_cast<double>(bytes) /
+                            static_cast<double>(std::max<std::uint64_t>(report.nanoseconds, 1));
+    if (!transfer.correct) return transfer;
+  }
+  return transfer;
+}
+
+}  // namespace apps::gda_ranks

@@ -1,0 +1,129 @@
+#include "gpu/gda/moe_run.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "coro/keyed_random.h"
+#include "coro/status_macros.h"
+
+namespace gpu::gda {
+
+MoeRun::MoeRun(SimRanks& ranks, const MoeShape& shape)
+    : ranks_(ranks), layout_(shape), each_(ranks.size()) {}
+
+absl::Status MoeRun::Open() {
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+    Launcher& launcher = ranks_.launcher(i);
+    for (MoeState** const state : {&each_[i].nics_state, &each_[i].copies_state}) {
+      ASSIGN_OR_RETURN(void* const memory, launcher.AllocateScratch(sizeof(MoeState)));
+      *state = static_cast<MoeState*>(memory);
+    }
+    ASSIGN_OR_RETURN(each_[i].report, launcher.AllocateShared(sizeof(KernelReport)));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MoeRun::Fill(std::uint64_t seed) {
+  const MoeShape& shape = layout_.shape;
+  const std::vector<std::uint32_t> garbage(std::size_t{shape.tokens} * shape.words, 0xDEADBEEF);
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+    Rank& rank = each_[i];
+    std::uint64_t drawn = 0;
+    const auto draw = [&] { return coro::Combine(coro::Combine(seed, i), drawn++); };
+    rank.tokens.resize(garbage.size());
+    for (std::uint32_t& word : rank.tokens) word = static_cast<std::uint32_t>(draw());
+    rank.table.resize(shape.choices());
+    const std::uint64_t experts = std::uint64_t{shape.ranks} * shape.experts_per_rank;
+    for (std::uint32_t& expert : rank.table) {
+      expert = static_cast<std::uint32_t>(coro::Below(draw(), experts));
+    }
+    rank.weights.resize(shape.choices());
+    for (std::uint32_t& weight : rank.weights) weight = static_cast<std::uint32_t>(draw());
+    const auto write = [&](std::uint64_t offset, const std::vector<std::uint32_t>& words) {
+      return ranks_.Write(i, offset, words.data(), words.size() * 4);
+    };
+    RETURN_IF_ERROR(write(layout_.Token(0), rank.tokens));
+    RETURN_IF_ERROR(write(layout_.Table(), rank.table));
+    RETURN_IF_ERROR(write(layout_.Weights(), rank.weights));
+    RETURN_IF_ERROR(write(layout_.Result(0), garbage));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status MoeRun::Launch(std::uint32_t rank, MoeWay way, bool combine, Grid grid) {
+  auto* const report = each_[rank].report.on_device<KernelReport>();
+  Launcher& launcher = ranks_.launcher(rank);
+  if (way == MoeWay::kNics) {
+    const MoeArguments arguments{ranks_.port(rank), layout_.shape, each_[rank].nics_state, report};
+    return launcher.Launch(combine ? Kernel::kMoeCombine : Kernel::kMoeDispatch, grid, &arguments);
+  }
+  ASSIGN_OR_RETURN(const CopiesView view, ranks_.Copies(rank));
+  const MoeCopiesArguments arguments{view, layout_.shape, each_[rank].copies_state, report};
+  return launcher.Launch(combine ? Kernel::kMoeCombineCopies : Kernel::kMoeDispatchCopies, grid,
+                         &arguments);
+}
+
+// Nanoseconds of the slowest rank.
+absl::StatusOr<std::uint64_t> MoeRun::RunKernel(MoeWay way, bool combine, Grid grid) {
+  absl::Status status;
+  for (std::uint32_t i = 0; i < ranks_.size() && status.ok(); ++i) {
+    *each_[i].report.on_host<KernelReport>() = KernelReport();
+    status.Update(Launch(i, way, combine, grid));
+  }
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) status.Update(ranks_.launcher(i).Wait());
+  RETURN_IF_ERROR(status);
+  std::uint64_t slowest = 0;
+  std::vector<std::string> failures;
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+    const KernelReport& report = *each_[i].report.on_host<KernelReport>();
+    slowest = std::max(slowest, report.nanoseconds);
+    if (report.outcome == Outcome::kOk) continue;
+    const PortError& error = ranks_.error(i);
+    std::string text =
+        absl::StrCat(combine ? "combine" : "dispatch", " on rank ", i, " ",
+                     OutcomeName(report.outcome), ": ", PortOperationName(error.operation));
+    if (error.peer != kNoPeer) absl::StrAppend(&text, ", rank ", error.peer);
+    if (error.status != 0) absl::StrAppend(&text, ", EFA's status ", error.status);
+    failures.push_back(std::move(text));
+  }
+  if (!failures.empty()) return absl::InternalError(absl::StrJoin(failures, "; "));
+  return slowest;
+}
+
+absl::StatusOr<MoeTimes> MoeRun::Round(MoeWay way, Grid grid) {
+  MoeTimes times;
+  ASSIGN_OR_RETURN(times.dispatch_ns, RunKernel(way, /*combine=*/false, grid));
+  ASSIGN_OR_RETURN(times.combine_ns, RunKernel(way, /*combine=*/true, grid));
+  return times;
+}
+
+std::vector<std::uint32_t> MoeRun::Expected(const Rank& rank) const {
+  const MoeShape& shape = layout_.shape;
+  std::vector<std::uint32_t> result(rank.tokens.size());
+  for (std::uint32_t choice = 0; choice < shape.choices(); ++choice) {
+    const std::size_t token = choice / shape.top_k * std::size_t{shape.words};
+    for (std::uint32_t i = 0; i < shape.words; ++i) {
+      result[token + i] +=
+          rank.weights[choice] * Expert(rank.table[choice], i, rank.tokens[token + i]);
+    }
+  }
+  return result;
+}
+
+absl::StatusOr<std::uint64_t> MoeRun::CountWrong() {
+  std::uint64_t wrong = 0;
+  for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
+    const std::vector<std::uint32_t> expected = Expected(each_[i]);
+    std::vector<std::uint32_t> result(expected.size());
+    RETURN_IF_ERROR(ranks_.Read(i, layout_.Result(0), result.data(), result.size() * 4));
+    for (std::size_t word = 0; word < result.size(); ++word) {
+      if (result[word] != expected[word]) ++wrong;
+    }
+  }
+  return wrong;
+}
+
+}  // namespace gpu::gda
