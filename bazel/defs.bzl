@@ -1,6 +1,7 @@
 """The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
 
 load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
 WARNINGS = [
@@ -60,10 +61,10 @@ def _ours(kwargs):
     return _with_warnings(_with_precompiled(kwargs))
 
 def dd_cc_library(**kwargs):
-    native.cc_library(**_ours(kwargs))
+    cc_library(**_ours(kwargs))
 
 def dd_cc_binary(**kwargs):
-    native.cc_binary(**_ours(kwargs))
+    cc_binary(**_ours(kwargs))
 
 def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **kwargs):
     """A GoogleTest test; the main function comes with it.
@@ -83,7 +84,7 @@ def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **k
         deps = [name + "_cases"]
     kwargs["srcs"] = srcs
     kwargs["deps"] = deps + [_GTEST_MAIN]
-    native.cc_test(
+    cc_test(
         name = name,
         size = size,
         **_ours(kwargs)
@@ -92,7 +93,7 @@ def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **k
 def dd_cc_benchmark(deps = [], **kwargs):
     """A Google Benchmark binary, run by hand: `./bazelw run --config=opt //testing/benchmarks:NAME`."""
     kwargs["deps"] = deps + ["@com_github_google_benchmark//:benchmark"]
-    native.cc_binary(
+    cc_binary(
         testonly = True,
         **_ours(kwargs)
     )
