@@ -137,14 +137,17 @@ consumer_runs_in_its_own_workspace() {
   new_world
   tool bazelw 'echo "${PWD##*/}"; echo OK'
   run consumer
-  expect "both pass" ends_with "2 passed, 0 failed"
+  expect "all pass" ends_with "3 passed, 0 failed"
   expect "it runs there" said $'consumer\nOK'
   tool bazelw 'echo OK; exit 1'
   run consumer
-  expect "the status counts" ends_with "1 passed, 1 failed"
+  expect "the status counts" ends_with "1 passed, 2 failed"
   tool bazelw 'echo "INTERNAL: no node"'
   run consumer
-  expect "so does the last line" ends_with "1 passed, 1 failed"
+  expect "so does the last line" ends_with "2 passed, 1 failed"
+  tool bazelw 'echo OK; [ "$1" = run ]'
+  run consumer
+  expect "so does the seed test" said "failed: consumer: its seed test ended with status 1"
 }
 
 systems_builds_elsewhere_or_counts_for_nothing() {
@@ -228,8 +231,8 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) variables(12) write(2) consumer(2) systems digest explore asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 26 failed"
+  expect "tests mutants bare(2) variables(12) write(2) consumer(3) systems digest explore asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 27 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {
