@@ -6,7 +6,7 @@ set -u
 # shellcheck source=bazel/shell_test.sh
 source bazel/shell_test.sh
 
-readonly BAZELW="$PWD/bazelw"
+BAZELW="$PWD/bazelw"
 readonly NEEDED=(g++ libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev nlohmann-json3-dev pkg-config)
 readonly RULES=(bazel-bootstrap bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-proto bazel-skylib)
 
@@ -15,8 +15,9 @@ new_world() {
   make_world
   mkdir "$WORLD/bin" "$WORLD/home"
   : >"$WORLD/installed"
+  echo 4.2.3+ds-9 >"$WORLD/version"  # of Bazel
   local name
-  for name in bash cat cksum cut dirname env grep head mkdir mktemp rm true; do
+  for name in bash cat cksum cut dirname env grep head mkdir mktemp mv rm true; do
     ln -s "$(type -P "$name")" "$WORLD/bin/$name"
   done
   tool bin/id 'echo "${WORLD_UID:-0}"'
@@ -26,6 +27,7 @@ new_world() {
   tool bin/dpkg-query 'status=0
     for package; do
       case "$package" in
+        -f=\${Version}) cat "$WORLD/version"; exit ;;
         -*) ;;
         *) if grep -qxF "$package" "$WORLD/installed"; then echo "$package installed"; else status=1; fi ;;
       esac
@@ -194,6 +196,28 @@ bazel_of_another_origin_needs_no_rule_sets() {
   printf '%s\n' "${NEEDED[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev >"$WORLD/installed"
   run -- --dry-run
   expect "they are not installed" said "would install: nothing"
+}
+
+modules_stand_in_for_what_a_packaged_bazel_would_download() {
+  new_world
+  install_all
+  mkdir -p "$WORLD/drydock/bazel/modules/zlib" "$WORLD/drydock/bazel/modules/abseil-cpp"
+  cp "$BAZELW" "$WORLD/drydock/bazelw"
+  echo 7.7.1+ds-8+b1 >"$WORLD/version"
+  BAZELW="$WORLD/drydock/bazelw" run -- test //...
+  expect "it ends well" status_is 0
+  expect "Bazel is told of them before the command" called "bazel --bazelrc=$WORLD/home/.cache/drydock/modules-"
+  expect "the command is as it was" called ".bazelrc test //..."
+  SAID=$(cat "$WORLD"/home/.cache/drydock/modules-*.bazelrc)
+  expect "each module has its folder" said "common --override_module=abseil-cpp=$WORLD/drydock/bazel/modules/abseil-cpp
+common --override_module=zlib=$WORLD/drydock/bazel/modules/zlib"
+  expect "one file is left" test "$(ls "$WORLD/home/.cache/drydock" | wc -l)" = 1
+  echo 10.0.0 >"$WORLD/version"
+  BAZELW="$WORLD/drydock/bazelw" run -- test //...
+  expect "so it is with later ones" called "bazel --bazelrc="
+  echo 4.2.3+ds-9 >"$WORLD/version"
+  BAZELW="$WORLD/drydock/bazelw" run -- test //...
+  expect "Debian 12 has a Bazel without modules" called "bazel test //..."
 }
 
 tools_are_installed_by_name() {

@@ -10,7 +10,8 @@ readonly CI="$PWD/.ci/run"
 
 new_world() {
   make_world
-  mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer"
+  mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer" "$WORLD/testing/systems"
+  tool testing/systems/matrix.sh 'echo "matrix: $*"; echo "matrix $*" >>calls; exit 1'
   cp -L "$CI" "$WORLD/.ci/run"
   tool bazelw 'echo "$*" >>calls; exit 0'
   tool bin/git 'echo a.cc; echo b.h'
@@ -136,14 +137,33 @@ consumer_runs_in_its_own_workspace() {
   new_world
   tool bazelw 'echo "${PWD##*/}"; echo OK'
   run consumer
-  expect "both pass" ends_with "2 passed, 0 failed"
+  expect "all pass" ends_with "3 passed, 0 failed"
   expect "it runs there" said $'consumer\nOK'
   tool bazelw 'echo OK; exit 1'
   run consumer
-  expect "the status counts" ends_with "1 passed, 1 failed"
+  expect "the status counts" ends_with "1 passed, 2 failed"
   tool bazelw 'echo "INTERNAL: no node"'
   run consumer
-  expect "so does the last line" ends_with "1 passed, 1 failed"
+  expect "so does the last line" ends_with "2 passed, 1 failed"
+  tool bazelw 'echo OK; [ "$1" = run ]'
+  run consumer
+  expect "so does the seed test" said "failed: consumer: its seed test ended with status 1"
+}
+
+systems_builds_elsewhere_or_counts_for_nothing() {
+  new_world
+  tool testing/systems/matrix.sh 'echo "matrix $*" >>calls; echo "matrix: forky/gcc: passed in 9 s."'
+  run systems
+  expect "it passes" ends_with "1 passed, 0 failed"
+  expect "one system, some targets" called "matrix forky/gcc -- //coro/... "
+  tool testing/systems/matrix.sh 'echo "matrix: forky/gcc: FAILED in 9 s."; exit 1'
+  run systems
+  expect "it fails" ends_with "0 passed, 1 failed"
+  tool testing/systems/matrix.sh 'echo "matrix: forky/gcc: skipped: there is no mmdebstrap"'
+  run systems
+  expect "nothing is counted" ends_with "0 passed, 0 failed"
+  expect "that is no failure" status_is 0
+  expect "the reason is told" said "there is no mmdebstrap"
 }
 
 format_looks_at_every_file() {
@@ -211,8 +231,8 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) variables(12) write(2) consumer(2) digest explore asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 25 failed"
+  expect "tests mutants bare(2) variables(12) write(2) consumer(3) systems digest explore asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 27 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {

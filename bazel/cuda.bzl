@@ -5,8 +5,9 @@ override it), and its version is part of every action, so that another toolkit c
 compile; what needs one to run is tagged by whoever writes the test.
 """
 
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@drydock_system//:config.bzl", "HAVE_CUDA", "NVCC", "NVCC_VERSION")
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 _ARCHITECTURE = "sm_90"  # Hopper, the GPUs of p5 and p5en; code for it runs on the next generations through PTX
 
@@ -38,7 +39,7 @@ def _compile(ctx, source, context, compiler):
     return object
 
 def _cuda_library_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(
         ctx = ctx,
         cc_toolchain = toolchain,
@@ -71,7 +72,7 @@ _cuda_library = rule(
         "deps": attr.label_list(providers = [CcInfo]),
         "copts": attr.string_list(doc = "More options for nvcc."),
         "arch": attr.string(default = _ARCHITECTURE, doc = "The GPU to compile for, as nvcc's -arch takes it."),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
@@ -120,7 +121,7 @@ set -eu
 """
 
 def _cuda_ptx_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     ptx = ctx.actions.declare_file(ctx.label.name + ".ptx")
     ctx.actions.run(
@@ -150,7 +151,7 @@ _cuda_ptx = rule(
         "namespace": attr.string(mandatory = True),
         "symbol": attr.string(mandatory = True, doc = "The array of characters that holds it."),
         "arch": attr.string(mandatory = True, doc = "The least GPU that it is for: compute_80."),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

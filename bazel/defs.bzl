@@ -1,9 +1,17 @@
-"""The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests."""
+"""The project's C++ rules: warnings are errors in our code, and only there; hermetic defaults for tests.
+
+`dd_seed_test` is for the packages of other projects as well, which name Drydock's targets by Label.
+"""
 
 load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
-WARNINGS = [
+# Whether this is the repository that is built, or a dependency of it.
+_HERE = Label("//bazel:defs.bzl")
+IS_OURS = (_HERE.repo_name if hasattr(_HERE, "repo_name") else _HERE.workspace_name) == ""
+
+_WARNINGS = [
     "-Wall",
     "-Wextra",
     "-Wshadow",
@@ -14,6 +22,9 @@ WARNINGS = [
     "-Wno-missing-field-initializers",  # fields left out of a designated initialiser have their defaults
     "-Werror",
 ]
+
+# Elsewhere nobody asks for our warnings, and .bazelrc does not ask for C++20.
+COPTS = _WARNINGS if IS_OURS else ["-std=c++20"]
 
 # Turned on by every package that holds C++ (the first needs Clang, and does nothing with GCC).
 FEATURES = ["layering_check"]
@@ -26,44 +37,49 @@ _COMPILER = ["--param=ggc-min-heapsize=600000"] if GCC_VERSION else []
 # This leaves the blocks of a function in the order of its source.
 _OPTIMISED = ["-freorder-blocks-algorithm=simple"] if GCC_VERSION else []
 
-def _with_warnings(kwargs):
-    kwargs["copts"] = WARNINGS + _COMPILER + kwargs.get("copts", []) + select({
-        "//bazel:optimised": _OPTIMISED,
+def _label(name):
+    # A select and a list of dependencies would take it for a target of the package that calls.
+    return str(Label(name))
+
+def _with_options(kwargs):
+    kwargs["copts"] = COPTS + _COMPILER + kwargs.get("copts", []) + select({
+        _label("//bazel:optimised"): _OPTIMISED,
         "//conditions:default": [],
     })
     return kwargs
 
-_GTEST = "@com_google_googletest//:gtest"
-_GTEST_MAIN = "@com_google_googletest//:gtest_main"
+_GTEST = _label("@com_google_googletest//:gtest")
+_GTEST_MAIN = _label("@com_google_googletest//:gtest_main")
 
 def _precompiled_for(srcs, deps):
     """The precompiled header, of those in //bazel, for these sources of ours; or None: they are no C++, or not known yet."""
     if type(deps) != "list" or type(srcs) != "list" or not [src for src in srcs if src.endswith(".cc")]:
         return None
-    return "googletest" if _GTEST in deps or _GTEST_MAIN in deps else "abseil"
+    googletest = [dep for dep in deps if dep.endswith("//:gtest") or dep.endswith("//:gtest_main")]
+    return "googletest" if googletest else "abseil"
 
 def _with_precompiled(kwargs):
     deps = kwargs.get("deps", [])
     name = _precompiled_for(kwargs.get("srcs", []), deps)
     if GCC_VERSION and name:
         kwargs["deps"] = deps + select({
-            "//bazel:fastbuild": ["//bazel:" + name],
+            _label("//bazel:fastbuild"): [_label("//bazel:" + name)],
             "//conditions:default": [],
         })
         kwargs["copts"] = kwargs.get("copts", []) + select({
-            "//bazel:fastbuild": precompiled_copts(name),
+            _label("//bazel:fastbuild"): precompiled_copts(name),
             "//conditions:default": [],
         })
     return kwargs
 
 def _ours(kwargs):
-    return _with_warnings(_with_precompiled(kwargs))
+    return _with_options(_with_precompiled(kwargs))
 
 def dd_cc_library(**kwargs):
-    native.cc_library(**_ours(kwargs))
+    cc_library(**_ours(kwargs))
 
 def dd_cc_binary(**kwargs):
-    native.cc_binary(**_ours(kwargs))
+    cc_binary(**_ours(kwargs))
 
 def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **kwargs):
     """A GoogleTest test; the main function comes with it.
@@ -83,16 +99,40 @@ def dd_cc_test(name, size = "small", srcs = [], deps = [], cases_for = None, **k
         deps = [name + "_cases"]
     kwargs["srcs"] = srcs
     kwargs["deps"] = deps + [_GTEST_MAIN]
-    native.cc_test(
+    cc_test(
         name = name,
         size = size,
         **_ours(kwargs)
     )
 
+def dd_seed_test(name, srcs, deps = [], shards = 1, tags = [], **kwargs):
+    """A test of coroutines with many seeds (testing/harness/seed_test.h); the main function comes with it.
+
+    Has the tag `many_seeds`. From the command line, for all tests of the target: `--test_env=DRYDOCK_SEEDS=5000`, how many
+    seeds; `--test_env=DRYDOCK_SEED=7`, that one alone; `--test_env=DRYDOCK_CAPSULE=FILE`, a run that failed elsewhere. A run that
+    fails leaves such a file, SUITE.NAME-SEED.capsule, among the test's undeclared outputs (bazel-testlogs/.../test.outputs).
+
+    Args:
+      name: of the target.
+      srcs: with DD_SEED_TEST, DD_TEST_UNDER_FAULTS and no other tests.
+      deps: of the sources; testing/harness:seed_test is one without being named.
+      shards: of how many processes each runs its part of the seeds, 25 at a time.
+      tags: besides `many_seeds`.
+      **kwargs: what every test takes.
+    """
+    dd_cc_test(
+        name = name,
+        srcs = srcs,
+        shard_count = shards if shards > 1 else None,
+        tags = tags + ["many_seeds"],
+        deps = deps + [_label("//testing/harness:seed_test")],
+        **kwargs
+    )
+
 def dd_cc_benchmark(deps = [], **kwargs):
     """A Google Benchmark binary, run by hand: `./bazelw run --config=opt //testing/benchmarks:NAME`."""
     kwargs["deps"] = deps + ["@com_github_google_benchmark//:benchmark"]
-    native.cc_binary(
+    cc_binary(
         testonly = True,
         **_ours(kwargs)
     )

@@ -68,6 +68,14 @@ def debian_rule_sets():
     packaged_repository(name = "bazel_skylib", path = "/usr/share/bazel/tools/skylib", package = "bazel-skylib")
     packaged_repository(name = "platforms", path = "/usr/share/bazel/tools/platforms", package = "bazel-platforms")
     empty_repository(
+        name = "rules_shell",  # later versions of Bazel have no such rules of their own
+        files = {
+            "shell/BUILD": "",
+            "shell/sh_binary.bzl": "sh_binary = native.sh_binary\n",
+            "shell/sh_test.bzl": "sh_test = native.sh_test\n",
+        },
+    )
+    empty_repository(
         name = "remote_coverage_tools",
         files = {"BUILD": "filegroup(name = \"coverage_report_generator\", srcs = [], visibility = [\"//visibility:public\"])\n"},
     )

@@ -5,9 +5,10 @@ and falls back to the text when the two compilations differ in what matters to i
 hold the same includes, so that a source compiles alike with either. See docs/decisions/0020-precompiled-headers.md.
 """
 
-load("@bazel_tools//tools/build_defs/cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "GCC_VERSION", "GOOGLETEST_VERSION")
+load("@rules_cc//cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 # The compiler and the packages are no inputs that Bazel sees, and GCC names no precompiled header among those it read.
 # In the command line, another version of one of them compiles everything anew.
@@ -46,7 +47,7 @@ def _compile_flags(ctx, toolchain, source, output, copts):
     return arguments, environment
 
 def _precompiled_header_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     name = ctx.label.name
     text = ctx.actions.declare_file(name + ".h")
     source = ctx.actions.declare_file(name + ".precompiled.h")
@@ -79,7 +80,7 @@ precompiled_header = rule(
     attrs = {
         "includes": attr.string_list(mandatory = True, doc = "Headers of the machine's packages, as a source names them."),
         "copts": attr.string_list(doc = "The options that all users have."),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

@@ -1,6 +1,7 @@
 """A shared library of our own code, for programs that are not ours (//sim/verbs)."""
 
 load("@drydock_system//:config.bzl", "ABSEIL_VERSION")
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 # Debian 12's archives of Abseil can be in a shared library, with abseil_parts.cc beside them: such a library needs no other
@@ -61,7 +62,7 @@ _dd_shared_library = rule(
     attrs = {
         "deps": attr.label_list(providers = [CcInfo]),
         "exports": attr.label(allow_single_file = True, mandatory = True),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

@@ -10,6 +10,8 @@ the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.b
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
 _ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME", "DRYDOCK_ASIO"]
 
+_LOAD = "load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")\n\n"
+
 _LIBRARY = """cc_library(
     name = "{name}",
     hdrs = {hdrs},
@@ -50,7 +52,7 @@ def _packaged_libraries_impl(ctx):
         if libs == None:
             fail("pkg-config does not know '%s': run ./bazelw, which installs the package %s" % (module, ctx.attr.package))
         options = [_static(option) for option in libs.split(" ") if option]
-        builds[package] = builds.get(package, "") + _library(name, options)
+        builds[package] = builds.get(package, _LOAD) + _library(name, options)
     for package, text in builds.items():
         ctx.file((package + "/" if package else "") + "BUILD", text)
 
@@ -141,7 +143,7 @@ def _optional_library_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     found = _search(ctx)
     linkopts, include = found if found else ([], "")
-    ctx.file("BUILD", _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
+    ctx.file("BUILD", _LOAD + _library(ctx.attr.target, linkopts, include, compatible = bool(found)))
     tool, version = _tool(ctx) if found and ctx.attr.tool else ("", "")
     ctx.file("config.bzl", "HAVE = %r\nTOOL = %r\nTOOL_VERSION = %r\n" % (bool(found), tool, version))
 
@@ -227,6 +229,19 @@ def _absl_targets():
             targets["absl/%s:%s" % (package, name)] = _ABSL_MODULES.get("%s:%s" % (package, name), "absl_" + name)
     return targets
 
+# Repository -> the package that it is made from, and what is in it.
+PACKAGED_LIBRARIES = {
+    "com_github_google_benchmark": struct(package = "libbenchmark-dev", targets = {":benchmark": "benchmark"}),
+    "com_google_absl": struct(package = "libabsl-dev", targets = _absl_targets()),
+    "com_google_googletest": struct(package = "libgmock-dev", targets = {":gtest": "gmock", ":gtest_main": "gmock_main"}),
+    "nlohmann_json": struct(package = "nlohmann-json3-dev", targets = {":json": "nlohmann_json"}),
+}
+
+def packaged_library(name):
+    """Declares one of PACKAGED_LIBRARIES."""
+    library = PACKAGED_LIBRARIES[name]
+    _packaged_libraries(name = name, package = library.package, targets = library.targets)
+
 def optional_libraries(packaged = False):
     """Declares @libfabric, @rdma_core, @hwloc, @cuda, @asio and @drydock_system; `packaged`: all other libraries are the machine's, too."""
     _optional_library(
@@ -274,12 +289,6 @@ def optional_libraries(packaged = False):
 
 def system_libraries():
     """Declares every outside library, for a WORKSPACE that must load with no network."""
-    _packaged_libraries(name = "com_google_absl", package = "libabsl-dev", targets = _absl_targets())
-    _packaged_libraries(
-        name = "com_google_googletest",
-        package = "libgmock-dev",
-        targets = {":gtest": "gmock", ":gtest_main": "gmock_main"},
-    )
-    _packaged_libraries(name = "com_github_google_benchmark", package = "libbenchmark-dev", targets = {":benchmark": "benchmark"})
-    _packaged_libraries(name = "nlohmann_json", package = "nlohmann-json3-dev", targets = {":json": "nlohmann_json"})
+    for name in PACKAGED_LIBRARIES:
+        packaged_library(name)
     optional_libraries(packaged = True)

@@ -10,7 +10,7 @@ date_of() {  # REPOSITORY
   fi
 }
 
-# 0+git20261231.235959.1234567: a later commit is a later version. `.local`: with changes that are in no commit.
+# 0.1.0+git20261231.235959.1234567: a later commit is a later version. `.local`: with changes that are in no commit.
 version_of() {  # REPOSITORY DATE
   local released commit changed=
   released=$(sed -n '/^module(/,/^)/s/^ *version = "\(.*\)",$/\1/p' "$1/MODULE.bazel" 2>/dev/null || true)

@@ -1,5 +1,6 @@
 """What a project without Bazel links with: one archive of ours and of Abseil, and the headers of ours that belong to it."""
 
+load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
 _ARCHIVE_FLAG = "-l:"
@@ -70,7 +71,7 @@ dd_merged_library = rule(
     attrs = {
         "besides": attr.label_list(providers = [CcInfo]),
         "deps": attr.label_list(providers = [CcInfo]),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],

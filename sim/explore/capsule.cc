@@ -278,7 +278,7 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
         {{"compiler", IntoShortText(build.compiler)}, {"mode", IntoShortText(build.mode)}});
   };
   return {{"drydock_capsule", Into(rest.version)},
-          {"scenario", IntoShortText(capsule.scenario, 64)},
+          {"scenario", IntoShortText(capsule.scenario, 256)},
           {"parameters", IntoParameters(capsule.run.parameters)},
           {"profile", IntoShortText(capsule.profile, 64)},
           {"seed", Into(capsule.run.seed)},

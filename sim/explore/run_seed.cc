@@ -129,6 +129,8 @@ class TwiceObserver final : public RunObserver {
   RunTwice& watcher_;
 };
 
+}  // namespace
+
 RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit) {
   RunSpec spec;
   spec.seed = seed;
@@ -139,8 +141,6 @@ RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit
   if (plans.figures) spec.figures = plans.figures(seed);
   return spec;
 }
-
-}  // namespace
 
 EndProcess SetEndProcess(EndProcess end) { return std::exchange(EndOfProcess(), std::move(end)); }
 

@@ -51,6 +51,9 @@ struct RunSpec {
   std::optional<std::vector<std::uint64_t>> wild;
 };
 
+// What a seed and `plans` make of it.
+RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit = kDefaultLimit);
+
 // Sees a run from its world's first moment to its last.
 class RunObserver {
  public:

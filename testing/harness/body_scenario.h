@@ -19,12 +19,13 @@ using SeedTestBody = std::function<coro::Task<absl::Status>(sim::explore::Trial&
 // What a body returns when it was about to use data that is wrong. `what`: one line.
 absl::Status WrongData(std::string_view what);
 
-// Runs the body on a loop of the trial's world. The body and the profile's name outlive it.
+// Runs the body on a loop of the trial's world. The body and both names outlive it.
 class BodyScenario final : public sim::explore::Scenario {
  public:
-  BodyScenario(const SeedTestBody& body, const char* profile) : body_(body), profile_(profile) {}
+  BodyScenario(const SeedTestBody& body, const char* profile, std::string_view name = "test")
+      : body_(body), profile_(profile), name_(name) {}
 
-  std::string_view name() const override { return "test"; }
+  std::string_view name() const override { return name_; }
   std::string_view description() const override { return "the body of a test"; }
   std::string_view profile() const override { return profile_; }
   sim::explore::Outcome Run(sim::explore::Trial& trial) const override;
@@ -32,6 +33,7 @@ class BodyScenario final : public sim::explore::Scenario {
  private:
   const SeedTestBody& body_;
   const std::string_view profile_;
+  const std::string_view name_;
 };
 
 // How many expectations of the running test have failed.

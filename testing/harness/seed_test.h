@@ -15,7 +15,14 @@
 //
 // The seeds are spread over several GoogleTest tests, AllToAll.SurvivesTheSwarm/0, /1, ...: Bazel's
 // `shard_count` spreads those over machines, and each seed is run by exactly one of them. A failure
-// names its seed and the command that runs it alone, by the environment variable DRYDOCK_SEED.
+// names its seed and the command that runs it alone.
+//
+//   DRYDOCK_SEED=7         this seed alone
+//   DRYDOCK_SEEDS=5000     so many, from the first one on, whatever the test's options say
+//   DRYDOCK_CAPSULE=FILE   the run that a failing test left in TEST_UNDECLARED_OUTPUTS_DIR, where Bazel
+//                          keeps it, as SUITE.NAME-SEED.capsule (sim/explore/capsule.h)
+//
+// The rule `dd_seed_test` (bazel/defs.bzl) has all of it.
 
 #ifndef TESTING_HARNESS_SEED_TEST_H_
 #define TESTING_HARNESS_SEED_TEST_H_

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/explore/capsule.h"
 #include "testing/harness/subprocess.h"
 
 namespace harness {
@@ -30,6 +31,7 @@ ProcessEnd RunTests(const std::string& filter,
   options.environment["XML_OUTPUT_FILE"] = "";
   options.environment["GTEST_OUTPUT"] = "";
   options.environment["TESTBRIDGE_TEST_ONLY"] = "";
+  options.environment.try_emplace("TEST_UNDECLARED_OUTPUTS_DIR", "");
   return Subprocess::Run({ProgramPath("DRYDOCK_SEED_TESTS"), "--gtest_filter=" + filter}, options)
       .value();
 }
@@ -118,6 +120,51 @@ TEST(SeedTestTest, OneSeedCanBeRunAlone) {
   EXPECT_EQ(broken.exit_code, 1);
   EXPECT_THAT(broken.out, HasSubstr("fails with seed 44"));
   EXPECT_EQ(RunTests("Broken.WrongData*", {{"DRYDOCK_SEED", "43"}}).exit_code, 0);
+}
+
+TEST(SeedTestTest, NumberOfSeedsCanBeAsked) {
+  const ProcessEnd end = RunTests("Sweep.*", {{"DRYDOCK_SEEDS", "53"}});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  const std::vector<std::uint64_t> seeds = SeedsRun(end);
+  ASSERT_EQ(seeds.size(), 53u);
+  EXPECT_EQ(seeds.front(), 1000u);
+  EXPECT_EQ(seeds.back(), 1052u);
+  for (const char* wrong : {"0", "many", "-1"}) {
+    const ProcessEnd refused = RunTests("Sweep.*", {{"DRYDOCK_SEEDS", wrong}});
+    EXPECT_EQ(refused.exit_code, 1) << wrong;
+    EXPECT_THAT(refused.out, HasSubstr("it takes how many seeds")) << wrong;
+  }
+}
+
+TEST(SeedTestTest, FailureLeavesACapsuleThatIsTheSameRunAgain) {
+  const std::string folder = ::testing::TempDir();
+  const ProcessEnd end = RunTests("Broken.WrongData/*", {{"TEST_UNDECLARED_OUTPUTS_DIR", folder}});
+  EXPECT_THAT(end.out, HasSubstr("\n  capsule: Broken.WrongData-42.capsule in the test's outputs"));
+  const std::string capsule = folder + "/Broken.WrongData-42.capsule";
+  const ProcessEnd again = RunTests("Broken.WrongData*", {{"DRYDOCK_CAPSULE", capsule}});
+  EXPECT_EQ(again.exit_code, 1);
+  EXPECT_THAT(again.out,
+              AllOf(HasSubstr("which was wrong-data: page 3"), HasSubstr("It is the same run."),
+                    HasSubstr("Broken.WrongData fails with seed 42")));
+  const ProcessEnd other = RunTests("Broken.Hang*", {{"DRYDOCK_CAPSULE", capsule}});
+  EXPECT_EQ(other.exit_code, 1);
+  EXPECT_THAT(other.out, HasSubstr("the capsule is of scenario Broken.WrongData, not Broken.Hang"));
+  const ProcessEnd none = RunTests("Broken.Hang*", {{"DRYDOCK_CAPSULE", folder + "/none"}});
+  EXPECT_EQ(none.exit_code, 1);
+  EXPECT_THAT(none.out, HasSubstr("DRYDOCK_CAPSULE: " + folder + "/none: No such file"));
+}
+
+TEST(SeedTestTest, CapsuleOfAnotherProgramSaysThatTheRunIsAnother) {
+  const std::string folder = ::testing::TempDir();
+  RunTests("Broken.Error/*", {{"TEST_UNDECLARED_OUTPUTS_DIR", folder}});
+  const std::string path = folder + "/Broken.Error-7.capsule";
+  auto capsule = sim::explore::ReadCapsule(path);
+  ASSERT_TRUE(capsule.ok()) << capsule.status();
+  capsule->run.seed = 8;  // which that body gets through
+  ASSERT_TRUE(sim::explore::WriteCapsule(path, *capsule).ok());
+  const ProcessEnd end = RunTests("Broken.Error*", {{"DRYDOCK_CAPSULE", path}});
+  EXPECT_EQ(end.exit_code, 0) << end;
+  EXPECT_THAT(end.out, HasSubstr("It is another run: 0 events then, 0 now, and correct"));
 }
 
 TEST(SeedTestTest, SeedThatIsNoNumberIsAFailure) {
