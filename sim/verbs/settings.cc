@@ -57,9 +57,9 @@ absl::Status ReadNetwork(const Variable& variable, Settings& settings) {
   settings.network = name.Text();
   // Computers do not tell each other their zones.
   if (settings.zone != 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        kZoneVariable, "=", settings.zone, ": the machines of ", kNetworkVariable, "=",
-        settings.network, " are in one availability zone"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(kZoneVariable, "=", settings.zone, ": the machines of ", kNetworkVariable, "=",
+                     settings.network, " are in one availability zone"));
   }
   std::string home;
   ReadText(variable, "HOME", home);
