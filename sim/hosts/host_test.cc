@@ -246,19 +246,27 @@ TEST_P(HostTest, AClosedRegionIsNotRead) {
             Number(EfaStatus::kRemoteBadAddress));
 }
 
-TEST_P(HostTest, WhoWasNeverThereIsUnreachable) {
+// Of a machine that was in the network, and has left.
+StationAddress Gone(const StationOptions& options) { return Station(options).address(); }
+
+absl::StatusCode Addressing(Station& from, const sim::Gid& gid) {
+  const std::lock_guard lock(from.host().mutex());
+  return from.nic().admin().CreateAddressHandle(1, gid).status().code();
+}
+
+TEST_P(HostTest, WhoWasNeverThereHasNoHandle) {
   Station a(Options());
-  StationAddress nobody = a.address();
-  nobody.gid[14] = 200;
-  EXPECT_EQ(a.StatusOf(a.Post(nobody, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
-  nobody.gid[9] ^= 1;  // of another network
-  EXPECT_EQ(a.StatusOf(a.Post(nobody, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
+  sim::Gid nobody = a.address().gid;
+  nobody[14] = 200;
+  EXPECT_EQ(Addressing(a, nobody), absl::StatusCode::kInvalidArgument);
+  nobody[9] ^= 1;  // of another network
+  EXPECT_EQ(Addressing(a, nobody), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Addressing(a, Gone(Options()).gid), absl::StatusCode::kOk);
 }
 
 TEST_P(HostTest, WhoComesLaterIsFound) {
   Station a(Options());
-  StationAddress later = a.address();
-  later.gid[14] = 1;
+  const StationAddress later = Gone(Options());
   EXPECT_EQ(a.StatusOf(a.Post(later, {.length = 8})), Number(EfaStatus::kLocalUnreachablePeer));
   Station b(Options());
   ASSERT_EQ(b.address().gid, later.gid);
@@ -369,8 +377,7 @@ TEST_P(HostTest, TwoProgramsAtOnce) {
 
 TEST_P(HostTest, ATimeoutComesByItselfAndNotEarly) {
   Station a(Options());
-  StationAddress nobody = a.address();
-  nobody.gid[14] = 200;
+  const StationAddress nobody = Gone(Options());
   const coro::SteadyClock clock;
   const coro::Time begun = clock.Now();
   a.Post(nobody, {.length = 8});
@@ -443,9 +450,7 @@ TEST(JoinTest, NetworksDoNotMeet) {
   Station a(options);
   options.fabric = FreshFabric();
   Station b(options);
-  const std::lock_guard lock(a.host().mutex());
-  EXPECT_EQ(a.nic().admin().CreateAddressHandle(1, b.address().gid).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(Addressing(a, b.address().gid), absl::StatusCode::kInvalidArgument);
 }
 
 TEST(JoinTest, TheEnvironmentKeepsMemoryApart) {

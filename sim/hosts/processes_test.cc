@@ -184,9 +184,10 @@ TEST_P(ProcessesTest, ASuccessorIsSomebodyElse) {
 TEST_P(ProcessesTest, ATargetSurvivesItsInitiators) {
   ChildProcess server([this](Talk& talk) { ServeUntilTold(talk); });
   const auto peer = server.talk().Hear<StationAddress>();
-  // All initiators have the same GID: the second slot's.
-  sim::Gid gid = peer.gid;
-  gid[14] = 1;
+  // All initiators have the same GID, the second slot's, as has one that was there before.
+  ChildProcess before([&](Talk& talk) { talk.Say(Station(Options()).address().gid); });
+  const auto gid = before.talk().Hear<sim::Gid>();
+  EXPECT_EQ(before.Wait(), 0);
   server.talk().Say(gid);
   server.talk().Hear<bool>();
   for (std::uint64_t i = 0; i < 8; ++i) {
