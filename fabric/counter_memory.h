@@ -42,7 +42,7 @@ class CountersInMemory {
 
   virtual ~CountersInMemory() = default;
 
-  // A counter that starts at 0. Its words are aligned to 8 bytes, belong to the program, outlive
+  // A counter of the NIC itself, at 0: it counts peers' plain writes and reads, too. Its words are aligned to 8 bytes, belong to the program, outlive
   // the counter, and hold what the program left there until the first change: the NIC then stores
   // its number. Only the counter's functions may change it. Read and ReadErrors of a number in a
   // device's memory give 0. kInvalidArgument: a word that is no such memory. kResourceExhausted:

@@ -155,7 +155,8 @@ TEST(DeviceTest, StructuresOfEveryLength) {
   const DeviceAttributes& device = Device();
   const std::uint32_t caps = (device.rdma_read ? 1u : 0) | (device.rnr_retry ? 2u : 0) | 4u | 32u |
                              (device.rdma_write ? 8u : 0) |
-                             (device.unsolicited_write_recv ? 16u : 0);
+                             (device.unsolicited_write_recv ? 16u : 0) |
+                             (device.max_comp_cntr > 0 ? 64u : 0);
   using sim::verbs::DeviceAttr;
   constexpr std::uint32_t kShortest = offsetof(DeviceAttr, inline_buf_size_ex);
   for (std::uint32_t length = 0; length <= sizeof(DeviceAttr) + 24; ++length) {
