@@ -209,6 +209,9 @@ TEST_F(MemoryTableTest, CountsPagesOfTheirOwnSize) {
   EXPECT_THAT(table_.Register(kDomain, At(4096), 7 * 4096, Access::kLocal),
               StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("7 pages are over the 6")));
   table_.Deregister(four.remote);  // gives back four, and not two thousand
+  EXPECT_THAT(
+      table_.Register(kDomain, At(4096), 11 * 4096, Access::kLocal),
+      StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("11 pages are over the 10")));
   EXPECT_TRUE(table_.Register(kDomain, At(4096), 10 * 4096, Access::kLocal).ok());
 }
 
