@@ -15,9 +15,9 @@ namespace fabric {
 // completion queue: on EFA the queue must be read all the same, or the send queue fills up and the
 // queue overruns. Most EFA NICs have no counters, and libfabric counts the completions that it
 // takes out of a queue, for a reader of the queue or of the counter: it misses what a queue lost,
-// and what makes no completion (Capability::kRemoteCounts). Ownership: belongs to the caller that opened it; endpoints that were opened with
-// it keep it working. Threads: one thread at a time, together with its endpoints. Blocking: never.
-// Destruction: closes.
+// and what makes no completion (Capability::kRemoteCounts). Ownership: belongs to the caller that
+// opened it; endpoints that were opened with it keep it working. Threads: one thread at a time,
+// together with its endpoints. Blocking: never. Destruction: closes.
 class Counter : public Capable {
  public:
   // Operations that ended well since the counter was opened or Set. Makes progress where the

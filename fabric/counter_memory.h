@@ -8,8 +8,8 @@
 //   auto counter = power->OpenCounterIn(memory);                   // bind it as any other
 //
 // What EFA promises is little: a number is raised after the bytes of the operation that it counts
-// are there, and says nothing of other operations. A device of which the NIC's writes become visible
-// later sees the number no sooner than those bytes.
+// are there, and says nothing of other operations. A device that sees a NIC's writes later sees the
+// number no sooner than those bytes.
 
 #ifndef FABRIC_COUNTER_MEMORY_H_
 #define FABRIC_COUNTER_MEMORY_H_
@@ -42,11 +42,12 @@ class CountersInMemory {
 
   virtual ~CountersInMemory() = default;
 
-  // A counter of the NIC itself, at 0: it counts peers' plain writes and reads, too. Its words are aligned to 8 bytes, belong to the program, outlive
-  // the counter, and hold what the program left there until the first change: the NIC then stores
-  // its number. Only the counter's functions may change it. Read and ReadErrors of a number in a
-  // device's memory give 0. kInvalidArgument: a word that is no such memory. kResourceExhausted:
-  // the NIC has no counter left, 512 of EFA's. kUnimplemented: this library or NIC cannot do it.
+  // A counter of the NIC itself, at 0: it counts peers' plain writes and reads, too. Its words are
+  // aligned to 8 bytes, belong to the program, outlive the counter, and hold what the program left
+  // there until the first change: the NIC then stores its number. Only the counter's functions may
+  // change it. Read and ReadErrors of a number in a device's memory give 0. kInvalidArgument: a word
+  // that is no such memory. kResourceExhausted: the NIC has no counter left, of 512 on EFA.
+  // kUnimplemented: this library or NIC cannot do it.
   virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounterIn(const CounterMemory& memory) = 0;
 };
 
