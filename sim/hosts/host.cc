@@ -102,7 +102,7 @@ class Host::Impl final : public ForkAware {
     slot.word_address.store(reinterpret_cast<std::uint64_t>(&word_));
     slot.word.store(word_);
     directory_->Announce();
-    if (far_ != nullptr) far_->OnArrival([this] { bell_.Ring(); });
+    if (far_ != nullptr) far_->OnArrival([&slot] { Bell(slot.bell).Ring(); });
     WatchForks(*this);
     Start();
   }
