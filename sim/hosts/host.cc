@@ -104,7 +104,7 @@ class Host::Impl final : public ForkAware {
     slot.zone.store(options.zone);
     directory_->Announce();
     world_.checks().rules().real_time = options.checks;
-    if (far_ != nullptr) far_->OnArrival([this] { bell_.Ring(); });
+    if (far_ != nullptr) far_->OnArrival([&slot] { Bell(slot.bell).Ring(); });
     WatchForks(*this);
     Start();
   }

@@ -113,6 +113,28 @@ TEST_F(RendezvousTest, AMachineThatDoesNotListenHoldsNobodyUpForLong) {
   EXPECT_EQ(second->seat().slot, 1);
 }
 
+// News may come right behind the welcome, in one piece with it.
+TEST_F(RendezvousTest, NewsBehindTheWelcomeAreTaken) {
+  sim::Socket listening = *sim::Socket::Bind(*sim::SocketAddress::Of("127.0.0.1", 0));
+  ASSERT_TRUE(listening.Listen().ok());
+  sim::Socket ours = *sim::Socket::Dial(listening.LocalAddress());
+  pollfd readable{.fd = listening.fd(), .events = POLLIN, .revents = 0};
+  ASSERT_EQ(poll(&readable, 1, 10000), 1);
+  sim::Stream rendezvous(listening.Accept(), sizeof(Control), 1 << 16);
+  Control welcome;
+  welcome.type = ControlType::kWelcome;
+  Control news;
+  news.type = ControlType::kNews;
+  news.present = 1;
+  news.seat.slot = 9;
+  rendezvous.Say(welcome);
+  rendezvous.Say(news);
+  const auto joined =
+      Membership::Join(sim::Stream(std::move(ours), sizeof(Control), 1 << 16), 1, {}, 5, 1000);
+  ASSERT_TRUE(joined.ok()) << joined.status();
+  EXPECT_TRUE((*joined)->At(9).present);
+}
+
 TEST_F(RendezvousTest, WhoGoesIsTold) {
   const auto first = Join();
   auto second = Join();

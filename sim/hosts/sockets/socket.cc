@@ -60,6 +60,7 @@ absl::Status Failure(const char* what, int error) {
 }
 
 absl::StatusOr<Socket> New(const SocketAddress& address) {
+  if (!address.IsSound()) return absl::UnavailableError("socket: no address of IPv4 or IPv6");
   const int fd =
       socket(address.get()->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, IPPROTO_TCP);
   if (fd < 0) return Failure("socket", errno);

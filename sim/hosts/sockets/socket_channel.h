@@ -11,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <span>
+#include <utility>
 
 #include "sim/hosts/channel.h"
 #include "sim/hosts/sockets/handshake.h"
