@@ -15,8 +15,8 @@
 namespace fabric {
 
 // What a region may be used for. Combine with |. EFA's NIC holds a program's own requests to one
-// right only: a region with kReceive, kRead or kRemoteWrite may be written. Other providers may look
-// at each.
+// right only: a region with kReceive, kRead or kRemoteWrite may be written. Other providers may
+// look at each.
 enum class Access : std::uint32_t {
   kNone = 0,
   kSend = 1 << 0,         // source of a Send

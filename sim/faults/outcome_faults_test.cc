@@ -154,7 +154,7 @@ TEST(OutcomeTest, PeerThatDiesBeforeItsAnswerIsSilent) {
 TEST(OutcomeTest, OperationThatFailsByItselfIsNoEvent) {
   FaultScene scene({Rule(Fault::kRemoteAbort)});
   fabric::WriteRequest write = scene.a.WriteTo(scene.b, 0, 64, 1);
-  write.source.local_key = 0;
+  write.source.local_key ^= 2;
   ASSERT_EQ(scene.a.endpoint->Write(write), ErrorCode::kOk);
   EXPECT_EQ(scene.StatusOf(1), 5);
   EXPECT_EQ(scene.engine->Report()[0].eligible, 0u);

@@ -38,9 +38,9 @@ class MemoryRegistry {
   // registry.
   void Remove(Region* region);
 
-  // True when the whole buffer lies within the live region of its key, with these rights; of our own
-  // rights only those count that the device knows (sim/memory/device_rights.h). An empty buffer
-  // needs no region.
+  // True when the whole buffer lies within the live region of its key, with these rights; of our
+  // own rights only those count that the device knows (sim/memory/device_rights.h). An empty
+  // buffer needs no region.
   bool Allows(const fabric::LocalBuffer& buffer, fabric::Access access) const;
 
   // What a peer names by `place`, as a buffer of ours; empty when the key is unknown, or the range

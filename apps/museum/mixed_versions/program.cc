@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "apps/museum/exhibits.h"
@@ -64,16 +65,44 @@ bool NeedsReceives(const Rail& rail) {
   return !rail.domain->nic().capabilities.Has(fabric::Capability::kUnsolicitedImmediate);
 }
 
+// An endpoint in place of the end's: its receives take immediates, as the older machine's do.
+absl::Status TakeImmediatesByReceives(Rail& rail) {
+  fabric::EndpointOptions options;
+  options.send_queue = options.receive_queue = rail.queue.get();
+  options.address_vector = rail.peers.get();
+  options.receives_take_immediates = true;
+  auto opened = rail.domain->OpenEndpoint(options);
+  if (!opened.ok()) return opened.status();
+  rail.endpoint = *std::move(opened);
+  return absl::OkStatus();
+}
+
+// What both can do: the device wants the same of both ends of a write.
+absl::Status Agree(End& a, End& b) {
+  for (End* end : {&a, &b}) {
+    if (absl::Status status = TakeImmediatesByReceives(end->rail); !status.ok()) return status;
+  }
+  for (End* end : {&a, &b}) {
+    const auto peer = end->rail.peers->Insert(end->other.endpoint->address());
+    if (!peer.ok()) return peer.status();
+    end->peer = *peer;
+  }
+  return absl::OkStatus();
+}
+
 Outcome Run(Trial& trial, Twin twin) {
   auto pair = OpenPair(trial, {}, {.profile = &Older()});
   if (!pair.ok()) return Outcome::Of(pair.status());
   End a{pair->a->rail(), pair->b->rail(), pair->to_b, 0};
   End b{pair->b->rail(), pair->a->rail(), pair->to_a, 0};
   const std::uint64_t writes = trial.parameter("writes");
+  // WRONG: what rank 0 has found out of its own machine is taken for true of all.
+  bool receives_needed = NeedsReceives(a.rail);
+  if (twin == Twin::kRepaired && NeedsReceives(b.rail)) {  // REPAIRED: the older one decides
+    if (const absl::Status status = Agree(a, b); !status.ok()) return Outcome::Of(status);
+    receives_needed = true;
+  }
   for (End* end : {&a, &b}) {
-    // WRONG: what rank 0 has found out of its own machine is taken for true of all.
-    bool receives_needed = NeedsReceives(a.rail);
-    if (twin == Twin::kRepaired) receives_needed = NeedsReceives(end->rail);  // REPAIRED
     const absl::Status status = Begin(*end, writes, receives_needed);
     if (!status.ok()) return Outcome::Of(status);
   }
