@@ -33,17 +33,11 @@ class MemoryTable {
   MemoryTable(const DeviceAttributes& device, const RandomStream& keys)
       : device_(device), keys_(keys), regions_(1) {}
 
-<<<<<<< ours
   // `access`: as the program asked, see device_rights.h. `page_bytes`, a power of two: of the pages
   // that the range is made of; 0: the host's.
   // kResourceExhausted: the table is full (max_mr regions, at most 2^18), or there are too many
   // pages: in one region, in one that peers may write, or in all together. kInvalidArgument: the
   // range wraps around the address space.
-=======
-  // `access`: as the program asked, see device_rights.h. kResourceExhausted: the table is full
-  // (max_mr regions, at most 2^18), or there are too many pages: in one region, in one that peers
-  // may write, or in all together. kInvalidArgument: the range wraps around the address space.
->>>>>>> theirs
   absl::StatusOr<Keys> Register(ProtectionDomain domain, std::byte* data, std::size_t length_bytes,
                                 fabric::Access access, std::uint64_t page_bytes = 0);
 
