@@ -58,7 +58,7 @@ def _impl(ctx):
     headers = [
         header
         for header in info.compilation_context.headers.to_list()
-        if header.is_source and not header.owner.workspace_name and header.extension == "h"
+        if header.is_source and not header.owner.workspace_name and header.extension in ["h", "inc"]
     ]
     return [info, DefaultInfo(
         files = depset([merged]),

@@ -365,9 +365,12 @@ TEST(BoundTest, InventedSendersAreHeldToALimit) {
   TestBed bed(options);
   bed.Connect();
   Attacker crowd(bed, bed.b().endpoint->address());
+  // The device refuses a GID that no NIC has: they pretend to be on a NIC that is there.
+  const EfaAddress real = EfaAddress::Decode(bed.a().endpoint->address()).value();
   for (std::uint16_t i = 0; i < 10; ++i) {
+    const auto number = static_cast<std::uint16_t>(1000 + i);
     const fabric::Address invented =
-        EfaAddress{.gid = {0xfe, 0x80, 9}, .queue_pair = i, .qkey = 100u + i}.Encode();
+        EfaAddress{.gid = real.gid, .queue_pair = number, .qkey = 100u + i}.Encode();
     crowd.Send(
         PacketHeader{.kind = PacketKind::kEager, .connid = ConnidOf(invented), .source = invented});
   }

@@ -296,22 +296,6 @@ TEST_F(FailuresTest, AReceiveWhoseRegionHasGone) {
   EXPECT_EQ(sent.status, IBV_WC_REM_ACCESS_ERR);
 }
 
-TEST_F(FailuresTest, APeerThatNobodyHasHeardOf) {
-  End a({.nic = 0});
-  ibv_ah_attr attr{};
-  attr.is_global = 1;
-  attr.port_num = 1;
-  attr.grh.dgid = a.gid;
-  attr.grh.dgid.raw[14] ^= 0x55;
-  ibv_ah* handle = ibv_create_ah(a.domain, &attr);
-  ASSERT_NE(handle, nullptr);
-  ASSERT_EQ(SendTo(a, handle, 3, End::kQkey, a.Segment(0, 8)), 0);
-  const Entry entry = Await(a.send_queue);
-  EXPECT_EQ(entry.vendor_error, 15u);
-  EXPECT_EQ(entry.status, IBV_WC_RESP_TIMEOUT_ERR);
-  EXPECT_EQ(ibv_destroy_ah(handle), 0);
-}
-
 // ---- Statuses by plan ----
 
 struct Planned {

@@ -408,10 +408,16 @@ TEST_F(ObjectsTest, TheNumberOfAHandle) {
 
 // One in each domain for each NIC of two machines, until there are no more.
 TEST_F(ObjectsTest, AllAddressHandles) {
-  const auto other = Join();
+  const std::size_t nics = ProfileInUse().nics.size();
+  std::vector<ibv_gid> machines{end_.gid};
+  std::vector<decltype(Join())> others;
+  while (machines.size() * nics * Device().max_pd <= Device().max_ah) {
+    others.push_back(Join());
+    machines.push_back(GidOf(*others.back()));
+  }
   std::vector<ibv_gid> gids;
-  for (const ibv_gid& machine : {end_.gid, GidOf(*other)}) {
-    for (std::size_t nic = 0; nic < ProfileInUse().nics.size(); ++nic) {
+  for (const ibv_gid& machine : machines) {
+    for (std::size_t nic = 0; nic < nics; ++nic) {
       gids.push_back(machine);
       gids.back().raw[15] = static_cast<std::uint8_t>(nic);
     }

@@ -466,21 +466,16 @@ TEST_F(TrafficTest, ANewQueuePairGetsNothingOfTheOldOnes) {
 
 TEST_F(TrafficTest, AQueueThatIsTooShort) {
   End shallow({.nic = 1, .queue_entries = 4});
-  for (std::uint64_t i = 0; i < 6; ++i) {
+  const auto arrive = [&](std::uint64_t i) {
     ASSERT_EQ(shallow.Receive(i, {shallow.Segment(64 * i, 64)}), 0);
     ASSERT_EQ(a.Send(shallow, i, {a.Segment(0, 8)}), 0);
     Sent(i);
-  }
-  for (std::uint64_t i = 0; i < 4; ++i) {
-    const std::optional<Entry> entry = Take(shallow.receive_queue);
-    ASSERT_TRUE(entry.has_value()) << i;
-    EXPECT_EQ(entry->wr_id, i);
-  }
-  EXPECT_TRUE(shallow.Quiet());  // two are lost, for good
-  ASSERT_EQ(shallow.Receive(6, {shallow.Segment(0, 64)}), 0);
-  ASSERT_EQ(a.Send(shallow, 6, {a.Segment(0, 8)}), 0);
-  Sent(6);
-  EXPECT_EQ(Await(shallow.receive_queue).wr_id, 6u);
+  };
+  for (std::uint64_t i = 0; i < 8; ++i) arrive(i);
+  EXPECT_TRUE(
+      shallow.Quiet());  // four are overwritten, and the others have the phase of a lap later
+  arrive(8);
+  EXPECT_EQ(Await(shallow.receive_queue).wr_id, 8u);
 }
 
 }  // namespace

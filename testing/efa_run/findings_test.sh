@@ -68,7 +68,7 @@ import json, sys
 written = json.load(open(sys.argv[1]))
 assert written["program"] == "rules" and written["process"] > 0
 [finding] = written["findings"]
-assert finding["check"] == "completion-queue-capacity" and finding["times"] == 4, finding
+assert finding["check"] == "completion-queue-capacity" and finding["times"] == 5, finding
 assert "/rdmap" in finding["where"] and isinstance(finding["stack"], list)
 END
 rm -f "$work"/found.*.json
