@@ -63,6 +63,15 @@ TEST(IngressTest, WhoKnowsOfTheQueueHoldsBack) {
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 5us + 2 * 1062ns + 1ns);
 }
 
+TEST(IngressTest, WhoHasNotWaitedTooLongHoldsNothingBack) {
+  Ingress link(Eight());
+  for (int i = 0; i < 2; ++i) link.Take(1, 1000, kMorning);
+  for (int i = 0; i < 30; ++i) link.Take(2, 1000, kMorning);
+  link.Take(3, 30000, kMorning + 31us);  // the queue is too long again
+  EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 0us);
+  EXPECT_GT(link.Hold(2, 1000, kMorning + 31us), 0us);
+}
+
 TEST(IngressTest, AFullQueueLosesPacketsUntilThereIsRoom) {
   Ingress link(Eight());
   for (int i = 0; i < 101; ++i) EXPECT_EQ(link.Take(1, 1000, kMorning).retransmissions, 0u) << i;
