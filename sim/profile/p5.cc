@@ -32,8 +32,6 @@ Profile P5Device() {
   profile.one_way = DelayModel{.fixed = 10us, .jitter = 6us, .tail_one_in = 64, .tail = 60us};
   // 97.433 Gbit/s of one NIC that always had writes of 64 KiB (the same, src/7_queue.cpp).
   profile.header_bytes = 216;
-  // Fitted to `fi_rma_bw` from 12 to 768 KiB, where each window is drained before the next. That it
-  // is a path that makes those slower is an assumption (docs/performance.md).
   // All-to-all of 4 MiB by two p5: 20.1 GB/s of a GPU where peers are any GPUs, 43.7 where they are
   // those of the same place (uccl-project/uccl ep/bench/alltoall/efa_alltoall_results.md). The four
   // NICs of a GPU carry a quarter each. The page calls it an incast: some of the loss may be that.
@@ -41,6 +39,8 @@ Profile P5Device() {
   // 1.2 GiB by one NIC took 830 ms to its own host, and 340 ms to another one (kvcache-ai/Mooncake
   // docs/source/design/transfer-engine/efa_transport.md).
   profile.loopback_gbps = 12.7;
+  // Fitted to `fi_rma_bw` from 12 to 768 KiB, where each window is drained before the next. That it
+  // is a path that makes those slower is an assumption (docs/performance.md).
   profile.path_imbalance = 0.12;
   profile.path_lag = 250us;
   return profile;
