@@ -1,13 +1,13 @@
 #include "sim/verbs/machine.h"
 
+#include <pthread.h>
 #include <unistd.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <fstream>
 #include <iterator>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -56,10 +56,13 @@ Machine* of_process = nullptr;
 void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", line.c_str()); }
 
 bool LockSoon(std::unique_lock<std::mutex>& lock) {
-  for (int i = 0; i < 1000 && !lock.try_lock(); ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return lock.owns_lock();
+  timespec end{};
+  clock_gettime(CLOCK_REALTIME, &end);
+  end.tv_sec += 1;
+  std::mutex& mutex = *lock.mutex();
+  if (pthread_mutex_timedlock(mutex.native_handle(), &end) != 0) return false;
+  lock = std::unique_lock<std::mutex>(mutex, std::adopt_lock);
+  return true;
 }
 
 absl::StatusOr<Machine*> Machine::Make() {
