@@ -58,8 +58,9 @@ class Dmabuf {
 };
 
 // How memory is allocated. CUDA: kPlain as by cudaMalloc; kVirtual by its virtual memory
-// management, in whole granules, and fit for GPUDirect RDMA.
-enum class Allocation : std::uint8_t { kPlain, kVirtual };
+// management, in whole granules, and fit for GPUDirect RDMA; kSegments the same, as two physical
+// allocations in one range of addresses, which is how PyTorch's expandable segments are made.
+enum class Allocation : std::uint8_t { kPlain, kVirtual, kSegments };
 
 // Memory of a device. Its addresses mean nothing to the host. Ownership: the caller's; freed on
 // destruction, unless a NIC still has it registered. REQUIRES then: no stream still uses it; its

@@ -12,6 +12,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "apps/common/backend_choice.h"
 #include "apps/common/command_line.h"
 #include "apps/common/device_choice.h"
@@ -22,6 +23,7 @@
 #include "apps/common/units.h"
 #include "apps/dmabuf/bandwidth.h"
 #include "apps/dmabuf/device_data.h"
+#include "apps/dmabuf/kinds.h"
 #include "apps/write/program.h"
 #include "coro/status_macros.h"
 #include "sim/profile/profile.h"
@@ -34,12 +36,16 @@ ABSL_FLAG(std::string, peer_device, "auto",
 ABSL_FLAG(std::string, register, "auto",
           "How memory is registered: by dmabuf, by address, or auto, which is by dmabuf if the "
           "device, its driver and the fabric support it.");
-ABSL_FLAG(std::string, allocation, "plain",
-          "How memory is allocated on a GPU: plain (as by cudaMalloc) or virtual (virtual memory "
-          "management, fit for GPUDirect RDMA).");
+ABSL_FLAG(
+    std::string, allocation, "plain",
+    "How memory is allocated on a GPU: plain (as by cudaMalloc), virtual (virtual memory "
+    "management, fit for GPUDirect RDMA) or segments (the same, of two physical allocations).");
 ABSL_FLAG(bool, bandwidth, false,
           "Instead of a transfer: time a simulated write of --bytes between two device buffers "
           "beside the device's own copy, in real time.");
+ABSL_FLAG(bool, kinds, false,
+          "Instead of a transfer: what registering hurts by, case by case, on the stand-in and on "
+          "--device, each beside the verdict that is expected.");
 ABSL_FLAG(std::uint64_t, bytes, std::uint64_t{256} << 20, "With --bandwidth: bytes of each write.");
 ABSL_FLAG(std::uint64_t, repeats, 20,
           "With --bandwidth: number of repetitions; medians are printed.");
@@ -55,19 +61,22 @@ const Usage kUsage = {
     "the device checks every byte.",
     "[--device=NAME] [--seed=N] [--profile=NAME]     both sides in one process, simulated NICs\n"
     "--bandwidth [--device=NAME] [--bytes=N]         how fast, beside the device's own copy\n"
+    "--kinds [--device=NAME]                         contexts, kinds of memory and forks\n"
     "--provider=NAME [--clients=N]                   a server: prints its address\n"
     "--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]   a client of the server at ADDRESS",
     "  dmabuf                             ends with: Data is correct\n"
     "  dmabuf --device=cuda:0             on a GPU, its dmabuf exported and looked at\n"
     "  dmabuf --register=address          registered by address and kind\n"
     "  dmabuf --device=cuda:0 --bandwidth 256 MiB at a time\n"
+    "  dmabuf --device=cuda:0 --kinds     the same verdicts as the stand-in's?\n"
     "\nExit status: 0 data correct, 1 data wrong or transfer failed, 2 bad input."};
 
 absl::StatusOr<gpu::Allocation> ParseAllocation(const std::string& name) {
   if (name == "plain") return gpu::Allocation::kPlain;
   if (name == "virtual") return gpu::Allocation::kVirtual;
+  if (name == "segments") return gpu::Allocation::kSegments;
   return absl::InvalidArgumentError(
-      absl::StrCat("--allocation=", name, " does not exist: plain or virtual"));
+      absl::StrCat("--allocation=", name, " does not exist: plain, virtual or segments"));
 }
 
 // The devices of both sides; they may be one.
@@ -202,10 +211,56 @@ int RunBandwidth() {
                         measured->correct ? kExitOk : kExitFailed);
 }
 
+// ---- --kinds ----
+
+absl::StatusOr<int> RunKinds() {
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  // A process that looks whether there is a GPU has opened it: what --kinds must not have done.
+  std::string device = absl::GetFlag(FLAGS_device);
+  if (device == "auto" || device == "cuda") device = device == "auto" ? "host" : "cuda:0";
+  std::vector<std::string> devices = {"host"};
+  if (device != "host") devices.push_back(device);
+  std::vector<Verdicts> verdicts;
+  for (const std::string& one : devices) {
+    ASSIGN_OR_RETURN(verdicts.emplace_back(), RunKindCases(one));
+  }
+  ResultTable table("dmabuf", Origin::kFound,
+                    {{"device"}, {"case"}, {"expected"}, {"seen"}, {"same"}});
+  std::size_t others = 0;
+  for (std::size_t i = 0; i < KindCases().size(); ++i) {
+    const KindCase& one = KindCases()[i];
+    if (form == OutputForm::kText) {
+      std::cout << absl::StreamFormat("%-40s%s\n", one.what, one.expected);
+    }
+    for (std::size_t d = 0; d < devices.size(); ++d) {
+      const std::string& seen = verdicts[d][i];
+      const bool same = seen == one.expected;
+      if (!same) ++others;
+      if (!same && form == OutputForm::kText) {
+        std::cout << absl::StreamFormat("  %-38s%s\n", absl::StrCat("but ", devices[d]), seen);
+      }
+      table.AddRow({TextCell(devices[d]), TextCell(one.what), TextCell(one.expected),
+                    TextCell(seen), YesCell(same)});
+    }
+  }
+  if (form == OutputForm::kText) {
+    std::cout << absl::StreamFormat(
+        "%d cases on %s: %s\n", KindCases().size(), absl::StrJoin(devices, " and "),
+        others == 0 ? "all as expected" : absl::StrCat(others, " otherwise"));
+  } else {
+    std::cout << (form == OutputForm::kJson ? ToJson(table) : ToCsv(table));
+  }
+  return others == 0 ? kExitOk : kExitFailed;
+}
+
 }  // namespace
 
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
+  if (absl::GetFlag(FLAGS_kinds)) {
+    const absl::StatusOr<int> code = RunKinds();
+    return code.ok() ? EndWith(kUsage.name, *code) : ReportError(kUsage.name, code.status());
+  }
   if (absl::GetFlag(FLAGS_bandwidth)) {
     if (positional.empty()) return RunBandwidth();
     return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(

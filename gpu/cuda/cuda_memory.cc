@@ -44,7 +44,8 @@ absl::StatusOr<std::shared_ptr<CudaMemory>> CudaMemory::Make(std::shared_ptr<Con
   std::shared_ptr<CudaMemory> memory(
       new CudaMemory(context, length_bytes, RoundUp(length_bytes, kGranule)));
   const absl::Status allocated =
-      how == Allocation::kPlain ? memory->AllocatePlain() : memory->AllocateVirtual();
+      how == Allocation::kPlain ? memory->AllocatePlain()
+                                : memory->AllocateVirtual(how == Allocation::kSegments ? 2 : 1);
   if (!allocated.ok()) {
     return absl::Status(allocated.code(),
                         absl::StrCat("allocate ", length_bytes, " B on cuda:", context->ordinal(),
@@ -78,7 +79,7 @@ absl::Status CudaMemory::AllocatePlain() {
   return absl::OkStatus();
 }
 
-absl::Status CudaMemory::AllocateVirtual() {
+absl::Status CudaMemory::AllocateVirtual(std::size_t segments) {
   const Driver& driver = context_->driver();
   if (context_->Attribute(CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED) == 0) {
     return absl::UnimplementedError("the GPU has no virtual memory management");
@@ -94,23 +95,26 @@ absl::Status CudaMemory::AllocateVirtual() {
   RETURN_IF_ERROR(driver.ToStatus(driver.cuMemGetAllocationGranularity(
                                       &granule, &properties, CU_MEM_ALLOC_GRANULARITY_RECOMMENDED),
                                   "cuMemGetAllocationGranularity"));
-  mapped_bytes_ = RoundUp(length_bytes_, granule);
-  CUmemGenericAllocationHandle handle = 0;
-  RETURN_IF_ERROR(
-      driver.ToStatus(driver.cuMemCreate(&handle, mapped_bytes_, &properties, 0), "cuMemCreate"));
-  handle_ = handle;
-  return Map();
-}
-
-absl::Status CudaMemory::Map() {
-  const Driver& driver = context_->driver();
+  mapped_bytes_ = RoundUp(length_bytes_, granule * segments);
   RETURN_IF_ERROR(driver.ToStatus(driver.cuMemAddressReserve(&address_, mapped_bytes_, 0, 0, 0),
                                   "cuMemAddressReserve"));
   reserved_ = true;
-  RETURN_IF_ERROR(
-      driver.ToStatus(driver.cuMemMap(address_, mapped_bytes_, 0, *handle_, 0), "cuMemMap"));
-  mapped_ = true;
+  while (virtual_bytes_ < mapped_bytes_) {
+    RETURN_IF_ERROR(Map(mapped_bytes_ / segments, properties));
+  }
   return Share();
+}
+
+absl::Status CudaMemory::Map(std::size_t segment_bytes, const CUmemAllocationProp& properties) {
+  const Driver& driver = context_->driver();
+  CUmemGenericAllocationHandle handle = 0;
+  RETURN_IF_ERROR(
+      driver.ToStatus(driver.cuMemCreate(&handle, segment_bytes, &properties, 0), "cuMemCreate"));
+  const absl::Status mapped = driver.ToStatus(
+      driver.cuMemMap(address_ + virtual_bytes_, segment_bytes, 0, handle, 0), "cuMemMap");
+  if (mapped.ok()) virtual_bytes_ += segment_bytes;
+  driver.cuMemRelease(handle);  // the mapping keeps the memory
+  return mapped;
 }
 
 absl::Status CudaMemory::Share() {
@@ -147,9 +151,8 @@ CudaMemory::~CudaMemory() {
   const Driver& driver = context_->driver();
   if (nic_stream_ != nullptr) driver.cuStreamDestroy(nic_stream_);
   if (plain_) driver.cuMemFree(address_);
-  if (mapped_) driver.cuMemUnmap(address_, mapped_bytes_);
+  if (virtual_bytes_ > 0) driver.cuMemUnmap(address_, virtual_bytes_);
   if (reserved_) driver.cuMemAddressFree(address_, mapped_bytes_);
-  if (handle_.has_value()) driver.cuMemRelease(*handle_);
 }
 
 bool CudaMemory::Holds(const std::byte* first, std::size_t length) const {

@@ -65,8 +65,9 @@ class CudaMemory final : public fabric::PeerMemory {
   CudaMemory(std::shared_ptr<Context> context, std::size_t length_bytes, std::size_t mapped_bytes)
       : context_(std::move(context)), length_bytes_(length_bytes), mapped_bytes_(mapped_bytes) {}
   absl::Status AllocatePlain();
-  absl::Status AllocateVirtual();
-  absl::Status Map();
+  // In so many physical allocations of equal length.
+  absl::Status AllocateVirtual(std::size_t segments);
+  absl::Status Map(std::size_t segment_bytes, const CUmemAllocationProp& properties);
   // Lets this device reach the mapping, and every other one that can.
   absl::Status Share();
   // A copy that was started, waited for.
@@ -77,9 +78,8 @@ class CudaMemory final : public fabric::PeerMemory {
   std::size_t mapped_bytes_;
   CUdeviceptr address_ = 0;
   bool plain_ = false;
-  std::optional<CUmemGenericAllocationHandle> handle_;  // of virtual memory
   bool reserved_ = false;
-  bool mapped_ = false;
+  std::size_t virtual_bytes_ = 0;  // that are mapped, from the beginning
   CUstream nic_stream_ = nullptr;
   std::vector<DmabufIdentity> dmabufs_;  // that were exported
 };

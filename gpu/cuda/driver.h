@@ -27,17 +27,23 @@ namespace gpu::cuda {
   X(cuDeviceCanAccessPeer)         \
   X(cuDevicePrimaryCtxRetain)      \
   X(cuDevicePrimaryCtxRelease)     \
+  X(cuCtxCreate)                   \
+  X(cuCtxDestroy)                  \
+  X(cuCtxSetCurrent)               \
   X(cuCtxPushCurrent)              \
   X(cuCtxPopCurrent)               \
   X(cuCtxEnablePeerAccess)         \
   X(cuCtxSynchronize)              \
   X(cuMemAlloc)                    \
+  X(cuMemAllocManaged)             \
   X(cuMemFree)                     \
   X(cuMemHostAlloc)                \
   X(cuMemFreeHost)                 \
   X(cuMemHostRegister)             \
   X(cuMemHostUnregister)           \
   X(cuMemHostGetDevicePointer)     \
+  X(cuMemGetAddressRange)          \
+  X(cuPointerGetAttributes)        \
   X(cuMemGetHandleForAddressRange) \
   X(cuMemGetAllocationGranularity) \
   X(cuMemCreate)                   \
@@ -47,6 +53,8 @@ namespace gpu::cuda {
   X(cuMemMap)                      \
   X(cuMemUnmap)                    \
   X(cuMemSetAccess)                \
+  X(cuMemcpyDtoH)                  \
+  X(cuMemcpyHtoD)                  \
   X(cuMemcpyAsync)                 \
   X(cuMemcpyDtoHAsync)             \
   X(cuMemcpyHtoDAsync)             \

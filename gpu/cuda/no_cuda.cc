@@ -2,6 +2,7 @@
 
 #include "absl/status/status.h"
 #include "gpu/cuda/cuda_device.h"
+#include "gpu/cuda/cuda_driver.h"
 
 namespace gpu {
 namespace {
@@ -17,5 +18,6 @@ absl::Status NotBuilt() {
 
 absl::StatusOr<int> CountCudaDevices() { return NotBuilt(); }
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int) { return NotBuilt(); }
+absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int) { return NotBuilt(); }
 
 }  // namespace gpu

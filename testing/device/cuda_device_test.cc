@@ -22,7 +22,9 @@ std::vector<DeviceUnderTest> Devices() {
   const absl::StatusOr<int> count = CountCudaDevices();
   if (!count.ok() || *count == 0) return {};
   const auto open = [] { return OpenCudaDevice(0); };
-  return {{"Plain", open, Allocation::kPlain}, {"Virtual", open, Allocation::kVirtual}};
+  return {{"Plain", open, Allocation::kPlain},
+          {"Virtual", open, Allocation::kVirtual},
+          {"Segments", open, Allocation::kSegments}};
 }
 
 INSTANTIATE_TEST_SUITE_P(Cuda, DeviceContract, testing::ValuesIn(Devices()),
