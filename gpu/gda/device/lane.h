@@ -28,56 +28,30 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/cqe.h"
 #include "fabric/efa_queue/wqe.h"
+#include "gpu/gda/device/lane_completions.h"
+#include "gpu/gda/device/lane_counts.h"
 #include "gpu/gda/device/views.h"
 #include "gpu/gda/device_ops.h"
-#include "gpu/gda/done_ring.h"
 #include "gpu/gda/entry_writer.h"
 
 namespace gpu::gda {
-
-enum class Sharing : std::uint8_t { kExclusive, kShared };
-
-// What an entry is, for errors: of one slot.
-struct Note {
-  PortOperation operation = PortOperation::kNone;
-  std::uint32_t peer = 0;  // below 65536
-
-  DD_HOST_DEVICE std::uint32_t Encode() const {
-    return static_cast<std::uint32_t>(operation) << 16 | (peer & 0xFFFF);
-  }
-  DD_HOST_DEVICE static Note Decode(std::uint32_t note) {
-    return {static_cast<PortOperation>(note >> 16), note & 0xFFFF};
-  }
-};
 
 // One thread's handle; all its functions but Fill are for the leader of a scope. Exclusive: of one
 // handle on the queue, from construction to Save. `Failed` is told of each failure:
 // failed(status, Note).
 template <Sharing kSharing>
-class Lane {
+class Lane : public LaneCompletions<kSharing> {
+  using Counts = LaneCounts<kSharing>;
+  using Completions = LaneCompletions<kSharing>;
+
  public:
-  static constexpr bool kShared = kSharing == Sharing::kShared;
+  using Counts::entries;
+  using Counts::kShared;
 
   // `view` outlives it.
   DD_HOST_DEVICE Lane(const LaneView& view, std::uint32_t epoch)
-      : view_(&view), entries_(view.queue), epoch_(epoch) {
-    if constexpr (!kShared) {
-      own_ = *view.state;
-    }
-  }
-  // What the next kernel has to know. Nothing when shared.
-  DD_HOST_DEVICE void Save() const {
-    if constexpr (!kShared) *view_->state = own_;
-  }
-
-  DD_HOST_DEVICE std::uint32_t entries() const { return view_->queue.send.entry_count; }
-  // Tickets that may be taken at once.
-  DD_HOST_DEVICE std::uint32_t largest_batch() const {
-    const std::uint32_t batch = view_->queue.send.max_batch;
-    return batch < entries() ? batch : entries();
-  }
+      : Completions(view, epoch), entries_(view.queue) {}
 
   // Takes `count` tickets from `first` on, and waits until they may be filled. REQUIRES: count is
   // at most largest_batch().
@@ -123,41 +97,6 @@ class Lane {
     });
   }
 
-  // Exclusive: whether everything that was taken has completed well, seen by all threads of the
-  // scope, of which each looks at one completion, and takes it. False: not for a while, or not
-  // well, or there is too much of it; nothing has happened then.
-  template <typename Scope>
-  DD_HOST_DEVICE DD_HOT bool HasEndedAtOnce(Scope& scope) {
-#if defined(__CUDA_ARCH__)
-    constexpr int kLooks = 64;
-#else
-    constexpr int kLooks = 1;  // a vote of the host's threads takes long
-#endif
-    const std::uint32_t turn = scope.Broadcast(own_.turn);
-    const std::uint32_t n = turn - scope.Broadcast(own_.completed);
-    const std::uint32_t consumed = scope.Broadcast(own_.consumed) + scope.rank();
-    const std::uint32_t oldest = scope.Broadcast(own_.oldest);
-    if (n > scope.size() || scope.Broadcast(own_.rung) != turn) return false;
-    if (n == 0) return true;
-    const unsigned char* const entry = EntryAhead(consumed);
-    const unsigned phase = PhaseOf(consumed);
-    for (int look = 0; look < kLooks; ++look) {
-      const std::uint32_t word = scope.rank() < n ? LoadAhead(entry) : 0;
-      const auto one = fabric::efa_queue::ReadSendSuccess(word, phase);
-      const std::uint32_t ticket = TicketOf(word & 0xFFFF, turn);
-      const bool ours = (word & 0xFFFF) >> kEpochShift == epoch_ && turn - ticket <= turn - oldest;
-      if (!scope.All(scope.rank() >= n || (one.is_one && ours))) continue;
-      if (one.brought_bytes) AcquireLoaded();
-      if (scope.rank() < n) StoreFencedWord(&view_->laps[SlotOf(ticket)], ticket / entries() + 1);
-      if (scope.rank() == 0) {
-        own_.consumed += n;
-        own_.completed += n;
-      }
-      return true;
-    }
-    return false;
-  }
-
   // Waits until all tickets that this handle has taken have completed, well or not; exclusive: all
   // that are under way.
   template <typename Failed>
@@ -171,95 +110,20 @@ class Lane {
     return Apart([&](Lane& lane) { return lane.HelpOnce(patience, failed); });
   }
 
-  // An entry that has not completed: what a wait in vain waited for.
-  DD_HOST_DEVICE Note Pending() const {
-    const Lane copy = *this;
-    return copy.FindPending();
-  }
-
-  DD_HOST_DEVICE std::uint32_t failures() const { return Load(&state().failures); }
-  DD_HOST_DEVICE std::uint32_t stale() const { return Load(&state().stale); }
-
  private:
-  static constexpr unsigned kEpochShift = 12;
-  static_assert(kMaxLaneEntries <= 1u << kEpochShift);
-  // Entries of the completion ring, and laps, that are looked at together.
-  static constexpr std::uint32_t kAhead = 16;
-  static constexpr std::uint32_t kLoads = 8;
-
-  DD_HOST_DEVICE GDA_APART Note FindPending() const {
-    const std::uint32_t end = Load(&state().turn);
-    for (std::uint32_t ticket = end - entries(); ticket != end; ++ticket) {
-      if (!IsDone(ticket)) return Note::Decode(view_->notes[SlotOf(ticket)]);
-    }
-    return {PortOperation::kNone, kNoPeer};
-  }
-
-  DD_HOST_DEVICE LaneState& state() {
-    if constexpr (kShared) {
-      return *view_->state;
-    } else {
-      return own_;
-    }
-  }
-  DD_HOST_DEVICE const LaneState& state() const {
-    if constexpr (kShared) {
-      return *view_->state;
-    } else {
-      return own_;
-    }
-  }
-  DD_HOST_DEVICE static std::uint32_t Load(const std::uint32_t* word) {
-    if constexpr (kShared) {
-      return LoadWord32(word);
-    } else {
-      return *word;
-    }
-  }
-  DD_HOST_DEVICE static void Store(std::uint32_t* word, std::uint32_t value) {
-    if constexpr (kShared) {
-      StoreFencedWord(word, value);
-    } else {
-      *word = value;
-    }
-  }
-
-  DD_HOST_DEVICE std::uint32_t SlotOf(std::uint32_t ticket) const {
-    return ticket & (entries() - 1);
-  }
-  // Whether the entry of a ticket has completed.
-  DD_HOST_DEVICE bool IsDone(std::uint32_t ticket) const {
-    const std::uint32_t since =
-        LoadWord32(&view_->laps[SlotOf(ticket)]) * entries() - (ticket & ~(entries() - 1));
-    return static_cast<std::int32_t>(since) > 0;  // or more, when the slot is another's by now
-  }
-  // How many of the `count` tickets from `first` on have completed, one after the other. Several
-  // loads are under way at once.
-  DD_HOST_DEVICE std::uint32_t Done(std::uint32_t first, std::uint32_t count) const {
-    std::uint32_t done = 0;
-    while (done < count) {
-      const std::uint32_t some = count - done < kLoads ? count - done : kLoads;
-      std::uint32_t laps[kLoads];
-      GDA_UNROLL for (std::uint32_t i = 0; i < kLoads; ++i) {
-        laps[i] = i < some ? LoadRelaxed(&view_->laps[SlotOf(first + done + i)]) : 0;
-      }
-      std::uint32_t found = 0;
-      GDA_UNROLL for (std::uint32_t i = 0; i < kLoads; ++i) {
-        const std::uint32_t ticket = first + done + i;
-        const std::uint32_t since = laps[i] * entries() - (ticket & ~(entries() - 1));
-        if (i == found && i<some&& static_cast<std::int32_t>(since)> 0) ++found;
-      }
-      done += found;
-      if (found < some) break;
-    }
-    if (done != 0) DeviceFence();  // what came with them
-    return done;
-  }
-  // Whether the slots of `count` tickets that were taken and not filled are free: the entries that
-  // had them last have completed.
-  DD_HOST_DEVICE bool AreFree(std::uint32_t first, std::uint32_t count) const {
-    return Done(first - entries(), count) == count;
-  }
+  using Completions::TryPoll;
+  using Counts::AreFree;
+  using Counts::Break;
+  using Counts::Done;
+  using Counts::epoch_;
+  using Counts::IsDone;
+  using Counts::kEpochShift;
+  using Counts::Load;
+  using Counts::own_;
+  using Counts::SlotOf;
+  using Counts::state;
+  using Counts::Store;
+  using Counts::view_;
 
   DD_HOST_DEVICE std::uint32_t Claim(std::uint32_t count) {
     if constexpr (kShared) {
@@ -404,131 +268,8 @@ class Lane {
            LoadShared(taken) == (rung & 0xFFFF);
   }
 
-  DD_HOST_DEVICE Outcome Break(Outcome why) {
-    Store(&state().broken, static_cast<std::uint32_t>(why));
-    return why;
-  }
-
-  // False: the ring holds what cannot be.
-  template <typename Failed>
-  DD_HOST_DEVICE bool TryPoll(const Failed& failed) {
-    if constexpr (kShared) {
-      if (!TryLockOnDevice(&state().polling)) return true;
-    }
-    const bool sound = Poll(failed);
-    if constexpr (kShared) UnlockOnDevice(&state().polling);
-    return sound;
-  }
-
-  DD_HOST_DEVICE const unsigned char* EntryAhead(std::uint32_t consumed) const {
-    const DoneRing& ring = view_->queue.send_done;
-    return EntryOf(ring, consumed & (ring.entry_count - 1));
-  }
-  DD_HOST_DEVICE unsigned PhaseOf(std::uint32_t consumed) const {
-    return (consumed & view_->queue.send_done.entry_count) == 0 ? 1 : 0;
-  }
-
-  // One look at the next kAhead completions.
-  template <typename Failed>
-  DD_HOST_DEVICE bool Poll(const Failed& failed) {
-    const std::uint32_t consumed = Load(&state().consumed);
-    const std::uint32_t due = Load(&state().rung) - Load(&state().completed);
-    std::uint32_t words[kAhead];
-    words[0] = LoadAhead(EntryAhead(consumed));
-    if (due > 1) {
-      GDA_UNROLL for (std::uint32_t i = 1; i < kAhead; ++i) {
-        words[i] = LoadAhead(EntryAhead(consumed + i));
-      }
-    }
-    std::uint32_t found = 0;
-    bool brought_bytes = kShared;  // then others look at what came with it
-    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
-      if (i != found || (i != 0 && i >= due)) continue;
-      const auto one = fabric::efa_queue::ReadSendSuccess(words[i], PhaseOf(consumed + i));
-      if (!one.is_one) continue;
-      brought_bytes |= one.brought_bytes;
-      ++found;
-    }
-    if (found == 0) {
-      return !fabric::efa_queue::HasPhase(words[0], PhaseOf(consumed)) || PollOdd(consumed, failed);
-    }
-    if (brought_bytes) AcquireLoaded();
-    const std::uint32_t turn = Load(&state().turn);
-    if constexpr (kShared) DeviceFence();
-    std::uint32_t ours = 0;
-    bool sound = true;
-    GDA_UNROLL for (std::uint32_t i = 0; i < kAhead; ++i) {
-      if (i >= found) continue;
-      switch (End(words[i] & 0xFFFF, turn)) {
-        case Ended::kOurs:
-          ++ours;
-          break;
-        case Ended::kStale:
-          Store(&state().stale, Load(&state().stale) + 1);
-          break;
-        case Ended::kNonsense:
-          sound = false;
-      }
-    }
-    Store(&state().consumed, consumed + found);
-    // Not of what was rung for: that is said after the doorbell, and the NIC may be faster.
-    sound = sound && ours <= turn - Load(&state().completed);
-    Store(&state().completed, Load(&state().completed) + ours);
-    return sound;
-  }
-
-  // The next completion, which is there, and no success.
-  template <typename Failed>
-  DD_HOST_DEVICE bool PollOdd(std::uint32_t consumed, const Failed& failed) {
-    using namespace fabric::efa_queue;  // NOLINT(build/namespaces)
-    Completion done;
-    const CqeSize size = view_->queue.send_done.entry_bytes == 32 ? CqeSize::k32 : CqeSize::k16;
-    const Malformed why = DecodeCompletion(EntryAhead(consumed), size, PhaseOf(consumed), done);
-    Store(&state().consumed, consumed + 1);
-    if (why != Malformed::kNone || done.queue != QueueType::kSend) return false;
-    const auto id = static_cast<std::uint32_t>(done.request_id);
-    const Note note = Note::Decode(view_->notes[(id & kSlotMask) & (entries() - 1)]);
-    if constexpr (kShared) DeviceFence();
-    const Ended ended = End(id, Load(&state().turn));
-    if (ended == Ended::kNonsense) return false;
-    if (ended == Ended::kStale) {
-      Store(&state().stale, Load(&state().stale) + 1);
-      return true;
-    }
-    if (done.status != CompletionStatus::kOk) {
-      failed(static_cast<std::uint8_t>(done.status), note);
-      Store(&state().failures, Load(&state().failures) + 1);
-    }
-    Store(&state().completed, Load(&state().completed) + 1);
-    return true;
-  }
-
-  static constexpr std::uint32_t kSlotMask = (1u << kEpochShift) - 1;
-  enum class Ended : std::uint8_t { kOurs, kStale, kNonsense };
-
-  // The last ticket that was handed over for the slot of this id, when all before `turn` are; there
-  // is no later one before it has completed.
-  DD_HOST_DEVICE DD_HOT std::uint32_t TicketOf(std::uint32_t id, std::uint32_t turn) const {
-    return turn - 1 - ((turn - 1 - id) & (entries() - 1));
-  }
-  // The entry with this request id has completed. `turn`: loaded after its completion was seen.
-  DD_HOST_DEVICE DD_HOT Ended End(std::uint32_t id, std::uint32_t turn) {
-    if (id >> kEpochShift != epoch_) return Ended::kStale;
-    const std::uint32_t slot = id & kSlotMask;
-    if (slot >= entries()) return Ended::kNonsense;
-    const std::uint32_t ticket = TicketOf(slot, turn);
-    // Exclusive: without a look at memory, which a put that blocks would wait for.
-    const bool under_way = kShared ? !IsDone(ticket) : turn - ticket <= turn - own_.oldest;
-    if (!under_way) return Ended::kNonsense;
-    StoreFencedWord(&view_->laps[slot], ticket / entries() + 1);
-    return Ended::kOurs;
-  }
-
-  const LaneView* view_;
   EntryWriter<DirectStores> entries_;
   DirectStores stores_;
-  std::uint32_t epoch_;
-  LaneState own_;            // exclusive only
   std::uint32_t begin_ = 0;  // shared only: tickets of this handle that nobody waited for
   std::uint32_t end_ = 0;
 };
