@@ -14,8 +14,11 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "fabric/memory.h"
@@ -29,6 +32,11 @@ class PeerMemory {
  public:
   // A write that the device does not see yet; 0: it does.
   using Ticket = std::uint64_t;
+  // By which NIC bytes come and go: PCIe keeps reads behind the writes of their own way, and knows
+  // no order between two ways. Any number, a NIC's own.
+  using Way = std::uint32_t;
+  // Of who looks at everything that has arrived, visible or not: no NIC.
+  static constexpr Way kEveryWay = UINT32_MAX;
 
   virtual ~PeerMemory() = default;
 
@@ -37,20 +45,40 @@ class PeerMemory {
   // Bytes of the allocation.
   virtual std::uint64_t length_bytes() const = 0;
 
-  // Fills `target`, which is host memory, from the device. Meets every write before it, visible or
-  // not, as PCIe reads do. Changes nothing that the device sees.
-  virtual void Read(std::byte* target, std::uint64_t address, std::uint64_t length) = 0;
+  // Fills `target`, which is host memory, from the device: what the device sees, and over it every
+  // write of `way` before, as a PCIe read meets them. Changes nothing that the device sees.
+  virtual void Read(Way way, std::byte* target, std::uint64_t address, std::uint64_t length) = 0;
   // Writes from host memory, which may change as soon as this returns.
-  virtual Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) = 0;
-  // The same from memory of a device; absent: nothing happened, it has to go through the host.
-  virtual std::optional<Ticket> CopyFrom(std::uint64_t address, PeerMemory& source,
-                                         std::uint64_t source_address, std::uint64_t length) = 0;
+  virtual Ticket Write(Way way, std::uint64_t address, const std::byte* source,
+                       std::uint64_t length) = 0;
+  // The same from memory of a device, which `source_way` reads and pushes; absent: nothing
+  // happened, it has to go through the host.
+  virtual std::optional<Ticket> CopyFrom(Way way, std::uint64_t address, PeerMemory& source,
+                                         Way source_way, std::uint64_t source_address,
+                                         std::uint64_t length) = 0;
 
-  // From now on the device sees that write, and all before it. A ticket that it sees already is
-  // fine.
+  // From now on the device sees that write, and all before it by its way. A ticket that it sees
+  // already is fine.
   virtual void MakeVisible(Ticket ticket) = 0;
+  // The same for all writes of a way: a read of it has ended, and pushed them.
+  virtual void Push(Way way) = 0;
   // How long after a write a NIC is to call that.
   virtual std::chrono::nanoseconds visibility_delay() const = 0;
+
+  // Calls *freed when the program gives the memory back, on the thread that does, unless *freed
+  // has died. For who pins an address, as a kernel does (nvidia_p2p_get_pages, free_callback): what
+  // has a dmabuf stays.
+  using Freed = std::function<void()>;
+  void WatchFree(const std::shared_ptr<Freed>& freed) { watchers_.push_back(freed); }
+  // For its owner, when the program gives it back.
+  void TellFreed() {
+    for (const std::weak_ptr<Freed>& watcher : std::exchange(watchers_, {})) {
+      if (const std::shared_ptr<Freed> freed = watcher.lock()) (*freed)();
+    }
+  }
+
+ private:
+  std::vector<std::weak_ptr<Freed>> watchers_;
 };
 
 // A device whose memory NICs may use. Threads: as its device.

@@ -258,6 +258,10 @@ absl::StatusOr<int> RunKinds() {
 int Main(int argc, char** argv) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, kUsage);
   if (absl::GetFlag(FLAGS_kinds)) {
+    if (!positional.empty()) {
+      return ReportError(kUsage.name, absl::InvalidArgumentError(absl::StrCat(
+                                          "--kinds takes no arguments: ", positional[0])));
+    }
     const absl::StatusOr<int> code = RunKinds();
     return code.ok() ? EndWith(kUsage.name, *code) : ReportError(kUsage.name, code.status());
   }

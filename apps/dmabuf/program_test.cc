@@ -46,6 +46,15 @@ TEST(DmabufTest, BandwidthIsForScriptsToo) {
               AllOf(HasSubstr("\nratio "), EndsWith("\nData is correct\n")));
 }
 
+// On a GPU, by hand: the same command with --device=cuda:0.
+TEST(DmabufTest, EveryKindOfMemoryHasTheVerdictOfAGpu) {
+  const std::string text = kDmabuf.Output({"--kinds", "--device=host"});
+  EXPECT_THAT(text, EndsWith("\n41 cases on host: all as expected\n"));
+  const auto json = nlohmann::json::parse(kDmabuf.Output({"--kinds", "--device=host", "--json"}));
+  ASSERT_EQ(json["rows"].size(), 41u);
+  for (const auto& row : json["rows"]) EXPECT_EQ(row["same"], true) << row;
+}
+
 TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kDmabuf.Refusal({"--device=tpu"}), HasSubstr("host, cuda:0"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=cuda:1000"}),
@@ -57,11 +66,13 @@ TEST(DmabufTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--register=fax"}),
               HasSubstr("auto, dmabuf or address"));
   EXPECT_THAT(kDmabuf.Refusal({"--register=fax"}), HasSubstr("auto, dmabuf or address"));
-  EXPECT_THAT(kDmabuf.Refusal({"--allocation=odd"}), HasSubstr("plain or virtual"));
+  EXPECT_THAT(kDmabuf.Refusal({"--allocation=odd"}), HasSubstr("plain, virtual or segments"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--page_size=4"}), HasSubstr("words of 8 B"));
   EXPECT_THAT(kDmabuf.Refusal({"--device=host", "--provider=efa", "--profile=p5"}),
               HasSubstr("host memory only"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--bytes=12"}), HasSubstr("multiple of 8"));
+  EXPECT_THAT(kDmabuf.Refusal({"--kinds", "--device=tpu"}), HasSubstr("host, cuda:0"));
+  EXPECT_THAT(kDmabuf.Refusal({"--kinds", "p5"}), HasSubstr("takes no arguments"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "--repeats=0"}), HasSubstr("between 1 and"));
   EXPECT_THAT(kDmabuf.Refusal({"--bandwidth", "p5"}), HasSubstr("takes no arguments"));
 }

@@ -20,6 +20,7 @@ namespace {
 class CudaDeviceMemory final : public DeviceMemory {
  public:
   explicit CudaDeviceMemory(std::shared_ptr<CudaMemory> memory) : memory_(std::move(memory)) {}
+  ~CudaDeviceMemory() override { memory_->TellFreed(); }
 
   std::byte* address() const override { return reinterpret_cast<std::byte*>(memory_->address()); }
   std::size_t length_bytes() const override { return memory_->length_bytes(); }

@@ -168,20 +168,20 @@ void CudaMemory::Finish(CUresult started) {
   context_->Remember(driver.ToStatus(driver.cuStreamSynchronize(nic_stream_), "copy for a NIC"));
 }
 
-void CudaMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t length) {
+void CudaMemory::Read(Way, std::byte* target, std::uint64_t address, std::uint64_t length) {
   const Context::Current current(*context_);
   Finish(context_->driver().cuMemcpyDtoHAsync(target, address, length, nic_stream_));
 }
 
-CudaMemory::Ticket CudaMemory::Write(std::uint64_t address, const std::byte* source,
+CudaMemory::Ticket CudaMemory::Write(Way, std::uint64_t address, const std::byte* source,
                                      std::uint64_t length) {
   const Context::Current current(*context_);
   Finish(context_->driver().cuMemcpyHtoDAsync(address, source, length, nic_stream_));
   return 0;
 }
 
-std::optional<CudaMemory::Ticket> CudaMemory::CopyFrom(std::uint64_t address,
-                                                       fabric::PeerMemory& source,
+std::optional<CudaMemory::Ticket> CudaMemory::CopyFrom(Way, std::uint64_t address,
+                                                       fabric::PeerMemory& source, Way,
                                                        std::uint64_t source_address,
                                                        std::uint64_t length) {
   auto* const other = dynamic_cast<CudaMemory*>(&source);

@@ -40,11 +40,14 @@ class CudaMemory final : public fabric::PeerMemory {
 
   std::uint64_t address() const override { return address_; }
   std::uint64_t length_bytes() const override { return length_bytes_; }
-  void Read(std::byte* target, std::uint64_t address, std::uint64_t length) override;
-  Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) override;
-  std::optional<Ticket> CopyFrom(std::uint64_t address, fabric::PeerMemory& source,
-                                 std::uint64_t source_address, std::uint64_t length) override;
+  void Read(Way way, std::byte* target, std::uint64_t address, std::uint64_t length) override;
+  Ticket Write(Way way, std::uint64_t address, const std::byte* source,
+               std::uint64_t length) override;
+  std::optional<Ticket> CopyFrom(Way way, std::uint64_t address, fabric::PeerMemory& source,
+                                 Way source_way, std::uint64_t source_address,
+                                 std::uint64_t length) override;
   void MakeVisible(Ticket) override {}
+  void Push(Way) override {}
   std::chrono::nanoseconds visibility_delay() const override { return {}; }
 
   bool Holds(const std::byte* first, std::size_t length) const;

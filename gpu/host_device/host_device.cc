@@ -20,6 +20,7 @@ namespace {
 class HostDeviceMemory final : public DeviceMemory {
  public:
   explicit HostDeviceMemory(std::shared_ptr<HostMemory> memory) : memory_(std::move(memory)) {}
+  ~HostDeviceMemory() override { memory_->TellFreed(); }
 
   std::byte* address() const override { return reinterpret_cast<std::byte*>(memory_->address()); }
   std::size_t length_bytes() const override { return memory_->length_bytes(); }

@@ -115,10 +115,11 @@ bool HostMemory::Holds(const std::byte* first, std::size_t length) const {
 
 // ---- A NIC's side ----
 
-void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t length) {
+void HostMemory::Read(Way way, std::byte* target, std::uint64_t address, std::uint64_t length) {
   const std::uint64_t offset = address - this->address();
   std::memcpy(target, backing_ + offset, length);
   for (const auto& [ticket, write] : invisible_) {  // the later ones over the earlier ones
+    if (way != kEveryWay && write.way != way) continue;
     const std::uint64_t begin = std::max(offset, write.offset);
     const std::uint64_t end = std::min(offset + length, write.offset + write.bytes.size());
     if (begin >= end) continue;
@@ -127,29 +128,40 @@ void HostMemory::Read(std::byte* target, std::uint64_t address, std::uint64_t le
   }
 }
 
-HostMemory::Ticket HostMemory::Write(std::uint64_t address, const std::byte* source,
+HostMemory::Ticket HostMemory::Write(Way way, std::uint64_t address, const std::byte* source,
                                      std::uint64_t length) {
-  invisible_.emplace(++last_ticket_, Pending{address - this->address(), {source, source + length}});
+  invisible_.emplace(++last_ticket_,
+                     Pending{way, address - this->address(), {source, source + length}});
   return last_ticket_;
 }
 
-std::optional<HostMemory::Ticket> HostMemory::CopyFrom(std::uint64_t address,
-                                                       fabric::PeerMemory& source,
+std::optional<HostMemory::Ticket> HostMemory::CopyFrom(Way way, std::uint64_t address,
+                                                       fabric::PeerMemory& source, Way source_way,
                                                        std::uint64_t source_address,
                                                        std::uint64_t length) {
   auto* other = dynamic_cast<HostMemory*>(&source);
   if (other == nullptr) return std::nullopt;
   std::vector<std::byte> bytes(length);
-  other->Read(bytes.data(), source_address, length);
-  other->Flush();  // as a PCIe read does: it pushes the writes before it
-  invisible_.emplace(++last_ticket_, Pending{address - this->address(), std::move(bytes)});
+  other->Read(source_way, bytes.data(), source_address, length);
+  other->Push(source_way);
+  invisible_.emplace(++last_ticket_, Pending{way, address - this->address(), std::move(bytes)});
   return last_ticket_;
 }
 
 void HostMemory::MakeVisible(Ticket ticket) {
-  const auto end = invisible_.upper_bound(ticket);
-  for (auto write = invisible_.begin(); write != end; ++write) Land(write->second);
-  invisible_.erase(invisible_.begin(), end);
+  const auto found = invisible_.find(ticket);
+  if (found != invisible_.end()) LandUpTo(ticket, found->second.way);
+}
+
+void HostMemory::LandUpTo(Ticket last, Way way) {
+  for (auto write = invisible_.begin(); write != invisible_.end() && write->first <= last;) {
+    if (write->second.way != way) {
+      ++write;
+      continue;
+    }
+    Land(write->second);
+    write = invisible_.erase(write);
+  }
 }
 
 void HostMemory::Flush() {

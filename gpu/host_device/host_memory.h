@@ -32,11 +32,14 @@ class HostMemory final : public fabric::PeerMemory {
   // --- fabric::PeerMemory: a NIC's side ---
   std::uint64_t address() const override { return reinterpret_cast<std::uint64_t>(reserved_); }
   std::uint64_t length_bytes() const override { return length_bytes_; }
-  void Read(std::byte* target, std::uint64_t address, std::uint64_t length) override;
-  Ticket Write(std::uint64_t address, const std::byte* source, std::uint64_t length) override;
-  std::optional<Ticket> CopyFrom(std::uint64_t address, fabric::PeerMemory& source,
-                                 std::uint64_t source_address, std::uint64_t length) override;
+  void Read(Way way, std::byte* target, std::uint64_t address, std::uint64_t length) override;
+  Ticket Write(Way way, std::uint64_t address, const std::byte* source,
+               std::uint64_t length) override;
+  std::optional<Ticket> CopyFrom(Way way, std::uint64_t address, fabric::PeerMemory& source,
+                                 Way source_way, std::uint64_t source_address,
+                                 std::uint64_t length) override;
   void MakeVisible(Ticket ticket) override;
+  void Push(Way way) override { LandUpTo(last_ticket_, way); }
   std::chrono::nanoseconds visibility_delay() const override { return delay_; }
 
   // --- The device's side ---
@@ -55,6 +58,7 @@ class HostMemory final : public fabric::PeerMemory {
 
  private:
   struct Pending {
+    Way way;
     std::uint64_t offset;
     std::vector<std::byte> bytes;
   };
@@ -62,6 +66,8 @@ class HostMemory final : public fabric::PeerMemory {
   HostMemory(int fd, std::size_t length_bytes, std::size_t mapped_bytes, std::byte* reserved,
              std::byte* backing, std::chrono::nanoseconds delay);
   void Land(const Pending& write);
+  // What came by that way, up to a ticket.
+  void LandUpTo(Ticket last, Way way);
 
   const int fd_;
   const std::size_t length_bytes_;

@@ -97,6 +97,14 @@ struct Operation {
 
   Operation() {}  // NOLINT: leaves inline_data alone
 
+  // Whose machine has the bytes in its memory, and to whose they go. REQUIRES: there is a peer.
+  const NicState& Reader() const {
+    return kind == fabric::OperationKind::kRead ? *peer : *initiator;
+  }
+  const NicState& Placer() const {
+    return kind == fabric::OperationKind::kRead ? *initiator : *peer;
+  }
+
   // Every byte has left the sender and is where it belongs.
   bool all_placed() const { return next_packet == packets && placed == copies; }
 

@@ -64,13 +64,14 @@ class FakeGpu final : public fabric::PeerMemoryClient {
    public:
     std::uint64_t address() const override { return kAddress; }
     std::uint64_t length_bytes() const override { return kLength; }
-    void Read(std::byte*, std::uint64_t, std::uint64_t) override {}
-    Ticket Write(std::uint64_t, const std::byte*, std::uint64_t) override { return 0; }
-    std::optional<Ticket> CopyFrom(std::uint64_t, PeerMemory&, std::uint64_t,
+    void Read(Way, std::byte*, std::uint64_t, std::uint64_t) override {}
+    Ticket Write(Way, std::uint64_t, const std::byte*, std::uint64_t) override { return 0; }
+    std::optional<Ticket> CopyFrom(Way, std::uint64_t, PeerMemory&, Way, std::uint64_t,
                                    std::uint64_t) override {
       return std::nullopt;
     }
     void MakeVisible(Ticket) override {}
+    void Push(Way) override {}
     std::chrono::nanoseconds visibility_delay() const override { return {}; }
   };
   static constexpr std::uint64_t kAddress = std::uint64_t{1} << 50;

@@ -58,7 +58,7 @@ bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
   PayloadElsewhere* const payload =
       bytes.reads_source && bytes.operation != nullptr ? bytes.operation->payload : nullptr;
   if (payload == nullptr) [[likely]] {
-    Copy(from, {bytes.memory, bytes.in_memory.offset}, bytes.range.length);
+    Copy(from, {bytes.memory, bytes.in_memory.offset, nic_}, bytes.range.length);
   } else {
     std::uint64_t offset = bytes.range.offset;
     WalkSegments(bytes.memory, bytes.in_memory, [&](const Segment& piece) {
@@ -72,15 +72,16 @@ bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
 }
 
 void Placement::Copy(const Memory& from, const Memory& to, std::uint64_t length) {
+  const MemoryBus::Ways ways{.into = to.nic.index(), .from = from.nic.index()};
   if (from.pieces.size() == 1 && to.pieces.size() == 1) {  // nearly always
     return around_.bus.Copy(PointerTo(to.pieces[0].address + to.offset),
-                            PointerTo(from.pieces[0].address + from.offset), length);
+                            PointerTo(from.pieces[0].address + from.offset), length, ways);
   }
   std::uint64_t target_offset = to.offset;
   WalkSegments(from.pieces, {from.offset, length}, [&](const Segment& source) {
     const std::byte* bytes = PointerTo(source.address);
     WalkSegments(to.pieces, {target_offset, source.length}, [&](const Segment& target) {
-      around_.bus.Copy(PointerTo(target.address), bytes, target.length);
+      around_.bus.Copy(PointerTo(target.address), bytes, target.length, ways);
       bytes += target.length;
     });
     target_offset += source.length;
@@ -177,7 +178,7 @@ bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range,
                           .reads_source = true,
                           .memory = read ? local : std::span(&remote, 1),
                           .in_memory = range};
-  const Memory from{read ? std::span(&remote, 1) : local, range.offset};
+  const Memory from{read ? std::span(&remote, 1) : local, range.offset, operation.Reader()};
   if (Put(bytes, from)) [[likely]] {
     return true;
   }
@@ -241,9 +242,10 @@ void Placement::Flip(const Operation& operation, const FlippedBits& bits) {
     operation.Walk({bits.byte, 1}, [&](const Segment& piece) { address = piece.address; });
   }
   std::byte byte;
-  around_.bus.Copy(&byte, PointerTo(address), 1);
+  const MemoryBus::Ways ways{.into = nic_.index(), .from = nic_.index()};
+  around_.bus.Copy(&byte, PointerTo(address), 1, ways);
   byte ^= bits.mask;
-  around_.bus.Copy(PointerTo(address), &byte, 1);
+  around_.bus.Copy(PointerTo(address), &byte, 1, ways);
 }
 
 // ---- Messages ----
@@ -301,7 +303,9 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
                           .receive = &landing.receive,
                           .memory = landing.receive.memory(),
                           .in_memory = {landing.prefix + range.offset, range.length}};
-  const Memory from{own ? std::span(&carried, 1) : operation->local(), range.offset};
+  // What has left its sender is in memory of our own.
+  const Memory from{own ? std::span(&carried, 1) : operation->local(), range.offset,
+                    own ? nic_ : operation->Reader()};
   Put(bytes, from);
 }
 
@@ -316,8 +320,8 @@ std::uint64_t Placement::Stage(const Operation& operation, QueuePair& target, st
     const Segment carried = InlinePayload(operation);
     const Segment staged =
         SegmentAt(reinterpret_cast<std::uint64_t>(landing.staged.data()), length, 0);
-    Copy({operation.is_inline ? std::span(&carried, 1) : operation.local(), 0},
-         {std::span(&staged, 1), 0}, length);
+    Copy({operation.is_inline ? std::span(&carried, 1) : operation.local(), 0, operation.Reader()},
+         {std::span(&staged, 1), 0, nic_}, length);
   }
   const std::uint64_t number = next_landing_++;
   landings_.emplace(number, std::move(landing));

@@ -64,10 +64,11 @@ class Placement {
                       std::uint64_t prefix, std::uint64_t length);
 
  private:
-  // Bytes of memory, from an offset on in pieces that are laid end to end.
+  // Bytes of memory, from an offset on in pieces that are laid end to end; `nic` reaches them.
   struct Memory {
     std::span<const Segment> pieces;
-    std::uint64_t offset = 0;
+    std::uint64_t offset;
+    const NicState& nic;
   };
 
   // Moves the bytes, and tells the observers before and after. False: they cannot be had any more.

@@ -77,7 +77,8 @@ void DomainCounter::Store(const Word& word, std::uint64_t number) const {
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(word.at))
         .store(number, std::memory_order_release);
   } else {
-    domain_->world.bus().Copy(word.at, reinterpret_cast<const std::byte*>(&number), sizeof number);
+    domain_->world.bus().Copy(word.at, reinterpret_cast<const std::byte*>(&number), sizeof number,
+                              {.into = domain_->nic.state().index()});
   }
 }
 

@@ -14,6 +14,7 @@ using fabric::CloseShared;
 
 absl::Status SimMemoryRegion::Close() {
   if (domain_ == nullptr) return absl::OkStatus();
+  freed_.reset();
   domain_->nic.admin().DeregisterMemory(keys_.remote);
   open_.Closed();
   if (pinned_ != nullptr) {
@@ -22,6 +23,15 @@ absl::Status SimMemoryRegion::Close() {
   }
   domain_.reset();
   return absl::OkStatus();
+}
+
+// The driver deregisters at once what a program frees, and its region stays the program's to close
+// (amzn/amzn-drivers kernel/linux/efa/src/efa_gdr.c, nvmem_free_cb).
+void SimMemoryRegion::WatchFree() {
+  if (request_.dmabuf.has_value()) return;  // which keeps the memory itself
+  freed_ = std::make_shared<fabric::PeerMemory::Freed>(
+      [this] { domain_->nic.state().memory.Revoke(keys_.remote); });
+  pinned_->WatchFree(freed_);
 }
 
 // ---- Completion queues ----

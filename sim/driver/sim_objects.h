@@ -28,7 +28,9 @@ class SimMemoryRegion final : public fabric::MemoryRegion {
         request_(request),
         keys_(keys),
         pinned_(std::move(pinned)),
-        open_(domain_->world.surroundings(), ObjectKind::kMemoryRegion, domain_->nic.state()) {}
+        open_(domain_->world.surroundings(), ObjectKind::kMemoryRegion, domain_->nic.state()) {
+    if (pinned_ != nullptr) WatchFree();
+  }
   ~SimMemoryRegion() override { Close().IgnoreError(); }
 
   std::byte* data() const override { return request_.data; }
@@ -41,10 +43,13 @@ class SimMemoryRegion final : public fabric::MemoryRegion {
   absl::Status Close() override;
 
  private:
+  void WatchFree();
+
   std::shared_ptr<DomainCore> domain_;
   fabric::MemoryRequest request_;
   MemoryTable::Keys keys_;
   std::shared_ptr<fabric::PeerMemory> pinned_;  // null: host memory
+  std::shared_ptr<fabric::PeerMemory::Freed> freed_;
   OpenObject open_;
 };
 

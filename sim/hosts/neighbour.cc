@@ -215,7 +215,8 @@ void Neighbour::Gather(const Operation& operation, Range range, std::byte* targe
     return;
   }
   operation.Walk(range, [&](const Segment& piece) {
-    context_.world.bus().Copy(target, PointerTo(piece.address), piece.length);
+    context_.world.bus().Copy(target, PointerTo(piece.address), piece.length,
+                              {.from = operation.initiator->index()});
     target += piece.length;
   });
 }
@@ -264,7 +265,8 @@ bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Rang
   const bool stays = MayReadUs(range.length) && context_.world.bus().IsHost(address);
   SetPlace(range, stays, message);
   Put(message, [&](std::byte* target) {
-    context_.world.bus().Copy(target, PointerTo(address), range.length);
+    context_.world.bus().Copy(target, PointerTo(address), range.length,
+                              {.from = shadow.peer->index()});
   });
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "sim/device/nic_state.h"
 #include "sim/hosts/cross_memory.h"
 #include "sim/memory/poison.h"
 
@@ -26,11 +27,11 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
     return begin <= piece.range.length && range.length <= piece.range.length - begin;
   };
   const auto piece = std::find_if(pieces_.begin(), pieces_.end(), holds);
-  if (piece == pieces_.end()) return FetchAcross(range, target);
+  if (piece == pieces_.end()) return FetchAcross(operation, range, target);
   const std::uint64_t begin = range.offset - piece->range.offset;
   if (begin < piece->bytes.size()) {
     const std::uint64_t kept = std::min<std::uint64_t>(range.length, piece->bytes.size() - begin);
-    bus_.Copy(target, piece->bytes.data() + begin, kept);
+    bus_.Copy(target, piece->bytes.data() + begin, kept, {.into = operation.Placer().index()});
   }
   piece->left -= std::min(piece->left, range.length);
   if (piece->left == 0 && !operation.faulted) {  // a fault may place it again
@@ -40,7 +41,7 @@ bool Payload::Fetch(const Operation& operation, Range range, std::byte* target) 
   return true;
 }
 
-bool Payload::FetchAcross(Range range, std::byte* target) {
+bool Payload::FetchAcross(const Operation& operation, Range range, std::byte* target) {
   if (incarnation_ == 0 || across_.readable != incarnation_) return false;
   std::uint64_t missing = range.length;
   bool read = true;
@@ -52,7 +53,9 @@ bool Payload::FetchAcross(Range range, std::byte* target) {
     } else {
       std::vector<std::byte> bounce(source.length);
       read = ReadAcross(across_.pid, source.address, bounce.data(), source.length);
-      if (read) bus_.Copy(target, bounce.data(), source.length);
+      if (read) {
+        bus_.Copy(target, bounce.data(), source.length, {.into = operation.Placer().index()});
+      }
     }
     target += source.length;
     missing -= source.length;

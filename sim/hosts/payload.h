@@ -47,7 +47,7 @@ class Payload final : public PayloadElsewhere {
     std::vector<std::byte> bytes;
   };
 
-  bool FetchAcross(Range range, std::byte* target);
+  bool FetchAcross(const Operation& operation, Range range, std::byte* target);
 
   const std::uint64_t foreign_;
   MemoryBus& bus_;

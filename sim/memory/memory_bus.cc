@@ -17,10 +17,6 @@ using fabric::PeerMemoryClient;
 
 namespace {
 
-// A NIC's read of a device's memory pushes the writes before it, as PCIe reads do: the device sees
-// them when it has ended. Programs flush by that (NVIDIA/nccl src/transport/net_ib.cc, iflush).
-constexpr PeerMemory::Ticket kAllWrites = ~PeerMemory::Ticket{0};
-
 std::uint64_t AddressOf(const std::byte* bytes) { return reinterpret_cast<std::uint64_t>(bytes); }
 
 const char* NameOf(fabric::MemoryKind kind) {
@@ -83,7 +79,11 @@ std::shared_ptr<PeerMemory> MemoryBus::Find(std::uint64_t address) const {
   return memory;
 }
 
-void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length) {
+// A NIC's read of a device's memory pushes its own writes before it, as PCIe reads do: the device
+// sees them when it has ended. Programs flush by that, each NIC by itself (NVIDIA/nccl
+// src/transport/net_ib.cc, iflush). Writes of another NIC took another way.
+void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length,
+                           Ways ways) {
   if (length == 0) return;
   const std::uint64_t to_address = AddressOf(target);
   const std::uint64_t from_address = AddressOf(source);
@@ -92,19 +92,20 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   if (to == nullptr && from == nullptr) return DeviceCopy(target, source, length);
   if (to == nullptr) {
     const Lifted lifted(target, length);
-    from->Read(target, from_address, length);
-    return from->MakeVisible(kAllWrites);
+    from->Read(ways.from, target, from_address, length);
+    return from->Push(ways.from);
   }
   if (from == nullptr) {
     const Lifted lifted(source, length);
-    return Await(to, to->Write(to_address, source, length));
+    return Await(to, to->Write(ways.into, to_address, source, length));
   }
-  std::optional<PeerMemory::Ticket> ticket = to->CopyFrom(to_address, *from, from_address, length);
+  std::optional<PeerMemory::Ticket> ticket =
+      to->CopyFrom(ways.into, to_address, *from, ways.from, from_address, length);
   if (!ticket.has_value()) {
     std::vector<std::byte> bounce(length);
-    from->Read(bounce.data(), from_address, length);
-    from->MakeVisible(kAllWrites);
-    ticket = to->Write(to_address, bounce.data(), length);
+    from->Read(ways.from, bounce.data(), from_address, length);
+    from->Push(ways.from);
+    ticket = to->Write(ways.into, to_address, bounce.data(), length);
   }
   Await(to, *ticket);
 }
@@ -129,7 +130,7 @@ const std::byte* MemoryBus::View(std::uint64_t address, std::uint64_t length,
   const std::shared_ptr<PeerMemory> memory = HostOnly() ? nullptr : Find(address);
   if (memory == nullptr) return reinterpret_cast<const std::byte*>(address);
   scratch.resize(length);
-  memory->Read(scratch.data(), address, length);
+  memory->Read(PeerMemory::kEveryWay, scratch.data(), address, length);
   return scratch.data();
 }
 

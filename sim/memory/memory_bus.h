@@ -62,12 +62,19 @@ class MemoryBus final : public Actor {
   bool HostOnly() const { return ranges_.empty(); }
   bool IsHost(std::uint64_t address) const { return HostOnly() || Find(address) == nullptr; }
 
+  // Which NIC writes the target, and which reads the source (NicState::index). Matters for memory
+  // of devices only: a read pushes what came by its own NIC, and meets nothing else that the device
+  // does not see yet.
+  struct Ways {
+    fabric::PeerMemory::Way into = fabric::PeerMemory::kEveryWay;
+    fabric::PeerMemory::Way from = fabric::PeerMemory::kEveryWay;
+  };
   // Each range lies within one registration, or is the host's.
-  void Copy(std::byte* target, const std::byte* source, std::uint64_t length) {
+  void Copy(std::byte* target, const std::byte* source, std::uint64_t length, Ways ways) {
     if (HostOnly()) [[likely]] {
       return DeviceCopy(target, source, length);
     }
-    CopyAcross(target, source, length);
+    CopyAcross(target, source, length, ways);
   }
 
   // The bytes at `address` for the host to look at: they themselves, or a copy in `scratch`.
@@ -87,7 +94,7 @@ class MemoryBus final : public Actor {
   };
 
   std::shared_ptr<fabric::PeerMemory> Find(std::uint64_t address) const;
-  void CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length);
+  void CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length, Ways ways);
   void Await(const std::shared_ptr<fabric::PeerMemory>& memory, fabric::PeerMemory::Ticket ticket);
 
   Timeline& timeline_;

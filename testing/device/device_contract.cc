@@ -447,12 +447,14 @@ TEST_P(DeviceContract, ADmabufIsLookedAt) {
 
 // ---- How long it lives ----
 
-TEST_P(DeviceContract, RegisteredMemoryOutlivesItsOwner) {
+TEST_P(DeviceContract, MemoryOfADmabufOutlivesItsOwner) {
   TwoNics nics(*device_);
   const BufferRef source = nics.Allocate(*nics.a, {Registration::kAddress, GetParam().allocation});
   ASSERT_THAT(FillBuffer(*device_, source, kSeed), IsOk());
   auto memory = Allocate(kLength);
-  auto region = nics.b->domain().RegisterMemory(RequestFor(*device_, *memory, nullptr));
+  const auto dmabuf = memory->ExportDmabuf();
+  ASSERT_THAT(dmabuf, IsOk());
+  auto region = nics.b->domain().RegisterMemory(RequestFor(*device_, *memory, &*dmabuf));
   ASSERT_THAT(region, IsOk());
   memory.reset();
   EXPECT_THAT(nics.loop.Run(nics.Write(BufferSlice(source), (*region)->remote())), IsOk());

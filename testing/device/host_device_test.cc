@@ -112,12 +112,13 @@ class VisibilityTest : public testing::Test {
     Await();
   }
   // Reads one completion, of an operation that went well.
-  void Await() {
+  void Await() { AwaitOn(nic_); }
+  static void AwaitOn(const fabric::OpenedNic& nic) {
     fabric::Completion done;
     bool there = false;
     // Each look takes the program some time, in which the world goes on.
     for (int looks = 0; looks < 100'000 && !there; ++looks) {
-      there = nic_.queue->Read({&done, 1}).count == 1;
+      there = nic.queue->Read({&done, 1}).count == 1;
     }
     ASSERT_TRUE(there);
     ASSERT_TRUE(done.ok()) << fabric::Name(done.error);
@@ -195,6 +196,30 @@ TEST_F(VisibilityTest, ANicsReadShowsThemToTheDevice) {
   }
 }
 
+// PCIe keeps the order of one way only: what another NIC has written is still on its own.
+TEST_F(VisibilityTest, AnotherNicsReadNeitherMeetsNorShowsThem) {
+  const auto fabric = sim::OpenSimFabric(world_, world_.AddNode("other"));
+  const fabric::OpenedNic other = *fabric::OpenNic(*fabric);
+  const auto region = *other.domain->RegisterMemory(RequestFor(*device_, *memory_, nullptr));
+  std::vector<std::byte> seen(8);
+  const auto seen_region =
+      *other.domain->RegisterMemory({.data = seen.data(), .length_bytes = seen.size()});
+  Write();
+  fabric::ReadRequest request;
+  request.target = seen_region->Local();
+  request.source = region->remote();
+  request.peer = *other.peers->Insert(other.endpoint->address());
+  request.context = fabric::Context{1};
+  ASSERT_EQ(other.endpoint->Read(request), fabric::ErrorCode::kOk);
+  AwaitOn(other);
+  EXPECT_EQ(seen.front(), std::byte{0});
+  EXPECT_EQ(SeenByDevice(0), std::byte{0});
+  world_.timeline().RunFor(std::chrono::milliseconds(1));
+  ASSERT_EQ(other.endpoint->Read(request), fabric::ErrorCode::kOk);
+  AwaitOn(other);
+  EXPECT_EQ(seen.front(), std::byte{7});
+}
+
 TEST_F(VisibilityTest, TheLaterOfTwoWritesStays) {
   Write();
   std::fill(host_.begin(), host_.end(), std::byte{9});
@@ -232,6 +257,28 @@ TEST_F(VisibilityTest, ACheckThatLooksShowsTheDeviceNothing) {
   ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
   EXPECT_EQ(SeenByDevice(), std::byte{0});
   Await();
+}
+
+// The driver takes the region away where it has pinned an address; a dmabuf keeps the memory.
+TEST_F(VisibilityTest, MemoryThatIsFreedTakesItsAddressAlong) {
+  for (const bool by_dmabuf : {false, true}) {
+    auto freed = *device_->Allocate(kLength);
+    const Dmabuf dmabuf = *freed->ExportDmabuf();
+    const auto region =
+        *nic_.domain->RegisterMemory(RequestFor(*device_, *freed, by_dmabuf ? &dmabuf : nullptr));
+    freed.reset();
+    fabric::WriteRequest request;
+    request.source = host_region_->Local();
+    request.target = region->remote();
+    request.peer = self_;
+    request.context = fabric::Context{1};
+    ASSERT_EQ(nic_.endpoint->Write(request), fabric::ErrorCode::kOk);
+    fabric::Completion done;
+    while (nic_.queue->Read({&done, 1}).count == 0) {
+    }
+    EXPECT_EQ(done.error, by_dmabuf ? fabric::ErrorCode::kOk : fabric::ErrorCode::kRemoteAccess);
+    EXPECT_THAT(region->Close(), IsOk());
+  }
 }
 
 TEST_F(VisibilityTest, WhatComesFromADeviceIsLateToo) {
