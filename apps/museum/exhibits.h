@@ -18,6 +18,7 @@ const Exhibit& OneBadPeer();
 const Exhibit& QueueOverrun();
 const Exhibit& FailureNeverTold();
 const Exhibit& NullContext();
+const Exhibit& ErrData();
 const Exhibit& ParkedWindow();
 const Exhibit& OffsetZero();
 const Exhibit& SlotsOfNumbers();

@@ -48,6 +48,11 @@ std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) 
                       " (EFA status ", completion.provider_error, ")");
 }
 
+void* SimCompletionQueue::QueryPower(const fabric::PowerId& power) {
+  return &power == &fabric::ErrorDetails::kPower ? static_cast<fabric::ErrorDetails*>(this)
+                                                 : nullptr;
+}
+
 absl::Status SimCompletionQueue::Close() {
   return open_.Closing(CloseShared(core_, "completion queue"));
 }
