@@ -14,16 +14,16 @@ namespace museum {
 
 std::vector<const Exhibit*> Exhibits() {
   return {
-      &AgainNeverReads(), &OwnCredits(),        &OneBadPeer(),
-      &QueueOverrun(),    &FailureNeverTold(),  &NullContext(),
-      &ErrData(),         &ParkedWindow(),      &OffsetZero(),
-      &SlotsOfNumbers(),  &TwoRegistrations(),  &SequenceWraps(),
-      &ImmediateBits(),   &InjectNeverCounts(), &FlagOvertakes(),
-      &LastImmediate(),   &HeuristicCount(),    &AckOvertakesCompletion(),
-      &FreedTwice(),      &StaleConnection(),   &CloseBeforeAck(),
-      &BothDrain(),       &PeerRemovedInUse(),  &NumberWithoutLock(),
-      &BatchLeftOpen(),   &BatchOfRails(),      &SignalsCoalesced(),
-      &MixedVersions(),   &PayloadNotFenced(),
+      &AgainNeverReads(),  &OwnCredits(),        &OneBadPeer(),
+      &QueueOverrun(),     &FailureNeverTold(),  &NullContext(),
+      &ErrData(),          &ParkedWindow(),      &OffsetZero(),
+      &SlotsOfNumbers(),   &TwoRegistrations(),  &SequenceWraps(),
+      &ImmediateBits(),    &InjectNeverCounts(), &FlagOvertakes(),
+      &LastImmediate(),    &HeuristicCount(),    &AckOvertakesCompletion(),
+      &FreedTwice(),       &StaleConnection(),   &CloseBeforeAck(),
+      &BothDrain(),        &PeerRemovedInUse(),  &NumberWithoutLock(),   &BatchLeftOpen(),     &BatchOfRails(),
+      &SignalsCoalesced(), &MixedVersions(),     &PayloadNotFenced(),
+      &NoContext(),
   };
 }
 

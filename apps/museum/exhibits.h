@@ -41,6 +41,7 @@ const Exhibit& BatchOfRails();
 const Exhibit& SignalsCoalesced();
 const Exhibit& MixedVersions();
 const Exhibit& PayloadNotFenced();
+const Exhibit& NoContext();
 
 // All of these. Static storage.
 std::vector<const Exhibit*> Exhibits();
