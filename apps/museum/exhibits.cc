@@ -21,7 +21,8 @@ std::vector<const Exhibit*> Exhibits() {
       &ImmediateBits(),    &InjectNeverCounts(), &FlagOvertakes(),
       &LastImmediate(),    &HeuristicCount(),    &AckOvertakesCompletion(),
       &FreedTwice(),       &StaleConnection(),   &CloseBeforeAck(),
-      &BothDrain(),        &PeerRemovedInUse(),  &NumberWithoutLock(),   &BatchLeftOpen(),     &BatchOfRails(),
+      &BothDrain(),        &PeerRemovedInUse(),  &NumberWithoutLock(),
+      &TwoThreadsPost(),   &BatchLeftOpen(),     &BatchOfRails(),
       &SignalsCoalesced(), &MixedVersions(),     &PayloadNotFenced(),
       &NoContext(),
   };

@@ -36,6 +36,7 @@ const Exhibit& CloseBeforeAck();
 const Exhibit& BothDrain();
 const Exhibit& PeerRemovedInUse();
 const Exhibit& NumberWithoutLock();
+const Exhibit& TwoThreadsPost();
 const Exhibit& BatchLeftOpen();
 const Exhibit& BatchOfRails();
 const Exhibit& SignalsCoalesced();

@@ -30,6 +30,7 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
   if (entries.empty())
     return {};  // as on efa-direct, where a read of no entries does not even poll
+  const QueueCall call(*core_, core_->ring->number(), false);
   World& world = core_->domain->world;
   const Nic& nic = core_->domain->nic;
   const bool can_look = world.processors().BeginRead(nic);
