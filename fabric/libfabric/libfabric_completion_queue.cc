@@ -236,7 +236,7 @@ void* LibfabricCompletionQueue::QueryPower(const PowerId& power) {
 }
 
 void LibfabricCompletionQueue::ReadErrorData(const Completion& completion, ErrorData& data) {
-  error_buffer_.Give(completion.ok() ? std::string_view() : last_data_, data);
+  error_buffer_.Give(completion.ok() ? std::string_view("") : last_data_, data);
 }
 
 void LibfabricCompletionQueue::Wait(coro::Time deadline) {
