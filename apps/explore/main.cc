@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -12,6 +13,7 @@
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -27,6 +29,7 @@
 #include "apps/explore/scenarios.h"
 #include "apps/explore/schedule_flags.h"
 #include "apps/explore/shard_flags.h"
+#include "apps/explore/story_picture.h"
 #include "apps/explore/trace_once.h"
 #include "apps/explore/usage.h"
 #include "coro/status_macros.h"
@@ -52,6 +55,8 @@ ABSL_FLAG(
     std::string, out, "",
     "Where --shrink writes the small capsule; without it: FILE.min. With --seed and --replay: "
     "where a capsule of that run goes.");
+ABSL_FLAG(std::string, picture, "",
+          "With --shrink: where a drawing of the small run goes, as SVG.");
 ABSL_FLAG(bool, partial, false, "With merge: report what there is, though seeds are missing.");
 ABSL_DECLARE_FLAG(std::uint64_t, first_seed);  // of arguments.cc, as sweep, list and seed
 ABSL_DECLARE_FLAG(bool, sweep);
@@ -187,6 +192,17 @@ int ReplayFile(const std::string& path) {
   return IsFailure(replay->run.result.verdict) ? kExitFailed : kExitOk;
 }
 
+// Draws the run of a capsule where --picture asks for it.
+absl::Status DrawIfAsked(const sim::explore::Scenario& scenario,
+                         const sim::explore::ShrinkReport& report) {
+  const std::string path = absl::GetFlag(FLAGS_picture);
+  if (path.empty()) return absl::OkStatus();
+  ASSIGN_OR_RETURN(const std::string picture, DrawShrunk(scenario, report));
+  std::ofstream file(path);
+  if (file << picture && file.flush()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
+}
+
 int ShrinkFile(const std::string& path) {
   const auto capsule = sim::explore::ReadCapsule(path);
   if (!capsule.ok()) return ReportError(kExploreUsage.name, capsule.status());
@@ -198,7 +214,8 @@ int ShrinkFile(const std::string& path) {
   if (!report.ok()) return ReportError(kExploreUsage.name, report.status());
   std::string out = absl::GetFlag(FLAGS_out);
   if (out.empty()) out = path + ".min";
-  const absl::Status written = WriteCapsule(out, report->capsule);
+  absl::Status written = WriteCapsule(out, report->capsule);
+  written.Update(DrawIfAsked(**scenario, *report));
   if (!written.ok()) return ReportError(kExploreUsage.name, written);
   Print(FormatShrink(*report, out), ShrinkJson(*report, out));
   return kExitOk;
@@ -335,6 +352,9 @@ absl::Status CheckForm() {
 absl::Status CheckTrace() {
   const bool one = !absl::GetFlag(FLAGS_seed).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
                    !absl::GetFlag(FLAGS_sweep) && absl::GetFlag(FLAGS_strategy) != "exhaustive";
+  if (!absl::GetFlag(FLAGS_picture).empty() && absl::GetFlag(FLAGS_shrink).empty()) {
+    return absl::InvalidArgumentError("--picture is of a small run: with --shrink");
+  }
   if (one || !TraceIsAsked()) return absl::OkStatus();
   return absl::InvalidArgumentError("--trace is for one run: with --seed or --replay");
 }

@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -119,7 +120,8 @@ TEST(ExploreProgramTest, UnwrittenPageIsFoundReplayedAndShrunkToOneWrite) {
   EXPECT_EQ(replayed.LastLine(), "replayed bit for bit");
   EXPECT_THAT(replayed.out, HasSubstr("digest " + failure["digest"].get<std::string>()));
 
-  const ProcessEnd shrunk = RunExplore({"--shrink=" + capsule, "--json"});
+  const std::string picture = folder + "/story.svg";
+  const ProcessEnd shrunk = RunExplore({"--shrink=" + capsule, "--json", "--picture=" + picture});
   ASSERT_EQ(shrunk.exit_code, 0) << shrunk;
   const auto report = nlohmann::json::parse(shrunk.out);
   EXPECT_EQ(report["capsule"], capsule + ".min");
@@ -129,6 +131,10 @@ TEST(ExploreProgramTest, UnwrittenPageIsFoundReplayedAndShrunkToOneWrite) {
   EXPECT_THAT(report["story"][1].get<std::string>(),
               AllOf(StartsWith("write "), HasSubstr("server/"), HasSubstr(" -> client/"),
                     HasSubstr(", which was posted after it")));
+  std::ifstream svg(picture);
+  const std::string drawn{std::istreambuf_iterator<char>(svg), {}};
+  EXPECT_THAT(drawn, AllOf(HasSubstr("<svg"), HasSubstr("client/"), HasSubstr("has not landed"),
+                           HasSubstr("write, 64 bytes: does not land")));
   const ProcessEnd again = RunExplore({"--replay=" + capsule + ".min"});
   EXPECT_EQ(again.exit_code, 1) << again;
   EXPECT_EQ(again.LastLine(), "replayed bit for bit");
@@ -292,6 +298,7 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
       {{"--figures=rnr_delay=1ms", "--profile-sweep"}, "--profile-sweep draws the figures"},
       {{"--profile-sweep", "--sweep"}, "are for seeds: not for --sweep"},
       {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
+      {{"--picture=p.svg", "--seeds=5"}, "--picture is of a small run: with --shrink"},
       {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
       {{"--seed-first=1"}, "unknown flag --seed-first"}};
   for (const Case& bad : cases) {

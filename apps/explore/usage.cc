@@ -11,7 +11,7 @@ const Usage kExploreUsage = {
     "--profile-sweep [--scenario=NAME] [--faults=none]          other time-outs and delays\n"
     "--sweep [--scenario=NAME]                                  every fault at every place\n"
     "--replay=FILE                                              a capsule: what failed, again\n"
-    "--shrink=FILE [--out=FILE]                                 the same, as small as it can be\n"
+    "--shrink=FILE [--out=FILE] [--picture=FILE]                the same, as small as it can be\n"
     "--shard=i/n --results=FOLDER                               one part of the seeds, of many "
     "machines\n"
     "merge FILE|FOLDER...                                       the report of all parts\n"

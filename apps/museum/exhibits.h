@@ -18,6 +18,7 @@ const Exhibit& OneBadPeer();
 const Exhibit& QueueOverrun();
 const Exhibit& FailureNeverTold();
 const Exhibit& NullContext();
+const Exhibit& ErrData();
 const Exhibit& ParkedWindow();
 const Exhibit& OffsetZero();
 const Exhibit& SlotsOfNumbers();
@@ -35,11 +36,13 @@ const Exhibit& CloseBeforeAck();
 const Exhibit& BothDrain();
 const Exhibit& PeerRemovedInUse();
 const Exhibit& NumberWithoutLock();
+const Exhibit& TwoThreadsPost();
 const Exhibit& BatchLeftOpen();
 const Exhibit& BatchOfRails();
 const Exhibit& SignalsCoalesced();
 const Exhibit& MixedVersions();
 const Exhibit& PayloadNotFenced();
+const Exhibit& NoContext();
 
 // All of these. Static storage.
 std::vector<const Exhibit*> Exhibits();

@@ -10,11 +10,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "apps/explore/story_picture.h"
 #include "apps/museum/exhibits.h"
 #include "apps/museum/tour.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/explore/capsule.h"
 #include "sim/explore/plan_source.h"
+#include "sim/explore/shrink.h"
+#include "sim/explore/traced_run.h"
 
 namespace museum {
 
@@ -45,22 +49,25 @@ TEST_P(MuseumTest, TheWrongTwinIsFoundAndTheRepairedOneIsNot) {
   }
 }
 
+// A file of an exhibit's folder.
+std::string FileOf(const Exhibit& exhibit, const char* name) {
+  const std::string folder = absl::StrReplaceAll(std::string(exhibit.name), {{"-", "_"}});
+  std::ifstream file(absl::StrCat("apps/museum/", folder, "/", name));
+  EXPECT_TRUE(file.is_open()) << folder << "/" << name;
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 // Its label and its page.
 TEST_P(MuseumTest, HasAPage) {
   const Exhibit& exhibit = *GetParam();
-  const std::string folder = absl::StrReplaceAll(std::string(exhibit.name), {{"-", "_"}});
-  std::ifstream file(absl::StrCat("apps/museum/", folder, "/README.md"));
-  ASSERT_TRUE(file.is_open()) << folder;
-  const std::string page{std::istreambuf_iterator<char>(file), {}};
+  const std::string page = FileOf(exhibit, "README.md");
   EXPECT_THAT(page, HasSubstr(absl::StrCat("# ", std::string(exhibit.name), "\n")));
   EXPECT_THAT(page, HasSubstr(absl::StrCat("https://github.com/", std::string(exhibit.project))));
   for (const char* heading :
        {"**What happened.**", "**Cause.**", "**What a user saw.**", "**What finds it.**"}) {
     EXPECT_THAT(page, HasSubstr(heading));
   }
-  std::ifstream program(absl::StrCat("apps/museum/", folder, "/program.cc"));
-  ASSERT_TRUE(program.is_open()) << folder;
-  const std::string source{std::istreambuf_iterator<char>(program), {}};
+  const std::string source = FileOf(exhibit, "program.cc");
   EXPECT_THAT(source, HasSubstr("// WRONG: "));
   EXPECT_THAT(source, HasSubstr("REPAIRED"));
 }
@@ -70,6 +77,32 @@ std::string NameOf(const ::testing::TestParamInfo<const Exhibit*>& info) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Exhibits, MuseumTest, ::testing::ValuesIn(Exhibits()), NameOf);
+
+class StoryTest : public ::testing::TestWithParam<const Exhibit*> {};
+
+// The first failure, shrunk and drawn again. README.md has the command that writes the picture.
+TEST_P(StoryTest, ThePictureOnItsPageIsUpToDate) {
+  TourOptions options;
+  options.repaired_seeds = 0;
+  const absl::StatusOr<Visit> visit = VisitExhibit(*GetParam(), options);
+  ASSERT_TRUE(visit.ok() && visit->found.has_value());
+  const TwinScenario& scenario = ScenarioOf(*GetParam(), Twin::kWrong);
+  const auto spec = SpecOf(OptionsOf(*GetParam(), options), visit->found->seed);
+  const auto run = sim::explore::RunIsolated(scenario, spec);
+  ASSERT_TRUE(run.ok()) << run.status();
+  const auto shrunk =
+      Shrink(scenario, MakeCapsule(scenario, spec, *run), sim::explore::ShrinkOptions{});
+  ASSERT_TRUE(shrunk.ok()) << shrunk.status();
+  const absl::StatusOr<std::string> drawn = apps::DrawShrunk(scenario, *shrunk);
+  ASSERT_TRUE(drawn.ok()) << drawn.status();
+  EXPECT_EQ(*drawn, FileOf(*GetParam(), "story.svg"));
+  EXPECT_THAT(FileOf(*GetParam(), "README.md"), HasSubstr("](story.svg)"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Exhibits, StoryTest,
+                         ::testing::Values(&FlagOvertakes(), &HeuristicCount(),
+                                           &FailureNeverTold()),
+                         NameOf);
 
 TEST(ExhibitsTest, HaveNamesOfTheirOwn) {
   std::set<std::string> names;

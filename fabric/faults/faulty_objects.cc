@@ -35,8 +35,16 @@ std::string FaultyCompletionQueue::ErrorText(const Completion& completion) {
 void* FaultyCompletionQueue::QueryPower(const PowerId& power) {
   if (&power == &QueueCore::kPower) return core_.get();
   void* below = ForwardingCompletionQueue::QueryPower(power);
-  if (&power != &BlockingWait::kPower || below == nullptr) return below;
-  return static_cast<BlockingWait*>(this);
+  if (below == nullptr) return nullptr;
+  if (&power == &BlockingWait::kPower) return static_cast<BlockingWait*>(this);
+  if (&power == &ErrorDetails::kPower) return static_cast<ErrorDetails*>(this);
+  return below;
+}
+
+void FaultyCompletionQueue::ReadErrorData(const Completion& completion, ErrorData& data) {
+  const std::string text = core_->ErrorText(completion);
+  if (text.empty()) return wrapped().capability<ErrorDetails>()->ReadErrorData(completion, data);
+  error_buffer_.GiveText(text, data);
 }
 
 void FaultyCompletionQueue::Wait(coro::Time deadline) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "fabric/error_data.h"
 #include "fabric/faults/peer_directory.h"
 #include "fabric/faults/queue_core.h"
 #include "fabric/faults/session.h"
@@ -21,7 +22,9 @@ absl::Status ErrorOf(const Firing& firing, absl::string_view what);
 // the program's contexts, which the fabric below never sees. Ownership: owns the wrapped queue;
 // shares its core with the endpoints on it, which may outlive it. Threads and blocking: as the
 // wrapped queue; a Wait ends early for a completion that was held back.
-class FaultyCompletionQueue final : public ForwardingCompletionQueue, private BlockingWait {
+class FaultyCompletionQueue final : public ForwardingCompletionQueue,
+                                    private BlockingWait,
+                                    private ErrorDetails {
  public:
   FaultyCompletionQueue(std::unique_ptr<CompletionQueue> wrapped, std::shared_ptr<QueueCore> core)
       : ForwardingCompletionQueue(std::move(wrapped)), core_(std::move(core)) {}
@@ -32,8 +35,10 @@ class FaultyCompletionQueue final : public ForwardingCompletionQueue, private Bl
 
  private:
   void Wait(coro::Time deadline) override;
+  void ReadErrorData(const Completion& completion, ErrorData& data) override;
 
   const std::shared_ptr<QueueCore> core_;
+  ErrorBuffer error_buffer_;
 };
 
 // An address vector whose insertions the rules may refuse, and that numbers its peers from 0 in the

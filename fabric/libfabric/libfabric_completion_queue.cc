@@ -215,6 +215,7 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
       fi_cq_strerror(core_->queue.get(), entry.prov_errno, entry.err_data, nullptr, 0);
   last_error_ = absl::StrCat(fi_strerror(std::abs(entry.err)), "; provider error ",
                              entry.prov_errno, text == nullptr ? "" : absl::StrCat(": ", text));
+  last_data_.assign(words.data(), std::min(entry.err_data_size, words.size()));
   return {1, ErrorCode::kOk};
 }
 
@@ -229,8 +230,13 @@ absl::Status LibfabricCompletionQueue::Close() {
 }
 
 void* LibfabricCompletionQueue::QueryPower(const PowerId& power) {
+  if (&power == &ErrorDetails::kPower) return static_cast<ErrorDetails*>(this);
   if (&power != &BlockingWait::kPower || !wait_descriptor_.has_value()) return nullptr;
   return static_cast<BlockingWait*>(this);
+}
+
+void LibfabricCompletionQueue::ReadErrorData(const Completion& completion, ErrorData& data) {
+  error_buffer_.Give(completion.ok() ? std::string_view("") : last_data_, data);
 }
 
 void LibfabricCompletionQueue::Wait(coro::Time deadline) {

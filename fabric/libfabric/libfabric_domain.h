@@ -18,6 +18,7 @@
 #include "fabric/counter.h"
 #include "fabric/counter_memory.h"
 #include "fabric/domain.h"
+#include "fabric/error_data.h"
 #include "fabric/libfabric/api.h"
 #include "fabric/libfabric/handle.h"
 #include "fabric/libfabric/provider_events.h"
@@ -144,7 +145,9 @@ struct RawEntries {
 };
 
 // Begins a cache line: each Read writes there, and its neighbour in memory may be another thread's.
-class alignas(64) LibfabricCompletionQueue final : public CompletionQueue, private BlockingWait {
+class alignas(64) LibfabricCompletionQueue final : public CompletionQueue,
+                                                   private BlockingWait,
+                                                   private ErrorDetails {
  public:
   // `wait_descriptor`: of a queue opened with FI_WAIT_FD.
   LibfabricCompletionQueue(std::shared_ptr<QueueCore> core, std::optional<int> wait_descriptor);
@@ -159,6 +162,7 @@ class alignas(64) LibfabricCompletionQueue final : public CompletionQueue, priva
 
  private:
   void Wait(coro::Time deadline) override;
+  void ReadErrorData(const Completion& completion, ErrorData& data) override;
   // A Read that is not like most: of a queue that tells sources, or is closed; into nothing, or
   // into more than a batch.
   ReadResult ReadAny(std::span<Completion> entries);
@@ -182,6 +186,8 @@ class alignas(64) LibfabricCompletionQueue final : public CompletionQueue, priva
   std::optional<int> wait_descriptor_;
   RawEntries raw_;          // not on the stack, where each Read would make room for it
   std::string last_error_;  // the provider's words for the failure that was read last
+  std::string last_data_;   // and its data
+  ErrorBuffer error_buffer_;
 };
 
 // Peers, checked before the library sees them: providers accept addresses of the wrong length or

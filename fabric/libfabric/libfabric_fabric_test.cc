@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "fabric/counter_memory.h"
+#include "fabric/error_data.h"
 #include "fabric/libfabric/efa_counter.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -422,6 +423,10 @@ TEST_F(LibfabricFabricTest, SuccessesBeforeAFailureComeFirst) {
   EXPECT_THAT(
       opened.queue->ErrorText(entries[0]),
       AllOf(HasSubstr("Invalid argument"), HasSubstr("7"), HasSubstr("Invalid remote address")));
+  ErrorData data;
+  opened.queue->capability<ErrorDetails>()->ReadErrorData(entries[0], data);
+  EXPECT_EQ(std::string(reinterpret_cast<const char*>(data.data), data.size_bytes),
+            "Invalid remote address");
   ASSERT_EQ(opened.queue->Read(entries).count, 1u);
   EXPECT_EQ(entries[0].context, Context{3});
 }

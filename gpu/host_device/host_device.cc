@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
+#include "gpu/host_device/current_device.h"
 #include "gpu/host_device/host_memory.h"
 #include "gpu/host_device/host_stream.h"
 #include "gpu/registered_memory.h"
@@ -17,14 +18,27 @@
 namespace gpu {
 namespace {
 
+// Whether the calling thread may ask a driver for memory of the device. `what`: for the message.
+absl::Status CheckContext(const HostDeviceOptions& device, const char* what) {
+  const std::optional<int> current = CurrentHostDevice::OnThisThread();
+  if (!device.needs_context || current == device.ordinal) return absl::OkStatus();
+  return absl::UnimplementedError(
+      absl::StrCat(what, ": operation not supported: on this thread ",
+                   current.has_value() ? absl::StrCat("device ", *current, " is current")
+                                       : "no device is current",
+                   ", and the memory is of device ", device.ordinal));
+}
+
 class HostDeviceMemory final : public DeviceMemory {
  public:
-  explicit HostDeviceMemory(std::shared_ptr<HostMemory> memory) : memory_(std::move(memory)) {}
+  HostDeviceMemory(std::shared_ptr<HostMemory> memory, const HostDeviceOptions& device)
+      : memory_(std::move(memory)), device_(device) {}
   ~HostDeviceMemory() override { memory_->TellFreed(); }
 
   std::byte* address() const override { return reinterpret_cast<std::byte*>(memory_->address()); }
   std::size_t length_bytes() const override { return memory_->length_bytes(); }
   absl::StatusOr<Dmabuf> ExportDmabuf() const override {
+    RETURN_IF_ERROR(CheckContext(device_, "export dmabuf"));
     const int fd = fcntl(memory_->fd(), F_DUPFD_CLOEXEC, 0);
     if (fd < 0) {
       return absl::ResourceExhaustedError(absl::StrCat("export dmabuf: ", std::strerror(errno)));
@@ -34,6 +48,7 @@ class HostDeviceMemory final : public DeviceMemory {
 
  private:
   std::shared_ptr<HostMemory> memory_;
+  const HostDeviceOptions device_;
 };
 
 class HostDevice final : public Device, private fabric::PeerMemoryClient {
@@ -63,6 +78,7 @@ class HostDevice final : public Device, private fabric::PeerMemoryClient {
   int device() const override { return options_.ordinal; }
   absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(
       const fabric::MemoryRequest& request) override {
+    if (!request.dmabuf.has_value()) RETURN_IF_ERROR(CheckContext(options_, "register memory"));
     ASSIGN_OR_RETURN(std::shared_ptr<fabric::PeerMemory> memory,
                      FindRegistered(request, Memories(), name()));
     return memory;
@@ -86,7 +102,7 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> HostDevice::Allocate(std::size_t l
   ASSIGN_OR_RETURN(std::shared_ptr<HostMemory> memory,
                    HostMemory::Make(length_bytes, options_.visibility_delay));
   memories_.push_back(memory);
-  return std::make_unique<HostDeviceMemory>(std::move(memory));
+  return std::make_unique<HostDeviceMemory>(std::move(memory), options_);
 }
 
 std::vector<std::shared_ptr<HostMemory>> HostDevice::Memories() {

@@ -65,9 +65,10 @@ enum class Check : std::uint8_t {
   // A region is used for what it was registered for (fi_mr(3)). EFA's device knows one right only,
   // so that nothing else tells (ofiwg/libfabric prov/efa/src/efa_mr.c).
   kLocalRights,
-  // What a program has promised to one thread at a time is used so: a queue pair in a thread domain
-  // or of libfabric's, a completion queue of a single thread (ibv_alloc_td(3), ibv_create_cq_ex(3),
-  // FI_THREAD_DOMAIN of fi_domain(3)).
+  // What a program has promised to one thread at a time is used so: an endpoint with its completion
+  // queues (fabric/endpoint.h), a queue pair in a thread domain or of libfabric's, a
+  // completion queue of a single thread (ibv_alloc_td(3), ibv_create_cq_ex(3), FI_THREAD_DOMAIN of
+  // fi_domain(3)).
   kOneThread,
   // A batch that was begun is rung for, or given up (ibv_wr_complete and ibv_wr_abort of
   // ibv_wr_post(3): before it nothing is sent).

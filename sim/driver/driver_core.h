@@ -8,6 +8,7 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -17,6 +18,7 @@
 #include "fabric/fabric.h"
 #include "sim/device/completion_ring.h"
 #include "sim/device/nic.h"
+#include "sim/device/one_thread.h"
 #include "sim/efa_address.h"
 #include "sim/events/event.h"
 #include "sim/world/world.h"
@@ -68,11 +70,30 @@ struct QueueCore {
   };
   std::deque<Kept> kept;                             // read from the ring ahead of time
   std::deque<fabric::efa_queue::Completion> staged;  // taken from it later, not yet read
+  OneThread users;  // one thread at a time, together with its endpoints: fabric/endpoint.h
 
  private:
   // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
   // is; null: nobody's.
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
+};
+
+// A call into a completion queue, or into an endpoint whose completions arrive there. Two threads in
+// there are told to whoever observes.
+class QueueCall {
+ public:
+  // `number`: of the queue pair, or else of the completion queue.
+  QueueCall(QueueCore& queue, std::uint32_t number, bool queue_pair) {
+    const Observers& observers = queue.domain->world.observers();
+    if (!observers.any()) return;
+    visit_.emplace(queue.users);
+    if (visit_->crowded()) {
+      observers.Tell<&Observer::OnTwoThreads>(queue.domain->nic.state(), number, queue_pair);
+    }
+  }
+
+ private:
+  std::optional<Visit> visit_;
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

@@ -263,6 +263,7 @@ template <typename Request>
 template <typename Request, typename Fill>
 PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
+  const QueueCall call(*send_queue_, queue_pair_->number, true);
   PostResult result;
   new_call_ = true;
   World& world = domain_->world;
@@ -333,6 +334,7 @@ ErrorCode SimEndpoint::FillReceive(const fabric::RecvRequest& request,
 
 PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
+  const QueueCall call(*receive_queue_, queue_pair_->number, true);
   PostResult result;
   World& world = domain_->world;
   ReceiveQueue& ring = queue_pair_->receive;

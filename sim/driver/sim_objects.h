@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/error_data.h"
 #include "fabric/fabric.h"
 #include "fabric/peer_memory.h"
 #include "sim/driver/domain_counter.h"
@@ -53,7 +54,7 @@ class SimMemoryRegion final : public fabric::MemoryRegion {
   OpenObject open_;
 };
 
-class SimCompletionQueue final : public fabric::CompletionQueue {
+class SimCompletionQueue final : public fabric::CompletionQueue, private fabric::ErrorDetails {
  public:
   explicit SimCompletionQueue(std::shared_ptr<QueueCore> core)
       : core_(std::move(core)),
@@ -65,12 +66,18 @@ class SimCompletionQueue final : public fabric::CompletionQueue {
   std::string ErrorText(const fabric::Completion& completion) override;
   std::size_t depth() const override { return depth_; }
   absl::Status Close() override;
+  void* QueryPower(const fabric::PowerId& power) override;
 
   const std::shared_ptr<QueueCore>& core() const { return core_; }
 
  private:
+  void ReadErrorData(const fabric::Completion& completion, fabric::ErrorData& data) override {
+    error_buffer_.GiveText(ErrorText(completion), data);
+  }
+
   std::shared_ptr<QueueCore> core_;
   std::size_t depth_;
+  fabric::ErrorBuffer error_buffer_;
   OpenObject open_;
 };
 

@@ -140,6 +140,11 @@ std::string RdmCompletionQueue::ErrorText(const fabric::Completion& completion) 
   return std::string(fabric::Describe(completion.error).meaning);
 }
 
+void* RdmCompletionQueue::QueryPower(const fabric::PowerId& power) {
+  return &power == &fabric::ErrorDetails::kPower ? static_cast<fabric::ErrorDetails*>(this)
+                                                 : nullptr;
+}
+
 absl::Status RdmCompletionQueue::Close() { return CloseShared(core_, "completion queue"); }
 
 absl::StatusOr<std::unique_ptr<fabric::CompletionQueue>> RdmDomain::OpenCompletionQueue(

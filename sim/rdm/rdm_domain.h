@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "fabric/domain.h"
+#include "fabric/error_data.h"
 #include "sim/rdm/address_book.h"
 #include "sim/rdm/alarm.h"
 #include "sim/rdm/completion_sink.h"
@@ -84,7 +85,7 @@ class RdmMemoryRegion final : public fabric::MemoryRegion {
   const fabric::RemoteBuffer remote_;
 };
 
-class RdmCompletionQueue final : public fabric::CompletionQueue {
+class RdmCompletionQueue final : public fabric::CompletionQueue, private fabric::ErrorDetails {
  public:
   explicit RdmCompletionQueue(std::shared_ptr<QueueCore> core)
       : core_(std::move(core)), depth_(core_->depth) {}
@@ -94,12 +95,18 @@ class RdmCompletionQueue final : public fabric::CompletionQueue {
   std::string ErrorText(const fabric::Completion& completion) override;
   std::size_t depth() const override { return depth_; }
   absl::Status Close() override;
+  void* QueryPower(const fabric::PowerId& power) override;
 
   const std::shared_ptr<QueueCore>& core() const { return core_; }
 
  private:
+  void ReadErrorData(const fabric::Completion& completion, fabric::ErrorData& data) override {
+    error_buffer_.GiveText(ErrorText(completion), data);
+  }
+
   std::shared_ptr<QueueCore> core_;
   const std::size_t depth_;
+  fabric::ErrorBuffer error_buffer_;
 };
 
 class RdmAddressVector final : public fabric::AddressVector {

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "sim/device/completion_ring.h"
+#include "sim/device/one_thread.h"
 #include "sim/efa_address.h"
 #include "sim/verbs/external_memory.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
-#include "sim/verbs/one_thread.h"
 #include "sim/verbs/telling.h"
 
 namespace sim::verbs {

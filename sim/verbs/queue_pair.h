@@ -17,12 +17,12 @@
 #include "fabric/efa_queue/receive_wqe.h"
 #include "fabric/efa_queue/ring.h"
 #include "fabric/efa_queue/wqe.h"
+#include "sim/device/one_thread.h"
 #include "sim/device/queue_pair.h"
 #include "sim/driver/request_slots.h"
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/newer_abi.h"
 #include "sim/verbs/objects.h"
-#include "sim/verbs/one_thread.h"
 #include "sim/verbs/telling.h"
 
 namespace sim::verbs {

@@ -1,8 +1,10 @@
 // Messages that are too long: for the receive that they meet, or for the fabric.
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 
+#include "fabric/error_data.h"
 #include "testing/contract/contract_test.h"
 
 namespace contract {
@@ -53,6 +55,26 @@ TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
     EXPECT_TRUE(Untouched(Bytes(target_, 3100, kMemoryBytes - 3100))) << length;
     initiator_.completions.clear();
   }
+}
+
+// The rules of fi_cq_readerr: without room the bytes are lent, with room they are copied and cut.
+TEST_F(MessageLimitContract, AFailuresDataIsLentOrCopied) {
+  const Completion told = SendOverlong(1000, 999);
+  Side& side = Has(Capability::kSourceTruncation) ? initiator_ : target_;
+  auto* details = side.queue->capability<fabric::ErrorDetails>();
+  ASSERT_NE(details, nullptr);
+  std::array<std::byte, 64> room;
+  room.fill(std::byte{0xa5});
+  fabric::ErrorData lent{.data = room.data(), .size_bytes = 0};
+  details->ReadErrorData(told, lent);
+  EXPECT_NE(lent.data, room.data());
+  fabric::ErrorData copied{.data = room.data(), .size_bytes = 8};
+  details->ReadErrorData(told, copied);
+  EXPECT_EQ(copied.data, room.data());
+  EXPECT_EQ(copied.size_bytes, std::min<std::size_t>(lent.size_bytes, 8));
+  EXPECT_TRUE(std::equal(room.begin(), room.begin() + copied.size_bytes, lent.data));
+  EXPECT_TRUE(std::all_of(room.begin() + copied.size_bytes, room.end(),
+                          [](std::byte byte) { return byte == std::byte{0xa5}; }));
 }
 
 TEST_F(MessageLimitContract, NoBytePastTheReceiveChanges) {

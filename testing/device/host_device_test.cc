@@ -8,11 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "fabric/fabric.h"
 #include "fabric/opened_nic.h"
 #include "gpu/device_memory.h"
+#include "gpu/host_device/current_device.h"
 #include "sim/checks/finding.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/profile/profile.h"
@@ -52,6 +54,31 @@ TEST(HostDeviceTest, CommandsAreNotDoneBeforeSomebodyAsks) {
   EXPECT_EQ(back, 0u);
   ASSERT_THAT(stream->Synchronize(), IsOk());
   EXPECT_EQ(back, 2u);
+}
+
+TEST(HostDeviceTest, AThreadWithoutItsContextCannotHaveItsMemoryRegistered) {
+  const auto device = OpenHostDevice({.ordinal = 1, .needs_context = true});
+  const auto memory = *device->Allocate(4096);
+  const auto expect = [&](absl::StatusCode code) {
+    const auto request = RequestFor(*device, *memory, nullptr);
+    EXPECT_EQ(device->peer_memory().Pin(request).status().code(), code);
+    EXPECT_EQ(memory->ExportDmabuf().status().code(), code);
+  };
+  expect(absl::StatusCode::kUnimplemented);
+  const CurrentHostDevice other(0);
+  expect(absl::StatusCode::kUnimplemented);
+  {
+    const CurrentHostDevice current(1);
+    expect(absl::StatusCode::kOk);
+    std::thread([&] { expect(absl::StatusCode::kUnimplemented); }).join();
+    // A dmabuf names its device: no thread needs a context to register it.
+    const Dmabuf dmabuf = *memory->ExportDmabuf();
+    std::thread([&] {
+      const auto request = RequestFor(*device, *memory, &dmabuf);
+      EXPECT_THAT(device->peer_memory().Pin(request), IsOk());
+    }).join();
+  }
+  expect(absl::StatusCode::kUnimplemented);
 }
 
 TEST(HostDeviceTest, ItHasSoMuchMemoryAndNoMore) {

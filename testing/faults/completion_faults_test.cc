@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "fabric/error_data.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/faults/faulty_scene.h"
@@ -48,7 +49,12 @@ class StatusFaultTest : public ::testing::TestWithParam<Fault> {
     EXPECT_FALSE(failure.ok());
     EXPECT_EQ(failure.provider_error, *StatusOf(GetParam()));
     EXPECT_EQ(failure.length_bytes, 0u);
-    EXPECT_THAT(scene.initiator.queue->ErrorText(failure), HasSubstr("fault rule broken"));
+    const std::string text = scene.initiator.queue->ErrorText(failure);
+    EXPECT_THAT(text, HasSubstr("fault rule broken"));
+    ErrorData data;
+    scene.initiator.queue->capability<ErrorDetails>()->ReadErrorData(failure, data);
+    EXPECT_EQ(text, reinterpret_cast<const char*>(data.data));
+    EXPECT_EQ(data.size_bytes, text.size() + 1);
   }
 };
 

@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "fabric/atomics.h"
 #include "fabric/cancel.h"
+#include "fabric/error_data.h"
 #include "fabric/tagged_messages.h"
 #include "testing/two_processes/carried_requests.h"
 #include "testing/two_processes/carrying.h"
@@ -50,9 +51,11 @@ bool ToFar(Interface*& object) {
   return true;
 }
 
-class FarCompletionQueue final : public Far<fabric::CompletionQueue> {
+class FarCompletionQueue final : public Far<fabric::CompletionQueue>, private fabric::ErrorDetails {
  public:
-  using Far::Far;
+  FarCompletionQueue(OtherProcess& process, fabric::CompletionQueue* far)
+      : Far(process, far),
+        details_(process.Call([far] { return far->capability<fabric::ErrorDetails>(); })) {}
 
   fabric::ReadResult Read(std::span<Completion> entries) override {
     SharedList<Completion> read(process(), entries.size());
@@ -67,6 +70,23 @@ class FarCompletionQueue final : public Far<fabric::CompletionQueue> {
   std::size_t depth() const override {
     return process().Call([far = far()] { return far->depth(); });
   }
+  void* QueryPower(const fabric::PowerId& power) override {
+    const bool asked = &power == &fabric::ErrorDetails::kPower && details_ != nullptr;
+    return asked ? static_cast<fabric::ErrorDetails*>(this) : nullptr;
+  }
+
+ private:
+  void ReadErrorData(const Completion& completion, fabric::ErrorData& data) override {
+    const std::string bytes = process().Call([details = details_, completion] {
+      fabric::ErrorData lent;
+      details->ReadErrorData(completion, lent);
+      return Text({reinterpret_cast<const char*>(lent.data), lent.size_bytes});
+    });
+    buffer_.Give(bytes, data);
+  }
+
+  fabric::ErrorDetails* const details_;
+  fabric::ErrorBuffer buffer_;
 };
 
 class FarAddressVector final : public Far<fabric::AddressVector> {

@@ -24,8 +24,8 @@
 namespace two_processes {
 
 // Not thread-safe. Its objects die before it. It begins the other process, and ends it. Powers:
-// TaggedMessages, Atomics and Cancel of endpoints, where the fabric over there has them; no
-// BlockingWait.
+// TaggedMessages, Atomics and Cancel of endpoints, ErrorDetails of queues, where the fabric over
+// there has them; no BlockingWait.
 class FarFabric final : public fabric::Fabric {
  public:
   // `open` runs in a fresh process; the fabric that it returns is deleted there. REQUIRES: no other

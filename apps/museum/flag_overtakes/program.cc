@@ -20,7 +20,7 @@ using sim::explore::Parameter;
 using sim::explore::Trial;
 
 constexpr std::array<Parameter, 1> kParameters = {
-    Parameter{"payload_bytes", 64 << 10, 8, 1 << 20, "of the payload; 1 MiB in the report"},
+    Parameter{"payload_bytes", 16 << 10, 8, 1 << 20, "of the payload; 1 MiB in the report"},
 };
 constexpr std::uint32_t kFlag = 1;
 

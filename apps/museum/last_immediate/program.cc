@@ -23,7 +23,7 @@ using sim::explore::Trial;
 
 constexpr std::array<Parameter, 2> kParameters = {
     Parameter{"pages", 8, 1, 32, "of the batch"},
-    Parameter{"page_bytes", 4096, 8, 1 << 16, "bytes of a page"},
+    Parameter{"page_bytes", 1024, 8, 1 << 16, "bytes of a page"},
 };
 constexpr std::uint32_t kPages = 1;
 

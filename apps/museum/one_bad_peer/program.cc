@@ -18,7 +18,7 @@ using sim::explore::Parameter;
 using sim::explore::Trial;
 
 constexpr std::array<Parameter, 1> kParameters = {
-    Parameter{"writes", 200, 1, 1024, "to each peer"},
+    Parameter{"writes", 136, 1, 1024, "to each peer"},
 };
 constexpr coro::Duration kPatience = std::chrono::milliseconds(100);  // for the peer that is well
 

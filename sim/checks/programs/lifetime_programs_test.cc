@@ -1,13 +1,16 @@
-// Programs that retry what was accepted, forget what was refused, share contexts, or let those die
-// who wait; and their twins.
+// Programs that retry what was accepted, forget what was refused, share contexts, let those die who
+// wait, or use an endpoint by two threads at once; and their twins.
 
 #include <chrono>
 #include <coroutine>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -17,6 +20,7 @@
 #include "fabric/context_owner.h"
 #include "gtest/gtest.h"
 #include "sim/checks/programs/program_test.h"
+#include "sim/device/observer.h"
 
 namespace sim_testing {
 namespace {
@@ -371,6 +375,53 @@ void GivesUpAnAwaitOfFabricAsync(TwoNodes& nodes) {
 
 // ---- All of them ----
 
+// ---- Threads ----
+
+// The processor is taken from a thread in the midst of a post, and another thread does something.
+class Preemption final : public sim::Observer {
+ public:
+  Preemption(Pair& pair, std::function<void()> other)
+      : observers_(pair.lab.world().observers()), other_(std::move(other)) {
+    observers_.Add(*this);
+  }
+  ~Preemption() override { observers_.Remove(*this); }
+
+  void OnPosted(const sim::QueuePair&, const fabric::efa_queue::SendWork&, const sim::Posted&,
+                std::uint32_t) override {
+    if (const auto other = std::exchange(other_, nullptr)) std::thread(other).join();
+  }
+
+ private:
+  sim::Observers& observers_;
+  std::function<void()> other_;
+};
+
+void ReadsTheQueueWhileAnotherThreadPosts(Pair& pair) {
+  const Preemption preemption(pair, [&] { pair.Poll(*pair.a.queue); });
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void PostsAReceiveWhileAnotherThreadSends(Pair& pair) {
+  const Preemption preemption(
+      pair, [&] { EXPECT_EQ(pair.a.endpoint->Recv(pair.a.RecvAt(0, 64, 2)), ErrorCode::kOk); });
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void AnotherThreadHasAnEndpointOfItsOwn(Pair& pair) {
+  const Preemption preemption(pair, [&] { pair.Poll(*pair.b.queue); });
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+void ThreadsPostInTurn(Pair& pair) {
+  ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  std::thread([&] { EXPECT_EQ(pair.Write(2, 64), ErrorCode::kOk); }).join();
+  ASSERT_EQ(pair.Write(3, 128), ErrorCode::kOk);
+  pair.Drain();
+}
+
 const Program kPrograms[] = {
     BAD(kRetryIdempotence, PostsAnAcceptedWriteAgain),
     BAD(kRetryIdempotence, PostsAnAcceptedReadAgain),
@@ -410,6 +461,10 @@ const Program kPrograms[] = {
     GOOD(FrameOfAnAwaiterIsDestroyedAfterTheEnd),
     GOOD_ASYNC(DropsAnAwaitOfFabricAsync),
     GOOD_ASYNC(GivesUpAnAwaitOfFabricAsync),
+    BAD(kOneThread, ReadsTheQueueWhileAnotherThreadPosts),
+    BAD(kOneThread, PostsAReceiveWhileAnotherThreadSends),
+    GOOD(AnotherThreadHasAnEndpointOfItsOwn),
+    GOOD(ThreadsPostInTurn),
 };
 
 INSTANTIATE_TEST_SUITE_P(Lifetime, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);

@@ -1,11 +1,11 @@
-// Which thread is in an object of the interface: some programs promise that it is never two.
+// Which thread is in an object that one thread uses at a time.
 
-#ifndef SIM_VERBS_ONE_THREAD_H_
-#define SIM_VERBS_ONE_THREAD_H_
+#ifndef SIM_DEVICE_ONE_THREAD_H_
+#define SIM_DEVICE_ONE_THREAD_H_
 
 #include <atomic>
 
-namespace sim::verbs {
+namespace sim {
 
 // Thread-safe. Keeps nobody out: it notices.
 class OneThread {
@@ -44,6 +44,6 @@ class Visit {
   const bool in_;
 };
 
-}  // namespace sim::verbs
+}  // namespace sim
 
-#endif  // SIM_VERBS_ONE_THREAD_H_
+#endif  // SIM_DEVICE_ONE_THREAD_H_

@@ -1,0 +1,32 @@
+// Which stand-in is current on a thread: CUDA's contexts, as far as a driver asks for them.
+//
+//   const gpu::CurrentHostDevice current(device->ordinal());
+//   domain.RegisterMemory(request);  // HostDeviceOptions::needs_context: refused without
+
+#ifndef GPU_HOST_DEVICE_CURRENT_DEVICE_H_
+#define GPU_HOST_DEVICE_CURRENT_DEVICE_H_
+
+#include <optional>
+
+namespace gpu {
+
+// Makes a stand-in current on the calling thread, as long as this lives; then the one before is
+// again. A thread begins with none, whatever its parent has. Dies on its thread, the last one
+// first.
+class CurrentHostDevice {
+ public:
+  explicit CurrentHostDevice(int ordinal);
+  CurrentHostDevice(const CurrentHostDevice&) = delete;
+  CurrentHostDevice& operator=(const CurrentHostDevice&) = delete;
+  ~CurrentHostDevice();
+
+  // The number of the one that is; absent: none.
+  static std::optional<int> OnThisThread();
+
+ private:
+  const std::optional<int> before_;
+};
+
+}  // namespace gpu
+
+#endif  // GPU_HOST_DEVICE_CURRENT_DEVICE_H_
