@@ -123,6 +123,10 @@ EfaStatus Requester::CheckLocally(Operation& operation) const {
       nic_.handles.Find(operation.address_handle, operation.domain);
   if (handle == nullptr) return EfaStatus::kLocalInvalidAddressHandle;
   operation.peer = handle->peer;
+  // Another process takes packets only.
+  if (handle->peer != nullptr && handle->peer->elsewhere) [[unlikely]] {
+    operation.Divide(device.mtu);
+  }
   if (operation.length > (send ? device.mtu : device.max_rdma_size)) {
     return EfaStatus::kLocalBadLength;
   }
@@ -134,7 +138,7 @@ EfaStatus Requester::CheckLocally(Operation& operation) const {
 // ---- Serving ----
 
 void Requester::Serve(Operation& operation) {
-  if (!transmitter_.LeavesAtOnce()) return transmitter_.EnqueueRequest(operation.id);
+  if (!transmitter_.LeavesAtOnce(operation)) return transmitter_.EnqueueRequest(operation.id);
   const Transmitter::Served served{operation.source, operation.sequence};
   transmitter_.SendAtOnce(operation, false);
   OnServed(served);

@@ -182,7 +182,7 @@ void Responder::AcceptRead(Operation& operation, QueuePair& target) {
   if (nic_.answers_nonsense) return Answer(around_, nic_, operation, EfaStatus::kOk);
   nic_.counters.rdma_read_resp_bytes += operation.length;
   target.counters.Count(CounterKind::kRemoteReads, false);
-  if (transmitter_.LeavesAtOnce()) return transmitter_.SendAtOnce(operation, true);
+  if (transmitter_.LeavesAtOnce(operation)) return transmitter_.SendAtOnce(operation, true);
   transmitter_.EnqueueResponse(operation.id);
 }
 

@@ -34,11 +34,11 @@ class Transmitter {
   void EnqueueRequest(OperationId operation);
   void EnqueueResponse(OperationId operation);
 
-  // Where packets take no time, most operations need not wait for their turn: those for which this
-  // is true leave by SendAtOnce, and overtake those that wait. Draws.
-  bool LeavesAtOnce() {
-    return nic_.profile.instant && around_.paused_until.empty() && !around_.timeline.scheduled() &&
-           choices_.NextBelow(kWaitsOneIn) != 0;
+  // Where packets take no time, most operations of one packet need not wait for their turn: those
+  // for which this is true leave by SendAtOnce, and overtake those that wait. Draws.
+  bool LeavesAtOnce(const Operation& operation) {
+    return nic_.profile.instant && operation.packets == 1 && around_.paused_until.empty() &&
+           !around_.timeline.scheduled() && choices_.NextBelow(kWaitsOneIn) != 0;
   }
   // The one packet of a work request, or (`response`) of the data that a peer reads. The operation
   // may have come to its end, and left the table, when this returns.

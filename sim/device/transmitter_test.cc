@@ -303,14 +303,18 @@ TEST(TransmitterTest, HostsAddTheirPartToTheWay) {
 
 TEST(TransmitterTest, WithoutDelaysMostOperationsLeaveAtOnceAndSomeWait) {
   Ends ends(sim::WithoutDelays(Plain()));
+  const Operation& short_one = ends.Start(OperationKind::kWrite, 100);
+  const Operation& long_one = ends.Start(OperationKind::kWrite, 10000);
   int at_once = 0;
-  for (int i = 0; i < 400; ++i) at_once += ends.transmitter.LeavesAtOnce() ? 1 : 0;
+  for (int i = 0; i < 400; ++i) at_once += ends.transmitter.LeavesAtOnce(short_one) ? 1 : 0;
   EXPECT_GT(at_once, 250);
   EXPECT_LT(at_once, 350);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ends.transmitter.LeavesAtOnce(long_one));
   ends.bench.around.paused_until[0] = Timeline::kStart + 1ms;
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ends.transmitter.LeavesAtOnce());
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(ends.transmitter.LeavesAtOnce(short_one));
   Ends slow;
-  for (int i = 0; i < 100; ++i) EXPECT_FALSE(slow.transmitter.LeavesAtOnce());
+  const Operation& slow_one = slow.Start(OperationKind::kWrite, 100);
+  for (int i = 0; i < 100; ++i) EXPECT_FALSE(slow.transmitter.LeavesAtOnce(slow_one));
 }
 
 TEST(TransmitterTest, WhatLeavesAtOnceHasArrived) {
