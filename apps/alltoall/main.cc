@@ -33,7 +33,8 @@
 #include "coro/status_macros.h"
 #include "coro/tcp.h"
 
-ABSL_FLAG(std::uint64_t, machines, 4, "Ranks, a machine each.");
+ABSL_FLAG(std::uint64_t, machines, 4,
+          "Ranks, a machine each. Rank 0 says it for all; a launcher knows it by itself.");
 ABSL_FLAG(std::uint64_t, nics, 2,
           "NICs of each machine. Where the provider has software NICs, endpoints that share one.");
 ABSL_FLAG(std::uint64_t, tokens, 64, "Tokens of each rank; with --routing=skewed at most.");
@@ -114,9 +115,6 @@ absl::Status ReadLate(Settings& settings) {
       !absl::SimpleAtoi(parts[1], &milliseconds) || milliseconds > 3'600'000) {
     return BadInput(absl::StrCat("--late=", late, " is not RANK:MILLISECONDS, an hour at most"));
   }
-  if (rank >= settings.workload.shape.ranks) {
-    return BadInput(absl::StrCat("--late=", late, ": there is no rank ", rank));
-  }
   settings.late_rank = rank;
   settings.late = std::chrono::milliseconds(milliseconds);
   return absl::OkStatus();
@@ -156,6 +154,15 @@ absl::StatusOr<Settings> SettingsFromFlags() {
   return settings;
 }
 
+// How many ranks there are is known.
+absl::Status CheckLate(const Settings& settings) {
+  if (settings.late_rank == SIZE_MAX || settings.late_rank < settings.workload.shape.ranks) {
+    return absl::OkStatus();
+  }
+  return BadInput(absl::StrCat("--late=", absl::GetFlag(FLAGS_late), ": there is no rank ",
+                               settings.late_rank));
+}
+
 absl::StatusOr<std::unique_ptr<Member>> OpenMember(Session& session, coro::EventLoop& loop,
                                                    const Settings& settings, std::size_t rank) {
   ASSIGN_OR_RETURN(Machine machine, session.OpenMachine(absl::StrCat("rank", rank)));
@@ -191,6 +198,7 @@ RoundsOptions RoundsOf(Session& session, coro::EventLoop& loop, const Settings& 
 
 // Every rank is here, in a simulated world.
 absl::StatusOr<int> RunHere(Session& session, const Settings& settings) {
+  RETURN_IF_ERROR(CheckLate(settings));
   coro::EventLoop loop(session.clock());
   const std::vector<std::unique_ptr<Ranks>> ranks = MakeLocalRanks(settings.workload.shape.ranks);
   std::vector<std::unique_ptr<Member>> members;
@@ -237,6 +245,7 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
   ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks,
                    Meet(session, loop, *io, settings, positional));
   settings.workload.shape.ranks = static_cast<std::uint32_t>(ranks->size());
+  RETURN_IF_ERROR(CheckLate(settings));
   ASSIGN_OR_RETURN(const auto member, OpenMember(session, loop, settings, ranks->rank()));
   const bool speaks = ranks->rank() == 0;
   RoundsOptions options;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -217,7 +216,7 @@ class Member::Phase {
   const coro::Time deadline_;
 };
 
-std::uint32_t Member::TransferOf(std::uint32_t round, std::uint32_t which) const {
+std::uint32_t Member::TransferOf(std::uint32_t round, std::uint32_t which) {
   return 1 + round % kRoundsApart * kTransfersOfRound + which;
 }
 
@@ -247,7 +246,7 @@ coro::Task<absl::Status> Member::Round(std::uint32_t round) {
   }
   Answer(routes);
   CO_RETURN_IF_ERROR(co_await Combine(TransferOf(round, kAnswers), routes, answers.get()));
-  CountWrong(input);
+  CountWrong(input, routes);
   result_.sent += outgoing;
   result_.received += incoming;
   result_.bytes += (std::uint64_t{incoming} + outgoing) * layout_.row();
@@ -418,26 +417,20 @@ void Member::Answer(const Routes& routes) {
   }
 }
 
-void Member::CountWrong(const MoeInput& input) {
+void Member::CountWrong(const MoeInput& input, const Routes& routes) {
   const MoeShape& shape = workload_.shape;
   const std::vector<std::uint32_t> expected = gpu::gda::MoeResult(shape, input);
-  std::vector<std::uint32_t> ranks;  // of one token, in the order of its answers
-  for (std::uint32_t token = 0; token < shape.tokens; ++token) {
-    ranks.clear();
-    for (std::uint32_t k = 0; k < shape.top_k; ++k) {
-      const std::uint32_t expert = input.table[std::size_t{token} * shape.top_k + k];
-      if (expert == kNoExpert) continue;
-      const std::uint32_t rank = shape.RankOf(expert);
-      if (std::find(ranks.begin(), ranks.end(), rank) == ranks.end()) ranks.push_back(rank);
+  std::vector<std::uint32_t> result(expected.size());
+  for (std::size_t target = 0; target < shape.ranks; ++target) {
+    for (const std::uint32_t slot : routes.Answers(rank_, target)) {
+      const std::size_t first = std::size_t{slot / Routes::Slots(shape)} * shape.words;
+      const std::vector<std::uint32_t> answer =
+          WordsAt(layout_.Answers() + slot * layout_.row(), shape.words);
+      for (std::uint32_t i = 0; i < shape.words; ++i) result[first + i] += answer[i];
     }
-    for (std::uint32_t i = 0; i < shape.words; ++i) {
-      std::uint32_t sum = 0;
-      for (std::size_t slot = 0; slot < ranks.size(); ++slot) {
-        const std::uint64_t row = std::uint64_t{token} * Routes::Slots(shape) + slot;
-        sum += WordAt(layout_.Answers() + row * layout_.row() + std::uint64_t{i} * 4);
-      }
-      if (sum != expected[std::size_t{token} * shape.words + i]) ++result_.wrong;
-    }
+  }
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    if (result[i] != expected[i]) ++result_.wrong;
   }
 }
 

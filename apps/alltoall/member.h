@@ -153,7 +153,7 @@ class Member {
   coro::Task<absl::Status> Know(std::size_t rank, const std::vector<std::byte>& introduction);
 
   // The number of one of a round's transfers.
-  std::uint32_t TransferOf(std::uint32_t round, std::uint32_t which) const;
+  static std::uint32_t TransferOf(std::uint32_t round, std::uint32_t which);
   coro::Task<absl::Status> Barrier();
   coro::Task<absl::StatusOr<Routes>> Exchange(std::uint32_t round);
   coro::Task<absl::Status> SendTables(std::uint32_t transfer, coro::Time deadline);
@@ -172,7 +172,7 @@ class Member {
   // No answer is right because an earlier one was.
   void ForgetAnswers();
   void Answer(const Routes& routes);
-  void CountWrong(const MoeInput& input);
+  void CountWrong(const MoeInput& input, const Routes& routes);
 
   std::uint32_t WordAt(std::uint64_t offset) const;
   void SetWord(std::uint64_t offset, std::uint32_t value);

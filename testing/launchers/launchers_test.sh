@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Ranks that srun and mpirun start find each other: alltoall, batch and write on 2 nodes of a Slurm that this starts, and by
-# Open MPI. What is not installed is skipped, with a word. Arguments: slurm.sh, efa-run, alltoall, batch, write.
+# Open MPI; over tcp, and over simulated EFA. What is not installed is skipped, with a word. Arguments: slurm.sh, efa-run, alltoall, batch, write.
 set -euo pipefail
 slurm=$PWD/$1 efa_run=$PWD/$2 alltoall=$PWD/$3 batch=$PWD/$4 write=$PWD/$5
 unset BUILD_WORKING_DIRECTORY
@@ -41,6 +41,9 @@ under_slurm() {
   by_srun() { srun --quiet --mpi=pmix --nodes=2 --ntasks="$1" "${@:2}"; }
   export -f by_srun
   programs srun bash -c 'by_srun "$@"' by_srun
+  expect "srun: simulated NICs of two nodes over TCP" 0 1 "Data is correct" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=4 "$efa_run" --network="tcp://127.0.0.1:$((28000 + RANDOM % 2000))" --key="$work/key" \
+    --profile=p5 --nics=2 --quiet "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2
   # Slurm's PMIx plugin ends the step of a rank that is gone.
   expect "srun: a rank that is killed ends the others" 1 0 "Data is correct" \
     srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
