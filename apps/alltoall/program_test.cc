@@ -145,6 +145,14 @@ TEST(FaultsTest, AMachineThatFallsSilentIsOneError) {
   EXPECT_THAT(end.out, ::testing::Not(HasSubstr("Data is")));
 }
 
+// In place, an answer is where a row came; the row comes again as long as its sender's call lasts.
+TEST(FaultsTest, ARowThatIsWrittenAgainSpoilsNoAnswer) {
+  for (const char* seed : {"--seed=1", "--seed=2"}) {
+    const Json json = RightRun({PlanOf("lost_answers"), "--in_place", "--rounds=6", seed});
+    EXPECT_GT(Sum(json, "reissued"), 0u);
+  }
+}
+
 TEST(FaultsTest, ARoughNetworkChangesNothing) {
   const Json rough = RightRun({PlanOf("rough_network"), "--in_place"});
   EXPECT_EQ(Column(rough, "sent"), Column(RightRun({"--in_place"}), "sent"));
