@@ -45,7 +45,7 @@ new_world() {
     done'
 }
 
-install_all() { printf '%s\n' "${NEEDED[@]}" "${RULES[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev >"$WORLD/installed"; }
+install_all() { printf '%s\n' "${NEEDED[@]}" "${RULES[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev libpmix-dev >"$WORLD/installed"; }
 
 run() {  # [VARIABLE=VALUE...] -- ARGUMENT...: of bazelw
   local variables=()
@@ -64,7 +64,7 @@ fresh_machine_gets_everything_and_then_bazel() {
   run -- test //...
   expect "it ends well" status_is 0
   expect "what is needed comes in one go" called "install -y --no-install-recommends ${NEEDED[*]} ${RULES[*]}"
-  for package in libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev; do
+  for package in libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev libpmix-dev; do
     expect "$package is tried" called "install -y --no-install-recommends $package"
   done
   expect "Bazel gets its arguments" called "bazel test //..."
@@ -87,7 +87,7 @@ dry_run_only_tells() {
   expect "it ends well" status_is 0
   expect "it names what lacks" said "would install: libabsl-dev"
   expect "and not what is there" not said "g++"
-  expect "and what is optional" said "if it can be had: libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev"
+  expect "and what is optional" said "if it can be had: libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev libpmix-dev"
   expect "nothing is called" test -z "$CALLS"
 }
 
@@ -174,7 +174,7 @@ library_that_is_there_in_another_way_is_not_installed() {
   new_world
   install_all
   sed -i /dev$/d "$WORLD/installed"
-  run DRYDOCK_LIBFABRIC=none DRYDOCK_HWLOC=/opt/hwloc DRYDOCK_RDMA_CORE=none -- --dry-run
+  run DRYDOCK_LIBFABRIC=none DRYDOCK_HWLOC=/opt/hwloc DRYDOCK_RDMA_CORE=none DRYDOCK_PMIX=none -- --dry-run
   expect "none is wanted" said "if it can be had: nothing"
 }
 
@@ -193,7 +193,7 @@ configurations_bring_their_compilers() {
 
 bazel_of_another_origin_needs_no_rule_sets() {
   new_world
-  printf '%s\n' "${NEEDED[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev >"$WORLD/installed"
+  printf '%s\n' "${NEEDED[@]}" libfabric-bin libfabric-dev libhwloc-dev libibverbs-dev libpmix-dev >"$WORLD/installed"
   run -- --dry-run
   expect "they are not installed" said "would install: nothing"
 }

@@ -210,19 +210,19 @@ bare_takes_the_libraries_away_and_gives_them_back() {
 
 variables_that_name_empty_folders_are_told_in_one_line() {
   new_world
-  local line='for v in CUDA_HOME DRYDOCK_ASIO DRYDOCK_CUDA DRYDOCK_HWLOC DRYDOCK_LIBFABRIC DRYDOCK_RDMA_CORE; do
+  local line='for v in CUDA_HOME DRYDOCK_ASIO DRYDOCK_CUDA DRYDOCK_HWLOC DRYDOCK_LIBFABRIC DRYDOCK_PMIX DRYDOCK_RDMA_CORE; do
       if [ -n "${!v:-}" ]; then echo "DEBUG: system.bzl: $v=${!v} holds no include/x.h"; fi
     done'
   tool bazelw "echo \"\$*\" >>calls; $line"
   run variables
-  expect "six variables, a build and a line each" ends_with "12 passed, 0 failed"
+  expect "seven variables, a build and a line each" ends_with "14 passed, 0 failed"
   expect "nothing is built" called "build --nobuild --color=no --curses=no -- //..."
   tool bazelw "$line; $line"
   run variables
-  expect "two lines are one too many" ends_with "6 passed, 6 failed"
+  expect "two lines are one too many" ends_with "7 passed, 7 failed"
   tool bazelw 'echo "ERROR: no such package"; exit 1'
   run variables
-  expect "a build that cannot be loaded fails" ends_with "0 passed, 12 failed"
+  expect "a build that cannot be loaded fails" ends_with "0 passed, 14 failed"
   expect "the variable is named" said "DRYDOCK_HWLOC"
 }
 
@@ -231,8 +231,8 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) variables(12) write(2) consumer(3) digest explore asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 26 failed"
+  expect "tests mutants bare(2) variables(14) write(2) consumer(3) digest explore asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 28 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {

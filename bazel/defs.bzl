@@ -3,7 +3,7 @@
 `dd_seed_test` is for the packages of other projects as well, which name Drydock's targets by Label.
 """
 
-load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC")
+load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
@@ -144,6 +144,10 @@ def if_libfabric(value, otherwise = []):
 def if_hwloc(value, otherwise = []):
     """`value` where hwloc was found, for the few targets that work without it too."""
     return value if HAVE_HWLOC else otherwise
+
+def if_pmix(value, otherwise = []):
+    """`value` where PMIx's headers were found, for the few targets that work without them too."""
+    return value if HAVE_PMIX else otherwise
 
 def if_timed_asio(value):
     """`value` where asio was found and the build is optimised: its headers are heavy, and only what is timed wants it."""

@@ -12,7 +12,7 @@ def _system_impl(ctx):
         packaged_library(repository)
     optional_libraries(packaged = "com_google_absl" in packaged and "com_google_googletest" in packaged)
 
-# Declares @libfabric, @rdma_core, @hwloc, @cuda, @asio and @drydock_system: found on the machine, or skipped.
+# Declares @libfabric, @rdma_core, @hwloc, @cuda, @pmix, @asio and @drydock_system: found on the machine, or skipped.
 system = module_extension(
     implementation = _system_impl,
     tag_classes = {

@@ -1,14 +1,14 @@
 """Libraries that come from the machine's packages, required ones and optional ones.
 
 Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure names the package.
-Optional (libfabric, rdma-core's headers, hwloc, CUDA, asio): searched in this order: the environment override, the EFA installer's prefix,
+Optional (libfabric, rdma-core's headers, hwloc, CUDA, PMIx's headers, asio): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. An override that names a folder without the library is reported in one line. Where one is absent its target is marked incompatible, so that Bazel skips everything
 that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
 the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
 """
 
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
-_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME", "DRYDOCK_ASIO"]
+_ENVIRON = ["DRYDOCK_PACKAGES", "PKG_CONFIG_PATH", "DRYDOCK_LIBFABRIC", "DRYDOCK_RDMA_CORE", "DRYDOCK_HWLOC", "DRYDOCK_CUDA", "CUDA_HOME", "DRYDOCK_PMIX", "DRYDOCK_ASIO"]
 
 _LOAD = "load(\"@rules_cc//cc:defs.bzl\", \"cc_library\")\n\n"
 
@@ -168,11 +168,13 @@ _CONFIG = """load("@libfabric//:config.bzl", _libfabric = "HAVE")
 load("@hwloc//:config.bzl", _hwloc = "HAVE")
 load("@cuda//:config.bzl", _cuda = "HAVE", _nvcc = "TOOL", _nvcc_version = "TOOL_VERSION")
 load("@asio//:config.bzl", _asio = "HAVE")
+load("@pmix//:config.bzl", _pmix = "HAVE")
 
 HAVE_LIBFABRIC = _libfabric
 HAVE_HWLOC = _hwloc
 HAVE_CUDA = _cuda
 HAVE_ASIO = _asio
+HAVE_PMIX = _pmix
 NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
 GCC_VERSION = %r  # of the compiler that Bazel uses; empty if that is no GCC, or if the libraries are not the machine's
@@ -243,7 +245,7 @@ def packaged_library(name):
     _packaged_libraries(name = name, package = library.package, targets = library.targets)
 
 def optional_libraries(packaged = False):
-    """Declares @libfabric, @rdma_core, @hwloc, @cuda, @asio and @drydock_system; `packaged`: all other libraries are the machine's, too."""
+    """Declares @libfabric, @rdma_core, @hwloc, @cuda, @pmix, @asio and @drydock_system; `packaged`: all other libraries are the machine's, too."""
     _optional_library(
         name = "libfabric",
         header = "rdma/fabric.h",
@@ -278,6 +280,14 @@ def optional_libraries(packaged = False):
         prefixes = ["/usr/local/cuda"],
         target = "cuda",
         tool = "nvcc",
+    )
+    _optional_library(
+        name = "pmix",
+        header = "pmix.h",
+        headers_only = True,  # the library is opened at run time
+        module = "pmix",
+        overrides = ["DRYDOCK_PMIX"],
+        target = "pmix",
     )
     _optional_library(
         name = "asio",

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "apps/batch/launched_pairs.h"
 #include "apps/batch/load.h"
 #include "apps/batch/report.h"
 #include "apps/batch/simulated_run.h"
@@ -21,6 +24,7 @@
 #include "apps/common/command_line.h"
 #include "apps/common/counted_main.h"
 #include "apps/common/metrics_run.h"
+#include "apps/common/ranks/launched_ranks.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/svg_flag.h"
 #include "apps/common/session/either_world.h"
@@ -67,7 +71,9 @@ const Usage kUsage = {
         "[--profile=NAME] [--gpus=N] [--page_size=N] [--window=N] [...]   two simulated machines\n"
         "--steps                                       the published staircase, simulated\n"
         "--provider=tcp|efa-direct [--listen=HOST:PORT]   a receiver: prints its address\n"
-        "--provider=tcp|efa-direct HOST:PORT [...]        a sender to it",
+        "--provider=tcp|efa-direct HOST:PORT [...]        a sender to it\n"
+        "--provider=tcp|efa-direct [...]    started by srun --mpi=pmix, or by mpirun: pairs of "
+        "ranks",
     .examples =
         "  batch                                      all 32 NICs of a p5.48xlarge\n"
         "  batch --gpus=1 --page_size=16KiB --window=64\n"
@@ -193,6 +199,40 @@ absl::StatusOr<int> Simulate(const ChosenWorld& world, const std::vector<std::st
   return Deliver(report);
 }
 
+absl::StatusOr<int> Receive(const TwoProcessRun& run, const coro::TcpAddress& at,
+                            const Load& load) {
+  RETURN_IF_ERROR(RunReceiver(run, at, load));
+  std::cout << "Data is correct" << std::endl;
+  return kExitOk;
+}
+
+absl::StatusOr<int> Send(const BackendChoice& choice, const TwoProcessRun& run,
+                         const coro::TcpAddress& to, const Load& load) {
+  const fabric::NicInfo& nic = choice.fabric->nics().front();
+  Report report;
+  report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to.ToString());
+  report.load = load;
+  // A software NIC has no line.
+  report.line_gbps = nic.address_format == "FI_ADDR_EFA" ? nic.link_gbps : 0;
+  ASSIGN_OR_RETURN(report.result, RunSender(run, to, load));
+  return Deliver(report);
+}
+
+// One rank of a launcher: a receiver, or the sender to the rank before it.
+absl::StatusOr<int> RunLaunched(const BackendChoice& choice, TwoProcessRun run, const Load& load,
+                                const Launch& launch) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<LaunchedPairs> pairs, LaunchedPairs::Join(launch));
+  if (FormatFromFlags() == Format::kText) run.log("pair", pairs->Describe());
+  if (!pairs->receives()) {
+    ASSIGN_OR_RETURN(const coro::TcpAddress to, pairs->FindReceiver(load.timeout));
+    return Send(choice, run, to, load);
+  }
+  run.announce = [&](coro::EventLoop& loop, const coro::TcpAddress& at) {
+    return pairs->Announce(loop, at, load.timeout);
+  };
+  return Receive(run, coro::TcpAddress::Any(0), load);
+}
+
 absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::string>& positional,
                                MetricsRun* metrics) {
   BackendChoice& choice = world.choice;
@@ -211,20 +251,15 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
   run.log = [](absl::string_view label, absl::string_view text) {
     std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
+  const std::optional<Launch> launch = FindLaunch();
+  if (positional.empty() && launch.has_value()) return RunLaunched(choice, run, load, *launch);
   if (positional.empty()) {
     ASSIGN_OR_RETURN(const coro::TcpAddress at,
                      coro::TcpAddress::Resolve(absl::GetFlag(FLAGS_listen)));
-    RETURN_IF_ERROR(RunReceiver(run, at, load));
-    std::cout << "Data is correct" << std::endl;
-    return kExitOk;
+    return Receive(run, at, load);
   }
   ASSIGN_OR_RETURN(const coro::TcpAddress to, coro::TcpAddress::Resolve(positional.front()));
-  Report report;
-  report.where = absl::StrCat(std::string(choice.fabric->description()), ", to ", to.ToString());
-  report.load = load;
-  report.line_gbps = efa ? nic.link_gbps : 0;  // a software NIC has no line
-  ASSIGN_OR_RETURN(report.result, RunSender(run, to, load));
-  return Deliver(report);
+  return Send(choice, run, to, load);
 }
 
 absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* metrics) {

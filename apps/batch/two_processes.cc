@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <array>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -12,6 +13,7 @@
 #include "apps/batch/mover.h"
 #include "apps/batch/pinning.h"
 #include "apps/batch/wire_messages.h"
+#include "apps/common/frames.h"
 #include "apps/common/units.h"
 #include "coro/epoll_selector.h"
 #include "coro/event_loop.h"
@@ -147,7 +149,7 @@ class Sender {
     static_cast<void>(ended);  // cancelled
     CO_RETURN_IF_ERROR(sent);
     CO_ASSIGN_OR_RETURN(const std::vector<std::byte> answer,
-                        co_await ReceiveMessage(peer, DeadlineOf(load)));
+                        co_await ReceiveFrame(peer, kMostMessageBytes, DeadlineOf(load)));
     CO_ASSIGN_OR_RETURN(const Verdict verdict, Verdict::Parse(answer));
     if (!verdict.error.empty()) {
       co_return absl::FailedPreconditionError(absl::StrCat("receiver: ", verdict.error));
@@ -164,9 +166,9 @@ class Sender {
     hello.load = load;
     hello.seed = run_.seed;
     hello.engines = side_.Descriptors();
-    CO_RETURN_IF_ERROR(co_await SendMessage(peer, hello.Serialize(), DeadlineOf(load)));
+    CO_RETURN_IF_ERROR(co_await SendFrame(peer, hello.Serialize(), DeadlineOf(load)));
     CO_ASSIGN_OR_RETURN(const std::vector<std::byte> answer,
-                        co_await ReceiveMessage(peer, DeadlineOf(load)));
+                        co_await ReceiveFrame(peer, kMostMessageBytes, DeadlineOf(load)));
     CO_ASSIGN_OR_RETURN(const Ready ready, Ready::Parse(answer));
     if (!ready.refusal.empty()) {
       co_return absl::FailedPreconditionError(
@@ -214,7 +216,7 @@ class Receiver {
     if (!ready.ok()) {
       Ready refusal;
       refusal.refusal = std::string(ready.message());
-      const absl::Status told = co_await SendMessage(peer, refusal.Serialize(), DeadlineOf(own_));
+      const absl::Status told = co_await SendFrame(peer, refusal.Serialize(), DeadlineOf(own_));
       static_cast<void>(told);  // what was wrong before is the news
       co_return ready;
     }
@@ -223,7 +225,7 @@ class Receiver {
     verdict.error = std::string(received.message());
     verdict.correct = received.ok() && IsCorrect();
     for (const auto& receiver : receivers_) verdict.duplicates += receiver->duplicates();
-    CO_RETURN_IF_ERROR(co_await SendMessage(peer, verdict.Serialize(), DeadlineOf(own_)));
+    CO_RETURN_IF_ERROR(co_await SendFrame(peer, verdict.Serialize(), DeadlineOf(own_)));
     CO_RETURN_IF_ERROR(received);
     // The sender has its answer, and closes first.
     std::array<std::byte, 1> nothing;
@@ -239,7 +241,7 @@ class Receiver {
  private:
   coro::Task<absl::Status> GetReady(const coro::Descriptor& peer) {
     CO_ASSIGN_OR_RETURN(const std::vector<std::byte> greeting,
-                        co_await ReceiveMessage(peer, DeadlineOf(own_)));
+                        co_await ReceiveFrame(peer, kMostMessageBytes, DeadlineOf(own_)));
     CO_ASSIGN_OR_RETURN(const Hello hello, Hello::Parse(greeting));
     Load load = hello.load;
     load.threads = own_.threads;
@@ -261,7 +263,7 @@ class Receiver {
       ready.memories.push_back(side_->memories[gpu]->descriptor());
     }
     ready.engines = side_->Descriptors();
-    co_return co_await SendMessage(peer, ready.Serialize(), DeadlineOf(own_));
+    co_return co_await SendFrame(peer, ready.Serialize(), DeadlineOf(own_));
   }
 
   coro::Task<absl::Status> ReceiveAll() {
@@ -303,6 +305,7 @@ absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, c
   ASSIGN_OR_RETURN(const coro::Descriptor listener, coro::Listen(*io, at));
   ASSIGN_OR_RETURN(const coro::TcpAddress here, coro::LocalAddress(listener));
   run.log("address", here.ToString());
+  if (run.announce) RETURN_IF_ERROR(run.announce(loop, here));
   Receiver receiver(loop, run, load);
   return loop.Run(receiver.Serve(listener));
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "apps/batch/load.h"
 #include "apps/batch/watch.h"
+#include "coro/event_loop.h"
 #include "coro/tcp.h"
 #include "fabric/fabric.h"
 
@@ -24,6 +25,9 @@ struct TwoProcessRun {
   bool progress = false;  // on a terminal: a line on standard error
   // A line for a person or a script: "address", "HOST:PORT".
   std::function<void(absl::string_view label, absl::string_view text)> log;
+  // Tells a receiver's sender where it listens; empty: a person does. `loop` is the receiver's, and
+  // not running.
+  std::function<absl::Status(coro::EventLoop& loop, const coro::TcpAddress& at)> announce;
 };
 
 // Writes to the receiver at `to`. kUnavailable: there is no receiver; kFailedPrecondition: the

@@ -1,6 +1,5 @@
 #include "apps/batch/wire_messages.h"
 
-#include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,7 +11,6 @@ namespace apps::batch {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31544244;  // "DBT1"
-constexpr std::size_t kMostMessage = 1 << 20;
 constexpr std::size_t kMostGpus = 64;
 constexpr std::size_t kMostText = 4096;
 constexpr std::size_t kMostWindow = 32768;
@@ -149,27 +147,6 @@ absl::StatusOr<Verdict> Verdict::Parse(std::span<const std::byte> bytes) {
   verdict.error = ReadText(reader);
   RETURN_IF_ERROR(CheckEnd(reader));
   return verdict;
-}
-
-coro::Task<absl::Status> SendMessage(const coro::Descriptor& to, std::vector<std::byte> message,
-                                     coro::Time deadline) {
-  WireWriter writer;
-  writer.Number(static_cast<std::uint32_t>(message.size()));
-  const std::vector<std::byte> length = writer.Take();
-  CO_RETURN_IF_ERROR(co_await coro::WriteAll(to, length, deadline));
-  co_return co_await coro::WriteAll(to, message, deadline);
-}
-
-coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveMessage(const coro::Descriptor& from,
-                                                                  coro::Time deadline) {
-  std::array<std::byte, 4> header;
-  CO_RETURN_IF_ERROR(co_await coro::ReadAll(from, header, deadline));
-  WireReader reader(header);
-  const auto length = reader.Number<std::uint32_t>();
-  if (length > kMostMessage) co_return Malformed("more than a message may have");
-  std::vector<std::byte> message(length);
-  CO_RETURN_IF_ERROR(co_await coro::ReadAll(from, message, deadline));
-  co_return message;
 }
 
 }  // namespace apps::batch

@@ -13,9 +13,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "apps/batch/load.h"
-#include "coro/descriptor.h"
-#include "coro/task.h"
-#include "coro/time.h"
 #include "fabric/async/transfer/descriptor.h"
 
 namespace apps::batch {
@@ -57,11 +54,8 @@ struct Verdict {
   static absl::StatusOr<Verdict> Parse(std::span<const std::byte> bytes);
 };
 
-// One message. kInvalidArgument: longer than any of these is.
-coro::Task<absl::Status> SendMessage(const coro::Descriptor& to, std::vector<std::byte> message,
-                                     coro::Time deadline);
-coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveMessage(const coro::Descriptor& from,
-                                                                  coro::Time deadline);
+// More than any of these has.
+inline constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20;
 
 }  // namespace apps::batch
 

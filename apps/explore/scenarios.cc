@@ -3,6 +3,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "apps/explore/alltoall_scenario.h"
 #include "apps/explore/transfer_scenario.h"
 #include "apps/explore/write_scenario.h"
 #include "apps/museum/exhibits.h"
@@ -17,6 +18,7 @@ std::vector<const Scenario*> Scenarios() {
   for (const Scenario* classic : sim::explore::Classics()) scenarios.push_back(classic);
   scenarios.push_back(&TransferScenario());
   scenarios.push_back(&sim::explore::Failover());
+  scenarios.push_back(&AllToAllScenario());
   return scenarios;
 }
 

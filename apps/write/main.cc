@@ -12,7 +12,8 @@ const Usage kUsage = {
     "byte.",
     "[--seed=N] [--profile=NAME [--provider=efa]]    both sides in one process, simulated\n"
     "--provider=NAME [--clients=N]                   a server: prints its address\n"
-    "--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]   a client of the server at ADDRESS",
+    "--provider=NAME ADDRESS [PAGE_SIZE NUM_PAGES]   a client of the server at ADDRESS\n"
+    "--provider=NAME       started by srun --mpi=pmix, or by mpirun: all are clients of rank 0",
     "  write                                 ends with: Data is correct\n"
     "  write --seed=7 --profile=p5           another run, on the NICs of a p5.48xlarge\n"
     "  write --profile=p4d --provider=efa    whose NICs cannot write: the software protocol can\n"

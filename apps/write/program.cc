@@ -1,11 +1,13 @@
 #include "apps/write/program.h"
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/flags/flag.h"
@@ -13,6 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "apps/common/command_line.h"
+#include "apps/common/ranks/launched_ranks.h"
+#include "apps/common/ranks/ranks.h"
 #include "apps/common/session/session.h"
 #include "apps/common/session/transfer_report.h"
 #include "apps/common/units.h"
@@ -123,9 +127,24 @@ ServerOptions ServerOptionsFor(const Arguments& arguments, const DataPlaces& pla
   return options;
 }
 
-// Serves clients of other processes; returns when it has served so many.
-absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places) {
+// Ranks of a launcher: all others are clients of rank 0, whose address they are told.
+absl::StatusOr<std::string> TellServer(Session& session, Ranks& ranks, const std::string& address,
+                                       coro::Duration timeout) {
+  coro::EventLoop loop(session.clock());
+  const coro::Time deadline = coro::After(loop.Now(), timeout);
+  const auto* const begin = reinterpret_cast<const std::byte*>(address.data());
+  std::vector<std::byte> mine(begin, begin + address.size());
+  ASSIGN_OR_RETURN(const Gathered all, loop.Run(ranks.AllGather(std::move(mine), deadline)));
+  const auto* const told = reinterpret_cast<const char*>(all.front().data());
+  return std::string(told, all.front().size());
+}
+
+// Serves clients of other processes; returns when it has served so many. `ranks`: null, or those
+// that are its clients.
+absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places,
+                          Ranks* ranks) {
   ServerOptions options = ServerOptionsFor(arguments, places);
+  if (ranks != nullptr) options.clients = ranks->size() - 1;
   RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
   options.log = session.console().log();
   coro::EventLoop loop(session.clock());
@@ -138,6 +157,10 @@ absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const Da
   console.Say("address", node->address().ToHex());
   console.Say("waiting", absl::StrCat("for clients: ", session.program(),
                                       " --provider=... ADDRESS (end with Ctrl-C)"));
+  if (ranks != nullptr) {
+    const std::string address = node->address().ToHex();
+    RETURN_IF_ERROR(TellServer(session, *ranks, address, options.write_timeout).status());
+  }
   RETURN_IF_ERROR(loop.Run(server->Run()));
   return kExitOk;
 }
@@ -176,10 +199,24 @@ absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPl
   return Report(console, *report, session.scene());
 }
 
+// One rank of a launcher.
+absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPlaces& places,
+                            const Launch& launch) {
+  ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
+  if (ranks->rank() == 0) return Serve(session, arguments, places, ranks.get());
+  ASSIGN_OR_RETURN(const std::string server,
+                   TellServer(session, *ranks, "", arguments.client.silence_timeout));
+  ASSIGN_OR_RETURN(arguments.server, fabric::Address::Parse(server));
+  return Fetch(session, arguments, places);
+}
+
 absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
                                const DataPlaces& places) {
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
-  return (roles.client ? Fetch : Serve)(session, arguments, places);
+  if (roles.client) return Fetch(session, arguments, places);
+  const std::optional<Launch> launch = FindLaunch();
+  if (launch.has_value()) return RunRank(session, arguments, places, *launch);
+  return Serve(session, arguments, places, nullptr);
 }
 
 }  // namespace

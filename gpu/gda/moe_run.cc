@@ -6,7 +6,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coro/keyed_random.h"
 #include "coro/status_macros.h"
 
 namespace gpu::gda {
@@ -31,23 +30,13 @@ absl::Status MoeRun::Fill(std::uint64_t seed) {
   const std::vector<std::uint32_t> garbage(std::size_t{shape.tokens} * shape.words, 0xDEADBEEF);
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
     Rank& rank = each_[i];
-    std::uint64_t drawn = 0;
-    const auto draw = [&] { return coro::Combine(coro::Combine(seed, i), drawn++); };
-    rank.tokens.resize(garbage.size());
-    for (std::uint32_t& word : rank.tokens) word = static_cast<std::uint32_t>(draw());
-    rank.table.resize(shape.choices());
-    const std::uint64_t experts = std::uint64_t{shape.ranks} * shape.experts_per_rank;
-    for (std::uint32_t& expert : rank.table) {
-      expert = static_cast<std::uint32_t>(coro::Below(draw(), experts));
-    }
-    rank.weights.resize(shape.choices());
-    for (std::uint32_t& weight : rank.weights) weight = static_cast<std::uint32_t>(draw());
+    rank.input = DrawMoeInput(shape, i, seed);
     const auto write = [&](std::uint64_t offset, const std::vector<std::uint32_t>& words) {
       return ranks_.Write(i, offset, words.data(), words.size() * 4);
     };
-    RETURN_IF_ERROR(write(layout_.Token(0), rank.tokens));
-    RETURN_IF_ERROR(write(layout_.Table(), rank.table));
-    RETURN_IF_ERROR(write(layout_.Weights(), rank.weights));
+    RETURN_IF_ERROR(write(layout_.Token(0), rank.input.tokens));
+    RETURN_IF_ERROR(write(layout_.Table(), rank.input.table));
+    RETURN_IF_ERROR(write(layout_.Weights(), rank.input.weights));
     RETURN_IF_ERROR(write(layout_.Result(0), garbage));
   }
   return absl::OkStatus();
@@ -100,23 +89,10 @@ absl::StatusOr<MoeTimes> MoeRun::Round(MoeWay way, Grid grid) {
   return times;
 }
 
-std::vector<std::uint32_t> MoeRun::Expected(const Rank& rank) const {
-  const MoeShape& shape = layout_.shape;
-  std::vector<std::uint32_t> result(rank.tokens.size());
-  for (std::uint32_t choice = 0; choice < shape.choices(); ++choice) {
-    const std::size_t token = choice / shape.top_k * std::size_t{shape.words};
-    for (std::uint32_t i = 0; i < shape.words; ++i) {
-      result[token + i] +=
-          rank.weights[choice] * Expert(rank.table[choice], i, rank.tokens[token + i]);
-    }
-  }
-  return result;
-}
-
 absl::StatusOr<std::uint64_t> MoeRun::CountWrong() {
   std::uint64_t wrong = 0;
   for (std::uint32_t i = 0; i < ranks_.size(); ++i) {
-    const std::vector<std::uint32_t> expected = Expected(each_[i]);
+    const std::vector<std::uint32_t> expected = MoeResult(layout_.shape, each_[i].input);
     std::vector<std::uint32_t> result(expected.size());
     RETURN_IF_ERROR(ranks_.Read(i, layout_.Result(0), result.data(), result.size() * 4));
     for (std::size_t word = 0; word < result.size(); ++word) {

@@ -16,7 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "gpu/gda/device/kernels.h"
+#include "gpu/gda/device/moe_shape.h"
 #include "gpu/gda/grid.h"
+#include "gpu/gda/moe_reference.h"
 #include "gpu/gda/sim_ranks.h"
 
 namespace gpu::gda {
@@ -53,9 +55,7 @@ class MoeRun {
 
  private:
   struct Rank {
-    std::vector<std::uint32_t> tokens;
-    std::vector<std::uint32_t> table;
-    std::vector<std::uint32_t> weights;
+    MoeInput input;
     MoeState* nics_state = nullptr;  // of the device
     MoeState* copies_state = nullptr;
     SharedMemory report;
@@ -63,7 +63,6 @@ class MoeRun {
 
   absl::StatusOr<std::uint64_t> RunKernel(MoeWay way, bool combine, Grid grid);
   absl::Status Launch(std::uint32_t rank, MoeWay way, bool combine, Grid grid);
-  std::vector<std::uint32_t> Expected(const Rank& rank) const;
 
   SimRanks& ranks_;
   const MoeLayout layout_;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Programs that know nothing of us, on simulated EFA: libfabric's own, and the write program of this project between two
-# processes. Arguments: efa-run, write.
+# Programs that know nothing of us, on simulated EFA: libfabric's own, and programs of this project between processes.
+# Arguments: efa-run, write, alltoall.
 set -euo pipefail
-efa_run=$PWD/$1 write=$PWD/$2
+efa_run=$PWD/$1 write=$PWD/$2 alltoall=$PWD/$3
 unset BUILD_WORKING_DIRECTORY
 work=${TEST_TMPDIR:-$(mktemp -d)}
 # Drawn, not $$: in a sandbox every test can have the same process number, and they share one folder of shared memory.
@@ -62,6 +62,18 @@ for trace in "$work"/trace.*.json; do
     grep -qF "\"cat\":\"$category\"" "$trace" || fail "no $category in $trace"
   done
 done
+
+echo "== alltoall between three processes of two NICs each"
+run=("$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-ranks" "$alltoall" --fabric=libfabric --provider=efa --tokens=32 --rounds=2)
+"${run[@]}" --machines=3 --in_place >"$work/rank0.log" 2>&1 &
+ranks=($!)
+meet=$(second_word "$work/rank0.log" meet)
+for rank in 1 2; do
+  timeout 100 "${run[@]}" --in_place "$meet" >"$work/rank$rank.log" 2>&1 &
+  ranks+=($!)
+done
+for rank in 0 1 2; do wait "${ranks[rank]}" || fail "rank $rank of alltoall"; done
+expect "$work/rank0.log" "Data is correct"
 
 echo "== what is set, and what a user has set stays"
 sees() {

@@ -55,18 +55,17 @@ class Session::OnFabric final : public Session {
     return Roles{.server = !has_address, .client = has_address};
   }
   coro::Clock& clock() override { return parts_->real_time; }
-  absl::StatusOr<std::unique_ptr<Node>> Open(coro::EventLoop& loop,
-                                             absl::string_view name) override {
+  void EndRun() override {}
+
+ private:
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenFabric(absl::string_view name) override {
     std::unique_ptr<fabric::Fabric> fabric = std::move(parts_->choice.fabric);
     if (parts_->metrics != nullptr) fabric = parts_->metrics->Watch(std::move(fabric));
     if (parts_->faults != nullptr) {
       ASSIGN_OR_RETURN(fabric, parts_->faults->Wrap(std::move(fabric), parts_->real_time));
     }
-    return OpenNode(loop, parts_->trace->Wrap(std::move(fabric), name));
+    return parts_->trace->Wrap(std::move(fabric), name);
   }
-  void EndRun() override {}
-
- private:
   int FinishWorld(int exit_code) override { return exit_code; }
 };
 
@@ -95,16 +94,6 @@ class Session::Simulated final : public Session {
         "process add --provider=tcp or --provider=shm");
   }
   coro::Clock& clock() override { return world_; }
-  absl::StatusOr<std::unique_ptr<Node>> Open(coro::EventLoop& loop,
-                                             absl::string_view name) override {
-    const SimulatedFabric kind = parts_->choice.simulated_fabric;
-    auto fabric = OpenSimulatedFabric(kind, world_, world_.AddNode(std::string(name)));
-    if (parts_->faults != nullptr) {
-      const auto wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); };
-      ASSIGN_OR_RETURN(fabric, parts_->faults->Wrap(std::move(fabric), world_, wake_at));
-    }
-    return OpenNode(loop, parts_->trace->Wrap(std::move(fabric), name, world_, kind));
-  }
   void EndRun() override {
     console().Say("simulated",
                   absl::StrCat(FormatDuration(world_.timeline().elapsed()), " of virtual time"));
@@ -115,6 +104,15 @@ class Session::Simulated final : public Session {
   }
 
  private:
+  absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenFabric(absl::string_view name) override {
+    const SimulatedFabric kind = parts_->choice.simulated_fabric;
+    auto fabric = OpenSimulatedFabric(kind, world_, world_.AddNode(std::string(name)));
+    if (parts_->faults != nullptr) {
+      const auto wake_at = [this](coro::Time time) { world_.timeline().WakeAt(time); };
+      ASSIGN_OR_RETURN(fabric, parts_->faults->Wrap(std::move(fabric), world_, wake_at));
+    }
+    return parts_->trace->Wrap(std::move(fabric), name, world_, kind);
+  }
   int FinishWorld(int exit_code) override {
     devices_.reset();
     if (parts_->metrics != nullptr) parts_->metrics->Take(world_);
@@ -158,15 +156,20 @@ Session::Session(std::unique_ptr<Parts> parts)
                                                         .verbose = parts_->options.verbose,
                                                         .program = parts_->options.program})) {}
 
-absl::StatusOr<std::unique_ptr<Node>> Session::OpenNode(coro::EventLoop& loop,
-                                                        std::unique_ptr<fabric::Fabric> fabric) {
-  ASSIGN_OR_RETURN(const std::size_t nic, FindNic(*fabric, parts_->backend.nic));
-  scene_.fabric = std::string(fabric->description());
-  ASSIGN_OR_RETURN(auto node, Node::Open(loop, std::move(fabric), nic));
-  nic_ = node->nic();
+absl::StatusOr<Machine> Session::OpenMachine(absl::string_view name) {
+  Machine machine;
+  ASSIGN_OR_RETURN(machine.fabric, OpenFabric(name));
+  ASSIGN_OR_RETURN(machine.nic, FindNic(*machine.fabric, parts_->backend.nic));
+  nic_ = machine.fabric->nics()[machine.nic];
+  scene_.fabric = std::string(machine.fabric->description());
   scene_.nic = nic_->name;
   if (parts_->choice.simulated) scene_.seed = parts_->backend.seed;
-  return node;
+  return machine;
+}
+
+absl::StatusOr<std::unique_ptr<Node>> Session::Open(coro::EventLoop& loop, absl::string_view name) {
+  ASSIGN_OR_RETURN(Machine machine, OpenMachine(name));
+  return Node::Open(loop, std::move(machine.fabric), machine.nic);
 }
 
 const std::string& Session::program() const { return parts_->options.program; }

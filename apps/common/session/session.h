@@ -16,6 +16,7 @@
 #ifndef APPS_COMMON_SESSION_SESSION_H_
 #define APPS_COMMON_SESSION_SESSION_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -30,6 +31,7 @@
 #include "coro/clock.h"
 #include "coro/event_loop.h"
 #include "fabric/async/node.h"
+#include "fabric/fabric.h"
 #include "fabric/peer_memory.h"
 
 namespace apps {
@@ -54,7 +56,13 @@ struct Scene {
   std::optional<std::uint64_t> seed;  // of a simulated run
 };
 
-// Not thread-safe. Outlives every node that it has opened.
+// One machine of a run, for programs that open several of its NICs.
+struct Machine {
+  std::unique_ptr<fabric::Fabric> fabric;
+  std::size_t nic = 0;  // that --nic names, or the first
+};
+
+// Not thread-safe. Outlives every machine and node that it has opened.
 class Session {
  public:
   // Errors: those of the flags, kInvalidArgument and kNotFound; kUnimplemented for what this build
@@ -71,11 +79,13 @@ class Session {
   Console& console() { return *console_; }
   const std::string& program() const;
 
-  // A node of this name on the chosen NIC of a machine of its own, which is observed, counted and
-  // under the fault plan as the flags want it. Errors: those of the NIC and of opening it.
-  virtual absl::StatusOr<std::unique_ptr<fabric::async::Node>> Open(coro::EventLoop& loop,
-                                                                    absl::string_view name) = 0;
-  // Of the node that was opened last.
+  // A machine of this name, which is observed, counted and under the fault plan as the flags want
+  // it; a real fabric has one. kNotFound: it lacks the NIC of --nic.
+  absl::StatusOr<Machine> OpenMachine(absl::string_view name);
+  // A node on the chosen NIC of a machine of its own. Errors: those of the NIC and of opening it.
+  absl::StatusOr<std::unique_ptr<fabric::async::Node>> Open(coro::EventLoop& loop,
+                                                            absl::string_view name);
+  // Of the machine that was opened last.
   const Scene& scene() const { return scene_; }
 
   // Says which world and NIC it is, then `lines` (labels and texts), then how to repeat the run.
@@ -99,8 +109,8 @@ class Session {
 
   // What the world itself has to report at the end; may raise the exit status.
   virtual int FinishWorld(int exit_code) = 0;
-  absl::StatusOr<std::unique_ptr<fabric::async::Node>> OpenNode(
-      coro::EventLoop& loop, std::unique_ptr<fabric::Fabric> fabric);
+  // The fabric of a machine of this name, with what the flags put around it.
+  virtual absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenFabric(absl::string_view name) = 0;
 
   const std::unique_ptr<Parts> parts_;
 
@@ -110,7 +120,7 @@ class Session {
 
   std::unique_ptr<Console> console_;
   Scene scene_;
-  std::optional<fabric::NicInfo> nic_;  // of the node that was opened last
+  std::optional<fabric::NicInfo> nic_;  // of the machine that was opened last
 };
 
 }  // namespace apps

@@ -21,25 +21,13 @@
 #include <type_traits>
 
 #include "gpu/gda/device/copies_port.h"
+#include "gpu/gda/device/moe_shape.h"
 #include "gpu/gda/device/payload.h"
 #include "gpu/gda/device/port.h"
 #include "gpu/gda/device/views.h"
 #include "gpu/gda/kernel_arguments.h"
 
 namespace gpu::gda {
-
-struct MoeShape {
-  std::uint32_t ranks = 1;
-  std::uint32_t tokens = 1;            // of each rank
-  std::uint32_t top_k = 1;             // experts of a token; one of them twice is fine
-  std::uint32_t experts_per_rank = 1;  // expert e is on rank e / experts_per_rank
-  std::uint32_t words = 1;             // of a token, 4 bytes each
-
-  DD_HOST_DEVICE std::uint32_t choices() const { return tokens * top_k; }
-  DD_HOST_DEVICE std::uint32_t RankOf(std::uint32_t expert) const {
-    return expert / experts_per_rank;
-  }
-};
 
 // Where everything is in the window of a rank: offsets in bytes. Choice c is token c / top_k's.
 struct MoeLayout {
@@ -74,12 +62,6 @@ struct MoeLayout {
 
   MoeShape shape;
 };
-
-// What expert `expert` makes of word `index` of a token.
-DD_HOST_DEVICE inline std::uint32_t Expert(std::uint32_t expert, std::uint32_t index,
-                                           std::uint32_t value) {
-  return value * (2 * expert + 1) + (expert ^ index);
-}
 
 // What the blocks of a rank share. In memory of the device, zero at first; one for all rounds.
 struct MoeState {

@@ -1,0 +1,41 @@
+// The whole part of one rank in a run: it meets the others, does its rounds, and is told of
+// everybody's results.
+
+#ifndef APPS_ALLTOALL_ROUNDS_H_
+#define APPS_ALLTOALL_ROUNDS_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/alltoall/member.h"
+#include "apps/common/ranks/ranks.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace apps::alltoall {
+
+// Of all ranks, by rank.
+using Results = std::vector<RankResult>;
+
+struct RoundsOptions {
+  std::uint32_t rounds = 1;
+  coro::Duration timeout = std::chrono::seconds(100);  // of telling each other the results
+  std::function<void(std::uint32_t done)> progress = [](std::uint32_t) {};
+};
+
+// Both outlive the task. Errors begin with the rank, and have the round.
+coro::Task<absl::StatusOr<Results>> PlayRank(Member& member, Ranks& ranks, RoundsOptions options);
+
+// All ranks on this loop; the first one shows progress. The first error ends all of them.
+coro::Task<absl::StatusOr<Results>> PlayAll(std::span<const std::unique_ptr<Member>> members,
+                                            std::span<const std::unique_ptr<Ranks>> ranks,
+                                            RoundsOptions options);
+
+}  // namespace apps::alltoall
+
+#endif  // APPS_ALLTOALL_ROUNDS_H_

@@ -1,0 +1,47 @@
+// Ranks of a launcher, two by two: an even one receives what the next one sends.
+
+#ifndef APPS_BATCH_LAUNCHED_PAIRS_H_
+#define APPS_BATCH_LAUNCHED_PAIRS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "apps/common/ranks/launched_ranks.h"
+#include "apps/common/ranks/ranks.h"
+#include "coro/event_loop.h"
+#include "coro/tcp.h"
+#include "coro/time.h"
+
+namespace apps::batch {
+
+// This process's part. Not thread-safe.
+class LaunchedPairs {
+ public:
+  // kInvalidArgument: an odd number of ranks; others as JoinLaunch.
+  static absl::StatusOr<std::unique_ptr<LaunchedPairs>> Join(const Launch& launch);
+
+  bool receives() const { return ranks_->rank() % 2 == 0; }
+  // "rank 0 of 4 receives".
+  std::string Describe() const;
+
+  // A receiver, which listens at `here`, on all addresses of its machine: tells its sender. `loop` is
+  // not running. Errors: those of Ranks::AllGather.
+  absl::Status Announce(coro::EventLoop& loop, const coro::TcpAddress& here,
+                        coro::Duration timeout);
+  // A sender: where its receiver is. Errors: the same, and those of TcpAddress::Resolve.
+  absl::StatusOr<coro::TcpAddress> FindReceiver(coro::Duration timeout);
+
+ private:
+  explicit LaunchedPairs(std::unique_ptr<Ranks> ranks) : ranks_(std::move(ranks)) {}
+
+  absl::StatusOr<Gathered> Tell(coro::EventLoop& loop, const std::string& text,
+                                coro::Duration timeout);
+
+  const std::unique_ptr<Ranks> ranks_;
+};
+
+}  // namespace apps::batch
+
+#endif  // APPS_BATCH_LAUNCHED_PAIRS_H_

@@ -1,0 +1,29 @@
+// Whole messages over a stream: each with its length in front. The reader trusts nothing.
+
+#ifndef APPS_COMMON_FRAMES_H_
+#define APPS_COMMON_FRAMES_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "coro/descriptor.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace apps {
+
+// `to` outlives the task. Errors: those of coro::WriteAll.
+coro::Task<absl::Status> SendFrame(const coro::Descriptor& to, std::vector<std::byte> message,
+                                   coro::Time deadline);
+
+// The next message, of at most `most_bytes`. kInvalidArgument: it says that it is longer; others as
+// coro::ReadAll. `from` outlives the task.
+coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveFrame(const coro::Descriptor& from,
+                                                                std::size_t most_bytes,
+                                                                coro::Time deadline);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_FRAMES_H_

@@ -1,0 +1,46 @@
+// Ranks that a launcher started together: srun of Slurm, mpirun of Open MPI.
+//
+//   if (const std::optional<Launch> launch = FindLaunch(); launch.has_value()) {
+//     ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(*launch));
+//
+// The launcher's environment says which rank this is, of how many; what ranks give each other goes by
+// PMIx, the interface that Slurm, Open MPI and PRRTE share (openpmix.org), to the launcher's daemons.
+
+#ifndef APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
+#define APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "apps/common/ranks/ranks.h"
+
+namespace apps {
+
+// What the environment says.
+struct Launch {
+  std::string launcher;  // "srun", "mpirun"
+  std::size_t rank = 0;
+  std::size_t size = 1;
+  bool has_pmix = false;  // otherwise a rank knows its number, and not where the others are
+};
+
+using GetVariable = std::function<const char*(const char* name)>;
+
+// Absent: no launcher, or one rank alone, or variables that make no sense. A batch script of Slurm is
+// no rank, though its environment names one: only tasks of srun are.
+std::optional<Launch> FindLaunch(const GetVariable& variable);
+std::optional<Launch> FindLaunch();  // of this process
+
+// Blocks until the launcher's daemon answers. kUnimplemented: no PMIx, and the message says what to
+// do: this program was built without its headers, the library is not installed, or the launcher
+// offers none; kUnavailable: the daemon refuses, with PMIx's words. One at a time in a process. Its
+// AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
+absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_RANKS_LAUNCHED_RANKS_H_

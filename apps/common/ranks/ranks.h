@@ -1,0 +1,53 @@
+// The ranks of one job, and how they tell each other where they are: what a program of N processes
+// knows before its NICs have met.
+//
+//   CO_ASSIGN_OR_RETURN(const auto all, co_await ranks.AllGather(MyAddress(), deadline));
+//   ... all[r] is what rank r gave, on every rank ...
+//
+// Whoever started the processes is behind it: a launcher with PMIx (launched_ranks.h), nobody, so
+// that they meet at an address (tcp_ranks.h), or the simulator (local_ranks.h).
+
+#ifndef APPS_COMMON_RANKS_RANKS_H_
+#define APPS_COMMON_RANKS_RANKS_H_
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "coro/task.h"
+#include "coro/time.h"
+
+namespace apps {
+
+// What each rank gave, by rank.
+using Gathered = std::vector<std::vector<std::byte>>;
+
+// One rank's end. Ownership: owns its way to the others. Dies after every AllGather, and before the
+// loop that it runs on. Threads: the loop's. Blocking: never; other tasks of the loop go on.
+class Ranks {
+ public:
+  // REQUIRES: rank < size.
+  Ranks(std::size_t rank, std::size_t size) : rank_(rank), size_(size) {}
+  virtual ~Ranks() = default;
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
+
+  std::size_t rank() const { return rank_; }
+  std::size_t size() const { return size_; }
+
+  // Gives `mine`, and returns when every rank has given: size() entries, which other processes
+  // wrote and which nobody has looked into. All ranks call it equally often. kDeadlineExceeded: a
+  // rank did not call in time; kUnavailable: one is gone; kInvalidArgument: one speaks another
+  // protocol. After an error the ranks are apart, and every later call fails. REQUIRES: one call at
+  // a time.
+  virtual coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
+                                                         coro::Time deadline) = 0;
+
+ private:
+  const std::size_t rank_;
+  const std::size_t size_;
+};
+
+}  // namespace apps
+
+#endif  // APPS_COMMON_RANKS_RANKS_H_

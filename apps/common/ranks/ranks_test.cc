@@ -1,0 +1,258 @@
+// Ranks that meet: all of them, or none of them and a line that says why.
+
+#include "apps/common/ranks/ranks.h"
+
+#include <chrono>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "apps/common/ranks/launched_ranks.h"
+#include "apps/common/ranks/local_ranks.h"
+#include "apps/common/ranks/tcp_ranks.h"
+#include "coro/descriptor.h"
+#include "coro/epoll_selector.h"
+#include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
+#include "coro/status_macros.h"
+#include "coro/steady_clock.h"
+#include "coro/task.h"
+#include "coro/tcp.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+std::vector<std::byte> BytesOf(const std::string& text) {
+  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
+  return {begin, begin + text.size()};
+}
+
+coro::Time Soon(coro::Duration patience = 20s) {
+  return coro::After(coro::EventLoop::Current().Now(), patience);
+}
+
+// Each says twice who it is, and is told of all.
+coro::Task<absl::Status> SayTwice(Ranks& ranks) {
+  for (const char* round : {"first", "second"}) {
+    const coro::Time deadline = Soon();
+    std::vector<std::byte> mine = BytesOf(absl::StrCat(round, " ", ranks.rank()));
+    CO_ASSIGN_OR_RETURN(const Gathered all, co_await ranks.AllGather(std::move(mine), deadline));
+    EXPECT_EQ(all.size(), ranks.size());
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      EXPECT_EQ(all[i], BytesOf(absl::StrCat(round, " ", i)));
+    }
+  }
+  co_return absl::OkStatus();
+}
+
+class RanksTest : public ::testing::Test {
+ protected:
+  RanksTest() : loop_(clock_), io_(coro::EpollSelector::Open(loop_).value()) {}
+
+  TcpHost Host(std::size_t ranks) {
+    return TcpHost::Listen(*io_, coro::TcpAddress::Loopback(0), ranks).value();
+  }
+  // One process's whole part.
+  static coro::Task<absl::Status> PlayHost(TcpHost& host) {
+    const coro::Time deadline = Soon();
+    CO_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, co_await host.Meet(deadline));
+    co_return co_await SayTwice(*ranks);
+  }
+  coro::Task<absl::Status> PlayGuest(coro::TcpAddress at, std::size_t rank, coro::Duration late) {
+    co_await coro::Sleep(late);
+    const coro::Time deadline = Soon();
+    CO_ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks,
+                        co_await MeetAt(*io_, at, rank, deadline));
+    EXPECT_TRUE(rank == kAnyRank || ranks->rank() == rank);
+    co_return co_await SayTwice(*ranks);
+  }
+  coro::Task<absl::Status> PlayAll(TcpHost& host, std::vector<std::size_t> guests) {
+    coro::Scope all;
+    all.Spawn(PlayHost(host));
+    coro::Duration late = 0ms;
+    for (const std::size_t rank : guests) {
+      all.Spawn(PlayGuest(host.address(), rank, late));
+      late += 5ms;
+    }
+    co_return co_await all.Join();
+  }
+
+  coro::SteadyClock clock_;
+  coro::EventLoop loop_;
+  std::unique_ptr<coro::EpollSelector> io_;
+};
+
+TEST_F(RanksTest, InOneProcess) {
+  const auto ranks = MakeLocalRanks(5);
+  const auto play = [&ranks]() -> coro::Task<absl::Status> {
+    coro::Scope all;
+    for (const auto& rank : ranks) all.Spawn(SayTwice(*rank));
+    co_return co_await all.Join();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+}
+
+TEST_F(RanksTest, OneThatDoesNotComeIsMissed) {
+  const auto ranks = MakeLocalRanks(3);
+  const auto play = [&ranks]() -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon(1ms);
+    const absl::StatusOr<Gathered> all = co_await ranks[0]->AllGather({}, deadline);
+    co_return all.status();
+  };
+  EXPECT_THAT(loop_.Run(play()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1 of 3 came in time")));
+}
+
+TEST_F(RanksTest, ByTcpSomeKnowTheirRank) {
+  TcpHost host = Host(4);
+  EXPECT_THAT(loop_.Run(PlayAll(host, {kAnyRank, 1, kAnyRank})), IsOk());
+}
+
+TEST_F(RanksTest, AloneByTcp) {
+  TcpHost host = Host(1);
+  EXPECT_THAT(loop_.Run(PlayAll(host, {})), IsOk());
+}
+
+TEST_F(RanksTest, TwoOfOneRankAreRefused) {
+  TcpHost host = Host(4);
+  EXPECT_THAT(loop_.Run(PlayAll(host, {2, 2})), StatusIs(absl::StatusCode::kInvalidArgument,
+                                                         HasSubstr("rank 2, and another one is")));
+}
+
+TEST_F(RanksTest, ARankThatThereIsNotIsRefused) {
+  TcpHost host = Host(3);
+  EXPECT_THAT(loop_.Run(PlayAll(host, {3})),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 3; there are 3")));
+}
+
+// What a stranger says is closed and forgotten: the ranks meet beside it.
+TEST_F(RanksTest, StrangersAreSkipped) {
+  TcpHost host = Host(2);
+  const auto stranger = [this](std::string says, coro::TcpAddress at) -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon();
+    CO_ASSIGN_OR_RETURN(const coro::Descriptor to, co_await coro::Connect(*io_, at, deadline));
+    const std::vector<std::byte> bytes = BytesOf(says);
+    CO_RETURN_IF_ERROR(co_await coro::WriteAll(to, bytes, deadline));
+    std::vector<std::byte> answer(1);
+    const absl::StatusOr<std::size_t> end = co_await coro::Read(to, answer, deadline);
+    EXPECT_FALSE(end.ok() && *end > 0);
+    co_return absl::OkStatus();
+  };
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope all;
+    all.Spawn(PlayHost(host));
+    all.Spawn(stranger("GET / HTTP/1.1\r\n\r\n", host.address()));
+    all.Spawn(stranger(std::string("\x10\0\0\0nobody's greeting", 20), host.address()));
+    all.Spawn(PlayGuest(host.address(), kAnyRank, 30ms));
+    co_return co_await all.Join();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+}
+
+TEST_F(RanksTest, WhoeverIsNotThereInTime) {
+  TcpHost host = Host(3);
+  const auto alone = [&]() -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon(1ms);
+    const absl::StatusOr<std::unique_ptr<Ranks>> ranks = co_await host.Meet(deadline);
+    co_return ranks.status();
+  };
+  EXPECT_THAT(loop_.Run(alone()),
+              StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("1 of 3 ranks came")));
+  const auto nowhere = [&]() -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon(80ms);
+    const absl::StatusOr<std::unique_ptr<Ranks>> ranks =
+        co_await MeetAt(*io_, coro::TcpAddress::Loopback(1), kAnyRank, deadline);
+    co_return ranks.status();
+  };
+  EXPECT_THAT(loop_.Run(nowhere()), StatusIs(absl::StatusCode::kUnavailable,
+                                             HasSubstr("meet at 127.0.0.1:1: nobody listened")));
+}
+
+// A rank whose process ends is told of, by its number.
+TEST_F(RanksTest, OneThatDies) {
+  TcpHost host = Host(2);
+  const auto die = [this](coro::TcpAddress at) -> coro::Task<absl::Status> {
+    const coro::Time deadline = Soon();
+    const absl::StatusOr<std::unique_ptr<Ranks>> ranks =
+        co_await MeetAt(*io_, at, kAnyRank, deadline);
+    co_return ranks.status();
+  };
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope guests;
+    guests.Spawn(die(host.address()));
+    const absl::Status status = co_await PlayHost(host);
+    CO_RETURN_IF_ERROR(co_await guests.Join());
+    co_return status;
+  };
+  const absl::Status status = loop_.Run(play());
+  EXPECT_FALSE(status.ok());
+  EXPECT_THAT(std::string(status.message()), HasSubstr("hear of rank 1: "));
+}
+
+// ---- What a launcher's environment says ----
+
+using Variables = std::map<std::string, std::string>;
+
+std::optional<Launch> FindIn(const Variables& variables) {
+  return FindLaunch([&variables](const char* name) -> const char* {
+    const auto it = variables.find(name);
+    return it == variables.end() ? nullptr : it->second.c_str();
+  });
+}
+
+TEST(LaunchTest, BySlurm) {
+  const std::optional<Launch> launch = FindIn(
+      {{"SLURM_PROCID", "3"}, {"SLURM_STEP_NUM_TASKS", "8"}, {"PMIX_NAMESPACE", "slurm.pmix.1.0"}});
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(launch->launcher, "srun");
+  EXPECT_EQ(launch->rank, 3u);
+  EXPECT_EQ(launch->size, 8u);
+  EXPECT_TRUE(launch->has_pmix);
+}
+
+// mpirun started a daemon by srun, on each of two machines, and that started this.
+TEST(LaunchTest, ByOpenMpiInAJobOfSlurm) {
+  const std::optional<Launch> launch = FindIn({{"SLURM_PROCID", "1"},
+                                               {"SLURM_STEP_NUM_TASKS", "2"},
+                                               {"OMPI_COMM_WORLD_RANK", "5"},
+                                               {"OMPI_COMM_WORLD_SIZE", "6"}});
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_EQ(launch->launcher, "mpirun");
+  EXPECT_EQ(launch->rank, 5u);
+  EXPECT_EQ(launch->size, 6u);
+}
+
+TEST(LaunchTest, NoLauncher) {
+  EXPECT_FALSE(FindIn({}).has_value());
+  // A batch script is no rank, and one rank is no job.
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).has_value());
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).has_value());
+  // What makes no sense is not believed.
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "8"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "-1"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
+  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "one"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
+}
+
+TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {
+  const std::optional<Launch> launch =
+      FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "2"}});
+  ASSERT_TRUE(launch.has_value());
+  EXPECT_THAT(JoinLaunch(*launch),
+              StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("add --mpi=pmix to srun")));
+}
+
+}  // namespace
+}  // namespace apps

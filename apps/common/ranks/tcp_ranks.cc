@@ -1,0 +1,189 @@
+#include "apps/common/ranks/tcp_ranks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "apps/common/frames.h"
+#include "apps/common/wire.h"
+#include "coro/event_loop.h"
+#include "coro/sleep.h"
+#include "coro/status_macros.h"
+
+namespace apps {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::uint64_t kGreeting = 0x31736b6e61724444;  // "DDranks1"
+constexpr std::size_t kGreetingBytes = 16;
+// Of what one rank gives; and of all.
+constexpr std::size_t kMostGiven = std::size_t{16} << 20;
+constexpr std::size_t kMostGathered = std::size_t{1} << 30;
+// For a connection that says nothing, so that it does not hold up those that do.
+constexpr coro::Duration kGreetingPatience = 5s;
+
+absl::Status Foreign(const coro::TcpAddress& host) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("meet at ", host.ToString(), ": what listens there is no rank 0"));
+}
+
+std::vector<std::byte> Pair(std::uint64_t first, std::uint64_t second) {
+  WireWriter writer;
+  writer.Number(first);
+  writer.Number(second);
+  return writer.Take();
+}
+
+absl::Status Named(const absl::Status& status, absl::string_view what) {
+  return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
+}
+
+// Rank 0: hears everybody, then tells everybody.
+class HostRanks final : public Ranks {
+ public:
+  // `others`: by rank, from 1 on.
+  explicit HostRanks(std::vector<coro::Descriptor> others)
+      : Ranks(0, others.size() + 1), others_(std::move(others)) {}
+
+  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
+                                                 coro::Time deadline) override {
+    Gathered all(size());
+    all[0] = std::move(mine);
+    for (std::size_t i = 1; i < size(); ++i) {
+      absl::StatusOr<std::vector<std::byte>> given =
+          co_await ReceiveFrame(others_[i - 1], kMostGiven, deadline);
+      if (!given.ok()) co_return Named(given.status(), absl::StrCat("hear of rank ", i));
+      all[i] = *std::move(given);
+    }
+    WireWriter writer;
+    for (const std::vector<std::byte>& given : all) {
+      writer.Number(static_cast<std::uint32_t>(given.size()));
+      writer.Bytes({reinterpret_cast<const std::uint8_t*>(given.data()), given.size()});
+    }
+    const std::vector<std::byte> told = writer.Take();
+    if (told.size() > kMostGathered) {
+      co_return absl::ResourceExhaustedError("tell the ranks: they have given over 1 GiB");
+    }
+    for (std::size_t i = 1; i < size(); ++i) {
+      const absl::Status sent = co_await SendFrame(others_[i - 1], told, deadline);
+      if (!sent.ok()) co_return Named(sent, absl::StrCat("tell rank ", i));
+    }
+    co_return all;
+  }
+
+ private:
+  std::vector<coro::Descriptor> others_;
+};
+
+class GuestRanks final : public Ranks {
+ public:
+  GuestRanks(std::size_t rank, std::size_t size, coro::Descriptor host, coro::TcpAddress at)
+      : Ranks(rank, size), host_(std::move(host)), at_(std::move(at)) {}
+
+  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
+                                                 coro::Time deadline) override {
+    const absl::Status sent = co_await SendFrame(host_, std::move(mine), deadline);
+    if (!sent.ok()) co_return Named(sent, "tell rank 0");
+    const absl::StatusOr<std::vector<std::byte>> told =
+        co_await ReceiveFrame(host_, kMostGathered, deadline);
+    if (!told.ok()) co_return Named(told.status(), "hear of rank 0");
+    WireReader reader(*told);
+    Gathered all(size());
+    for (std::vector<std::byte>& given : all) {
+      const std::span<const std::byte> bytes = reader.Bytes(reader.Number<std::uint32_t>());
+      given.assign(bytes.begin(), bytes.end());
+    }
+    if (!reader.ok() || reader.remaining() != 0) co_return Foreign(at_);
+    co_return all;
+  }
+
+ private:
+  coro::Descriptor host_;
+  const coro::TcpAddress at_;
+};
+
+}  // namespace
+
+absl::StatusOr<TcpHost> TcpHost::Listen(coro::EpollSelector& selector, const coro::TcpAddress& at,
+                                        std::size_t ranks) {
+  ASSIGN_OR_RETURN(coro::Descriptor listener, coro::Listen(selector, at));
+  ASSIGN_OR_RETURN(coro::TcpAddress here, coro::LocalAddress(listener));
+  return TcpHost(std::move(listener), std::move(here), ranks);
+}
+
+coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> TcpHost::Meet(coro::Time deadline) {
+  std::map<std::size_t, coro::Descriptor> named;
+  std::vector<coro::Descriptor> nameless;
+  while (named.size() + nameless.size() + 1 < ranks_) {
+    absl::StatusOr<coro::Descriptor> guest = co_await coro::Accept(listener_, deadline);
+    if (absl::IsDeadlineExceeded(guest.status())) {
+      co_return absl::DeadlineExceededError(absl::StrCat("meet at ", address_.ToString(), ": ",
+                                                         named.size() + nameless.size() + 1, " of ",
+                                                         ranks_, " ranks came in time"));
+    }
+    CO_RETURN_IF_ERROR(guest.status());
+    const coro::Time patience =
+        std::min(deadline, coro::After(coro::EventLoop::Current().Now(), kGreetingPatience));
+    const absl::StatusOr<std::vector<std::byte>> greeting =
+        co_await ReceiveFrame(*guest, kGreetingBytes, patience);
+    if (!greeting.ok() || greeting->size() != kGreetingBytes) continue;
+    WireReader reader(*greeting);
+    if (reader.Number<std::uint64_t>() != kGreeting) continue;
+    const auto rank = reader.Number<std::uint64_t>();
+    if (rank == kAnyRank) {
+      nameless.push_back(*std::move(guest));
+    } else if (rank == 0 || rank >= ranks_ || named.count(rank) != 0) {
+      co_return absl::InvalidArgumentError(absl::StrCat(
+          "meet at ", address_.ToString(), ": a process says that it is rank ", rank,
+          rank != 0 && rank < ranks_ ? ", and another one is" : "", "; there are ", ranks_));
+    } else {
+      named.emplace(rank, *std::move(guest));
+    }
+  }
+  std::vector<coro::Descriptor> others;
+  for (std::size_t rank = 1, next = 0; rank < ranks_; ++rank) {
+    const auto it = named.find(rank);
+    others.push_back(it == named.end() ? std::move(nameless[next++]) : std::move(it->second));
+    const absl::Status told = co_await SendFrame(others.back(), Pair(rank, ranks_), deadline);
+    if (!told.ok()) co_return Named(told, absl::StrCat("tell rank ", rank));
+  }
+  listener_.Close();
+  co_return std::make_unique<HostRanks>(std::move(others));
+}
+
+coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& selector,
+                                                          coro::TcpAddress host, std::size_t rank,
+                                                          coro::Time deadline) {
+  absl::StatusOr<coro::Descriptor> connected = co_await coro::Connect(selector, host, deadline);
+  while (absl::IsUnavailable(connected.status()) && coro::EventLoop::Current().Now() < deadline) {
+    co_await coro::Sleep(50ms);
+    connected = co_await coro::Connect(selector, host, deadline);
+  }
+  if (absl::IsUnavailable(connected.status()) || absl::IsDeadlineExceeded(connected.status())) {
+    co_return absl::UnavailableError(
+        absl::StrCat("meet at ", host.ToString(), ": nobody listened there in time"));
+  }
+  CO_RETURN_IF_ERROR(connected.status());
+  CO_RETURN_IF_ERROR(co_await SendFrame(*connected, Pair(kGreeting, rank), deadline));
+  const absl::StatusOr<std::vector<std::byte>> welcome =
+      co_await ReceiveFrame(*connected, kGreetingBytes, deadline);
+  if (absl::IsDeadlineExceeded(welcome.status())) {
+    co_return absl::DeadlineExceededError(
+        absl::StrCat("meet at ", host.ToString(), ": the other ranks did not come in time"));
+  }
+  if (!welcome.ok() || welcome->size() != kGreetingBytes) co_return Foreign(host);
+  WireReader reader(*welcome);
+  const auto mine = reader.Number<std::uint64_t>();
+  const auto size = reader.Number<std::uint64_t>();
+  if (mine >= size || size > kMostTcpRanks) co_return Foreign(host);
+  co_return std::make_unique<GuestRanks>(mine, size, *std::move(connected), host);
+}
+
+}  // namespace apps

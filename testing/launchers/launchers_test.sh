@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Ranks that srun and mpirun start find each other: alltoall, batch and write on 2 nodes of a Slurm that this starts, and by
+# Open MPI; over tcp, and over simulated EFA. What is not installed is skipped, with a word. Arguments: slurm.sh, efa-run, alltoall, batch, write.
+set -euo pipefail
+slurm=$PWD/$1 efa_run=$PWD/$2 alltoall=$PWD/$3 batch=$PWD/$4 write=$PWD/$5
+unset BUILD_WORKING_DIRECTORY
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/launchers-XXXXXX")
+trap 'rm -rf "$work"' EXIT
+fabric=launchers-$(mktemp -u XXXXXXXXXX)
+fail() { echo "FAILED: $*"; tail -n +1 "$work"/*.log; exit 1; }
+
+# expect NAME STATUS COUNT TEXT COMMAND...: ends so (0, or 1 for any other status), and prints the text so often ("some": once
+# or more, since mpirun ends ranks that have not printed yet).
+expect() {
+  local name=$1 wanted=$2 count=$3 text=$4 status=0 printed
+  shift 4
+  echo "== $name"
+  timeout 240 "$@" >"$work/out.log" 2>&1 </dev/null || status=$?
+  [ $((status != 0)) = "$wanted" ] || fail "$name ended with $status"
+  printed=$(grep -cF -- "$text" "$work/out.log" || true)
+  if [ "$count" = some ]; then [ "$printed" -ge 1 ]; else [ "$printed" = "$count" ]; fi || fail "$name: not $count times '$text'"
+}
+
+small=(--provider=tcp --tokens=16 --rounds=2 --timeout=100)
+
+# programs NAME RANKS...: under a launcher, which is called with a number of ranks.
+programs() {
+  local name=$1
+  shift
+  expect "$name: 4 ranks of alltoall" 0 1 "Data is correct" "$@" 4 "$alltoall" "${small[@]}" --in_place
+  grep -qF "ranks     4, 2 NICs each" "$work/out.log" || fail "$name: not 4 ranks"
+  expect "$name: 2 pairs of batch" 0 4 "Data is correct" "$@" 4 "$batch" --provider=tcp --gpus=1 --nics_per_gpu=1 --pages=100 --threads=0
+  expect "$name: 2 clients of write" 0 2 "Data is correct" "$@" 3 "$write" --provider=tcp --page_size=65536 --timeout=60
+  expect "$name: 3 ranks have no pairs" 1 some "pairs need an even number" "$@" 3 "$batch" --provider=tcp
+  expect "$name: alltoall on simulated EFA" 0 1 "Data is correct" \
+    "$@" 2 "$efa_run" --profile=p5 --nics=2 --quiet --fabric="$fabric-$name" "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2
+}
+
+under_slurm() {
+  # Half of the ranks on each node.
+  by_srun() { srun --quiet --mpi=pmix --nodes=2 --ntasks="$1" "${@:2}"; }
+  export -f by_srun
+  programs srun bash -c 'by_srun "$@"' by_srun
+  expect "srun: simulated NICs of two nodes over TCP" 0 1 "Data is correct" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=4 "$efa_run" --network="tcp://127.0.0.1:$((28000 + RANDOM % 2000))" --key="$work/key" \
+    --profile=p5 --nics=2 --quiet "$alltoall" --fabric=libfabric --provider=efa --tokens=16 --rounds=2
+  # Slurm's PMIx plugin ends the step of a rank that is gone.
+  expect "srun: a rank that is killed ends the others" 1 0 "Data is correct" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
+    bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 2; kill -9 $!; else exec "$@"; fi' - \
+    "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=20
+  grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
+  expect "srun without PMIx says what to do" 1 some "add --mpi=pmix to srun" \
+    srun --quiet --mpi=none --nodes=1 --ntasks=2 "$alltoall" "${small[@]}"
+  expect "srun without PMIx, with an address" 0 1 "Data is correct" \
+    srun --quiet --mpi=none --nodes=2 --ntasks=3 "$alltoall" "${small[@]}" "127.0.0.1:$((30000 + RANDOM % 2000))"
+}
+
+if [ "${6:-}" = inside ]; then
+  under_slurm
+  exit
+fi
+
+status=0
+"$slurm" 2 "$0" "$1" "$2" "$3" "$4" "$5" inside || status=$?
+case $status in
+  0) ;;
+  77) echo "skipped: Slurm is not installed (munge, slurmctld, slurmd, slurm-client)" ;;
+  *) exit "$status" ;;
+esac
+
+if command -v mpirun >/dev/null; then
+  export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+  programs mpirun mpirun --oversubscribe -n
+else
+  echo "skipped: Open MPI is not installed (openmpi-bin)"
+fi
