@@ -22,7 +22,7 @@ using ::testing::IsEmpty;
 
 // A folder may include those of the levels before its own, not its neighbours.
 const std::vector<std::vector<std::string>> kLevels = {
-    {"profile"},
+    {"profile", "virtual_time"},
     {"events"},
     {"memory", "network", "topology"},
     {"device"},

@@ -22,6 +22,7 @@
 #include "sim/hosts/directory.h"
 #include "sim/hosts/forks.h"
 #include "sim/hosts/gid.h"
+#include "sim/hosts/host_impl.h"
 #include "sim/hosts/network.h"
 #include "sim/hosts/processor.h"
 #include "sim/hosts/sockets/far_machines.h"
@@ -81,11 +82,14 @@ std::uint64_t HostOf(const HostOptions& options) {
 
 }  // namespace
 
-class Host::Impl final : public ForkAware {
+namespace {
+
+// A machine among others, on the machine's clock.
+class Networked final : public Host::Impl, public ForkAware {
  public:
   // `far`: null where the network is of this computer.
-  Impl(const HostOptions& options, std::uint64_t fabric, std::unique_ptr<FarMachines> far,
-       std::unique_ptr<Directory> directory)
+  Networked(const HostOptions& options, std::uint64_t fabric, std::unique_ptr<FarMachines> far,
+            std::unique_ptr<Directory> directory)
       : directory_(std::move(directory)),
         far_(std::move(far)),
         // What a machine draws is its own, and its successor's is another's: so are its qkeys.
@@ -109,7 +113,7 @@ class Host::Impl final : public ForkAware {
     Start();
   }
 
-  ~Impl() override {
+  ~Networked() override {
     Stop();
     UnwatchForks(*this);
     const std::lock_guard lock(mutex_);
@@ -129,40 +133,40 @@ class Host::Impl final : public ForkAware {
     if (far_ != nullptr) CloseSocketsInChild();
   }
 
-  std::mutex& mutex() { return mutex_; }
-  World& world() { return world_; }
-  Node& node() { return node_; }
-  bool usable() const { return usable_.load(std::memory_order_relaxed); }
-  void OnCompletion(std::function<void()> report) { report_ = std::move(report); }
+  std::mutex& mutex() override { return mutex_; }
+  World& world() override { return world_; }
+  Node& node() override { return node_; }
+  bool usable() const override { return usable_.load(std::memory_order_relaxed); }
+  void OnCompletion(std::function<void()> report) override { report_ = std::move(report); }
 
-  int Watch(std::function<bool()> glance) {
+  int Watch(std::function<bool()> glance) override {
     glances_.emplace(++last_glance_, std::move(glance));
     found_ = clock_.Now();
     bell_.Interrupt();
     return last_glance_;
   }
-  void Unwatch(int number) { glances_.erase(number); }
+  void Unwatch(int number) override { glances_.erase(number); }
 
-  bool Progress() {
+  bool Progress() override {
     const bool happened = Advance();
     progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
     Posted();
     return happened;
   }
 
-  void Posted() {
+  void Posted() override {
     // The thread sleeps longer than it may by now.
     if (bell_.asleep() && Until(world_.timeline().next_event()) < planned_) bell_.Interrupt();
   }
 
-  void Kick() {
+  void Kick() override {
     progressed_.store(kLongAgo, std::memory_order_relaxed);
     bell_.Interrupt();
   }
 
-  bool resting() const { return bell_.asleep() && planned_ == coro::kNever; }
+  bool resting() const override { return bell_.asleep() && planned_ == coro::kNever; }
 
-  HostCounters counters() const {
+  HostCounters counters() const override {
     const NeighbourContext& context = network_.context();
     return {.thread_turns = turns_,
             .messages_sent = context.messages_sent,
@@ -321,12 +325,17 @@ class Host::Impl final : public ForkAware {
   std::thread thread_;
 };
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
   if (options.profile == nullptr) return absl::InvalidArgumentError("join: no profile");
   if (options.profile->nics.size() > 256) {
     return absl::InvalidArgumentError("join: a machine has at most 256 NICs");
   }
   const std::uint64_t fabric = FabricNumber(options.fabric, options.seed);
+  if (options.virtual_time != nullptr) {
+    return std::unique_ptr<Host>(new Host(MakeAlone(options, IdentityOf(fabric, 0, options))));
+  }
   const NetworkTerms terms = TermsOf(*options.profile);
   std::string files = FabricFileName(fabric);
   std::unique_ptr<FarMachines> far;
@@ -343,7 +352,7 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
   ASSIGN_OR_RETURN(std::unique_ptr<Directory> directory, Directory::Join(files, terms, place));
   RemoveDeadNetworks(FabricFilePrefix());
   return std::unique_ptr<Host>(
-      new Host(std::make_unique<Impl>(options, fabric, std::move(far), std::move(directory))));
+      new Host(std::make_unique<Networked>(options, fabric, std::move(far), std::move(directory))));
 }
 
 Host::Host(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}

@@ -1,8 +1,10 @@
-// This process as one machine of a simulated network that it shares with other processes.
+// This process as one machine of a simulated network that it shares with other processes, or alone
+// in virtual time.
 //
 // Each process has a World of its own, driven by the machine's clock. A NIC of another process
 // stands in it as a proxy (sim/hosts/proxy.h); what reaches a proxy goes on through shared memory
-// to the world of that process. See README.md.
+// to the world of that process. In virtual time there is no other process, and no thread: the
+// program's waits run the world. See README.md.
 
 #ifndef SIM_HOSTS_HOST_H_
 #define SIM_HOSTS_HOST_H_
@@ -16,6 +18,7 @@
 #include "absl/status/statusor.h"
 #include "sim/machine/node.h"
 #include "sim/profile/profile.h"
+#include "sim/virtual_time/virtual_time.h"
 #include "sim/world/world.h"
 
 namespace sim {
@@ -38,6 +41,11 @@ struct HostOptions {
   std::string key_file;  // of that network
   // False: processes of this computer are reached by sockets, too, as if they were on another.
   bool shared_memory = true;
+  // Not null: the program lives in this time, and the machine is alone in a world that follows it;
+  // the fabric, the seed, the profile and `checks` count then, and nothing else. Outlives the host.
+  VirtualTime* virtual_time = nullptr;
+  // How many hosts in virtual time this process had before: each draws other numbers.
+  std::uint64_t life = 0;
 };
 
 // What a host has done so far, for tests and for people.
@@ -52,7 +60,8 @@ struct HostCounters {
 
 // A process has one; several of one process are several machines, for tests. Thread-safe where a
 // function does not say that it needs the mutex. Has a thread of its own: what peers send arrives
-// also while the program does something else.
+// also while the program does something else. In virtual time there is no such thread, and one
+// host at a time.
 class Host {
  public:
   // Becomes a machine of the network. kInvalidArgument: no profile. kResourceExhausted: the network
@@ -105,8 +114,9 @@ class Host {
   // The thread sleeps until something comes from outside.
   bool resting() const;
 
+  class Impl;  // host_impl.h
+
  private:
-  class Impl;
   explicit Host(std::unique_ptr<Impl> impl);
 
   std::unique_ptr<Impl> impl_;

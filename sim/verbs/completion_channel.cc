@@ -1,5 +1,7 @@
 #include "sim/verbs/completion_channel.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -89,6 +91,14 @@ void ReportArmed() {
   });
 }
 
+// A descriptor that is waited for in a read would wait for ever: in virtual time the world runs while
+// somebody polls (sim/virtual_time).
+void WaitInVirtualTime(int fd, const Context& context) {
+  if (!context.host->world().IsVirtual() || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0) return;
+  pollfd descriptor{fd, POLLIN, 0};
+  poll(&descriptor, 1, -1);
+}
+
 }  // namespace
 
 void Await(Queue& queue) {
@@ -109,6 +119,7 @@ using sim::verbs::ChannelOf;
 using sim::verbs::ContextOf;
 using sim::verbs::TellBusy;
 using sim::verbs::TellOpened;
+using sim::verbs::WaitInVirtualTime;
 
 extern "C" {
 
@@ -139,6 +150,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_context) {
   ChannelOf(channel).Retry();
+  WaitInVirtualTime(channel->fd, ContextOf(channel->context));
   sim::verbs::Event event = 0;
   ssize_t bytes;
   do {

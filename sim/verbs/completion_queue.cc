@@ -215,8 +215,9 @@ Queue::~Queue() {
 }
 
 void Queue::FoundNothing() {
+  // In virtual time nothing happens before somebody waits.
   constexpr std::uint32_t kPatience = 64;
-  if (in_vain_ < kPatience) {
+  if (in_vain_ < kPatience && !owner_.host->world().IsVirtual()) {
     ++in_vain_;
   } else {
     sched_yield();

@@ -1,6 +1,7 @@
 // efa-run: runs any libfabric program on simulated EFA. See --help and docs/efa-run.md.
 
 #include <dlfcn.h>
+#include <sys/personality.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/strings/strip.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
@@ -29,6 +31,7 @@
 #include "sim/verbs/program_check.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/sysfs_tree.h"
+#include "sim/virtual_time/virtual_time.h"
 
 namespace {
 
@@ -70,6 +73,10 @@ constexpr char kMoreHelp[] = R"(
   --findings-file=FILE  writes those of each process to FILE, in JSON, its process number before the extension, when it ends
   --topology       hwloc shows the program the profile's machine instead of this one (HWLOC_XMLFILE): for plugins that
                    choose NICs by it; not for mpirun, which then finds none of its processors
+  --virtual        the program lives in virtual time: its clock follows the simulated network, its waits take no time, and a
+                   run is one function of its seed; for programs of one process and one thread, others are refused
+  --digest         the same, and says at the end what the run came to: one line of 32 hexadecimal digits
+  --limit=SECONDS  of virtual time (default 3600): who lives longer hangs, and ends with exit status 124
   --quiet          does not say what is simulated
   --help           this
 
@@ -78,7 +85,7 @@ FI_EFA_USE_DEVICE_RDMA=1 where the NICs can read; FI_EFA_USE_DATA_PATH_DIRECT=0,
 where there are fewer processors than polling threads. What it sets, and what that costs: docs/efa-run.md.
 
 The simulated NICs move bytes between memory of the host; what the simulation does not model: docs/fidelity.md.
-Exit status: the program's, or 1 with --findings=fail; 2 when it could not be run, with one line that says why.
+Exit status: the program's, or 1 with --findings=fail; 124 for a hang in virtual time; 2 when it could not be run, with one line that says why.
 )";
 
 struct Request {
@@ -86,6 +93,7 @@ struct Request {
   bool quiet = false;
   bool help = false;
   bool topology = false;
+  bool is_virtual = false;
   std::vector<char*> program;  // with its arguments, and a null at the end
 };
 
@@ -104,6 +112,7 @@ absl::StatusOr<Request> Parse(int count, char** words) {
                 {"--zone=", sim::verbs::kZoneVariable},
                 {"--faults=", sim::verbs::kFaultsVariable},
                 {"--trace=", sim::verbs::kTraceVariable},
+                {"--limit=", sim::kLimitVariable},
                 {"--findings=", sim::verbs::kFindingsVariable},
                 {"--findings-file=", sim::verbs::kFindingsFileVariable},
                 {"--network=", sim::verbs::kNetworkVariable},
@@ -117,7 +126,10 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       ++next;
       break;
     }
-    bool known = word == "--quiet" || word == "--help" || word == "--topology";
+    bool known = word == "--quiet" || word == "--help" || word == "--topology" ||
+                 word == "--virtual" || word == "--digest";
+    request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
+    if (word == "--digest") setenv(sim::verbs::kDigestVariable, "1", 1);
     request.topology = request.topology || word == "--topology";
     if (word == "--findings") word = "--findings=report";
     request.quiet = request.quiet || word == "--quiet";
@@ -147,10 +159,14 @@ absl::Status GoWhereTheUserIs() {
   return absl::UnavailableError(absl::StrCat(folder, ": ", std::strerror(errno)));
 }
 
-absl::StatusOr<std::string> FindLibrary() {
+// Beside this program, or where Bazel puts it.
+absl::StatusOr<std::string> FindLibrary(const char* name, const char* built) {
   std::error_code error;
   const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
-  const std::string library = (self.parent_path() / "libdrydock_verbs.so").string();
+  std::string library = (self.parent_path() / name).string();
+  if (access(library.c_str(), R_OK) != 0) {
+    library = (self.parent_path() / built / name).lexically_normal().string();
+  }
   if (error || access(library.c_str(), R_OK) != 0) {
     return absl::NotFoundError(absl::StrCat(library, ": not there (it is built with efa-run)"));
   }
@@ -214,9 +230,28 @@ void MakeAbsolute(const char* variable, const std::string& file) {
   if (!file.empty()) setenv(variable, std::filesystem::absolute(file).c_str(), 1);
 }
 
+// The program is going to live in virtual time, and to find its memory at the same addresses in every
+// run. The process that becomes it is this one.
+absl::Status LiveInVirtualTime() {
+  ASSIGN_OR_RETURN(const std::string library, FindLibrary("libdrydock_time.so", "../virtual_time"));
+  PutInFront("LD_PRELOAD", library);
+  setenv(sim::verbs::kVirtualVariable, absl::StrFormat("%010d", getpid()).c_str(), 1);
+  // Another provider measures the processor's clock, which goes on by itself.
+  setenv("FI_PROVIDER", "efa", 0);
+  setenv("FI_EFA_USE_DATA_PATH_DIRECT", "0", 1);  // nothing happens at a doorbell in memory
+  if (personality(ADDR_NO_RANDOMIZE) == -1) {
+    return absl::UnavailableError(
+        absl::StrCat("--virtual: addresses stay random here: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
 // Returns only when the program could not be started.
 absl::Status Run(Request& request) {
   RETURN_IF_ERROR(GoWhereTheUserIs());
+  if (request.is_virtual && !request.settings.network.empty()) {
+    return Bad("--network: in virtual time a machine is alone");
+  }
   ASSIGN_OR_RETURN(const sim::Profile profile, request.settings.MakeProfile());
   RETURN_IF_ERROR(CheckFiles(request.settings));
   const char* path = std::getenv("PATH");
@@ -224,11 +259,12 @@ absl::Status Run(Request& request) {
                    sim::verbs::FindProgram(request.program[0], path == nullptr ? "" : path));
   RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
   RETURN_IF_ERROR(CheckMachine());
-  ASSIGN_OR_RETURN(const std::string library, FindLibrary());
+  ASSIGN_OR_RETURN(const std::string library, FindLibrary("libdrydock_verbs.so", ""));
   RETURN_IF_ERROR(Meet(request.settings));
   const std::string topology = gpu::topology::WriteHwlocXml(sim::TopologyOf(profile));
   ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
   PutInFront("LD_PRELOAD", library);
+  if (request.is_virtual) RETURN_IF_ERROR(LiveInVirtualTime());
   setenv("SYSFS_PATH", sysfs.c_str(), 1);
   if (request.topology) {
     setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 0);

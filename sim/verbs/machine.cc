@@ -1,5 +1,6 @@
 #include "sim/verbs/machine.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
 #include <unistd.h>
 
@@ -14,6 +15,7 @@
 #include "coro/status_macros.h"
 #include "fabric/faults/plan_json.h"
 #include "sim/faults/device_faults.h"
+#include "sim/random.h"
 #include "sim/verbs/last_words.h"
 
 namespace sim::verbs {
@@ -48,6 +50,13 @@ absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
                              {.device = DeviceFaults(), .decorator = DriverFaults()});
 }
 
+// Null: the process lives by the machine's clock.
+VirtualTime* FindVirtualTime() {
+  using Function = VirtualTime*();
+  void* const found = dlsym(RTLD_DEFAULT, kVirtualTimeFunction);
+  return found == nullptr ? nullptr : reinterpret_cast<Function*>(found)();
+}
+
 // Set once, and read where the process ends.
 Machine* of_process = nullptr;
 
@@ -71,6 +80,17 @@ absl::StatusOr<Machine*> Machine::Make() {
                    }));
   ASSIGN_OR_RETURN(Profile profile, settings.MakeProfile());
   of_process = new Machine(std::move(settings), std::move(profile));  // as long as the process
+  if (of_process->settings_.virtual_process == 0) return of_process;
+  of_process->time_ = FindVirtualTime();
+  if (of_process->time_ == nullptr) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(kVirtualVariable, " is set, and libdrydock_time.so is not loaded"));
+  }
+  of_process->time_->OnHang([](const char* why) {
+    Say(absl::StrCat("hang: ", why));
+    std::fflush(nullptr);
+    _exit(of_process->End(VirtualTime::kHangs));
+  });
   return of_process;
 }
 
@@ -98,7 +118,10 @@ void Machine::WatchFindings(Host& host) {
   if (findings_ != nullptr && !findings_->mine()) static_cast<void>(findings_.release());
   if (findings_ == nullptr) findings_ = std::make_unique<Findings>(settings_.findings_file);
   findings_->Watch(host);
-  if (!settings_.findings_file.empty()) BeforeDeathBySignal(&Machine::OnSignal);
+  // In virtual time there is one thread, and nobody who could listen.
+  if (!settings_.findings_file.empty() && time_ == nullptr) {
+    BeforeDeathBySignal(&Machine::OnSignal);
+  }
 }
 
 absl::Status Machine::OpenTrace(Host& host) {
@@ -109,8 +132,9 @@ absl::Status Machine::OpenTrace(Host& host) {
     const std::lock_guard world(traced_->mutex());
     EndTrace();
   }
-  BeforeDeathBySignal(&Machine::OnSignal);  // before the trace looks at signals itself
-  if (living_ != getpid()) lives_ = 0;      // those of a forked child's parent
+  if (time_ == nullptr)
+    BeforeDeathBySignal(&Machine::OnSignal);  // before the trace looks at signals itself
+  if (living_ != getpid()) lives_ = 0;        // those of a forked child's parent
   living_ = getpid();
   ASSIGN_OR_RETURN(
       trace_, Trace::Open(settings_.trace, ++lives_, host.world(), settings_.seed, faults_.get()));
@@ -127,14 +151,28 @@ void Machine::EndTrace() {
 
 // False: the mutex never comes (objects.h, Closing).
 bool Machine::Leaves(Host& host) {
-  if (settings_.trace.empty() && findings_ == nullptr) return true;
+  if (settings_.trace.empty() && findings_ == nullptr && time_ == nullptr) return true;
   std::unique_lock lock(mutex_, std::defer_lock);
   if (!LockSoon(lock)) return false;
   const std::lock_guard world(host.mutex());
   if (findings_ != nullptr && findings_->mine()) findings_->Leave(Findings::End::kLeaves);
   if (traced_ == &host && trace_ != nullptr && trace_->mine()) EndTrace();
   if (traced_ == &host) traced_ = nullptr;
+  if (time_ != nullptr) AddDigest(host);
   return true;
+}
+
+void Machine::AddDigest(Host& host) {
+  const Digest& digest = host.world().digest();
+  digest_.high = Combine(digest_.high, digest.high);
+  digest_.low = Combine(digest_.low, digest.low);
+  events_ += host.world().log().count();
+}
+
+void Machine::SayDigest() const {
+  if (!settings_.digest) return;
+  Say(absl::StrCat("digest ", digest_.ToHex(), ", ", events_, " events, ",
+                   time_->now() / 1'000'000 - 1000, " ms"));
 }
 
 // Registered before everything else that happens at the end of the process, so that it comes last:
@@ -155,13 +193,18 @@ int Machine::End(int status) {
   const Unhurried unhurried;
   std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
   std::unique_lock lock(mutex_, std::defer_lock);
-  if (!LockSoon(lock) || findings_ == nullptr || !findings_->mine()) return status;
+  const bool watches = findings_ != nullptr && findings_->mine();
+  const bool is_virtual = time_ != nullptr && settings_.virtual_process == getpid();
+  if (!LockSoon(lock) || (!watches && !is_virtual)) return status;
   host = host_.lock();
   if (host != nullptr && host->usable()) {
     std::unique_lock world(host->mutex(), std::defer_lock);
     if (!LockSoon(world)) return status;
-    findings_->Leave(status == 0 ? Findings::End::kExits : Findings::End::kFails);
+    if (watches) findings_->Leave(status == 0 ? Findings::End::kExits : Findings::End::kFails);
+    if (is_virtual) AddDigest(*host);
   }
+  if (is_virtual) SayDigest();
+  if (!watches) return status;
   findings_->Report();
   const bool fails = settings_.findings == FindingsMode::kFail && findings_->count() > 0;
   return fails && status == 0 ? 1 : status;
@@ -193,6 +236,11 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   // A forked child has a copy of its parent's that it cannot use: it joins by itself.
   open = host_.lock();
   if (open != nullptr && open->usable()) return open;
+  if (time_ != nullptr && getpid() != settings_.virtual_process) {
+    Say("--virtual is for programs of one process, and another one opens a device");
+    std::fflush(nullptr);
+    _exit(2);
+  }
   ASSIGN_OR_RETURN(std::unique_ptr<Host> host,
                    Host::Join({.fabric = settings_.fabric,
                                .seed = settings_.seed,
@@ -200,7 +248,9 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
                                .zone = settings_.zone,
                                .checks = settings_.findings != FindingsMode::kOff,
                                .network = settings_.network,
-                               .key_file = settings_.key}));
+                               .key_file = settings_.key,
+                               .virtual_time = time_,
+                               .life = worlds_++}));
   {
     const std::lock_guard world(host->mutex());
     RETURN_IF_ERROR(Prepare(*host));

@@ -3,6 +3,7 @@
 #ifndef SIM_VERBS_MACHINE_H_
 #define SIM_VERBS_MACHINE_H_
 
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,11 +12,13 @@
 #include "absl/status/statusor.h"
 #include "fabric/faults/engine.h"
 #include "sim/device/nic.h"
+#include "sim/events/event_log.h"
 #include "sim/hosts/host.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/findings.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/trace.h"
+#include "sim/virtual_time/virtual_time.h"
 
 namespace sim::verbs {
 
@@ -51,6 +54,9 @@ class Machine {
   // The process ends, by itself; a signal ends it.
   static void AtExit();
   static void OnSignal();
+  // In virtual time: the world of `host` is over, and the process. REQUIRES: the host's mutex is held.
+  void AddDigest(Host& host);
+  void SayDigest() const;
   // REQUIRES of both: mutex_ and the host's are held.
   absl::Status Prepare(Host& host);
   absl::Status OpenTrace(Host& host);
@@ -61,6 +67,10 @@ class Machine {
 
   const Settings settings_;
   const Profile profile_;
+  VirtualTime* time_ = nullptr;  // null: the machine's clock
+  Digest digest_;                // of all worlds of this process so far, and their events
+  std::uint64_t events_ = 0;
+  std::uint64_t worlds_ = 0;  // that it has begun
   std::mutex mutex_;
   std::weak_ptr<Host> host_;
   std::shared_ptr<fabric::faults::FaultEngine> faults_;

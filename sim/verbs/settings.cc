@@ -71,6 +71,20 @@ absl::Status ReadNetwork(const Variable& variable, Settings& settings) {
   return absl::OkStatus();
 }
 
+// In virtual time there is one process, and nobody to meet.
+absl::Status ReadVirtual(const Variable& variable, Settings& settings) {
+  RETURN_IF_ERROR(ReadNumber(variable, kVirtualVariable, settings.virtual_process));
+  std::string digest;
+  ReadText(variable, kDigestVariable, digest);
+  settings.digest = digest == "1";
+  if (settings.virtual_process != 0 && !settings.network.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(kNetworkVariable, "=", settings.network,
+                                                   ": in virtual time (", kVirtualVariable,
+                                                   ") a machine is alone"));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
@@ -85,6 +99,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   RETURN_IF_ERROR(ReadNumber(variable, kZoneVariable, settings.zone));
   RETURN_IF_ERROR(ReadFindings(variable, settings.findings));
   RETURN_IF_ERROR(ReadNetwork(variable, settings));
+  RETURN_IF_ERROR(ReadVirtual(variable, settings));
   if (!IsWord(settings.fabric)) {
     return absl::InvalidArgumentError(absl::StrCat(
         kFabricVariable, "=", settings.fabric,

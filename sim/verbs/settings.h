@@ -26,6 +26,11 @@ inline constexpr char kKeyVariable[] = "DRYDOCK_EFA_KEY";
 inline constexpr char kFindingsVariable[] = "DRYDOCK_EFA_FINDINGS";
 inline constexpr char kFindingsFileVariable[] = "DRYDOCK_EFA_FINDINGS_FILE";
 
+// The number of the process that lives in virtual time, of ten digits: the environment is as long in
+// every run, and so the stack as high.
+inline constexpr char kVirtualVariable[] = "DRYDOCK_EFA_VIRTUAL";
+inline constexpr char kDigestVariable[] = "DRYDOCK_EFA_DIGEST";
+
 // What becomes of the rules that a program breaks.
 enum class FindingsMode : std::uint8_t {
   kOff,     // nobody looks
@@ -45,6 +50,9 @@ struct Settings {
   std::string findings_file;  // for what was found; empty: none
   std::string network;        // tcp://HOST:PORT; empty: the processes of this computer
   std::string key;            // file of that network's key
+  // The process that lives in virtual time; 0: all live by the machine's clock.
+  std::int32_t virtual_process = 0;
+  bool digest = false;  // whether a process in virtual time says its digest when it ends
 
   // `variable` returns null for one that is not set, as getenv. A network that is "tcp" is the
   // launcher's. kInvalidArgument: names the variable. Other codes: of NetworkOfLauncher.

@@ -1,0 +1,223 @@
+// libc's waits, for a program that lives in virtual time: they run its world, and take no time of
+// the machine's.
+
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+
+#include "sim/virtual_time/process_time.h"
+
+namespace {
+
+using sim::ProcessTime;
+
+constexpr std::int64_t kSecond = 1'000'000'000;
+constexpr std::int64_t kNever = ProcessTime::kNever;
+constexpr char kNobody[] = "nothing is under way, and the program waits for ever";
+constexpr timespec kAtOnce{};
+constexpr std::size_t kMaskBytes = 8;  // of a set of signals, as the kernel has it
+
+bool IsWhole(const timespec& time) {
+  return time.tv_sec >= 0 && time.tv_nsec >= 0 && time.tv_nsec < kSecond;
+}
+
+timespec Milliseconds(int count) {
+  return {.tv_sec = count / 1000, .tv_nsec = count % 1000 * 1'000'000};
+}
+
+// A moment on one of the two clocks, which never show the same number.
+std::int64_t Moment(const timespec& time) {
+  const std::int64_t moment =
+      std::min<std::int64_t>(time.tv_sec, 9'000'000'000) * kSecond + time.tv_nsec;
+  return moment >= ProcessTime::kCalendar ? moment - ProcessTime::kCalendar : moment;
+}
+
+// `look` asks the kernel what is ready: now, or, with `block`, when something is. Returns what it
+// has returned.
+template <typename Look>
+int AwaitReady(std::int64_t deadline, Look look) {
+  ProcessTime& time = ProcessTime::Get();
+  for (;;) {
+    const int ready = look(false);
+    if (ready != 0) return ready;
+    if (deadline <= time.now()) break;
+    if (time.Wait(deadline)) continue;
+    // What is waited for comes from outside, or from nowhere.
+    if (time.has_world()) time.Hang(kNobody);
+    return look(true);
+  }
+  time.LookedInVain();
+  return 0;
+}
+
+int Poll(pollfd* descriptors, nfds_t count, std::int64_t deadline, const sigset_t* mask) {
+  return AwaitReady(deadline, [&](bool block) {
+    timespec none = kAtOnce;
+    return static_cast<int>(
+        syscall(SYS_ppoll, descriptors, count, block ? nullptr : &none, mask, kMaskBytes));
+  });
+}
+
+int Select(int count, fd_set* sets[3], std::int64_t deadline, const sigset_t* mask) {
+  fd_set asked[3];
+  for (int i = 0; i < 3; ++i) {
+    if (sets[i] != nullptr) asked[i] = *sets[i];
+  }
+  return AwaitReady(deadline, [&](bool block) {
+    for (int i = 0; i < 3; ++i) {
+      if (sets[i] != nullptr) *sets[i] = asked[i];
+    }
+    timespec none = kAtOnce;
+    const struct {
+      const sigset_t* mask;
+      std::size_t bytes;
+    } signals{mask, kMaskBytes};
+    return static_cast<int>(
+        syscall(SYS_pselect6, count, sets[0], sets[1], sets[2], block ? nullptr : &none, &signals));
+  });
+}
+
+int AwaitEvents(int epoll, epoll_event* events, int most, std::int64_t deadline,
+                const sigset_t* mask) {
+  return AwaitReady(deadline, [&](bool block) {
+    return static_cast<int>(
+        syscall(SYS_epoll_pwait, epoll, events, most, block ? -1 : 0, mask, kMaskBytes));
+  });
+}
+
+std::int64_t In(int milliseconds) {
+  if (milliseconds < 0) return kNever;
+  const timespec left = Milliseconds(milliseconds);
+  return ProcessTime::Get().After(&left);
+}
+
+}  // namespace
+
+extern "C" {
+
+// ---- Sleep ----
+
+int nanosleep(const timespec* duration, timespec* /*left*/) {
+  if (!IsWhole(*duration)) {
+    errno = EINVAL;
+    return -1;
+  }
+  ProcessTime& time = ProcessTime::Get();
+  time.Sleep(time.After(duration));
+  return 0;
+}
+
+int clock_nanosleep(clockid_t /*clock*/, int flags, const timespec* when, timespec* /*left*/) {
+  if (!IsWhole(*when)) return EINVAL;
+  ProcessTime& time = ProcessTime::Get();
+  time.Sleep((flags & TIMER_ABSTIME) != 0 ? Moment(*when) : time.After(when));
+  return 0;
+}
+
+int usleep(useconds_t microseconds) {
+  ProcessTime& time = ProcessTime::Get();
+  time.Sleep(time.now() + std::int64_t{microseconds} * 1000);
+  return 0;
+}
+
+unsigned sleep(unsigned seconds) {
+  ProcessTime& time = ProcessTime::Get();
+  time.Sleep(time.now() + std::int64_t{seconds} * kSecond);
+  return 0;
+}
+
+// Whoever lets others run looks for what they do.
+int sched_yield() {
+  ProcessTime::Get().LookedInVain();
+  return 0;
+}
+
+// ---- Descriptors ----
+
+int poll(pollfd* descriptors, nfds_t count, int milliseconds) {
+  return Poll(descriptors, count, In(milliseconds), nullptr);
+}
+
+// As poll is called by programs that are built with _FORTIFY_SOURCE.
+int __poll_chk(pollfd* descriptors, nfds_t count, int milliseconds, std::size_t /*bytes*/) {
+  return Poll(descriptors, count, In(milliseconds), nullptr);
+}
+
+int ppoll(pollfd* descriptors, nfds_t count, const timespec* left, const sigset_t* mask) {
+  return Poll(descriptors, count, ProcessTime::Get().After(left), mask);
+}
+
+int select(int count, fd_set* reads, fd_set* writes, fd_set* errors, timeval* left) {
+  fd_set* sets[] = {reads, writes, errors};
+  if (left == nullptr) return Select(count, sets, kNever, nullptr);
+  const timespec exact{.tv_sec = left->tv_sec, .tv_nsec = left->tv_usec * 1000};
+  return Select(count, sets, ProcessTime::Get().After(&exact), nullptr);
+}
+
+int pselect(int count, fd_set* reads, fd_set* writes, fd_set* errors, const timespec* left,
+            const sigset_t* mask) {
+  fd_set* sets[] = {reads, writes, errors};
+  return Select(count, sets, ProcessTime::Get().After(left), mask);
+}
+
+int epoll_wait(int epoll, epoll_event* events, int most, int milliseconds) {
+  return AwaitEvents(epoll, events, most, In(milliseconds), nullptr);
+}
+
+int epoll_pwait(int epoll, epoll_event* events, int most, int milliseconds, const sigset_t* mask) {
+  return AwaitEvents(epoll, events, most, In(milliseconds), mask);
+}
+
+int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* left,
+                 const sigset_t* mask) {
+  return AwaitEvents(epoll, events, most, ProcessTime::Get().After(left), mask);
+}
+
+// Its descriptor would go by the machine's clock.
+int timerfd_create(int /*clock*/, int /*flags*/) {
+  std::fprintf(stderr, "drydock-efa: timerfd_create: not in virtual time (ENOSYS)\n");
+  errno = ENOSYS;
+  return -1;
+}
+
+// ---- Conditions: there is no other thread that could make them true ----
+
+int pthread_cond_wait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/) {
+  ProcessTime::Get().Hang("the program's only thread waits for a condition");
+}
+
+int pthread_cond_timedwait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/,
+                           const timespec* deadline) {
+  if (!IsWhole(*deadline)) return EINVAL;
+  ProcessTime::Get().Sleep(Moment(*deadline));
+  return ETIMEDOUT;
+}
+
+int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t /*clock*/,
+                           const timespec* deadline) {
+  return pthread_cond_timedwait(condition, mutex, deadline);
+}
+
+// ---- Threads ----
+
+int pthread_create(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
+                   void* (* /*run*/)(void*), void* /*argument*/) {
+  std::fprintf(
+      stderr,
+      "drydock-efa: --virtual is for programs of one thread, and this one starts another\n");
+  std::fflush(nullptr);
+  _exit(2);
+}
+
+}  // extern "C"

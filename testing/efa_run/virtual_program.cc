@@ -1,0 +1,124 @@
+// A program for efa-run --virtual that does what its argument says: "waits" waits in every way, and
+// prints what it drew; "hangs" waits for what never comes; "starts-thread" and "forks" do what is
+// refused.
+
+#include <infiniband/verbs.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sys/epoll.h>
+#include <sys/random.h>
+#include <sys/select.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <fstream>
+#include <functional>
+#include <random>
+#include <string_view>
+#include <thread>
+
+namespace {
+
+using namespace std::chrono_literals;
+
+int failures = 0;
+
+ibv_context* OpenDevice() {
+  ibv_device** const devices = ibv_get_device_list(nullptr);
+  ibv_context* const context = devices == nullptr ? nullptr : ibv_open_device(devices[0]);
+  ibv_free_device_list(devices);
+  return context;
+}
+
+// Waits for 100 s by `wait`, and looks how long that was.
+void Expect(const char* name, const std::function<void()>& wait) {
+  const auto before = std::chrono::steady_clock::now();
+  const time_t calendar = time(nullptr);
+  wait();
+  const std::chrono::duration<double> took = std::chrono::steady_clock::now() - before;
+  const time_t passed = time(nullptr) - calendar;
+  if (took.count() >= 100 && took.count() < 100.01 && passed >= 100 && passed <= 101) return;
+  std::printf("%s took %.3f s, and %ld s of the calendar\n", name, took.count(), passed);
+  ++failures;
+}
+
+void Wait() {
+  Expect("sleep", [] { sleep(100); });
+  Expect("usleep", [] { usleep(100'000'000); });
+  Expect("sleep_for", [] { std::this_thread::sleep_for(100s); });
+  Expect("clock_nanosleep", [] {
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 100;
+    clock_nanosleep(CLOCK_REALTIME, TIMER_ABSTIME, &until, nullptr);
+  });
+  Expect("poll", [] { poll(nullptr, 0, 100'000); });
+  Expect("select", [] {
+    timeval left{.tv_sec = 100, .tv_usec = 0};
+    select(0, nullptr, nullptr, nullptr, &left);
+  });
+  Expect("epoll_wait", [] {
+    const int epoll = epoll_create1(0);
+    epoll_event event;
+    epoll_wait(epoll, &event, 1, 100'000);
+    close(epoll);
+  });
+  Expect("pthread_cond_timedwait", [] {
+    pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+    pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 100;
+    pthread_mutex_lock(&mutex);
+    while (pthread_cond_timedwait(&condition, &mutex, &until) == 0) {
+    }
+    pthread_mutex_unlock(&mutex);
+  });
+}
+
+void Draw() {
+  std::uint32_t system = 0;
+  if (getrandom(&system, sizeof system, 0) != sizeof system) ++failures;
+  std::printf("drew %x, %x; the stack is at %p, the calendar at %ld\n", system,
+              std::random_device()(), static_cast<void*>(&system), time(nullptr));
+}
+
+void Hang() {
+  ibv_context* const context = OpenDevice();
+  ibv_comp_channel* const channel = ibv_create_comp_channel(context);
+  pollfd descriptor{channel->fd, POLLIN, 0};
+  poll(&descriptor, 1, -1);
+}
+
+int Fork() {
+  const pid_t child = fork();
+  if (child == 0) {
+    OpenDevice();
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WEXITSTATUS(status);
+}
+
+}  // namespace
+
+int main(int count, char** words) {
+  const std::string_view what = count == 2 ? words[1] : "";
+  if (what == "hangs") Hang();
+  if (what == "starts-thread") std::thread([] {}).join();
+  if (what == "forks") return Fork();
+  if (what == "waits") {
+    ibv_context* const context = OpenDevice();
+    Wait();
+    Draw();
+    if (ibv_close_device(context) != 0) ++failures;
+  }
+  return failures == 0 ? 0 : 1;
+}
