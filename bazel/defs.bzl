@@ -51,11 +51,43 @@ def _with_options(kwargs):
 _GTEST = _label("@com_google_googletest//:gtest")
 _GTEST_MAIN = _label("@com_google_googletest//:gtest_main")
 
+# Packages whose users see the simulated world (sim/world), and which the world does not depend on.
+_WITH_A_WORLD = [
+    "apps/museum",
+    "sim/capture",
+    "sim/checks/programs",
+    "sim/cluster",
+    "sim/coverage",
+    "sim/driver",
+    "sim/explore",
+    "sim/explore/classics",
+    "sim/explore/testing",
+    "sim/hosts",
+    "sim/hosts/testing",
+    "sim/rdm",
+    "sim/rdm/testing",
+    "sim/testing",
+    "sim/tracing",
+    "sim/verbs",
+    "testing/faults",
+    "testing/harness",
+]
+
+def _sees_a_world(deps):
+    if native.package_name() in _WITH_A_WORLD:
+        return True
+    for dep in deps:
+        if dep == "//sim/world" or dep.startswith("//") and dep[2:].split(":")[0] in _WITH_A_WORLD:
+            return True
+    return False
+
 def _precompiled_for(srcs, deps):
     """The precompiled header, of those in //bazel, for these sources of ours; or None: they are no C++, or not known yet."""
     if type(deps) != "list" or type(srcs) != "list" or not [src for src in srcs if src.endswith(".cc")]:
         return None
     googletest = [dep for dep in deps if dep.endswith("//:gtest") or dep.endswith("//:gtest_main")]
+    if IS_OURS and _sees_a_world(deps):
+        return "world_googletest" if googletest else "world"
     return "googletest" if googletest else "abseil"
 
 def _with_precompiled(kwargs):

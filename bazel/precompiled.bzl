@@ -18,7 +18,7 @@ _VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (GCC_VERSION, ABSEIL_V
 def precompiled_copts(name):
     return [_VERSIONS, "-include", "bazel/%s.h" % name, "-Winvalid-pch", "-Wno-error=invalid-pch"]
 
-def _compile_flags(ctx, toolchain, source, output, copts):
+def _compile_flags(ctx, toolchain, source, output, copts, context):
     """The command line of a C++ source of this configuration, except that `source` is a header."""
     features = cc_common.configure_features(
         ctx = ctx,
@@ -32,6 +32,9 @@ def _compile_flags(ctx, toolchain, source, output, copts):
         user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + ["-x", "c++-header"],
         source_file = source.path,
         output_file = output.path,
+        include_directories = context.includes,
+        quote_include_directories = context.quote_includes,
+        system_include_directories = context.system_includes,
         use_pic = toolchain.needs_pic_for_dynamic_libraries(feature_configuration = features),
     )
     arguments = cc_common.get_memory_inefficient_command_line(
@@ -53,25 +56,32 @@ def _precompiled_header_impl(ctx):
     source = ctx.actions.declare_file(name + ".precompiled.h")
     precompiled = ctx.actions.declare_file(name + ".h.gch")
 
-    includes = "".join(["#include <%s>\n" % header for header in ctx.attr.includes])
+    includes = "".join(["#include <%s>\n" % header for header in ctx.attr.includes] +
+                       ["#include \"%s\"\n" % header for header in ctx.attr.ours])
+    dependencies = [dep[CcInfo] for dep in ctx.attr.deps]
+    context = cc_common.merge_cc_infos(cc_infos = dependencies).compilation_context
     ctx.actions.write(text, includes)
 
     # Lets a test see which of the two it got.
     ctx.actions.write(source, includes + "#define DRYDOCK_PRECOMPILED\n")
-    arguments, environment = _compile_flags(ctx, toolchain, source, precompiled, ctx.attr.copts + [_VERSIONS])
+    arguments, environment = _compile_flags(ctx, toolchain, source, precompiled, ctx.attr.copts + [_VERSIONS], context)
     ctx.actions.run(
         executable = toolchain.compiler_executable,
         arguments = arguments,
-        inputs = depset([source], transitive = [toolchain.all_files]),
+        inputs = depset([source], transitive = [toolchain.all_files, context.headers]),
         outputs = [precompiled],
         env = environment,
         mnemonic = "CppPrecompile",
         progress_message = "Precompiling %s" % text.short_path,
     )
     files = depset([text, precompiled])
+    own = CcInfo(compilation_context = cc_common.create_compilation_context(headers = files))
+
+    # Only the headers of what it depends on: a source that is compiled with it need not link it.
+    headers = CcInfo(compilation_context = context)
     return [
         DefaultInfo(files = files),
-        CcInfo(compilation_context = cc_common.create_compilation_context(headers = files)),
+        cc_common.merge_cc_infos(cc_infos = [own, headers]),
     ]
 
 # Only for GCC, and only where all sources are compiled with -fPIC, as they are unless optimised.
@@ -79,6 +89,8 @@ precompiled_header = rule(
     implementation = _precompiled_header_impl,
     attrs = {
         "includes": attr.string_list(mandatory = True, doc = "Headers of the machine's packages, as a source names them."),
+        "ours": attr.string_list(doc = "Headers of ours."),
+        "deps": attr.label_list(providers = [CcInfo], doc = "The libraries that `ours` are of."),
         "copts": attr.string_list(doc = "The options that all users have."),
         "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
     },

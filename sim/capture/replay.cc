@@ -11,6 +11,7 @@
 #include "fabric/faults/engine.h"
 #include "fabric/faults/faulty_fabric.h"
 #include "fabric/opened_nic.h"
+#include "sim/checks/checks.h"
 #include "sim/checks/finding.h"
 
 namespace sim::capture {

@@ -5,6 +5,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/checks/finding.h"
 #include "sim/testing/lab.h"
 

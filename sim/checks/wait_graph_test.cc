@@ -9,6 +9,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/testing/lab.h"
 
 namespace sim_testing {

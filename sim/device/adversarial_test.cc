@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/testing/lab.h"
 
 namespace sim_testing {

@@ -11,13 +11,12 @@
 #ifndef SIM_DEVICE_OBSERVER_H_
 #define SIM_DEVICE_OBSERVER_H_
 
-#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -207,6 +206,24 @@ class Observer {
                         std::size_t /*count*/, bool /*in_vain*/) {}
 };
 
+// The events have numbers, so that a list of those that listen to one is found at once.
+enum class ObserverEvent : std::uint8_t {
+#define EVENT(name) name,
+#include "sim/device/observer_events.inc"
+#undef EVENT
+  kEnd
+};
+
+template <auto Event>
+constexpr std::size_t NumberOf() = delete;
+#define EVENT(name)                                       \
+  template <>                                             \
+  constexpr std::size_t NumberOf<&Observer::name>() {     \
+    return static_cast<std::size_t>(ObserverEvent::name); \
+  }
+#include "sim/device/observer_events.inc"
+#undef EVENT
+
 // Those of one world, in the order in which they are told. Each is told only of the events that its
 // class overrides: an observer costs nothing where it does not listen.
 class Observers {
@@ -216,88 +233,33 @@ class Observers {
   template <typename T>
   void Add(T& observer) {
     ++count_;
-    Enlist<&Observer::OnDoorbell>(observer, &T::OnDoorbell);
-    Enlist<&Observer::OnFetched>(observer, &T::OnFetched);
-    Enlist<&Observer::OnSent>(observer, &T::OnSent);
-    Enlist<&Observer::OnReceiveTaken>(observer, &T::OnReceiveTaken);
-    Enlist<&Observer::OnMessageLands>(observer, &T::OnMessageLands);
-    Enlist<&Observer::OnImmediateDelivered>(observer, &T::OnImmediateDelivered);
-    Enlist<&Observer::OnPlacing>(observer, &T::OnPlacing);
-    Enlist<&Observer::OnPlaced>(observer, &T::OnPlaced);
-    Enlist<&Observer::OnKeyRefused>(observer, &T::OnKeyRefused);
-    Enlist<&Observer::OnRegistered>(observer, &T::OnRegistered);
-    Enlist<&Observer::OnDeregistered>(observer, &T::OnDeregistered);
-    Enlist<&Observer::OnEnded>(observer, &T::OnEnded);
-    Enlist<&Observer::OnSilent>(observer, &T::OnSilent);
-    Enlist<&Observer::OnGone>(observer, &T::OnGone);
-    Enlist<&Observer::OnReported>(observer, &T::OnReported);
-    Enlist<&Observer::OnDied>(observer, &T::OnDied);
-    Enlist<&Observer::OnOpened>(observer, &T::OnOpened);
-    Enlist<&Observer::OnClosed>(observer, &T::OnClosed);
-    Enlist<&Observer::OnQueueOpened>(observer, &T::OnQueueOpened);
-    Enlist<&Observer::OnEndpointOpened>(observer, &T::OnEndpointOpened);
-    Enlist<&Observer::OnEndpointClosing>(observer, &T::OnEndpointClosing);
-    Enlist<&Observer::OnQueuePairGone>(observer, &T::OnQueuePairGone);
-    Enlist<&Observer::OnRingsTaken>(observer, &T::OnRingsTaken);
-    Enlist<&Observer::OnBatchLeft>(observer, &T::OnBatchLeft);
-    Enlist<&Observer::OnHandleClosing>(observer, &T::OnHandleClosing);
-    Enlist<&Observer::OnQueueClosing>(observer, &T::OnQueueClosing);
-    Enlist<&Observer::OnTwoThreads>(observer, &T::OnTwoThreads);
-    Enlist<&Observer::OnPosted>(observer, &T::OnPosted);
-    Enlist<&Observer::OnReceivePosted>(observer, &T::OnReceivePosted);
-    Enlist<&Observer::OnAgain>(observer, &T::OnAgain);
-    Enlist<&Observer::OnCompletionRead>(observer, &T::OnCompletionRead);
-    Enlist<&Observer::OnPolling>(observer, &T::OnPolling);
-    Enlist<&Observer::OnPolled>(observer, &T::OnPolled);
+#define EVENT(name) Enlist<&Observer::name>(observer, &T::name);
+#include "sim/device/observer_events.inc"
+#undef EVENT
   }
   void Remove(Observer& observer) {
     --count_;
-    std::apply([&](auto&... listeners) { (std::erase(listeners.list, &observer), ...); }, lists_);
+    for (std::vector<Observer*>& list : listeners_) std::erase(list, &observer);
   }
 
   // Tells those that listen: observers.Tell<&Observer::OnGone>(operation).
   template <auto Event, typename... Arguments>
   void Tell(const Arguments&... arguments) const {
-    for (Observer* observer : std::get<Listeners<Event>>(lists_).list) {
-      (observer->*Event)(arguments...);
-    }
+    for (Observer* observer : listeners_[NumberOf<Event>()]) (observer->*Event)(arguments...);
   }
   bool any() const { return count_ > 0; }
 
  private:
-  // Of one event.
-  template <auto Event>
-  struct Listeners {
-    std::vector<Observer*> list;
-  };
-
   // A class that does not override an event names Observer's own.
   template <auto Event, typename T, typename Mine>
   void Enlist(T& observer, Mine /*mine*/) {
     if constexpr (std::is_same_v<T, Observer> || !std::is_same_v<Mine, decltype(Event)>) {
-      std::get<Listeners<Event>>(lists_).list.push_back(&observer);
+      listeners_[NumberOf<Event>()].push_back(&observer);
     }
   }
 
   std::size_t count_ = 0;
-  std::tuple<Listeners<&Observer::OnDoorbell>, Listeners<&Observer::OnFetched>,
-             Listeners<&Observer::OnSent>, Listeners<&Observer::OnReceiveTaken>,
-             Listeners<&Observer::OnMessageLands>, Listeners<&Observer::OnImmediateDelivered>,
-             Listeners<&Observer::OnPlacing>, Listeners<&Observer::OnPlaced>,
-             Listeners<&Observer::OnKeyRefused>, Listeners<&Observer::OnRegistered>,
-             Listeners<&Observer::OnDeregistered>, Listeners<&Observer::OnEnded>,
-             Listeners<&Observer::OnSilent>, Listeners<&Observer::OnGone>,
-             Listeners<&Observer::OnReported>, Listeners<&Observer::OnDied>,
-             Listeners<&Observer::OnOpened>, Listeners<&Observer::OnClosed>,
-             Listeners<&Observer::OnQueueOpened>, Listeners<&Observer::OnEndpointOpened>,
-             Listeners<&Observer::OnEndpointClosing>, Listeners<&Observer::OnQueuePairGone>,
-             Listeners<&Observer::OnRingsTaken>, Listeners<&Observer::OnBatchLeft>,
-             Listeners<&Observer::OnHandleClosing>, Listeners<&Observer::OnQueueClosing>,
-             Listeners<&Observer::OnTwoThreads>, Listeners<&Observer::OnPosted>,
-             Listeners<&Observer::OnReceivePosted>, Listeners<&Observer::OnAgain>,
-             Listeners<&Observer::OnCompletionRead>, Listeners<&Observer::OnPolling>,
-             Listeners<&Observer::OnPolled>>
-      lists_;
+  std::array<std::vector<Observer*>, static_cast<std::size_t>(ObserverEvent::kEnd)> listeners_;
 };
 
 }  // namespace sim

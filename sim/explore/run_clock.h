@@ -8,6 +8,7 @@
 
 #include "coro/clock.h"
 #include "coro/time.h"
+#include "sim/checks/checks.h"
 #include "sim/checks/wait_graph.h"
 #include "sim/world/world.h"
 

@@ -13,6 +13,7 @@
 #include "coro/check.h"
 #include "coro/report.h"
 #include "fabric/coverage/points.h"
+#include "sim/checks/checks.h"
 #include "sim/coverage/matrix.h"
 #include "sim/explore/needs.h"
 #include "sim/profile/profile.h"

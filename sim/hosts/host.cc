@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
+#include "sim/checks/checks.h"
 #include "sim/hosts/bell.h"
 #include "sim/hosts/directory.h"
 #include "sim/hosts/forks.h"

@@ -15,7 +15,7 @@
 namespace sim {
 namespace {
 
-absl::Status Failure(const char* what, const std::string& name, int error) {
+absl::Status FailureOf(const char* what, const std::string& name, int error) {
   const std::string text =
       absl::StrCat("shared memory: ", what, " ", name, ": ", std::strerror(error));
   if (error == EEXIST) return absl::AlreadyExistsError(text);
@@ -37,16 +37,16 @@ bool IsOurs(int fd) {
 absl::StatusOr<SharedFile> SharedFile::Map(int fd, std::size_t bytes) {
   // Without room behind it, a write to the mapping would be a signal.
   const int error = posix_fallocate(fd, 0, static_cast<off_t>(bytes));
-  if (error != 0) return Failure("make room in", kSharedFolder, error);
+  if (error != 0) return FailureOf("make room in", kSharedFolder, error);
   void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  if (data == MAP_FAILED) return Failure("map a file in", kSharedFolder, errno);
+  if (data == MAP_FAILED) return FailureOf("map a file in", kSharedFolder, errno);
   return SharedFile(static_cast<std::byte*>(data), bytes);
 }
 
 absl::StatusOr<SharedFile> SharedFile::Make(const std::string& name, std::size_t bytes) {
   const std::string path = absl::StrCat(kSharedFolder, name);
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (fd < 0) return Failure("make", path, errno);
+  if (fd < 0) return FailureOf("make", path, errno);
   absl::StatusOr<SharedFile> file = Map(fd, bytes);
   if (!file.ok()) unlink(path.c_str());
   close(fd);
@@ -56,9 +56,9 @@ absl::StatusOr<SharedFile> SharedFile::Make(const std::string& name, std::size_t
 absl::StatusOr<SharedFile> SharedFile::Open(const std::string& name, std::size_t most) {
   const std::string path = absl::StrCat(kSharedFolder, name);
   const int fd = open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW);
-  if (fd < 0) return Failure("open", path, errno);
+  if (fd < 0) return FailureOf("open", path, errno);
   struct stat status;
-  absl::StatusOr<SharedFile> file = Failure("use", path, EACCES);
+  absl::StatusOr<SharedFile> file = FailureOf("use", path, EACCES);
   if (IsOurs(fd) && fstat(fd, &status) == 0 && status.st_size > 0) {
     const auto bytes = static_cast<std::size_t>(status.st_size);
     if (bytes <= most) file = Map(fd, bytes);

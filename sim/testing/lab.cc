@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "sim/checks/checks.h"
 #include "sim/memory/poison.h"
 #include "sim/random.h"
 

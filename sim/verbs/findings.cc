@@ -21,6 +21,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "fabric/trace/json_text.h"
+#include "sim/checks/checks.h"
 #include "sim/verbs/completion_queue.h"
 #include "sim/verbs/objects.h"
 #include "sim/verbs/queue_pair.h"

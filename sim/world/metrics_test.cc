@@ -10,6 +10,7 @@
 #include "fabric/error.h"
 #include "fabric/metrics/counted_fabric.h"
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/driver/sim_fabric.h"
 #include "sim/profile/profile.h"
 #include "sim/testing/lab.h"

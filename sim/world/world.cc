@@ -4,6 +4,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "coro/check.h"
+#include "fabric/faults/engine.h"
+#include "sim/checks/checks.h"
+#include "sim/device/log_writer.h"
+#include "sim/faults/fault_model.h"
 
 namespace sim {
 
@@ -19,12 +23,14 @@ World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& opt
               .wire = wire_,
               .bus = bus_,
               .observers = observers_,
-              .nics = *this} {
+              .nics = *this},
+      log_writer_(std::make_unique<LogWriter>(timeline_, log_)),
+      checks_(std::make_unique<Checks>(timeline_, deferred_, operations_, bus_)) {
   const bool is_virtual = options.clock == ClockKind::kVirtual;
-  if (is_virtual) observers_.Add(log_writer_);
+  if (is_virtual) observers_.Add(*log_writer_);
   if (!options.checks.value_or(is_virtual)) return;
-  observers_.Add(checks_);
-  timeline_.OnStuck([this] { checks_.Stuck(); });
+  observers_.Add(*checks_);
+  timeline_.OnStuck([this] { checks_->Stuck(); });
 }
 
 World::~World() = default;
@@ -89,13 +95,15 @@ void World::Unblock(Node& from, Node& to) {
 
 void World::CheckRequests() {
   processors_.FinishAll();
-  checks_.CheckRequests();
+  checks_->CheckRequests();
 }
 
 void World::CheckEnd() {
   processors_.FinishAll();
-  checks_.CheckEnd();
+  checks_->CheckEnd();
 }
+
+std::span<const Finding> World::findings() const { return checks_->findings(); }
 
 // ---- Faults ----
 

@@ -29,10 +29,8 @@
 
 #include "coro/clock.h"
 #include "coro/time.h"
-#include "fabric/faults/engine.h"
 #include "fabric/peer_memory.h"
-#include "sim/checks/checks.h"
-#include "sim/device/log_writer.h"
+#include "sim/checks/finding.h"
 #include "sim/device/nic.h"
 #include "sim/device/observer.h"
 #include "sim/device/operation_table.h"
@@ -42,7 +40,6 @@
 #include "sim/events/event_log.h"
 #include "sim/events/scheduler.h"
 #include "sim/events/timeline.h"
-#include "sim/faults/fault_model.h"
 #include "sim/machine/node.h"
 #include "sim/machine/numa.h"
 #include "sim/machine/processors.h"
@@ -50,7 +47,16 @@
 #include "sim/network/wire.h"
 #include "sim/profile/profile.h"
 
+namespace fabric::faults {
+class FaultEngine;
+}
+
 namespace sim {
+
+// Most programs name none of them, and their headers are heavy.
+class Checks;
+class FaultModel;
+class LogWriter;
 
 // Where a machine stands in a network of several worlds.
 struct NodeIdentity {
@@ -139,9 +145,9 @@ class World final : public coro::Clock, private NicDirectory {
   // The program is over, and has closed what it opened; the requests of what it has not, too.
   void CheckEnd();
   // Silent unless they watch the program.
-  Checks& checks() { return checks_; }
+  Checks& checks() { return *checks_; }
   // The rules that the program broke, in the order of the first time. Valid until the next event.
-  std::span<const Finding> findings() const { return checks_.findings(); }
+  std::span<const Finding> findings() const;
   // Everything that happened; empty on the machine's clock, where no run is like another.
   EventLog& log() { return log_; }
   const Digest& digest() const { return log_.digest(); }
@@ -162,8 +168,8 @@ class World final : public coro::Clock, private NicDirectory {
   Surroundings around_;
   Numa numa_{around_};
   Processors processors_{timeline_, numa_};
-  LogWriter log_writer_{timeline_, log_};
-  Checks checks_{timeline_, deferred_, operations_, bus_};
+  const std::unique_ptr<LogWriter> log_writer_;
+  const std::unique_ptr<Checks> checks_;
   std::unique_ptr<FaultModel> faults_;  // null: no fault plan
   std::vector<std::unique_ptr<Node>> nodes_;
   std::vector<NicState*> nics_;  // index = NicState::index()

@@ -19,6 +19,7 @@
 #include "coro/task.h"
 #include "fabric/context_owner.h"
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/checks/programs/program_test.h"
 #include "sim/device/observer.h"
 

@@ -12,6 +12,7 @@
 #include "coro/sleep.h"
 #include "coro/task.h"
 #include "gtest/gtest.h"
+#include "sim/checks/checks.h"
 #include "sim/checks/programs/program_test.h"
 
 namespace sim_testing {
