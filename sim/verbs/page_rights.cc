@@ -57,12 +57,25 @@ bool MayBePinned(const void* address, std::size_t length, bool write) {
 }
 
 std::uint64_t PageBytesOf(const void* address, std::size_t length) {
-  // The look takes as long as all mappings of the process are large, and so does pinning them: from
-  // here on nobody notices.
+  // The look walks through the page tables of the whole process: only where it can find something.
   constexpr std::size_t kLarge = 64 << 20;
   if (length < kLarge) return 0;
+  std::ifstream names("/proc/self/maps");
+  if (!MayHaveHugePages(names, reinterpret_cast<std::uintptr_t>(address), length)) {
+    return static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
+  }
   std::ifstream mappings("/proc/self/smaps");
   return PageBytesIn(mappings, reinterpret_cast<std::uintptr_t>(address), length);
+}
+
+bool MayHaveHugePages(std::istream& mappings, std::uint64_t address, std::uint64_t length) {
+  std::string line;
+  while (std::getline(mappings, line)) {
+    unsigned long from = 0, to = 0, inode = 0;
+    if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %lu", &from, &to, &inode) != 3) continue;
+    if (to > address && from < address + length && inode == 0) return false;
+  }
+  return true;
 }
 
 std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::uint64_t length) {

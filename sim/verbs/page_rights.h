@@ -18,7 +18,11 @@ bool MayBePinned(const void* address, std::size_t length, bool write);
 // are not worth the look: a device can have many of them.
 std::uint64_t PageBytesOf(const void* address, std::size_t length);
 
-// The same by the list of a process's mappings (proc(5), /proc/PID/smaps). Of any length.
+// Whether all of the range can be of huge pages, by the list of a process's mappings (proc(5),
+// /proc/PID/maps): those are of a file, also where they are anonymous; ordinary memory has none.
+bool MayHaveHugePages(std::istream& mappings, std::uint64_t address, std::uint64_t length);
+
+// PageBytesOf by the list of a process's mappings (proc(5), /proc/PID/smaps). Of any length.
 std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::uint64_t length);
 
 }  // namespace sim::verbs

@@ -53,6 +53,20 @@ TEST(PageBytesTest, RangeWithAHoleIsNotKnown) {
   EXPECT_EQ(Of(0x90000000, 0x90001000), 0u);
 }
 
+TEST(PageBytesTest, OrdinaryMemoryIsNoFilesAndNeedsNoLook) {
+  const auto may_have = [](std::uint64_t begin, std::uint64_t end) {
+    std::istringstream mappings(
+        "40000000-40200000 rw-p 00000000 00:0f 4242   /anon_hugepage (deleted)\n"
+        "40200000-80200000 rw-s 00000000 00:30 77     /dev/hugepages1G/pool\n"
+        "80200000-80204000 rw-p 00000000 00:00 0      [heap]\n"
+        "80204000-80206000 rw-p 00000000 00:00 0\n");
+    return MayHaveHugePages(mappings, begin, end - begin);
+  };
+  EXPECT_TRUE(may_have(0x40000000, 0x80200000));
+  EXPECT_FALSE(may_have(0x40200000, 0x80200001));
+  EXPECT_FALSE(may_have(0x80203000, 0x80206000));
+}
+
 TEST(PageBytesTest, OwnMemoryIsLookedAtWhereItIsLarge) {
   const std::vector<std::byte> memory(80 << 20);
   EXPECT_EQ(PageBytesOf(memory.data(), memory.size()),
