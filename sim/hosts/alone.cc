@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "coro/time.h"
+#include "sim/checks/checks.h"
 #include "sim/hosts/forks.h"
 #include "sim/hosts/host_impl.h"
 #include "sim/random.h"
