@@ -127,10 +127,11 @@ TEST(AdversarialTest, WhatLingersIsLateForTheNicOnly) {
 
 // ---- Signals and data ----
 
-// A write that is late while everything after it is not.
+// A write that is late while everything after it is not: later than a thread that has no processor
+// for a while.
 FaultRule FirstWriteIsLate() {
   FaultRule rule = sim_testing::Nth(Fault::kStragglerWrite, 1);
-  rule.parameters.delay = std::chrono::milliseconds(30);
+  rule.parameters.delay = std::chrono::milliseconds(300);
   return rule;
 }
 
