@@ -12,6 +12,7 @@ new_world() {
   make_world
   mkdir -p "$WORLD/.ci" "$WORLD/bin" "$WORLD/testing/consumer" "$WORLD/testing/systems"
   tool testing/systems/matrix.sh 'echo "matrix: $*"; echo "matrix $*" >>calls; exit 1'
+  tool testing/systems/contract.sh 'echo contract >>calls; exit 1'
   cp -L "$CI" "$WORLD/.ci/run"
   tool bazelw 'echo "$*" >>calls; exit 0'
   tool bin/git 'echo a.cc; echo b.h'
@@ -166,6 +167,21 @@ systems_builds_elsewhere_or_counts_for_nothing() {
   expect "the reason is told" said "there is no mmdebstrap"
 }
 
+modern_runs_the_contract_or_counts_for_nothing() {
+  new_world
+  tool testing/systems/contract.sh 'echo "contract $*" >>calls; echo "contract: efa, 1 process(es): passed"'
+  run modern
+  expect "it passes" ends_with "1 passed, 0 failed"
+  expect "all combinations" called "contract "
+  tool testing/systems/contract.sh 'echo "contract: efa, 2 process(es): FAILED"; exit 1'
+  run modern
+  expect "it fails" ends_with "0 passed, 1 failed"
+  tool testing/systems/contract.sh 'echo "contract: skipped: there is no mmdebstrap"'
+  run modern
+  expect "nothing is counted" ends_with "0 passed, 0 failed"
+  expect "that is no failure" status_is 0
+}
+
 format_looks_at_every_file() {
   new_world
   run format
@@ -231,8 +247,8 @@ steps_go_on_after_a_failure() {
   echo "ERROR" | bazel_prints 1
   run
   expect "all steps are told" said "==== fuzz"
-  expect "tests mutants bare(2) variables(14) write(2) consumer(3) digest explore asan tsan fuzz; page is skipped" \
-    ends_with "1 passed, 28 failed"
+  expect "tests mutants modern bare(2) variables(14) write(2) consumer(3) digest explore museum asan tsan fuzz; page is skipped" \
+    ends_with "1 passed, 30 failed"
 }
 
 explore_needs_all_to_pass_and_the_canary_to_fail() {

@@ -210,11 +210,11 @@ TEST(ExploreProgramTest, HealedRunsEnd) {
 TEST(ExploreProgramTest, ListNamesEveryScenario) {
   const ProcessEnd end = RunExplore({"--list"});
   EXPECT_EQ(end.exit_code, 0) << end;
-  for (const char* name :
-       {"write ", "write-last", "ping-pong", "barrier", "credit-flow", "all-to-all", "try-again"}) {
+  for (const char* name : {"write ", "write-last", "ping-pong", "barrier", "credit-flow",
+                           "all-to-all", "try-again", "alltoall"}) {
     EXPECT_THAT(end.out, HasSubstr(name));
   }
-  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 9u);
+  EXPECT_EQ(nlohmann::json::parse(RunExplore({"--list", "--json"}).out).size(), 10u);
 }
 
 // Right for the two seconds that the profile guesses, and found out by others that are plausible.

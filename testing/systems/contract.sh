@@ -2,7 +2,8 @@
 # The contract suite on the provider `efa` of libfabric 2.1, which Debian 13 has, on the simulated device: on the fabrics
 # `efa` and `efa-direct`, with both ends in one process and in two. The suite's backend is built against that libfabric's
 # headers; what runs is Debian 13's libraries and nothing of this machine's, in a root of their own (roots.sh). Only what sees
-# those headers is compiled again. The provider breaks no rule (efa-run --findings), whatever the suite does above it.
+# those headers is compiled again. The provider breaks no rule (efa-run --findings), whatever the suite does above it, and
+# libfabric's own ping-pong between two processes breaks none either.
 #
 #   testing/systems/contract.sh                                      all four at once
 #   testing/systems/contract.sh FABRIC PROCESSES [GTEST_FLAG...]     one of them: efa or efa-direct, 1 or 2
@@ -65,6 +66,17 @@ run() {  # FABRIC PROCESSES
   suite "$1" "$2" off "--gtest_filter=$rules-$not" --gtest_brief=1
 }
 
+# That libfabric's own ping-pong between two processes breaks no rule either.
+pingpong() {
+  local fabric=pingpong-$(mktemp -u XXXXXXXXXX) server
+  local words=(/opt/drydock/efa-run --quiet --profile=p5 --nics=1 --findings=fail --fabric="$fabric" /usr/bin/fi_pingpong -p efa -e rdm)
+  inside "${words[@]}" -c -B 47600 &
+  server=$!
+  sleep 1  # until it listens
+  inside "${words[@]}" -c -P 47600 127.0.0.1 || return 1
+  wait "$server"
+}
+
 make_root trixie base-files,ibverbs-providers,libc6,libfabric-bin,libfabric-dev,libstdc++6
 build
 if [ $# -gt 2 ]; then
@@ -89,6 +101,9 @@ for fabric in efa efa-direct; do
     combinations+=("$fabric-$ends")
   done
 done
+(pingpong) >"$logs/fi_pingpong-2" 2>&1 &
+processes+=($!)
+combinations+=(fi_pingpong-2)
 failed=0
 for i in "${!processes[@]}"; do
   word=passed
