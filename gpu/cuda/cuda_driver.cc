@@ -7,6 +7,7 @@
 
 #include "coro/status_macros.h"
 #include "gpu/cuda/driver.h"
+#include "gpu/cuda/memory_calls.h"
 
 namespace gpu {
 namespace cuda {
@@ -180,13 +181,18 @@ DriverCode CudaDriver::Query(std::uint64_t address, PointerFacts& facts) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenMemoryCalls(const Driver& driver, int ordinal) {
+  auto opened = std::make_unique<CudaDriver>(driver);
+  RETURN_IF_ERROR(opened->Open(ordinal));
+  return opened;
+}
+
 }  // namespace cuda
 
 absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int ordinal) {
   ASSIGN_OR_RETURN(const cuda::Driver* const driver, cuda::LoadDriver());
-  auto opened = std::make_unique<cuda::CudaDriver>(*driver);
-  RETURN_IF_ERROR(opened->Open(ordinal));
-  return opened;
+  return cuda::OpenMemoryCalls(*driver, ordinal);
 }
 
 }  // namespace gpu
