@@ -7,6 +7,7 @@
 
 #include "coro/status_macros.h"
 #include "gpu/cuda/driver.h"
+#include "gpu/cuda/memory_calls.h"
 
 namespace gpu {
 namespace cuda {
@@ -14,6 +15,8 @@ namespace {
 
 DriverCode CodeOf(CUresult result) { return static_cast<DriverCode>(result); }
 
+// `result` is of a call that has returned: arguments have no order, and a call among them may come
+// after the value that it writes was read.
 DriverAnswer Answer(CUresult result, std::uint64_t value) {
   return result == CUDA_SUCCESS ? DriverAnswer{DriverCode::kSuccess, value}
                                 : DriverAnswer{CodeOf(result), 0};
@@ -37,7 +40,8 @@ class CudaDriver final : public MemoryDriver {
 
   DriverAnswer Allocate(std::size_t length_bytes) override {
     CUdeviceptr address = 0;
-    return Answer(driver_.cuMemAlloc(&address, length_bytes), address);
+    const CUresult result = driver_.cuMemAlloc(&address, length_bytes);
+    return Answer(result, address);
   }
   DriverAnswer AllocateManaged(std::size_t length_bytes) override {
     CUdeviceptr address = 0;
@@ -55,7 +59,8 @@ class CudaDriver final : public MemoryDriver {
   std::size_t granule_bytes() const override { return granule_; }
   DriverAnswer Reserve(std::size_t length_bytes) override {
     CUdeviceptr address = 0;
-    return Answer(driver_.cuMemAddressReserve(&address, length_bytes, 0, 0, 0), address);
+    const CUresult result = driver_.cuMemAddressReserve(&address, length_bytes, 0, 0, 0);
+    return Answer(result, address);
   }
   DriverAnswer Create(std::size_t length_bytes, bool rdma) override;
   DriverCode Map(std::uint64_t address, std::size_t length_bytes, std::uint64_t handle) override {
@@ -146,7 +151,8 @@ CUmemAllocationProp CudaDriver::Properties(bool rdma) const {
 DriverAnswer CudaDriver::Create(std::size_t length_bytes, bool rdma) {
   const CUmemAllocationProp properties = Properties(rdma);
   CUmemGenericAllocationHandle handle = 0;
-  return Answer(driver_.cuMemCreate(&handle, length_bytes, &properties, 0), handle);
+  const CUresult result = driver_.cuMemCreate(&handle, length_bytes, &properties, 0);
+  return Answer(result, handle);
 }
 
 DriverCode CudaDriver::SetAccess(std::uint64_t address, std::size_t length_bytes) {
@@ -175,13 +181,18 @@ DriverCode CudaDriver::Query(std::uint64_t address, PointerFacts& facts) {
 }
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenMemoryCalls(const Driver& driver, int ordinal) {
+  auto opened = std::make_unique<CudaDriver>(driver);
+  RETURN_IF_ERROR(opened->Open(ordinal));
+  return opened;
+}
+
 }  // namespace cuda
 
 absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int ordinal) {
   ASSIGN_OR_RETURN(const cuda::Driver* const driver, cuda::LoadDriver());
-  auto opened = std::make_unique<cuda::CudaDriver>(*driver);
-  RETURN_IF_ERROR(opened->Open(ordinal));
-  return opened;
+  return cuda::OpenMemoryCalls(*driver, ordinal);
 }
 
 }  // namespace gpu
