@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdint>
@@ -12,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +31,7 @@
 #include "sim/profile/profile.h"
 #include "sim/topology/topology_of.h"
 #include "sim/verbs/program_check.h"
+#include "sim/verbs/seed_runs.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/sysfs_tree.h"
 #include "sim/virtual_time/virtual_time.h"
@@ -76,6 +79,9 @@ constexpr char kMoreHelp[] = R"(
   --virtual        the program lives in virtual time: its clock follows the simulated network, its waits take no time, and a
                    run is one function of its seed; for programs of one process and one thread, others are refused
   --digest         the same, and says at the end what the run came to: one line of 32 hexadecimal digits
+  --seeds=A..B     the same, for each of these seeds, as many at a time as there are processors; says which of them failed, what
+                   the first of these said, and how to run it again; exit status 1 when one failed. A finding fails a run, unless
+                   --findings says otherwise
   --limit=SECONDS  of virtual time (default 3600): who lives longer hangs, and ends with exit status 124
   --quiet          does not say what is simulated
   --help           this
@@ -94,7 +100,9 @@ struct Request {
   bool help = false;
   bool topology = false;
   bool is_virtual = false;
-  std::vector<char*> program;  // with its arguments, and a null at the end
+  std::optional<sim::verbs::SeedRange> seeds;  // instead of one
+  std::vector<char*> program;                  // with its arguments, and a null at the end
+  std::vector<std::string> flags;              // all but --seeds, as they were given
 };
 
 absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(what); }
@@ -118,7 +126,6 @@ absl::StatusOr<Request> Parse(int count, char** words) {
                 {"--network=", sim::verbs::kNetworkVariable},
                 {"--key=", sim::verbs::kKeyVariable}};
   Request request;
-  setenv(sim::verbs::kFindingsVariable, "report", 0);
   int next = 1;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
     absl::string_view word = words[next];
@@ -126,6 +133,12 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       ++next;
       break;
     }
+    if (absl::string_view value = word; absl::ConsumePrefix(&value, "--seeds=")) {
+      ASSIGN_OR_RETURN(request.seeds, sim::verbs::ParseSeedRange(value));
+      request.is_virtual = true;
+      continue;
+    }
+    request.flags.emplace_back(word);
     bool known = word == "--quiet" || word == "--help" || word == "--topology" ||
                  word == "--virtual" || word == "--digest";
     request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
@@ -142,6 +155,12 @@ absl::StatusOr<Request> Parse(int count, char** words) {
     }
     if (!known) return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
   }
+  // A run among many that breaks a rule is one to be told of.
+  if (request.seeds.has_value() && std::getenv(sim::verbs::kFindingsVariable) == nullptr) {
+    request.flags.emplace_back("--findings=fail");
+    setenv(sim::verbs::kFindingsVariable, "fail", 1);
+  }
+  setenv(sim::verbs::kFindingsVariable, "report", 0);
   if (request.help) return request;
   if (next >= count) return Bad("no program to run (--help shows how)");
   request.program.assign(words + next, words + count);
@@ -300,6 +319,62 @@ absl::Status Run(Request& request) {
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));
 }
 
+// A failed run, and the command that is this run again.
+void PrintFailure(const Request& request, const sim::verbs::FailedRun& run) {
+  std::vector<std::string> words = {"efa-run", "--virtual", absl::StrCat("--seed=", run.seed)};
+  for (const std::string& flag : request.flags) {
+    if (flag != "--virtual" && !absl::StartsWith(flag, "--seed=")) words.push_back(flag);
+  }
+  words.insert(words.end(), request.program.begin(), request.program.end() - 1);
+  std::fprintf(stderr, "%sefa-run: seed %llu: exit status %d; again: %s\n", run.output.c_str(),
+               static_cast<unsigned long long>(run.seed), run.status,
+               sim::verbs::AsShellWords(words).c_str());
+}
+
+// Returns the exit status of all.
+absl::StatusOr<int> RunAllSeeds(Request& request) {
+  constexpr int kNotRun = 2;
+  const bool is_watched = isatty(STDERR_FILENO) != 0;
+  auto said = std::chrono::steady_clock::now();
+  const auto become = [&](std::uint64_t seed) {
+    setenv(sim::verbs::kSeedVariable, absl::StrCat(seed).c_str(), 1);
+    request.settings.seed = seed;
+    std::fprintf(stderr, "efa-run: %s\n", std::string(Run(request).message()).c_str());
+    return kNotRun;
+  };
+  // What none has done, none will do.
+  const auto none_ran = [](const sim::verbs::SeedRuns& runs) {
+    return runs.failed.size() == runs.runs && runs.failed.front().status == kNotRun;
+  };
+  const auto ended = [&](const sim::verbs::SeedRuns& so_far) {
+    const auto now = std::chrono::steady_clock::now();
+    if (is_watched && now - said > std::chrono::seconds(1)) {
+      said = now;
+      std::fprintf(stderr, "\refa-run: %llu seeds, %zu failed ",
+                   static_cast<unsigned long long>(so_far.runs), so_far.failed.size());
+    }
+    return !none_ran(so_far);
+  };
+  ASSIGN_OR_RETURN(const sim::verbs::SeedRuns runs,
+                   sim::verbs::RunSeeds(*request.seeds, become, ended));
+  if (is_watched) std::fputs("\r\033[K", stderr);
+  if (none_ran(runs)) {
+    std::fputs(runs.failed.front().output.c_str(), stderr);
+    return kNotRun;
+  }
+  if (!runs.failed.empty()) PrintFailure(request, runs.failed.front());
+  std::string seeds;
+  constexpr std::size_t kNamed = 20;
+  for (std::size_t i = 0; i < std::min(runs.failed.size(), kNamed); ++i) {
+    absl::StrAppend(&seeds, i == 0 ? ": " : ", ", runs.failed[i].seed);
+  }
+  if (runs.failed.size() > kNamed) absl::StrAppend(&seeds, ", ...");
+  std::fprintf(stderr, "efa-run: %llu of %llu seeds failed%s\n",
+               static_cast<unsigned long long>(runs.failed.size()),
+               static_cast<unsigned long long>(runs.runs), seeds.c_str());
+  return runs.failed.empty() ? 0 : 1;
+}
+
 void PrintHelp() {
   std::fputs(kHelp, stdout);
   const char* separator = "";
@@ -318,7 +393,14 @@ int main(int count, char** words) {
     PrintHelp();
     return 0;
   }
-  const absl::Status status = request.ok() ? Run(*request) : request.status();
+  absl::Status status = request.status();
+  if (request.ok() && request->seeds.has_value()) {
+    const absl::StatusOr<int> all = RunAllSeeds(*request);
+    if (all.ok()) return *all;
+    status = all.status();
+  } else if (request.ok()) {
+    status = Run(*request);
+  }
   std::fprintf(stderr, "efa-run: %s\n", std::string(status.message()).c_str());
   return 2;
 }

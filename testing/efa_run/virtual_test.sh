@@ -44,6 +44,22 @@ echo "== who waits for ever is told so"
 run -- "$program" hangs
 [ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/said.txt" || fail "a hang: $status"
 
+echo "== many seeds: those that fail are named, and the first can be run again"
+run --seeds=1..8 -- "$program" waits
+[ "$status" = 0 ] && [ "$(cat "$work/said.txt")" = "efa-run: 0 of 8 seeds failed" ] || fail "8 seeds: $status"
+run --seeds=3..4 -- "$program" hangs
+[ "$status" = 1 ] && grep -qF 'efa-run: 2 of 2 seeds failed: 3, 4' "$work/said.txt" || fail "2 seeds that hang: $status"
+again=$(sed -n 's/^efa-run: seed 3: exit status 124; again: efa-run //p' "$work/said.txt")
+status=0
+eval "\"\$efa_run\" $again" >"$work/again.txt" 2>&1 || status=$?
+[ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/again.txt" || fail "again: $again: $status"
+run --seeds=1..2 -- "$rules" buffer-race
+[ "$status" = 1 ] && grep -qF -- '--findings=fail' "$work/said.txt" || fail "seeds that break a rule: $status"
+run --seeds=1..1000 -- "$program" starts-thread
+[ "$status" = 2 ] && [ "$(wc -l <"$work/said.txt")" = 1 ] || fail "seeds of a program that is refused: $status"
+run --seeds=9..1 -- true
+[ "$status" = 2 ] && grep -qF -- '--seeds=9..1' "$work/said.txt" || fail "seeds that are none: $status"
+
 echo "== $runs runs"
 digest() { run --digest "$@" -- "$rules" buffer-race-kept && [ "$status" = 0 ] && grep -F 'digest' "$work/said.txt"; }
 first=$(digest) || fail "no digest"

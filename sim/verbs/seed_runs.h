@@ -1,0 +1,50 @@
+// One program under many seeds: each run in a process of its own, as many at a time as there are
+// processors. For `efa-run --virtual --seeds`.
+
+#ifndef SIM_VERBS_SEED_RUNS_H_
+#define SIM_VERBS_SEED_RUNS_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace sim::verbs {
+
+// Both are run.
+struct SeedRange {
+  std::uint64_t first = 1;
+  std::uint64_t last = 1;
+};
+
+// "A..B", or one seed. INVALID_ARGUMENT with a line for the user, when it is neither, or B is below A.
+absl::StatusOr<SeedRange> ParseSeedRange(absl::string_view text);
+
+// A run whose exit status was not 0.
+struct FailedRun {
+  std::uint64_t seed = 0;
+  int status = 0;      // as a shell has it: 128 and the signal, when one ended the process
+  std::string output;  // what it said, on both streams
+};
+
+struct SeedRuns {
+  std::uint64_t runs = 0;         // that have ended
+  std::vector<FailedRun> failed;  // by seed
+};
+
+// Calls `become` in a process for each seed; it becomes the program, or returns the status that the
+// process is to end with. `ended` is called here after each run, with what there is by then: false
+// begins no further one. UNAVAILABLE when the machine has no processes or files left.
+absl::StatusOr<SeedRuns> RunSeeds(const SeedRange& seeds,
+                                  const std::function<int(std::uint64_t seed)>& become,
+                                  const std::function<bool(const SeedRuns& so_far)>& ended);
+
+// The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".
+std::string AsShellWords(const std::vector<std::string>& words);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_SEED_RUNS_H_
