@@ -66,10 +66,10 @@ void Say(const std::string& line) { std::fprintf(stderr, "drydock-efa: %s\n", li
 
 bool LockSoon(std::unique_lock<std::mutex>& lock) {
   timespec end{};
-  clock_gettime(CLOCK_REALTIME, &end);
+  clock_gettime(CLOCK_MONOTONIC, &end);
   end.tv_sec += 1;
   std::mutex& mutex = *lock.mutex();
-  if (pthread_mutex_timedlock(mutex.native_handle(), &end) != 0) return false;
+  if (pthread_mutex_clocklock(mutex.native_handle(), CLOCK_MONOTONIC, &end) != 0) return false;
   lock = std::unique_lock<std::mutex>(mutex, std::adopt_lock);
   return true;
 }
@@ -132,9 +132,9 @@ absl::Status Machine::OpenTrace(Host& host) {
     const std::lock_guard world(traced_->mutex());
     EndTrace();
   }
-  if (time_ == nullptr)
-    BeforeDeathBySignal(&Machine::OnSignal);  // before the trace looks at signals itself
-  if (living_ != getpid()) lives_ = 0;        // those of a forked child's parent
+  // Before the trace looks at signals itself.
+  if (time_ == nullptr) BeforeDeathBySignal(&Machine::OnSignal);
+  if (living_ != getpid()) lives_ = 0;  // those of a forked child's parent
   living_ = getpid();
   ASSIGN_OR_RETURN(
       trace_, Trace::Open(settings_.trace, ++lives_, host.world(), settings_.seed, faults_.get()));
@@ -172,7 +172,7 @@ void Machine::AddDigest(Host& host) {
 void Machine::SayDigest() const {
   if (!settings_.digest) return;
   Say(absl::StrCat("digest ", digest_.ToHex(), ", ", events_, " events, ",
-                   time_->now() / 1'000'000 - 1000, " ms"));
+                   (time_->now() - VirtualTime::kBegin) / 1'000'000, " ms"));
 }
 
 // Registered before everything else that happens at the end of the process, so that it comes last:

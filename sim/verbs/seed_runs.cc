@@ -1,11 +1,13 @@
 #include "sim/verbs/seed_runs.h"
 
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <map>
@@ -18,7 +20,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "coro/status_macros.h"
 
 namespace sim::verbs {
 namespace {
@@ -50,10 +51,12 @@ std::string ReadAll(std::FILE* file) {
 // Returns the process's number.
 absl::StatusOr<pid_t> Begin(std::FILE* output, std::uint64_t seed,
                             const std::function<int(std::uint64_t)>& become) {
+  if (output == nullptr) return Failure("a file for the output of a run");
   std::fflush(nullptr);  // or the child says it again
   const pid_t child = fork();
   if (child < 0) return Failure("fork");
   if (child > 0) return child;
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left who would read what it says
   dup2(fileno(output), STDOUT_FILENO);
   dup2(fileno(output), STDERR_FILENO);
   const int status = become(seed);
@@ -86,10 +89,12 @@ absl::StatusOr<SeedRuns> RunSeeds(const SeedRange& seeds,
   const auto more = [&] { return goes_on && begun <= seeds.last - seeds.first; };
   while (more() || !under_way.empty()) {
     while (more() && under_way.size() < most) {
-      Run run{.seed = seeds.first + begun++, .output = File(std::tmpfile())};
-      if (run.output == nullptr) return Failure("a file for the output of a run");
-      ASSIGN_OR_RETURN(const pid_t child, Begin(run.output.get(), run.seed, become));
-      under_way.emplace(child, std::move(run));
+      Run run{.seed = seeds.first + begun, .output = File(std::tmpfile())};
+      const absl::StatusOr<pid_t> child = Begin(run.output.get(), run.seed, become);
+      if (!child.ok() && under_way.empty()) return child.status();
+      if (!child.ok()) break;  // when one has ended, there may be room
+      ++begun;
+      under_way.emplace(*child, std::move(run));
     }
     int how = 0;
     const pid_t child = wait(&how);

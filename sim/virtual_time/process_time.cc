@@ -27,7 +27,7 @@ ProcessTime& ProcessTime::Get() { return of_process; }
 
 void ProcessTime::Set(std::int64_t now) {
   now_ = std::max(now_, now);
-  if (limit_ == 0) limit_ = LimitInSeconds() * kSecond;
+  if (limit_ == 0) limit_ = kBegin + LimitInSeconds() * kSecond;
   if (now_ > limit_) Hang("the program lives longer than it may (--limit)");
 }
 

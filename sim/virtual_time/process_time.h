@@ -44,7 +44,7 @@ class ProcessTime final : public VirtualTime {
  private:
   void Set(std::int64_t now);
 
-  std::int64_t now_ = 1'000'000'000;
+  std::int64_t now_ = kBegin;
   std::int64_t limit_ = 0;  // 0: not read yet
   std::int64_t step_ = kShortestLook;
   Runner* world_ = nullptr;

@@ -15,6 +15,7 @@ namespace sim {
 // clock.
 class VirtualTime {
  public:
+  static constexpr std::int64_t kBegin = 1'000'000'000;  // when every process begins
   static constexpr std::int64_t kNever = INT64_MAX;
 
   // Runs what happens in this time.

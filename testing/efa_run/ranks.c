@@ -2,16 +2,13 @@
 // a sum, all with all, and windows that ranks write, read and add to. Ends with a line of rank 0:
 //
 //   right: 4 ranks, Open MPI v4.1.4
-//
-// With the argument "speed", for two ranks: half a round trip of 8 bytes, and what 1 MiB messages
-// move, eight under way, as "8 B MICROSECONDS, 1 MiB GIGABYTES_PER_SECOND".
 
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { kMostBytes = 4 << 20, kWindowBytes = 64 << 10, kUnderWay = 8 };
+enum { kMostBytes = 4 << 20, kWindowBytes = 64 << 10 };
 
 static int rank, ranks;
 
@@ -90,49 +87,6 @@ static void UseWindows(unsigned char* out, unsigned char* in) {
   MPI_Win_free(&window);
 }
 
-static int Compare(const void* a, const void* b) {
-  const double difference = *(const double*)a - *(const double*)b;
-  return difference < 0 ? -1 : difference > 0;
-}
-
-static double RoundTrip(unsigned char* out, unsigned char* in) {
-  const double begun = MPI_Wtime();
-  if (rank == 0) MPI_Send(out, 8, MPI_BYTE, 1, 1, MPI_COMM_WORLD);
-  MPI_Recv(in, 8, MPI_BYTE, 1 - rank, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  if (rank == 1) MPI_Send(out, 8, MPI_BYTE, 0, 1, MPI_COMM_WORLD);
-  return (MPI_Wtime() - begun) * 1e6;
-}
-
-// Of one batch of messages of 1 MiB and its acknowledgement.
-static double Batch(unsigned char* out, unsigned char* in) {
-  MPI_Request requests[kUnderWay];
-  const double begun = MPI_Wtime();
-  for (int i = 0; i < kUnderWay; ++i) {
-    if (rank == 0) MPI_Isend(out, 1 << 20, MPI_BYTE, 1, 2, MPI_COMM_WORLD, &requests[i]);
-    if (rank == 1) MPI_Irecv(in, 1 << 20, MPI_BYTE, 0, 2, MPI_COMM_WORLD, &requests[i]);
-  }
-  MPI_Waitall(kUnderWay, requests, MPI_STATUSES_IGNORE);
-  if (rank == 1) MPI_Send(in, 1, MPI_BYTE, 0, 3, MPI_COMM_WORLD);
-  if (rank == 0) MPI_Recv(in, 1, MPI_BYTE, 1, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-  return kUnderWay * (double)(1 << 20) / ((MPI_Wtime() - begun) * 1e9);
-}
-
-static double MedianOf(int count, double (*measure)(unsigned char*, unsigned char*),
-                       unsigned char* out, unsigned char* in) {
-  double samples[4000];
-  for (int i = 0; i < count / 10; ++i) measure(out, in);
-  for (int i = 0; i < count; ++i) samples[i] = measure(out, in);
-  qsort(samples, (size_t)count, sizeof samples[0], Compare);
-  return samples[count / 2];
-}
-
-static void MeasureSpeed(unsigned char* out, unsigned char* in) {
-  Check(ranks == 2, "speed is of two ranks");
-  const double half = MedianOf(4000, RoundTrip, out, in) / 2;
-  const double rate = MedianOf(100, Batch, out, in);
-  if (rank == 0) printf("8 B %.2f, 1 MiB %.2f\n", half, rate);
-}
-
 int main(int count, char** words) {
   char library[MPI_MAX_LIBRARY_VERSION_STRING];
   int length;
@@ -144,15 +98,11 @@ int main(int count, char** words) {
   unsigned char* in = malloc(kMostBytes);
   memset(out, 0, kMostBytes);
   memset(in, 0, kMostBytes);
-  if (count > 1 && strcmp(words[1], "speed") == 0) {
-    MeasureSpeed(out, in);
-  } else {
-    ExchangeMessages(out, in);
-    ReduceAndExchangeAll(out, in);
-    UseWindows(out, in);
-    library[strcspn(library, ",\n")] = '\0';
-    if (rank == 0) printf("right: %d ranks, %s\n", ranks, library);
-  }
+  ExchangeMessages(out, in);
+  ReduceAndExchangeAll(out, in);
+  UseWindows(out, in);
+  library[strcspn(library, ",\n")] = '\0';
+  if (rank == 0) printf("right: %d ranks, %s\n", ranks, library);
   free(out);
   free(in);
   MPI_Finalize();

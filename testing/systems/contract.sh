@@ -72,8 +72,11 @@ pingpong() {
   local words=(/opt/drydock/efa-run --quiet --profile=p5 --nics=1 --findings=fail --fabric="$fabric" /usr/bin/fi_pingpong -p efa -e rdm)
   inside "${words[@]}" -c -B 47600 &
   server=$!
-  sleep 1  # until it listens
-  inside "${words[@]}" -c -P 47600 127.0.0.1 || return 1
+  for _ in $(seq 600); do
+    if grep -q ': 00000000:B9F0 [0-9:A-F]* 0A ' /proc/net/tcp; then break; fi  # 47600, listening
+    sleep 0.1
+  done
+  inside "${words[@]}" -c -P 47600 127.0.0.1 || { kill "$server"; return 1; }
   wait "$server"
 }
 
