@@ -25,7 +25,8 @@ cp "$work/said.txt" "$work/first.txt"
 run --digest -- "$program" waits
 cmp -s "$work/first.txt" "$work/said.txt" || fail "two runs of one seed draw different numbers"
 run --digest --seed=2 -- "$program" waits
-! cmp -s <(grep drew "$work/first.txt") <(grep drew "$work/said.txt") || fail "two seeds draw the same numbers"
+drew() { grep -o 'drew [0-9a-f]*, [0-9a-f]*' "$1"; }
+[ "$(drew "$work/first.txt")" != "$(drew "$work/said.txt")" ] || fail "two seeds draw the same numbers"
 run --limit=700 -- "$program" waits
 [ "$status" = 124 ] && grep -qF 'lives longer than it may' "$work/said.txt" || fail "the limit: $status"
 
