@@ -93,6 +93,10 @@ absl::StatusOr<std::unique_ptr<Member>> Member::Open(coro::EventLoop& loop,
                                                      const Workload& workload, std::size_t rank,
                                                      const MemberOptions& options) {
   const MoeShape& shape = workload.shape;
+  if (shape.ranks > kMostRanks) {  // a launcher has its own mind
+    return absl::InvalidArgumentError(
+        absl::StrCat(shape.ranks, " ranks are more than can meet: ", kMostRanks));
+  }
   if (std::uint64_t{shape.ranks} * shape.tokens > fabric::async::transfer::kMostPages) {
     return absl::InvalidArgumentError(absl::StrCat(
         shape.ranks, " ranks of ", shape.tokens,

@@ -126,6 +126,13 @@ TEST_F(RanksTest, AloneByTcp) {
   EXPECT_THAT(loop_.Run(PlayAll(host, {})), IsOk());
 }
 
+TEST_F(RanksTest, MoreThanCanMeetAreRefusedBeforeAnybodyWaits) {
+  for (const std::size_t ranks : {std::size_t{0}, kMostTcpRanks + 1}) {
+    EXPECT_THAT(TcpHost::Listen(*io_, coro::TcpAddress::Loopback(0), ranks),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("between 1 and 4096")));
+  }
+}
+
 TEST_F(RanksTest, TwoOfOneRankAreRefused) {
   TcpHost host = Host(4);
   EXPECT_THAT(loop_.Run(PlayAll(host, {2, 2})), StatusIs(absl::StatusCode::kInvalidArgument,

@@ -113,6 +113,10 @@ class GuestRanks final : public Ranks {
 
 absl::StatusOr<TcpHost> TcpHost::Listen(coro::EpollSelector& selector, const coro::TcpAddress& at,
                                         std::size_t ranks) {
+  if (ranks < 1 || ranks > kMostTcpRanks) {
+    return absl::InvalidArgumentError(absl::StrCat("meet at ", at.ToString(), ": ", ranks,
+                                                   " ranks are not between 1 and ", kMostTcpRanks));
+  }
   ASSIGN_OR_RETURN(coro::Descriptor listener, coro::Listen(selector, at));
   ASSIGN_OR_RETURN(coro::TcpAddress here, coro::LocalAddress(listener));
   return TcpHost(std::move(listener), std::move(here), ranks);

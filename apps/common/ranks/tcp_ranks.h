@@ -34,7 +34,7 @@ inline constexpr std::size_t kMostTcpRanks = 4096;
 // Rank 0 before the others came. A value; dies before the selector.
 class TcpHost {
  public:
-  // Errors: those of coro::Listen. REQUIRES: 1 <= ranks <= kMostTcpRanks.
+  // Errors: kInvalidArgument: no rank, or more than kMostTcpRanks; those of coro::Listen.
   static absl::StatusOr<TcpHost> Listen(coro::EpollSelector& selector, const coro::TcpAddress& at,
                                         std::size_t ranks);
 
