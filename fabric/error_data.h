@@ -2,7 +2,7 @@
 //
 //   fabric::ErrorData data;  // zeroed: what it holds is read
 //   queue.capability<fabric::ErrorDetails>()->ReadErrorData(completion, data);
-//   Log(data.data, data.size_bytes);  // before the queue's next Read
+//   Log(data.data, data.size_bytes);  // before the queue is asked again
 
 #ifndef FABRIC_ERROR_DATA_H_
 #define FABRIC_ERROR_DATA_H_
@@ -21,7 +21,7 @@ namespace fabric {
 // In and out: err_data and err_data_size of libfabric's fi_cq_err_entry (fi_cq(3)).
 struct ErrorData {
   // In: where the bytes go. Out, if there was no room: a buffer of the provider's, which is valid
-  // until the queue's next Read.
+  // until the queue's next Read or ReadErrorData.
   std::byte* data = nullptr;
   // In: the room at `data`; 0: `data` is not looked at. Out: how many bytes are there now; what
   // does not fit is cut off.
@@ -35,7 +35,7 @@ class ErrorDetails {
   static constexpr PowerId kPower{"ErrorDetails"};
   virtual ~ErrorDetails() = default;
 
-  // The provider's data on a failed completion of this queue: for a person, mostly, and text with a
+  // The provider's data on a failed completion of this queue: for a person, and mostly text with a
   // zero at its end where it was not cut off. Call it before the next Read. No bytes: the provider
   // has none. An ErrorData that holds something by chance has the bytes written there.
   virtual void ReadErrorData(const Completion& completion, ErrorData& data) = 0;

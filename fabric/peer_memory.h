@@ -67,11 +67,18 @@ class PeerMemory {
 
   // Calls *freed when the program gives the memory back, on the thread that does, unless *freed
   // has died. For who pins an address, as a kernel does (nvidia_p2p_get_pages, free_callback): what
-  // has a dmabuf stays.
+  // has a dmabuf stays. REQUIRES: called, as TellFreed is, where the worlds of all NICs that hold
+  // the memory may be touched.
   using Freed = std::function<void()>;
-  void WatchFree(const std::shared_ptr<Freed>& freed) { watchers_.push_back(freed); }
+  void WatchFree(const std::shared_ptr<Freed>& freed) {
+    std::erase_if(watchers_, [](const auto& watcher) { return watcher.expired(); });
+    watchers_.push_back(freed);
+  }
+  // Whether the program has given it back: its address is nobody's then, whoever still holds it.
+  bool freed() const { return freed_; }
   // For its owner, when the program gives it back.
   void TellFreed() {
+    freed_ = true;
     for (const std::weak_ptr<Freed>& watcher : std::exchange(watchers_, {})) {
       if (const std::shared_ptr<Freed> freed = watcher.lock()) (*freed)();
     }
@@ -79,6 +86,7 @@ class PeerMemory {
 
  private:
   std::vector<std::weak_ptr<Freed>> watchers_;
+  bool freed_ = false;
 };
 
 // A device whose memory NICs may use. Threads: as its device.

@@ -63,8 +63,9 @@ class Dmabuf {
 enum class Allocation : std::uint8_t { kPlain, kVirtual, kSegments };
 
 // Memory of a device. Its addresses mean nothing to the host. Ownership: the caller's; freed on
-// destruction, unless a NIC still has it registered. REQUIRES then: no stream still uses it; its
-// device lives. Threads: as its device.
+// destruction. A region that was registered by its address opens nothing from then on; one of a
+// dmabuf keeps the bytes. REQUIRES then: no stream still uses it; its device lives; the calling
+// thread may touch the worlds of the NICs that have it registered. Threads: as its device.
 class DeviceMemory {
  public:
   virtual ~DeviceMemory() = default;
@@ -75,7 +76,8 @@ class DeviceMemory {
   virtual std::size_t length_bytes() const = 0;
 
   // Names the whole of it by a dmabuf. kUnimplemented: this device, driver or kernel cannot; the
-  // message says which.
+  // message says which. A simulated NIC finds the memory by it as long as this lives, or a region has
+  // it.
   virtual absl::StatusOr<Dmabuf> ExportDmabuf() const = 0;
 };
 

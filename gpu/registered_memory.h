@@ -39,8 +39,8 @@ inline absl::Status CheckDmabufRange(const fabric::MemoryRequest& request, std::
                       offset, address + offset, static_cast<const void*>(request.data)));
 }
 
-// The one of `memories` that the request names. Memory has address(), length_bytes(), Holds(data,
-// length) and IsDmabuf(device, inode). `device`: its name, for messages. kInvalidArgument: there is
+// The one of `memories` that the request names. Memory has address(), length_bytes(), freed(),
+// Holds(data, length) and IsDmabuf(device, inode). `device`: its name, for messages. kInvalidArgument: there is
 // none.
 template <typename Memory>
 absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
@@ -48,7 +48,7 @@ absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
     const std::string& device) {
   if (!request.dmabuf.has_value()) {
     for (const std::shared_ptr<Memory>& memory : memories) {
-      if (memory->Holds(request.data, request.length_bytes)) return memory;
+      if (!memory->freed() && memory->Holds(request.data, request.length_bytes)) return memory;
     }
     return absl::InvalidArgumentError(
         absl::StrFormat("register memory: %u bytes at %p are not memory of device %s",

@@ -198,7 +198,7 @@ ReadResult LibfabricCompletionQueue::ReadNothing(ssize_t got, Completion& first)
 }
 
 ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
-  std::array<char, 512> words{};
+  std::array<char, 1025> words{};  // efa gives 1024 (prov/efa, EFA_ERROR_MSG_BUFFER_LENGTH)
   fi_cq_err_entry entry{};
   entry.err_data = words.data();
   entry.err_data_size = words.size() - 1;  // stays terminated, whatever the provider writes
@@ -215,7 +215,13 @@ ReadResult LibfabricCompletionQueue::ReadError(Completion& completion) {
       fi_cq_strerror(core_->queue.get(), entry.prov_errno, entry.err_data, nullptr, 0);
   last_error_ = absl::StrCat(fi_strerror(std::abs(entry.err)), "; provider error ",
                              entry.prov_errno, text == nullptr ? "" : absl::StrCat(": ", text));
-  last_data_.assign(words.data(), std::min(entry.err_data_size, words.size()));
+  last_data_.clear();
+  if (entry.err_data != nullptr) {  // a provider may lend a buffer of its own
+    const bool in_ours = entry.err_data == words.data();
+    last_data_.assign(
+        static_cast<const char*>(entry.err_data),
+        in_ours ? std::min(entry.err_data_size, words.size() - 1) : entry.err_data_size);
+  }
   return {1, ErrorCode::kOk};
 }
 

@@ -120,7 +120,8 @@ absl::Status CudaDriver::Open(int ordinal) {
   const CUresult created = driver_.cuCtxCreate(&other_, 0, device_);
 #endif
   RETURN_IF_ERROR(driver_.ToStatus(created, "cuCtxCreate"));
-  RETURN_IF_ERROR(driver_.ToStatus(driver_.cuCtxSetCurrent(nullptr), "cuCtxSetCurrent"));
+  CUcontext created_context = nullptr;  // it was pushed: what the caller had is current again
+  RETURN_IF_ERROR(driver_.ToStatus(driver_.cuCtxPopCurrent(&created_context), "cuCtxPopCurrent"));
   const CUmemAllocationProp properties = Properties(/*rdma=*/true);
   return driver_.ToStatus(driver_.cuMemGetAllocationGranularity(&granule_, &properties,
                                                                 CU_MEM_ALLOC_GRANULARITY_MINIMUM),

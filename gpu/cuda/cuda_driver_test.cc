@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "gpu/cuda/driver.h"
@@ -25,6 +26,20 @@ constexpr CUdeviceptr kReserved = 0x3000000;
 constexpr CUmemGenericAllocationHandle kHandle = 42;
 constexpr std::size_t kGranule = 2 << 20;
 
+CUcontext ContextAt(std::uintptr_t number) { return reinterpret_cast<CUcontext>(number); }
+const CUcontext kCallers = ContextAt(1);
+const CUcontext kPrimaryContext = ContextAt(2);
+const CUcontext kCreated = ContextAt(3);
+
+// The calling thread's contexts; the last one is current.
+std::vector<CUcontext> stack;
+
+CUresult Push(CUcontext* context) {
+  *context = kCreated;
+  stack.push_back(kCreated);
+  return CUDA_SUCCESS;
+}
+
 // One GPU, whose calls give the constants and take no other.
 Driver Double() {
   Driver driver;
@@ -36,15 +51,28 @@ Driver Double() {
     *device = 0;
     return CUDA_SUCCESS;
   };
-  driver.cuDevicePrimaryCtxRetain = [](CUcontext*, CUdevice) { return CUDA_SUCCESS; };
-#if CUDA_VERSION >= 13000
-  driver.cuCtxCreate = [](CUcontext*, CUctxCreateParams*, unsigned, CUdevice) {
+  driver.cuDevicePrimaryCtxRetain = [](CUcontext* context, CUdevice) {
+    *context = kPrimaryContext;
     return CUDA_SUCCESS;
   };
+  driver.cuDevicePrimaryCtxRelease = [](CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxDestroy = [](CUcontext) { return CUDA_SUCCESS; };
+#if CUDA_VERSION >= 13000
+  driver.cuCtxCreate = [](CUcontext* context, CUctxCreateParams*, unsigned, CUdevice) {
+    return Push(context);
+  };
 #else
-  driver.cuCtxCreate = [](CUcontext*, unsigned, CUdevice) { return CUDA_SUCCESS; };
+  driver.cuCtxCreate = [](CUcontext* context, unsigned, CUdevice) { return Push(context); };
 #endif
-  driver.cuCtxSetCurrent = [](CUcontext) { return CUDA_SUCCESS; };
+  driver.cuCtxPopCurrent = [](CUcontext* context) {
+    *context = stack.back();
+    stack.pop_back();
+    return CUDA_SUCCESS;
+  };
+  driver.cuCtxSetCurrent = [](CUcontext context) {
+    stack.back() = context;
+    return CUDA_SUCCESS;
+  };
   driver.cuMemGetAllocationGranularity = [](std::size_t* granule, const CUmemAllocationProp*,
                                             CUmemAllocationGranularity_flags) {
     *granule = kGranule;
@@ -92,6 +120,7 @@ Driver Double() {
 class CudaDriverTest : public testing::Test {
  protected:
   void SetUp() override {
+    stack = {kCallers};
     auto opened = OpenMemoryCalls(driver_, /*ordinal=*/0);
     ASSERT_TRUE(opened.ok()) << opened.status();
     calls_ = *std::move(opened);
@@ -100,6 +129,16 @@ class CudaDriverTest : public testing::Test {
   Driver driver_ = Double();
   std::unique_ptr<MemoryDriver> calls_;
 };
+
+TEST_F(CudaDriverTest, EachContextIsItself) {
+  EXPECT_EQ(stack, std::vector{kCallers});  // what the thread had before is current again
+  EXPECT_EQ(calls_->SetCurrent(MemoryDriver::Context::kPrimary), DriverCode::kSuccess);
+  EXPECT_EQ(stack, std::vector{kPrimaryContext});
+  EXPECT_EQ(calls_->SetCurrent(MemoryDriver::Context::kOther), DriverCode::kSuccess);
+  EXPECT_EQ(stack, std::vector{kCreated});
+  EXPECT_EQ(calls_->SetCurrent(MemoryDriver::Context::kNone), DriverCode::kSuccess);
+  EXPECT_EQ(stack, std::vector<CUcontext>{nullptr});
+}
 
 TEST_F(CudaDriverTest, WhatACallGivesArrives) {
   EXPECT_EQ(calls_->granule_bytes(), kGranule);

@@ -1,4 +1,5 @@
-// Which stand-in is current on a thread: CUDA's contexts, as far as a driver asks for them.
+// Which stand-in is current on a thread, as libfabric meets it when it registers memory by address.
+// What a driver itself answers, of all contexts of one GPU, is a matter of host_driver.h.
 //
 //   const gpu::CurrentHostDevice current(device->ordinal());
 //   domain.RegisterMemory(request);  // HostDeviceOptions::needs_context: refused without

@@ -18,12 +18,12 @@
 namespace gpu {
 namespace {
 
-// Whether the calling thread may ask a driver for memory of the device. `what`: for the message.
-absl::Status CheckContext(const HostDeviceOptions& device, const char* what) {
+// Whether memory of the device may be registered by its address on the calling thread.
+absl::Status CheckContext(const HostDeviceOptions& device) {
   const std::optional<int> current = CurrentHostDevice::OnThisThread();
   if (!device.needs_context || current == device.ordinal) return absl::OkStatus();
   return absl::UnimplementedError(
-      absl::StrCat(what, ": operation not supported: on this thread ",
+      absl::StrCat("register memory: operation not supported: on this thread ",
                    current.has_value() ? absl::StrCat("device ", *current, " is current")
                                        : "no device is current",
                    ", and the memory is of device ", device.ordinal));
@@ -31,14 +31,12 @@ absl::Status CheckContext(const HostDeviceOptions& device, const char* what) {
 
 class HostDeviceMemory final : public DeviceMemory {
  public:
-  HostDeviceMemory(std::shared_ptr<HostMemory> memory, const HostDeviceOptions& device)
-      : memory_(std::move(memory)), device_(device) {}
+  explicit HostDeviceMemory(std::shared_ptr<HostMemory> memory) : memory_(std::move(memory)) {}
   ~HostDeviceMemory() override { memory_->TellFreed(); }
 
   std::byte* address() const override { return reinterpret_cast<std::byte*>(memory_->address()); }
   std::size_t length_bytes() const override { return memory_->length_bytes(); }
   absl::StatusOr<Dmabuf> ExportDmabuf() const override {
-    RETURN_IF_ERROR(CheckContext(device_, "export dmabuf"));
     const int fd = fcntl(memory_->fd(), F_DUPFD_CLOEXEC, 0);
     if (fd < 0) {
       return absl::ResourceExhaustedError(absl::StrCat("export dmabuf: ", std::strerror(errno)));
@@ -48,7 +46,6 @@ class HostDeviceMemory final : public DeviceMemory {
 
  private:
   std::shared_ptr<HostMemory> memory_;
-  const HostDeviceOptions device_;
 };
 
 class HostDevice final : public Device, private fabric::PeerMemoryClient {
@@ -78,7 +75,7 @@ class HostDevice final : public Device, private fabric::PeerMemoryClient {
   int device() const override { return options_.ordinal; }
   absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(
       const fabric::MemoryRequest& request) override {
-    if (!request.dmabuf.has_value()) RETURN_IF_ERROR(CheckContext(options_, "register memory"));
+    if (!request.dmabuf.has_value()) RETURN_IF_ERROR(CheckContext(options_));
     ASSIGN_OR_RETURN(std::shared_ptr<fabric::PeerMemory> memory,
                      FindRegistered(request, Memories(), name()));
     return memory;
@@ -94,7 +91,9 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> HostDevice::Allocate(std::size_t l
                                                                    Allocation) {
   if (length_bytes == 0) return absl::InvalidArgumentError("allocate 0 B on the stand-in GPU");
   std::size_t left = options_.memory_bytes;
-  for (const std::shared_ptr<HostMemory>& memory : Memories()) left -= memory->length_bytes();
+  for (const std::shared_ptr<HostMemory>& memory : Memories()) {
+    if (!memory->freed()) left -= memory->length_bytes();
+  }
   if (length_bytes > left) {
     return absl::ResourceExhaustedError(absl::StrCat(
         "allocate ", length_bytes, " B on the stand-in GPU: it has ", left, " B left"));
@@ -102,7 +101,7 @@ absl::StatusOr<std::unique_ptr<DeviceMemory>> HostDevice::Allocate(std::size_t l
   ASSIGN_OR_RETURN(std::shared_ptr<HostMemory> memory,
                    HostMemory::Make(length_bytes, options_.visibility_delay));
   memories_.push_back(memory);
-  return std::make_unique<HostDeviceMemory>(std::move(memory), options_);
+  return std::make_unique<HostDeviceMemory>(std::move(memory));
 }
 
 std::vector<std::shared_ptr<HostMemory>> HostDevice::Memories() {

@@ -26,10 +26,10 @@ struct HostDeviceOptions {
   // How long after a NIC's write the device sees it by itself. Assumed: nobody publishes it for
   // GPUs; it is of the order of a round trip over PCIe.
   std::chrono::nanoseconds visibility_delay = std::chrono::microseconds(2);
-  // As libfabric over CUDA: its memory is registered by address, or exported, on a thread where it
-  // is current (current_device.h), and refused with kUnimplemented elsewhere. libfabric asks the
-  // driver for a dmabuf (src/hmem_cuda.c, cuda_get_dmabuf_fd), which finds the device by the
-  // thread's context, and says FI_EOPNOTSUPP without. False: as if it were current everywhere.
+  // As libfabric over CUDA: its memory is registered by address on a thread where it is current
+  // (current_device.h), and refused with kUnimplemented elsewhere. libfabric asks the driver for a
+  // dmabuf (src/hmem_cuda.c, cuda_get_dmabuf_fd), which finds the device by the thread's context,
+  // and says FI_EOPNOTSUPP without. False: as if it were current everywhere.
   bool needs_context = false;
 };
 

@@ -4,10 +4,13 @@
 #include <chrono>
 #include <cstdint>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "fabric/efa_queue/receive_wqe.h"
+#include "fabric/error_data.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/efa_address.h"
 #include "sim/testing/lab.h"
@@ -99,6 +102,20 @@ TEST(SegmentTest, MessageMayFillAllSegmentsToTheLastByte) {
   EXPECT_TRUE(s.lab.Take(s.a, 4).ok());
   EXPECT_EQ(s.lab.Take(s.b, 1).length_bytes, 300u);
   EXPECT_TRUE(Holds(Gather(to), 1));
+}
+
+TEST(FailureDataTest, IsTheTextOfItsStatusWithAZero) {
+  Scene s;
+  ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 100, 1)), ErrorCode::kOk);
+  ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 101, 2)), ErrorCode::kOk);
+  const fabric::Completion failure = s.lab.Take(s.a, 2);
+  ASSERT_FALSE(failure.ok());
+  fabric::ErrorData data;
+  s.a.queue->capability<fabric::ErrorDetails>()->ReadErrorData(failure, data);
+  const std::string text = s.a.queue->ErrorText(failure);
+  EXPECT_THAT(text, testing::HasSubstr("EFA status 11"));
+  ASSERT_EQ(data.size_bytes, text.size() + 1);
+  EXPECT_EQ(reinterpret_cast<const char*>(data.data), text);
 }
 
 TEST(SegmentTest, TooManyAreRefused) {

@@ -241,11 +241,9 @@ void Placement::Flip(const Operation& operation, const FlippedBits& bits) {
   if (operation.kind == OperationKind::kRead) {
     operation.Walk({bits.byte, 1}, [&](const Segment& piece) { address = piece.address; });
   }
-  std::byte byte;
-  const MemoryBus::Ways ways{.into = nic_.index(), .from = nic_.index()};
-  around_.bus.Copy(&byte, PointerTo(address), 1, ways);
-  byte ^= bits.mask;
-  around_.bus.Copy(PointerTo(address), &byte, 1, ways);
+  std::vector<std::byte> scratch;  // a look that no NIC takes, and that shows the device nothing
+  const std::byte flipped = *around_.bus.View(address, 1, scratch) ^ bits.mask;
+  around_.bus.Copy(PointerTo(address), &flipped, 1, {.into = nic_.index()});
 }
 
 // ---- Messages ----

@@ -78,22 +78,29 @@ struct QueueCore {
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
 };
 
-// A call into a completion queue, or into an endpoint whose completions arrive there. Two threads in
-// there are told to whoever observes.
+// A call into a completion queue, or into an endpoint, whose completion queues it is in as well. Two
+// threads in there are told to whoever observes.
 class QueueCall {
  public:
-  // `number`: of the queue pair, or else of the completion queue.
-  QueueCall(QueueCore& queue, std::uint32_t number, bool queue_pair) {
+  explicit QueueCall(QueueCore& queue) { Come(queue, nullptr, queue.ring->number(), false); }
+  // `queue_pair`: its number.
+  QueueCall(QueueCore& sends, QueueCore& receives, std::uint32_t queue_pair) {
+    Come(sends, &receives == &sends ? nullptr : &receives, queue_pair, true);
+  }
+
+ private:
+  void Come(QueueCore& queue, QueueCore* other, std::uint32_t number, bool queue_pair) {
     const Observers& observers = queue.domain->world.observers();
     if (!observers.any()) return;
     visit_.emplace(queue.users);
-    if (visit_->crowded()) {
+    if (other != nullptr) other_.emplace(other->users);
+    if (visit_->crowded() || (other_.has_value() && other_->crowded())) {
       observers.Tell<&Observer::OnTwoThreads>(queue.domain->nic.state(), number, queue_pair);
     }
   }
 
- private:
   std::optional<Visit> visit_;
+  std::optional<Visit> other_;
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

@@ -263,7 +263,7 @@ template <typename Request>
 template <typename Request, typename Fill>
 PostResult SimEndpoint::PostWork(std::span<const Request> requests, OperationKind kind, Fill fill) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
-  const QueueCall call(*send_queue_, queue_pair_->number, true);
+  const QueueCall call(*send_queue_, *receive_queue_, queue_pair_->number);
   PostResult result;
   new_call_ = true;
   World& world = domain_->world;
@@ -334,7 +334,7 @@ ErrorCode SimEndpoint::FillReceive(const fabric::RecvRequest& request,
 
 PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
   if (queue_pair_ == nullptr) return {0, ErrorCode::kClosed};
-  const QueueCall call(*receive_queue_, queue_pair_->number, true);
+  const QueueCall call(*send_queue_, *receive_queue_, queue_pair_->number);
   PostResult result;
   World& world = domain_->world;
   ReceiveQueue& ring = queue_pair_->receive;

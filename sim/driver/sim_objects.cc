@@ -40,7 +40,7 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
   if (entries.empty())
     return {};  // as on efa-direct, where a read of no entries does not even poll
-  const QueueCall call(*core_, core_->ring->number(), false);
+  const QueueCall call(*core_);
   World& world = core_->domain->world;
   const Nic& nic = core_->domain->nic;
   const bool can_look = world.processors().BeginRead(nic);
@@ -57,6 +57,11 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
 std::string SimCompletionQueue::ErrorText(const fabric::Completion& completion) {
   return absl::StrCat(StatusText(static_cast<std::uint8_t>(completion.provider_error)),
                       " (EFA status ", completion.provider_error, ")");
+}
+
+void SimCompletionQueue::ReadErrorData(const fabric::Completion& completion,
+                                       fabric::ErrorData& data) {
+  error_buffer_.GiveText(ErrorText(completion), data);
 }
 
 void* SimCompletionQueue::QueryPower(const fabric::PowerId& power) {

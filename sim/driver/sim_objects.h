@@ -71,9 +71,7 @@ class SimCompletionQueue final : public fabric::CompletionQueue, private fabric:
   const std::shared_ptr<QueueCore>& core() const { return core_; }
 
  private:
-  void ReadErrorData(const fabric::Completion& completion, fabric::ErrorData& data) override {
-    error_buffer_.GiveText(ErrorText(completion), data);
-  }
+  void ReadErrorData(const fabric::Completion& completion, fabric::ErrorData& data) override;
 
   std::shared_ptr<QueueCore> core_;
   std::size_t depth_;

@@ -78,15 +78,14 @@ class Preemption final : public sim::Observer {
 
   void OnPosted(const sim::QueuePair&, const fabric::efa_queue::SendWork&, const sim::Posted&,
                 std::uint32_t) override {
-    if (second_.joinable() || is_over_ || left_-- > 0) return;
+    if (has_begun_ || left_-- > 0) return;
+    has_begun_ = true;  // before there is a thread: its posts come here, too
     second_ = std::thread(&SecondThread, std::ref(connection_), writes_);
     connection_.second_is_away.get_future().wait();
   }
   // If it has begun, the second thread ends before the first one goes on.
   void Join() {
-    if (!second_.joinable()) return;
-    second_.join();
-    is_over_ = true;
+    if (second_.joinable()) second_.join();
   }
 
  private:
@@ -95,7 +94,7 @@ class Preemption final : public sim::Observer {
   const std::uint64_t writes_;
   std::uint64_t left_;  // posts of the first thread that are not disturbed
   std::thread second_;
-  bool is_over_ = false;
+  bool has_begun_ = false;
 };
 
 void FirstThread(Connection& connection, Preemption& preemption, std::uint64_t writes) {

@@ -374,8 +374,6 @@ void GivesUpAnAwaitOfFabricAsync(TwoNodes& nodes) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
 }
 
-// ---- All of them ----
-
 // ---- Threads ----
 
 // The processor is taken from a thread in the midst of a post, and another thread does something.
@@ -407,6 +405,18 @@ void PostsAReceiveWhileAnotherThreadSends(Pair& pair) {
   const Preemption preemption(
       pair, [&] { EXPECT_EQ(pair.a.endpoint->Recv(pair.a.RecvAt(0, 64, 2)), ErrorCode::kOk); });
   ASSERT_EQ(pair.Write(1), ErrorCode::kOk);
+  pair.Drain();
+}
+
+// One endpoint of A's NIC with two completion queues: both are its thread's.
+void ReadsTheQueueOfReceivesWhileAnotherThreadSends(Pair& pair) {
+  const auto receives = *pair.a.domain->OpenCompletionQueue({});
+  fabric::EndpointOptions options = pair.a.Parts();
+  options.receive_queue = receives.get();
+  const auto endpoint = *pair.a.domain->OpenEndpoint(options);
+  ASSERT_TRUE(pair.b.peers->Insert(endpoint->address()).ok());
+  const Preemption preemption(pair, [&] { pair.Poll(*receives); });
+  ASSERT_EQ(endpoint->Write(pair.a.WriteTo(pair.b, 0, 64, 1)), ErrorCode::kOk);
   pair.Drain();
 }
 
@@ -464,6 +474,7 @@ const Program kPrograms[] = {
     GOOD_ASYNC(GivesUpAnAwaitOfFabricAsync),
     BAD(kOneThread, ReadsTheQueueWhileAnotherThreadPosts),
     BAD(kOneThread, PostsAReceiveWhileAnotherThreadSends),
+    BAD(kOneThread, ReadsTheQueueOfReceivesWhileAnotherThreadSends),
     GOOD(AnotherThreadHasAnEndpointOfItsOwn),
     GOOD(ThreadsPostInTurn),
 };
