@@ -91,12 +91,13 @@ void ReportArmed() {
   });
 }
 
-// A descriptor that is waited for in a read would wait for ever: in virtual time the world runs while
-// somebody polls (sim/virtual_time).
+// A read would wait for ever, or would be a look that takes no time: in virtual time the world runs
+// while somebody polls (sim/virtual_time).
 void WaitInVirtualTime(int fd, const Context& context) {
-  if (!context.host->world().IsVirtual() || (fcntl(fd, F_GETFL) & O_NONBLOCK) != 0) return;
+  if (!context.host->world().IsVirtual()) return;
+  const bool waits = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
   pollfd descriptor{fd, POLLIN, 0};
-  poll(&descriptor, 1, -1);
+  poll(&descriptor, 1, waits ? -1 : 0);
 }
 
 }  // namespace

@@ -22,6 +22,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "coro/status_macros.h"
 #include "gpu/topology/hwloc_xml.h"
@@ -79,9 +80,9 @@ constexpr char kMoreHelp[] = R"(
   --virtual        the program lives in virtual time: its clock follows the simulated network, its waits take no time, and a
                    run is one function of its seed; for programs of one process and one thread, others are refused
   --digest         the same, and says at the end what the run came to: one line of 32 hexadecimal digits
-  --seeds=A..B     the same, for each of these seeds, as many at a time as there are processors; says which of them failed, what
-                   the first of these said, and how to run it again; exit status 1 when one failed. A finding fails a run, unless
-                   --findings says otherwise
+  --seeds=A..B     the same, for each of these seeds, as many at a time as there are processors; says what the first that fails
+                   says, how to run it again, and which ones failed; exit status 1 when one did. A finding fails a run, unless
+                   --findings says otherwise. Runs have no standard input
   --limit=SECONDS  of virtual time (default 3600): who lives longer hangs, and ends with exit status 124
   --quiet          does not say what is simulated
   --help           this
@@ -102,6 +103,7 @@ struct Request {
   bool is_virtual = false;
   std::optional<sim::verbs::SeedRange> seeds;  // instead of one
   std::vector<char*> program;                  // with its arguments, and a null at the end
+  std::string self;                            // how efa-run was named
   std::vector<std::string> flags;              // all but --seeds, as they were given
 };
 
@@ -126,6 +128,8 @@ absl::StatusOr<Request> Parse(int count, char** words) {
                 {"--network=", sim::verbs::kNetworkVariable},
                 {"--key=", sim::verbs::kKeyVariable}};
   Request request;
+  request.self = words[0];
+  bool has_limit = false;
   int next = 1;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
     absl::string_view word = words[next];
@@ -139,6 +143,7 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       continue;
     }
     request.flags.emplace_back(word);
+    has_limit = has_limit || absl::StartsWith(word, "--limit=");
     bool known = word == "--quiet" || word == "--help" || word == "--topology" ||
                  word == "--virtual" || word == "--digest";
     request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
@@ -154,6 +159,10 @@ absl::StatusOr<Request> Parse(int count, char** words) {
       known = true;
     }
     if (!known) return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
+  }
+  if (has_limit && !request.is_virtual) return Bad("--limit is of virtual time: with --virtual");
+  if (request.seeds.has_value() && std::getenv(sim::verbs::kDigestVariable) != nullptr) {
+    return Bad("--digest is of one run: with --seed, not with --seeds");
   }
   // A run among many that breaks a rule is one to be told of.
   if (request.seeds.has_value() && std::getenv(sim::verbs::kFindingsVariable) == nullptr) {
@@ -319,60 +328,87 @@ absl::Status Run(Request& request) {
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));
 }
 
-// A failed run, and the command that is this run again.
-void PrintFailure(const Request& request, const sim::verbs::FailedRun& run) {
-  std::vector<std::string> words = {"efa-run", "--virtual", absl::StrCat("--seed=", run.seed)};
+// The command that is this run again.
+std::string CommandFor(const Request& request, std::uint64_t seed) {
+  std::vector<std::string> words = {request.self, "--virtual", absl::StrCat("--seed=", seed)};
   for (const std::string& flag : request.flags) {
     if (flag != "--virtual" && !absl::StartsWith(flag, "--seed=")) words.push_back(flag);
   }
+  if (absl::StartsWith(request.program[0], "-")) words.emplace_back("--");
   words.insert(words.end(), request.program.begin(), request.program.end() - 1);
-  std::fprintf(stderr, "%sefa-run: seed %llu: exit status %d; again: %s\n", run.output.c_str(),
-               static_cast<unsigned long long>(run.seed), run.status,
-               sim::verbs::AsShellWords(words).c_str());
+  return sim::verbs::AsShellWords(words);
 }
+
+// Says of many runs what came of them, while they go on.
+class SeedReport {
+ public:
+  explicit SeedReport(const Request& request) : request_(request) {}
+
+  // Whether more runs are worth it.
+  bool Add(const sim::verbs::EndedRun& run) {
+    ++runs_;
+    if (run.status != 0) Failed(run);
+    const auto now = std::chrono::steady_clock::now();
+    if (is_watched_ && now - said_ > std::chrono::seconds(1)) {
+      said_ = now;
+      std::fprintf(stderr, "\r%llu seeds, %zu failed ", static_cast<unsigned long long>(runs_),
+                   failed_.size());
+    }
+    return was_run_;
+  }
+  // Returns the exit status of all.
+  int End() {
+    EndLine();
+    if (!was_run_) return 2;
+    std::sort(failed_.begin(), failed_.end());
+    constexpr std::size_t kNamed = 20;
+    const std::size_t named = std::min(failed_.size(), kNamed);
+    const std::string seeds =
+        absl::StrJoin(failed_.begin(), failed_.begin() + static_cast<std::ptrdiff_t>(named), ", ");
+    std::fprintf(stderr, "efa-run: %zu of %llu seeds failed%s%s%s\n", failed_.size(),
+                 static_cast<unsigned long long>(runs_), named > 0 ? ": " : "", seeds.c_str(),
+                 failed_.size() > named ? ", ..." : "");
+    return failed_.empty() ? 0 : 1;
+  }
+
+ private:
+  void EndLine() {
+    if (is_watched_) std::fputs("\r\033[K", stderr);
+  }
+  // The first one says what it said: whoever sees it need not wait for the others.
+  void Failed(const sim::verbs::EndedRun& run) {
+    failed_.push_back(run.seed);
+    if (!was_run_ || (failed_.size() > 1 && run.was_run)) return;
+    EndLine();
+    std::fwrite(run.output.data(), 1, run.output.size(), stderr);
+    if (!run.output.empty() && run.output.back() != '\n') std::fputc('\n', stderr);
+    was_run_ = run.was_run;
+    if (!run.was_run) return;
+    std::fprintf(stderr, "efa-run: seed %llu: exit status %d; again: %s\n",
+                 static_cast<unsigned long long>(run.seed), run.status,
+                 CommandFor(request_, run.seed).c_str());
+  }
+
+  const Request& request_;
+  const bool is_watched_ = isatty(STDERR_FILENO) != 0;
+  std::chrono::steady_clock::time_point said_ = std::chrono::steady_clock::now();
+  std::uint64_t runs_ = 0;
+  std::vector<std::uint64_t> failed_;
+  bool was_run_ = true;  // what cannot be run with one seed cannot with another
+};
 
 // Returns the exit status of all.
 absl::StatusOr<int> RunAllSeeds(Request& request) {
-  constexpr int kNotRun = 2;
-  const bool is_watched = isatty(STDERR_FILENO) != 0;
-  auto said = std::chrono::steady_clock::now();
+  SeedReport report(request);
   const auto become = [&](std::uint64_t seed) {
     setenv(sim::verbs::kSeedVariable, absl::StrCat(seed).c_str(), 1);
     request.settings.seed = seed;
     std::fprintf(stderr, "efa-run: %s\n", std::string(Run(request).message()).c_str());
-    return kNotRun;
+    return 2;
   };
-  // What none has done, none will do.
-  const auto none_ran = [](const sim::verbs::SeedRuns& runs) {
-    return runs.failed.size() == runs.runs && runs.failed.front().status == kNotRun;
-  };
-  const auto ended = [&](const sim::verbs::SeedRuns& so_far) {
-    const auto now = std::chrono::steady_clock::now();
-    if (is_watched && now - said > std::chrono::seconds(1)) {
-      said = now;
-      std::fprintf(stderr, "\refa-run: %llu seeds, %zu failed ",
-                   static_cast<unsigned long long>(so_far.runs), so_far.failed.size());
-    }
-    return !none_ran(so_far);
-  };
-  ASSIGN_OR_RETURN(const sim::verbs::SeedRuns runs,
-                   sim::verbs::RunSeeds(*request.seeds, become, ended));
-  if (is_watched) std::fputs("\r\033[K", stderr);
-  if (none_ran(runs)) {
-    std::fputs(runs.failed.front().output.c_str(), stderr);
-    return kNotRun;
-  }
-  if (!runs.failed.empty()) PrintFailure(request, runs.failed.front());
-  std::string seeds;
-  constexpr std::size_t kNamed = 20;
-  for (std::size_t i = 0; i < std::min(runs.failed.size(), kNamed); ++i) {
-    absl::StrAppend(&seeds, i == 0 ? ": " : ", ", runs.failed[i].seed);
-  }
-  if (runs.failed.size() > kNamed) absl::StrAppend(&seeds, ", ...");
-  std::fprintf(stderr, "efa-run: %llu of %llu seeds failed%s\n",
-               static_cast<unsigned long long>(runs.failed.size()),
-               static_cast<unsigned long long>(runs.runs), seeds.c_str());
-  return runs.failed.empty() ? 0 : 1;
+  RETURN_IF_ERROR(sim::verbs::RunSeeds(
+      *request.seeds, become, [&](const sim::verbs::EndedRun& run) { return report.Add(run); }));
+  return report.End();
 }
 
 void PrintHelp() {

@@ -73,7 +73,8 @@ bool MayHaveHugePages(std::istream& mappings, std::uint64_t address, std::uint64
   while (std::getline(mappings, line)) {
     unsigned long from = 0, to = 0, inode = 0;
     if (std::sscanf(line.c_str(), "%lx-%lx %*s %*s %*s %lu", &from, &to, &inode) != 3) continue;
-    if (to > address && from < address + length && inode == 0) return false;
+    const bool is_file = inode != 0 || line.find('/') != line.npos;  // SysV's segment 0 has inode 0
+    if (to > address && from < address + length && !is_file) return false;
   }
   return true;
 }

@@ -59,10 +59,12 @@ TEST(PageBytesTest, OrdinaryMemoryIsNoFilesAndNeedsNoLook) {
         "40000000-40200000 rw-p 00000000 00:0f 4242   /anon_hugepage (deleted)\n"
         "40200000-80200000 rw-s 00000000 00:30 77     /dev/hugepages1G/pool\n"
         "80200000-80204000 rw-p 00000000 00:00 0      [heap]\n"
-        "80204000-80206000 rw-p 00000000 00:00 0\n");
+        "80204000-80206000 rw-p 00000000 00:00 0\n"
+        "90000000-90200000 rw-s 00000000 00:0f 0      /SYSV00000000 (deleted)\n");
     return MayHaveHugePages(mappings, begin, end - begin);
   };
   EXPECT_TRUE(may_have(0x40000000, 0x80200000));
+  EXPECT_TRUE(may_have(0x90000000, 0x90200000));
   EXPECT_FALSE(may_have(0x40200000, 0x80200001));
   EXPECT_FALSE(may_have(0x80203000, 0x80206000));
 }

@@ -1,5 +1,6 @@
 #include "sim/verbs/seed_runs.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -29,9 +30,28 @@ struct CloseFile {
 };
 using File = std::unique_ptr<std::FILE, CloseFile>;
 
+class Descriptor {
+ public:
+  explicit Descriptor(int fd = -1) : fd_(fd) {}
+  Descriptor(Descriptor&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Descriptor& operator=(Descriptor other) noexcept {
+    std::swap(fd_, other.fd_);
+    return *this;
+  }
+  ~Descriptor() {
+    if (fd_ >= 0) close(fd_);
+  }
+  int get() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
 struct Run {
   std::uint64_t seed = 0;
   File output;
+  Descriptor returned;  // holds a byte when `become` has returned
+  pid_t process = 0;
 };
 
 absl::Status Failure(const char* what) {
@@ -48,20 +68,42 @@ std::string ReadAll(std::FILE* file) {
   return all;
 }
 
-// Returns the process's number.
-absl::StatusOr<pid_t> Begin(std::FILE* output, std::uint64_t seed,
-                            const std::function<int(std::uint64_t)>& become) {
-  if (output == nullptr) return Failure("a file for the output of a run");
-  std::fflush(nullptr);  // or the child says it again
-  const pid_t child = fork();
-  if (child < 0) return Failure("fork");
-  if (child > 0) return child;
+// In the new process. Descriptors of ours are none of the program's.
+[[noreturn]] void Become(const Run& run, int returned,
+                         const std::function<int(std::uint64_t)>& become) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left who would read what it says
-  dup2(fileno(output), STDOUT_FILENO);
-  dup2(fileno(output), STDERR_FILENO);
-  const int status = become(seed);
+  dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
+  dup2(fileno(run.output.get()), STDOUT_FILENO);
+  dup2(fileno(run.output.get()), STDERR_FILENO);
+  const int status = become(run.seed);
   std::fflush(nullptr);
+  static_cast<void>(write(returned, "", 1) == 1);
   _exit(status);
+}
+
+absl::StatusOr<Run> Begin(std::uint64_t seed, const std::function<int(std::uint64_t)>& become) {
+  Run run;
+  run.seed = seed;
+  run.output = File(std::tmpfile());
+  if (run.output == nullptr) return Failure("a file for the output of a run");
+  fcntl(fileno(run.output.get()), F_SETFD, FD_CLOEXEC);
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) return Failure("pipe");
+  run.returned = Descriptor(ends[0]);
+  const Descriptor returned(ends[1]);
+  std::fflush(nullptr);  // or the child says it again
+  run.process = fork();
+  if (run.process < 0) return Failure("fork");
+  if (run.process == 0) Become(run, returned.get(), become);
+  return run;
+}
+
+EndedRun Ended(const Run& run, int how) {
+  char byte;
+  return {.seed = run.seed,
+          .status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how),
+          .was_run = read(run.returned.get(), &byte, 1) != 1,
+          .output = ReadAll(run.output.get())};
 }
 
 }  // namespace
@@ -78,41 +120,30 @@ absl::StatusOr<SeedRange> ParseSeedRange(absl::string_view text) {
   return seeds;
 }
 
-absl::StatusOr<SeedRuns> RunSeeds(const SeedRange& seeds,
-                                  const std::function<int(std::uint64_t seed)>& become,
-                                  const std::function<bool(const SeedRuns& so_far)>& ended) {
+absl::Status RunSeeds(const SeedRange& seeds, const std::function<int(std::uint64_t seed)>& become,
+                      const std::function<bool(const EndedRun& run)>& ended) {
   const std::size_t most = std::max(std::thread::hardware_concurrency(), 1u);
+  std::signal(SIGCHLD, SIG_DFL);  // who ignores it is not told how a process ended
   std::map<pid_t, Run> under_way;
-  SeedRuns result;
   std::uint64_t begun = 0;
   bool goes_on = true;
   const auto more = [&] { return goes_on && begun <= seeds.last - seeds.first; };
   while (more() || !under_way.empty()) {
     while (more() && under_way.size() < most) {
-      Run run{.seed = seeds.first + begun, .output = File(std::tmpfile())};
-      const absl::StatusOr<pid_t> child = Begin(run.output.get(), run.seed, become);
-      if (!child.ok() && under_way.empty()) return child.status();
-      if (!child.ok()) break;  // when one has ended, there may be room
+      absl::StatusOr<Run> run = Begin(seeds.first + begun, become);
+      if (!run.ok() && under_way.empty()) return run.status();
+      if (!run.ok()) break;  // when one has ended, there may be room
       ++begun;
-      under_way.emplace(*child, std::move(run));
+      const pid_t process = run->process;
+      under_way.emplace(process, *std::move(run));
     }
     int how = 0;
-    const pid_t child = wait(&how);
-    if (child < 0) return Failure("wait");
-    auto node = under_way.extract(child);
-    if (node.empty()) continue;
-    const int status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how);
-    const Run& run = node.mapped();
-    ++result.runs;
-    if (status != 0) {
-      const auto place =
-          std::find_if(result.failed.begin(), result.failed.end(),
-                       [&](const FailedRun& other) { return other.seed > run.seed; });
-      result.failed.insert(place, {run.seed, status, ReadAll(run.output.get())});
-    }
-    goes_on = ended(result) && goes_on;
+    const pid_t process = wait(&how);
+    if (process < 0) return Failure("wait");
+    const auto run = under_way.extract(process);
+    if (!run.empty()) goes_on = ended(Ended(run.mapped(), how)) && goes_on;
   }
-  return result;
+  return absl::OkStatus();
 }
 
 std::string AsShellWords(const std::vector<std::string>& words) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
@@ -23,24 +24,21 @@ struct SeedRange {
 // "A..B", or one seed. INVALID_ARGUMENT with a line for the user, when it is neither, or B is below A.
 absl::StatusOr<SeedRange> ParseSeedRange(absl::string_view text);
 
-// A run whose exit status was not 0.
-struct FailedRun {
+// A run that is over.
+struct EndedRun {
   std::uint64_t seed = 0;
-  int status = 0;      // as a shell has it: 128 and the signal, when one ended the process
-  std::string output;  // what it said, on both streams
+  int status = 0;       // as a shell has it: 128 and the signal, when one ended the process
+  bool was_run = true;  // false: `become` returned, and `status` is what it returned
+  std::string output;   // what it said, on both streams
 };
 
-struct SeedRuns {
-  std::uint64_t runs = 0;         // that have ended
-  std::vector<FailedRun> failed;  // by seed
-};
-
-// Calls `become` in a process for each seed; it becomes the program, or returns the status that the
-// process is to end with. `ended` is called here after each run, with what there is by then: false
-// begins no further one. UNAVAILABLE when the machine has no processes or files left.
-absl::StatusOr<SeedRuns> RunSeeds(const SeedRange& seeds,
-                                  const std::function<int(std::uint64_t seed)>& become,
-                                  const std::function<bool(const SeedRuns& so_far)>& ended);
+// Calls `become` in a process for each seed, which has no input and of ours only the two streams of
+// output; it becomes the program, or says why not and returns the status of the process. `ended` is
+// called here after each run, in the order of their ends: false begins no further one. Processes
+// that are left when this process ends are killed. UNAVAILABLE, when no run is under way: the
+// machine has no processes or files left.
+absl::Status RunSeeds(const SeedRange& seeds, const std::function<int(std::uint64_t seed)>& become,
+                      const std::function<bool(const EndedRun& run)>& ended);
 
 // The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".
 std::string AsShellWords(const std::vector<std::string>& words);

@@ -3,11 +3,16 @@
 
 #include "sim/verbs/seed_runs.h"
 
+#include <unistd.h>
+
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
-#include <vector>
+#include <functional>
+#include <map>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "testing/matchers/status_matchers.h"
@@ -15,12 +20,20 @@
 namespace sim::verbs {
 namespace {
 
-using ::testing::ElementsAre;
-using ::testing::Field;
 using ::testing::HasSubstr;
 using ::testing_matchers::StatusIs;
 
-constexpr auto kGoOn = [](const SeedRuns&) { return true; };
+// All runs, by seed.
+std::map<std::uint64_t, EndedRun> RunAll(const SeedRange& seeds,
+                                         const std::function<int(std::uint64_t)>& become) {
+  std::map<std::uint64_t, EndedRun> runs;
+  const absl::Status status = RunSeeds(seeds, become, [&](const EndedRun& run) {
+    runs[run.seed] = run;
+    return true;
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  return runs;
+}
 
 TEST(SeedRunsTest, ARangeIsTwoSeedsOrOne) {
   const auto range = ParseSeedRange("3..18446744073709551615");
@@ -38,33 +51,62 @@ TEST(SeedRunsTest, ARangeIsTwoSeedsOrOne) {
   }
 }
 
-TEST(SeedRunsTest, FailuresAreToldBySeedWithWhatTheySaid) {
-  const auto runs = RunSeeds(
-      {10, 29},
-      [](std::uint64_t seed) {
-        std::printf("this is %d\n", static_cast<int>(seed));
-        std::fprintf(stderr, "and more\n");
-        if (seed == 25) std::raise(SIGKILL);
-        return seed == 12 ? 3 : 0;
-      },
-      kGoOn);
-  ASSERT_TRUE(runs.ok()) << runs.status();
-  EXPECT_EQ(runs->runs, 20u);
-  ASSERT_THAT(runs->failed,
-              ElementsAre(Field(&FailedRun::seed, 12u), Field(&FailedRun::seed, 25u)));
-  EXPECT_EQ(runs->failed[0].status, 3);
-  EXPECT_THAT(runs->failed[0].output, HasSubstr("this is 12\n"));
-  EXPECT_THAT(runs->failed[0].output, HasSubstr("and more\n"));
-  EXPECT_EQ(runs->failed[1].status, 128 + SIGKILL);
+TEST(SeedRunsTest, EachRunIsToldWithWhatItSaid) {
+  const auto runs = RunAll({10, 29}, [](std::uint64_t seed) {
+    std::printf("this is %d\n", static_cast<int>(seed));
+    std::fprintf(stderr, "and more\n");
+    if (seed == 25) std::raise(SIGKILL);
+    return seed == 12 ? 3 : 0;
+  });
+  ASSERT_EQ(runs.size(), 20u);
+  for (const auto& [seed, run] : runs) {
+    EXPECT_EQ(run.status, seed == 12 ? 3 : seed == 25 ? 128 + SIGKILL : 0) << seed;
+    if (seed == 25) continue;  // it flushed nothing
+    EXPECT_THAT(run.output, HasSubstr(absl::StrCat("this is ", seed, "\n")));
+    EXPECT_THAT(run.output, HasSubstr("and more\n"));
+  }
+}
+
+// What the program opens has the number that it has in a run by itself, and there is no input.
+TEST(SeedRunsTest, AProgramHasNothingOfOurs) {
+  const auto runs = RunAll({1, 8}, [](std::uint64_t) {
+    execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | tr '\\n' ' '; cat; exit 5", nullptr);
+    return 2;
+  });
+  for (const auto& [seed, run] : runs) {
+    EXPECT_EQ(run.status, 5);
+    EXPECT_TRUE(run.was_run);
+    EXPECT_EQ(run.output, "0 1 2 3 ") << "3 is the folder that ls reads";
+  }
+}
+
+TEST(SeedRunsTest, AProgramThatWasNotRunIsToldApartFromOneThatFails) {
+  const auto runs = RunAll({1, 2}, [](std::uint64_t seed) {
+    if (seed == 1) execl("/bin/sh", "sh", "-c", "exit 2", nullptr);
+    std::fprintf(stderr, "no such program\n");
+    return 2;
+  });
+  EXPECT_EQ(runs.at(1).status, 2);
+  EXPECT_TRUE(runs.at(1).was_run);
+  EXPECT_EQ(runs.at(2).status, 2);
+  EXPECT_FALSE(runs.at(2).was_run);
+  EXPECT_EQ(runs.at(2).output, "no such program\n");
 }
 
 TEST(SeedRunsTest, WhoHasSeenEnoughBeginsNoFurtherOne) {
-  const auto runs = RunSeeds(
+  int seen = 0;
+  const absl::Status status = RunSeeds(
       {1, 18446744073709551615u}, [](std::uint64_t) { return 1; },
-      [](const SeedRuns& so_far) { return so_far.failed.empty(); });
-  ASSERT_TRUE(runs.ok()) << runs.status();
-  EXPECT_GE(runs->failed.size(), 1u);
-  EXPECT_LT(runs->runs, 5000u);
+      [&](const EndedRun&) { return ++seen < 3; });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_GE(seen, 3);
+  EXPECT_LT(seen, 5000);
+}
+
+TEST(SeedRunsTest, WhoIgnoresItsChildrenIsToldOfThem) {
+  std::signal(SIGCHLD, SIG_IGN);
+  EXPECT_EQ(RunAll({1, 3}, [](std::uint64_t) { return 4; }).at(2).status, 4);
+  std::signal(SIGCHLD, SIG_DFL);
 }
 
 TEST(SeedRunsTest, ACommandCanBeTypedAgain) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "sim/hosts/sockets/network_name.h"
+#include "sim/virtual_time/virtual_time.h"
 
 namespace sim::verbs {
 namespace {
@@ -77,6 +78,13 @@ absl::Status ReadVirtual(const Variable& variable, Settings& settings) {
   std::string digest;
   ReadText(variable, kDigestVariable, digest);
   settings.digest = digest == "1";
+  constexpr std::uint32_t kMostSeconds = 1'000'000'000;  // 31 years
+  std::uint32_t limit = 1;
+  RETURN_IF_ERROR(ReadNumber(variable, kLimitVariable, limit));
+  if (limit < 1 || limit > kMostSeconds) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        kLimitVariable, "=", limit, ": seconds of virtual time, from 1 to ", kMostSeconds));
+  }
   if (settings.virtual_process != 0 && !settings.network.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(kNetworkVariable, "=", settings.network,
                                                    ": in virtual time (", kVirtualVariable,

@@ -52,9 +52,9 @@ int OpenRandom(int flags) {
   return file;
 }
 
-int Open(const char* path, int flags, mode_t mode) {
+int Open(int folder, const char* path, int flags, mode_t mode) {
   if (IsRandom(path)) return OpenRandom(flags);
-  return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
+  return static_cast<int>(syscall(SYS_openat, folder, path, flags, mode));
 }
 
 }  // namespace
@@ -85,15 +85,23 @@ int open(const char* path, int flags, ...) {
   va_start(rest, flags);
   const mode_t mode = va_arg(rest, mode_t);
   va_end(rest);
-  return Open(path, flags, mode);
+  return Open(AT_FDCWD, path, flags, mode);
 }
 
-int open64(const char* path, int flags, ...) {
+int open64(const char* path, int flags, ...) __attribute__((alias("open")));
+
+int openat(int folder, const char* path, int flags, ...) {
   va_list rest;
   va_start(rest, flags);
   const mode_t mode = va_arg(rest, mode_t);
   va_end(rest);
-  return Open(path, flags, mode);
+  return Open(folder, path, flags, mode);
 }
+
+int openat64(int folder, const char* path, int flags, ...) __attribute__((alias("openat")));
+
+// As open is called by programs that are built with _FORTIFY_SOURCE.
+int __open_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
+int __open64_2(const char* path, int flags) { return Open(AT_FDCWD, path, flags, 0); }
 
 }  // extern "C"

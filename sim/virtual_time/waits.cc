@@ -4,10 +4,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
+#include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
 #include <sys/syscall.h>
 #include <sys/timerfd.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +26,8 @@ using sim::ProcessTime;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kNever = ProcessTime::kNever;
-constexpr char kNobody[] = "nothing is under way, and the program waits for ever";
+constexpr char kNobody[] = "nothing is under way in the network, and the program waits for ever";
+constexpr char kCondition[] = "the program's only thread waits for a condition";
 constexpr timespec kAtOnce{};
 constexpr std::size_t kMaskBytes = 8;  // of a set of signals, as the kernel has it
 
@@ -100,6 +103,23 @@ std::int64_t In(int milliseconds) {
   if (milliseconds < 0) return kNever;
   const timespec left = Milliseconds(milliseconds);
   return ProcessTime::Get().After(&left);
+}
+
+// Of who waits for another thread: EINVAL, or ETIMEDOUT at the deadline.
+int SleepUntil(const timespec& deadline) {
+  if (!IsWhole(deadline)) return EINVAL;
+  ProcessTime::Get().Sleep(Moment(deadline));
+  return ETIMEDOUT;
+}
+
+[[noreturn]] void Hang(const char* why) { ProcessTime::Get().Hang(why); }
+
+[[noreturn]] void RefuseThread() {
+  std::fprintf(
+      stderr,
+      "drydock-efa: --virtual is for programs of one thread, and this one starts another\n");
+  std::fflush(nullptr);
+  _exit(2);
 }
 
 }  // namespace
@@ -184,6 +204,12 @@ int epoll_pwait2(int epoll, epoll_event* events, int most, const timespec* left,
   return AwaitEvents(epoll, events, most, ProcessTime::Get().After(left), mask);
 }
 
+// The same for ppoll.
+int __ppoll_chk(pollfd* descriptors, nfds_t count, const timespec* left, const sigset_t* mask,
+                std::size_t /*bytes*/) {
+  return ppoll(descriptors, count, left, mask);
+}
+
 // Its descriptor would go by the machine's clock.
 int timerfd_create(int /*clock*/, int /*flags*/) {
   std::fprintf(stderr, "drydock-efa: timerfd_create: not in virtual time (ENOSYS)\n");
@@ -191,33 +217,55 @@ int timerfd_create(int /*clock*/, int /*flags*/) {
   return -1;
 }
 
-// ---- Conditions: there is no other thread that could make them true ----
+// ---- Conditions and semaphores: there is no other thread that could see to them ----
 
 int pthread_cond_wait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/) {
-  ProcessTime::Get().Hang("the program's only thread waits for a condition");
+  Hang(kCondition);
 }
+int cnd_wait(cnd_t* /*condition*/, mtx_t* /*mutex*/) { Hang(kCondition); }
 
 int pthread_cond_timedwait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/,
                            const timespec* deadline) {
-  if (!IsWhole(*deadline)) return EINVAL;
-  ProcessTime::Get().Sleep(Moment(*deadline));
-  return ETIMEDOUT;
+  return SleepUntil(*deadline);
 }
 
-int pthread_cond_clockwait(pthread_cond_t* condition, pthread_mutex_t* mutex, clockid_t /*clock*/,
-                           const timespec* deadline) {
-  return pthread_cond_timedwait(condition, mutex, deadline);
+int pthread_cond_clockwait(pthread_cond_t* /*condition*/, pthread_mutex_t* /*mutex*/,
+                           clockid_t /*clock*/, const timespec* deadline) {
+  return SleepUntil(*deadline);
+}
+
+int cnd_timedwait(cnd_t* /*condition*/, mtx_t* /*mutex*/, const timespec* deadline) {
+  return SleepUntil(*deadline) == ETIMEDOUT ? thrd_timedout : thrd_error;
+}
+
+int sem_wait(sem_t* semaphore) {
+  if (sem_trywait(semaphore) == 0) return 0;
+  Hang("the program's only thread waits for a semaphore");
+}
+
+int sem_timedwait(sem_t* semaphore, const timespec* deadline) {
+  if (sem_trywait(semaphore) == 0) return 0;
+  errno = SleepUntil(*deadline);
+  return -1;
+}
+
+int sem_clockwait(sem_t* semaphore, clockid_t /*clock*/, const timespec* deadline) {
+  return sem_timedwait(semaphore, deadline);
 }
 
 // ---- Threads ----
 
 int pthread_create(pthread_t* /*thread*/, const pthread_attr_t* /*attributes*/,
                    void* (* /*run*/)(void*), void* /*argument*/) {
-  std::fprintf(
-      stderr,
-      "drydock-efa: --virtual is for programs of one thread, and this one starts another\n");
-  std::fflush(nullptr);
-  _exit(2);
+  RefuseThread();
 }
+
+int thrd_create(thrd_t* /*thread*/, thrd_start_t /*run*/, void* /*argument*/) { RefuseThread(); }
+
+int thrd_sleep(const timespec* duration, timespec* left) {
+  return nanosleep(duration, left) == 0 ? 0 : -2;  // -1 is a signal's
+}
+
+void thrd_yield() { sched_yield(); }
 
 }  // extern "C"

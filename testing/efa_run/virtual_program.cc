@@ -1,17 +1,22 @@
 // A program for efa-run --virtual that does what its argument says: "waits" waits in every way, and
-// prints what it drew; "hangs" waits for what never comes; "starts-thread" and "forks" do what is
-// refused.
+// prints what it drew; "hangs" waits for what never comes, "reads-in-vain" looks for it, and
+// "polls-at-the-end" looks once when 5 s are over; "odd" fails with every other seed; "starts-thread",
+// "starts-c-thread" and "forks" do what is refused.
 
+#include <fcntl.h>
 #include <infiniband/verbs.h>
 #include <poll.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <sys/epoll.h>
 #include <sys/random.h>
 #include <sys/select.h>
 #include <sys/time.h>
 #include <sys/wait.h>
+#include <threads.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -69,6 +74,18 @@ void Wait() {
     epoll_wait(epoll, &event, 1, 100'000);
     close(epoll);
   });
+  Expect("thrd_sleep", [] {
+    const timespec duration{.tv_sec = 100, .tv_nsec = 0};
+    thrd_sleep(&duration, nullptr);
+  });
+  Expect("sem_timedwait", [] {
+    sem_t semaphore;
+    sem_init(&semaphore, 0, 0);
+    timespec until{};
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_sec += 100;
+    if (sem_timedwait(&semaphore, &until) == 0 || errno != ETIMEDOUT) ++failures;
+  });
   Expect("pthread_cond_timedwait", [] {
     pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
     pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -82,11 +99,20 @@ void Wait() {
   });
 }
 
+std::uint32_t FromFile(int file) {
+  std::uint32_t number = 0;
+  if (read(file, &number, sizeof number) != sizeof number) ++failures;
+  close(file);
+  return number;
+}
+
 void Draw() {
   std::uint32_t system = 0;
   if (getrandom(&system, sizeof system, 0) != sizeof system) ++failures;
-  std::printf("drew %x, %x; the stack is at %p, the calendar at %ld\n", system,
-              std::random_device()(), static_cast<void*>(&system), time(nullptr));
+  std::printf("drew %x, %x, ", FromFile(open("/dev/urandom", O_RDONLY)),
+              FromFile(openat(AT_FDCWD, "/dev/random", O_RDONLY)));
+  std::printf("%x, %x; the stack is at %p, the calendar at %ld\n", system, std::random_device()(),
+              static_cast<void*>(&system), time(nullptr));
 }
 
 void Hang() {
@@ -94,6 +120,33 @@ void Hang() {
   ibv_comp_channel* const channel = ibv_create_comp_channel(context);
   pollfd descriptor{channel->fd, POLLIN, 0};
   poll(&descriptor, 1, -1);
+}
+
+// A channel that does not block: each look takes a while.
+void ReadInVain() {
+  ibv_context* const context = OpenDevice();
+  ibv_comp_channel* const channel = ibv_create_comp_channel(context);
+  fcntl(channel->fd, F_SETFL, O_NONBLOCK);
+  ibv_cq* queue = nullptr;
+  void* own = nullptr;
+  while (ibv_get_cq_event(channel, &queue, &own) != 0) {
+  }
+}
+
+// The limit is passed within a call.
+void PollAtTheEnd() {
+  ibv_context* const context = OpenDevice();
+  ibv_cq* const queue = ibv_create_cq(context, 16, nullptr, nullptr, 0);
+  const timespec end{.tv_sec = 6, .tv_nsec = 0};  // every process begins at second 1
+  clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &end, nullptr);
+  ibv_wc none;
+  ibv_poll_cq(queue, 1, &none);
+}
+
+int IsOdd() {
+  std::uint32_t number = 0;
+  if (getrandom(&number, sizeof number, 0) != sizeof number) return 9;
+  return static_cast<int>(number & 1);
 }
 
 int Fork() {
@@ -112,6 +165,14 @@ int Fork() {
 int main(int count, char** words) {
   const std::string_view what = count == 2 ? words[1] : "";
   if (what == "hangs") Hang();
+  if (what == "reads-in-vain") ReadInVain();
+  if (what == "polls-at-the-end") PollAtTheEnd();
+  if (what == "odd") return IsOdd();
+  if (what == "starts-c-thread") {
+    thrd_t thread;
+    thrd_create(
+        &thread, [](void*) { return 0; }, nullptr);
+  }
   if (what == "starts-thread") std::thread([] {}).join();
   if (what == "forks") return Fork();
   if (what == "waits") {

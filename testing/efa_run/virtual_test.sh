@@ -13,10 +13,10 @@ run() {
   while [ "$1" != -- ]; do flags+=("$1"); shift; done
   shift
   status=0
-  "$efa_run" --quiet --nics=2 --virtual "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
+  timeout -s KILL 120 "$efa_run" --quiet --nics=2 --virtual "${flags[@]}" "$@" >"$work/said.txt" 2>&1 || status=$?
 }
 
-echo "== 800 s of waits"
+echo "== 1000 s of waits"
 SECONDS=0
 run --digest -- "$program" waits
 [ "$status" = 0 ] || fail "waits: $status"
@@ -25,8 +25,11 @@ cp "$work/said.txt" "$work/first.txt"
 run --digest -- "$program" waits
 cmp -s "$work/first.txt" "$work/said.txt" || fail "two runs of one seed draw different numbers"
 run --digest --seed=2 -- "$program" waits
-drew() { grep -o 'drew [0-9a-f]*, [0-9a-f]*' "$1"; }
-[ "$(drew "$work/first.txt")" != "$(drew "$work/said.txt")" ] || fail "two seeds draw the same numbers"
+drawn() { sed -n "s/^drew \([^;]*\);.*/\1/p" "$1" | cut -d, -f"$2"; }
+for i in 1 2 3 4; do  # a number from each source
+  [ -n "$(drawn "$work/first.txt" $i)" ] && [ "$(drawn "$work/first.txt" $i)" != "$(drawn "$work/said.txt" $i)" ] ||
+    fail "two seeds draw the same numbers"
+done
 run --limit=700 -- "$program" waits
 [ "$status" = 124 ] && grep -qF 'lives longer than it may' "$work/said.txt" || fail "the limit: $status"
 
@@ -36,6 +39,7 @@ refused() {
   [ "$status" = 2 ] && [ "$(wc -l <"$work/said.txt")" = 1 ] && grep -qF -- "$1" "$work/said.txt" || fail "$* gave $status"
 }
 refused "for programs of one thread" "$program" starts-thread
+refused "for programs of one thread" "$program" starts-c-thread
 refused "for programs of one process" "$program" forks
 refused "for programs of one process" sh -c "'$rules' leaks-kept; exit \$?"
 run --network=tcp://127.0.0.1:7471 --key="$work/key" -- true
@@ -44,22 +48,47 @@ run --network=tcp://127.0.0.1:7471 --key="$work/key" -- true
 echo "== who waits for ever is told so"
 run -- "$program" hangs
 [ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/said.txt" || fail "a hang: $status"
+run --limit=5 -- "$program" reads-in-vain
+[ "$status" = 124 ] && grep -qF 'lives longer than it may' "$work/said.txt" || fail "looks in vain: $status"
+SECONDS=0
+run --limit=5 --digest --trace="$work/trace.json" -- "$program" polls-at-the-end
+[ "$status" = 124 ] && grep -qF 'drydock-efa: digest ' "$work/said.txt" || fail "the end within a call: $status"
+[ "$SECONDS" -lt 30 ] || fail "the end within a call took $SECONDS s"
+[ -s "$work"/trace.*.json ] || fail "no trace of what hangs"
+for limit in 0 10m -5 x; do
+  run --limit=$limit -- true
+  [ "$status" = 2 ] && grep -qF DRYDOCK_EFA_LIMIT "$work/said.txt" || fail "--limit=$limit: $status"
+done
 
 echo "== many seeds: those that fail are named, and the first can be run again"
 run --seeds=1..8 -- "$program" waits
 [ "$status" = 0 ] && [ "$(cat "$work/said.txt")" = "efa-run: 0 of 8 seeds failed" ] || fail "8 seeds: $status"
-run --seeds=3..4 -- "$program" hangs
-[ "$status" = 1 ] && grep -qF 'efa-run: 2 of 2 seeds failed: 3, 4' "$work/said.txt" || fail "2 seeds that hang: $status"
-again=$(sed -n 's/^efa-run: seed 3: exit status 124; again: efa-run //p' "$work/said.txt")
+echo '{"rules": []}' >"$work/a plan.json"
+run --seeds=2..21 --faults="$work/a plan.json" -- "$program" odd
+[ "$status" = 1 ] || fail "seeds of which some fail: $status"
+failed=$(sed -n 's/^efa-run: \([0-9]*\) of 20 seeds failed: .*/\1/p' "$work/said.txt")
+[ "$failed" -gt 0 ] && [ "$failed" -lt 20 ] || fail "$failed of 20 seeds are odd"
+again=$(sed -n 's/^efa-run: seed [0-9]*: exit status 1; again: //p' "$work/said.txt")
+grep -qE '^efa-run: seed ([0-9]+): .* --seed=\1 ' "$work/said.txt" || fail "another seed in: $again"
+grep -qF "'--faults=$work/a plan.json'" <<<"$again" || fail "no plan in: $again"
 status=0
-eval "\"\$efa_run\" $again" >"$work/again.txt" 2>&1 || status=$?
-[ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/again.txt" || fail "again: $again: $status"
+eval "$again" >"$work/again.txt" 2>&1 || status=$?
+[ "$status" = 1 ] || fail "again: $again: $status"
+for seed in $(seq 2 21); do  # with another seed, the same words are a run that is right
+  if grep -qE "failed: (.*, )?$seed(,|$)" "$work/said.txt"; then continue; fi
+  status=0
+  eval "$(sed "s/--seed=[0-9]*/--seed=$seed/" <<<"$again")" >"$work/again.txt" 2>&1 || status=$?
+  [ "$status" = 0 ] || fail "seed $seed does not fail, and ends with $status"
+  break
+done
 run --seeds=1..2 -- "$rules" buffer-race
 [ "$status" = 1 ] && grep -qF -- '--findings=fail' "$work/said.txt" || fail "seeds that break a rule: $status"
-run --seeds=1..1000 -- "$program" starts-thread
-[ "$status" = 2 ] && [ "$(wc -l <"$work/said.txt")" = 1 ] || fail "seeds of a program that is refused: $status"
+run --seeds=1..1000 -- "$work/no-such-program"
+[ "$status" = 2 ] && [ "$(wc -l <"$work/said.txt")" = 1 ] || fail "seeds of a program that is not there: $status"
 run --seeds=9..1 -- true
 [ "$status" = 2 ] && grep -qF -- '--seeds=9..1' "$work/said.txt" || fail "seeds that are none: $status"
+run --seeds=1..2 --digest -- true
+[ "$status" = 2 ] && grep -qF -- '--digest is of one run' "$work/said.txt" || fail "a digest of many: $status"
 
 echo "== $runs runs"
 digest() { run --digest "$@" -- "$rules" buffer-race-kept && [ "$status" = 0 ] && grep -F 'digest' "$work/said.txt"; }

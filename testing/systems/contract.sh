@@ -68,15 +68,16 @@ run() {  # FABRIC PROCESSES
 
 # That libfabric's own ping-pong between two processes breaks no rule either.
 pingpong() {
-  local fabric=pingpong-$(mktemp -u XXXXXXXXXX) server
+  local fabric=pingpong-$(mktemp -u XXXXXXXXXX) port=$((20000 + RANDOM % 10000)) server listening
+  printf -v listening ': 00000000:%04X [0-9:A-F]* 0A ' "$port"
   local words=(/opt/drydock/efa-run --quiet --profile=p5 --nics=1 --findings=fail --fabric="$fabric" /usr/bin/fi_pingpong -p efa -e rdm)
-  inside "${words[@]}" -c -B 47600 &
+  inside "${words[@]}" -c -B "$port" &
   server=$!
   for _ in $(seq 600); do
-    if grep -q ': 00000000:B9F0 [0-9:A-F]* 0A ' /proc/net/tcp; then break; fi  # 47600, listening
+    if grep -q "$listening" /proc/net/tcp; then break; fi
     sleep 0.1
   done
-  inside "${words[@]}" -c -P 47600 127.0.0.1 || { kill "$server"; return 1; }
+  inside "${words[@]}" -c -P "$port" 127.0.0.1 || { kill "$server"; return 1; }
   wait "$server"
 }
 
