@@ -12,6 +12,10 @@ namespace apps {
 
 coro::Task<absl::Status> SendFrame(const coro::Descriptor& to, std::vector<std::byte> message,
                                    coro::Time deadline) {
+  if (message.size() > UINT32_MAX) {
+    co_return absl::InvalidArgumentError(
+        absl::StrCat("send message: ", message.size(), " bytes are over 4 GiB"));
+  }
   WireWriter writer;
   writer.Number(static_cast<std::uint32_t>(message.size()));
   const std::vector<std::byte> length = writer.Take();

@@ -14,7 +14,7 @@
 
 namespace apps {
 
-// `to` outlives the task. Errors: those of coro::WriteAll.
+// `to` outlives the task. Errors: kInvalidArgument, over 4 GiB; those of coro::WriteAll.
 coro::Task<absl::Status> SendFrame(const coro::Descriptor& to, std::vector<std::byte> message,
                                    coro::Time deadline);
 

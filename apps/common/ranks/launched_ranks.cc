@@ -6,6 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "apps/common/ranks/local_ranks.h"
 #include "apps/common/ranks/pmix_ranks.h"
 
 namespace apps {
@@ -41,7 +42,6 @@ std::optional<Launch> FindLaunch(const GetVariable& variable) {
     if (!rank.has_value() || !size.has_value() || *rank >= *size) continue;
     found = Launch{names.launcher, *rank, *size, variable("PMIX_NAMESPACE") != nullptr};
   }
-  if (found.has_value() && found->size == 1) return std::nullopt;
   return found;
 }
 
@@ -50,6 +50,7 @@ std::optional<Launch> FindLaunch() {
 }
 
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
+  if (launch.size == 1) return std::move(MakeLocalRanks(1).front());
   if (launch.has_pmix) return JoinByPmix(launch.rank, launch.size);
   return absl::UnimplementedError(
       absl::StrCat(launch.launcher, " started ", launch.size, " ranks without PMIx",

@@ -4,7 +4,7 @@
 //     ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(*launch));
 //
 // The launcher's environment says which rank this is, of how many; what ranks give each other goes by
-// PMIx, the interface that Slurm, Open MPI and PRRTE share (openpmix.org), to the launcher's daemons.
+// PMIx, the interface that Slurm and Open MPI share (openpmix.org), to the launcher's daemons.
 
 #ifndef APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
 #define APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
@@ -30,7 +30,7 @@ struct Launch {
 
 using GetVariable = std::function<const char*(const char* name)>;
 
-// Absent: no launcher, or one rank alone, or variables that make no sense. A batch script of Slurm is
+// Absent: no launcher, or variables that make no sense. A batch script of Slurm is
 // no rank, though its environment names one: only tasks of srun are.
 std::optional<Launch> FindLaunch(const GetVariable& variable);
 std::optional<Launch> FindLaunch();  // of this process

@@ -25,8 +25,8 @@ class LocalRanks final : public Ranks {
   LocalRanks(std::size_t rank, std::size_t size, std::shared_ptr<Table> table)
       : Ranks(rank, size), table_(std::move(table)) {}
 
-  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
-                                                 coro::Time deadline) override {
+  coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                              coro::Time deadline) override {
     const std::uint64_t number = next_++;
     Table::Meeting& meeting = table_->meetings[number];
     meeting.given.resize(size());

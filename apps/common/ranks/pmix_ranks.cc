@@ -69,8 +69,8 @@ class PmixRanks final : public Ranks {
       : Ranks(rank, size), library_(library), self_(self) {}
   ~PmixRanks() override { library_.finalize(nullptr, 0); }
 
-  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
-                                                 coro::Time deadline) override {
+  coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                              coro::Time deadline) override {
     const std::string key = absl::StrCat("drydock.", next_++);
     CO_RETURN_IF_ERROR(Put(key, mine));
     auto fence = std::make_shared<Fence>();
@@ -92,6 +92,7 @@ class PmixRanks final : public Ranks {
 
  private:
   struct Fence {
+    pmix_info_t collect{};  // PMIx may look at it until it calls back
     std::atomic<bool> done{false};
     pmix_status_t status = PMIX_SUCCESS;  // once it is done
   };
@@ -111,14 +112,19 @@ class PmixRanks final : public Ranks {
     return Check(library_.commit(), "tell the other ranks");
   }
 
+  static pmix_info_t True(const char* key) {
+    pmix_info_t info{};
+    std::strncpy(info.key, key, PMIX_MAX_KEYLEN);
+    info.value.type = PMIX_BOOL;
+    info.value.data.flag = true;
+    return info;
+  }
+
   // PMIx calls back on a thread of its own, perhaps when nobody waits any more.
   absl::Status Begin(const std::shared_ptr<Fence>& fence) {
-    pmix_info_t collect{};
-    std::strncpy(collect.key, PMIX_COLLECT_DATA, PMIX_MAX_KEYLEN);
-    collect.value.type = PMIX_BOOL;
-    collect.value.data.flag = true;
+    fence->collect = True(PMIX_COLLECT_DATA);
     auto* const share = new std::shared_ptr<Fence>(fence);
-    const pmix_status_t began = library_.fence(nullptr, 0, &collect, 1, &Done, share);
+    const pmix_status_t began = library_.fence(nullptr, 0, &fence->collect, 1, &Done, share);
     if (began == PMIX_SUCCESS) return absl::OkStatus();
     delete share;
     if (began != PMIX_OPERATION_SUCCEEDED) return Check(began, "meet the other ranks");
@@ -135,7 +141,8 @@ class PmixRanks final : public Ranks {
     pmix_proc_t of = self_;
     of.rank = static_cast<pmix_rank_t>(rank);
     pmix_value_t* value = nullptr;
-    RETURN_IF_ERROR(Check(library_.get(&of, key.c_str(), nullptr, 0, &value),
+    const pmix_info_t at_once = True(PMIX_IMMEDIATE);  // the fence has brought it here
+    RETURN_IF_ERROR(Check(library_.get(&of, key.c_str(), &at_once, 1, &value),
                           absl::StrCat("hear of rank ", rank)));
     std::vector<std::byte> bytes;
     const bool is_bytes = value->type == PMIX_BYTE_OBJECT;

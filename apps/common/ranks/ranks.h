@@ -11,8 +11,10 @@
 #define APPS_COMMON_RANKS_RANKS_H_
 
 #include <cstddef>
+#include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "coro/task.h"
 #include "coro/time.h"
@@ -23,7 +25,8 @@ namespace apps {
 using Gathered = std::vector<std::vector<std::byte>>;
 
 // One rank's end. Ownership: owns its way to the others. Dies after every AllGather, and before the
-// loop that it runs on. Threads: the loop's. Blocking: never; other tasks of the loop go on.
+// loop that it runs on. Threads: the loop's. Blocking: other tasks of the loop go on, except for as
+// long as a launcher's own daemon takes to answer.
 class Ranks {
  public:
   // REQUIRES: rank < size.
@@ -40,12 +43,19 @@ class Ranks {
   // rank did not call in time; kUnavailable: one is gone; kInvalidArgument: one speaks another
   // protocol. After an error the ranks are apart, and every later call fails. REQUIRES: one call at
   // a time.
-  virtual coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
-                                                         coro::Time deadline) = 0;
+  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine, coro::Time deadline);
+  // The same with text.
+  coro::Task<absl::StatusOr<std::vector<std::string>>> AllGatherText(std::string mine,
+                                                                     coro::Time deadline);
 
  private:
+  // As AllGather, of ranks that are together.
+  virtual coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                                      coro::Time deadline) = 0;
+
   const std::size_t rank_;
   const std::size_t size_;
+  absl::Status apart_;  // why, once they are
 };
 
 }  // namespace apps

@@ -169,6 +169,56 @@ TEST_F(RanksTest, StrangersAreSkipped) {
   EXPECT_THAT(loop_.Run(play()), IsOk());
 }
 
+// One that says nothing holds nobody up: the ranks have met before it is given up.
+TEST_F(RanksTest, SilentStrangersHoldNobodyUp) {
+  TcpHost host = Host(2);
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    std::vector<coro::Descriptor> silent;
+    for (int i = 0; i < 3; ++i) {
+      const coro::Time deadline = Soon();
+      CO_ASSIGN_OR_RETURN(silent.emplace_back(),
+                          co_await coro::Connect(*io_, host.address(), deadline));
+    }
+    const coro::Time began = coro::EventLoop::Current().Now();
+    coro::Scope all;
+    all.Spawn(PlayHost(host));
+    all.Spawn(PlayGuest(host.address(), kAnyRank, 30ms));
+    CO_RETURN_IF_ERROR(co_await all.Join());
+    EXPECT_LT(coro::EventLoop::Current().Now() - began, 4s) << "a stranger is given up after 5 s";
+    co_return absl::OkStatus();
+  };
+  EXPECT_THAT(loop_.Run(play()), IsOk());
+}
+
+// Rank 0 does not wait any longer: those who came are told so, and not that it is none.
+TEST_F(RanksTest, GuestsHearThatRankZeroHasEnded) {
+  const auto play = [this]() -> coro::Task<absl::Status> {
+    std::optional<TcpHost> host(Host(3));
+    coro::Scope guests;
+    guests.Spawn(PlayGuest(host->address(), kAnyRank, 0ms));
+    const coro::Time soon = Soon(100ms);
+    const absl::StatusOr<std::unique_ptr<Ranks>> alone = co_await host->Meet(soon);
+    EXPECT_THAT(alone, StatusIs(absl::StatusCode::kDeadlineExceeded, HasSubstr("2 of 3 ranks")));
+    host.reset();
+    co_return co_await guests.Join();
+  };
+  EXPECT_THAT(loop_.Run(play()),
+              StatusIs(absl::StatusCode::kUnavailable, HasSubstr("rank 0 ended before all")));
+}
+
+TEST_F(RanksTest, AfterAnErrorTheyAreApart) {
+  const auto ranks = MakeLocalRanks(2);
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    const coro::Time past = Soon(1ms);
+    const absl::StatusOr<Gathered> alone = co_await ranks[0]->AllGather({}, past);
+    EXPECT_THAT(alone, StatusIs(absl::StatusCode::kDeadlineExceeded));
+    const coro::Time never = coro::kNever;
+    const absl::StatusOr<Gathered> again = co_await ranks[0]->AllGather({}, never);
+    co_return again.status();
+  };
+  EXPECT_THAT(loop_.Run(play()), StatusIs(absl::StatusCode::kDeadlineExceeded));
+}
+
 TEST_F(RanksTest, WhoeverIsNotThereInTime) {
   TcpHost host = Host(3);
   const auto alone = [&]() -> coro::Task<absl::Status> {
@@ -244,13 +294,21 @@ TEST(LaunchTest, ByOpenMpiInAJobOfSlurm) {
 
 TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE(FindIn({}).has_value());
-  // A batch script is no rank, and one rank is no job.
+  // A batch script is no rank.
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).has_value());
-  EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}}).has_value());
   // What makes no sense is not believed.
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "8"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "-1"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "one"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
+}
+
+TEST(LaunchTest, OneRankIsThereByItself) {
+  const std::optional<Launch> launch =
+      FindIn({{"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}});
+  ASSERT_TRUE(launch.has_value());
+  const auto ranks = JoinLaunch(*launch);
+  ASSERT_THAT(ranks, IsOk());
+  EXPECT_EQ((*ranks)->size(), 1u);
 }
 
 TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {

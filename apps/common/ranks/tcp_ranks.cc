@@ -13,8 +13,10 @@
 #include "apps/common/frames.h"
 #include "apps/common/wire.h"
 #include "coro/event_loop.h"
+#include "coro/scope.h"
 #include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "coro/wait_list.h"
 
 namespace apps {
 namespace {
@@ -52,15 +54,20 @@ class HostRanks final : public Ranks {
   explicit HostRanks(std::vector<coro::Descriptor> others)
       : Ranks(0, others.size() + 1), others_(std::move(others)) {}
 
-  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
-                                                 coro::Time deadline) override {
+  coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                              coro::Time deadline) override {
     Gathered all(size());
     all[0] = std::move(mine);
+    std::size_t gathered = all[0].size();
     for (std::size_t i = 1; i < size(); ++i) {
       absl::StatusOr<std::vector<std::byte>> given =
           co_await ReceiveFrame(others_[i - 1], kMostGiven, deadline);
       if (!given.ok()) co_return Named(given.status(), absl::StrCat("hear of rank ", i));
       all[i] = *std::move(given);
+      gathered += all[i].size() + sizeof(std::uint32_t);
+      if (gathered > kMostGathered) {
+        co_return absl::ResourceExhaustedError("hear of the ranks: they give over 1 GiB");
+      }
     }
     WireWriter writer;
     for (const std::vector<std::byte>& given : all) {
@@ -68,9 +75,6 @@ class HostRanks final : public Ranks {
       writer.Bytes({reinterpret_cast<const std::uint8_t*>(given.data()), given.size()});
     }
     const std::vector<std::byte> told = writer.Take();
-    if (told.size() > kMostGathered) {
-      co_return absl::ResourceExhaustedError("tell the ranks: they have given over 1 GiB");
-    }
     for (std::size_t i = 1; i < size(); ++i) {
       const absl::Status sent = co_await SendFrame(others_[i - 1], told, deadline);
       if (!sent.ok()) co_return Named(sent, absl::StrCat("tell rank ", i));
@@ -87,8 +91,8 @@ class GuestRanks final : public Ranks {
   GuestRanks(std::size_t rank, std::size_t size, coro::Descriptor host, coro::TcpAddress at)
       : Ranks(rank, size), host_(std::move(host)), at_(std::move(at)) {}
 
-  coro::Task<absl::StatusOr<Gathered>> AllGather(std::vector<std::byte> mine,
-                                                 coro::Time deadline) override {
+  coro::Task<absl::StatusOr<Gathered>> Gather(std::vector<std::byte> mine,
+                                              coro::Time deadline) override {
     const absl::Status sent = co_await SendFrame(host_, std::move(mine), deadline);
     if (!sent.ok()) co_return Named(sent, "tell rank 0");
     const absl::StatusOr<std::vector<std::byte>> told =
@@ -109,6 +113,81 @@ class GuestRanks final : public Ranks {
   const coro::TcpAddress at_;
 };
 
+// Those who come to rank 0, until all ranks are there. Each is listened to by itself: one that says
+// nothing holds nobody up.
+class Guests {
+ public:
+  // What it is given outlives it.
+  Guests(const coro::Descriptor& listener, const coro::TcpAddress& at, std::size_t ranks)
+      : listener_(listener), at_(at), ranks_(ranks) {}
+
+  // By rank, from 1 on. Errors: see TcpHost::Meet. Once.
+  coro::Task<absl::StatusOr<std::vector<coro::Descriptor>>> Await(coro::Time deadline) {
+    greetings_.Spawn(Accept(deadline));
+    while (failure_.ok() && count() < ranks_) {
+      if (!co_await changed_.Wait(deadline)) {
+        co_return absl::DeadlineExceededError(absl::StrCat(
+            "meet at ", at_.ToString(), ": ", count(), " of ", ranks_, " ranks came in time"));
+      }
+    }
+    CO_RETURN_IF_ERROR(failure_);
+    std::vector<coro::Descriptor> others;
+    for (std::size_t rank = 1, next = 0; rank < ranks_; ++rank) {
+      const auto it = named_.find(rank);
+      others.push_back(std::move(it == named_.end() ? nameless_[next++] : it->second));
+    }
+    co_return others;
+  }
+
+ private:
+  std::size_t count() const { return 1 + named_.size() + nameless_.size(); }
+
+  coro::Task<absl::Status> Accept(coro::Time deadline) {
+    for (;;) {
+      absl::StatusOr<coro::Descriptor> guest = co_await coro::Accept(listener_, deadline);
+      if (absl::IsDeadlineExceeded(guest.status())) co_return absl::OkStatus();
+      if (!guest.ok()) co_return Fail(guest.status());
+      greetings_.Spawn(Greet(*std::move(guest), deadline));
+    }
+  }
+  coro::Task<absl::Status> Greet(coro::Descriptor guest, coro::Time deadline) {
+    const coro::Time patience =
+        std::min(deadline, coro::After(coro::EventLoop::Current().Now(), kGreetingPatience));
+    const absl::StatusOr<std::vector<std::byte>> greeting =
+        co_await ReceiveFrame(guest, kGreetingBytes, patience);
+    if (!greeting.ok() || greeting->size() != kGreetingBytes) co_return absl::OkStatus();
+    WireReader reader(*greeting);
+    if (reader.Number<std::uint64_t>() != kGreeting) co_return absl::OkStatus();
+    const auto rank = reader.Number<std::uint64_t>();
+    if (count() == ranks_) co_return absl::OkStatus();  // one too many
+    if (rank == kAnyRank) {
+      nameless_.push_back(std::move(guest));
+    } else if (rank == 0 || rank >= ranks_ || named_.count(rank) != 0) {
+      co_return Fail(absl::InvalidArgumentError(absl::StrCat(
+          "meet at ", at_.ToString(), ": a process says that it is rank ", rank,
+          rank != 0 && rank < ranks_ ? ", and another one is" : "", "; there are ", ranks_)));
+    } else {
+      named_.emplace(rank, std::move(guest));
+    }
+    changed_.NotifyAll();
+    co_return absl::OkStatus();
+  }
+  absl::Status Fail(const absl::Status& why) {
+    failure_ = why;
+    changed_.NotifyAll();
+    return absl::OkStatus();
+  }
+
+  const coro::Descriptor& listener_;
+  const coro::TcpAddress& at_;
+  const std::size_t ranks_;
+  std::map<std::size_t, coro::Descriptor> named_;
+  std::vector<coro::Descriptor> nameless_;
+  absl::Status failure_;
+  coro::WaitList changed_{"the other ranks"};
+  coro::Scope greetings_;
+};
+
 }  // namespace
 
 absl::StatusOr<TcpHost> TcpHost::Listen(coro::EpollSelector& selector, const coro::TcpAddress& at,
@@ -123,39 +202,10 @@ absl::StatusOr<TcpHost> TcpHost::Listen(coro::EpollSelector& selector, const cor
 }
 
 coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> TcpHost::Meet(coro::Time deadline) {
-  std::map<std::size_t, coro::Descriptor> named;
-  std::vector<coro::Descriptor> nameless;
-  while (named.size() + nameless.size() + 1 < ranks_) {
-    absl::StatusOr<coro::Descriptor> guest = co_await coro::Accept(listener_, deadline);
-    if (absl::IsDeadlineExceeded(guest.status())) {
-      co_return absl::DeadlineExceededError(absl::StrCat("meet at ", address_.ToString(), ": ",
-                                                         named.size() + nameless.size() + 1, " of ",
-                                                         ranks_, " ranks came in time"));
-    }
-    CO_RETURN_IF_ERROR(guest.status());
-    const coro::Time patience =
-        std::min(deadline, coro::After(coro::EventLoop::Current().Now(), kGreetingPatience));
-    const absl::StatusOr<std::vector<std::byte>> greeting =
-        co_await ReceiveFrame(*guest, kGreetingBytes, patience);
-    if (!greeting.ok() || greeting->size() != kGreetingBytes) continue;
-    WireReader reader(*greeting);
-    if (reader.Number<std::uint64_t>() != kGreeting) continue;
-    const auto rank = reader.Number<std::uint64_t>();
-    if (rank == kAnyRank) {
-      nameless.push_back(*std::move(guest));
-    } else if (rank == 0 || rank >= ranks_ || named.count(rank) != 0) {
-      co_return absl::InvalidArgumentError(absl::StrCat(
-          "meet at ", address_.ToString(), ": a process says that it is rank ", rank,
-          rank != 0 && rank < ranks_ ? ", and another one is" : "", "; there are ", ranks_));
-    } else {
-      named.emplace(rank, *std::move(guest));
-    }
-  }
-  std::vector<coro::Descriptor> others;
-  for (std::size_t rank = 1, next = 0; rank < ranks_; ++rank) {
-    const auto it = named.find(rank);
-    others.push_back(it == named.end() ? std::move(nameless[next++]) : std::move(it->second));
-    const absl::Status told = co_await SendFrame(others.back(), Pair(rank, ranks_), deadline);
+  Guests guests(listener_, address_, ranks_);
+  CO_ASSIGN_OR_RETURN(std::vector<coro::Descriptor> others, co_await guests.Await(deadline));
+  for (std::size_t rank = 1; rank < ranks_; ++rank) {
+    const absl::Status told = co_await SendFrame(others[rank - 1], Pair(rank, ranks_), deadline);
     if (!told.ok()) co_return Named(told, absl::StrCat("tell rank ", rank));
   }
   listener_.Close();
@@ -181,6 +231,11 @@ coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& s
   if (absl::IsDeadlineExceeded(welcome.status())) {
     co_return absl::DeadlineExceededError(
         absl::StrCat("meet at ", host.ToString(), ": the other ranks did not come in time"));
+  }
+  if (!welcome.ok() && !absl::IsInvalidArgument(welcome.status())) {
+    co_return absl::UnavailableError(
+        absl::StrCat("meet at ", host.ToString(),
+                     ": rank 0 ended before all had come, or does not want this one"));
   }
   if (!welcome.ok() || welcome->size() != kGreetingBytes) co_return Foreign(host);
   WireReader reader(*welcome);
