@@ -6,8 +6,8 @@
 #   containers/local.sh create IMAGE.tar FOLDER        its files, in a new folder
 #   containers/local.sh start FOLDER COMMAND...        runs a command in them; becomes it
 #
-# `start` shows the command the machine's /dev, /proc, /sys, /tmp and names of hosts, and nothing else of it; root, or a user
-# who may make namespaces of users, can do it. Under Slurm: srun --mpi=pmix containers/local.sh start FOLDER drydock-alltoall ...
+# Root, or a user who may make namespaces of users, can do all of it. `start` shows the command the machine's /dev, /proc, /sys,
+# /tmp and names of hosts, and nothing else of it. Under Slurm: srun --mpi=pmix containers/local.sh start FOLDER drydock-alltoall ...
 # Packages: buildah (build and create only). Status 77: it is not installed.
 set -euo pipefail
 PATH=$PATH:/usr/sbin:/sbin
@@ -15,7 +15,9 @@ PATH=$PATH:/usr/sbin:/sbin
 usage() { sed -n '5,7s/^# *//p' "$0" >&2; exit 2; }
 [ $# -ge 3 ] || usage
 verb=$1
+case $verb in build | create | start) ;; *) usage ;; esac
 shift
+stop() { echo "local.sh: $*" >&2; exit 2; }
 
 # Whoever is not root becomes it, in a namespace of users.
 namespaces=(unshare --mount)
@@ -23,6 +25,8 @@ namespaces=(unshare --mount)
 
 make_work_folder() {
   command -v buildah >/dev/null || { echo "local.sh: buildah is not installed" >&2; exit 77; }
+  # Who is not root mounts in a namespace of users that buildah makes, in which he is.
+  [ "$(id -u)" = 0 ] || exec buildah unshare "$0" "$verb" "$@"
   work=$(mktemp -d)
   # Containers and images of buildah are in this folder, and go with it.
   buildah=(buildah --root "$work/storage" --runroot "$work/run" --storage-driver vfs)
@@ -43,8 +47,9 @@ with_libraries() {
 
 build() {  # IMAGE PROGRAM...
   local image=$1 files program tool plugin container
+  for program in "${@:2}"; do [ -x "$program" ] || stop "$program is no program"; done
+  make_work_folder "$@"
   shift
-  make_work_folder
   files=$work/files
   mkdir -p "$files"/{dev,etc,proc,sys,tmp,usr/local/bin,usr/bin}
   ln -s usr/bin "$files/bin"
@@ -74,15 +79,16 @@ build() {  # IMAGE PROGRAM...
 
 create() {  # IMAGE FOLDER
   local container mounted
-  [ ! -e "$2" ] || { echo "local.sh: $2 is there already" >&2; exit 2; }
-  make_work_folder
+  [ ! -e "$2" ] || stop "$2 is there already"
+  [ -r "$1" ] || stop "$1 cannot be read"
+  make_work_folder "$@"
   container=$("${buildah[@]}" from "oci-archive:$1")
   mounted=$("${buildah[@]}" mount "$container")
   cp -a "$mounted" "$2"
 }
 
 start() {  # FOLDER COMMAND...
-  [ -d "$1/usr/local/bin" ] || { echo "local.sh: $1 has not been created" >&2; exit 2; }
+  [ -d "$1/usr/local/bin" ] || stop "$1 has not been created"
   exec "${namespaces[@]}" /bin/bash -c '
     set -euo pipefail
     for folder in dev proc sys tmp; do mount --rbind "/$folder" "$0/$folder"; done
@@ -94,7 +100,4 @@ start() {  # FOLDER COMMAND...
     exec chroot "$0" /usr/bin/env PATH=/usr/local/bin:/usr/bin "$@"' "$(realpath "$1")" "${@:2}"
 }
 
-case $verb in
-  build | create | start) "$verb" "$@" ;;
-  *) usage ;;
-esac
+"$verb" "$@"

@@ -1,5 +1,6 @@
 // The alltoall program: see README.md in this folder.
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -93,7 +94,6 @@ const Usage kUsage = {
 struct Settings {
   Workload workload;
   MemberOptions member;
-  std::uint32_t rounds = 1;
   std::size_t late_rank = SIZE_MAX;
   coro::Duration late{};
 };
@@ -129,7 +129,8 @@ absl::StatusOr<Settings> SettingsFromFlags() {
   ASSIGN_OR_RETURN(shape.top_k, InRange("top_k", absl::GetFlag(FLAGS_top_k), 1, 64));
   ASSIGN_OR_RETURN(shape.experts_per_rank,
                    InRange("experts", absl::GetFlag(FLAGS_experts), 1, 1024));
-  ASSIGN_OR_RETURN(settings.rounds, InRange("rounds", absl::GetFlag(FLAGS_rounds), 1, 1'000'000));
+  ASSIGN_OR_RETURN(settings.workload.rounds,
+                   InRange("rounds", absl::GetFlag(FLAGS_rounds), 1, 1'000'000));
   ASSIGN_OR_RETURN(settings.member.nics, InRange("nics", absl::GetFlag(FLAGS_nics), 1,
                                                  fabric::async::transfer::kMostNics));
   ASSIGN_OR_RETURN(settings.member.window,
@@ -186,9 +187,8 @@ void SayLoad(Session& session, const Settings& settings) {
 
 RoundsOptions RoundsOf(Session& session, coro::EventLoop& loop, const Settings& settings) {
   RoundsOptions options;
-  options.rounds = settings.rounds;
   options.timeout = settings.member.timeout;
-  session.console().BeginProgress({"rounds", settings.rounds});
+  session.console().BeginProgress({"rounds", settings.workload.rounds});
   const coro::Time began = loop.Now();
   options.progress = [&session, &loop, began](std::uint32_t done) {
     session.console().ShowProgress(done, loop.Now() - began);
@@ -197,7 +197,8 @@ RoundsOptions RoundsOf(Session& session, coro::EventLoop& loop, const Settings& 
 }
 
 // Every rank is here, in a simulated world.
-absl::StatusOr<int> RunHere(Session& session, const Settings& settings) {
+absl::StatusOr<int> RunHere(Session& session, Settings settings) {
+  settings.member.all_here = true;
   RETURN_IF_ERROR(CheckLate(settings));
   coro::EventLoop loop(session.clock());
   const std::vector<std::unique_ptr<Ranks>> ranks = MakeLocalRanks(settings.workload.shape.ranks);
@@ -211,7 +212,7 @@ absl::StatusOr<int> RunHere(Session& session, const Settings& settings) {
   session.console().EndProgress();
   RETURN_IF_ERROR(results.status());
   session.EndRun();
-  return Report(session.console(), *results, settings.rounds, session.scene());
+  return Report(session.console(), *results, settings.workload.rounds, session.scene());
 }
 
 // By the launcher, if one started this process; otherwise rank 0 says where it is and waits, and the
@@ -249,7 +250,6 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
   ASSIGN_OR_RETURN(const auto member, OpenMember(session, loop, settings, ranks->rank()));
   const bool speaks = ranks->rank() == 0;
   RoundsOptions options;
-  options.rounds = settings.rounds;
   options.timeout = settings.member.timeout;
   if (speaks) {
     SayLoad(session, settings);
@@ -259,8 +259,10 @@ absl::StatusOr<int> RunOne(Session& session, Settings settings,
   session.console().EndProgress();
   RETURN_IF_ERROR(results.status());
   session.EndRun();
-  if (speaks) return Report(session.console(), *results, settings.rounds, session.scene());
-  return (*results)[ranks->rank()].wrong == 0 ? kExitOk : kExitFailed;
+  if (speaks) return Report(session.console(), *results, settings.workload.rounds, session.scene());
+  const bool right = std::all_of(results->begin(), results->end(),
+                                 [](const RankResult& result) { return result.wrong == 0; });
+  return right ? kExitOk : kExitFailed;
 }
 
 absl::StatusOr<int> Run(Session& session, const Settings& settings,

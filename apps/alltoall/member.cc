@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "apps/common/units.h"
 #include "apps/common/wire.h"
 #include "coro/scope.h"
 #include "coro/sleep.h"
@@ -103,6 +104,14 @@ absl::StatusOr<std::unique_ptr<Member>> Member::Open(coro::EventLoop& loop,
         " tokens are more rows than can be numbered: ", fabric::async::transfer::kMostPages));
   }
   auto member = std::unique_ptr<Member>(new Member(workload, rank, options));
+  // Simulated ranks are all in this process.
+  const std::uint64_t bytes = member->layout_.bytes() * (options.all_here ? shape.ranks : 1);
+  if (bytes > kMostBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("what peers write to ", options.all_here ? "all ranks" : "a rank", " takes ",
+                     FormatBytes(bytes), ", over ", FormatBytes(kMostBytes),
+                     ": take fewer machines or tokens, or shorter ones"));
+  }
   member->fabric_ = std::move(fabric);
   RETURN_IF_ERROR(member->OpenEngine(loop));
   ASSIGN_OR_RETURN(member->memory_, member->engine_->Allocate(member->layout_.bytes()));
@@ -146,8 +155,8 @@ std::vector<std::byte> Member::Introduction() const {
   const MoeShape& shape = workload_.shape;
   for (const std::uint32_t number :
        {shape.ranks, shape.tokens, shape.top_k, shape.experts_per_rank, shape.words,
-        static_cast<std::uint32_t>(workload_.routing), std::uint32_t{options_.rail_aligned},
-        std::uint32_t{options_.in_place}}) {
+        workload_.rounds, static_cast<std::uint32_t>(workload_.routing),
+        std::uint32_t{options_.rail_aligned}, std::uint32_t{options_.in_place}}) {
     same.Number(number);
   }
   same.Number(workload_.seed);
@@ -160,9 +169,8 @@ std::vector<std::byte> Member::Introduction() const {
   return writer.Take();
 }
 
-coro::Task<absl::Status> Member::Know(std::size_t rank,
-                                      const std::vector<std::byte>& introduction) {
-  const std::vector<std::byte> mine = Introduction();
+coro::Task<absl::Status> Member::Know(std::size_t rank, const std::vector<std::byte>& introduction,
+                                      const std::vector<std::byte>& mine) {
   WireReader own(mine);
   WireReader reader(introduction);
   const std::span<const std::byte> same = ReadPart(own);
@@ -191,7 +199,7 @@ coro::Task<absl::Status> Member::Meet(Ranks& ranks) {
   flags_.resize(all.size());
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     if (rank == rank_) continue;
-    const absl::Status known = co_await Know(rank, all[rank]);
+    const absl::Status known = co_await Know(rank, all[rank], all[rank_]);
     CO_RETURN_IF_ERROR(Named(absl::StrCat("meet rank ", rank), known));
   }
   group_->Connect(flags_);
@@ -236,7 +244,7 @@ coro::Task<absl::Status> Member::Round(std::uint32_t round) {
   Fill(input);
   CO_ASSIGN_OR_RETURN(const Routes routes, co_await Exchange(round));
   std::unique_ptr<Expectation> tokens, answers;
-  const std::uint32_t incoming = routes.Incoming(rank_), outgoing = routes.Outgoing(rank_);
+  const std::uint32_t incoming = routes.incoming(), outgoing = routes.outgoing();
   if (incoming > 0) {
     CO_ASSIGN_OR_RETURN(tokens, engine_->Expect(TransferOf(round, kTokens), incoming));
   }
@@ -282,7 +290,7 @@ coro::Task<absl::StatusOr<Routes>> Member::Exchange(std::uint32_t round) {
     words[rank] = WordsAt(layout_.Table(rank), workload_.shape.choices());
     tables[rank] = words[rank];
   }
-  co_return Routes::Read(workload_.shape, tables);
+  co_return Routes::Read(workload_.shape, rank_, tables);
 }
 
 coro::Task<absl::Status> Member::SendTables(std::uint32_t transfer, coro::Time deadline) {
@@ -306,9 +314,8 @@ coro::Task<absl::Status> Member::Dispatch(std::uint32_t transfer, const Routes& 
   Phase phase(result_.dispatch_ns, options_.timeout);
   std::vector<Rows> rows(windows_.size());
   for (std::size_t target = 0; target < rows.size(); ++target) {
-    const std::vector<std::uint32_t>& tokens = routes.Tokens(rank_, target);
-    rows[target] = {&tokens, &tokens, layout_.Tokens(), layout_.Received(rank_),
-                    routes.FirstRow(rank_, target)};
+    const Routes::Way& way = routes.To(target);
+    rows[target] = {&way.tokens, &way.tokens, layout_.Tokens(), layout_.Received(rank_), way.first};
   }
   const absl::Status moved = co_await Move(transfer, rows, expected, phase.deadline());
   phase.End();
@@ -320,8 +327,9 @@ coro::Task<absl::Status> Member::Combine(std::uint32_t transfer, const Routes& r
   Phase phase(result_.combine_ns, options_.timeout);
   std::vector<Rows> rows(windows_.size());
   for (std::size_t source = 0; source < rows.size(); ++source) {
-    rows[source] = {&routes.Tokens(source, rank_), &routes.Answers(source, rank_),
-                    layout_.Computed(source), layout_.Answers(), routes.FirstAnswer(source, rank_)};
+    const Routes::Way& way = routes.From(source);
+    rows[source] = {&way.tokens, &way.answers, layout_.Computed(source), layout_.Answers(),
+                    way.first};
   }
   const absl::Status moved = co_await Move(transfer, rows, expected, phase.deadline());
   phase.End();
@@ -405,7 +413,7 @@ void Member::Answer(const Routes& routes) {
     const std::vector<std::uint32_t> table = WordsAt(layout_.Table(source), shape.choices());
     const std::vector<std::uint32_t> weights =
         WordsAt(layout_.Table(source) + layout_.table_bytes() / 2, shape.choices());
-    for (const std::uint32_t token : routes.Tokens(source, rank_)) {
+    for (const std::uint32_t token : routes.From(source).tokens) {
       const std::uint64_t row = token * layout_.row();
       for (std::uint32_t i = 0; i < shape.words; ++i) {
         const std::uint32_t value = WordAt(layout_.Received(source) + row + std::uint64_t{i} * 4);
@@ -426,7 +434,7 @@ void Member::CountWrong(const MoeInput& input, const Routes& routes) {
   const std::vector<std::uint32_t> expected = gpu::gda::MoeResult(shape, input);
   std::vector<std::uint32_t> result(expected.size());
   for (std::size_t target = 0; target < shape.ranks; ++target) {
-    for (const std::uint32_t slot : routes.Answers(rank_, target)) {
+    for (const std::uint32_t slot : routes.To(target).answers) {
       const std::size_t first = std::size_t{slot / Routes::Slots(shape)} * shape.words;
       const std::vector<std::uint32_t> answer =
           WordsAt(layout_.Answers() + slot * layout_.row(), shape.words);

@@ -47,6 +47,7 @@ struct MemberOptions {
   std::size_t window = 128;  // rows of a NIC under way; less where queues of peers are short
   coro::Duration timeout = std::chrono::seconds(100);  // of each phase of a round
   coro::Duration late{};                               // comes so much later to each round
+  bool all_here = false;                               // all ranks are in this process
 };
 
 // What a rank has done and found, in all rounds.
@@ -108,7 +109,10 @@ class Member {
  public:
   static constexpr std::size_t kMostRanks = fabric::async::transfer::BarrierGroup::kMostMembers;
 
-  // Errors: kInvalidArgument: more rows or members than can be numbered; those of
+  // Of the memory of this process that peers write to.
+  static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30;
+
+  // Errors: kInvalidArgument: more rows or members than can be numbered, or over kMostBytes; those of
   // fabric::Fabric::OpenDomain, of Engine::Open and of registering memory.
   static absl::StatusOr<std::unique_ptr<Member>> Open(coro::EventLoop& loop,
                                                       std::unique_ptr<fabric::Fabric> fabric,
@@ -124,6 +128,7 @@ class Member {
   // round at the same time on all ranks.
   coro::Task<absl::Status> Round(std::uint32_t round);
 
+  const Workload& workload() const { return workload_; }
   RankResult result() const;
 
  private:
@@ -150,7 +155,9 @@ class Member {
 
   absl::Status OpenEngine(coro::EventLoop& loop);
   std::vector<std::byte> Introduction() const;
-  coro::Task<absl::Status> Know(std::size_t rank, const std::vector<std::byte>& introduction);
+  // `mine`: this rank's own.
+  coro::Task<absl::Status> Know(std::size_t rank, const std::vector<std::byte>& introduction,
+                                const std::vector<std::byte>& mine);
 
   // The number of one of a round's transfers.
   static std::uint32_t TransferOf(std::uint32_t round, std::uint32_t which);

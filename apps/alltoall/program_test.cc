@@ -173,6 +173,8 @@ TEST(RefusalTest, OneLineAndTwo) {
   EXPECT_THAT(kAllToAll.Refusal({"127.0.0.1:1"}), HasSubstr("the simulator runs"));
   EXPECT_THAT(kAllToAll.Refusal({"one", "two"}), HasSubstr("unexpected argument 'two'"));
   EXPECT_THAT(kAllToAll.Refusal({"--machines=1000", "--tokens=65536"}), HasSubstr("numbered"));
+  EXPECT_THAT(kAllToAll.Refusal({"--machines=8", "--tokens=65536", "--bytes=64KiB"}),
+              HasSubstr("over 64 GiB: take fewer"));
 }
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
@@ -231,13 +233,16 @@ TEST_P(ProcessesTest, AreRight) {
 }
 
 TEST_P(ProcessesTest, OtherFlagsAreRefused) {
-  Launch({"--timeout=60", "--tokens=16", "--machines=2"});
-  ASSERT_OK_AND_ASSIGN(const std::string line, ranks_[0]->WaitForLine("meet"));
-  Launch({"--timeout=60", "--tokens=17", line.substr(line.find_last_of(' ') + 1)});
-  for (std::size_t i = 0; i < 2; ++i) {
-    const ProcessEnd end = Finish(i);
-    EXPECT_EQ(end.exit_code, 1) << end;
-    EXPECT_THAT(end.err, HasSubstr("it was started with other flags"));
+  for (const char* other : {"--tokens=17", "--rounds=2"}) {
+    ranks_.clear();
+    Launch({"--timeout=60", "--tokens=16", "--machines=2"});
+    ASSERT_OK_AND_ASSIGN(const std::string line, ranks_[0]->WaitForLine("meet"));
+    Launch({"--timeout=60", "--tokens=16", other, line.substr(line.find_last_of(' ') + 1)});
+    for (std::size_t i = 0; i < 2; ++i) {
+      const ProcessEnd end = Finish(i);
+      EXPECT_EQ(end.exit_code, 1) << end;
+      EXPECT_THAT(end.err, HasSubstr("it was started with other flags"));
+    }
   }
 }
 

@@ -52,7 +52,7 @@ coro::Task<absl::Status> PlayInto(Member& member, Ranks& ranks, RoundsOptions op
 coro::Task<absl::StatusOr<Results>> PlayRank(Member& member, Ranks& ranks, RoundsOptions options) {
   const absl::Status met = co_await member.Meet(ranks);
   CO_RETURN_IF_ERROR(OfRank(ranks.rank(), "start", met));
-  for (std::uint32_t round = 0; round < options.rounds; ++round) {
+  for (std::uint32_t round = 0; round < member.workload().rounds; ++round) {
     const absl::Status done = co_await member.Round(round);
     CO_RETURN_IF_ERROR(OfRank(ranks.rank(), absl::StrCat("round ", round), done));
     options.progress(round + 1);

@@ -23,7 +23,6 @@ namespace apps::alltoall {
 using Results = std::vector<RankResult>;
 
 struct RoundsOptions {
-  std::uint32_t rounds = 1;
   coro::Duration timeout = std::chrono::seconds(100);  // of telling each other the results
   std::function<void(std::uint32_t done)> progress = [](std::uint32_t) {};
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "coro/keyed_random.h"
@@ -62,9 +63,9 @@ MoeInput InputOf(const Workload& workload, std::uint32_t rank, std::uint32_t rou
 
 std::uint32_t Routes::Slots(const MoeShape& shape) { return std::min(shape.top_k, shape.ranks); }
 
-absl::StatusOr<Routes> Routes::Read(const MoeShape& shape,
+absl::StatusOr<Routes> Routes::Read(const MoeShape& shape, std::size_t self,
                                     std::span<const std::span<const std::uint32_t>> tables) {
-  Routes routes(shape.ranks);
+  Routes routes(self, shape.ranks);
   std::vector<std::uint32_t> ranks;  // of one token
   for (std::size_t source = 0; source < tables.size(); ++source) {
     for (std::uint32_t token = 0; token < shape.tokens; ++token) {
@@ -79,10 +80,8 @@ absl::StatusOr<Routes> Routes::Read(const MoeShape& shape,
                                                   ", which is none"));
         }
         if (std::find(ranks.begin(), ranks.end(), rank) != ranks.end()) continue;
-        const std::size_t pair = source * shape.ranks + rank;
-        routes.tokens_[pair].push_back(token);
-        routes.answers_[pair].push_back(token * Slots(shape) +
-                                        static_cast<std::uint32_t>(ranks.size()));
+        const auto slot = static_cast<std::uint32_t>(ranks.size());
+        routes.Add(source, rank, token, token * Slots(shape) + slot);
         ranks.push_back(rank);
       }
     }
@@ -90,19 +89,20 @@ absl::StatusOr<Routes> Routes::Read(const MoeShape& shape,
   return routes;
 }
 
-std::uint32_t Routes::Incoming(std::size_t rank) const { return FirstRow(ranks_, rank); }
-std::uint32_t Routes::Outgoing(std::size_t rank) const { return FirstAnswer(rank, ranks_); }
-
-std::uint32_t Routes::FirstRow(std::size_t source, std::size_t target) const {
-  std::uint32_t rows = 0;
-  for (std::size_t before = 0; before < source; ++before) rows += Count(before, target);
-  return rows;
-}
-
-std::uint32_t Routes::FirstAnswer(std::size_t source, std::size_t target) const {
-  std::uint32_t rows = 0;
-  for (std::size_t before = 0; before < target; ++before) rows += Count(source, before);
-  return rows;
+void Routes::Add(std::size_t source, std::size_t target, std::uint32_t token,
+                 std::uint32_t answer) {
+  for (const auto& [mine, way] :
+       {std::pair(source == self_, &to_[target]), std::pair(target == self_, &from_[source])}) {
+    if (!mine) continue;
+    way->tokens.push_back(token);
+    way->answers.push_back(answer);
+  }
+  if (source == target) return;  // it is copied, and has no number
+  if (source == self_) ++outgoing_;
+  if (target == self_) ++incoming_;
+  // Ranks before this one number theirs first.
+  if (source < self_) ++to_[target].first;
+  if (target < self_) ++from_[source].first;
 }
 
 }  // namespace apps::alltoall

@@ -35,50 +35,53 @@ struct Workload {
   MoeShape shape;
   Routing routing = Routing::kSkewed;
   std::uint64_t seed = 1;
+  std::uint32_t rounds = 1;
 };
 
 // What a rank has in a round. Tokens that it has not are there with choices that were dropped.
 MoeInput InputOf(const Workload& workload, std::uint32_t rank, std::uint32_t round);
 
-// Which token goes to which rank: once, however many of its experts are there.
+// Which tokens go where, as one rank has to know it. A token goes once to each rank that has one of
+// its experts, itself included.
 class Routes {
  public:
-  // `tables`: of all ranks, by rank, as peers have written them. kDataLoss: one names an expert that
-  // there is not.
-  static absl::StatusOr<Routes> Read(const MoeShape& shape,
+  // What goes one way between this rank and another one.
+  struct Way {
+    std::vector<std::uint32_t> tokens;  // the sender's, in their order
+    // Where the answer to each of these belongs at the sender: its number among the answers to the
+    // token, counted from token * Slots().
+    std::vector<std::uint32_t> answers;
+    // The first one's number among all of the receiver's: of the rows that other ranks send to it
+    // (To), or of the answers that others give it (From).
+    std::uint32_t first = 0;
+  };
+
+  // Of rank `self`. `tables`: of all ranks, by rank, as peers have written them. kDataLoss: one names
+  // an expert that there is not.
+  static absl::StatusOr<Routes> Read(const MoeShape& shape, std::size_t self,
                                      std::span<const std::span<const std::uint32_t>> tables);
 
-  // The tokens of `source` that `target` gets, in their order.
-  const std::vector<std::uint32_t>& Tokens(std::size_t source, std::size_t target) const {
-    return tokens_[source * ranks_ + target];
-  }
-  // Where the answer of `target` to each of these belongs at the source: its number among the
-  // answers to the token, counted from token * Slots().
-  const std::vector<std::uint32_t>& Answers(std::size_t source, std::size_t target) const {
-    return answers_[source * ranks_ + target];
-  }
-  // Of one token, at most.
+  // The tokens that `peer` gets, and that it sends.
+  const Way& To(std::size_t peer) const { return to_[peer]; }
+  const Way& From(std::size_t peer) const { return from_[peer]; }
+  // Answers to one token, at most.
   static std::uint32_t Slots(const MoeShape& shape);
 
-  // Rows that other ranks send to `rank`; that it sends to others, and gets answers to.
-  std::uint32_t Incoming(std::size_t rank) const;
-  std::uint32_t Outgoing(std::size_t rank) const;
-  // Of all that others send to `target`: the number of the first row of `source`'s. And of all
-  // answers that come to `source`: of `target`'s.
-  std::uint32_t FirstRow(std::size_t source, std::size_t target) const;
-  std::uint32_t FirstAnswer(std::size_t source, std::size_t target) const;
+  // Rows that other ranks send here; that go to others, and are answered.
+  std::uint32_t incoming() const { return incoming_; }
+  std::uint32_t outgoing() const { return outgoing_; }
 
  private:
-  explicit Routes(std::size_t ranks)
-      : ranks_(ranks), tokens_(ranks * ranks), answers_(ranks * ranks) {}
+  Routes(std::size_t self, std::size_t ranks) : self_(self), to_(ranks), from_(ranks) {}
 
-  std::uint32_t Count(std::size_t source, std::size_t target) const {
-    return source == target ? 0 : static_cast<std::uint32_t>(Tokens(source, target).size());
-  }
+  // A token of `source` goes to `target`.
+  void Add(std::size_t source, std::size_t target, std::uint32_t token, std::uint32_t answer);
 
-  std::size_t ranks_;
-  std::vector<std::vector<std::uint32_t>> tokens_;
-  std::vector<std::vector<std::uint32_t>> answers_;
+  std::size_t self_;
+  std::vector<Way> to_;    // by rank
+  std::vector<Way> from_;  // by rank
+  std::uint32_t incoming_ = 0;
+  std::uint32_t outgoing_ = 0;
 };
 
 }  // namespace apps::alltoall

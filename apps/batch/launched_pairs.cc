@@ -3,23 +3,34 @@
 #include <unistd.h>
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
+#include <fstream>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "apps/common/host_name.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
 
 namespace apps::batch {
 namespace {
 
-std::string HostName() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
+std::string ReadLink(const char* path) {
+  std::array<char, 256> target{};
+  return readlink(path, target.data(), target.size() - 1) > 0 ? target.data() : "";
+}
+
+// Processes for which it is the same share a loopback interface: one boot of one machine, and one
+// network namespace in it.
+std::string NetworkStack() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string boot;
+  file >> boot;
+  return absl::StrCat(boot, "/", ReadLink("/proc/self/ns/net"));
 }
 
 }  // namespace
@@ -38,32 +49,32 @@ std::string LaunchedPairs::Describe() const {
                       receives() ? " receives" : " sends");
 }
 
-absl::StatusOr<Gathered> LaunchedPairs::Tell(coro::EventLoop& loop, const std::string& text,
-                                             coro::Duration timeout) {
-  const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
-  std::vector<std::byte> mine(begin, begin + text.size());
-  return loop.Run(ranks_->AllGather(std::move(mine), coro::After(loop.Now(), timeout)));
+absl::StatusOr<std::vector<std::string>> LaunchedPairs::Tell(coro::EventLoop& loop,
+                                                             const std::string& text,
+                                                             coro::Duration timeout) {
+  return loop.Run(ranks_->AllGatherText(text, coro::After(loop.Now(), timeout)));
 }
 
 absl::Status LaunchedPairs::Announce(coro::EventLoop& loop, const coro::TcpAddress& here,
                                      coro::Duration timeout) {
-  return Tell(loop, absl::StrCat(HostName(), " ", here.port()), timeout).status();
+  const std::string text = absl::StrCat(HostName(), " ", NetworkStack(), " ", here.port());
+  return Tell(loop, text, timeout).status();
 }
 
 absl::StatusOr<coro::TcpAddress> LaunchedPairs::FindReceiver(coro::Duration timeout) {
   coro::SteadyClock clock;
   coro::EventLoop loop(clock);
-  ASSIGN_OR_RETURN(const Gathered all, Tell(loop, "", timeout));
-  const std::vector<std::byte>& told = all[ranks_->rank() - 1];
-  const std::vector<std::string> parts = absl::StrSplit(
-      absl::string_view(reinterpret_cast<const char*>(told.data()), told.size()), ' ');
+  ASSIGN_OR_RETURN(const std::vector<std::string> all, Tell(loop, "", timeout));
+  const std::vector<std::string> parts = absl::StrSplit(all[ranks_->rank() - 1], ' ');
   std::uint32_t port = 0;
-  if (parts.size() != 2 || !absl::SimpleAtoi(parts[1], &port) || port > UINT16_MAX) {
+  if (parts.size() != 3 || !absl::SimpleAtoi(parts[2], &port) || port > UINT16_MAX) {
     return absl::InvalidArgumentError(
         "the receiver's rank has told something else than an address");
   }
-  // A machine need not know its own name.
-  if (parts[0] == HostName()) return coro::TcpAddress::Loopback(static_cast<std::uint16_t>(port));
+  // A machine need not know its own name; several containers may have one.
+  if (parts[1] == NetworkStack()) {
+    return coro::TcpAddress::Loopback(static_cast<std::uint16_t>(port));
+  }
   return coro::TcpAddress::Resolve(absl::StrCat(parts[0], ":", port));
 }
 

@@ -5,6 +5,7 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -36,8 +37,9 @@ class LaunchedPairs {
  private:
   explicit LaunchedPairs(std::unique_ptr<Ranks> ranks) : ranks_(std::move(ranks)) {}
 
-  absl::StatusOr<Gathered> Tell(coro::EventLoop& loop, const std::string& text,
-                                coro::Duration timeout);
+  // All texts, by rank.
+  absl::StatusOr<std::vector<std::string>> Tell(coro::EventLoop& loop, const std::string& text,
+                                                coro::Duration timeout);
 
   const std::unique_ptr<Ranks> ranks_;
 };

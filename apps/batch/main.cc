@@ -54,7 +54,10 @@ ABSL_FLAG(bool, shard, true, "Simulated threads share no state.");
 ABSL_FLAG(bool, lazy, true, "Simulated posts do not look for completions.");
 ABSL_FLAG(bool, warm_up, true, "Make every connection before the clock starts.");
 ABSL_FLAG(double, timeout, 60, "Seconds that a page, and a run, may take (of simulated time).");
-ABSL_FLAG(std::string, listen, "127.0.0.1:0",
+namespace {
+constexpr char kListen[] = "127.0.0.1:0";
+}
+ABSL_FLAG(std::string, listen, kListen,
           "The TCP address where a receiver waits for its sender; port 0: any free port.");
 ABSL_FLAG(bool, steps, false,
           "Simulate the published steps from one thread to the full rate, and print both.");
@@ -252,7 +255,12 @@ absl::StatusOr<int> RunForReal(const ChosenWorld& world, const std::vector<std::
     std::cout << absl::StrFormat("%-10s %s", label, text) << std::endl;
   };
   const std::optional<Launch> launch = FindLaunch();
-  if (positional.empty() && launch.has_value()) return RunLaunched(choice, run, load, *launch);
+  if (positional.empty() && launch.has_value() && launch->size > 1) {
+    if (absl::GetFlag(FLAGS_listen) != kListen) {
+      return BadInput("--listen is for processes that nobody started together");
+    }
+    return RunLaunched(choice, run, load, *launch);
+  }
   if (positional.empty()) {
     ASSIGN_OR_RETURN(const coro::TcpAddress at,
                      coro::TcpAddress::Resolve(absl::GetFlag(FLAGS_listen)));

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
@@ -13,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "apps/common/host_name.h"
 #include "apps/common/text_table.h"
 #include "fabric/metrics/formats.h"
 #include "fabric/metrics/hw_counters.h"
@@ -25,11 +25,6 @@ using fabric::metrics::CounterValue;
 using fabric::metrics::NicMetrics;
 
 constexpr std::size_t kMostColumns = 4;
-
-std::string HostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
 
 std::string Text(std::string_view text) { return std::string(text); }
 

@@ -42,7 +42,7 @@ using sim::explore::Trial;
 constexpr std::array<Parameter, 3> kParameters = {
     Parameter{"machines", 3, 1, 16, "of two NICs each"},
     Parameter{"tokens", 6, 1, 1024, "of each machine, at most"},
-    Parameter{"token_bytes", 64, 4, 1 << 16, "bytes of a token, a multiple of 4"},
+    Parameter{"token_bytes", 64, 4, 1 << 16, "bytes of a token, rounded down to a multiple of 4"},
 };
 constexpr std::size_t kNics = 2;
 constexpr std::size_t kWindow = 8;
@@ -56,6 +56,7 @@ Workload WorkloadOf(const Trial& trial) {
   workload.shape.words = static_cast<std::uint32_t>(trial.parameter("token_bytes") / 4);
   workload.routing = static_cast<alltoall::Routing>(coro::Below(coro::Mix(trial.seed()), 3));
   workload.seed = trial.seed();
+  workload.rounds = 2;
   return workload;
 }
 
@@ -75,9 +76,7 @@ absl::StatusOr<Results> Play(Trial& trial) {
     ASSIGN_OR_RETURN(members.emplace_back(),
                      Member::Open(loop, std::move(fabric), workload, rank, options));
   }
-  alltoall::RoundsOptions rounds;
-  rounds.rounds = 2;
-  return loop.Run(alltoall::PlayAll(members, ranks, rounds));
+  return loop.Run(alltoall::PlayAll(members, ranks, {}));
 }
 
 class Scenario final : public sim::explore::Scenario {

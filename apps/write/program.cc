@@ -132,11 +132,9 @@ absl::StatusOr<std::string> TellServer(Session& session, Ranks& ranks, const std
                                        coro::Duration timeout) {
   coro::EventLoop loop(session.clock());
   const coro::Time deadline = coro::After(loop.Now(), timeout);
-  const auto* const begin = reinterpret_cast<const std::byte*>(address.data());
-  std::vector<std::byte> mine(begin, begin + address.size());
-  ASSIGN_OR_RETURN(const Gathered all, loop.Run(ranks.AllGather(std::move(mine), deadline)));
-  const auto* const told = reinterpret_cast<const char*>(all.front().data());
-  return std::string(told, all.front().size());
+  ASSIGN_OR_RETURN(const std::vector<std::string> all,
+                   loop.Run(ranks.AllGatherText(address, deadline)));
+  return all.front();
 }
 
 // Serves clients of other processes; returns when it has served so many. `ranks`: null, or those
@@ -144,7 +142,10 @@ absl::StatusOr<std::string> TellServer(Session& session, Ranks& ranks, const std
 absl::StatusOr<int> Serve(Session& session, const Arguments& arguments, const DataPlaces& places,
                           Ranks* ranks) {
   ServerOptions options = ServerOptionsFor(arguments, places);
-  if (ranks != nullptr) options.clients = ranks->size() - 1;
+  if (ranks != nullptr) {  // they come at once, or they have failed
+    options.clients = ranks->size() - 1;
+    options.patience = arguments.client.silence_timeout;
+  }
   RETURN_IF_ERROR(session.CheckServing(/*ends=*/options.clients > 0, "--clients=N"));
   options.log = session.console().log();
   coro::EventLoop loop(session.clock());
@@ -202,6 +203,10 @@ absl::StatusOr<int> Fetch(Session& session, const Arguments& asked, const DataPl
 // One rank of a launcher.
 absl::StatusOr<int> RunRank(Session& session, Arguments arguments, const DataPlaces& places,
                             const Launch& launch) {
+  if (absl::GetFlag(FLAGS_clients) != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--clients: ", launch.launcher, " has started as many as there are"));
+  }
   ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(launch));
   if (ranks->rank() == 0) return Serve(session, arguments, places, ranks.get());
   ASSIGN_OR_RETURN(const std::string server,
@@ -215,7 +220,9 @@ absl::StatusOr<int> RunSession(Session& session, const Arguments& arguments,
   ASSIGN_OR_RETURN(const Roles roles, session.RolesFor(arguments.server.has_value()));
   if (roles.client) return Fetch(session, arguments, places);
   const std::optional<Launch> launch = FindLaunch();
-  if (launch.has_value()) return RunRank(session, arguments, places, *launch);
+  if (launch.has_value() && launch->size > 1) {
+    return RunRank(session, arguments, places, *launch);
+  }
   return Serve(session, arguments, places, nullptr);
 }
 

@@ -49,12 +49,21 @@ coro::Task<absl::Status> Server::Run() {
   coro::Scope work;
   std::optional<coro::Scope> listener(std::in_place);
   listener->Spawn(Listen(receiver, work));
+  heard_ = node_.loop().Now();
   while (failure_.ok() && (options_.clients == 0 || served_ < options_.clients)) {
-    co_await changed_.Wait();
+    const bool changed = co_await changed_.Wait(AloneAt());
+    if (changed || node_.loop().Now() < AloneAt()) continue;
+    co_return absl::DeadlineExceededError(absl::StrCat("serve: ", served_, " of ", options_.clients,
+                                                       " clients were served, and no other came"));
   }
   listener.reset();
   CO_RETURN_IF_ERROR(failure_);
   co_return co_await work.Join();
+}
+
+coro::Time Server::AloneAt() const {
+  if (!options_.patience.has_value() || serving_ > 0) return coro::kNever;
+  return coro::After(heard_, *options_.patience);
 }
 
 coro::Task<absl::Status> Server::Listen(fabric::async::MessageReceiver& receiver,
@@ -66,6 +75,7 @@ coro::Task<absl::Status> Server::Listen(fabric::async::MessageReceiver& receiver
       changed_.NotifyAll();
       co_return absl::OkStatus();
     }
+    heard_ = node_.loop().Now();
     const absl::Status handled = Handle(message->bytes, work);
     if (!handled.ok()) options_.log(Severity::kProblem, "", handled.message());
   }
@@ -148,16 +158,17 @@ coro::Task<absl::Status> Server::Serve(Session session, RandomFillMessage reques
         absl::StrCat("refused REQUEST of ", Name(session.id), ": ", writer.status().message()));
     co_return co_await Refuse(session, std::string(writer.status().message()));
   }
+  ++serving_;
   const absl::Status status = co_await Transfer(session, request, *writer);
+  --serving_;
+  heard_ = node_.loop().Now();
   node_.Disconnect(session.peer);
   if (!status.ok()) {
     options_.log(Severity::kProblem, "",
                  absl::StrCat("transfer of ", Name(session.id), " failed: ", status.message()));
   }
-  if (status.ok() || options_.count_failed) {
-    ++served_;
-    changed_.NotifyAll();
-  }
+  if (status.ok() || options_.count_failed) ++served_;
+  changed_.NotifyAll();
   co_return absl::OkStatus();
 }
 

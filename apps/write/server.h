@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -36,6 +37,8 @@ struct ServerOptions {
   coro::Duration write_timeout =
       std::chrono::seconds(10);  // of the writes of a transfer: the client is given up then
   coro::Duration session_timeout = std::chrono::seconds(60);  // between CONNECT and REQUEST
+  // How long to wait for a message while no transfer is under way; absent: for ever.
+  std::optional<coro::Duration> patience;
   Log log = NoLog;
 };
 
@@ -51,7 +54,7 @@ class Server {
                                                       const ServerOptions& options);
 
   // Returns after options.clients transfers, and those that run then, or when the endpoint fails.
-  // Once.
+  // kDeadlineExceeded: options.patience is over, and some have not come. Once.
   coro::Task<absl::Status> Run();
 
  private:
@@ -98,7 +101,12 @@ class Server {
   WriterPool writers_;
   fabric::async::BufferRef messages_;
   std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
+  // When the server hears of nobody any more; never while it serves.
+  coro::Time AloneAt() const;
+
   std::uint64_t served_ = 0;
+  std::size_t serving_ = 0;
+  coro::Time heard_{};      // a message, or the end of a transfer
   absl::Status failure_;    // of receiving
   coro::WaitList changed_;  // served_ or failure_
 };

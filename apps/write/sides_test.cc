@@ -16,7 +16,10 @@
 #include "apps/common/nic_choice.h"
 #include "apps/common/simulated_fabric.h"
 #include "coro/event_loop.h"
+#include "coro/scope.h"
+#include "coro/sleep.h"
 #include "coro/status_macros.h"
+#include "coro/task.h"
 #include "fabric/async/node.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -166,6 +169,49 @@ TEST(SimulatedRunTest, WritesInSoftwareVerify) {
     ASSERT_OK_AND_ASSIGN(const SimulatedRun run, RunSimulated(options));
     EXPECT_TRUE(run.transfer.verification.correct()) << "--seed=" << seed;
   }
+}
+
+// Of clients that come at once or never: who waits for them ends, and says how many there were.
+TEST(SimulatedRunTest, AServerWithPatienceWaitsForNobodyForEver) {
+  sim::World world(1, **sim::FindProfile("small"));
+  coro::EventLoop loop(world);
+  auto fabric = OpenSimulatedFabric(SimulatedFabric::kEfaDirect, world, world.AddNode("server"));
+  ASSERT_OK_AND_ASSIGN(const auto node, fabric::async::Node::Open(loop, std::move(fabric)));
+  ServerOptions options;
+  options.clients = 2;
+  options.patience = std::chrono::seconds(5);
+  ASSERT_OK_AND_ASSIGN(const std::unique_ptr<Server> server, Server::Open(*node, options));
+  EXPECT_THAT(loop.Run(server->Run()), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                                HasSubstr("0 of 2 clients were served")));
+  EXPECT_GE(world.Now() - sim::Timeline::kStart, std::chrono::seconds(5));
+}
+
+// The same after it has served one.
+TEST(SimulatedRunTest, PatienceBeginsAgainWithEachClient) {
+  sim::World world(1, **sim::FindProfile("small"));
+  coro::EventLoop loop(world);
+  const auto open = [&](const char* name) {
+    auto fabric = OpenSimulatedFabric(SimulatedFabric::kEfaDirect, world, world.AddNode(name));
+    return fabric::async::Node::Open(loop, std::move(fabric)).value();
+  };
+  const auto server_node = open("server"), client_node = open("client");
+  SimulatedRunOptions options = SmallOptions(1, CompletionMode::kCount);
+  options.server.clients = 2;
+  options.server.patience = std::chrono::milliseconds(500);
+  ASSERT_OK_AND_ASSIGN(const auto server, Server::Open(*server_node, options.server));
+  ASSERT_OK_AND_ASSIGN(const auto client,
+                       Client::Open(*client_node, options.client, server_node->address()));
+  const auto play = [&]() -> coro::Task<absl::Status> {
+    coro::Scope serving;
+    serving.Spawn(server->Run());
+    co_await coro::Sleep(std::chrono::milliseconds(400));  // of its patience
+    const absl::StatusOr<TransferReport> report = co_await client->Run();
+    EXPECT_THAT(report, IsOk());
+    co_return co_await serving.Join();
+  };
+  EXPECT_THAT(loop.Run(play()), StatusIs(absl::StatusCode::kDeadlineExceeded,
+                                         HasSubstr("1 of 2 clients were served")));
+  EXPECT_GE(world.Now() - sim::Timeline::kStart, std::chrono::milliseconds(900));
 }
 
 TEST(SimulatedRunTest, BadOptionsAreRefused) {

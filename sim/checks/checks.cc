@@ -215,11 +215,12 @@ void Checks::OnPolling(const CompletionRing& ring) {
   watched->service.Read();
 }
 
-void Checks::OnPolled(const NicState& /*nic*/, const CompletionRing* /*ring*/, std::size_t count,
+void Checks::OnPolled(const NicState& /*nic*/, const CompletionRing* ring, std::size_t count,
                       bool in_vain) {
   if (count > 0) return;
   if (!in_vain || timeline_.real()) return progress_.Reset();
-  if (!progress_.InVain()) return;
+  WatchedRing* const watched = ring == nullptr ? nullptr : Find(*ring);
+  if (!progress_.InVain(watched == nullptr ? counter_polls_ : watched->polls)) return;
   log_.Add(Check::kProgress, "world", 0, [&] {
     return absl::StrCat("the program has polled ", Progress::kInVain,
                         " times in a row though nothing is under way: ", DescribeWaits().Summary());

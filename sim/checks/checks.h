@@ -119,6 +119,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
     QueueService service;
     std::uint64_t reads = 0;
     std::uint32_t domain = 0;  // index in domain_reads_
+    Progress::Polls polls;
   };
 
   EndpointWatch* Find(const QueuePair& queue_pair) const {
@@ -141,6 +142,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   MemoryChecks memory_;
   Leaks leaks_{log_};
   Progress progress_;
+  Progress::Polls counter_polls_;                          // of all counters
   std::vector<std::unique_ptr<EndpointWatch>> endpoints_;  // in the order of their opening
   std::vector<EndpointWatch*> by_serial_;                  // index = QueuePair::serial
   std::vector<WatchedRing> rings_;                         // index = CompletionRing::serial

@@ -17,16 +17,28 @@ enum class EndlessLoop : std::uint8_t { kPolls, kPosts };
 // deadline, and is left alone; so is one that waits for the world.
 class Progress {
  public:
-  // In a row. A few milliseconds of a machine's time.
+  // In a row, of one queue: a loop over a thousand queues is not for ever after a hundred rounds. A
+  // few milliseconds of a machine's time.
   static constexpr std::uint64_t kInVain = 100'000;
 
+  // Polls of one queue.
+  class Polls {
+    friend class Progress;
+    std::uint64_t in_vain = 0;
+    std::uint64_t since = 0;  // resets
+  };
+
   // A poll found nothing, with nothing scheduled. True once, when it is time to say so.
-  bool InVain() { return ++in_vain_ == kInVain; }
+  bool InVain(Polls& polls) {
+    if (polls.since != resets_) polls.in_vain = 0;
+    polls.since = resets_;
+    return ++polls.in_vain == kInVain;
+  }
   // Something came, was scheduled, or may come.
-  void Reset() { in_vain_ = 0; }
+  void Reset() { ++resets_; }
 
  private:
-  std::uint64_t in_vain_ = 0;
+  std::uint64_t resets_ = 0;
 };
 
 }  // namespace sim

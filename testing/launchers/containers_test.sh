@@ -26,7 +26,7 @@ for folder in home root var; do ! grep -qx "$folder" "$work/ls.log" || fail "/$f
 grep -qi "libfabric" "$work/doctor.log" || fail "doctor"
 
 echo "== what cannot be is one line and status 2"
-for wrong in "start $work/none ls" "create $work/image.tar $work/root" "stop $work/root ls"; do
+for wrong in "create $work/none.tar $work/other" "build $work/other.tar $work/none" "start $work/none ls" "create $work/image.tar $work/root" "stop $work/root ls"; do
   status=0
   # shellcheck disable=SC2086
   "$local_sh" $wrong >"$work/wrong.log" 2>&1 || status=$?

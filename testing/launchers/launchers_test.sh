@@ -50,6 +50,9 @@ under_slurm() {
     bash -c 'if [ "$SLURM_PROCID" = 1 ]; then "$@" & sleep 2; kill -9 $!; else exec "$@"; fi' - \
     "$alltoall" --provider=tcp --tokens=16 --rounds=1000000 --timeout=20
   grep -qF "load      16 tokens" "$work/out.log" || fail "it had not begun"
+  expect "srun: a client that cannot start does not hold up its server" 1 1 "1 of 2 clients were served" \
+    srun --quiet --mpi=pmix --nodes=2 --ntasks=3 \
+    bash -c '[ "$SLURM_PROCID" != 1 ] || set -- "$@" --nic=none; exec "$@"' - "$write" --provider=tcp --page_size=65536 --timeout=5
   expect "srun without PMIx says what to do" 1 some "add --mpi=pmix to srun" \
     srun --quiet --mpi=none --nodes=1 --ntasks=2 "$alltoall" "${small[@]}"
   expect "srun without PMIx, with an address" 0 1 "Data is correct" \

@@ -277,6 +277,14 @@ void PollsManyTimesAndGivesUp(Pair& pair) {
   }
 }
 
+void PollsManyQueuesAFewTimesEach(Pair& pair) {
+  std::vector<std::unique_ptr<fabric::CompletionQueue>> queues;
+  for (int i = 0; i < 32; ++i) queues.push_back(Must(pair.a.domain->OpenCompletionQueue({})));
+  for (std::uint64_t i = 0; i < kForEver / queues.size(); ++i) {
+    for (const auto& queue : queues) ASSERT_EQ(pair.Poll(*queue), 0u);
+  }
+}
+
 coro::Task<absl::Status> SleepALot() {
   for (int i = 0; i < 1000; ++i) co_await coro::Sleep(1ms);
   co_return absl::OkStatus();
@@ -317,6 +325,7 @@ const Program kPrograms[] = {
     GOOD(PollsUntilADeadline),
     GOOD(PollsAndWaits),
     GOOD(PollsManyTimesAndGivesUp),
+    GOOD(PollsManyQueuesAFewTimesEach),
     GOOD_ASYNC(SleepsInALoop),
 };
 
