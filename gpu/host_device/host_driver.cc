@@ -298,7 +298,6 @@ bool HostDriver::IsExportable(std::uint64_t address, std::size_t length_bytes) {
   const std::uint64_t end = address + length_bytes;
   for (auto at = first;; ++at) {
     const std::uint64_t mapping_end = at->first + at->second.physical->bytes();
-    if (at->second.physical->rdma() != first->second.physical->rdma()) return false;
     if (mapping_end >= end) return true;
     // Only mappings join; two allocations that happen to be neighbours do not.
     const auto next = std::next(at);
