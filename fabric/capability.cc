@@ -18,14 +18,6 @@ constexpr std::array kTable = {
                    "messages to one peer arrive in posting order"},
     CapabilityInfo{Capability::kWriteOrder, "write_order",
                    "writes to one peer are placed in posting order"},
-    CapabilityInfo{Capability::kRemoteErrors, "remote_errors",
-                   "an operation that the target refuses fails at the initiator"},
-    CapabilityInfo{Capability::kClosedPeerErrors, "closed_peer_errors",
-                   "an operation towards a closed endpoint fails"},
-    CapabilityInfo{Capability::kRemoteWriteLength, "remote_write_length",
-                   "a remote write's completion tells its length"},
-    CapabilityInfo{Capability::kSourceTruncation, "source_truncation",
-                   "the sender of a message that was too long is told"},
     CapabilityInfo{Capability::kMutualInsertion, "mutual_insertion",
                    "remote access needs the initiator in the target's address vector"},
     CapabilityInfo{Capability::kBlockingWait, "blocking_wait",
@@ -47,35 +39,19 @@ constexpr std::array kTable = {
     CapabilityInfo{Capability::kAtomics, "atomics", "atomic operations on a peer's memory"},
     CapabilityInfo{Capability::kCounters, "counters", "completions can be counted instead of read"},
     CapabilityInfo{Capability::kDatagram, "datagram", "unreliable datagram endpoints"},
-    CapabilityInfo{Capability::kReadProtection, "read_protection",
-                   "reads are held to the key and the range of a region"},
     CapabilityInfo{Capability::kReadRights, "read_rights",
                    "memory that may be sent from is closed to reads unless they are allowed"},
-    CapabilityInfo{Capability::kSilentWriteProtection, "silent_write_protection",
-                   "writes without immediate are held to key, range and right"},
-    CapabilityInfo{Capability::kRevocation, "revocation",
-                   "closing a region ends writes that have begun to arrive in it"},
-    CapabilityInfo{Capability::kFailureIsolation, "failure_isolation",
-                   "a request that fails leaves others to the same peer alone"},
-    CapabilityInfo{Capability::kCloseInFlight, "close_in_flight",
-                   "an endpoint can be closed while its requests are under way"},
-    CapabilityInfo{Capability::kLongTruncation, "long_truncation",
-                   "long messages that do not fit their receive are cut as short ones are"},
-    CapabilityInfo{Capability::kUnexpectedWildcard, "unexpected_wildcard",
-                   "a tagged receive that ignores bits finds messages that came before it"},
-    CapabilityInfo{Capability::kErrorCounts, "error_counts", "counters tell failures, too"},
     CapabilityInfo{Capability::kLocalRegistration, "local_registration",
                    "a request whose buffer is of no region is refused at the post"},
     CapabilityInfo{Capability::kRemoteCounts, "remote_counts",
                    "counters count peers' plain writes and reads, which make no completion"},
-    CapabilityInfo{Capability::kVirtualTime, "virtual_time", "time passes only in the simulator"},
 };
 
 constexpr bool RowsFollowTheEnum() {
   for (std::size_t i = 0; i < kTable.size(); ++i) {
     if (static_cast<std::size_t>(kTable[i].capability) != i) return false;
   }
-  return kTable.size() == static_cast<std::size_t>(Capability::kVirtualTime) + 1;
+  return kTable.size() == static_cast<std::size_t>(Capability::kRemoteCounts) + 1;
 }
 static_assert(RowsFollowTheEnum());
 

@@ -26,15 +26,11 @@ enum class Capability : std::uint8_t {
   kUnsolicitedImmediate,  // the immediate of a Write needs no posted receive at the target
   kLongMessages,          // messages longer than one packet
   kSendOrder,             // messages of one endpoint to one peer arrive in the order of posting
-  kWriteOrder,         // bytes of an earlier Write to a peer are placed before those of a later one
-  kRemoteErrors,       // an operation that the target refuses fails at its initiator
-  kClosedPeerErrors,   // an operation to a closed endpoint fails instead of waiting
-  kRemoteWriteLength,  // the completion of a remote write with immediate tells its length
-  kSourceTruncation,  // the sender of a message longer than the posted receive is told (kTruncated)
-  kMutualInsertion,   // remote access works only when the target has inserted the initiator as well
-  kBlockingWait,      // completion queues can be opened with BlockingWait
-  kInject,            // a Send's bytes can be taken during the post
-  kSourceAddress,     // completions of receives name the sender
+  kWriteOrder,       // bytes of an earlier Write to a peer are placed before those of a later one
+  kMutualInsertion,  // remote access works only when the target has inserted the initiator as well
+  kBlockingWait,     // completion queues can be opened with BlockingWait
+  kInject,           // a Send's bytes can be taken during the post
+  kSourceAddress,    // completions of receives name the sender
   kReceiverNotReadyRetry,  // how often a send without a receive is retried can be chosen
   kSolicitedImmediate,     // an endpoint can be opened whose receives take the immediates of writes
   kTaggedMessages,         // the power TaggedMessages
@@ -44,20 +40,11 @@ enum class Capability : std::uint8_t {
   kAtomics,                // the power Atomics
   kCounters,               // completion counters
   kDatagram,               // unreliable datagram endpoints
-  kReadProtection,         // a read is held to the key and the range of a region
   kReadRights,  // a region without Access::kRemoteRead is closed to reads though it may be sent
                 // from (EFA and rxm read from the source of a long message)
-  kSilentWriteProtection,  // a write without immediate is held to key, range and right
-  kRevocation,             // closing a region ends writes that have begun to arrive in it
-  kFailureIsolation,       // a request that fails leaves others to the same peer alone
-  kCloseInFlight,          // an endpoint can be closed while its requests are under way
-  kLongTruncation,         // long messages that do not fit their receive are cut as short ones are
-  kUnexpectedWildcard,     // a tagged receive that ignores bits finds messages that came before it
-  kErrorCounts,            // counters tell failures, too
-  kLocalRegistration,      // buffers of requests must be of a region, empty ones of messages too,
-                           // unless the bytes travel inside the request
-  kRemoteCounts,           // counters count peers' plain writes and reads, which make no completion
-  kVirtualTime,            // time passes only in the simulator
+  kLocalRegistration,  // buffers of requests must be of a region, empty ones of messages too,
+                       // unless the bytes travel inside the request
+  kRemoteCounts,       // counters count peers' plain writes and reads, which make no completion
 };
 
 struct CapabilityInfo {

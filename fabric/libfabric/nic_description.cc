@@ -94,48 +94,21 @@ CapabilitySet Attested(const fi_info& info) {
   return set;
 }
 
-// What no attribute says: observed of each provider (docs/architecture.md). The first row that fits
+// What no attribute says: observed of each provider with the contract suite. The first row that fits
 // counts; the last is of libfabric itself.
 struct Observation {
   absl::string_view provider;
   absl::string_view fabric;  // empty: any
   CapabilitySet capabilities;
   CapabilitySet withdrawn{};  // attested, and not kept
-  std::uint32_t before = 0;   // not of this version of the provider, nor of later ones; 0: any
 };
 using enum Capability;
 constexpr Observation kObservations[] = {
     // One work request, one device: nothing to take back, and unknown peers have no access.
-    {"efa",
-     "efa-direct",
-     {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kSourceTruncation, kMutualInsertion,
-      kReadProtection, kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight,
-      kLongTruncation, kErrorCounts, kLocalRegistration}},
-    // Up to libfabric 1.17 the target takes a write apart from messages: it alone learns of a write
-    // that it refuses, and the initiator waits for ever.
-    {"efa",
-     "",
-     {kRemoteWriteLength, kCancel, kRevocation, kCloseInFlight, kLongTruncation,
-      kUnexpectedWildcard, kErrorCounts},
-     {},
-     FI_VERSION(118, 0)},
-    {"efa",
-     "",
-     {kRemoteErrors, kClosedPeerErrors, kRemoteWriteLength, kCancel, kReadProtection,
-      kSilentWriteProtection, kRevocation, kFailureIsolation, kCloseInFlight, kLongTruncation,
-      kUnexpectedWildcard, kErrorCounts}},
-    // A write that has begun to arrive is written to its end; a refusal ends the connection.
-    {"tcp;ofi_rxm",
-     "",
-     {kCancel, kReadProtection, kSilentWriteProtection, kCloseInFlight, kLongTruncation,
-      kUnexpectedWildcard, kErrorCounts}},
-    // An initiator reaches into its target by itself, past all keys; what it hands to the target
-    // waits in one line; peers in one process follow pointers into an endpoint that was closed; a
-    // long message into a receive that is too short never ends; ignored bits of a tag count where a
-    // message was there first; failures raise no counter, a peer's plain write or read does. Senders
-    // that are not in the address vector are named as the peer with number 0, so that no name can be
-    // trusted.
-    {"shm", "", {kRemoteWriteLength, kCancel, kRevocation, kRemoteCounts}, {kSourceAddress}},
+    {"efa", "efa-direct", {kMutualInsertion, kLocalRegistration}},
+    // A peer's plain write or read raises a counter. Senders that are not in the address vector are
+    // named as the peer with number 0, so that no name can be trusted.
+    {"shm", "", {kCancel, kRemoteCounts}, {kSourceAddress}},
     {"", "", {kCancel}},
 };
 
@@ -146,7 +119,6 @@ void AddObserved(const fi_info& info, CapabilitySet& set) {
   for (const Observation& row : kObservations) {
     if (!row.provider.empty() && row.provider != provider) continue;
     if (!row.fabric.empty() && row.fabric != fabric) continue;
-    if (row.before != 0 && info.fabric_attr->prov_version >= row.before) continue;
     for (const CapabilityInfo& capability : CapabilityTable()) {
       if (row.capabilities.Has(capability.capability)) set.Add(capability.capability);
       if (row.withdrawn.Has(capability.capability)) set.Remove(capability.capability);

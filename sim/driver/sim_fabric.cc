@@ -34,31 +34,12 @@ RemoteAccess OfEfaDirect(const Profile& profile) {
 // prov/efa/src/efa_prov_info.c).
 fabric::CapabilitySet CapabilitiesOf(const Profile& profile, RemoteAccess access) {
   fabric::CapabilitySet set{
-      Capability::kMessages,
-      Capability::kImmediateData,
-      Capability::kRemoteErrors,
-      Capability::kClosedPeerErrors,
-      Capability::kSourceTruncation,
-      Capability::kMutualInsertion,
-      Capability::kInject,
-      Capability::kSourceAddress,
-      Capability::kSolicitedImmediate,
-      Capability::kCounters,
-      Capability::kDatagram,
-      Capability::kReadProtection,
-      Capability::kSilentWriteProtection,
-      Capability::kRevocation,
-      Capability::kFailureIsolation,
-      Capability::kCloseInFlight,
-      Capability::kLongTruncation,
-      Capability::kErrorCounts,
-      Capability::kLocalRegistration,
+      Capability::kMessages, Capability::kImmediateData, Capability::kMutualInsertion,
+      Capability::kInject,   Capability::kSourceAddress, Capability::kSolicitedImmediate,
+      Capability::kCounters, Capability::kDatagram,      Capability::kLocalRegistration,
   };
   if (access.reads) set.Add(Capability::kRemoteRead);
-  if (access.writes) {
-    set.Add(Capability::kRemoteWrite);
-    set.Add(Capability::kRemoteWriteLength);
-  }
+  if (access.writes) set.Add(Capability::kRemoteWrite);
   if (profile.device.unsolicited_write_recv) set.Add(Capability::kUnsolicitedImmediate);
   if (profile.device.max_comp_cntr > 0) set.Add(Capability::kRemoteCounts);
   if (profile.device.rnr_retry) set.Add(Capability::kReceiverNotReadyRetry);
@@ -87,7 +68,6 @@ fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProf
     info.limits.rma_segments = profile.device.max_wr_rdma_sges;
   }
   info.capabilities = CapabilitiesOf(profile, access);
-  if (world.IsVirtual()) info.capabilities.Add(Capability::kVirtualTime);
   return info;
 }
 

@@ -16,14 +16,6 @@ namespace {
 
 using fabric::Capability;
 
-// Facts about the device that its users see as they are.
-constexpr Capability kOfTheDevice[] = {
-    Capability::kRemoteErrors,   Capability::kClosedPeerErrors,
-    Capability::kReadProtection, Capability::kSilentWriteProtection,
-    Capability::kRevocation,     Capability::kFailureIsolation,
-    Capability::kCloseInFlight,  Capability::kReceiverNotReadyRetry,
-    Capability::kVirtualTime};
-
 // Most bytes of an injected message (tx inject of fi_info on p5.48xlarge;
 // abcdabcd987/libfabric-efa-demo data/fi_info.yaml).
 constexpr std::size_t kMostInjectBytes = 4096;
@@ -113,22 +105,15 @@ fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settin
                        Capability::kDirectedReceive,
                        Capability::kMultiReceive,
                        Capability::kCancel,
-                       Capability::kLongTruncation,
-                       Capability::kUnexpectedWildcard,
                        Capability::kAtomics,
-                       Capability::kCounters,
-                       Capability::kErrorCounts};
-  for (const Capability capability : kOfTheDevice) {
-    if (device.capabilities.Has(capability)) info.capabilities.Add(capability);
+                       Capability::kCounters};
+  if (device.capabilities.Has(Capability::kReceiverNotReadyRetry)) {
+    info.capabilities.Add(Capability::kReceiverNotReadyRetry);
   }
-  // What the NIC cannot do, software does: it tells the length of a write, and holds a read to the
-  // rights that the program gave. A NIC that can read may read what may be sent from.
+  // Where the NIC cannot read, software does, which holds a read to the rights that the program
+  // gave. A NIC that can read may read what may be sent from.
   if (!device.capabilities.Has(Capability::kRemoteRead)) {
     info.capabilities.Add(Capability::kReadRights);
-  }
-  if (!device.capabilities.Has(Capability::kRemoteWrite) ||
-      device.capabilities.Has(Capability::kRemoteWriteLength)) {
-    info.capabilities.Add(Capability::kRemoteWriteLength);
   }
   return info;
 }

@@ -61,7 +61,6 @@ class LiveTest : public ::testing::Test {
 
 TEST_F(LiveTest, EveryKindOfOperationOfManySizes) {
   EXPECT_TRUE(!lab_.world().IsVirtual());
-  EXPECT_FALSE(a_.domain->nic().capabilities.Has(fabric::Capability::kVirtualTime));
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1}, std::size_t{33}, std::size_t{4096}, std::size_t{8928},
         std::size_t{8929}, std::size_t{100000}}) {

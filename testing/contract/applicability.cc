@@ -2,17 +2,24 @@
 
 #include <algorithm>
 #include <map>
+#include <string_view>
 
 #include "gtest/gtest.h"
 
 namespace contract {
 namespace {
 
-using Registry = std::multimap<std::string, fabric::Capability>;
+using Registry = std::multimap<std::string, Need>;
 
 Registry& AllNeeds() {
   static auto& registry = *new Registry;
   return registry;
+}
+
+std::string_view NameOf(Need need) {
+  if (const Trait* const trait = std::get_if<Trait>(&need)) return contract::NameOf(*trait);
+  const auto index = static_cast<std::size_t>(std::get<fabric::Capability>(need));
+  return fabric::CapabilityTable()[index].name;
 }
 
 std::string SuiteOf(const std::string& behaviour) {
@@ -21,10 +28,13 @@ std::string SuiteOf(const std::string& behaviour) {
 
 }  // namespace
 
-Needs::Needs(const char* behaviour, std::initializer_list<fabric::Capability> capabilities) {
-  for (const fabric::Capability capability : capabilities) {
-    AllNeeds().emplace(behaviour, capability);
-  }
+bool Abilities::Has(Need need) const {
+  if (const Trait* const trait = std::get_if<Trait>(&need)) return traits.count(*trait) > 0;
+  return capabilities.Has(std::get<fabric::Capability>(need));
+}
+
+Needs::Needs(const char* behaviour, std::initializer_list<Need> needs) {
+  for (const Need need : needs) AllNeeds().emplace(behaviour, need);
 }
 
 std::string CurrentTest() {
@@ -32,15 +42,14 @@ std::string CurrentTest() {
   return std::string(test->test_suite_name()) + "." + test->name();
 }
 
-std::string LackingOf(const std::string& behaviour, const fabric::CapabilitySet& capabilities) {
+std::string LackingOf(const std::string& behaviour, const Abilities& abilities) {
   std::string lacking;
   for (const std::string& name : {SuiteOf(behaviour), behaviour}) {
     const auto [first, last] = AllNeeds().equal_range(name);
     for (auto need = first; need != last; ++need) {
-      if (capabilities.Has(need->second)) continue;
-      const auto index = static_cast<std::size_t>(need->second);
+      if (abilities.Has(need->second)) continue;
       if (!lacking.empty()) lacking += ", ";
-      lacking += fabric::CapabilityTable()[index].name;
+      lacking += NameOf(need->second);
     }
   }
   return lacking;
@@ -58,12 +67,12 @@ std::vector<std::string> AllBehaviours() {
   return behaviours;
 }
 
-std::vector<std::string> NotApplicable(const fabric::CapabilitySet& capabilities) {
+std::vector<std::string> NotApplicable(const Abilities& abilities) {
   std::map<std::string, std::vector<std::string>> of_suite;
   std::map<std::string, std::size_t> size;
   for (const std::string& behaviour : AllBehaviours()) {
     ++size[SuiteOf(behaviour)];
-    if (!LackingOf(behaviour, capabilities).empty()) {
+    if (!LackingOf(behaviour, abilities).empty()) {
       of_suite[SuiteOf(behaviour)].push_back(behaviour);
     }
   }
@@ -81,7 +90,7 @@ std::vector<std::string> NotApplicable(const fabric::CapabilitySet& capabilities
 
 std::vector<std::string> RegisteredNeeds() {
   std::vector<std::string> names;
-  for (const auto& [name, capability] : AllNeeds()) names.push_back(name);
+  for (const auto& [name, need] : AllNeeds()) names.push_back(name);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }

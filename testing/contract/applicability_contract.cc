@@ -18,7 +18,8 @@ TEST(ApplicabilityContract, BehavioursThatDoNotApplyAreTheListedOnes) {
   const auto backend = MakeBackend();
   std::vector<std::string> listed = backend->NotApplicable();
   std::sort(listed.begin(), listed.end());
-  EXPECT_THAT(NotApplicable(backend->ExpectedCapabilities()), ElementsAreArray(listed));
+  EXPECT_THAT(NotApplicable({backend->ExpectedCapabilities(), backend->ExpectedTraits()}),
+              ElementsAreArray(listed));
 }
 
 // A need of a behaviour that was renamed would silently need nothing.

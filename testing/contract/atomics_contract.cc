@@ -139,7 +139,7 @@ class AtomicsContract : public ContractTest {
     const ErrorCode posted = PostAtomic(request);
     if (posted != ErrorCode::kOk) {
       EXPECT_EQ(posted, told);
-    } else if (Has(Capability::kRemoteErrors)) {
+    } else if (Has(Trait::kRemoteErrors)) {
       EXPECT_EQ(Take(initiator_, 1).error, told);
     }
     PumpQuietly();

@@ -12,6 +12,7 @@
 
 #include "coro/time.h"
 #include "fabric/fabric.h"
+#include "testing/contract/trait.h"
 
 namespace contract {
 
@@ -46,7 +47,10 @@ class Backend {
   // change of contract.
   virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
 
-  // The behaviours that do not apply because a capability is lacking: "Suite.Test", or "Suite.*"
+  // How it behaves where backends may differ and a NIC says nothing. Each is observed by a behaviour.
+  virtual Traits ExpectedTraits() const = 0;
+
+  // The behaviours that do not apply because a capability or a trait is lacking: "Suite.Test", or "Suite.*"
   // where that holds for all of a suite. Compared with what really does not apply
   // (applicability_contract.cc), so that nothing stops being tested unnoticed.
   virtual std::vector<std::string> NotApplicable() const = 0;

@@ -43,7 +43,7 @@ TEST_F(ClosingContract, PostedReceivesEndWithTheirEndpoint) {
 
 // A long message is fetched by its target, or sent in pieces: both stop.
 const Needs kLong("ClosingContract.LongMessageMayBeUnderWay",
-                  {Capability::kCloseInFlight, Capability::kLongMessages});
+                  {Trait::kCloseInFlight, Capability::kLongMessages});
 TEST_F(ClosingContract, LongMessageMayBeUnderWay) {
   Connect();
   Fill(Bytes(initiator_, 0, 500000), 9);
@@ -86,7 +86,7 @@ TEST_F(ClosingContract, NothingLandsInAClosedRegionWherePromised) {
   EXPECT_THAT(region->Close(), IsOk());
   const std::vector<std::byte> then(target_.memory.begin(), target_.memory.end());
   PumpQuietly();
-  if (Has(Capability::kRevocation)) {
+  if (Has(Trait::kRevocation)) {
     EXPECT_TRUE(std::ranges::equal(then, target_.memory));
   } else {
     EXPECT_TRUE(Holds(Bytes(target_, 0, kLength), 9));
@@ -111,7 +111,7 @@ TEST_F(ClosingContract, SourceRegionMayCloseInFlight) {
 // Elsewhere a request to a closed endpoint waits for it, maybe for ever: there it is enough that
 // our own is closed.
 TEST_F(ClosingContract, ClosedPeerIsNoticedWherePromised) {
-  if (Has(Capability::kClosedPeerErrors)) {
+  if (Has(Trait::kClosedPeerErrors)) {
     EXPECT_THAT(target_.endpoint->Close(), IsOk());
     ASSERT_EQ(Send(0, 8, 1), ErrorCode::kOk);
     ASSERT_EQ(Write(0, 8, target_.Remote(0), 2, 2), ErrorCode::kOk);

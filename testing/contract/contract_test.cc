@@ -11,7 +11,7 @@ using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
 
-ContractTest::ContractTest() : backend_(MakeBackend()) {}
+ContractTest::ContractTest() : backend_(MakeBackend()), traits_(backend_->ExpectedTraits()) {}
 
 ContractTest::~ContractTest() {
   if (HasFailure()) std::cerr << "backend: " << backend_->Description() << "\n";
@@ -21,7 +21,7 @@ ContractTest::~ContractTest() {
 }
 
 void ContractTest::SetUp() {
-  const std::string lacking = LackingOf(CurrentTest(), backend_->ExpectedCapabilities());
+  const std::string lacking = LackingOf(CurrentTest(), {backend_->ExpectedCapabilities(), traits_});
   if (!lacking.empty()) {
     GTEST_SKIP() << "does not apply to " << backend_->Description() << ", which lacks " << lacking;
   }

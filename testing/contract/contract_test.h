@@ -19,6 +19,7 @@
 #include "testing/contract/applicability.h"
 #include "testing/contract/backend.h"
 #include "testing/contract/side_memory.h"
+#include "testing/contract/trait.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace contract {
@@ -84,6 +85,7 @@ class ContractTest : public ::testing::Test {
   bool Has(fabric::Capability capability) const {
     return initiator_.domain->nic().capabilities.Has(capability);
   }
+  bool Has(Trait trait) const { return traits_.count(trait) > 0; }
   const fabric::Limits& limits() const { return initiator_.domain->nic().limits; }
 
   // Both sides have talked: from here on, kAgain means a full queue and not a connection that is
@@ -154,6 +156,7 @@ class ContractTest : public ::testing::Test {
   }
 
   std::unique_ptr<Backend> backend_;
+  const Traits traits_;
   Side initiator_{backend_->memory()};
   Side target_{backend_->memory()};
   Side third_{backend_->memory()};  // empty before OpenThird

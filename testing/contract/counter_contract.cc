@@ -128,10 +128,10 @@ TEST_F(CounterContract, SilentSuccessesAreCounted) {
 // The message that is too long fails on one side: it is no success there, and a failure where
 // failures are counted.
 TEST_F(CounterContract, FailuresAreCountedApart) {
-  const std::uint64_t told = Has(Capability::kErrorCounts) ? 1 : 0;
+  const std::uint64_t told = Has(Trait::kErrorCounts) ? 1 : 0;
   ASSERT_EQ(Recv(0, 10, 1), ErrorCode::kOk);
   ASSERT_EQ(Send(0, 100, 2), ErrorCode::kOk);
-  if (Has(Capability::kSourceTruncation)) {
+  if (Has(Trait::kSourceTruncation)) {
     EXPECT_EQ(Take(initiator_, 2).error, ErrorCode::kTruncated);
     ExpectCount(*initiators_.sends, 0, told);
     ExpectCount(*targets_.receives, 0, 0);

@@ -94,7 +94,7 @@ TEST_F(FlagContract, RemoteWriteTellsItsLengthWherePromised) {
   for (const std::size_t length : {0u, 1u, 20000u}) {
     ASSERT_EQ(Write(0, length, target_.Remote(0), 1, 7), ErrorCode::kOk);
     const Completion seen = TakeRemoteWrite(target_);
-    EXPECT_EQ(seen.length_bytes, Has(Capability::kRemoteWriteLength) ? length : 0u);
+    EXPECT_EQ(seen.length_bytes, Has(Trait::kRemoteWriteLength) ? length : 0u);
     EXPECT_TRUE(Take(initiator_, 1).ok());
   }
 }

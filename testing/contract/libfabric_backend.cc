@@ -31,7 +31,7 @@ std::string Provider() { return std::getenv("DRYDOCK_PROVIDER"); }
 
 bool IsEfa() { return Provider() == "efa" || Provider() == "efa-direct"; }
 
-// Whether the provider efa makes messages of writes (fabric/libfabric/nic_description.cc).
+// Whether the provider efa makes messages of writes: up to libfabric 1.17.
 bool IsOldEfa() { return Provider() == "efa" && fi_version() < FI_VERSION(1, 18); }
 
 std::unique_ptr<two_processes::FarFabric> OpenFar() {
@@ -83,6 +83,31 @@ class LibfabricBackend final : public Backend {
     }
     for (const Capability capability : Own()) set.Add(capability);
     return set;
+  }
+
+  Traits ExpectedTraits() const override {
+    using enum Trait;
+    // A write that has begun to arrive is written to its end; a refusal ends the connection.
+    if (Provider() == "tcp") {
+      return {kReadProtection, kSilentWriteProtection, kCloseInFlight,
+              kLongTruncation, kUnexpectedWildcard,    kErrorCounts};
+    }
+    // An initiator reaches into its target by itself, past all keys; what it hands to the target
+    // waits in one line; peers in one process follow pointers into an endpoint that was closed; a
+    // long message into a receive that is too short never ends; ignored bits of a tag count where a
+    // message was there first; failures raise no counter.
+    if (Provider() == "shm") return {kRemoteWriteLength, kRevocation};
+    // The target takes a write apart from messages: it alone learns of a write that it refuses, and
+    // the initiator waits for ever.
+    if (IsOldEfa()) {
+      return {kRemoteWriteLength, kRevocation,         kCloseInFlight,
+              kLongTruncation,    kUnexpectedWildcard, kErrorCounts};
+    }
+    Traits efa{kRemoteErrors,          kClosedPeerErrors, kRemoteWriteLength, kReadProtection,
+               kSilentWriteProtection, kRevocation,       kFailureIsolation,  kCloseInFlight,
+               kLongTruncation,        kErrorCounts};
+    efa.insert(Provider() == "efa-direct" ? kSourceTruncation : kUnexpectedWildcard);
+    return efa;
   }
 
   std::vector<std::string> NotApplicable() const override {
@@ -143,35 +168,10 @@ class LibfabricBackend final : public Backend {
   // What not every provider has.
   static std::vector<Capability> Own() {
     using enum Capability;
-    if (Provider() == "tcp") {
-      return {kBlockingWait,   kReadProtection,     kSilentWriteProtection, kCloseInFlight,
-              kLongTruncation, kUnexpectedWildcard, kErrorCounts,           kSourceAddress};
-    }
-    if (Provider() == "shm") return {kRemoteWriteLength, kRevocation, kRemoteCounts};
-    if (Provider() == "efa-direct") {
-      return {kReceiverNotReadyRetry, kRemoteErrors,          kClosedPeerErrors,
-              kRemoteWriteLength,     kSourceTruncation,      kMutualInsertion,
-              kReadProtection,        kSilentWriteProtection, kRevocation,
-              kFailureIsolation,      kCloseInFlight,         kLongTruncation,
-              kSourceAddress,         kErrorCounts,           kLocalRegistration};
-    }
-    if (!IsOldEfa()) {
-      return {kReceiverNotReadyRetry,
-              kRemoteErrors,
-              kClosedPeerErrors,
-              kRemoteWriteLength,
-              kReadProtection,
-              kSilentWriteProtection,
-              kRevocation,
-              kFailureIsolation,
-              kCloseInFlight,
-              kLongTruncation,
-              kSourceAddress,
-              kUnexpectedWildcard,
-              kErrorCounts};
-    }
-    return {kReceiverNotReadyRetry, kRemoteWriteLength, kRevocation,         kCloseInFlight,
-            kLongTruncation,        kSourceAddress,     kUnexpectedWildcard, kErrorCounts};
+    if (Provider() == "tcp") return {kBlockingWait, kSourceAddress};
+    if (Provider() == "shm") return {kRemoteCounts};
+    if (Provider() == "efa") return {kReceiverNotReadyRetry, kSourceAddress};
+    return {kReceiverNotReadyRetry, kMutualInsertion, kSourceAddress, kLocalRegistration};
   }
 
   coro::SteadyClock clock_;

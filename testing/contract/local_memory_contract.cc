@@ -38,7 +38,7 @@ class LocalMemoryContract : public ContractTest {
 
   void ExpectFault(ErrorCode posted, const std::function<bool()>& arrives) {
     const ErrorCode error = posted == ErrorCode::kOk ? Take(initiator_, kFaulty).error : posted;
-    if (Has(Capability::kRemoteErrors) || error != ErrorCode::kOk) {
+    if (Has(Trait::kRemoteErrors) || error != ErrorCode::kOk) {
       EXPECT_EQ(error, ErrorCode::kLocalAccess);
       PumpQuietly();
       EXPECT_TRUE(target_.completions.empty());
@@ -83,7 +83,7 @@ TEST_F(LocalMemoryContract, TargetOfAReadMustBeOneThatIsWritten) {
   auto source = Register(initiator_, 0, kLength, kSourcesOnly);
   ExpectFault(read_into(*source, kFaulty),
               [&] { return Untouched(Bytes(initiator_, 0, kLength)); });
-  EXPECT_EQ(Holds(Bytes(initiator_, 0, kLength), 7), Has(Capability::kRemoteErrors));
+  EXPECT_EQ(Holds(Bytes(initiator_, 0, kLength), 7), Has(Trait::kRemoteErrors));
   Fill(Bytes(target_, 0, kLength), 9);
   for (const Access right : kMayBeWritten) {
     Fill(Bytes(initiator_, 0, kLength), 7);
@@ -112,7 +112,7 @@ TEST_F(LocalMemoryContract, TargetOfAReceiveMustBeOneThatIsWritten) {
   ASSERT_EQ(receive_into(*source), ErrorCode::kOk);
   ASSERT_EQ(Send(0, kLength, kFaulty), ErrorCode::kOk);
   const bool taken = Take(target_, 2).ok();
-  EXPECT_FALSE(taken && Has(Capability::kRemoteErrors));
+  EXPECT_FALSE(taken && Has(Trait::kRemoteErrors));
   EXPECT_EQ(Holds(Bytes(target_, 0, kLength), 7), taken);
   EXPECT_EQ(Untouched(Bytes(target_, 0, kLength)), !taken);
 }

@@ -14,7 +14,6 @@ namespace contract {
 namespace {
 
 using fabric::Access;
-using fabric::Capability;
 using fabric::ErrorCode;
 using fabric::RemoteBuffer;
 
@@ -29,7 +28,7 @@ class MemoryContract : public ContractTest {
     const ErrorCode posted = Write(0, length, to, kRefused, 5);
     if (posted != ErrorCode::kOk) {
       EXPECT_EQ(posted, ErrorCode::kRemoteAccess);
-    } else if (Has(Capability::kRemoteErrors)) {
+    } else if (Has(Trait::kRemoteErrors)) {
       EXPECT_EQ(Take(initiator_, kRefused).error, ErrorCode::kRemoteAccess);
     }
     PumpQuietly();
@@ -82,7 +81,7 @@ TEST_F(MemoryContract, LongWritePastTheEndStaysInside) {
   auto region = Register(target_, 100000, 100000, Access::kAll);
   Fill(Bytes(initiator_, 0, 200000), 9);
   ASSERT_EQ(Write(0, 200000, region->remote(), kRefused, 5), ErrorCode::kOk);
-  if (Has(Capability::kRemoteErrors)) {
+  if (Has(Trait::kRemoteErrors)) {
     EXPECT_EQ(Take(initiator_, kRefused).error, ErrorCode::kRemoteAccess);
   }
   PumpQuietly();
@@ -160,7 +159,7 @@ TEST_F(MemoryContract, KeyOfAnotherDomainOpensNothingThere) {
 // Elsewhere a refusal may end the connection, and with it what was under way: there it is enough
 // that a later write works, as below.
 const Needs kIsolation("MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
-                       {Capability::kFailureIsolation});
+                       {Trait::kFailureIsolation});
 TEST_F(MemoryContract, RefusedWriteLeavesItsNeighboursAlone) {
   RemoteBuffer guess = target_.Remote(0);
   guess.key ^= 0x155;

@@ -27,7 +27,7 @@ class MessageLimitContract : public ContractTest {
     Fill(Bytes(initiator_, 0, length), 7);
     EXPECT_EQ(Recv(100, room, kReceived), ErrorCode::kOk);
     EXPECT_EQ(Send(0, length, kSent), ErrorCode::kOk);
-    return Has(Capability::kSourceTruncation) ? Take(initiator_, kSent) : Take(target_, kReceived);
+    return Has(Trait::kSourceTruncation) ? Take(initiator_, kSent) : Take(target_, kReceived);
   }
 };
 
@@ -35,7 +35,7 @@ TEST_F(MessageLimitContract, OverlongMessageIsToldToOneSide) {
   const Completion told = SendOverlong(1000, 999);
   EXPECT_EQ(told.error, ErrorCode::kTruncated);
   PumpQuietly();
-  if (Has(Capability::kSourceTruncation)) {
+  if (Has(Trait::kSourceTruncation)) {
     EXPECT_EQ(told.kind, OperationKind::kSend);
     EXPECT_TRUE(target_.completions.empty());  // the receive stays posted
   } else {
@@ -47,7 +47,7 @@ TEST_F(MessageLimitContract, OverlongMessageIsToldToOneSide) {
 // Longer than what providers send at once: the target takes such a message in pieces, or fetches
 // it.
 const Needs kLong("MessageLimitContract.LongMessageIsCutAsAShortOneIs",
-                  {Capability::kLongMessages, Capability::kLongTruncation});
+                  {Capability::kLongMessages, Trait::kLongTruncation});
 TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
   for (const std::size_t length : {5000u, 70000u, 500000u}) {
     EXPECT_EQ(SendOverlong(length, 3000).error, ErrorCode::kTruncated) << length;
@@ -61,7 +61,7 @@ TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
 // The rules of fi_cq_readerr: without room the bytes are lent, with room they are copied and cut.
 TEST_F(MessageLimitContract, AFailuresDataIsLentOrCopied) {
   const Completion told = SendOverlong(1000, 999);
-  Side& side = Has(Capability::kSourceTruncation) ? initiator_ : target_;
+  Side& side = Has(Trait::kSourceTruncation) ? initiator_ : target_;
   auto* details = side.queue->capability<fabric::ErrorDetails>();
   ASSERT_NE(details, nullptr);
   std::array<std::byte, 1100> room;  // for all that any of the backends has
@@ -89,7 +89,7 @@ TEST_F(MessageLimitContract, NoBytePastTheReceiveChanges) {
     PumpQuietly();
     EXPECT_TRUE(Untouched(Bytes(target_, 0, 100))) << room;
     EXPECT_TRUE(Untouched(Bytes(target_, 100 + room, kMemoryBytes - 100 - room))) << room;
-    if (Has(Capability::kSourceTruncation)) {  // the receive is still posted: use it up
+    if (Has(Trait::kSourceTruncation)) {  // the receive is still posted: use it up
       ASSERT_EQ(Send(0, 0, 3), ErrorCode::kOk);
       EXPECT_TRUE(Take(target_, kReceived).ok());
     }
@@ -102,7 +102,7 @@ TEST_F(MessageLimitContract, NoBytePastTheReceiveChanges) {
 TEST_F(MessageLimitContract, NextMessageArrivesAllTheSame) {
   EXPECT_EQ(SendOverlong(1000, 500).error, ErrorCode::kTruncated);
   PumpQuietly();
-  const bool posted = Has(Capability::kSourceTruncation);
+  const bool posted = Has(Trait::kSourceTruncation);
   if (!posted) {
     ASSERT_EQ(Recv(100, 500, kReceived), ErrorCode::kOk);
   }

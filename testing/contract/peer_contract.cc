@@ -132,7 +132,7 @@ TEST_F(PeerContract, NobodyIsNeverReached) {
     error = initiator_.endpoint->Send(request);
     Pump();
   }
-  if (Has(Capability::kVirtualTime)) {
+  if (Has(Trait::kUnreachableErrors)) {
     EXPECT_EQ(Take(initiator_, 6).error, ErrorCode::kUnreachable);
   }
   PumpQuietly();

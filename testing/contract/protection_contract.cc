@@ -26,7 +26,7 @@ class ProtectionContract : public ContractTest {
     Fill(target_.memory, 9);
     std::fill(initiator_.memory.begin(), initiator_.memory.end(), std::byte{0});
     const ErrorCode posted = Read(0, length, from, kRefused);
-    if (Has(Capability::kReadProtection)) {
+    if (Has(Trait::kReadProtection)) {
       ExpectRefusal(posted);
       EXPECT_TRUE(Untouched(initiator_.memory));
     } else {
@@ -40,7 +40,7 @@ class ProtectionContract : public ContractTest {
   void ExpectSilentWriteRefused(RemoteBuffer to, std::size_t length) {
     Fill(Bytes(initiator_, 0, length), 9);
     const ErrorCode posted = Write(0, length, to, kRefused);
-    if (Has(Capability::kSilentWriteProtection)) {
+    if (Has(Trait::kSilentWriteProtection)) {
       ExpectRefusal(posted);
       EXPECT_TRUE(Untouched(target_.memory));
     } else {
@@ -60,7 +60,7 @@ class ProtectionContract : public ContractTest {
   void ExpectRefusal(ErrorCode posted) {
     if (posted != ErrorCode::kOk) {
       EXPECT_EQ(posted, ErrorCode::kRemoteAccess);
-    } else if (Has(Capability::kRemoteErrors)) {
+    } else if (Has(Trait::kRemoteErrors)) {
       EXPECT_EQ(Take(initiator_, kRefused).error, ErrorCode::kRemoteAccess);
     }
     PumpQuietly();
@@ -90,7 +90,7 @@ TEST_F(ProtectionContract, ReadNeedsTheRightToRead) {
 // right to read.
 TEST_F(ProtectionContract, RightToSendIsNoRightToReadWherePromised) {
   auto region = Register(target_, 0, 5000, Access::kLocal | Access::kRemoteWrite);
-  if (Has(Capability::kReadRights) || !Has(Capability::kReadProtection)) {
+  if (Has(Capability::kReadRights) || !Has(Trait::kReadProtection)) {
     ExpectReadRefused(region->remote(), 100);
   } else {
     Fill(target_.memory, 9);

@@ -32,7 +32,7 @@ class RetryContract : public ContractTest {
 // Where software takes a message before the program has a receive for it, and tries again what the
 // NIC gave up, the end of the retries is not reported. There the sender does not hear of truncation
 // either.
-const Needs kFinite("RetryContract.FiniteRetriesEnd", {Capability::kSourceTruncation});
+const Needs kFinite("RetryContract.FiniteRetriesEnd", {Trait::kSourceTruncation});
 TEST_F(RetryContract, FiniteRetriesEnd) {
   for (const std::uint32_t retries : {0u, 1u, 3u, 6u}) {
     Retrying(retries);
@@ -44,7 +44,7 @@ TEST_F(RetryContract, FiniteRetriesEnd) {
   EXPECT_TRUE(Untouched(target_.memory));
 }
 
-const Needs kFailed("RetryContract.FailedMessageDoesNotComeLater", {Capability::kSourceTruncation});
+const Needs kFailed("RetryContract.FailedMessageDoesNotComeLater", {Trait::kSourceTruncation});
 TEST_F(RetryContract, FailedMessageDoesNotComeLater) {
   Retrying(0);
   Fill(Bytes(initiator_, 0, 100), 5);
@@ -68,7 +68,7 @@ TEST_F(RetryContract, ReceiveInTimeNeedsNoRetry) {
   }
 }
 
-const Needs kForEver("RetryContract.SevenMeansForEver", {Capability::kSourceTruncation});
+const Needs kForEver("RetryContract.SevenMeansForEver", {Trait::kSourceTruncation});
 TEST_F(RetryContract, SevenMeansForEver) {
   Retrying(7);
   ASSERT_EQ(Send(0, 100, 1), ErrorCode::kOk);

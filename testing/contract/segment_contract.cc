@@ -10,7 +10,6 @@ namespace contract {
 namespace {
 
 using fabric::Access;
-using fabric::Capability;
 using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
@@ -148,8 +147,7 @@ TEST_F(SegmentContract, MessageThatFitsNoSegmentsIsTruncated) {
   ASSERT_EQ(RecvPieces(Pieces(target_, count), 1), ErrorCode::kOk);
   Fill(Bytes(initiator_, 0, TotalOf(count) + 1), 5);
   ASSERT_EQ(Send(0, TotalOf(count) + 1, 2), ErrorCode::kOk);
-  const Completion told =
-      Has(Capability::kSourceTruncation) ? Take(initiator_, 2) : Take(target_, 1);
+  const Completion told = Has(Trait::kSourceTruncation) ? Take(initiator_, 2) : Take(target_, 1);
   EXPECT_EQ(told.error, ErrorCode::kTruncated);
   PumpQuietly();
   for (std::size_t i = 0; i < count; ++i) {

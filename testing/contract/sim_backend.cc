@@ -23,10 +23,6 @@ class SimBackend final : public SimulatedBackend {
             kRemoteRead,
             kImmediateData,
             kUnsolicitedImmediate,
-            kRemoteErrors,
-            kClosedPeerErrors,
-            kRemoteWriteLength,
-            kSourceTruncation,
             kMutualInsertion,
             kInject,
             kSourceAddress,
@@ -34,16 +30,9 @@ class SimBackend final : public SimulatedBackend {
             kSolicitedImmediate,
             kCounters,
             kDatagram,
-            kReadProtection,
-            kSilentWriteProtection,
-            kRevocation,
-            kFailureIsolation,
-            kCloseInFlight,
-            kLongTruncation,
-            kErrorCounts,
-            kLocalRegistration,
-            kVirtualTime};
+            kLocalRegistration};
   }
+  Traits ExpectedTraits() const override { return kSimDeviceTraits; }
   // What the device cannot do, and the efa fabric adds.
   std::vector<std::string> NotApplicable() const override {
     return {"AtomicsContract.*",

@@ -28,9 +28,6 @@ class SimEfaBackend final : public SimulatedBackend {
             Capability::kUnsolicitedImmediate,
             Capability::kLongMessages,
             Capability::kSendOrder,
-            Capability::kRemoteErrors,
-            Capability::kClosedPeerErrors,
-            Capability::kRemoteWriteLength,
             Capability::kInject,
             Capability::kSourceAddress,
             Capability::kTaggedMessages,
@@ -39,17 +36,9 @@ class SimEfaBackend final : public SimulatedBackend {
             Capability::kCancel,
             Capability::kAtomics,
             Capability::kCounters,
-            Capability::kErrorCounts,
-            Capability::kReceiverNotReadyRetry,
-            Capability::kReadProtection,
-            Capability::kSilentWriteProtection,
-            Capability::kRevocation,
-            Capability::kFailureIsolation,
-            Capability::kCloseInFlight,
-            Capability::kLongTruncation,
-            Capability::kUnexpectedWildcard,
-            Capability::kVirtualTime};
+            Capability::kReceiverNotReadyRetry};
   }
+  Traits ExpectedTraits() const override { return kSimProtocolTraits; }
   std::vector<std::string> NotApplicable() const override {
     return {"DatagramContract.*",
             "RetryContract.FailedMessageDoesNotComeLater",

@@ -84,8 +84,11 @@ class SimFaultyBackend final : public SimulatedBackend {
   fabric::CapabilitySet ExpectedCapabilities() const override {
     return below_->nics().front().capabilities;
   }
+  Traits ExpectedTraits() const override {
+    return Setting("DRYDOCK_SIM_FABRIC") == "efa" ? kSimProtocolTraits : kSimDeviceTraits;
+  }
   std::vector<std::string> NotApplicable() const override {
-    return contract::NotApplicable(ExpectedCapabilities());
+    return contract::NotApplicable({ExpectedCapabilities(), ExpectedTraits()});
   }
 
  private:

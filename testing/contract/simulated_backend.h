@@ -18,6 +18,20 @@ namespace contract {
 // The seed of this run of the test.
 std::uint64_t Seed();
 
+// How the simulated device behaves.
+inline const Traits kSimDeviceTraits = {
+    Trait::kRemoteErrors,     Trait::kClosedPeerErrors, Trait::kRemoteWriteLength,
+    Trait::kSourceTruncation, Trait::kReadProtection,   Trait::kSilentWriteProtection,
+    Trait::kRevocation,       Trait::kFailureIsolation, Trait::kCloseInFlight,
+    Trait::kLongTruncation,   Trait::kErrorCounts,      Trait::kUnreachableErrors};
+
+// How the software protocol over it behaves: what is sent is taken, and cut at the target.
+inline const Traits kSimProtocolTraits = {
+    Trait::kRemoteErrors,       Trait::kClosedPeerErrors,      Trait::kRemoteWriteLength,
+    Trait::kReadProtection,     Trait::kSilentWriteProtection, Trait::kRevocation,
+    Trait::kFailureIsolation,   Trait::kCloseInFlight,         Trait::kLongTruncation,
+    Trait::kUnexpectedWildcard, Trait::kErrorCounts,           Trait::kUnreachableErrors};
+
 class SimulatedBackend : public Backend {
  public:
   // Opens the fabric of a machine; world and node outlive it.

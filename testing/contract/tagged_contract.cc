@@ -176,7 +176,7 @@ TEST_F(TaggedContract, WildcardFindsMessagesThatWaitWherePromised) {
   for (std::uint64_t i = 1; i < 4; ++i) ASSERT_EQ(SendTag(0x20 + i, i), ErrorCode::kOk);
   PumpQuietly();
   ASSERT_EQ(RecvTag(0x20, 0xf, 1), ErrorCode::kOk);
-  if (Has(Capability::kUnexpectedWildcard)) {
+  if (Has(Trait::kUnexpectedWildcard)) {
     ExpectTag(1, 0x21);
     ASSERT_EQ(RecvTag(0, kAllBits, 2), ErrorCode::kOk);
     ExpectTag(2, 0x22);
@@ -226,7 +226,7 @@ TEST_F(TaggedContract, OverlongMessageIsCut) {
 }
 
 const Needs kLongCut("TaggedContract.LongMessageIsCut",
-                     {Capability::kLongMessages, Capability::kLongTruncation});
+                     {Capability::kLongMessages, Trait::kLongTruncation});
 TEST_F(TaggedContract, LongMessageIsCut) {
   Fill(Bytes(initiator_, 0, 300000), 7);
   ASSERT_EQ(Post(Matching(6, 100, 5000, Context{1})), ErrorCode::kOk);

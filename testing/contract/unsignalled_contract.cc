@@ -9,7 +9,6 @@
 namespace contract {
 namespace {
 
-using fabric::Capability;
 using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
@@ -89,7 +88,7 @@ TEST_F(UnsignalledContract, FailureIsToldWithoutAContext) {
   PumpQuietly();
   const auto& told = initiator_.completions;
   ASSERT_LE(told.size(), 1u);
-  if (Has(Capability::kRemoteErrors)) {
+  if (Has(Trait::kRemoteErrors)) {
     ASSERT_EQ(told.size(), 1u);
   }
   for (const Completion& failure : told) {
