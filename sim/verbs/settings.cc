@@ -1,6 +1,7 @@
 #include "sim/verbs/settings.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
@@ -36,6 +37,17 @@ absl::Status ReadFindings(const Variable& variable, FindingsMode& mode) {
     return absl::InvalidArgumentError(
         absl::StrCat(kFindingsVariable, "=", text, ": one of fail, report and off"));
   }
+  return absl::OkStatus();
+}
+
+absl::Status ReadDelays(const Variable& variable, bool& delays) {
+  std::string text = "on";
+  ReadText(variable, kDelaysVariable, text);
+  if (text != "on" && text != "off") {
+    return absl::InvalidArgumentError(
+        absl::StrCat(kDelaysVariable, "=", text, ": one of on and off"));
+  }
+  delays = text == "on";
   return absl::OkStatus();
 }
 
@@ -105,6 +117,7 @@ absl::StatusOr<Settings> Settings::FromEnvironment(const Variable& variable) {
   RETURN_IF_ERROR(ReadNumber(variable, kNicsVariable, settings.nics));
   RETURN_IF_ERROR(ReadNumber(variable, kSeedVariable, settings.seed));
   RETURN_IF_ERROR(ReadNumber(variable, kZoneVariable, settings.zone));
+  RETURN_IF_ERROR(ReadDelays(variable, settings.delays));
   RETURN_IF_ERROR(ReadFindings(variable, settings.findings));
   RETURN_IF_ERROR(ReadNetwork(variable, settings));
   RETURN_IF_ERROR(ReadVirtual(variable, settings));
@@ -124,6 +137,7 @@ absl::StatusOr<Profile> Settings::MakeProfile() const {
         absl::StrCat(nics, " NICs: a machine of profile ", made.name, " has ", made.nics.size()));
   }
   if (nics != 0) made.nics.resize(nics);
+  if (!delays) return WithoutDelays(std::move(made));
   return made;
 }
 

@@ -20,6 +20,7 @@ inline constexpr char kSeedVariable[] = "DRYDOCK_EFA_SEED";
 inline constexpr char kFabricVariable[] = "DRYDOCK_EFA_FABRIC";
 inline constexpr char kFaultsVariable[] = "DRYDOCK_EFA_FAULTS";
 inline constexpr char kZoneVariable[] = "DRYDOCK_EFA_ZONE";
+inline constexpr char kDelaysVariable[] = "DRYDOCK_EFA_DELAYS";
 inline constexpr char kTraceVariable[] = "DRYDOCK_EFA_TRACE";
 inline constexpr char kNetworkVariable[] = "DRYDOCK_EFA_NETWORK";
 inline constexpr char kKeyVariable[] = "DRYDOCK_EFA_KEY";
@@ -44,6 +45,7 @@ struct Settings {
   std::uint64_t seed = 1;
   std::string fabric = "default";  // processes that name the same one share a network
   std::uint32_t zone = 0;  // availability zone of the machine: it reaches only those of its own
+  bool delays = true;      // false: the profile is taken WithoutDelays (sim/profile/profile.h)
   std::string faults;      // file of a fault plan; empty: none
   std::string trace;       // file for the events; empty: none
   FindingsMode findings = FindingsMode::kOff;
@@ -59,7 +61,7 @@ struct Settings {
   static absl::StatusOr<Settings> FromEnvironment(
       const std::function<const char*(const char*)>& variable);
 
-  // The profile with so many NICs as are asked for. kNotFound: lists the profiles.
+  // The profile with so many NICs, and with its delays or without, as is asked for. kNotFound: lists the profiles.
   // kInvalidArgument: more NICs than it has.
   absl::StatusOr<Profile> MakeProfile() const;
 };

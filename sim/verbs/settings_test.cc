@@ -36,6 +36,7 @@ TEST(SettingsTest, NothingIsSet) {
   EXPECT_EQ(settings->seed, 1u);
   EXPECT_EQ(settings->fabric, "default");
   EXPECT_EQ(settings->zone, 0u);
+  EXPECT_TRUE(settings->delays);
   EXPECT_EQ(settings->faults, "");
   EXPECT_EQ(settings->trace, "");
   EXPECT_EQ(settings->findings, FindingsMode::kOff);
@@ -48,6 +49,7 @@ TEST(SettingsTest, EverythingIsSet) {
                                                   {"DRYDOCK_EFA_SEED", "18446744073709551615"},
                                                   {"DRYDOCK_EFA_FABRIC", "My_net-7"},
                                                   {"DRYDOCK_EFA_ZONE", "3"},
+                                                  {"DRYDOCK_EFA_DELAYS", "off"},
                                                   {"DRYDOCK_EFA_FAULTS", "/plans/a b.json"},
                                                   {"DRYDOCK_EFA_TRACE", "out.json"},
                                                   {"DRYDOCK_EFA_FINDINGS", "fail"},
@@ -58,6 +60,7 @@ TEST(SettingsTest, EverythingIsSet) {
   EXPECT_EQ(settings->seed, UINT64_MAX);
   EXPECT_EQ(settings->fabric, "My_net-7");
   EXPECT_EQ(settings->zone, 3u);
+  EXPECT_FALSE(settings->delays);
   EXPECT_EQ(settings->faults, "/plans/a b.json");
   EXPECT_EQ(settings->trace, "out.json");
   EXPECT_EQ(settings->findings, FindingsMode::kFail);
@@ -149,6 +152,18 @@ TEST(SettingsTest, AllNicsOfAProfileOrTheFirstOnes) {
   settings.nics = 33;
   EXPECT_EQ(settings.MakeProfile().status().ToString(),
             "INVALID_ARGUMENT: 33 NICs: a machine of profile p5 has 32");
+}
+
+TEST(SettingsTest, DelaysAreOnOrOff) {
+  EXPECT_TRUE(Read({{"DRYDOCK_EFA_DELAYS", "on"}})->delays);
+  EXPECT_TRUE(Read({{"DRYDOCK_EFA_DELAYS", ""}})->delays);
+  EXPECT_EQ(FailureOf({{"DRYDOCK_EFA_DELAYS", "0"}}),
+            "INVALID_ARGUMENT: DRYDOCK_EFA_DELAYS=0: one of on and off");
+  EXPECT_FALSE(Settings{}.MakeProfile()->instant);
+  const absl::StatusOr<Profile> without = Settings{.nics = 2, .delays = false}.MakeProfile();
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_TRUE(without->instant);
+  EXPECT_EQ(without->nics.size(), 2u);
 }
 
 TEST(SettingsTest, AProfileHasOtherNames) {

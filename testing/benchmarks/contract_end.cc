@@ -21,9 +21,9 @@ absl::StatusOr<std::unique_ptr<ContractEnd>> ContractEnd::Open(fabric::Fabric& f
   return absl::StatusOr<std::unique_ptr<ContractEnd>>(std::move(end));
 }
 
-absl::Status ContractEnd::WriteTo(const ContractEnd& peer) {
-  ASSIGN_OR_RETURN(peer_, nic_.peers->Insert(peer.endpoint_->address()));
-  target_ = peer.region_->remote();
+absl::Status ContractEnd::WriteTo(const fabric::Address& peer, fabric::RemoteBuffer memory) {
+  ASSIGN_OR_RETURN(peer_, nic_.peers->Insert(peer));
+  target_ = memory;
   return absl::OkStatus();
 }
 

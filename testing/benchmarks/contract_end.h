@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "fabric/address.h"
 #include "fabric/error.h"
 #include "fabric/fabric.h"
 #include "fabric/opened_nic.h"
@@ -27,8 +28,11 @@ class alignas(64) ContractEnd {
                                                            std::byte* memory,
                                                            std::size_t length_bytes);
 
-  // From now on Post writes to `peer`.
-  absl::Status WriteTo(const ContractEnd& peer);
+  fabric::Address address() const { return endpoint_->address(); }
+  fabric::RemoteBuffer memory() const { return region_->remote(); }
+  // From now on Post writes to this memory of `peer`, which may be another process's.
+  absl::Status WriteTo(const fabric::Address& peer, fabric::RemoteBuffer memory);
+  absl::Status WriteTo(const ContractEnd& peer) { return WriteTo(peer.address(), peer.memory()); }
 
   BurstOutcome Post(const Burst& burst) {
     if (burst.count == 1) {
