@@ -175,10 +175,17 @@ absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
   return std::move(covered.report);
 }
 
+absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const Capsule& capsule,
+                                                         const std::string& path) {
+  if (!capsule.program.has_value()) return FindScenario(capsule.scenario);
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": the capsule is of a program: efa-run runs it"));
+}
+
 int ReplayFile(const std::string& path) {
   const auto capsule = sim::explore::ReadCapsule(path);
   if (!capsule.ok()) return ReportError(kExploreUsage.name, capsule.status());
-  const auto scenario = FindScenario(capsule->scenario);
+  const auto scenario = ScenarioOf(*capsule, path);
   if (!scenario.ok()) return ReportError(kExploreUsage.name, scenario.status());
   if (TraceIsAsked()) {
     const absl::Status traced = TraceOnce(**scenario, capsule->run);
@@ -193,20 +200,18 @@ int ReplayFile(const std::string& path) {
 }
 
 // Draws the run of a capsule where --picture asks for it.
-absl::Status DrawIfAsked(const sim::explore::Scenario& scenario,
-                         const sim::explore::ShrinkReport& report) {
+absl::Status DrawIfAsked(const sim::explore::ShrinkReport& report) {
   const std::string path = absl::GetFlag(FLAGS_picture);
   if (path.empty()) return absl::OkStatus();
-  ASSIGN_OR_RETURN(const std::string picture, DrawShrunk(scenario, report));
   std::ofstream file(path);
-  if (file << picture && file.flush()) return absl::OkStatus();
+  if (file << DrawShrunk(report) && file.flush()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
 }
 
 int ShrinkFile(const std::string& path) {
   const auto capsule = sim::explore::ReadCapsule(path);
   if (!capsule.ok()) return ReportError(kExploreUsage.name, capsule.status());
-  const auto scenario = FindScenario(capsule->scenario);
+  const auto scenario = ScenarioOf(*capsule, path);
   if (!scenario.ok()) return ReportError(kExploreUsage.name, scenario.status());
   sim::explore::ShrinkOptions options;
   options.isolate = true;  // what it becomes on the way may be a crash
@@ -215,7 +220,7 @@ int ShrinkFile(const std::string& path) {
   std::string out = absl::GetFlag(FLAGS_out);
   if (out.empty()) out = path + ".min";
   absl::Status written = WriteCapsule(out, report->capsule);
-  written.Update(DrawIfAsked(**scenario, *report));
+  written.Update(DrawIfAsked(*report));
   if (!written.ok()) return ReportError(kExploreUsage.name, written);
   Print(FormatShrink(*report, out), ShrinkJson(*report, out));
   return kExitOk;

@@ -310,5 +310,17 @@ TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
   }
 }
 
+TEST(ExploreProgramTest, ACapsuleOfAProgramIsForEfaRun) {
+  const std::string path = WritePlan("program.capsule", R"({"drydock_capsule": 1,
+      "program": {"words": ["true"]}, "profile": "p5", "seed": 1, "limit_ns": 1000000000,
+      "faults": {"rules": []}, "build": {}, "verdict": "crash",
+      "digest": "00000000000000000000000000000000", "events": 0})");
+  for (const char* flag : {"--replay=", "--shrink="}) {
+    const ProcessEnd end = RunExplore({flag + path});
+    EXPECT_EQ(end.exit_code, 2) << end;
+    EXPECT_THAT(end.err, HasSubstr("of a program: efa-run runs it"));
+  }
+}
+
 }  // namespace
 }  // namespace apps

@@ -14,20 +14,18 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "apps/common/svg.h"
-#include "coro/status_macros.h"
 #include "coro/time.h"
 #include "fabric/faults/fault.h"
 #include "fabric/operation.h"
-#include "sim/explore/run_trace.h"
-#include "sim/explore/traced_run.h"
+#include "sim/world/run_trace.h"
 
 namespace apps {
 namespace {
 
-using sim::explore::FiringEntry;
-using sim::explore::OperationEntry;
+using sim::FiringEntry;
+using sim::OperationEntry;
+using sim::RunTrace;
 using sim::explore::RunSpec;
-using sim::explore::RunTrace;
 
 constexpr std::size_t kMostArrows = 24;
 constexpr std::size_t kMostCrosses = 24;
@@ -176,11 +174,8 @@ class Picture {
 
 }  // namespace
 
-absl::StatusOr<std::string> DrawShrunk(const sim::explore::Scenario& scenario,
-                                       const sim::explore::ShrinkReport& report) {
-  const RunSpec& spec = report.capsule.run;
-  ASSIGN_OR_RETURN(const sim::explore::TracedRun run, RunIsolated(scenario, spec));
-  return Picture(spec, *run.trace).Draw(report.story);
+std::string DrawShrunk(const sim::explore::ShrinkReport& report) {
+  return Picture(report.capsule.run, *report.run.trace).Draw(report.story);
 }
 
 }  // namespace apps

@@ -6,18 +6,14 @@
 
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "sim/explore/scenario.h"
 #include "sim/explore/shrink.h"
 
 namespace apps {
 
-// An SVG image of the run that is left, which it runs once more. Each moment has a line of its own:
+// An SVG image of the run that is left. Each moment has a line of its own:
 // the distance between two is no measure. Operations that are not calm are red. Of a run that
-// stayed large, the first operations and faults. Errors: those of sim::explore::RunIsolated.
-// REQUIRES: this process has one thread.
-absl::StatusOr<std::string> DrawShrunk(const sim::explore::Scenario& scenario,
-                                       const sim::explore::ShrinkReport& report);
+// stayed large, the first operations and faults.
+std::string DrawShrunk(const sim::explore::ShrinkReport& report);
 
 }  // namespace apps
 

@@ -61,12 +61,26 @@ std::vector<std::string> MarkTexts(const std::vector<Mark>& marks) {
   return texts;
 }
 
+nlohmann::ordered_json ToJson(const Program& program) {
+  nlohmann::ordered_json object;
+  object["words"] = program.words;
+  if (program.nics != 0) object["nics"] = program.nics;
+  object["findings"] = program.findings;
+  if (program.topology) object["topology"] = true;
+  object["files"] = program.files;
+  return object;
+}
+
 nlohmann::ordered_json ToJson(const Capsule& capsule) {
   const RunSpec& run = capsule.run;
   nlohmann::ordered_json object;
   object["drydock_capsule"] = Capsule::kVersion;
-  object["scenario"] = capsule.scenario;
-  object["parameters"] = run.parameters;
+  if (capsule.program.has_value()) {
+    object["program"] = ToJson(*capsule.program);
+  } else {
+    object["scenario"] = capsule.scenario;
+    object["parameters"] = run.parameters;
+  }
   object["profile"] = capsule.profile;
   object["seed"] = run.seed;
   object["limit_ns"] = run.limit.count();
@@ -212,6 +226,43 @@ JsonHandler IntoTexts(std::vector<std::string>& target) {
   });
 }
 
+// What a shell and a system call take: no byte of it ends it early.
+JsonHandler IntoWords(std::vector<std::string>& target) {
+  return ForEachElement(Program::kMostWords, [&target](const json& value, const JsonPlace& place) {
+    RETURN_IF_ERROR(Into(target.emplace_back())(value, place));
+    if (target.back().find('\0') == std::string::npos) return absl::OkStatus();
+    return place.Refuse("has a word with a byte that is zero");
+  });
+}
+
+JsonHandler IntoFindings(std::string& target) {
+  return [&target](const json& value, const JsonPlace& place) {
+    RETURN_IF_ERROR(Into(target)(value, place));
+    if (target == "fail" || target == "report" || target == "off") return absl::OkStatus();
+    return place.Refuse("is none of fail, report and off");
+  };
+}
+
+JsonHandler IntoFiles(std::map<std::string, std::string>& target) {
+  return ForEachKey([&target](const std::string& key, const json& value, const JsonPlace& place) {
+    if (target.size() == Program::kMostFiles) return place.Refuse("is one of too many");
+    return IntoShortText(target[key], 64)(value, place);
+  });
+}
+
+JsonHandler IntoProgram(std::optional<Program>& target) {
+  return [&target](const json& value, const JsonPlace& place) {
+    Program& program = target.emplace();
+    RETURN_IF_ERROR(ReadObject(value, place,
+                               {{"words", IntoWords(program.words)},
+                                {"nics", Into(program.nics)},
+                                {"findings", IntoFindings(program.findings)},
+                                {"topology", Into(program.topology)},
+                                {"files", IntoFiles(program.files)}}));
+    return program.words.empty() ? place.Refuse("names no program") : absl::OkStatus();
+  };
+}
+
 using FiringNumbers = std::map<std::string, std::vector<std::uint64_t>>;
 
 JsonHandler IntoFirings(std::optional<FiringNumbers>& target) {
@@ -279,6 +330,7 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
   };
   return {{"drydock_capsule", Into(rest.version)},
           {"scenario", IntoShortText(capsule.scenario, 256)},
+          {"program", IntoProgram(capsule.program)},
           {"parameters", IntoParameters(capsule.run.parameters)},
           {"profile", IntoShortText(capsule.profile, 64)},
           {"seed", Into(capsule.run.seed)},
@@ -302,11 +354,14 @@ JsonKeys KeysOf(Capsule& capsule, Optionals& rest) {
 }
 
 absl::Status RequireKeys(const json& value) {
-  for (const char* key : {"drydock_capsule", "scenario", "profile", "seed", "limit_ns", "faults",
-                          "build", "verdict", "digest", "events"}) {
+  for (const char* key : {"drydock_capsule", "profile", "seed", "limit_ns", "faults", "build",
+                          "verdict", "digest", "events"}) {
     if (!value.contains(key)) {
       return absl::InvalidArgumentError(absl::StrCat("lacks the key \"", key, "\""));
     }
+  }
+  if (value.contains("scenario") == value.contains("program")) {
+    return absl::InvalidArgumentError("has to be of a scenario or of a program");
   }
   return absl::OkStatus();
 }
@@ -329,9 +384,14 @@ Build Build::This() {
 }
 
 Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run) {
+  return MakeCapsule(SubjectOf(scenario), spec, run);
+}
+
+Capsule MakeCapsule(const Subject& subject, const RunSpec& spec, const TracedRun& run) {
   Capsule capsule;
-  capsule.scenario = std::string(scenario.name());
-  capsule.profile = std::string(scenario.profile());
+  capsule.program = subject.program;
+  if (!subject.program.has_value()) capsule.scenario = subject.name;
+  capsule.profile = subject.profile;
   capsule.run = spec;
   capsule.build = Build::This();
   capsule.result = run.result;
@@ -383,7 +443,22 @@ absl::StatusOr<Capsule> ParseCapsule(absl::string_view text) {
   return capsule;
 }
 
+absl::Status CheckProgramCapsule(const Capsule& capsule) {
+  if (!capsule.program.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the capsule is of scenario ", capsule.scenario, ": explore runs it"));
+  }
+  const RunSpec& run = capsule.run;
+  const bool plain = run.parameters.empty() && !run.heal_after.has_value() && !run.tight &&
+                     run.strategy.schedule == nullptr && run.figures.empty();
+  if (plain) return absl::OkStatus();
+  return absl::InvalidArgumentError("the capsule is of a program, with keys that scenarios have");
+}
+
 absl::Status CheckCapsule(const Capsule& capsule, const Scenario& scenario) {
+  if (capsule.program.has_value()) {
+    return absl::InvalidArgumentError("the capsule is of a program: efa-run runs it");
+  }
   if (capsule.scenario != scenario.name()) {
     return absl::InvalidArgumentError(absl::StrCat("the capsule is of scenario ", capsule.scenario,
                                                    ", not ", std::string(scenario.name())));

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "sim/explore/run_seed.h"
-#include "sim/explore/run_trace.h"
 #include "sim/explore/scenario.h"
+#include "sim/explore/subject.h"
 #include "sim/explore/traced_run.h"
 #include "sim/explore/verdict.h"
+#include "sim/world/run_trace.h"
 
 namespace sim::explore {
 
@@ -39,7 +41,8 @@ struct Capsule {
   static constexpr std::size_t kMostBytes = 1 << 20;      // of a file
   static constexpr std::size_t kMostStrategy = 64 << 10;  // an order may have many choices
 
-  std::string scenario;
+  std::string scenario;            // empty: it is of a program
+  std::optional<Program> program;  // of `efa-run --virtual`
   std::string profile;
   RunSpec run;
   Build build;
@@ -50,6 +53,7 @@ struct Capsule {
 
 // What a run of `spec` came to. Its firings are listed when all of them fit into a file, or else it
 // is the plan's rules again that decide: a part of them would be another run.
+Capsule MakeCapsule(const Subject& subject, const RunSpec& spec, const TracedRun& run);
 Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run);
 
 // As text, never longer than kMostBytes but for its plan.
@@ -61,6 +65,8 @@ absl::StatusOr<Capsule> ParseCapsule(absl::string_view text);
 // Whether this program can run it as the scenario of that name. kInvalidArgument, kUnimplemented:
 // one line.
 absl::Status CheckCapsule(const Capsule& capsule, const Scenario& scenario);
+// kInvalidArgument: it is none of a program, or has what only a scenario has.
+absl::Status CheckProgramCapsule(const Capsule& capsule);
 
 // A file. kNotFound: cannot be read; kInvalidArgument: no capsule, with the path.
 absl::StatusOr<Capsule> ReadCapsule(const std::string& path);

@@ -27,6 +27,7 @@
 #include "sim/explore/ranges.h"
 #include "sim/explore/replay.h"
 #include "sim/explore/shrink.h"
+#include "sim/explore/subject.h"
 #include "testing/matchers/status_matchers.h"
 
 namespace sim::explore {
@@ -246,6 +247,97 @@ TEST(CapsuleTest, CapsulesOfOtherScenariosAreRefused) {
   wrong.run.parameters = {{"reads", 1}};
   EXPECT_THAT(CheckCapsule(wrong, scenario),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("writes, bytes")));
+}
+
+// ---- Of a program ----
+
+// As efa-run makes them: the process is not ours.
+Capsule CapsuleOfProgram() {
+  Program program;
+  program.words = {"./a program", "--flag", "", "two\nlines"};
+  program.nics = 2;
+  program.findings = "report";
+  program.topology = true;
+  program.files = {{"libc.so.6", "0123456789abcdef"}, {"program", ""}};
+  RunSpec spec = EveryWriteFails();
+  spec.wild = std::vector<std::uint64_t>{7};
+  TracedRun run{{}, NewTrace()};
+  run.result.verdict = Verdict::kCrash;
+  run.result.text = "ended with exit status 3";
+  const Subject subject = {
+      .name = "a program", .profile = "p5", .parameters = {}, .program = program, .run = {}};
+  return MakeCapsule(subject, spec, run);
+}
+
+TEST(CapsuleTest, OfAProgramHoldsItsWords) {
+  const Capsule written = CapsuleOfProgram();
+  ASSERT_OK_AND_ASSIGN(const Capsule read, ParseCapsule(FormatCapsule(written)));
+  EXPECT_EQ(read.program, written.program);
+  EXPECT_EQ(read.scenario, "");
+  EXPECT_EQ(read.profile, "p5");
+  EXPECT_EQ(read.run.wild, written.run.wild);
+  EXPECT_EQ(FormatCapsule(read), FormatCapsule(written));
+  EXPECT_THAT(CheckProgramCapsule(read), IsOk());
+  EXPECT_THAT(CheckCapsule(read, Planted(3, 4)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("efa-run runs it")));
+}
+
+TEST(CapsuleTest, OfAProgramHasNoMistakes) {
+  const auto valid = nlohmann::json::parse(FormatCapsule(CapsuleOfProgram()));
+  struct Mistake {
+    const char* key;
+    nlohmann::json value;
+    const char* message;
+  };
+  const std::string zero("a\0b", 3);
+  const Mistake mistakes[] = {
+      {"words", nlohmann::json::array(), "names no program"},
+      {"words", "true", "no list"},
+      {"words", {"a", 7}, "words"},
+      {"words", {zero}, "a byte that is zero"},
+      {"words", std::vector<std::string>(Program::kMostWords + 1), "at most 4096"},
+      {"nics", -1, "nics"},
+      {"findings", "yes", "fail, report and off"},
+      {"topology", 1, "topology"},
+      {"files", {{"a", 1}}, "a"},
+      {"files", {{"a", std::string(65, 'x')}}, "at most 64"},
+      {"environment", {{"LD_PRELOAD", "x"}}, "environment"},
+  };
+  for (const Mistake& mistake : mistakes) {
+    auto wrong = valid;
+    wrong["program"][mistake.key] = mistake.value;
+    EXPECT_THAT(ParseCapsule(wrong.dump()),
+                StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(mistake.message)))
+        << mistake.key;
+  }
+  auto many = valid;
+  for (std::size_t i = 0; i <= Program::kMostFiles; ++i) {
+    many["program"]["files"][std::to_string(i)] = "x";
+  }
+  EXPECT_THAT(ParseCapsule(many.dump()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("too many")));
+  auto both = valid;
+  both["scenario"] = "writes";
+  EXPECT_THAT(ParseCapsule(both.dump()),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("scenario or of a program")));
+}
+
+TEST(CapsuleTest, OfAProgramHasNothingThatOnlyScenariosHave) {
+  const Capsule valid = CapsuleOfProgram();
+  const std::vector<std::function<void(RunSpec&)>> mistakes = {
+      [](RunSpec& run) { run.parameters["writes"] = 1; },
+      [](RunSpec& run) { run.heal_after = 3ms; },
+      [](RunSpec& run) { run.tight = true; },
+  };
+  for (const auto& spoil : mistakes) {
+    Capsule wrong = valid;
+    spoil(wrong.run);
+    EXPECT_THAT(CheckProgramCapsule(wrong), StatusIs(absl::StatusCode::kInvalidArgument));
+  }
+  RunSpec spec = EveryWriteFails();
+  spec.parameters["writes"] = 5;
+  EXPECT_THAT(CheckProgramCapsule(CapsuleOf(Planted(3, 4), spec)),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("explore runs it")));
 }
 
 TEST(CapsuleTest, FilesAreWrittenAndRead) {

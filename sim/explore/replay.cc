@@ -39,7 +39,7 @@ std::string Difference(const Capsule& capsule, const Replay& replay) {
   }
   absl::StrAppend(&text, then.events, " events then, ", now.events, " now; ",
                   SameUpTo(capsule, *replay.run.trace));
-  if (replay.run.trace->missed_count > 0) {
+  if (capsule.run.firings.has_value() && replay.run.trace->missed_count > 0) {
     absl::StrAppend(&text, "; ", replay.run.trace->missed_count, " of ",
                     capsule.run.firings->size(), " firings no longer apply");
   }
@@ -58,10 +58,7 @@ bool IsSameVerdict(const SeedResult& a, const SeedResult& b) {
   return a.verdict != Verdict::kCrash || a.text == b.text;
 }
 
-absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& capsule,
-                                     coro::Duration patience) {
-  RETURN_IF_ERROR(CheckCapsule(capsule, scenario));
-  ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, capsule.run, patience));
+Replay Compare(const Capsule& capsule, TracedRun run) {
   Replay replay;
   replay.run = std::move(run);
   const SeedResult& now = replay.run.result;
@@ -69,6 +66,13 @@ absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& ca
   replay.same_digest = now.digest == capsule.result.digest && now.events == capsule.result.events;
   replay.what = replay.exact() ? "replayed bit for bit" : Difference(capsule, replay);
   return replay;
+}
+
+absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& capsule,
+                                     coro::Duration patience) {
+  RETURN_IF_ERROR(CheckCapsule(capsule, scenario));
+  ASSIGN_OR_RETURN(TracedRun run, RunIsolated(scenario, capsule.run, patience));
+  return Compare(capsule, std::move(run));
 }
 
 }  // namespace sim::explore

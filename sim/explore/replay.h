@@ -28,6 +28,9 @@ struct Replay {
 // Whether two runs failed in the same way: what shrinking keeps.
 bool IsSameVerdict(const SeedResult& a, const SeedResult& b);
 
+// What a run of the capsule tells of it.
+Replay Compare(const Capsule& capsule, TracedRun run);
+
 // Runs the capsule, in a child process. Errors: CheckCapsule's; kInternal. REQUIRES: this process
 // has one thread.
 absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& capsule,

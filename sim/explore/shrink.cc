@@ -34,13 +34,8 @@ std::vector<T> Pick(const std::vector<T>& list, const std::vector<std::size_t>& 
 
 class Shrinker {
  public:
-  Shrinker(const Scenario& scenario, const Capsule& capsule, const ShrinkOptions& options)
-      : scenario_(scenario),
-        options_(options),
-        wanted_(capsule.result),
-        isolate_(options.isolate || capsule.result.verdict == Verdict::kCrash ||
-                 capsule.result.verdict == Verdict::kHang),
-        best_(capsule.run) {}
+  Shrinker(const Subject& subject, const Capsule& capsule, const ShrinkOptions& options)
+      : subject_(subject), options_(options), wanted_(capsule.result), best_(capsule.run) {}
 
   absl::StatusOr<ShrinkReport> Run() {
     ASSIGN_OR_RETURN(run_, RunOne(best_));
@@ -60,10 +55,10 @@ class Shrinker {
     }
     DropRules();
     RETURN_IF_ERROR(error_);
-    ASSIGN_OR_RETURN(const TracedRun last, VerifyTwice());
-    report.after = SizeOf(best_, *last.trace);
-    report.capsule = MakeCapsule(scenario_, best_, last);
-    report.story = TellStory(scenario_, best_, last);
+    ASSIGN_OR_RETURN(report.run, VerifyTwice());
+    report.after = SizeOf(best_, *report.run.trace);
+    report.capsule = MakeCapsule(subject_, best_, report.run);
+    report.story = TellStory(subject_, best_, report.run);
     report.runs = runs_;
     return report;
   }
@@ -73,8 +68,7 @@ class Shrinker {
 
   absl::StatusOr<TracedRun> RunOne(const RunSpec& spec) {
     ++runs_;
-    if (isolate_) return RunIsolated(scenario_, spec, options_.patience);
-    return RunTraced(scenario_, spec);
+    return subject_.run(spec);
   }
 
   // Whether it still fails in the same way: then it is the best one.
@@ -132,14 +126,14 @@ class Shrinker {
 
   bool ShrinkParameters() {
     bool smaller = false;
-    for (const Parameter& parameter : scenario_.parameters()) {
+    for (const Parameter& parameter : subject_.parameters) {
       smaller |= ShrinkParameter(parameter);
     }
     return smaller;
   }
 
   std::uint64_t ValueOf(const Parameter& parameter) const {
-    return AllParameters(scenario_.parameters(), best_.parameters).at(std::string(parameter.name));
+    return AllParameters(subject_.parameters, best_.parameters).at(std::string(parameter.name));
   }
 
   bool ShrinkParameter(const Parameter& parameter) {
@@ -192,10 +186,9 @@ class Shrinker {
     return absl::FailedPreconditionError("two runs of the smallest failure differ");
   }
 
-  const Scenario& scenario_;
+  const Subject& subject_;
   const ShrinkOptions& options_;
   const SeedResult wanted_;
-  const bool isolate_;
   RunSpec best_;
   TracedRun run_;  // of best_
   std::uint64_t runs_ = 0;
@@ -204,15 +197,27 @@ class Shrinker {
 
 }  // namespace
 
-absl::StatusOr<ShrinkReport> Shrink(const Scenario& scenario, const Capsule& capsule,
+absl::StatusOr<ShrinkReport> Shrink(const Subject& subject, const Capsule& capsule,
                                     const ShrinkOptions& options) {
-  RETURN_IF_ERROR(CheckCapsule(capsule, scenario));
   const Verdict verdict = capsule.result.verdict;
   if (!IsFailure(verdict) || verdict == Verdict::kNondeterministic) {
     return absl::FailedPreconditionError(
         absl::StrCat("its verdict is ", std::string(Name(verdict)), ": nothing to shrink"));
   }
-  return Shrinker(scenario, capsule, options).Run();
+  return Shrinker(subject, capsule, options).Run();
+}
+
+absl::StatusOr<ShrinkReport> Shrink(const Scenario& scenario, const Capsule& capsule,
+                                    const ShrinkOptions& options) {
+  RETURN_IF_ERROR(CheckCapsule(capsule, scenario));
+  Subject subject = SubjectOf(scenario);
+  const Verdict verdict = capsule.result.verdict;
+  if (options.isolate || verdict == Verdict::kCrash || verdict == Verdict::kHang) {
+    subject.run = [&](const RunSpec& spec) {
+      return RunIsolated(scenario, spec, options.patience);
+    };
+  }
+  return Shrink(subject, capsule, options);
 }
 
 }  // namespace sim::explore

@@ -14,6 +14,8 @@
 #include "coro/time.h"
 #include "sim/explore/capsule.h"
 #include "sim/explore/scenario.h"
+#include "sim/explore/subject.h"
+#include "sim/explore/traced_run.h"
 
 namespace sim::explore {
 
@@ -37,6 +39,7 @@ struct RunSize {
 
 struct ShrinkReport {
   Capsule capsule;  // of the smallest run
+  TracedRun run;    // which is this
   RunSize before;
   RunSize after;
   std::uint64_t runs = 0;
@@ -47,6 +50,11 @@ struct ShrinkReport {
 // kept, it fails no more, or fails in another way, or two runs of the smallest one differ.
 // REQUIRES: this process has one thread, where runs are in children.
 absl::StatusOr<ShrinkReport> Shrink(const Scenario& scenario, const Capsule& capsule,
+                                    const ShrinkOptions& options);
+
+// The same with runs of `subject`, of which the capsule is; `isolate` and `patience` count for
+// nothing. Errors: also those of its runs.
+absl::StatusOr<ShrinkReport> Shrink(const Subject& subject, const Capsule& capsule,
                                     const ShrinkOptions& options);
 
 }  // namespace sim::explore

@@ -206,12 +206,12 @@ void TellWild(const Narrator& narrator, const RunSpec& spec, const RunTrace& tra
 
 }  // namespace
 
-std::vector<std::string> TellStory(const Scenario& scenario, const RunSpec& spec,
+std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
                                    const TracedRun& run) {
   const RunTrace& trace = *run.trace;
   std::vector<std::string> story;
-  std::string heading = absl::StrCat(Text(scenario.name()), " with seed ", spec.seed);
-  const Parameters parameters = AllParameters(scenario.parameters(), spec.parameters);
+  std::string heading = absl::StrCat(subject.name, " with seed ", spec.seed);
+  const Parameters parameters = AllParameters(subject.parameters, spec.parameters);
   if (!parameters.empty()) {
     absl::StrAppend(&heading, ", ",
                     absl::StrReplaceAll(FormatParameters(parameters), {{",", ", "}}));

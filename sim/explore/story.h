@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
+#include "sim/explore/subject.h"
 #include "sim/explore/traced_run.h"
 
 namespace sim::explore {
@@ -15,7 +15,7 @@ namespace sim::explore {
 // One sentence a line: how large the run is, each fault that fires, each operation that is not calm
 // and what it overtakes, and what comes of it. Long for a run that was not shrunk: of each kind the
 // first few, and how many more there are.
-std::vector<std::string> TellStory(const Scenario& scenario, const RunSpec& spec,
+std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
                                    const TracedRun& run);
 
 }  // namespace sim::explore

@@ -10,10 +10,23 @@
 #include "absl/strings/str_cat.h"
 #include "coro/status_macros.h"
 #include "coro/steady_clock.h"
+#include "sim/explore/subject.h"
 #include "sim/explore/worker.h"
 
 namespace sim::explore {
 namespace {
+
+class TracingObserver final : public RunObserver {
+ public:
+  explicit TracingObserver(RunTrace& trace) : tracer_(trace) {}
+  void Begin(World& world, fabric::faults::FaultEngine& engine) override {
+    tracer_.Begin(world, &engine);
+  }
+  void End(World&, fabric::faults::FaultEngine&) override { tracer_.End(); }
+
+ private:
+  Tracer tracer_;
+};
 
 // False: nothing came within `patience`.
 absl::StatusOr<bool> IsHeard(const Worker& worker, coro::Duration patience) {
@@ -34,9 +47,17 @@ absl::StatusOr<bool> IsHeard(const Worker& worker, coro::Duration patience) {
 
 }  // namespace
 
+Subject SubjectOf(const Scenario& scenario) {
+  return {.name = std::string(scenario.name()),
+          .profile = std::string(scenario.profile()),
+          .parameters = scenario.parameters(),
+          .program = std::nullopt,
+          .run = [&scenario](const RunSpec& spec) { return RunTraced(scenario, spec); }};
+}
+
 TracedRun RunTraced(const Scenario& scenario, const RunSpec& spec) {
   const std::shared_ptr<RunTrace> trace = NewTrace();
-  Tracer tracer(*trace);
+  TracingObserver tracer(*trace);
   SeedResult result = RunOnce(scenario, spec, &tracer);
   return {std::move(result), trace};
 }
@@ -45,7 +66,7 @@ absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& s
                                       coro::Duration patience) {
   const std::shared_ptr<RunTrace> trace = NewTrace();
   const auto run = [&](std::uint64_t) {
-    Tracer tracer(*trace);
+    TracingObserver tracer(*trace);
     return RunOnce(scenario, spec, &tracer);
   };
   ASSIGN_OR_RETURN(const std::unique_ptr<Worker> worker,

@@ -9,9 +9,9 @@
 #include "absl/status/statusor.h"
 #include "coro/time.h"
 #include "sim/explore/run_seed.h"
-#include "sim/explore/run_trace.h"
 #include "sim/explore/scenario.h"
 #include "sim/explore/verdict.h"
+#include "sim/world/run_trace.h"
 
 namespace sim::explore {
 

@@ -45,6 +45,8 @@ class Findings {
   bool mine() const;
   // Rules that were broken, each at one place.
   std::size_t count() const { return found_.size(); }
+  // The name of the first one. REQUIRES: count() > 0.
+  std::string first_check() const { return std::string(Name(found_.front().finding.check)); }
   // Says the last line, if there is something to say, and writes the file. REQUIRES: Leave was
   // called, or nothing more is to be known.
   void Report();

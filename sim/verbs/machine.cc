@@ -91,6 +91,7 @@ absl::StatusOr<Machine*> Machine::Make() {
   }
   of_process->time_->OnHang([](const char* why) {
     Say(absl::StrCat("hang: ", why));
+    if (of_process->recorder_ != nullptr) of_process->recorder_->Hangs(why);
     std::fflush(nullptr);
     if (!of_process->settings_.trace.empty()) AtExit();
     _exit(of_process->End(VirtualTime::kHangs));
@@ -112,7 +113,18 @@ absl::Status Machine::Prepare(Host& host) {
     ASSIGN_OR_RETURN(faults_, LoadFaults(settings_.faults, settings_.seed));
     host.world().UseFaultEngine(faults_);
   }
-  if (!settings_.trace.empty()) RETURN_IF_ERROR(OpenTrace(host));
+  if (!settings_.record.empty()) {
+    if (recorder_ == nullptr) {
+      ASSIGN_OR_RETURN(recorder_, RunRecorder::Open(settings_.record));
+    }
+    recorder_->Begin(host.world(), faults_.get(),
+                     coro::Duration(time_->now() - VirtualTime::kBegin));
+  }
+  if (!settings_.trace.empty()) {
+    const absl::Status status = OpenTrace(host);
+    if (!status.ok() && recorder_ != nullptr) recorder_->Leave();  // the host goes
+    RETURN_IF_ERROR(status);
+  }
   if (settings_.findings != FindingsMode::kOff) WatchFindings(host);  // last: nothing fails now
   return absl::OkStatus();
 }
@@ -167,13 +179,15 @@ bool Machine::Leaves(Host& host) {
 }
 
 void Machine::AddDigest(Host& host) {
+  if (recorder_ != nullptr) recorder_->Leave();
   const Digest& digest = host.world().digest();
   digest_.high = Combine(digest_.high, digest.high);
   digest_.low = Combine(digest_.low, digest.low);
   events_ += host.world().log().count();
 }
 
-void Machine::SayDigest() const {
+void Machine::TellEnd(const std::string& check) {
+  if (recorder_ != nullptr) recorder_->End(digest_, events_, check);
   if (!settings_.digest) return;
   Say(absl::StrCat("digest ", digest_.ToHex(), ", ", events_, " events, ",
                    (time_->now() - VirtualTime::kBegin) / 1'000'000, " ms"));
@@ -208,11 +222,11 @@ int Machine::End(int status) {
     if (watches) findings_->Leave(status == 0 ? Findings::End::kExits : Findings::End::kFails);
     if (is_virtual) AddDigest(*host);
   }
-  if (is_virtual) SayDigest();
-  if (!watches) return status;
-  findings_->Report();
-  const bool fails = settings_.findings == FindingsMode::kFail && findings_->count() > 0;
-  return fails && status == 0 ? 1 : status;
+  const bool fails =
+      watches && status == 0 && settings_.findings == FindingsMode::kFail && findings_->count() > 0;
+  if (is_virtual) TellEnd(fails ? findings_->first_check() : "");
+  if (watches) findings_->Report();
+  return fails ? 1 : status;
 }
 
 // A program that ends without closing its devices has a trace, too.

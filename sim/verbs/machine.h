@@ -16,6 +16,7 @@
 #include "sim/hosts/host.h"
 #include "sim/profile/profile.h"
 #include "sim/verbs/findings.h"
+#include "sim/verbs/run_recorder.h"
 #include "sim/verbs/settings.h"
 #include "sim/verbs/trace.h"
 #include "sim/virtual_time/virtual_time.h"
@@ -54,9 +55,10 @@ class Machine {
   // The process ends, by itself; a signal ends it.
   static void AtExit();
   static void OnSignal();
-  // In virtual time: the world of `host` is over, and the process. REQUIRES: the host's mutex is held.
+  // In virtual time: the world of `host` is over, and the process. `check`: the rule because of which
+  // it fails. REQUIRES: the host's mutex is held.
   void AddDigest(Host& host);
-  void SayDigest() const;
+  void TellEnd(const std::string& check);
   // REQUIRES of both: mutex_ and the host's are held.
   absl::Status Prepare(Host& host);
   absl::Status OpenTrace(Host& host);
@@ -76,6 +78,7 @@ class Machine {
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Findings> findings_;
+  std::unique_ptr<RunRecorder> recorder_;  // null: nobody wants to know what comes of this run
   Host* traced_ = nullptr;
   int lives_ = 0;   // traces that process `living_` has begun
   int living_ = 0;  // a process

@@ -5,6 +5,7 @@
 
 #include <unistd.h>
 
+#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
@@ -12,6 +13,7 @@
 #include <map>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,10 +29,13 @@ using ::testing_matchers::StatusIs;
 std::map<std::uint64_t, EndedRun> RunAll(const SeedRange& seeds,
                                          const std::function<int(std::uint64_t)>& become) {
   std::map<std::uint64_t, EndedRun> runs;
-  const absl::Status status = RunSeeds(seeds, become, [&](const EndedRun& run) {
-    runs[run.seed] = run;
-    return true;
-  });
+  const absl::Status status = RunSeeds(
+      seeds,
+      [&](std::uint64_t seed) -> Process { return [&become, seed] { return become(seed); }; },
+      [&](const EndedRun& run) {
+        runs[run.seed] = run;
+        return true;
+      });
   EXPECT_TRUE(status.ok()) << status;
   return runs;
 }
@@ -61,6 +66,7 @@ TEST(SeedRunsTest, EachRunIsToldWithWhatItSaid) {
   ASSERT_EQ(runs.size(), 20u);
   for (const auto& [seed, run] : runs) {
     EXPECT_EQ(run.status, seed == 12 ? 3 : seed == 25 ? 128 + SIGKILL : 0) << seed;
+    EXPECT_EQ(run.signal, seed == 25 ? SIGKILL : 0) << seed;
     if (seed == 25) continue;  // it flushed nothing
     EXPECT_THAT(run.output, HasSubstr(absl::StrCat("this is ", seed, "\n")));
     EXPECT_THAT(run.output, HasSubstr("and more\n"));
@@ -96,11 +102,46 @@ TEST(SeedRunsTest, AProgramThatWasNotRunIsToldApartFromOneThatFails) {
 TEST(SeedRunsTest, WhoHasSeenEnoughBeginsNoFurtherOne) {
   int seen = 0;
   const absl::Status status = RunSeeds(
-      {1, 18446744073709551615u}, [](std::uint64_t) { return 1; },
+      {1, 18446744073709551615u}, [](std::uint64_t) -> Process { return [] { return 1; }; },
       [&](const EndedRun&) { return ++seen < 3; });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_GE(seen, 3);
   EXPECT_LT(seen, 5000);
+}
+
+TEST(SeedRunsTest, WhatCannotBeginIsToldWhenNothingElseRuns) {
+  int ended = 0;
+  const absl::Status status = RunSeeds(
+      {1, 9},
+      [](std::uint64_t seed) -> absl::StatusOr<Process> {
+        if (seed == 3) return absl::UnavailableError("no memory");
+        return Process([] { return 0; });
+      },
+      [&](const EndedRun&) { return ++ended < 9; });
+  EXPECT_THAT(status, StatusIs(absl::StatusCode::kUnavailable, HasSubstr("no memory")));
+  EXPECT_EQ(ended, 2);
+}
+
+TEST(SeedRunsTest, NobodyWaitsForEverForOne) {
+  const auto late = RunAlone(
+      [] {
+        for (;;) pause();
+        return 0;
+      },
+      std::chrono::milliseconds(100));
+  ASSERT_TRUE(late.ok()) << late.status();
+  EXPECT_FALSE(late->in_time);
+  EXPECT_EQ(late->signal, SIGKILL);
+  const auto quick = RunAlone(
+      [] {
+        std::printf("here\n");
+        return 7;
+      },
+      std::chrono::minutes(1));
+  ASSERT_TRUE(quick.ok()) << quick.status();
+  EXPECT_TRUE(quick->in_time);
+  EXPECT_EQ(quick->status, 7);
+  EXPECT_EQ(quick->output, "here\n");
 }
 
 TEST(SeedRunsTest, WhoIgnoresItsChildrenIsToldOfThem) {
@@ -112,6 +153,7 @@ TEST(SeedRunsTest, WhoIgnoresItsChildrenIsToldOfThem) {
 TEST(SeedRunsTest, ACommandCanBeTypedAgain) {
   EXPECT_EQ(AsShellWords({"efa-run", "--faults=a b.json", "it's", "", "$x", "./test"}),
             R"(efa-run '--faults=a b.json' 'it'\''s' '' '$x' ./test)");
+  EXPECT_EQ(AsShellWords({"a\x1b[2Jb'c\n"}), R"($'a\033[2Jb\'c\n')");
 }
 
 }  // namespace

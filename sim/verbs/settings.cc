@@ -90,6 +90,7 @@ absl::Status ReadVirtual(const Variable& variable, Settings& settings) {
   std::string digest;
   ReadText(variable, kDigestVariable, digest);
   settings.digest = digest == "1";
+  if (settings.virtual_process != 0) ReadText(variable, kRecordVariable, settings.record);
   constexpr std::uint32_t kMostSeconds = 1'000'000'000;  // 31 years
   std::uint32_t limit = 1;
   RETURN_IF_ERROR(ReadNumber(variable, kLimitVariable, limit));

@@ -31,6 +31,8 @@ inline constexpr char kFindingsFileVariable[] = "DRYDOCK_EFA_FINDINGS_FILE";
 // every run, and so the stack as high.
 inline constexpr char kVirtualVariable[] = "DRYDOCK_EFA_VIRTUAL";
 inline constexpr char kDigestVariable[] = "DRYDOCK_EFA_DIGEST";
+// Of efa-run to itself: the path of a RunRecord (run_record.h).
+inline constexpr char kRecordVariable[] = "DRYDOCK_EFA_RECORD";
 
 // What becomes of the rules that a program breaks.
 enum class FindingsMode : std::uint8_t {
@@ -55,6 +57,7 @@ struct Settings {
   // The process that lives in virtual time; 0: all live by the machine's clock.
   std::int32_t virtual_process = 0;
   bool digest = false;  // whether a process in virtual time says its digest when it ends
+  std::string record;   // where one in virtual time writes what came of it; empty: nowhere
 
   // `variable` returns null for one that is not set, as getenv. A network that is "tcp" is the
   // launcher's. kInvalidArgument: names the variable. Other codes: of NetworkOfLauncher.

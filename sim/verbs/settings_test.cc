@@ -43,6 +43,12 @@ TEST(SettingsTest, NothingIsSet) {
   EXPECT_EQ(settings->findings_file, "");
 }
 
+TEST(SettingsTest, OnlyAProcessInVirtualTimeHasARecord) {
+  EXPECT_EQ(Read({{"DRYDOCK_EFA_RECORD", "/a"}})->record, "");
+  EXPECT_EQ(Read({{"DRYDOCK_EFA_RECORD", "/a"}, {"DRYDOCK_EFA_VIRTUAL", "0000000017"}})->record,
+            "/a");
+}
+
 TEST(SettingsTest, EverythingIsSet) {
   const absl::StatusOr<Settings> settings = Read({{"DRYDOCK_EFA_PROFILE", "small"},
                                                   {"DRYDOCK_EFA_NICS", "2"},

@@ -1,4 +1,4 @@
-#include "sim/explore/run_trace.h"
+#include "sim/world/run_trace.h"
 
 #include <sys/mman.h>
 
@@ -8,7 +8,7 @@
 
 #include "coro/check.h"
 
-namespace sim::explore {
+namespace sim {
 namespace {
 
 using fabric::faults::EventView;
@@ -40,34 +40,63 @@ std::vector<LoggedEvent> RunTrace::LastEvents() const {
   return events;
 }
 
+RunTrace& InitTrace(void* zeros) {
+  // No constructor needs to touch all the pages.
+  auto& trace = *static_cast<RunTrace*>(zeros);
+  trace.mark_distance = RunTrace::kFirstDistance;
+  return trace;
+}
+
 std::shared_ptr<RunTrace> NewTrace() {
   void* const memory = mmap(nullptr, sizeof(RunTrace), PROT_READ | PROT_WRITE,
                             MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   DD_CHECK(memory != MAP_FAILED, "memory for the trace of a run");
-  // The pages are zero: no constructor needs to touch them all. What a zero does not say is set.
-  auto* const trace = static_cast<RunTrace*>(memory);
-  trace->mark_distance = RunTrace::kFirstDistance;
-  return {trace, [](RunTrace* mapped) { munmap(mapped, sizeof(RunTrace)); }};
+  return {&InitTrace(memory), [](RunTrace* mapped) { munmap(mapped, sizeof(RunTrace)); }};
 }
 
-void Tracer::Begin(World& world, FaultEngine& engine) {
+void Tracer::Begin(World& world, FaultEngine* engine, coro::Duration began) {
   world_ = &world;
+  engine_ = engine;
+  began_ = began;
   world.log().set_listener(this);
-  engine.set_listener(this);
+  if (engine != nullptr) engine->set_listener(this);
 }
 
-void Tracer::End(World& world, FaultEngine& engine) {
-  world.log().set_listener(nullptr);
-  engine.set_listener(nullptr);
-  trace_.missed_count = engine.Missed().size();
+void Tracer::End() {
+  world_->log().set_listener(nullptr);
+  world_ = nullptr;
+  operations_before_ = trace_.operation_count;
+  if (engine_ == nullptr) return;
+  engine_->set_listener(nullptr);
+  trace_.missed_count = engine_->Missed().size();
+  const std::vector<fabric::faults::RuleReport> rules = engine_->Report();
+  eligible_before_.resize(rules.size());
+  for (std::size_t i = 0; i < rules.size(); ++i) eligible_before_[i] += rules[i].eligible;
+}
+
+std::vector<FiringId> Tracer::FiringsToCome(const std::vector<FiringId>& all) const {
+  std::vector<FiringId> firings;
+  for (const FiringId& id : all) {
+    const std::uint64_t before = FiringsBefore(id.rule);
+    if (id.number > before) firings.push_back({id.rule, id.number - before});
+  }
+  return firings;
+}
+
+std::vector<std::uint64_t> Tracer::OperationsToCome(const std::vector<std::uint64_t>& all) const {
+  std::vector<std::uint64_t> operations;
+  for (const std::uint64_t number : all) {
+    if (number >= operations_before_) operations.push_back(number - operations_before_);
+  }
+  return operations;
 }
 
 void Tracer::OnFired(const FiringId& id, const EventView& view, const Firing&) {
   const std::uint64_t index = trace_.firing_count++;
   if (index >= RunTrace::kMostFirings) return;
   FiringEntry& entry = trace_.firings[index];
-  entry.id = id;
-  entry.time = view.time;
+  entry.id = {id.rule, FiringsBefore(id.rule) + id.number};
+  entry.time = began_ + view.time;
   entry.nic = Shorten(view.nic);
   entry.has_operation = view.operation.has_value();
   entry.operation = view.operation.value_or(fabric::OperationKind::kSend);
@@ -82,26 +111,32 @@ void Tracer::OnLogged(const LoggedEvent& event) {
   if (event.kind == EventKind::kFetch) NoteFetch(event);
   if (event.kind != EventKind::kPlace) return;
   const Operation* operation = world_->operations().Find(OperationId::Unpack(event.operation));
-  if (operation == nullptr || operation->sequence >= RunTrace::kMostOperations) return;
-  OperationEntry& entry = trace_.operations[operation->sequence];
-  entry.landed = true;
-  entry.landing = event.time;
+  OperationEntry* const entry = operation == nullptr ? nullptr : EntryOf(*operation);
+  if (entry == nullptr) return;
+  entry->landed = true;
+  entry->landing = began_ + event.time;
+}
+
+OperationEntry* Tracer::EntryOf(const Operation& operation) {
+  const std::uint64_t index = operations_before_ + operation.sequence;
+  return index < RunTrace::kMostOperations ? &trace_.operations[index] : nullptr;
 }
 
 void Tracer::NoteFetch(const LoggedEvent& event) {
   const Operation* operation = world_->operations().Find(OperationId::Unpack(event.operation));
   if (operation == nullptr) return;
-  trace_.operation_count = std::max(trace_.operation_count, operation->sequence + 1);
-  if (operation->sequence >= RunTrace::kMostOperations) return;
-  OperationEntry& entry = trace_.operations[operation->sequence];
-  entry.kind = operation->kind;
-  entry.from = event.actor;
-  entry.to = operation->peer == nullptr ? kNoActor : operation->peer->index();
-  entry.bytes = operation->length;
-  entry.has_immediate = operation->has_immediate;
-  entry.immediate = operation->immediate;
-  entry.fetched = event.time;
-  for (const std::uint32_t nic : {entry.from, entry.to}) {
+  trace_.operation_count =
+      std::max(trace_.operation_count, operations_before_ + operation->sequence + 1);
+  OperationEntry* const entry = EntryOf(*operation);
+  if (entry == nullptr) return;
+  entry->kind = operation->kind;
+  entry->from = event.actor;
+  entry->to = operation->peer == nullptr ? kNoActor : operation->peer->index();
+  entry->bytes = operation->length;
+  entry->has_immediate = operation->has_immediate;
+  entry->immediate = operation->immediate;
+  entry->fetched = began_ + event.time;
+  for (const std::uint32_t nic : {entry->from, entry->to}) {
     if (nic < RunTrace::kMostNics) trace_.nics[nic] = Shorten(world_->nic(nic).name);
   }
 }
@@ -119,4 +154,4 @@ void Tracer::NoteMark() {
   trace_.marks[trace_.mark_count++] = {trace_.event_count, world_->digest()};
 }
 
-}  // namespace sim::explore
+}  // namespace sim

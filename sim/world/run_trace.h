@@ -1,8 +1,8 @@
 // What a run leaves behind: the faults that fired, its operations, its last events. In memory that
-// a child process shares with its parent, so that a run whose process dies leaves it, too.
+// a child process can share with its parent, so that a run whose process dies leaves it, too.
 
-#ifndef SIM_EXPLORE_RUN_TRACE_H_
-#define SIM_EXPLORE_RUN_TRACE_H_
+#ifndef SIM_WORLD_RUN_TRACE_H_
+#define SIM_WORLD_RUN_TRACE_H_
 
 #include <array>
 #include <cstddef>
@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <vector>
 
+#include "coro/time.h"
 #include "fabric/faults/engine.h"
 #include "fabric/operation.h"
 #include "sim/events/event_log.h"
-#include "sim/explore/run_seed.h"
 #include "sim/world/world.h"
 
-namespace sim::explore {
+namespace sim {
 
 // Of a NIC, cut where it is longer.
 using ShortName = std::array<char, 40>;
@@ -84,31 +84,54 @@ struct RunTrace {
 static_assert(std::is_trivially_copyable_v<FiringEntry> &&
               std::is_trivially_copyable_v<OperationEntry>);
 
+// Makes a trace of memory that is zero, and writes nothing but what a zero does not say.
+RunTrace& InitTrace(void* zeros);
+
 // An empty trace, in memory that is shared with processes that are forked from now on. Aborts when
 // there is none: a few megabytes, of which only what is written takes memory.
 std::shared_ptr<RunTrace> NewTrace();
 
-// Writes it down. Not thread-safe; used for one run.
-class Tracer final : public RunObserver,
-                     public fabric::faults::FiringListener,
-                     public EventListener {
+// Writes it down: of one world, or of one after the other, as a process has that closes all its
+// devices and opens them again. Numbers of events, of operations and of the events that a rule
+// could act on go on then. Not thread-safe.
+class Tracer final : public fabric::faults::FiringListener, public EventListener {
  public:
   explicit Tracer(RunTrace& trace) : trace_(trace) {}
 
-  void Begin(World& world, fabric::faults::FaultEngine& engine) override;
-  void End(World& world, fabric::faults::FaultEngine& engine) override;
+  // Up to End, which comes before the world's end. `engine`: null: there are no faults. The same
+  // plan for all worlds. `began`: when the world does, on the run's clock. REQUIRES: nothing has
+  // happened yet.
+  void Begin(World& world, fabric::faults::FaultEngine* engine, coro::Duration began = {});
+  void End();
+  bool is_tracing() const { return world_ != nullptr; }
+
+  // Of numbers that count on over all worlds, those of the world that comes next, as it counts.
+  std::vector<fabric::faults::FiringId> FiringsToCome(
+      const std::vector<fabric::faults::FiringId>& all) const;
+  std::vector<std::uint64_t> OperationsToCome(const std::vector<std::uint64_t>& all) const;
+
   void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
                const fabric::faults::Firing& firing) override;
   void OnLogged(const LoggedEvent& event) override;
 
  private:
+  std::uint64_t FiringsBefore(std::uint32_t rule) const {
+    return rule < eligible_before_.size() ? eligible_before_[rule] : 0;
+  }
+  // Null: there is no room for it.
+  OperationEntry* EntryOf(const Operation& operation);
   void NoteFetch(const LoggedEvent& event);
   void NoteMark();
 
   RunTrace& trace_;
-  World* world_ = nullptr;
+  World* world_ = nullptr;  // null: none has begun
+  fabric::faults::FaultEngine* engine_ = nullptr;
+  coro::Duration began_{};
+  // Of the worlds that are over.
+  std::uint64_t operations_before_ = 0;
+  std::vector<std::uint64_t> eligible_before_;  // by rule
 };
 
-}  // namespace sim::explore
+}  // namespace sim
 
-#endif  // SIM_EXPLORE_RUN_TRACE_H_
+#endif  // SIM_WORLD_RUN_TRACE_H_

@@ -1,0 +1,285 @@
+#include "apps/efa_run/capsules.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "apps/efa_run/say.h"
+#include "apps/efa_run/start.h"
+#include "apps/explore/capsule_commands.h"
+#include "apps/explore/story_picture.h"
+#include "coro/status_macros.h"
+#include "coro/time.h"
+#include "fabric/faults/plan_json.h"
+#include "sim/explore/capsule.h"
+#include "sim/explore/replay.h"
+#include "sim/explore/shrink.h"
+#include "sim/explore/subject.h"
+#include "sim/verbs/seed_runs.h"
+#include "sim/verbs/settings.h"
+#include "sim/virtual_time/virtual_time.h"
+
+namespace apps {
+namespace {
+
+using sim::explore::Capsule;
+using sim::explore::RunSpec;
+using sim::explore::Subject;
+using sim::explore::TracedRun;
+using sim::verbs::EndedRun;
+
+constexpr std::chrono::minutes kPatience{10};  // in real time, for one run
+
+Subject SubjectOf(const Request& request) {
+  sim::explore::Program program;
+  program.words = request.program;
+  program.nics = request.settings.nics;
+  program.findings = std::getenv(sim::verbs::kFindingsVariable);
+  program.topology = request.topology;
+  return {.name = BaseName(request.program[0]),
+          .profile = request.settings.profile,
+          .parameters = {},
+          .program = std::move(program),
+          .run = {}};
+}
+
+// The program's process knows nothing of what the user has set for other runs.
+absl::StatusOr<Request> RequestOf(const Capsule& capsule, const std::string& self) {
+  for (const char* variable :
+       {sim::verbs::kFabricVariable, sim::verbs::kFaultsVariable, sim::verbs::kTraceVariable,
+        sim::verbs::kZoneVariable, sim::verbs::kFindingsFileVariable, sim::verbs::kNetworkVariable,
+        sim::verbs::kKeyVariable, sim::verbs::kDigestVariable}) {
+    unsetenv(variable);
+  }
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(capsule.run.limit);
+  setenv(sim::verbs::kProfileVariable, capsule.profile.c_str(), 1);
+  setenv(sim::verbs::kNicsVariable, absl::StrCat(capsule.program->nics).c_str(), 1);
+  setenv(sim::verbs::kSeedVariable, absl::StrCat(capsule.run.seed).c_str(), 1);
+  setenv(sim::kLimitVariable, absl::StrCat(seconds.count()).c_str(), 1);
+  setenv(sim::verbs::kFindingsVariable, capsule.program->findings.c_str(), 1);
+  Request request;
+  ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
+  request.quiet = true;
+  request.topology = capsule.program->topology;
+  request.is_virtual = true;
+  request.program = capsule.program->words;
+  request.self = self;
+  return request;
+}
+
+// A capsule of a program, and how to run that: once in `run`, of which `recorded` and `ended` are
+// left.
+struct LoadedProgram {
+  Capsule capsule;
+  Request request;
+  std::chrono::milliseconds patience = kPatience;
+  std::shared_ptr<RecordedRun> recorded;  // of the last run
+  EndedRun ended;                         // the same
+
+  absl::StatusOr<TracedRun> Run(const RunSpec& spec) {
+    ASSIGN_OR_RETURN(recorded, RecordedRun::Prepare(spec));
+    ASSIGN_OR_RETURN(ended,
+                     sim::verbs::RunAlone(RecordedRun::ProcessOf(recorded, request), patience));
+    if (!ended.was_run) {
+      absl::string_view why = absl::StripAsciiWhitespace(ended.output);
+      absl::ConsumePrefix(&why, "efa-run: ");
+      return absl::UnavailableError(why);
+    }
+    return RecordedRun::ResultOf(recorded, ended);
+  }
+
+  // For the shrinker: what a process cannot be told of fails in no way, and what takes much longer
+  // than the first run is a hang.
+  absl::StatusOr<TracedRun> Attempt(const RunSpec& spec) {
+    const auto began = std::chrono::steady_clock::now();
+    absl::StatusOr<TracedRun> run = Run(spec);
+    if (run.status().code() == absl::StatusCode::kInvalidArgument) {
+      return TracedRun{{}, sim::NewTrace()};
+    }
+    if (patience == kPatience) {
+      patience = std::min<std::chrono::milliseconds>(
+          kPatience,
+          std::chrono::seconds(10) + 10 * std::chrono::duration_cast<std::chrono::milliseconds>(
+                                              std::chrono::steady_clock::now() - began));
+    }
+    return run;
+  }
+};
+
+// Says what it is going to run before anything runs: the file may come from anywhere.
+absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const std::string& path,
+                                                    const std::string& self) {
+  auto loaded = std::make_unique<LoadedProgram>();
+  ASSIGN_OR_RETURN(loaded->capsule, sim::explore::ReadCapsule(path));
+  const Capsule& capsule = loaded->capsule;
+  if (const absl::Status status = CheckProgramCapsule(capsule); !status.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
+  }
+  ASSIGN_OR_RETURN(loaded->request, RequestOf(capsule, self));
+  RETURN_IF_ERROR(loaded->request.settings.MakeProfile().status());
+  ASSIGN_OR_RETURN(const std::string program, FindOnPath(capsule.program->words[0]));
+  const std::string found = program == capsule.program->words[0]
+                                ? ""
+                                : absl::StrCat(" (", sim::verbs::AsShellWords({program}), ")");
+  Say(absl::StrCat("runs ", sim::verbs::AsShellWords(capsule.program->words), found, ", seed ",
+                   capsule.run.seed, ", profile ", capsule.profile, ", ",
+                   capsule.run.plan.rules.size(), " fault rules"));
+  return loaded;
+}
+
+// The names of the files that are not as they were.
+std::vector<std::string> ChangedFiles(const std::map<std::string, std::string>& then,
+                                      const std::map<std::string, std::string>& now) {
+  std::vector<std::string> changed;
+  for (const auto& [name, hash] : then) {
+    const auto found = now.find(name);
+    if (found == now.end() || found->second != hash) changed.push_back(name);
+  }
+  for (const auto& [name, hash] : now) {
+    if (!then.contains(name)) changed.push_back(name);
+  }
+  return changed;
+}
+
+std::string EndLine(const sim::explore::SeedResult& result) {
+  return absl::StrCat(HowItEnded(result), "; ", result.events, " events, digest ",
+                      result.digest.ToHex());
+}
+
+// Now and then a line, on a terminal always the same one.
+class ShrinkProgress {
+ public:
+  void Tell(const std::string& line) {
+    const auto now = std::chrono::steady_clock::now();
+    if (now - said_ < std::chrono::milliseconds(is_watched_ ? 100 : 1000)) return;
+    said_ = now;
+    if (!is_watched_) return Say(line);
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  }
+  void End() {
+    if (is_watched_) std::fputs("\r\033[K", stderr);
+  }
+
+ private:
+  const bool is_watched_ = isatty(STDERR_FILENO) != 0;
+  std::chrono::steady_clock::time_point said_;
+};
+
+absl::Status Draw(const std::string& path, const sim::explore::ShrinkReport& report) {
+  if (path.empty()) return absl::OkStatus();
+  std::ofstream file(path);
+  if (file << DrawShrunk(report) && file.flush()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
+}
+
+// A file has UTF-8; the program's words are bytes.
+absl::Status Write(const std::string& path, const Capsule& capsule) {
+  const auto read = sim::explore::ParseCapsule(sim::explore::FormatCapsule(capsule));
+  if (read.ok() && read->program->words != capsule.program->words) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not written: a word of the program's is no UTF-8"));
+  }
+  return WriteCapsule(path, capsule);
+}
+
+}  // namespace
+
+std::string BaseName(const std::string& path) {
+  return std::filesystem::path(path).filename().string();
+}
+
+absl::Status MakeFolder(const std::string& folder) {
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (!error) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("--capsule=", folder, ": ", error.message()));
+}
+
+absl::StatusOr<RunSpec> SpecOfRequest(const Request& request) {
+  RunSpec spec;
+  spec.seed = request.settings.seed;
+  spec.limit = std::chrono::seconds(LimitOfEnvironment());
+  if (request.settings.faults.empty()) return spec;
+  std::ifstream file(request.settings.faults, std::ios::binary);
+  if (!file) {
+    return absl::NotFoundError(
+        absl::StrCat("--faults=", request.settings.faults, ": ", std::strerror(errno)));
+  }
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  auto plan = fabric::faults::ParseFaultPlan(text);
+  if (!plan.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--faults=", request.settings.faults, ": ", plan.status().message()));
+  }
+  spec.plan = *std::move(plan);
+  return spec;
+}
+
+absl::Status WriteProgramCapsule(const std::string& path, const Request& request,
+                                 const RecordedRun& recorded, const TracedRun& run) {
+  Subject subject = SubjectOf(request);
+  subject.program->files = recorded.FilesOf(request);
+  return Write(path, MakeCapsule(subject, recorded.spec(), run));
+}
+
+absl::StatusOr<int> ReplayProgram(const Request& request) {
+  ASSIGN_OR_RETURN(const auto loaded, Load(request.replay, request.self));
+  ASSIGN_OR_RETURN(TracedRun run, loaded->Run(loaded->capsule.run));
+  const auto replay = Compare(loaded->capsule, std::move(run));
+  const std::string& said = loaded->ended.output;
+  std::fwrite(said.data(), 1, said.size(), stderr);
+  if (!said.empty() && said.back() != '\n') std::fputc('\n', stderr);
+  if (!replay.exact()) Say(absl::StrCat("then: ", EndLine(loaded->capsule.result)));
+  Say(absl::StrCat(replay.exact() ? "" : "now:  ", EndLine(replay.run.result)));
+  const std::vector<std::string> changed =
+      ChangedFiles(loaded->capsule.program->files, loaded->recorded->FilesOf(loaded->request));
+  if (!changed.empty()) {
+    Say(absl::StrCat("not what was recorded: ", absl::StrJoin(changed, ", ")));
+  }
+  Say(replay.what);
+  return replay.exact() && changed.empty() ? 0 : 1;
+}
+
+absl::StatusOr<int> ShrinkProgram(const Request& request) {
+  ASSIGN_OR_RETURN(const auto loaded, Load(request.shrink, request.self));
+  RETURN_IF_ERROR(RecordedRun::Prepare(loaded->capsule.run).status());
+  Subject subject = SubjectOf(loaded->request);
+  subject.run = [&](const RunSpec& spec) { return loaded->Attempt(spec); };
+  ShrinkProgress progress;
+  sim::explore::ShrinkOptions options;
+  options.most_runs = 5000;  // of a process each
+  options.progress = [&](const std::string& line) { progress.Tell(line); };
+  auto report = Shrink(subject, loaded->capsule, options);
+  progress.End();
+  if (report.status().code() == absl::StatusCode::kFailedPrecondition) {
+    Say(absl::StrCat(request.shrink, ": ", report.status().message()));
+    return 1;
+  }
+  RETURN_IF_ERROR(report.status());
+  report->capsule.program->files = loaded->recorded->FilesOf(loaded->request);
+  const std::string out = request.out.empty() ? request.shrink + ".min" : request.out;
+  RETURN_IF_ERROR(Write(out, report->capsule));
+  RETURN_IF_ERROR(Draw(request.picture, *report));
+  std::fputs(Printable(FormatShrink(*report, out)).c_str(), stdout);
+  return 0;
+}
+
+}  // namespace apps

@@ -1,0 +1,156 @@
+#include "apps/efa_run/recorded_run.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "apps/efa_run/say.h"
+#include "apps/efa_run/start.h"
+#include "coro/status_macros.h"
+#include "fabric/faults/plan_json.h"
+#include "sim/verbs/settings.h"
+#include "sim/virtual_time/virtual_time.h"
+
+namespace apps {
+namespace {
+
+using sim::explore::RunSpec;
+using sim::explore::SeedResult;
+using sim::explore::TracedRun;
+using sim::explore::Verdict;
+using sim::verbs::EndedRun;
+using sim::verbs::RunRecord;
+
+// A file without a name that holds `text`.
+absl::StatusOr<int> FileOf(const std::string& text) {
+  const int file = memfd_create("drydock-plan", MFD_CLOEXEC);
+  const bool written =
+      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
+  if (written) return file;
+  const int error = errno;
+  if (file >= 0) close(file);
+  return absl::UnavailableError(absl::StrCat("a file for the plan: ", std::strerror(error)));
+}
+
+// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read.
+std::string HashOf(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t hash = 0xcbf29ce484222325ull;
+  std::array<char, 1 << 16> bytes;
+  while (file.read(bytes.data(), bytes.size()), file.gcount() > 0) {
+    for (std::streamsize i = 0; i < file.gcount(); ++i) {
+      hash = (hash ^ static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])) *
+             0x100000001b3ull;
+    }
+  }
+  return file.eof() ? absl::StrFormat("%016x", hash) : "";
+}
+
+void SetOrUnset(const char* variable, const std::string& value) {
+  if (value.empty()) {
+    unsetenv(variable);
+  } else {
+    setenv(variable, value.c_str(), 1);
+  }
+}
+
+SeedResult Judge(const EndedRun& ended, const RunRecord& record) {
+  SeedResult result;
+  result.digest = record.ended ? record.digest : sim::Digest();
+  result.events = record.ended ? record.events : record.trace.event_count;
+  if (!ended.in_time) {
+    result.verdict = Verdict::kHang;
+    result.text = "the program runs on without ever waiting";
+  } else if (const std::string why = record.hang.Get();
+             !why.empty() && ended.status == sim::VirtualTime::kHangs) {
+    result.verdict = Verdict::kHang;
+    result.text = why;
+  } else if (ended.signal != 0) {
+    result.verdict = Verdict::kCrash;
+    result.text =
+        absl::StrCat("ended by signal ", ended.signal, " (", strsignal(ended.signal), ")");
+  } else if (record.ended && !record.check.Get().empty()) {
+    result.verdict = Verdict::kFinding;
+    result.check = record.check.Get();
+    result.text = absl::StrCat("it breaks the rule ", result.check);
+  } else if (ended.status != 0) {
+    result.verdict = Verdict::kCrash;
+    result.text = absl::StrCat("ended with exit status ", ended.status);
+  }
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<RecordedRun>> RecordedRun::Prepare(const RunSpec& spec) {
+  ASSIGN_OR_RETURN(auto record, sim::verbs::RunRecordFile::Create(spec.firings, spec.wild));
+  int plan = -1;
+  if (!spec.plan.rules.empty()) {
+    ASSIGN_OR_RETURN(plan, FileOf(fabric::faults::FormatFaultPlan(spec.plan)));
+  }
+  return std::shared_ptr<RecordedRun>(new RecordedRun(spec, std::move(record), plan));
+}
+
+RecordedRun::~RecordedRun() {
+  if (plan_ >= 0) close(plan_);
+}
+
+sim::verbs::Process RecordedRun::ProcessOf(const std::shared_ptr<RecordedRun>& run,
+                                           const Request& request) {
+  const std::string plan = run->plan_ < 0 ? "" : sim::verbs::PathOfDescriptor(run->plan_);
+  const std::string record = run->record_->path();  // of this process
+  return [run, plan, record, &request] {
+    Request own = request;
+    own.settings.seed = run->spec_.seed;
+    own.settings.faults = plan;
+    setenv(sim::verbs::kSeedVariable, absl::StrCat(own.settings.seed).c_str(), 1);
+    SetOrUnset(sim::verbs::kFaultsVariable, own.settings.faults);
+    setenv(sim::verbs::kRecordVariable, record.c_str(), 1);
+    Say(Start(own).message());
+    return 2;
+  };
+}
+
+TracedRun RecordedRun::ResultOf(const std::shared_ptr<RecordedRun>& run, const EndedRun& ended) {
+  const RunRecord& record = run->Read();
+  SeedResult result = Judge(ended, record);
+  result.seed = run->spec_.seed;
+  return {std::move(result), std::shared_ptr<const sim::RunTrace>(run, &record.trace)};
+}
+
+std::map<std::string, std::string> RecordedRun::FilesOf(const Request& request) const {
+  std::map<std::string, std::string> files;
+  const absl::StatusOr<std::string> program = FindOnPath(request.program[0]);
+  if (program.ok()) files["program"] = HashOf(*program);
+  const RunRecord& record = Read();
+  for (std::size_t i = 0; i < record.library_count; ++i) {
+    const std::string path = record.libraries[i].Get();
+    files[path.substr(path.rfind('/') + 1)] = HashOf(path);
+  }
+  return files;
+}
+
+std::string KindOf(const EndedRun& ended, const SeedResult& result) {
+  if (result.verdict == Verdict::kHang) return "hang";
+  if (result.verdict == Verdict::kFinding) return result.check;
+  if (ended.signal != 0) return absl::StrCat("signal-", ended.signal);
+  return absl::StrCat("exit-", ended.status);
+}
+
+std::string HowItEnded(const SeedResult& result) {
+  if (result.verdict == Verdict::kCrash) return result.text;
+  if (result.verdict == Verdict::kCorrect) return "ended with exit status 0";
+  return absl::StrCat(std::string(Name(result.verdict)), ": ", result.text);
+}
+
+}  // namespace apps

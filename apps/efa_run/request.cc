@@ -1,0 +1,167 @@
+#include "apps/efa_run/request.h"
+
+#include <cstdlib>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "coro/status_macros.h"
+#include "sim/virtual_time/virtual_time.h"
+
+namespace apps {
+namespace {
+
+constexpr struct {
+  const char* flag;
+  const char* variable;
+} kFlags[] = {{"--profile=", sim::verbs::kProfileVariable},
+              {"--nics=", sim::verbs::kNicsVariable},
+              {"--seed=", sim::verbs::kSeedVariable},
+              {"--fabric=", sim::verbs::kFabricVariable},
+              {"--zone=", sim::verbs::kZoneVariable},
+              {"--faults=", sim::verbs::kFaultsVariable},
+              {"--trace=", sim::verbs::kTraceVariable},
+              {"--limit=", sim::kLimitVariable},
+              {"--findings=", sim::verbs::kFindingsVariable},
+              {"--findings-file=", sim::verbs::kFindingsFileVariable},
+              {"--network=", sim::verbs::kNetworkVariable},
+              {"--key=", sim::verbs::kKeyVariable}};
+
+absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(what); }
+
+// Flags whose value is for efa-run itself. True: it was one of them.
+bool TakesOwnFlag(absl::string_view word, Request& request) {
+  const struct {
+    const char* flag;
+    std::string& value;
+  } own[] = {{"--capsule=", request.capsules},
+             {"--replay=", request.replay},
+             {"--shrink=", request.shrink},
+             {"--out=", request.out},
+             {"--picture=", request.picture}};
+  for (const auto& each : own) {
+    absl::string_view value = word;
+    if (!absl::ConsumePrefix(&value, each.flag)) continue;
+    each.value = std::string(value);
+    return true;
+  }
+  return false;
+}
+
+// False: nobody knows it.
+bool TakesFlag(absl::string_view word, Request& request) {
+  request.flags.emplace_back(word);
+  bool known = word == "--quiet" || word == "--help" || word == "--topology" ||
+               word == "--virtual" || word == "--digest";
+  request.is_virtual = request.is_virtual || word == "--virtual" || word == "--digest";
+  if (word == "--digest") setenv(sim::verbs::kDigestVariable, "1", 1);
+  request.topology = request.topology || word == "--topology";
+  if (word == "--findings") word = "--findings=report";
+  request.quiet = request.quiet || word == "--quiet";
+  request.help = request.help || word == "--help";
+  for (const auto& flag : kFlags) {
+    absl::string_view value = word;
+    if (!absl::ConsumePrefix(&value, flag.flag)) continue;
+    setenv(flag.variable, std::string(value).c_str(), 1);
+    known = true;
+  }
+  return known;
+}
+
+// A capsule has all that its run needs.
+absl::Status CheckCapsuleFlags(const Request& request, bool has_program) {
+  const bool of_file = !request.replay.empty() || !request.shrink.empty();
+  if (!request.replay.empty() && !request.shrink.empty()) return Bad("--replay or --shrink");
+  if (!of_file && !request.out.empty()) return Bad("--out is of a smaller capsule: with --shrink");
+  if (!of_file && !request.picture.empty())
+    return Bad("--picture is of a small run: with --shrink");
+  if (!request.replay.empty() && !(request.out + request.picture).empty()) {
+    return Bad("--out and --picture are of a smaller capsule: with --shrink");
+  }
+  if (!request.capsules.empty() && !request.seeds.has_value()) {
+    return Bad("--capsule is of many runs: with --seeds, which takes one seed, too");
+  }
+  if (!of_file) return absl::OkStatus();
+  for (const std::string& flag : request.flags) {
+    if (flag != "--quiet" && flag != "--virtual")
+      return Bad(absl::StrCat(flag, ": the capsule says how its program runs"));
+  }
+  if (has_program || request.seeds.has_value())
+    return Bad("the capsule names its program and seed");
+  return absl::OkStatus();
+}
+
+absl::Status CheckFlags(const Request& request) {
+  bool has_limit = false;
+  for (const std::string& flag : request.flags) {
+    has_limit = has_limit || absl::StartsWith(flag, "--limit=");
+  }
+  if (has_limit && !request.is_virtual) return Bad("--limit is of virtual time: with --virtual");
+  if (request.seeds.has_value() && std::getenv(sim::verbs::kDigestVariable) != nullptr) {
+    return Bad("--digest is of one run: with --seed, not with --seeds");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<sim::verbs::Settings> SettingsOfEnvironment() {
+  return sim::verbs::Settings::FromEnvironment(
+      [](const char* name) { return static_cast<const char*>(std::getenv(name)); });
+}
+
+std::uint32_t LimitOfEnvironment() {
+  std::uint32_t seconds = 3600;
+  const char* text = std::getenv(sim::kLimitVariable);
+  return text != nullptr && absl::SimpleAtoi(text, &seconds) ? seconds : 3600;
+}
+
+absl::StatusOr<Request> ParseRequest(int count, char** words) {
+  Request request;
+  request.self = words[0];
+  int next = 1;
+  for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
+    const absl::string_view word = words[next];
+    if (word == "--") {
+      ++next;
+      break;
+    }
+    if (absl::string_view value = word; absl::ConsumePrefix(&value, "--seeds=")) {
+      ASSIGN_OR_RETURN(request.seeds, sim::verbs::ParseSeedRange(value));
+      request.is_virtual = true;
+      continue;
+    }
+    if (TakesOwnFlag(word, request)) continue;
+    if (!TakesFlag(word, request)) {
+      return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
+    }
+  }
+  if (request.help) return request;
+  RETURN_IF_ERROR(CheckFlags(request));
+  RETURN_IF_ERROR(CheckCapsuleFlags(request, next < count));
+  // A run among many that breaks a rule is one to be told of.
+  if (request.seeds.has_value() && std::getenv(sim::verbs::kFindingsVariable) == nullptr) {
+    request.flags.emplace_back("--findings=fail");
+    setenv(sim::verbs::kFindingsVariable, "fail", 1);
+  }
+  setenv(sim::verbs::kFindingsVariable, "report", 0);
+  if (!request.replay.empty() || !request.shrink.empty()) return request;
+  if (next >= count) return Bad("no program to run (--help shows how)");
+  request.program.assign(words + next, words + count);
+  ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
+  return request;
+}
+
+std::string CommandFor(const Request& request, std::uint64_t seed) {
+  std::vector<std::string> words = {request.self, "--virtual", absl::StrCat("--seed=", seed)};
+  for (const std::string& flag : request.flags) {
+    if (flag != "--virtual" && !absl::StartsWith(flag, "--seed=")) words.push_back(flag);
+  }
+  if (absl::StartsWith(request.program[0], "-")) words.emplace_back("--");
+  words.insert(words.end(), request.program.begin(), request.program.end());
+  return sim::verbs::AsShellWords(words);
+}
+
+}  // namespace apps

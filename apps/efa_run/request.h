@@ -1,0 +1,50 @@
+// What the command line of efa-run asks for.
+
+#ifndef APPS_EFA_RUN_REQUEST_H_
+#define APPS_EFA_RUN_REQUEST_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/verbs/seed_runs.h"
+#include "sim/verbs/settings.h"
+
+namespace apps {
+
+struct Request {
+  sim::verbs::Settings settings;
+  bool quiet = false;
+  bool help = false;
+  bool topology = false;
+  bool is_virtual = false;
+  std::optional<sim::verbs::SeedRange> seeds;  // instead of one
+  std::string capsules;                        // with them: a folder; empty: none
+  std::string replay;                          // a capsule to run instead of a program
+  std::string shrink;                          // the same
+  std::string out;                             // with shrink: a file; empty: its own and .min
+  std::string picture;                         // with shrink: a file
+  std::vector<std::string> program;            // with its arguments
+  std::string self;                            // how efa-run was named
+  std::vector<std::string> flags;              // all but --seeds and --capsule, as they were given
+};
+
+// Flags are told to the program's process by the environment: those that it has already count where
+// no flag says something else, and flags change it. INVALID_ARGUMENT and codes of
+// Settings::FromEnvironment: one line.
+absl::StatusOr<Request> ParseRequest(int count, char** words);
+
+// The settings that the environment has.
+absl::StatusOr<sim::verbs::Settings> SettingsOfEnvironment();
+
+// How long the environment lets a process live, in seconds of virtual time.
+std::uint32_t LimitOfEnvironment();
+
+// The command that is this run again.
+std::string CommandFor(const Request& request, std::uint64_t seed);
+
+}  // namespace apps
+
+#endif  // APPS_EFA_RUN_REQUEST_H_

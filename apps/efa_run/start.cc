@@ -1,0 +1,215 @@
+#include "apps/efa_run/start.h"
+
+#include <dlfcn.h>
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "coro/status_macros.h"
+#include "gpu/topology/hwloc_xml.h"
+#include "sim/hosts/sockets/call.h"
+#include "sim/hosts/sockets/network_name.h"
+#include "sim/hosts/sockets/serve.h"
+#include "sim/profile/profile.h"
+#include "sim/topology/topology_of.h"
+#include "sim/verbs/program_check.h"
+#include "sim/verbs/settings.h"
+#include "sim/verbs/sysfs_tree.h"
+
+namespace apps {
+namespace {
+
+using sim::verbs::Settings;
+
+// Beside this program, or where Bazel puts it.
+absl::StatusOr<std::string> FindLibrary(const char* name, const char* built) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  std::string library = (self.parent_path() / name).string();
+  if (access(library.c_str(), R_OK) != 0) {
+    library = (self.parent_path() / built / name).lexically_normal().string();
+  }
+  if (error || access(library.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(absl::StrCat(library, ": not there (it is built with efa-run)"));
+  }
+  void* const opened = dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) return absl::UnavailableError(dlerror());
+  return library;
+}
+
+absl::Status CheckMachine() {
+  // A libfabric that has the provider efa is linked with these; its loader wants them to be there.
+  for (const char* library : {"libibverbs.so.1", "libefa.so.1"}) {
+    if (dlopen(library, RTLD_LAZY | RTLD_LOCAL) == nullptr) {
+      return absl::NotFoundError(absl::StrCat(
+          library,
+          " is missing: install rdma-core's libraries (Debian: apt-get install "
+          "libibverbs1 ibverbs-providers), without which libfabric has no provider efa"));
+    }
+  }
+  if (access("/dev/shm", R_OK | W_OK | X_OK) != 0) {
+    return absl::PermissionDeniedError(
+        absl::StrCat("/dev/shm: ", std::strerror(errno), ": processes cannot share memory here"));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckFiles(const Settings& settings) {
+  if (!settings.faults.empty() && access(settings.faults.c_str(), R_OK) != 0) {
+    return absl::NotFoundError(
+        absl::StrCat("--faults=", settings.faults, ": ", std::strerror(errno)));
+  }
+  if (absl::EndsWith(settings.trace, ".html")) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--trace=", settings.trace,
+                     ": a trace of efa-run is JSON; trace_html makes a page of one "
+                     "(docs/efa-run.md)"));
+  }
+  return absl::OkStatus();
+}
+
+// Serves the network if it begins here, and tries whether it lets us in. Sets what the program's
+// process needs, also where it does not know the launcher any more.
+absl::Status Meet(const Settings& settings) {
+  if (settings.network.empty()) return absl::OkStatus();
+  const std::string key = std::filesystem::absolute(settings.key);
+  setenv(sim::verbs::kNetworkVariable, settings.network.c_str(), 1);
+  setenv(sim::verbs::kKeyVariable, key.c_str(), 1);
+  ASSIGN_OR_RETURN(const sim::NetworkName network, sim::ParseNetworkName(settings.network));
+  RETURN_IF_ERROR(sim::ServeIfFirst(network, key).status());
+  constexpr auto kPatience = std::chrono::seconds(30);  // for computers that begin later
+  return sim::CallRendezvous(settings.network, key, kPatience).status();
+}
+
+void PutInFront(const char* variable, const std::string& value) {
+  const char* before = std::getenv(variable);
+  const std::string all =
+      before == nullptr || before[0] == '\0' ? value : absl::StrCat(value, ":", before);
+  setenv(variable, all.c_str(), 1);
+}
+
+// Files that the program's process opens have to be named for any folder it goes to.
+void MakeAbsolute(const char* variable, const std::string& file) {
+  if (!file.empty()) setenv(variable, std::filesystem::absolute(file).c_str(), 1);
+}
+
+// The program is going to live in virtual time, and to find its memory at the same addresses in
+// every run. The process that becomes it is this one.
+absl::Status LiveInVirtualTime() {
+  ASSIGN_OR_RETURN(const std::string library, FindLibrary("libdrydock_time.so", "../virtual_time"));
+  PutInFront("LD_PRELOAD", library);
+  setenv(sim::verbs::kVirtualVariable, absl::StrFormat("%010d", getpid()).c_str(), 1);
+  // Another provider measures the processor's clock, which goes on by itself.
+  setenv("FI_PROVIDER", "efa", 0);
+  setenv("FI_EFA_USE_DATA_PATH_DIRECT", "0", 1);  // nothing happens at a doorbell in memory
+  if (personality(ADDR_NO_RANDOMIZE) == -1) {
+    return absl::UnavailableError(
+        absl::StrCat("--virtual: addresses stay random here: ", std::strerror(errno)));
+  }
+  return absl::OkStatus();
+}
+
+// The kernel puts the words of a program and its environment above its stack: with them as long as
+// in every other run, the stack is as high. 64 KiB are enough for most.
+void LevelStack(const std::string& program, const std::vector<std::string>& words) {
+  constexpr char kPadding[] = "DRYDOCK_EFA_PADDING";
+  constexpr char kEven[] = "DRYDOCK_EFA_EVEN";
+  constexpr std::size_t kRoom = 64 << 10;
+  unsetenv(kEven);
+  setenv(kPadding, "", 1);
+  std::size_t pointers = words.size();
+  std::size_t bytes = program.size() + 1;
+  for (const std::string& word : words) bytes += word.size() + 1;
+  for (char** variable = environ; *variable != nullptr; ++variable, ++pointers) {
+    bytes += std::strlen(*variable) + 1;
+  }
+  if (pointers % 2 != 0) {  // the kernel rounds to two of them
+    setenv(kEven, "", 1);
+    bytes += sizeof kEven + 1;
+    ++pointers;
+  }
+  const std::size_t all = bytes + pointers * sizeof(char*);
+  setenv(kPadding, std::string((kRoom - all % kRoom) % kRoom, '.').c_str(), 1);
+}
+
+}  // namespace
+
+absl::Status GoWhereTheUserIs() {
+  const char* folder = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (folder == nullptr || chdir(folder) == 0) return absl::OkStatus();
+  return absl::UnavailableError(absl::StrCat(folder, ": ", std::strerror(errno)));
+}
+
+absl::StatusOr<std::string> FindOnPath(const std::string& word) {
+  const char* path = std::getenv("PATH");
+  return sim::verbs::FindProgram(word, path == nullptr ? "" : path);
+}
+
+absl::Status Start(const Request& request) {
+  if (request.is_virtual && !request.settings.network.empty()) {
+    return absl::InvalidArgumentError("--network: in virtual time a machine is alone");
+  }
+  ASSIGN_OR_RETURN(const sim::Profile profile, request.settings.MakeProfile());
+  RETURN_IF_ERROR(CheckFiles(request.settings));
+  ASSIGN_OR_RETURN(const std::string program, FindOnPath(request.program[0]));
+  RETURN_IF_ERROR(sim::verbs::CheckProgram(program));
+  RETURN_IF_ERROR(CheckMachine());
+  ASSIGN_OR_RETURN(const std::string library, FindLibrary("libdrydock_verbs.so", ""));
+  RETURN_IF_ERROR(Meet(request.settings));
+  const std::string topology = gpu::topology::WriteHwlocXml(sim::TopologyOf(profile));
+  ASSIGN_OR_RETURN(const std::string sysfs, sim::verbs::SysfsTreeFor(profile, "/tmp", topology));
+  PutInFront("LD_PRELOAD", library);
+  if (request.is_virtual) RETURN_IF_ERROR(LiveInVirtualTime());
+  setenv("SYSFS_PATH", sysfs.c_str(), 1);
+  if (request.topology) {
+    setenv("HWLOC_XMLFILE", (sysfs + "/machine.xml").c_str(), 0);
+    setenv("HWLOC_THISSYSTEM", "1", 0);
+  }
+  // Two endpoints with one GID would not use the NIC at all.
+  setenv("FI_EFA_ENABLE_SHM_TRANSFER", "0", 0);
+  // A doorbell that the program rings without a call is only seen when our thread looks at it.
+  setenv("FI_EFA_USE_DATA_PATH_DIRECT", "0", 0);
+  // Left alone, libfabric 1.17 makes queue pairs without reads, and then reads with them. Told so
+  // of a device that cannot read, it ends the program.
+  if (profile.device.rdma_read) setenv("FI_EFA_USE_DEVICE_RDMA", "1", 0);
+  // It asks for one queue of so many entries an endpoint, and dies of a refusal (double free).
+  constexpr std::uint32_t kProvidersQueue = 8192;
+  if (profile.device.max_cq_depth < kProvidersQueue) {
+    std::fprintf(stderr,
+                 "efa-run: on profile %s libfabric's fabric efa opens no endpoint: its completion "
+                 "queues have %u entries; efa-direct and programs of libibverbs run\n",
+                 profile.name.c_str(), profile.device.max_cq_depth);
+  }
+  MakeAbsolute(sim::verbs::kFaultsVariable, request.settings.faults);
+  MakeAbsolute(sim::verbs::kTraceVariable, request.settings.trace);
+  MakeAbsolute(sim::verbs::kFindingsFileVariable, request.settings.findings_file);
+  if (!request.quiet) {
+    std::fprintf(
+        stderr, "efa-run: simulated EFA: profile %s (%s), %zu NIC%s, seed %llu, fabric %s%s%s\n",
+        profile.name.c_str(), profile.description.c_str(), profile.nics.size(),
+        profile.nics.size() == 1 ? "" : "s", static_cast<unsigned long long>(request.settings.seed),
+        request.settings.fabric.c_str(), request.settings.network.empty() ? "" : ", network ",
+        request.settings.network.c_str());
+  }
+  if (request.is_virtual) LevelStack(program, request.program);
+  std::vector<char*> words;
+  for (const std::string& word : request.program) words.push_back(const_cast<char*>(word.c_str()));
+  words.push_back(nullptr);
+  execv(program.c_str(), words.data());
+  return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));
+}
+
+}  // namespace apps

@@ -1,0 +1,54 @@
+// What replaying, shrinking and telling need to know of what they run: a scenario, or a program
+// that is no scenario and runs in a process of its own.
+
+#ifndef SIM_EXPLORE_SUBJECT_H_
+#define SIM_EXPLORE_SUBJECT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "sim/explore/parameters.h"
+#include "sim/explore/run_seed.h"
+#include "sim/explore/scenario.h"
+#include "sim/explore/traced_run.h"
+
+namespace sim::explore {
+
+// A program of `efa-run --virtual`: what it is started with, beside a RunSpec and a profile.
+struct Program {
+  static constexpr std::size_t kMostWords = 4096;
+  static constexpr std::size_t kMostFiles = 256;
+
+  std::vector<std::string> words;  // its name and its arguments
+  std::uint32_t nics = 0;          // of the profile's; 0: all
+  std::string findings = "fail";   // what becomes of them: fail, report, off
+  bool topology = false;           // hwloc shows it the profile's machine
+  // What it consists of: by name, a hash of the program's file and of each library's. For a person
+  // who wonders why a run is another one.
+  std::map<std::string, std::string> files;
+
+  friend bool operator==(const Program&, const Program&) = default;
+};
+
+struct Subject {
+  std::string name;  // of the scenario; of the program, for a person
+  std::string profile;
+  std::span<const Parameter> parameters;  // of a scenario
+  std::optional<Program> program;         // absent: it is a scenario
+  // Runs it once. Errors: it could not be run at all.
+  std::function<absl::StatusOr<TracedRun>(const RunSpec& spec)> run;
+};
+
+// The scenario, which outlives it, run in this process.
+Subject SubjectOf(const Scenario& scenario);
+
+}  // namespace sim::explore
+
+#endif  // SIM_EXPLORE_SUBJECT_H_

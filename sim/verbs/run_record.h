@@ -1,0 +1,94 @@
+// What a process in virtual time and whoever started it tell each other of its run: which faults
+// happen and which operations are calm, and then what came of it. A file without a name that both
+// map, so that a process that dies leaves what it had written.
+
+#ifndef SIM_VERBS_RUN_RECORD_H_
+#define SIM_VERBS_RUN_RECORD_H_
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "fabric/faults/engine.h"
+#include "sim/events/event_log.h"
+#include "sim/world/run_trace.h"
+
+namespace sim::verbs {
+
+// A text of at most so many bytes, cut where it is longer.
+template <std::size_t kBytes>
+struct ShortText {
+  void Set(absl::string_view text) {
+    bytes = {};
+    text.copy(bytes.data(), bytes.size() - 1);
+  }
+  // Also of bytes that somebody else has written.
+  std::string Get() const {
+    const absl::string_view all(bytes.data(), bytes.size());
+    return std::string(all.substr(0, all.find('\0')));
+  }
+  std::array<char, kBytes> bytes;
+};
+
+// Zero bytes are an empty record.
+struct RunRecord {
+  static constexpr std::size_t kMostLibraries = 128;
+
+  // --- What is asked: numbers count on over all worlds of the process ---
+  bool restricts_firings;  // to those that are listed
+  bool restricts_wild;     // the operations that are not calm
+  std::uint64_t firing_count;
+  std::uint64_t wild_count;
+  std::array<fabric::faults::FiringId, RunTrace::kMostFirings> firings;
+  std::array<std::uint64_t, RunTrace::kMostOperations> wild;
+
+  // --- What came of it ---
+  bool ended;           // by itself: the digest is of all that happened
+  ShortText<64> check;  // the first rule that it broke; where nothing else made it fail
+  ShortText<256> hang;  // why it would have waited for ever
+  Digest digest;
+  std::uint64_t events;
+  std::uint64_t library_count;
+  std::array<ShortText<256>, kMostLibraries> libraries;  // paths of those that it had loaded
+  RunTrace trace;
+};
+static_assert(std::is_trivially_copyable_v<RunRecord>);
+
+// Of whoever starts the process.
+class RunRecordFile {
+ public:
+  // kInvalidArgument: more firings or operations than fit. kUnavailable: no memory, no descriptor.
+  static absl::StatusOr<std::unique_ptr<RunRecordFile>> Create(
+      const std::optional<std::vector<fabric::faults::FiringId>>& firings,
+      const std::optional<std::vector<std::uint64_t>>& wild);
+  ~RunRecordFile();
+  RunRecordFile(const RunRecordFile&) = delete;
+  RunRecordFile& operator=(const RunRecordFile&) = delete;
+
+  // Under which another process opens it while this one lives; as long as that of every other one.
+  std::string path() const;
+  // The program may have written anywhere: counts and rules that make no sense are none. `rules`:
+  // how many its plan has. To be called when the process is over.
+  const RunRecord& Read(std::size_t rules);
+
+ private:
+  RunRecordFile(int file, RunRecord* record) : file_(file), record_(record) {}
+
+  const int file_;
+  RunRecord* const record_;
+};
+
+// Path of an open descriptor of this process, for other processes while it lives. All have one
+// length: a path is memory in a program that is to find its own at the same place in every run.
+std::string PathOfDescriptor(int descriptor);
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_RUN_RECORD_H_

@@ -1,0 +1,94 @@
+#include "sim/verbs/run_recorder.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace sim::verbs {
+namespace {
+
+// Far from where the kernel puts the program's own memory, which is to lie as it does without us.
+void* const kPlace = reinterpret_cast<void*>(0x1000'0000'0000);
+
+void* Map(int file) {
+  struct stat status {};
+  if (fstat(file, &status) != 0) return MAP_FAILED;
+  if (status.st_size != sizeof(RunRecord)) {
+    errno = EINVAL;
+    return MAP_FAILED;
+  }
+  constexpr int kBoth = PROT_READ | PROT_WRITE;
+  void* const there =
+      mmap(kPlace, sizeof(RunRecord), kBoth, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
+  if (there != MAP_FAILED) return there;
+  return mmap(nullptr, sizeof(RunRecord), kBoth, MAP_SHARED, file, 0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Open(const std::string& path) {
+  const int file = open(path.c_str(), O_RDWR | O_CLOEXEC);
+  void* const memory = file < 0 ? MAP_FAILED : Map(file);
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (memory == MAP_FAILED) {
+    return absl::UnavailableError(
+        absl::StrCat("the record of the run, ", path, ": ", std::strerror(error)));
+  }
+  // Mapped as long as the process lives.
+  std::unique_ptr<RunRecorder> recorder(new RunRecorder(*static_cast<RunRecord*>(memory)));
+  recorder->NoteLibraries();
+  return recorder;
+}
+
+void RunRecorder::NoteLibraries() {
+  record_.library_count = 0;
+  dl_iterate_phdr(
+      [](dl_phdr_info* library, std::size_t, void* into) {
+        auto& record = *static_cast<RunRecord*>(into);
+        const absl::string_view path = library->dlpi_name;  // the program's own is empty
+        if (path.find('/') == absl::string_view::npos) return 0;
+        if (record.library_count == RunRecord::kMostLibraries) return 1;
+        record.libraries[record.library_count++].Set(path);
+        return 0;
+      },
+      &record_);
+}
+
+void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began) {
+  Leave();  // one that nobody could close any more
+  if (record_.restricts_firings && faults != nullptr) {
+    const auto* const first = record_.firings.data();
+    faults->Restrict(tracer_.FiringsToCome({first, first + record_.firing_count}));
+  }
+  if (record_.restricts_wild) {
+    const std::uint64_t* const first = record_.wild.data();
+    world.wire().UseUndisturbed(
+        Undisturbed::AllBut(tracer_.OperationsToCome({first, first + record_.wild_count})));
+  }
+  tracer_.Begin(world, faults, began);
+}
+
+void RunRecorder::Leave() {
+  if (tracer_.is_tracing()) tracer_.End();
+}
+
+void RunRecorder::Hangs(absl::string_view why) { record_.hang.Set(why); }
+
+void RunRecorder::End(const Digest& digest, std::uint64_t events, absl::string_view check) {
+  record_.check.Set(check);
+  record_.digest = digest;
+  record_.events = events;
+  record_.ended = true;
+}
+
+}  // namespace sim::verbs

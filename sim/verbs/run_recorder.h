@@ -1,0 +1,47 @@
+// The program's side of a RunRecord: does in its worlds what is asked, and writes down what
+// happens.
+
+#ifndef SIM_VERBS_RUN_RECORDER_H_
+#define SIM_VERBS_RUN_RECORDER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "coro/time.h"
+#include "fabric/faults/engine.h"
+#include "sim/events/event_log.h"
+#include "sim/verbs/run_record.h"
+#include "sim/world/run_trace.h"
+#include "sim/world/world.h"
+
+namespace sim::verbs {
+
+// Not thread-safe: of a process of one thread, which it outlives.
+class RunRecorder {
+ public:
+  // kUnavailable: the file is not there, or is none of a RunRecordFile.
+  static absl::StatusOr<std::unique_ptr<RunRecorder>> Open(const std::string& path);
+
+  // A world begins, at this time of the program's; `faults`: null where there is no plan.
+  void Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began);
+  // It is over.
+  void Leave();
+  // The program waits for ever.
+  void Hangs(absl::string_view why);
+  // The process ends by itself, and all its worlds have. `check`: the first rule that it broke,
+  // where that is why it fails.
+  void End(const Digest& digest, std::uint64_t events, absl::string_view check);
+
+ private:
+  explicit RunRecorder(RunRecord& record) : record_(record), tracer_(record.trace) {}
+  void NoteLibraries();
+
+  RunRecord& record_;
+  Tracer tracer_;
+};
+
+}  // namespace sim::verbs
+
+#endif  // SIM_VERBS_RUN_RECORDER_H_

@@ -1,0 +1,54 @@
+// A program on plain verbs that is right as long as nothing goes wrong: it does not look at the
+// status of what it has sent. Where a write fails it finds other bytes at the target (exit status
+// 3), where a message fails it waits for it for ever.
+//
+//   careless         as above
+//   careless kept    its repaired twin, which sends again what has failed
+//   careless late    the twin, and when it has closed everything, the careless one
+
+#include <cstdio>
+#include <cstring>
+#include <functional>
+#include <string_view>
+
+#include "testing/efa_run/verbs_side.h"
+
+namespace rules {
+namespace {
+
+constexpr std::uint32_t kBytes = 64;
+constexpr std::uint64_t kRounds = 6;
+
+void Send(const Side& from, bool kept, const std::function<int()>& post) {
+  do {
+    Need(post() == 0, "post");
+  } while (from.Wait(from.sends).status != IBV_WC_SUCCESS && kept);
+}
+
+bool Run(bool kept) {
+  Pair pair;
+  for (std::uint64_t i = 1; i <= kRounds; ++i) {
+    std::memset(pair.a.memory.data(), static_cast<int>(i), kBytes);
+    Send(pair.a, kept, [&] { return pair.a.Write(pair.b, i, kBytes); });
+    if (std::memcmp(pair.a.memory.data(), pair.b.memory.data(), kBytes) != 0) {
+      std::printf("round %d: other bytes\n", static_cast<int>(i));
+      return false;
+    }
+    pair.b.Receive(i);
+    Send(pair.a, kept, [&] { return pair.a.Send(pair.b, i); });
+    ibv_wc message{};
+    while (ibv_poll_cq(pair.b.receives, 1, &message) == 0) {
+    }
+  }
+  pair.Close();
+  return true;
+}
+
+}  // namespace
+}  // namespace rules
+
+int main(int count, char** words) {
+  const std::string_view what = count == 2 ? words[1] : "";
+  if (what == "late" && !rules::Run(true)) return 4;
+  return rules::Run(what == "kept") ? 0 : 3;
+}
