@@ -53,6 +53,7 @@ Subject SubjectOf(const Request& request) {
   program.words = request.program;
   program.nics = request.settings.nics;
   program.findings = std::getenv(sim::verbs::kFindingsVariable);
+  program.delays = request.settings.delays;
   program.topology = request.topology;
   return {.name = BaseName(request.program[0]),
           .profile = request.settings.profile,
@@ -72,6 +73,7 @@ absl::StatusOr<Request> RequestOf(const Capsule& capsule, const std::string& sel
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(capsule.run.limit);
   setenv(sim::verbs::kProfileVariable, capsule.profile.c_str(), 1);
   setenv(sim::verbs::kNicsVariable, absl::StrCat(capsule.program->nics).c_str(), 1);
+  setenv(sim::verbs::kDelaysVariable, capsule.program->delays ? "on" : "off", 1);
   setenv(sim::verbs::kSeedVariable, absl::StrCat(capsule.run.seed).c_str(), 1);
   setenv(sim::kLimitVariable, absl::StrCat(seconds.count()).c_str(), 1);
   setenv(sim::verbs::kFindingsVariable, capsule.program->findings.c_str(), 1);

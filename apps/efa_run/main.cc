@@ -44,6 +44,7 @@ constexpr char kMoreHelp[] = R"(
   --seed=N         of everything random (default 1)
   --fabric=NAME    the network that the program joins (default: default)
   --zone=N         the availability zone of the machine (default 0): another one cannot be reached
+  --delays=off     nothing takes the time that it takes on EFA (default on): for tests that only have to be fast
   --network=tcp://HOST:PORT   where computers meet: the first program on HOST serves there, until the last has left;
                    --network=tcp is the first host of Slurm's step, or that of Open MPI 4's mpirun
   --key=FILE       who has it may join the network (default ~/.drydock-efa-key); HOST makes it where it is missing

@@ -21,6 +21,7 @@ constexpr struct {
               {"--seed=", sim::verbs::kSeedVariable},
               {"--fabric=", sim::verbs::kFabricVariable},
               {"--zone=", sim::verbs::kZoneVariable},
+              {"--delays=", sim::verbs::kDelaysVariable},
               {"--faults=", sim::verbs::kFaultsVariable},
               {"--trace=", sim::verbs::kTraceVariable},
               {"--limit=", sim::kLimitVariable},

@@ -66,6 +66,7 @@ nlohmann::ordered_json ToJson(const Program& program) {
   object["words"] = program.words;
   if (program.nics != 0) object["nics"] = program.nics;
   object["findings"] = program.findings;
+  if (!program.delays) object["delays"] = false;
   if (program.topology) object["topology"] = true;
   object["files"] = program.files;
   return object;
@@ -257,6 +258,7 @@ JsonHandler IntoProgram(std::optional<Program>& target) {
                                {{"words", IntoWords(program.words)},
                                 {"nics", Into(program.nics)},
                                 {"findings", IntoFindings(program.findings)},
+                                {"delays", Into(program.delays)},
                                 {"topology", Into(program.topology)},
                                 {"files", IntoFiles(program.files)}}));
     return program.words.empty() ? place.Refuse("names no program") : absl::OkStatus();

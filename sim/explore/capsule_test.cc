@@ -257,6 +257,7 @@ Capsule CapsuleOfProgram() {
   program.words = {"./a program", "--flag", "", "two\nlines"};
   program.nics = 2;
   program.findings = "report";
+  program.delays = false;
   program.topology = true;
   program.files = {{"libc.so.6", "0123456789abcdef"}, {"program", ""}};
   RunSpec spec = EveryWriteFails();
@@ -298,6 +299,7 @@ TEST(CapsuleTest, OfAProgramHasNoMistakes) {
       {"words", std::vector<std::string>(Program::kMostWords + 1), "at most 4096"},
       {"nics", -1, "nics"},
       {"findings", "yes", "fail, report and off"},
+      {"delays", "off", "delays"},
       {"topology", 1, "topology"},
       {"files", {{"a", 1}}, "a"},
       {"files", {{"a", std::string(65, 'x')}}, "at most 64"},

@@ -29,6 +29,7 @@ struct Program {
   std::vector<std::string> words;  // its name and its arguments
   std::uint32_t nics = 0;          // of the profile's; 0: all
   std::string findings = "fail";   // what becomes of them: fail, report, off
+  bool delays = true;              // false: nothing takes the time that the profile says
   bool topology = false;           // hwloc shows it the profile's machine
   // What it consists of: by name, a hash of the program's file and of each library's. For a person
   // who wonders why a run is another one.
