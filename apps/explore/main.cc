@@ -175,7 +175,7 @@ absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
   return std::move(covered.report);
 }
 
-absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const Capsule& capsule,
+absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Capsule& capsule,
                                                          const std::string& path) {
   if (!capsule.program.has_value()) return FindScenario(capsule.scenario);
   return absl::InvalidArgumentError(
