@@ -151,13 +151,14 @@ class Networked final : public Host::Impl, public ForkAware {
   bool Progress() override {
     const bool happened = Advance();
     progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
-    Posted();
+    WakeThread();
     return happened;
   }
 
   void Posted() override {
-    // The thread sleeps longer than it may by now.
-    if (bell_.asleep() && Until(world_.timeline().next_event()) < planned_) bell_.Interrupt();
+    // Where nothing takes time, what was posted is with the neighbour by now, and no event is to come.
+    network_.Flush();
+    WakeThread();
   }
 
   void Kick() override {
@@ -179,6 +180,13 @@ class Networked final : public Host::Impl, public ForkAware {
 
  private:
   static constexpr std::int64_t kLongAgo = INT64_MIN / 2;
+
+  // If it sleeps longer than it may by now.
+  void WakeThread() {
+    if (!bell_.asleep()) return;
+    const bool is_late = Until(world_.timeline().next_event()) < planned_;
+    if (is_late || (planned_ == coro::kNever && network_.busy())) bell_.Interrupt();
+  }
 
   // The world's time at which an event is, on the machine's clock.
   coro::Time Until(coro::Time event) const {

@@ -381,6 +381,23 @@ TEST_P(HostTest, TwoProgramsAtOnce) { Exchange(StationProfile()); }
 // In one process a whole operation is one packet then; what travels to another one is not.
 TEST_P(HostTest, TwoProgramsAtOnceWithoutDelays) { Exchange(sim::WithoutDelays(StationProfile())); }
 
+// No event is under way then that would wake the sender's thread.
+TEST_P(HostTest, WithoutDelaysAMessageLeavesWithItsPost) {
+  const sim::Profile profile = sim::WithoutDelays(StationProfile());
+  Station a(Options(profile));
+  Station b(Options(profile));
+  b.PostReceive(0, 8, 1);
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 8})), 0);
+  b.Wait();
+  b.PollUntil([&] {
+    const std::lock_guard lock(a.host().mutex());
+    return a.host().resting();
+  });
+  b.PostReceive(0, 8, 2);
+  a.Post(b.address(), {.length = 8});
+  EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);  // and nobody polls at the sender
+}
+
 TEST_P(HostTest, ATimeoutComesByItselfAndNotEarly) {
   Station a(Options());
   const StationAddress nobody = Gone(Options());
