@@ -10,6 +10,15 @@ namespace sim {
 
 using fabric::OperationKind;
 
+namespace {
+
+std::uint64_t PacketsOf(const Profile& profile, std::uint64_t bytes) {
+  const std::uint64_t mtu = profile.device.mtu;
+  return bytes <= mtu ? 1 : (bytes + mtu - 1) / mtu;
+}
+
+}  // namespace
+
 // ---- Jobs ----
 
 void Transmitter::EnqueueRequest(OperationId operation) {
@@ -112,8 +121,9 @@ void Transmitter::Silence(const Job& job) {
 bool Transmitter::HoldBack(const Operation& operation, Job job, std::uint64_t bytes) {
   NicState* const receiver = job.response ? operation.initiator : operation.peer;
   if (nic_.profile.instant || receiver == nullptr) return false;
-  const coro::Duration hold = receiver->port.ingress.Hold(
-      nic_.index(), bytes + nic_.profile.header_bytes, now() + nic_.profile.one_way.fixed);
+  const std::uint64_t headers = PacketsOf(nic_.profile, bytes) * nic_.profile.header_bytes;
+  const coro::Duration hold = receiver->port.ingress.Hold(nic_.index(), bytes + headers,
+                                                          now() + nic_.profile.one_way.fixed);
   if (hold <= coro::Duration::zero()) return false;
   job.held = true;
   around_.deferred.After(hold, [this, job] { ComeBack(job); });
@@ -131,6 +141,10 @@ void Transmitter::ComeBack(const Job& job) {
 void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                              Range range) {
   const Profile& profile = nic_.profile;
+  const std::uint64_t packets = PacketsOf(profile, range.length);
+  if (packets > 1 && !profile.instant) [[unlikely]] {
+    return SendPiece(operation, packet, response, range);
+  }
   const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
@@ -140,8 +154,6 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   const coro::Time sent =
       profile.instant ? now()
                       : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now(), slowness);
-  const std::uint64_t mtu = profile.device.mtu;
-  const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   Flight flight;
   if (receiver != nullptr) {
@@ -182,6 +194,57 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
                                   packet | PacketFlags::kSecondCopy, id.Pack());
   }
   around_.timeline.Deliver(way, receiver->actor, kind, packet, id.Pack());
+}
+
+// Each packet meets what it would meet alone: the link, a path, losses, the receiver's queue. Only
+// what others send meanwhile comes before or after all of them.
+void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range) {
+  const Profile& profile = nic_.profile;
+  NicState* const receiver = response ? operation.initiator : operation.peer;
+  if (receiver == nullptr || !around_.wire.Passes(nic_.port, receiver->port)) [[unlikely]] {
+    return FallSilent(around_, operation);
+  }
+  const bool first = piece == 0 && !response;
+  if (first) engine_free_ = now() + profile.issue_cost;
+  const coro::Time ready = first ? engine_free_ : now();
+  const std::uint64_t slowness = Slowness(nic_.port, receiver->port, response);
+  const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
+  const std::uint64_t packets = PacketsOf(profile, range.length);
+  Flight slowest;
+  coro::Duration way{};
+  coro::Time sent{};
+  std::uint32_t retransmissions = 0;
+  for (std::uint64_t i = 0; i < packets; ++i) {
+    const std::uint64_t offset = i * profile.device.mtu;
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(profile.device.mtu, range.length - offset) + profile.header_bytes;
+    sent = nic_.port.link.Send(bytes, ready, slowness);
+    const auto number = static_cast<std::uint32_t>(piece * profile.flow_packets + i);
+    const Flight flight = around_.wire.Send(nic_.port, receiver->port, operation.draws, purpose,
+                                            number, operation.undisturbed);
+    const Passage passage =
+        receiver->port.ingress.Take(nic_.index(), bytes, sent + profile.one_way.fixed);
+    if (passage.impairs) ++nic_.counters.impaired_remote_conn_events;
+    const std::uint32_t lost = flight.retransmissions + passage.retransmissions;
+    if (lost > 0)
+      nic_.counters.Retransmitted(lost, bytes - profile.header_bytes, profile.header_bytes);
+    retransmissions += lost;
+    const coro::Duration takes = sent - now() + profile.dma_latency + flight.delay + passage.wait;
+    if (takes < way) continue;
+    way = takes;
+    slowest = flight;
+  }
+  slowest.retransmissions = retransmissions;
+  slowest.twice = false;
+  nic_.counters.Sent(packets, range.length, profile.header_bytes);
+  receiver->counters.Received(packets, range.length, profile.header_bytes);
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
+                                            slowest);
+  if (around_.host_path != nullptr)
+    way += around_.host_path->DelayOf(operation, response, range, sent);
+  around_.timeline.Deliver(way, receiver->actor,
+                           response ? EventKind::kReadData : EventKind::kArrive, piece,
+                           operation.id.Pack());
 }
 
 }  // namespace sim
