@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <list>
 #include <optional>
 #include <utility>
@@ -30,7 +29,7 @@ class Mailbox {
  private:
   using Key = std::pair<std::uint32_t, std::uint32_t>;  // source, tag
   // In the order in which they came, with their places in that order.
-  using Line = std::deque<std::pair<std::uint64_t, OpIndex>>;
+  using Line = std::list<std::pair<std::uint64_t, OpIndex>>;
   using Lines = absl::flat_hash_map<Key, Line>;
 
   struct Wild {

@@ -150,10 +150,20 @@ absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path) {
   return kExitOk;
 }
 
-std::uint64_t PeakBytes() {
+// Of this process: what its processor worked, in the kernel too, and the most memory that it has had.
+struct Spent {
+  double seconds;
+  std::uint64_t peak_bytes;
+};
+
+Spent SpentSoFar() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
+  return {seconds(usage.ru_utime) + seconds(usage.ru_stime),
+          static_cast<std::uint64_t>(usage.ru_maxrss) * 1024};
 }
 
 absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
@@ -173,12 +183,13 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   Progress progress({.what = "operations", .total = input.schedule.ops().size()}, clock);
   PlayOptions options{.seed = scene.seed, .flows = scene.flows};
   options.progress = [&progress](std::uint64_t done) { progress.Update(done); };
-  const coro::Time began = clock.Now();
+  const double began = SpentSoFar().seconds;
   const absl::StatusOr<PlayResult> result = Play(input.schedule, *profile, options);
   progress.Hide();
   RETURN_IF_ERROR(result.status());
-  scene.seconds = std::chrono::duration<double>(clock.Now() - began).count();
-  scene.peak_bytes = PeakBytes();
+  const Spent spent = SpentSoFar();
+  scene.seconds = spent.seconds - began;
+  scene.peak_bytes = spent.peak_bytes;
   std::cout << Report(*result, scene, form) << std::flush;
   return kExitOk;
 }

@@ -39,8 +39,12 @@ void AddRing(ScheduleBuilder& builder, Rank rank, const PatternOptions& options)
     for (std::uint32_t step = 0; step < 2 * (options.ranks - 1); ++step) {
       const std::uint32_t tag = step * options.nics + nic;
       const OpIndex send = builder.Add(Message(Kind::kSend, next, bytes, tag, nic));
-      if (received.has_value()) builder.Require(send, *received);
-      received = builder.Add(Message(Kind::kReceive, previous, bytes, tag, nic));
+      const OpIndex receive = builder.Add(Message(Kind::kReceive, previous, bytes, tag, nic));
+      if (received.has_value()) {
+        builder.Require(send, *received);
+        builder.Require(receive, *received);  // posted when it is its turn
+      }
+      received = receive;
     }
   }
 }

@@ -73,7 +73,7 @@ class Player {
   Player(const Schedule& schedule, const sim::Profile& profile, const PlayOptions& options)
       : schedule_(schedule),
         options_(options),
-        nics_(std::max(options.nics, schedule.nics())),
+        nics_(schedule.nics()),
         post_takes_(profile.post_cost + profile.doorbell_cost),
         poll_takes_(profile.poll_cost),
         machine_(MachineFor(profile, nics_, options.flows)),
@@ -122,8 +122,8 @@ class Player {
   const Duration post_takes_;
   const Duration poll_takes_;
   const sim::Profile machine_;
-  sim::World world_;
   Bell bell_;
+  sim::World world_;
   std::unique_ptr<std::byte, FreeMemory> memory_;
   std::vector<std::unique_ptr<fabric::Fabric>> fabrics_;
   std::vector<Nic> ends_;  // rank * nics_ + NIC
@@ -369,8 +369,7 @@ absl::StatusOr<PlayResult> Player::Play() {
     if (++turns % 4096 == 0) options_.progress(waits_.size() - left_);
     if (!rang.empty()) continue;
     if (left_ == 0) break;
-    if (due_.empty() && !timeline.under_way()) return Stuck();
-    timeline.WaitUntil(due_.empty() ? coro::kNever : due_.top().at);
+    if (!timeline.WaitUntil(due_.empty() ? coro::kNever : due_.top().at)) return Stuck();
   }
   for (const RankResult& rank : result_.ranks) {
     result_.simulated = std::max(result_.simulated, rank.ended);
@@ -388,10 +387,10 @@ absl::StatusOr<PlayResult> Player::Play() {
 
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options) {
-  const std::uint32_t nics = std::max(options.nics, schedule.nics());
-  if (nics > profile.nics.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("machines of ", nics, " NICs: profile ",
-                                                   profile.name, " has ", profile.nics.size()));
+  if (schedule.nics() > profile.nics.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("machines of ", schedule.nics(),
+                                                   " NICs: profile ", profile.name, " has ",
+                                                   profile.nics.size()));
   }
   if (schedule.longest_message() > profile.device.max_rdma_size) {
     return absl::InvalidArgumentError(

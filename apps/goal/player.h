@@ -30,9 +30,8 @@ inline constexpr std::uint32_t kFlowPackets = 16;
 
 struct PlayOptions {
   std::uint64_t seed = 1;
-  std::uint32_t nics = 0;  // of each machine; at least those that the schedule names
-  bool flows = false;      // one event stands for kFlowPackets packets of a message
-  bool checks = false;     // those of sim/checks: memory and time for each operation
+  bool flows = false;   // one event stands for kFlowPackets packets of a message
+  bool checks = false;  // those of sim/checks: memory and time for each operation
   // Called now and then.
   std::function<void(std::uint64_t done)> progress = [](std::uint64_t) {};
 };

@@ -177,17 +177,17 @@ TEST(PlayerTest, OneSeedGivesOneRun) {
 
 // ---- Flows ----
 
-struct FlowCase {
+struct CollectiveCase {
   const char* name;
   const char* pattern;
   PatternOptions options;
 };
 
-class FlowTest : public ::testing::TestWithParam<FlowCase> {};
+class CollectiveTest : public ::testing::TestWithParam<CollectiveCase> {};
 
 // A tenth of the events, and the same time for the whole within 3 %. What is drawn differs from run
 // to run, so that several are compared.
-TEST_P(FlowTest, TakesAsLongAsItsPacketsForATenthOfTheEvents) {
+TEST_P(CollectiveTest, TakesAsLongByFlowsAsByPacketsForATenthOfTheEvents) {
   ASSERT_OK_AND_ASSIGN(const Schedule schedule,
                        MakePattern(GetParam().pattern, GetParam().options));
   for (const char* profile : {"small", "p5", "p5en"}) {
@@ -221,13 +221,13 @@ TEST(PlayerTest, ShortMessagesAreTheSameWithAndWithoutFlows) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Patterns, FlowTest,
-    ::testing::Values(FlowCase{"pair", "incast", {.ranks = 2, .bytes = 16 << 20}},
-                      FlowCase{"two", "incast", {.ranks = 3, .bytes = 16 << 20}},
-                      FlowCase{"incast", "incast", {.ranks = 9, .bytes = 16 << 20}},
-                      FlowCase{"ring", "ring", {.ranks = 4, .bytes = 16 << 20}},
-                      FlowCase{"tree", "tree", {.ranks = 8, .bytes = 16 << 20}},
-                      FlowCase{"alltoall", "alltoall", {.ranks = 6, .bytes = 4 << 20}}),
+    Patterns, CollectiveTest,
+    ::testing::Values(CollectiveCase{"pair", "incast", {.ranks = 2, .bytes = 16 << 20}},
+                      CollectiveCase{"two", "incast", {.ranks = 3, .bytes = 16 << 20}},
+                      CollectiveCase{"incast", "incast", {.ranks = 9, .bytes = 16 << 20}},
+                      CollectiveCase{"ring", "ring", {.ranks = 4, .bytes = 16 << 20}},
+                      CollectiveCase{"tree", "tree", {.ranks = 8, .bytes = 16 << 20}},
+                      CollectiveCase{"alltoall", "alltoall", {.ranks = 6, .bytes = 4 << 20}}),
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace

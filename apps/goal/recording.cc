@@ -135,8 +135,8 @@ class Converter {
     return calc;
   }
 
-  Op Transfer(Kind kind, Index peer, std::uint64_t bytes, std::uint32_t tag, std::uint8_t cpu,
-              std::uint8_t nic) {
+  static Op Transfer(Kind kind, Index peer, std::uint64_t bytes, std::uint32_t tag,
+                     std::uint8_t cpu, std::uint8_t nic) {
     return {.amount = bytes,
             .peer = static_cast<std::uint32_t>(peer),
             .tag = tag,
@@ -174,13 +174,20 @@ class Converter {
       if (posted != posted_.end()) frontier_.push_back(posted->second);
       return;
     }
-    auto& arrivals = arrivals_[{n, seen.queue}];
-    if (arrivals.empty()) return;
-    frontier_.push_back(AddArrival(n, *arrivals.front()));
-    arrivals.pop_front();
+    // A receive takes a message, and else a write's immediate; what has no receive is an immediate.
+    std::deque<const Message*>& arrivals = arrivals_[{n, seen.queue}];
+    const bool receive = operation != nullptr;
+    auto arrival =
+        std::find_if(arrivals.begin(), arrivals.end(), [receive](const Message* message) {
+          return sim::capture::IsMessage(message->operation->kind) == receive;
+        });
+    if (arrival == arrivals.end() && receive) arrival = arrivals.begin();
+    if (arrival == arrivals.end()) return;
+    frontier_.push_back(AddArrival(**arrival));
+    arrivals.erase(arrival);
   }
 
-  OpIndex AddArrival(Index, const Message& message) {
+  OpIndex AddArrival(const Message& message) {
     const Node& from = capture_.nodes[message.from];
     return builder_.Add(Transfer(Kind::kReceive, message.from, message.operation->bytes,
                                  message.tag, kProgram, NicOf(from, *message.operation)));
@@ -190,7 +197,7 @@ class Converter {
   void AddWhatNobodyWaitsFor(Index n) {
     for (auto& [at, arrivals] : arrivals_) {
       if (at.first != n) continue;
-      for (const Message* message : arrivals) AddArrival(n, *message);
+      for (const Message* message : arrivals) AddArrival(*message);
       arrivals.clear();
     }
     for (const Message& message : messages_) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "apps/goal/player.h"
 #include "apps/goal/text.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "sim/capture/capture.h"
 #include "sim/capture/join.h"
@@ -113,6 +114,21 @@ l2 requires l1
 l3 requires l2
 }
 )");
+}
+
+// The message was posted later, and is what the receive took.
+TEST(RecordingTest, AReceiveTakesAMessageAndNoImmediate) {
+  TraceText trace;
+  trace.Post(2, 5, 1, "receive", 0, 4096);
+  trace.Post(1, 10, 1, "write", 0, 100, TraceText::At(2, 0) + R"(,"imm":7)");
+  trace.Post(1, 10, 2, "send", 0, 64);
+  trace.Poll(1, 30, {1, 2});
+  trace.Poll(2, 25, {1});
+  trace.Poll(2, 35, {0});
+  EXPECT_THAT(TextOf(Recorded(trace)), ::testing::HasSubstr(R"(rank 1 {
+l1: recv 64b from 0 tag 2 cpu 0 nic 0
+l2: recv 100b from 0 tag 0 cpu 0 nic 0
+})"));
 }
 
 TEST(RecordingTest, WhatFailedIsLeftOut) {

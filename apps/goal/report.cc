@@ -64,7 +64,7 @@ std::string JsonOf(const PlayResult& result, const Scene& scene) {
       {"simulated_ns", result.simulated.count()},
       {"unreceived", result.unreceived},
       {"events", result.events},
-      {"seconds", scene.seconds},
+      {"processor_s", scene.seconds},
       {"events_per_s", PerSecond(static_cast<double>(result.events), scene)},
       {"simulated_s_per_s", PerSecond(SimulatedSeconds(result), scene)},
       {"peak_bytes", scene.peak_bytes}};
@@ -86,13 +86,12 @@ std::string Report(const PlayResult& result, const Scene& scene, OutputForm form
   if (result.unreceived > 0) {
     absl::StrAppend(&out, "left      ", result.unreceived, " messages that nobody received\n");
   }
-  absl::StrAppend(
+  absl::StrAppendFormat(
       &out,
-      absl::StrFormat(
-          "speed     %.3g events a second, %.3g simulated seconds a second, %s of memory\n",
-          PerSecond(static_cast<double>(result.events), scene),
-          PerSecond(SimulatedSeconds(result), scene), FormatBytes(scene.peak_bytes)),
-      "\n", ToAlignedRows(table));
+      "speed     %.1f s of processor time: %.3g events and %.3g simulated seconds a second; %s\n\n",
+      scene.seconds, PerSecond(static_cast<double>(result.events), scene),
+      PerSecond(SimulatedSeconds(result), scene), FormatBytes(scene.peak_bytes));
+  absl::StrAppend(&out, ToAlignedRows(table));
   return out;
 }
 

@@ -17,7 +17,7 @@ struct Scene {
   std::uint64_t seed = 1;
   std::uint32_t nics = 1;
   bool flows = false;
-  double seconds = 0;            // that it took, of real time
+  double seconds = 0;            // of processor time that it took
   std::uint64_t peak_bytes = 0;  // of memory
 };
 

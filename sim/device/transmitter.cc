@@ -17,6 +17,47 @@ std::uint64_t PacketsOf(const Profile& profile, std::uint64_t bytes) {
   return bytes <= mtu ? 1 : (bytes + mtu - 1) / mtu;
 }
 
+// What became of the packets of a piece.
+struct Journey {
+  Flight slowest;        // of the packet that is in last
+  coro::Duration way{};  // from now until it is
+  coro::Time sent{};     // when the last bit of all had left
+};
+
+// Packets of `bytes` in all, from number `packet` on. Each meets what it would meet alone: the link,
+// a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all of
+// them. REQUIRES: the direction is not blocked.
+Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
+               bool response, std::uint32_t packet, std::uint64_t bytes, coro::Time ready) {
+  const Profile& profile = from.profile;
+  const std::uint64_t slowness = Slowness(from.port, to.port, response);
+  const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
+  Journey journey;
+  std::uint32_t lost = 0;
+  for (std::uint64_t left = bytes; left > 0; ++packet) {
+    const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, left);
+    const std::uint64_t on_link = payload + profile.header_bytes;
+    left -= payload;
+    journey.sent = from.port.link.Send(on_link, ready, slowness);
+    const Flight flight = around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
+                                           operation.undisturbed);
+    const Passage passage =
+        to.port.ingress.Take(from.index(), on_link, journey.sent + profile.one_way.fixed);
+    const std::uint32_t times = flight.retransmissions + passage.retransmissions;
+    if (times > 0) from.counters.Retransmitted(times, payload, profile.header_bytes);
+    if (passage.impairs) ++from.counters.impaired_remote_conn_events;
+    lost += times;
+    const coro::Duration way =
+        journey.sent - around.timeline.now() + profile.dma_latency + flight.delay + passage.wait;
+    if (way < journey.way) continue;
+    journey.way = way;
+    journey.slowest = flight;
+  }
+  journey.slowest.retransmissions = lost;
+  journey.slowest.twice = false;
+  return journey;
+}
+
 }  // namespace
 
 // ---- Jobs ----
@@ -196,8 +237,6 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   around_.timeline.Deliver(way, receiver->actor, kind, packet, id.Pack());
 }
 
-// Each packet meets what it would meet alone: the link, a path, losses, the receiver's queue. Only
-// what others send meanwhile comes before or after all of them.
 void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range) {
   const Profile& profile = nic_.profile;
   NicState* const receiver = response ? operation.initiator : operation.peer;
@@ -206,43 +245,18 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
   }
   const bool first = piece == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  const coro::Time ready = first ? engine_free_ : now();
-  const std::uint64_t slowness = Slowness(nic_.port, receiver->port, response);
-  const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
+  Journey journey =
+      Travel(around_, nic_, *receiver, operation, response, piece * profile.flow_packets,
+             range.length, first ? engine_free_ : now());
   const std::uint64_t packets = PacketsOf(profile, range.length);
-  Flight slowest;
-  coro::Duration way{};
-  coro::Time sent{};
-  std::uint32_t retransmissions = 0;
-  for (std::uint64_t i = 0; i < packets; ++i) {
-    const std::uint64_t offset = i * profile.device.mtu;
-    const std::uint64_t bytes =
-        std::min<std::uint64_t>(profile.device.mtu, range.length - offset) + profile.header_bytes;
-    sent = nic_.port.link.Send(bytes, ready, slowness);
-    const auto number = static_cast<std::uint32_t>(piece * profile.flow_packets + i);
-    const Flight flight = around_.wire.Send(nic_.port, receiver->port, operation.draws, purpose,
-                                            number, operation.undisturbed);
-    const Passage passage =
-        receiver->port.ingress.Take(nic_.index(), bytes, sent + profile.one_way.fixed);
-    if (passage.impairs) ++nic_.counters.impaired_remote_conn_events;
-    const std::uint32_t lost = flight.retransmissions + passage.retransmissions;
-    if (lost > 0)
-      nic_.counters.Retransmitted(lost, bytes - profile.header_bytes, profile.header_bytes);
-    retransmissions += lost;
-    const coro::Duration takes = sent - now() + profile.dma_latency + flight.delay + passage.wait;
-    if (takes < way) continue;
-    way = takes;
-    slowest = flight;
-  }
-  slowest.retransmissions = retransmissions;
-  slowest.twice = false;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   receiver->counters.Received(packets, range.length, profile.header_bytes);
   around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
-                                            slowest);
-  if (around_.host_path != nullptr)
-    way += around_.host_path->DelayOf(operation, response, range, sent);
-  around_.timeline.Deliver(way, receiver->actor,
+                                            journey.slowest);
+  if (around_.host_path != nullptr) {
+    journey.way += around_.host_path->DelayOf(operation, response, range, journey.sent);
+  }
+  around_.timeline.Deliver(journey.way, receiver->actor,
                            response ? EventKind::kReadData : EventKind::kArrive, piece,
                            operation.id.Pack());
 }
