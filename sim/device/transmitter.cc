@@ -10,6 +10,56 @@ namespace sim {
 
 using fabric::OperationKind;
 
+namespace {
+
+std::uint64_t PacketsOf(const Profile& profile, std::uint64_t bytes) {
+  const std::uint64_t mtu = profile.device.mtu;
+  return bytes <= mtu ? 1 : (bytes + mtu - 1) / mtu;
+}
+
+// What became of the packets of a piece.
+struct Journey {
+  Flight slowest;        // of the packet that is in last
+  coro::Duration way{};  // from now until it is
+  coro::Time sent{};     // when the last bit of all had left
+};
+
+// Packets of `bytes` in all, from number `packet` on. Each meets what it would meet alone: the link,
+// a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all of
+// them. REQUIRES: the direction is not blocked.
+Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
+               bool response, std::uint32_t packet, std::uint64_t bytes, coro::Time ready) {
+  const Profile& profile = from.profile;
+  const std::uint64_t slowness = Slowness(from.port, to.port, response);
+  const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
+  Journey journey;
+  std::uint32_t lost = 0;
+  for (std::uint64_t left = bytes; left > 0; ++packet) {
+    const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, left);
+    const std::uint64_t on_link = payload + profile.header_bytes;
+    left -= payload;
+    journey.sent = from.port.link.Send(on_link, ready, slowness);
+    const Flight flight = around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
+                                           operation.undisturbed);
+    const Passage passage =
+        to.port.ingress.Take(from.index(), on_link, journey.sent + profile.one_way.fixed);
+    const std::uint32_t times = flight.retransmissions + passage.retransmissions;
+    if (times > 0) from.counters.Retransmitted(times, payload, profile.header_bytes);
+    if (passage.impairs) ++from.counters.impaired_remote_conn_events;
+    lost += times;
+    const coro::Duration way =
+        journey.sent - around.timeline.now() + profile.dma_latency + flight.delay + passage.wait;
+    if (way < journey.way) continue;
+    journey.way = way;
+    journey.slowest = flight;
+  }
+  journey.slowest.retransmissions = lost;
+  journey.slowest.twice = false;
+  return journey;
+}
+
+}  // namespace
+
 // ---- Jobs ----
 
 void Transmitter::EnqueueRequest(OperationId operation) {
@@ -112,8 +162,9 @@ void Transmitter::Silence(const Job& job) {
 bool Transmitter::HoldBack(const Operation& operation, Job job, std::uint64_t bytes) {
   NicState* const receiver = job.response ? operation.initiator : operation.peer;
   if (nic_.profile.instant || receiver == nullptr) return false;
-  const coro::Duration hold = receiver->port.ingress.Hold(
-      nic_.index(), bytes + nic_.profile.header_bytes, now() + nic_.profile.one_way.fixed);
+  const std::uint64_t headers = PacketsOf(nic_.profile, bytes) * nic_.profile.header_bytes;
+  const coro::Duration hold = receiver->port.ingress.Hold(nic_.index(), bytes + headers,
+                                                          now() + nic_.profile.one_way.fixed);
   if (hold <= coro::Duration::zero()) return false;
   job.held = true;
   around_.deferred.After(hold, [this, job] { ComeBack(job); });
@@ -131,6 +182,10 @@ void Transmitter::ComeBack(const Job& job) {
 void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                              Range range) {
   const Profile& profile = nic_.profile;
+  const std::uint64_t packets = PacketsOf(profile, range.length);
+  if (packets > 1 && !profile.instant) [[unlikely]] {
+    return SendPiece(operation, packet, response, range);
+  }
   const std::uint64_t bytes_on_link = range.length + profile.header_bytes;
   const bool first = packet == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
@@ -140,8 +195,6 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   const coro::Time sent =
       profile.instant ? now()
                       : nic_.port.link.Send(bytes_on_link, first ? engine_free_ : now(), slowness);
-  const std::uint64_t mtu = profile.device.mtu;
-  const std::uint64_t packets = range.length <= mtu ? 1 : (range.length + mtu - 1) / mtu;
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   Flight flight;
   if (receiver != nullptr) {
@@ -182,6 +235,30 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
                                   packet | PacketFlags::kSecondCopy, id.Pack());
   }
   around_.timeline.Deliver(way, receiver->actor, kind, packet, id.Pack());
+}
+
+void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range) {
+  const Profile& profile = nic_.profile;
+  NicState* const receiver = response ? operation.initiator : operation.peer;
+  if (receiver == nullptr || !around_.wire.Passes(nic_.port, receiver->port)) [[unlikely]] {
+    return FallSilent(around_, operation);
+  }
+  const bool first = piece == 0 && !response;
+  if (first) engine_free_ = now() + profile.issue_cost;
+  Journey journey =
+      Travel(around_, nic_, *receiver, operation, response, piece * profile.flow_packets,
+             range.length, first ? engine_free_ : now());
+  const std::uint64_t packets = PacketsOf(profile, range.length);
+  nic_.counters.Sent(packets, range.length, profile.header_bytes);
+  receiver->counters.Received(packets, range.length, profile.header_bytes);
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
+                                            journey.slowest);
+  if (around_.host_path != nullptr) {
+    journey.way += around_.host_path->DelayOf(operation, response, range, journey.sent);
+  }
+  around_.timeline.Deliver(journey.way, receiver->actor,
+                           response ? EventKind::kReadData : EventKind::kArrive, piece,
+                           operation.id.Pack());
 }
 
 }  // namespace sim

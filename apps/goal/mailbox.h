@@ -1,0 +1,52 @@
+// The messages of one rank that nobody has received yet, and its receives that have no message yet: matched
+// by source and tag, as MPI does, in the order in which both came.
+
+#ifndef APPS_GOAL_MAILBOX_H_
+#define APPS_GOAL_MAILBOX_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "apps/goal/schedule.h"
+
+namespace apps::goal {
+
+// Not thread-safe.
+class Mailbox {
+ public:
+  // A message of this send has come. Returns the receive that takes it, if one waits.
+  std::optional<OpIndex> Arrived(std::uint32_t source, std::uint32_t tag, OpIndex send);
+  // A receive waits from now on. Returns the send of the message that it takes, if one is here.
+  std::optional<OpIndex> Post(const Op& receive, OpIndex index);
+
+  // Messages that nobody has received.
+  std::size_t left() const { return left_; }
+
+ private:
+  using Key = std::pair<std::uint32_t, std::uint32_t>;  // source, tag
+  // In the order in which they came, with their places in that order.
+  using Line = std::list<std::pair<std::uint64_t, OpIndex>>;
+  using Lines = absl::flat_hash_map<Key, Line>;
+
+  struct Wild {
+    std::uint64_t place;
+    OpIndex receive;
+    Key wants;
+  };
+
+  static OpIndex TakeFirst(Lines& lines, Lines::iterator line);
+
+  Lines arrived_;
+  Lines posted_;          // that name source and tag
+  std::list<Wild> wild_;  // that do not, in the order in which they were posted
+  std::size_t left_ = 0;
+  std::uint64_t place_ = 0;
+};
+
+}  // namespace apps::goal
+
+#endif  // APPS_GOAL_MAILBOX_H_

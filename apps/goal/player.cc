@@ -1,0 +1,405 @@
+#include "apps/goal/player.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdlib>
+#include <deque>
+#include <memory>
+#include <queue>
+#include <utility>
+
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "apps/goal/mailbox.h"
+#include "coro/status_macros.h"
+#include "fabric/error.h"
+#include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
+#include "sim/checks/finding.h"
+#include "sim/device/observer.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/world/world.h"
+
+namespace apps::goal {
+namespace {
+
+using coro::Duration;
+using coro::Time;
+
+// The machine as the player needs it: a rank's CPUs are its own business, and cost the time of
+// that rank only.
+sim::Profile MachineFor(const sim::Profile& profile, std::uint32_t nics, bool flows) {
+  sim::Profile machine = profile;
+  machine.nics.resize(nics);
+  if (flows) machine.flow_packets = kFlowPackets;
+  machine.post_cost = machine.doorbell_cost = machine.poll_cost = Duration::zero();
+  return machine;
+}
+
+// Which NICs have something to read. In a world of thousands nobody looks at all of them.
+class Bell final : public sim::Observer {
+ public:
+  void OnReported(const sim::NicState& nic, const sim::CompletionRing&,
+                  const sim::DeviceCompletion&, sim::EntryFate) override {
+    if (nic.index() >= rings_.size()) rings_.resize(nic.index() + 1u);
+    if (!rings_[nic.index()]) who_.push_back(nic.index());
+    rings_[nic.index()] = true;
+  }
+  // Those that rang since this was asked.
+  std::vector<std::uint32_t> Take() {
+    for (const std::uint32_t nic : who_) rings_[nic] = false;
+    return std::exchange(who_, {});
+  }
+
+ private:
+  std::vector<bool> rings_;  // by index
+  std::vector<std::uint32_t> who_;
+};
+
+struct Nic : fabric::OpenedNic {
+  std::unique_ptr<fabric::MemoryRegion> region;
+  absl::flat_hash_map<std::uint32_t, fabric::Peer> ranks;
+  std::deque<OpIndex> waiting;  // sends for which its queue had no room
+};
+
+struct FreeMemory {
+  void operator()(std::byte* memory) const { std::free(memory); }
+};
+
+class Player {
+ public:
+  Player(const Schedule& schedule, const sim::Profile& profile, const PlayOptions& options)
+      : schedule_(schedule),
+        options_(options),
+        nics_(schedule.nics()),
+        post_takes_(profile.post_cost + profile.doorbell_cost),
+        poll_takes_(profile.poll_cost),
+        machine_(MachineFor(profile, nics_, options.flows)),
+        world_(options.seed, machine_, {.checks = options.checks}) {}
+
+  absl::Status Open();
+  absl::StatusOr<PlayResult> Play();
+
+ private:
+  enum class State : std::uint8_t { kWaits, kBegun, kEnded };
+  enum class Moment : std::uint8_t { kBegins, kEnds };
+  // What a CPU does next.
+  struct Due {
+    Time at;
+    std::uint64_t order;
+    OpIndex op;
+    Moment moment;
+
+    bool operator>(const Due& other) const {
+      return at != other.at ? at > other.at : order > other.order;
+    }
+  };
+
+  Time now() { return world_.timeline().now(); }
+  Nic& NicOf(std::uint32_t rank, std::uint32_t nic) { return ends_[rank * nics_ + nic]; }
+  std::string Describe(OpIndex op) const;
+
+  absl::Status Ready(OpIndex op);
+  void Occupy(OpIndex op, Duration takes);
+  void Begin(OpIndex op);
+  void End(OpIndex op);
+  void Release(OpIndex op, bool begins);
+  absl::Status Match(OpIndex receive, OpIndex send);
+  absl::Status Happens(OpIndex op, Moment moment);
+  absl::StatusOr<fabric::Peer> PeerOf(std::uint32_t rank, std::uint32_t nic, std::uint32_t peer);
+  absl::StatusOr<bool> Send(OpIndex op);
+  absl::Status RunDue();
+  absl::Status Collect(std::uint32_t nic);
+  absl::Status PostWaiting(Nic& nic);
+  absl::Status Arrived(std::uint32_t rank, const fabric::Completion& completion);
+  absl::Status Stuck() const;
+
+  const Schedule& schedule_;
+  const PlayOptions& options_;
+  const std::uint32_t nics_;
+  const Duration post_takes_;
+  const Duration poll_takes_;
+  const sim::Profile machine_;
+  Bell bell_;
+  sim::World world_;
+  std::unique_ptr<std::byte, FreeMemory> memory_;
+  std::vector<std::unique_ptr<fabric::Fabric>> fabrics_;
+  std::vector<Nic> ends_;  // rank * nics_ + NIC
+  std::vector<Mailbox> mail_;
+  std::vector<Time> cpu_free_;        // rank * cpus + CPU
+  std::vector<std::uint32_t> waits_;  // by operation: for how many others
+  std::vector<State> states_;
+  std::vector<OpIndex> ready_;  // that wait for nobody, and have not asked for their CPU
+  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  std::uint64_t order_ = 0;
+  std::uint64_t left_ = 0;
+  PlayResult result_;
+};
+
+// ---- Machines ----
+
+absl::Status Player::Open() {
+  const std::size_t bytes = std::max<std::size_t>(schedule_.longest_message(), 1);
+  memory_.reset(static_cast<std::byte*>(std::calloc(bytes, 1)));
+  if (memory_ == nullptr) return absl::ResourceExhaustedError("no memory for a message");
+  world_.observers().Add(bell_);
+  const std::uint32_t ranks = schedule_.ranks();
+  ends_.resize(std::size_t{ranks} * nics_);
+  for (std::uint32_t rank = 0; rank < ranks; ++rank) {
+    fabrics_.push_back(sim::OpenSimFabric(world_, world_.AddNode(absl::StrCat("rank", rank))));
+    for (std::uint32_t nic = 0; nic < nics_; ++nic) {
+      Nic& end = NicOf(rank, nic);
+      ASSIGN_OR_RETURN(static_cast<fabric::OpenedNic&>(end),
+                       fabric::OpenNic(*fabrics_.back(), {.nic = nic}));
+      ASSIGN_OR_RETURN(end.region,
+                       end.domain->RegisterMemory({.data = memory_.get(), .length_bytes = bytes}));
+    }
+  }
+  mail_.resize(ranks);
+  cpu_free_.resize(std::size_t{ranks} * schedule_.cpus());
+  const std::size_t ops = schedule_.ops().size();
+  waits_.resize(ops);
+  states_.resize(ops, State::kWaits);
+  left_ = ops;
+  result_.ranks.resize(ranks);
+  return absl::OkStatus();
+}
+
+// Both sides know each other before the first byte, as EFA wants it.
+absl::StatusOr<fabric::Peer> Player::PeerOf(std::uint32_t rank, std::uint32_t nic,
+                                            std::uint32_t peer) {
+  Nic& from = NicOf(rank, nic);
+  const auto known = from.ranks.find(peer);
+  if (known != from.ranks.end()) return known->second;
+  Nic& to = NicOf(peer, nic);
+  ASSIGN_OR_RETURN(to.ranks[rank], to.peers->Insert(from.endpoint->address()));
+  ASSIGN_OR_RETURN(from.ranks[peer], from.peers->Insert(to.endpoint->address()));
+  return from.ranks[peer];
+}
+
+// ---- What waits for what ----
+
+void Player::Release(OpIndex op, bool begins) {
+  for (const Edge& edge : schedule_.Followers(op)) {
+    if (edge.begins == begins && --waits_[edge.after] == 0) ready_.push_back(edge.after);
+  }
+}
+
+void Player::Begin(OpIndex op) {
+  states_[op] = State::kBegun;
+  Release(op, /*begins=*/true);
+}
+
+void Player::End(OpIndex op) {
+  states_[op] = State::kEnded;
+  RankResult& rank = result_.ranks[schedule_.RankOf(op)];
+  ++rank.operations;
+  rank.ended = world_.timeline().elapsed();
+  if (schedule_.ops()[op].kind == Kind::kSend) rank.bytes += schedule_.ops()[op].amount;
+  --left_;
+  Release(op, /*begins=*/false);
+}
+
+// ---- CPUs ----
+
+// It begins when its CPU is free, and needs it for so long.
+void Player::Occupy(OpIndex op, Duration takes) {
+  const std::size_t cpu = schedule_.RankOf(op) * schedule_.cpus() + schedule_.ops()[op].cpu;
+  const Time begins = std::max(cpu_free_[cpu], now());
+  cpu_free_[cpu] = begins + takes;
+  if (states_[op] == State::kWaits) {
+    if (begins > now()) {
+      due_.push({begins, order_++, op, Moment::kBegins});
+    } else {
+      Begin(op);
+    }
+  }
+  due_.push({begins + takes, order_++, op, Moment::kEnds});
+}
+
+absl::Status Player::Ready(OpIndex op) {
+  const Op& what = schedule_.ops()[op];
+  if (what.kind == Kind::kCalc) {
+    Occupy(op, Duration(static_cast<std::int64_t>(what.amount)));
+    return absl::OkStatus();
+  }
+  if (what.kind == Kind::kSend) {
+    Occupy(op, post_takes_);
+    return absl::OkStatus();
+  }
+  Begin(op);
+  const auto send = mail_[schedule_.RankOf(op)].Post(what, op);
+  return send.has_value() ? Match(op, *send) : absl::OkStatus();
+}
+
+absl::Status Player::Match(OpIndex receive, OpIndex send) {
+  if (schedule_.ops()[send].amount > schedule_.ops()[receive].amount) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(Describe(receive), " is shorter than its message: ", Describe(send)));
+  }
+  Occupy(receive, poll_takes_);
+  return absl::OkStatus();
+}
+
+absl::Status Player::Happens(OpIndex op, Moment moment) {
+  if (moment == Moment::kBegins) {
+    Begin(op);
+  } else if (schedule_.ops()[op].kind == Kind::kSend) {
+    ASSIGN_OR_RETURN(const bool sent, Send(op));
+    if (!sent) NicOf(schedule_.RankOf(op), schedule_.ops()[op].nic).waiting.push_back(op);
+  } else {
+    End(op);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Player::RunDue() {
+  while (true) {
+    while (!ready_.empty()) {
+      const OpIndex op = ready_.back();
+      ready_.pop_back();
+      RETURN_IF_ERROR(Ready(op));
+    }
+    if (due_.empty() || due_.top().at > now()) return absl::OkStatus();
+    const Due due = due_.top();
+    due_.pop();
+    RETURN_IF_ERROR(Happens(due.op, due.moment));
+  }
+}
+
+// ---- NICs ----
+
+// False: its queue is full.
+absl::StatusOr<bool> Player::Send(OpIndex op) {
+  const Op& what = schedule_.ops()[op];
+  const std::uint32_t rank = schedule_.RankOf(op);
+  fabric::WriteRequest write;
+  ASSIGN_OR_RETURN(write.peer, PeerOf(rank, what.nic, what.peer));
+  Nic& nic = NicOf(rank, what.nic);
+  write.source = nic.region->Local(0, what.amount);
+  write.target = NicOf(what.peer, what.nic).region->remote();
+  write.immediate = op;
+  write.context = fabric::Context{op};
+  const fabric::ErrorCode error = nic.endpoint->Write(write);
+  if (error == fabric::ErrorCode::kAgain) return false;
+  if (error != fabric::ErrorCode::kOk) return fabric::ToStatus(error, Describe(op));
+  return true;
+}
+
+absl::Status Player::PostWaiting(Nic& nic) {
+  while (!nic.waiting.empty()) {
+    ASSIGN_OR_RETURN(const bool sent, Send(nic.waiting.front()));
+    if (!sent) return absl::OkStatus();
+    nic.waiting.pop_front();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Player::Arrived(std::uint32_t rank, const fabric::Completion& completion) {
+  const OpIndex send = *completion.immediate;
+  const auto receive = mail_[rank].Arrived(schedule_.RankOf(send), schedule_.ops()[send].tag, send);
+  return receive.has_value() ? Match(*receive, send) : absl::OkStatus();
+}
+
+absl::Status Player::Collect(std::uint32_t index) {
+  Nic& nic = ends_[index];
+  std::array<fabric::Completion, 64> read;
+  while (true) {
+    const fabric::ReadResult result = nic.queue->Read(read);
+    if (result.error != fabric::ErrorCode::kOk) return fabric::ToStatus(result.error, "read");
+    for (std::size_t i = 0; i < result.count; ++i) {
+      if (!read[i].ok()) {
+        return absl::InternalError(
+            absl::StrCat("a message failed: ", nic.queue->ErrorText(read[i])));
+      }
+      if (read[i].immediate.has_value()) {
+        RETURN_IF_ERROR(Arrived(index / nics_, read[i]));
+      } else {
+        End(static_cast<OpIndex>(*read[i].context));
+      }
+    }
+    if (result.count < read.size()) return PostWaiting(nic);
+  }
+}
+
+// ---- The run ----
+
+std::string Player::Describe(OpIndex op) const {
+  const Op& what = schedule_.ops()[op];
+  const std::uint32_t rank = schedule_.RankOf(op);
+  const auto any = [](std::uint32_t number) {
+    return number == UINT32_MAX ? std::string("any") : absl::StrCat(number);
+  };
+  const std::string name =
+      absl::StrCat("operation ", op - schedule_.OpsOf(rank).first + 1, " of rank ", rank);
+  if (what.kind == Kind::kCalc) return absl::StrCat(name, " (calc ", what.amount, ")");
+  return absl::StrCat(name, what.kind == Kind::kSend ? " (send " : " (recv ", what.amount,
+                      what.kind == Kind::kSend ? "b to " : "b from ", any(what.peer), ", tag ",
+                      any(what.tag), ")");
+}
+
+absl::Status Player::Stuck() const {
+  std::uint64_t receives = 0;
+  OpIndex first = 0;
+  for (OpIndex op = 0; op < states_.size(); ++op) {
+    if (states_[op] != State::kBegun) continue;
+    if (receives++ == 0) first = op;
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("deadlock: ", Describe(first), " has no message, and none is under way; ", left_,
+                   " operations are left, ", receives, " of them receives that wait"));
+}
+
+absl::StatusOr<PlayResult> Player::Play() {
+  for (OpIndex op = 0; op < waits_.size(); ++op) {
+    for (const Edge& edge : schedule_.Followers(op)) ++waits_[edge.after];
+  }
+  // The last one is looked at first: see RunDue.
+  for (auto op = static_cast<OpIndex>(waits_.size()); op-- > 0;) {
+    if (waits_[op] == 0) ready_.push_back(op);
+  }
+  sim::Timeline& timeline = world_.timeline();
+  std::uint64_t turns = 0;
+  while (true) {
+    RETURN_IF_ERROR(RunDue());
+    const std::vector<std::uint32_t> rang = bell_.Take();
+    for (const std::uint32_t nic : rang) RETURN_IF_ERROR(Collect(nic));
+    if (++turns % 4096 == 0) options_.progress(waits_.size() - left_);
+    if (!rang.empty()) continue;
+    if (left_ == 0) break;
+    if (!timeline.WaitUntil(due_.empty() ? coro::kNever : due_.top().at)) return Stuck();
+  }
+  for (const RankResult& rank : result_.ranks) {
+    result_.simulated = std::max(result_.simulated, rank.ended);
+  }
+  for (const Mailbox& mail : mail_) result_.unreceived += mail.left();
+  result_.events = timeline.event_count();
+  world_.CheckRequests();
+  for (const sim::Finding& finding : world_.findings()) {
+    result_.findings.push_back(sim::ToText(finding));
+  }
+  return std::move(result_);
+}
+
+}  // namespace
+
+absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
+                                const PlayOptions& options) {
+  if (schedule.nics() > profile.nics.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("machines of ", schedule.nics(),
+                                                   " NICs: profile ", profile.name, " has ",
+                                                   profile.nics.size()));
+  }
+  if (schedule.longest_message() > profile.device.max_rdma_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a message of ", schedule.longest_message(), " bytes: NICs of profile ",
+                     profile.name, " write at most ", profile.device.max_rdma_size));
+  }
+  Player player(schedule, profile, options);
+  RETURN_IF_ERROR(player.Open());
+  return player.Play();
+}
+
+}  // namespace apps::goal

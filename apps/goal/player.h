@@ -1,0 +1,62 @@
+// Runs a schedule on simulated machines, one for each rank.
+//
+//   send     a CPU's time to post, then a write with immediate by the NIC it names, to the NIC of
+//            that number at the peer; it ends when its completion is read: the bytes are there
+//   recv     ends a CPU's time to poll after the message has come, or after it was posted
+//   calc     a CPU's time
+//
+// A rank's CPU does one thing after the other, in the order in which they could begin. Messages go
+// at once, whether their receive is posted or not: there is no rendezvous. A schedule has no data,
+// so all ranks send from and to the same memory, and no byte is moved.
+
+#ifndef APPS_GOAL_PLAYER_H_
+#define APPS_GOAL_PLAYER_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "apps/goal/schedule.h"
+#include "coro/time.h"
+#include "sim/profile/profile.h"
+
+namespace apps::goal {
+
+// With so many, collectives take as long as by packets within 3 %, and a tenth of the events
+// (docs/fidelity.md); with more they do not.
+inline constexpr std::uint32_t kFlowPackets = 16;
+
+struct PlayOptions {
+  std::uint64_t seed = 1;
+  bool flows = false;   // one event stands for kFlowPackets packets of a message
+  bool checks = false;  // those of sim/checks: memory and time for each operation
+  // Called now and then.
+  std::function<void(std::uint64_t done)> progress = [](std::uint64_t) {};
+};
+
+// What one rank did.
+struct RankResult {
+  coro::Duration ended{};  // when its last operation had
+  std::uint64_t operations = 0;
+  std::uint64_t bytes = 0;  // that it sent
+};
+
+struct PlayResult {
+  std::vector<RankResult> ranks;
+  coro::Duration simulated{};         // until the last one had ended
+  std::uint64_t events = 0;           // of the simulator
+  std::uint64_t unreceived = 0;       // messages that came, and that no receive wanted
+  std::vector<std::string> findings;  // rules that the run broke, where it was checked
+};
+
+// kInvalidArgument: machines of this profile have fewer NICs, or cannot send so much at once.
+// kFailedPrecondition: a receive waits for a message that never comes, or that is longer: one line
+// says which, and how much is left. Others: those of the fabric, and of a write that failed.
+absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
+                                const PlayOptions& options = {});
+
+}  // namespace apps::goal
+
+#endif  // APPS_GOAL_PLAYER_H_

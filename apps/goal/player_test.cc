@@ -1,0 +1,234 @@
+#include "apps/goal/player.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "apps/goal/patterns.h"
+#include "apps/goal/text.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "sim/profile/profile.h"
+#include "testing/matchers/status_matchers.h"
+
+namespace apps::goal {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing_matchers::IsOk;
+using ::testing_matchers::StatusIs;
+
+const sim::Profile& Named(const char* name) { return **sim::FindProfile(name); }
+
+Schedule Read(const std::string& text) { return *ReadGoal(text); }
+
+PlayResult Played(const Schedule& schedule, const char* profile = "small",
+                  PlayOptions options = {}) {
+  absl::StatusOr<PlayResult> result = Play(schedule, Named(profile), options);
+  EXPECT_THAT(result, IsOk());
+  return result.value_or(PlayResult{.ranks = std::vector<RankResult>(schedule.ranks())});
+}
+
+std::int64_t Nanoseconds(const PlayResult& result) { return result.simulated.count(); }
+
+TEST(PlayerTest, CalcsOfACpuFollowEachOtherAndThoseOfTwoDoNot) {
+  EXPECT_EQ(Nanoseconds(Played(Read("num_ranks 1\nrank 0 {\ncalc 100\ncalc 200\n}"))), 300);
+  EXPECT_EQ(Nanoseconds(Played(Read("num_ranks 1\nrank 0 {\ncalc 100\ncalc 200 cpu 1\n}"))), 200);
+}
+
+TEST(PlayerTest, RequiresWaitsForTheEndAndIrequiresForTheBeginning) {
+  const std::string two = "num_ranks 1\nrank 0 {\na: calc 100\nb: calc 50 cpu 1\n";
+  EXPECT_EQ(Nanoseconds(Played(Read(two + "b requires a\n}"))), 150);
+  EXPECT_EQ(Nanoseconds(Played(Read(two + "b irequires a\n}"))), 100);
+  // What begins late begins what waits for that late.
+  EXPECT_EQ(Nanoseconds(Played(Read("num_ranks 1\nrank 0 {\ncalc 30\na: calc 100\nb: calc 100 cpu "
+                                    "1\nb irequires a\n}"))),
+            130);
+}
+
+TEST(PlayerTest, AMessageTakesThePathOfTheProfileAndTheTimeOfBothCpus) {
+  const sim::Profile& profile = Named("p5");
+  const PlayResult result =
+      Played(Read("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 8b from 0\n}"), "p5");
+  const coro::Duration least = profile.post_cost + profile.doorbell_cost + profile.issue_cost +
+                               profile.dma_latency + profile.one_way.fixed + profile.poll_cost;
+  EXPECT_GE(result.ranks[1].ended, least);
+  EXPECT_LE(result.ranks[1].ended, least + std::chrono::microseconds(10));
+  EXPECT_EQ(result.ranks[0].bytes, 8u);
+  EXPECT_EQ(result.ranks[1].bytes, 0u);
+  EXPECT_EQ(result.ranks[0].operations, 1u);
+  EXPECT_EQ(result.unreceived, 0u);
+}
+
+TEST(PlayerTest, ReceivesMatchBySourceAndTag) {
+  // Each receive has room for its own message only.
+  const PlayResult result = Played(Read(R"(num_ranks 3
+rank 0 {
+a: recv 100b from 2 tag 1
+b: recv 10b from 1 tag 1
+c: recv 1b from 1 tag 2
+d: recv 1000b from -1 tag -1
+d requires a
+d requires b
+d requires c
+}
+rank 1 {
+send 10b to 0 tag 1
+send 1b to 0 tag 2
+send 1000b to 0 tag 9
+}
+rank 2 {
+send 100b to 0 tag 1
+})"));
+  EXPECT_EQ(result.ranks[0].operations, 4u);
+}
+
+TEST(PlayerTest, AReceiveOfAnyTagTakesOnlyItsSource) {
+  const PlayResult result =
+      Played(Read("num_ranks 3\nrank 0 {\nrecv 1b from 1 tag -1\nrecv 2b from -1 tag 5\n}\n"
+                  "rank 1 {\nsend 1b to 0 tag 5\n}\nrank 2 {\nsend 2b to 0 tag 5\n}"));
+  EXPECT_EQ(result.ranks[0].operations, 2u);
+}
+
+TEST(PlayerTest, AMessageThatComesBeforeItsReceiveIsKept) {
+  const PlayResult result = Played(Read(
+      "num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\na: calc 1000000\nb: recv 8b from 0\nb "
+      "requires a\n}"));
+  EXPECT_EQ(result.ranks[1].ended, std::chrono::milliseconds(1) + Named("small").poll_cost);
+}
+
+TEST(PlayerTest, MessagesThatNobodyReceivesAreCounted) {
+  const PlayResult result =
+      Played(Read("num_ranks 2\nrank 0 {\nsend 8b to 1\nsend 8b to 1\n}\n"
+                  "rank 1 {\nrecv 8b from 0\n}"));
+  EXPECT_EQ(result.unreceived, 1u);
+}
+
+TEST(PlayerTest, AReceiveWithoutMessageEndsTheRunWithOneLine) {
+  EXPECT_THAT(
+      Play(Read("num_ranks 2\nrank 0 {\nsend 8b to 1 tag 1\n}\nrank 1 {\ncalc 5\na: recv 8b from 0 "
+                "tag 2\nb: calc 1\nb requires a\n}"),
+           Named("small"))
+          .status(),
+      StatusIs(
+          absl::StatusCode::kFailedPrecondition,
+          "deadlock: operation 2 of rank 1 (recv 8b from 0, tag 2) has no message, and none is "
+          "under way; 2 operations are left, 1 of them receives that wait"));
+}
+
+TEST(PlayerTest, AMessageThatIsLongerThanItsReceiveEndsTheRun) {
+  EXPECT_THAT(
+      Play(Read("num_ranks 2\nrank 0 {\nsend 9b to 1\n}\nrank 1 {\nrecv 8b from -1\n}"),
+           Named("small"))
+          .status(),
+      StatusIs(absl::StatusCode::kFailedPrecondition,
+               "operation 1 of rank 1 (recv 8b from any, tag 0) is shorter than its message: "
+               "operation 1 of rank 0 (send 9b to 1, tag 0)"));
+}
+
+TEST(PlayerTest, WhatTheMachinesLackIsRefused) {
+  EXPECT_THAT(Play(Read("num_ranks 1\nrank 0 {\nsend 8b to 0 nic 200\n}"), Named("small")).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("machines of 201 NICs")));
+  EXPECT_THAT(
+      Play(Read("num_ranks 1\nrank 0 {\nsend 99999999999b to 0\n}"), Named("small")).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a message of 99999999999 bytes")));
+}
+
+TEST(PlayerTest, ARankSendsToItself) {
+  const PlayResult result = Played(Read("num_ranks 1\nrank 0 {\nsend 8b to 0\nrecv 8b from 0\n}"));
+  EXPECT_EQ(result.ranks[0].operations, 2u);
+}
+
+// More at once than a send queue holds.
+TEST(PlayerTest, MessagesWaitForRoomInTheQueue) {
+  std::string text = "num_ranks 2\nrank 0 {\n";
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&text, "send 8b to 1\n");
+  absl::StrAppend(&text, "}\nrank 1 {\n");
+  for (int i = 0; i < 5000; ++i) absl::StrAppend(&text, "recv 8b from 0\n");
+  EXPECT_EQ(Played(Read(text + "}")).ranks[1].operations, 5000u);
+}
+
+TEST(PlayerTest, PatternsRunToTheirEndWithoutAFinding) {
+  for (const char* name : {"ring", "tree", "incast", "alltoall"}) {
+    ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                         MakePattern(name, {.ranks = 6, .nics = 2, .bytes = 20000}));
+    const PlayResult result = Played(schedule, "small", {.checks = true});
+    std::uint64_t operations = 0;
+    for (const RankResult& rank : result.ranks) operations += rank.operations;
+    EXPECT_EQ(operations, schedule.ops().size()) << name;
+    EXPECT_EQ(result.unreceived, 0u) << name;
+    EXPECT_THAT(result.findings, IsEmpty()) << name;
+  }
+}
+
+TEST(PlayerTest, OneSeedGivesOneRun) {
+  ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                       MakePattern("alltoall", {.ranks = 5, .nics = 2, .bytes = 50000}));
+  const PlayResult one = Played(schedule);
+  const PlayResult again = Played(schedule);
+  const PlayResult other = Played(schedule, "small", {.seed = 2});
+  EXPECT_EQ(one.simulated, again.simulated);
+  EXPECT_EQ(one.events, again.events);
+  EXPECT_NE(one.simulated, other.simulated);
+}
+
+// ---- Flows ----
+
+struct CollectiveCase {
+  const char* name;
+  const char* pattern;
+  PatternOptions options;
+};
+
+class CollectiveTest : public ::testing::TestWithParam<CollectiveCase> {};
+
+// A tenth of the events, and the same time for the whole within 3 %. What is drawn differs from run
+// to run, so that several are compared.
+TEST_P(CollectiveTest, TakesAsLongByFlowsAsByPacketsForATenthOfTheEvents) {
+  ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                       MakePattern(GetParam().pattern, GetParam().options));
+  for (const char* profile : {"small", "p5", "p5en"}) {
+    coro::Duration by_packets{};
+    coro::Duration by_flows{};
+    std::uint64_t packet_events = 0;
+    std::uint64_t flow_events = 0;
+    for (std::uint64_t seed = 1; seed <= 5; ++seed) {
+      const PlayResult packets = Played(schedule, profile, {.seed = seed});
+      const PlayResult flows = Played(schedule, profile, {.seed = seed, .flows = true});
+      by_packets += packets.simulated;
+      by_flows += flows.simulated;
+      packet_events += packets.events;
+      flow_events += flows.events;
+    }
+    const double ratio =
+        static_cast<double>(by_flows.count()) / static_cast<double>(by_packets.count());
+    EXPECT_NEAR(ratio, 1, 0.03) << profile;
+    EXPECT_LE(flow_events * 10, packet_events) << profile;
+  }
+}
+
+// Messages of one packet have nothing to put together.
+TEST(PlayerTest, ShortMessagesAreTheSameWithAndWithoutFlows) {
+  ASSERT_OK_AND_ASSIGN(const Schedule schedule,
+                       MakePattern("alltoall", {.ranks = 6, .nics = 2, .bytes = 8000}));
+  const PlayResult packets = Played(schedule);
+  const PlayResult flows = Played(schedule, "small", {.flows = true});
+  EXPECT_EQ(packets.simulated, flows.simulated);
+  EXPECT_EQ(packets.events, flows.events);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Patterns, CollectiveTest,
+    ::testing::Values(CollectiveCase{"pair", "incast", {.ranks = 2, .bytes = 16 << 20}},
+                      CollectiveCase{"two", "incast", {.ranks = 3, .bytes = 16 << 20}},
+                      CollectiveCase{"incast", "incast", {.ranks = 9, .bytes = 16 << 20}},
+                      CollectiveCase{"ring", "ring", {.ranks = 4, .bytes = 16 << 20}},
+                      CollectiveCase{"tree", "tree", {.ranks = 8, .bytes = 16 << 20}},
+                      CollectiveCase{"alltoall", "alltoall", {.ranks = 6, .bytes = 4 << 20}}),
+    [](const auto& test) { return std::string(test.param.name); });
+
+}  // namespace
+}  // namespace apps::goal

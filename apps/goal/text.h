@@ -1,0 +1,42 @@
+// GOAL as text, as LogGOPSim's txt2bin reads it and its generators write it:
+//
+//   num_ranks 2
+//   rank 0 {
+//   l1: send 4096b to 1 tag 7 cpu 0 nic 0
+//   l2: calc 250                             nanoseconds
+//   l2 requires l1                           begins when l1 has ended; irequires: when it has begun
+//   }
+//   rank 1 {
+//   recv 4096b from 0 tag 7                  from -1: from any rank; tag -1: of any tag
+//   }
+//
+// (spcl/LogGOPSim src/LogGOPSim/txt2bin.re.) Comments are // and /* */. What stands behind `to` and
+// `from` may be left out, and is 0; here it may come in any order, and a label may be used before
+// its line.
+
+#ifndef APPS_GOAL_TEXT_H_
+#define APPS_GOAL_TEXT_H_
+
+#include <cstddef>
+#include <ostream>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/goal/schedule.h"
+
+namespace apps::goal {
+
+inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+
+// kInvalidArgument: "line 12: ..." says what is wrong there: a word, a number, a label that nobody
+// has or two have, a rank that is not there or there twice, operations that wait for each other in
+// a circle, more of them than kMostOps.
+absl::StatusOr<Schedule> ReadGoal(absl::string_view text);
+
+// Every operation has a label, and the waits of a rank follow its operations. ReadGoal reads the same
+// schedule from it.
+void WriteGoal(const Schedule& schedule, std::ostream& out);
+
+}  // namespace apps::goal
+
+#endif  // APPS_GOAL_TEXT_H_

@@ -1,0 +1,135 @@
+// Packets of a long read or write that travel as one piece (Profile::flow_packets): what each of
+// them meets is the same, and one event stands for all.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "coro/time.h"
+#include "fabric/error.h"
+#include "fabric/faults/engine.h"
+#include "gtest/gtest.h"
+#include "sim/device/device_counters.h"
+#include "sim/device/observer.h"
+#include "sim/faults/device_faults.h"
+#include "sim/profile/profile.h"
+#include "sim/testing/lab.h"
+
+namespace sim_testing {
+namespace {
+
+using fabric::ErrorCode;
+
+constexpr std::size_t kBytes = 200000;  // 23 packets
+constexpr std::uint32_t kFlow = 16;
+
+// When entries were written to completion queues.
+class Times final : public sim::Observer {
+ public:
+  explicit Times(sim::World& world) : world_(world) {}
+  void OnReported(const sim::NicState&, const sim::CompletionRing&, const sim::DeviceCompletion&,
+                  sim::EntryFate) override {
+    times.push_back(world_.timeline().elapsed());
+  }
+  std::vector<coro::Duration> times;
+
+ private:
+  sim::World& world_;
+};
+
+// Losses and paths of their own; packets land once and in one step, for a piece does.
+sim::Profile Network(std::uint32_t flow_packets) {
+  sim::Profile profile = Small();
+  profile.duplicate_one_in = 0;
+  profile.split_placement_one_in = 0;
+  profile.retransmit_one_in = 64;
+  profile.flow_packets = flow_packets;
+  return profile;
+}
+
+struct Outcome {
+  std::vector<coro::Duration> times;
+  std::uint64_t events = 0;
+  bool right = false;
+  ErrorCode error = ErrorCode::kOk;
+  sim::DeviceCounters sender;
+  sim::DeviceCounters receiver;
+};
+
+enum class What { kWrite, kRead, kWriteIntoNothing };
+
+Outcome Played(What what, std::uint32_t flow_packets, std::uint64_t seed,
+            std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr) {
+  Lab lab(seed, Network(flow_packets), sim::ClockKind::kVirtual, std::move(faults));
+  Side& a = lab.Add("a");
+  Side& b = lab.Add("b");
+  lab.Introduce();
+  Times times(lab.world());
+  lab.world().observers().Add(times);
+  Fill(what == What::kRead ? b.Bytes(0, kBytes) : a.Bytes(0, kBytes), seed);
+  if (what == What::kWriteIntoNothing) lab.world().Block(a.node, b.node);
+  const ErrorCode posted = what == What::kRead ? a.endpoint->Read(a.ReadFrom(b, 0, kBytes, 7))
+                                               : a.endpoint->Write(a.WriteTo(b, 0, kBytes, 7));
+  EXPECT_EQ(posted, ErrorCode::kOk);
+  Outcome outcome;
+  outcome.error = lab.Take(a, 7).error;
+  outcome.times = times.times;
+  outcome.events = lab.world().timeline().event_count();
+  outcome.right = Holds(what == What::kRead ? a.Bytes(0, kBytes) : b.Bytes(0, kBytes), seed);
+  outcome.sender = a.nic.state().counters;
+  outcome.receiver = b.nic.state().counters;
+  lab.world().observers().Remove(times);
+  return outcome;
+}
+
+class FlowTest : public ::testing::TestWithParam<What> {};
+
+TEST_P(FlowTest, APieceIsInWhenTheLastOfItsPacketsIs) {
+  std::uint64_t lost = 0;
+  for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    const Outcome packets = Played(GetParam(), 1, seed);
+    const Outcome flow = Played(GetParam(), kFlow, seed);
+    EXPECT_EQ(packets.error, ErrorCode::kOk);
+    EXPECT_EQ(packets.times, flow.times) << seed;
+    EXPECT_TRUE(flow.right) << seed;
+    EXPECT_EQ(packets.sender.tx_pkts, flow.sender.tx_pkts) << seed;
+    EXPECT_EQ(packets.sender.tx_bytes, flow.sender.tx_bytes) << seed;
+    EXPECT_EQ(packets.sender.retrans_bytes, flow.sender.retrans_bytes) << seed;
+    EXPECT_EQ(packets.receiver.tx_bytes, flow.receiver.tx_bytes) << seed;
+    EXPECT_EQ(packets.receiver.retrans_pkts, flow.receiver.retrans_pkts) << seed;
+    EXPECT_EQ(packets.receiver.rx_pkts, flow.receiver.rx_pkts) << seed;
+    EXPECT_EQ(packets.receiver.rx_bytes, flow.receiver.rx_bytes) << seed;
+    EXPECT_LT(flow.events * 4, packets.events) << seed;  // 23 packets are two pieces
+    lost += flow.sender.retrans_pkts + flow.receiver.retrans_pkts;
+  }
+  EXPECT_GT(lost, 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(WritesAndReads, FlowTest, ::testing::Values(What::kWrite, What::kRead),
+                         [](const auto& test) {
+                           return std::string(test.param == What::kRead ? "Read" : "Write");
+                         });
+
+TEST(FlowEndTest, APieceThatNobodyTakesEndsAsItsPacketsDo) {
+  const Outcome packets = Played(What::kWriteIntoNothing, 1, 3);
+  const Outcome flow = Played(What::kWriteIntoNothing, kFlow, 3);
+  EXPECT_EQ(packets.error, ErrorCode::kUnreachable);
+  EXPECT_EQ(flow.error, ErrorCode::kUnreachable);
+  EXPECT_EQ(packets.times, flow.times);
+}
+
+// A plan may name each of them.
+TEST(FlowEndTest, UnderAFaultPlanEachPacketIsAnEventOfItsOwn) {
+  const auto plan = [] {
+    return Must(fabric::faults::FaultEngine::Create({}, 1, {.device = sim::DeviceFaults()}));
+  };
+  const Outcome packets = Played(What::kWrite, 1, 5, plan());
+  const Outcome flow = Played(What::kWrite, kFlow, 5, plan());
+  EXPECT_EQ(packets.events, flow.events);
+  EXPECT_EQ(packets.times, flow.times);
+}
+
+}  // namespace
+}  // namespace sim_testing
