@@ -1,5 +1,6 @@
 // The whatif program: see README.md in this folder.
 
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,13 +10,30 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "apps/common/command_line.h"
+#include "apps/common/progress.h"
 #include "apps/common/report/output_flags.h"
 #include "apps/common/report/svg_flag.h"
+#include "apps/whatif/cliff_report.h"
+#include "apps/whatif/confirm.h"
 #include "apps/whatif/question.h"
 #include "apps/whatif/report.h"
+#include "apps/whatif/search.h"
+#include "apps/whatif/space.h"
 #include "coro/status_macros.h"
+#include "coro/steady_clock.h"
 
 ABSL_FLAG(bool, steps, false, "What was published of this machine, beside what is predicted.");
+ABSL_FLAG(bool, search, false,
+          "Cliffs around the workload: what makes it far slower than its neighbours.");
+ABSL_FLAG(std::vector<std::string>, vary, {},
+          "With --search, what may be different: page,window,route. Empty: everything.");
+ABSL_FLAG(std::uint64_t, seed, 1, "Of --search: the same seed has the same report.");
+ABSL_FLAG(std::uint64_t, budget, 40'000, "Of --search: so many workloads are predicted.");
+ABSL_FLAG(double, depth, 0.25,
+          "Of --search: a rate is a cliff that is so much less than a neighbour's; 0 to 1.");
+ABSL_FLAG(double, times, 3,
+          "Of --search: a latency is a cliff that is so many times a neighbour's; above 1.");
+ABSL_FLAG(bool, confirm, true, "Of --search: each cliff is played on the simulator as well.");
 
 namespace apps::whatif {
 namespace {
@@ -26,14 +44,16 @@ const Usage kUsage = {
     .synopsis =
         "[--profile=NAME] [--size=N] [--window=N] [--nics=N] [--threads=N] [--policy=NAME] ...\n"
         "[...] --sweep=size|nics|threads|window [--json|--csv] [--svg=FILE]\n"
-        "[--profile=NAME] --steps [--json|--csv] [--svg=FILE]",
+        "[--profile=NAME] --steps [--json|--csv] [--svg=FILE]\n"
+        "[...] --search [--seed=N] [--budget=N] [--depth=X] [--vary=NAME,...] [--noconfirm] ...",
     .examples =
         "  whatif                                     all NICs of a p5.48xlarge, pages of 64 KiB\n"
         "  whatif --nics=1 --size=4KiB --window=8     is one NIC fast enough with 8 under way?\n"
         "  whatif --sweep=window --nics=1             from which window on is it?\n"
         "  whatif --threads=1 --burst=1               what one thread gets out of all of them\n"
         "  whatif --profile=p5en --sweep=size --svg=sizes.svg\n"
-        "  whatif --steps                             how right all of this is",
+        "  whatif --steps                             how right all of this is\n"
+        "  whatif --search                            what makes all of this far slower",
 };
 
 template <typename What>
@@ -45,6 +65,63 @@ absl::StatusOr<std::string> Output(const What& what) {
                                                  : Format::kText);
 }
 
+absl::StatusOr<SearchOptions> SearchOptionsFromFlags() {
+  SearchOptions options{.seed = absl::GetFlag(FLAGS_seed),
+                        .budget = absl::GetFlag(FLAGS_budget),
+                        .depth = absl::GetFlag(FLAGS_depth),
+                        .times = absl::GetFlag(FLAGS_times)};
+  if (!(options.depth > 0 && options.depth < 1)) {
+    return absl::InvalidArgumentError("--depth is between 0 and 1");
+  }
+  if (!(options.times > 1)) return absl::InvalidArgumentError("--times is above 1");
+  if (options.budget == 0) return absl::InvalidArgumentError("--budget is 1 or more");
+  return options;
+}
+
+absl::StatusOr<Space> SpaceFromFlags(const Question& question) {
+  Space space = Space::Around(*question.profile, question.workloads.front());
+  const std::vector<std::string> names = absl::GetFlag(FLAGS_vary);
+  if (names.empty()) return space;
+  absl::StatusOr<Space> varying = space.Varying(names);
+  if (varying.ok()) return varying;
+  return absl::InvalidArgumentError(absl::StrCat("--vary: ", varying.status().message()));
+}
+
+absl::StatusOr<Found> Searched(const Space& space, SearchOptions options) {
+  const coro::SteadyClock clock;
+  Progress progress({.what = "workloads", .total = options.budget, .rate = true}, clock);
+  options.progress = [&progress](std::uint64_t predicted) { progress.Update(predicted); };
+  return Search(space, std::move(options)).Run();
+}
+
+absl::StatusOr<std::vector<Confirmation>> Confirmed(const CliffReport& report,
+                                                    const SearchOptions& options) {
+  const coro::SteadyClock clock;
+  Progress progress({.what = "cliffs on the simulator", .total = report.found.cliffs.size()},
+                    clock);
+  std::vector<Confirmation> confirmations;
+  for (const Cliff& cliff : report.found.cliffs) {
+    progress.Update(confirmations.size());
+    ASSIGN_OR_RETURN(confirmations.emplace_back(), Confirm(report.space, cliff, options));
+  }
+  return confirmations;
+}
+
+absl::StatusOr<std::string> SearchCliffs(const Question& question) {
+  ASSIGN_OR_RETURN(const SearchOptions options, SearchOptionsFromFlags());
+  ASSIGN_OR_RETURN(Space space, SpaceFromFlags(question));
+  CliffReport report{.space = std::move(space),
+                     .plain = Describe(question),
+                     .seed = options.seed,
+                     .depth = options.depth,
+                     .times = options.times};
+  ASSIGN_OR_RETURN(report.found, Searched(report.space, options));
+  if (absl::GetFlag(FLAGS_confirm)) {
+    ASSIGN_OR_RETURN(report.confirmations, Confirmed(report, options));
+  }
+  return Output(report);
+}
+
 absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
   if (!positional.empty()) {
     return absl::InvalidArgumentError(
@@ -52,6 +129,12 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
   }
   RETURN_IF_ERROR(OutputFormFromFlags().status());
   ASSIGN_OR_RETURN(Question question, QuestionFromFlags());
+  if (absl::GetFlag(FLAGS_search)) {
+    if (question.sweep != Sweep::kNone || absl::GetFlag(FLAGS_steps)) {
+      return absl::InvalidArgumentError("choose one: --search, --steps or --sweep");
+    }
+    return SearchCliffs(question);
+  }
   if (absl::GetFlag(FLAGS_steps)) {
     if (question.sweep != Sweep::kNone) {
       return absl::InvalidArgumentError("choose one: --steps or --sweep");

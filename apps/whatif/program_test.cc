@@ -1,6 +1,8 @@
 // The program, started as a user starts it, and as its README shows it.
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -24,6 +26,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
 using ::testing_matchers::IsOk;
@@ -75,6 +78,8 @@ TEST(WhatifTest, EveryFlagMakesADifference) {
     EXPECT_LT(gbps({"--window=16", slower}), usual) << slower;
   }
   EXPECT_LT(gbps({"--threads=2", "--noshard"}), gbps({"--threads=2"}));
+  EXPECT_LT(gbps({"--threads=1", "--bare", "--far", "--burst=1"}),
+            gbps({"--threads=1", "--bare", "--burst=1"}));
   EXPECT_LT(gbps({"--threads=2", "--nolazy"}), gbps({"--threads=2"}));
   EXPECT_LT(gbps({"--threads=1", "--burst=1"}), gbps({"--threads=1"}));
   EXPECT_LT(gbps({"--pages=1000", "--nowarm"}), gbps({"--pages=1000"}));
@@ -102,8 +107,8 @@ TEST(WhatifTest, CsvHasALineForEachRow) {
 TEST(WhatifTest, DrawsWhatItSays) {
   const std::filesystem::path path =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "whatif.svg";
-  for (const char* what : {"--sweep=size", "--steps", "--nics=1"}) {
-    kWhatif.Output({what, absl::StrCat("--svg=", path.string())});
+  for (const char* what : {"--sweep=size", "--steps", "--nics=1", "--search"}) {
+    kWhatif.Output({what, "--vary=route", "--noconfirm", absl::StrCat("--svg=", path.string())});
     std::ifstream file(path);
     const std::string svg(std::istreambuf_iterator<char>(file), {});
     EXPECT_THAT(gpu::topology::ParseXml(svg), IsOk()) << what;
@@ -134,6 +139,44 @@ TEST(WhatifTest, StepsAreBesideWhatWasPublished) {
   }
 }
 
+TEST(WhatifTest, SearchSaysForAScriptWhatItSaysForAPerson) {
+  const std::vector<std::string> question = {"--search", "--vary=route,contact", "--nics=4"};
+  const auto with = [&question](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), question.begin(), question.end());
+    return kWhatif.Output(flags);
+  };
+  const Json json = Json::parse(with({"--json"}));
+  EXPECT_EQ(json["profile"], "p5");
+  EXPECT_EQ(json["ceiling"]["limiter"], "wire");
+  const auto crossing =
+      std::find_if(json["cliffs"].begin(), json["cliffs"].end(),
+                   [](const Json& cliff) { return cliff["workload"]["route"] == "crossing"; });
+  ASSERT_NE(crossing, json["cliffs"].end()) << json;
+  EXPECT_EQ((*crossing)["limiter"], "route");
+  EXPECT_EQ((*crossing)["features"].size(), 1u);
+  EXPECT_EQ((*crossing)["features"]["route"][0], "crossing");
+  EXPECT_EQ((*crossing)["simulated"]["verdict"], "confirmed");
+  EXPECT_LT((*crossing)["reached"]["gbps"], (*crossing)["neighbour"]["gbps"]);
+  EXPECT_THAT(with({}), AllOf(HasSubstr("route crossing"), HasSubstr("confirmed: ")));
+  EXPECT_THAT(with({"--noconfirm"}), Not(HasSubstr("confirmed")));
+  const std::vector<std::string> lines = absl::StrSplit(with({"--csv", "--noconfirm"}), '\n');
+  EXPECT_EQ(lines.size(), json["cliffs"].size() + 2);  // a heading, and nothing after the last
+  EXPECT_THAT(lines[0], StartsWith("profile,measure,limiter,features"));
+}
+
+TEST(WhatifTest, SearchLooksAroundTheWorkloadOfTheFlags) {
+  const auto cliffs = [](std::vector<std::string> flags) {
+    flags.insert(flags.begin(), {"--search", "--json", "--noconfirm", "--vary=route,window"});
+    return Json::parse(kWhatif.Output(flags))["cliffs"].size();
+  };
+  const std::size_t usual = cliffs({});
+  EXPECT_GE(usual, 3u);                          // two routes and the window
+  EXPECT_LT(cliffs({"--profile=p5en"}), usual);  // of which no slower route is known
+  EXPECT_LT(cliffs({"--depth=0.8"}), usual);
+  EXPECT_GT(cliffs({"--times=1.1"}), usual);
+  EXPECT_LT(cliffs({"--budget=1"}), usual);
+}
+
 TEST(WhatifTest, OnePollerForAllNicsIsTheLimitOfShortPages) {
   const auto row = [](std::vector<std::string> flags) {
     flags.insert(flags.begin(), "--json");
@@ -159,6 +202,14 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"--steps", "--profile=small"}),
               HasSubstr("there is something of p5, p5en, p6-b200"));
   EXPECT_THAT(kWhatif.Refusal({"--json", "--csv"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--sweep=size"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--steps"}), HasSubstr("choose one"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--depth=1"}), HasSubstr("between 0 and 1"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--times=1"}), HasSubstr("above 1"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--budget=0"}), HasSubstr("1 or more"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--vary=colour"}),
+              HasSubstr("--vary: nothing varies by the name of \"colour\": there are page"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--profile=p4d"}), HasSubstr("do not both read"));
   EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot write this file"));
 }
 
@@ -170,7 +221,7 @@ TEST(WhatifTest, HelpTeaches) {
 
 TEST(WhatifTest, ReadmeShowsWhatIsPrinted) {
   const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/whatif");
-  ASSERT_THAT(sessions, SizeIs(4));
+  ASSERT_THAT(sessions, SizeIs(5));
   for (const harness::ReadmeSession& session : sessions) {
     EXPECT_EQ(kWhatif.Output(session.arguments), session.output);
   }

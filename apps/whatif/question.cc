@@ -6,6 +6,7 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "apps/common/units.h"
+#include "apps/whatif/choices.h"
 #include "coro/status_macros.h"
 #include "fabric/async/transfer/policy.h"
 
@@ -36,6 +37,7 @@ ABSL_FLAG(std::uint64_t, receivers, 0,
 ABSL_FLAG(std::uint64_t, burst, 16, "Pages that one post call takes.");
 ABSL_FLAG(std::uint64_t, pages, 0, "Pages in all, for the time that they take; 0: without end.");
 ABSL_FLAG(bool, pin, true, "Threads are pinned to the NUMA node of their NICs.");
+ABSL_FLAG(bool, far, false, "Where they are pinned, to another NUMA node than that of their NICs.");
 ABSL_FLAG(bool, shard, true, "Each thread has state of its own.");
 ABSL_FLAG(bool, lazy, true, "Posts do not look for completions.");
 ABSL_FLAG(bool, warm, true, "All NICs have been in contact with their peers.");
@@ -45,59 +47,20 @@ ABSL_FLAG(std::string, sweep, "", "Many values of one thing: size, nics, threads
 namespace apps::whatif {
 namespace {
 
-using sim::model::Direction;
 using sim::model::Memory;
 using sim::model::Pattern;
 using sim::model::Route;
 using sim::model::Workload;
 
-template <typename T>
-struct Choice {
-  absl::string_view name;
-  T value;
-};
-
-constexpr Choice<Pattern> kPatterns[] = {
-    {"paged", Pattern::kPaged}, {"drained", Pattern::kDrained}, {"single", Pattern::kSingle}};
-constexpr Choice<Direction> kDirections[] = {{"write", Direction::kWrite},
-                                             {"read", Direction::kRead}};
-constexpr Choice<Route> kRoutes[] = {
-    {"aligned", Route::kAligned}, {"crossing", Route::kCrossing}, {"loopback", Route::kLoopback}};
-constexpr Choice<Memory> kMemories[] = {
-    {"gpu", Memory::kGpu}, {"host", Memory::kHost}, {"far", Memory::kFar}};
 constexpr Choice<Sweep> kSweeps[] = {{"", Sweep::kNone},
                                      {"size", Sweep::kSize},
                                      {"nics", Sweep::kNics},
                                      {"threads", Sweep::kThreads},
                                      {"window", Sweep::kWindow}};
 
-template <typename T, std::size_t kCount>
-absl::StatusOr<T> Choose(absl::string_view flag, const std::string& text,
-                         const Choice<T> (&choices)[kCount]) {
-  std::string names;
-  for (const Choice<T>& choice : choices) {
-    if (choice.name == text) return choice.value;
-    if (!choice.name.empty()) absl::StrAppend(&names, names.empty() ? "" : ", ", choice.name);
-  }
-  return absl::InvalidArgumentError(
-      absl::StrCat("--", flag, "=", text, " does not exist: there are ", names));
-}
-
-template <typename T, std::size_t kCount>
-absl::string_view NameIn(const Choice<T> (&choices)[kCount], T value) {
-  for (const Choice<T>& choice : choices) {
-    if (choice.value == value) return choice.name;
-  }
-  return "unknown";
-}
-
 // GPUs and threads where the flags leave them open.
 void FillIn(const sim::Profile& profile, Workload& load) {
-  const std::size_t gpus = std::max<std::size_t>(1, profile.gpus.size());
-  const std::size_t nics_per_gpu = std::max<std::size_t>(1, profile.nics.size() / gpus);
-  if (load.gpus == 0) {
-    load.gpus = std::clamp<std::size_t>(load.nics / nics_per_gpu, 1, gpus);
-  }
+  if (load.gpus == 0) load.gpus = GpusOf(profile, load.nics);
   if (load.threads == 0) load.threads = load.gpus;
 }
 
@@ -113,6 +76,7 @@ absl::StatusOr<Workload> WorkloadFromFlags(const sim::Profile& profile) {
   load.receivers = absl::GetFlag(FLAGS_receivers);
   load.operations = absl::GetFlag(FLAGS_pages);
   load.pinned = absl::GetFlag(FLAGS_pin);
+  load.far = absl::GetFlag(FLAGS_far);
   load.sharded = absl::GetFlag(FLAGS_shard);
   load.lazy = absl::GetFlag(FLAGS_lazy);
   load.warm = absl::GetFlag(FLAGS_warm);
@@ -171,6 +135,12 @@ std::vector<Workload> Sweeped(const sim::Profile& profile, const Workload& load,
 
 }  // namespace
 
+std::size_t GpusOf(const sim::Profile& profile, std::size_t nics) {
+  const std::size_t gpus = std::max<std::size_t>(1, profile.gpus.size());
+  const std::size_t nics_per_gpu = std::max<std::size_t>(1, profile.nics.size() / gpus);
+  return std::clamp<std::size_t>(nics / nics_per_gpu, 1, gpus);
+}
+
 absl::string_view Name(Sweep sweep) { return NameIn(kSweeps, sweep); }
 
 absl::StatusOr<Question> QuestionFromFlags() {
@@ -213,6 +183,7 @@ std::string Describe(const Question& question) {
     if (question.sweep != Sweep::kThreads) parts.push_back(count(load.threads, "thread"));
   }
   if (!load.pinned) parts.emplace_back("threads not pinned");
+  if (load.pinned && load.far) parts.emplace_back("threads far from their NICs");
   if (!load.sharded) parts.emplace_back("state shared");
   parts.push_back(
       absl::StrCat(NameIn(kPatterns, load.pattern), " ", NameIn(kDirections, load.direction), "s"));

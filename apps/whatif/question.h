@@ -29,6 +29,9 @@ struct Question {
 // takes.
 absl::StatusOr<Question> QuestionFromFlags();
 
+// As many GPUs as `nics` NICs of this machine are for.
+std::size_t GpusOf(const sim::Profile& profile, std::size_t nics);
+
 // What stands for a workload in a table with this sweep: "64 KiB", "8".
 std::string Label(const sim::model::Workload& workload, Sweep sweep);
 // The same as a number.

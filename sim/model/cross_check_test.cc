@@ -1,158 +1,31 @@
 // The predictor calculates what the simulator plays through, packet by packet and post by post: on
 // the same workload the two agree.
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <ostream>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
+#include "coro/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
+#include "sim/model/player.h"
 #include "sim/model/predictor.h"
 #include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "testing/matchers/status_matchers.h"
 
 namespace sim::model {
 namespace {
-
-constexpr std::uint64_t kSeed = 1;
-
-template <typename T>
-T Must(absl::StatusOr<T> result) {
-  if (!result.ok()) {
-    ADD_FAILURE() << result.status();
-    std::abort();
-  }
-  return *std::move(result);
-}
-
-// One side of a pair of NICs. Members die in reverse order.
-struct End : fabric::OpenedNic {
-  End(fabric::Fabric& fabric, std::size_t nic, std::size_t bytes)
-      : OpenedNic(Must(fabric::OpenNic(fabric, {.nic = nic}))),
-        memory(new std::byte[bytes]),
-        region(Must(domain->RegisterMemory({.data = memory.get(), .length_bytes = bytes}))) {}
-
-  std::unique_ptr<std::byte[]> memory;  // not initialised: what is never touched takes no memory
-  std::unique_ptr<fabric::MemoryRegion> region;
-};
-
-// A NIC that writes to its peer, and keeps its window full.
-class Lane {
- public:
-  Lane(fabric::Fabric& from, fabric::Fabric& to, std::size_t nic, const Workload& load)
-      : load_(load),
-        from_(from, nic, load.page_bytes),
-        to_(to, nic, load.page_bytes * Places(load)) {
-    std::fill_n(from_.memory.get(), load.page_bytes, std::byte{0x5a});
-    peer_ = Must(from_.peers->Insert(to_.endpoint->address()));
-    Must(to_.peers->Insert(from_.endpoint->address()));
-  }
-
-  // How many completions there were.
-  std::size_t Read() {
-    fabric::Completion completions[64];
-    const fabric::ReadResult read = from_.queue->Read(completions);
-    for (std::size_t i = 0; i < read.count; ++i) EXPECT_TRUE(completions[i].ok());
-    in_flight_ -= read.count;
-    return read.count;
-  }
-
-  void Post() {
-    const bool drains = load_.pattern == Pattern::kDrained;
-    if (drains && in_flight_ > 0) return;
-    while (in_flight_ + load_.burst <= load_.window) PostBurst();
-  }
-
- private:
-  static std::size_t Places(const Workload& load) { return 2 * load.window; }
-
-  void PostBurst() {
-    std::vector<fabric::WriteRequest> writes(load_.burst);
-    for (fabric::WriteRequest& write : writes) {
-      write.peer = peer_;
-      write.source = from_.region->Local();
-      write.target = to_.region->remote();
-      write.target.address += next_++ % Places(load_) * load_.page_bytes;
-      write.context = fabric::Context{next_};
-    }
-    EXPECT_EQ(from_.endpoint->Write(writes).error, fabric::ErrorCode::kOk);
-    in_flight_ += writes.size();
-  }
-
-  const Workload load_;
-  End from_;
-  End to_;
-  fabric::Peer peer_{};
-  std::uint64_t next_ = 0;
-  std::size_t in_flight_ = 0;
-};
-
-void GiveThreads(World& world, Node& machine, const Workload& load) {
-  for (std::size_t i = 0; i < load.threads; ++i) {
-    const std::size_t begin = i * load.nics / load.threads;
-    const int node = machine.profile().nics[begin].numa_node;
-    const std::size_t thread = Must(
-        world.processors().AddThread(machine, {.numa_node = load.pinned ? node : Numa::kAnywhere,
-                                               .shares_state = !load.sharded,
-                                               .progress_in_post = !load.lazy}));
-    for (std::size_t nic = begin; nic < (i + 1) * load.nics / load.threads; ++nic) {
-      EXPECT_TRUE(world.processors().Assign(machine, nic, thread).ok());
-    }
-  }
-}
-
-// Writes a second, after the first windows.
-double Simulate(const Profile& profile, const Workload& load, std::uint64_t writes_per_nic) {
-  World world(kSeed, profile);
-  Node& here = world.AddNode("here");
-  Node& there = world.AddNode("there");
-  const auto from = OpenSimFabric(world, here);
-  const auto to = OpenSimFabric(world, there);
-  if (!load.bare) GiveThreads(world, here, load);
-  std::vector<std::unique_ptr<Lane>> lanes;
-  for (std::size_t nic = 0; nic < load.nics; ++nic) {
-    lanes.push_back(std::make_unique<Lane>(*from, *to, nic, load));
-  }
-  const std::uint64_t warm = 2 * load.window * load.nics;
-  const std::uint64_t end = warm + writes_per_nic * load.nics;
-  std::uint64_t done = 0;
-  std::uint64_t done_at_start = 0;
-  coro::Time start{};
-  while (done < end) {
-    std::size_t read = 0;
-    for (const auto& lane : lanes) read += lane->Read();
-    done += read;
-    if (start == coro::Time{} && done >= warm) {
-      start = world.Now();
-      done_at_start = done;
-    }
-    for (const auto& lane : lanes) lane->Post();
-    if (read == 0 && !world.WaitUntil(coro::kNever)) {
-      ADD_FAILURE() << "stuck after " << done << " writes";
-      return 0;
-    }
-  }
-  return static_cast<double>(done - done_at_start) * 1e9 /
-         static_cast<double>((world.Now() - start).count());
-}
 
 struct Case {
   const char* name;
   const char* profile;
   Workload load;
   Limiter limiter;
-  std::uint64_t writes_per_nic;
+  std::uint64_t requests_per_nic;
 };
 
 void PrintTo(const Case& c, std::ostream* os) { *os << c.name; }
@@ -161,15 +34,16 @@ class CrossCheckTest : public ::testing::TestWithParam<Case> {};
 
 TEST_P(CrossCheckTest, PredictorAndSimulatorAgree) {
   const Case& c = GetParam();
-  Profile profile = **FindProfile(c.profile);
-  profile.host.first_contact = {};
+  const Profile& profile = **FindProfile(c.profile);
   const absl::StatusOr<Prediction> predicted = Predict(profile, c.load);
   ASSERT_TRUE(predicted.ok()) << predicted.status();
   EXPECT_EQ(Name(predicted->limiter), Name(c.limiter));
-  const double simulated = Simulate(profile, c.load, c.writes_per_nic);
-  EXPECT_NEAR(predicted->operations_per_s / simulated, 1, 0.10)
-      << "predicted " << predicted->operations_per_s << ", simulated " << simulated
-      << " writes a second, seed " << kSeed;
+  const PlayOptions options = {.requests_per_nic = c.requests_per_nic};
+  const absl::StatusOr<Played> played = Play(profile, c.load, options);
+  ASSERT_TRUE(played.ok()) << played.status();
+  EXPECT_NEAR(predicted->operations_per_s / played->pages_per_s, 1, 0.10)
+      << "predicted " << predicted->operations_per_s << ", simulated " << played->pages_per_s
+      << " pages a second, seed " << options.seed;
 }
 
 Workload Load(std::size_t nics, std::size_t threads, std::uint64_t page_bytes, std::size_t window,
@@ -209,11 +83,70 @@ std::vector<Case> Cases() {
   cases.push_back({"drained_64_KiB", "p5", load, Limiter::kWindow, 64 * 6});
   load.page_bytes = 384 << 10;
   cases.push_back({"drained_384_KiB", "p5", load, Limiter::kWindow, 64 * 4});
+  load = Load(2, 1, 4 << 10, 128, 1);
+  load.bare = load.far = true;
+  cases.push_back({"far_threads", "p5", load, Limiter::kNuma, 1500});
+  load = Load(4, 1, 64 << 10, 64, 16);
+  load.route = Route::kCrossing;
+  cases.push_back({"another_rail", "p5", load, Limiter::kRoute, 200});
+  load.route = Route::kLoopback;
+  cases.push_back({"loopback", "p5", load, Limiter::kRoute, 100});
+  load.route = Route::kAligned;
+  load.receivers = 1;
+  cases.push_back({"one_receiver", "p5en", load, Limiter::kReceiveSide, 200});
+  load.receivers = 0;
+  load.direction = Direction::kRead;
+  cases.push_back({"reads", "p5en", load, Limiter::kRoute, 200});
+  load = Load(4, 1, 64 << 10, 64, 16);
+  load.policy = Policy::kSplit;
+  cases.push_back({"split", "p5", load, Limiter::kPostRate, 400});
   return cases;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, CrossCheckTest, ::testing::ValuesIn(Cases()),
                          [](const auto& one) { return std::string(one.param.name); });
+
+// The whole of a run that ends, in which every NIC meets its peer.
+TEST(PlayTest, FirstContactIsPaidByShortRuns) {
+  const Profile& profile = **FindProfile("p5");
+  Workload load = Load(4, 2, 64 << 10, 64, 16);
+  load.operations = 4000;
+  load.warm = false;
+  const absl::StatusOr<Prediction> predicted = Predict(profile, load);
+  const absl::StatusOr<Played> played = Play(profile, load);
+  ASSERT_TRUE(predicted.ok() && played.ok()) << predicted.status() << played.status();
+  EXPECT_EQ(predicted->limiter, Limiter::kFirstContact);
+  EXPECT_NEAR(predicted->overall_gbps * 1e9 / 8 / (64 << 10) / played->pages_per_s, 1, 0.10);
+  const coro::Duration first = predicted->contact_time + predicted->latency;
+  EXPECT_NEAR(static_cast<double>(first.count()) / static_cast<double>(played->first_page.count()),
+              1, 0.10);
+  load.warm = true;
+  EXPECT_GT(Play(profile, load)->pages_per_s, 5 * played->pages_per_s);
+}
+
+TEST(PlayTest, SaysWhatItDoesNotPlay) {
+  const auto status = [](auto change) {
+    Workload load = Load(4, 1, 64 << 10, 64, 16);
+    change(load);
+    return Play(**FindProfile("p5"), load).status();
+  };
+  using ::testing::HasSubstr;
+  using ::testing_matchers::StatusIs;
+  constexpr auto kNot = absl::StatusCode::kUnimplemented;
+  EXPECT_THAT(status([](Workload& load) { load.pollers = 1; }),
+              StatusIs(kNot, HasSubstr("only reads completions")));
+  EXPECT_THAT(status([](Workload& load) {
+                load.pattern = Pattern::kSingle;
+                load.policy = Policy::kSplit;
+              }),
+              StatusIs(kNot, HasSubstr("parts of other NICs")));
+  EXPECT_THAT(status([](Workload& load) { load.page_bytes = 16 << 20; }),
+              StatusIs(kNot, HasSubstr("MiB of memory")));
+  EXPECT_THAT(status([](Workload& load) { load.operations = 1'000'000; }),
+              StatusIs(kNot, HasSubstr("packets")));
+  EXPECT_EQ(status([](Workload& load) { load.nics = 33; }).code(),
+            absl::StatusCode::kInvalidArgument);
+}
 
 }  // namespace
 }  // namespace sim::model

@@ -8,16 +8,38 @@ namespace {
 
 using Shares = std::vector<double>;
 
-// Anything from nothing to `most`.
-Shares Uniform(coro::Duration most) {
-  const auto steps = static_cast<std::size_t>((most + Delays::kStep / 2) / Delays::kStep);
-  return Shares(steps + 1, 1.0 / static_cast<double>(steps + 1));
+// The nearest number of steps.
+std::size_t Steps(coro::Duration duration) {
+  return static_cast<std::size_t>((duration + Delays::kStep / 2) / Delays::kStep);
 }
 
-Shares Exactly(coro::Duration duration) {
-  Shares shares(static_cast<std::size_t>((duration + Delays::kStep / 2) / Delays::kStep) + 1);
-  shares.back() = 1;
-  return shares;
+// `a`, and after it anything from nothing to `most`.
+Shares ThenUniform(const Shares& a, coro::Duration most) {
+  const std::size_t width = Steps(most) + 1;
+  Shares sum(a.size() + width - 1, 0.0);
+  double within = 0;  // of `a`, what is so near that the rest can make up for it
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (i < a.size()) within += a[i];
+    if (i >= width) within -= a[i - width];
+    sum[i] = within / static_cast<double>(width);
+  }
+  return sum;
+}
+
+// `one_in` of `a` are as in `rare`, which is at least as long.
+Shares Sometimes(std::uint32_t one_in, const Shares& a, Shares rare) {
+  if (one_in == 0) return a;
+  const double share = 1.0 / one_in;
+  for (double& part : rare) part *= share;
+  for (std::size_t i = 0; i < a.size(); ++i) rare[i] += (1 - share) * a[i];
+  return rare;
+}
+
+// `a`, so much later.
+Shares Later(const Shares& a, coro::Duration by) {
+  Shares later(Steps(by), 0.0);
+  later.insert(later.end(), a.begin(), a.end());
+  return later;
 }
 
 Shares Sum(const Shares& a, const Shares& b) {
@@ -28,15 +50,6 @@ Shares Sum(const Shares& a, const Shares& b) {
   return sum;
 }
 
-// `one_in` of them are as in `rare`, the others nothing.
-Shares Sometimes(std::uint32_t one_in, Shares rare) {
-  if (one_in == 0) return {1.0};
-  const double share = 1.0 / one_in;
-  for (double& part : rare) part *= share;
-  rare[0] += 1 - share;
-  return rare;
-}
-
 }  // namespace
 
 Delays::Delays(coro::Duration fixed, std::vector<double> shares)
@@ -44,16 +57,21 @@ Delays::Delays(coro::Duration fixed, std::vector<double> shares)
 
 Delays Delays::OfFlight(const Profile& profile, coro::Duration behind) {
   const DelayModel& one_way = profile.one_way;
-  const Shares usual = Sum(Uniform(one_way.jitter), Uniform(profile.path_spread));
-  const Shares flight = Sum(usual, Sometimes(one_way.tail_one_in, Uniform(one_way.tail)));
-  const Shares slowest = Sometimes(profile.paths, Exactly(behind));
-  return Delays(one_way.fixed, Sum(flight, slowest));
+  const Shares usual = ThenUniform(ThenUniform({1.0}, one_way.jitter), profile.path_spread);
+  const Shares flight = Sometimes(one_way.tail_one_in, usual, ThenUniform(usual, one_way.tail));
+  return Delays(one_way.fixed, Sometimes(profile.paths, flight, Later(flight, behind)));
 }
 
-coro::Duration Delays::mean() const {
+double Delays::MeanSteps() const {
   double steps = 0;
   for (std::size_t i = 0; i < shares_.size(); ++i) steps += static_cast<double>(i) * shares_[i];
-  return fixed_ + Times(kStep, steps);
+  return steps;
+}
+
+coro::Duration Delays::mean() const { return fixed_ + Times(kStep, MeanSteps()); }
+
+coro::Duration Delays::MeanOfSum(const Delays& other) const {
+  return fixed_ + other.fixed_ + Times(kStep, MeanSteps() + other.MeanSteps());
 }
 
 Delays Delays::operator+(const Delays& other) const {

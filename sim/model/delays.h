@@ -22,6 +22,8 @@ class Delays {
   static Delays OfFlight(const Profile& profile, coro::Duration behind = {});
 
   coro::Duration mean() const;
+  // (*this + other).mean(), at the cost of neither's distribution.
+  coro::Duration MeanOfSum(const Delays& other) const;
 
   // Both, one after the other; the two are independent.
   Delays operator+(const Delays& other) const;
@@ -32,6 +34,7 @@ class Delays {
   Delays LastOf(std::size_t count, coro::Duration spacing) const;
 
  private:
+  double MeanSteps() const;
   explicit Delays(coro::Duration fixed, std::vector<double> shares);
 
   coro::Duration fixed_;

@@ -40,6 +40,11 @@ class Calculation {
   Prediction Run();
 
  private:
+  struct Part {
+    Limiter stage;
+    double seconds;
+  };
+
   std::size_t ActiveNics() const;
   std::size_t PartsOfPage() const;
   Request RequestOf(double bytes) const;
@@ -56,17 +61,26 @@ class Calculation {
 
   // --- Times ---
   // Of a thread, for each request, in a crowd of others or alone.
-  double PostSeconds(bool pinned) const;
+  double PostSeconds(bool pinned, bool far) const;
   // Of a poller, for each look at a NIC.
   double LookSeconds() const;
-  double FarShare(std::size_t threads, bool pinned) const;
+  double FarShare(std::size_t threads, bool pinned, bool far) const;
   ThreadCrowd Crowd(std::size_t sharing, bool pinned) const;
   // How far the slowest path is behind when so many requests have followed each other.
   coro::Duration Behind(double requests, double seconds_each) const;
-  // From when the last packet has left to the completion.
-  Delays Ending(coro::Duration behind) const;
+  // From when the last packet has left until it has arrived, and from then to the completion.
+  Delays Arrival(coro::Duration behind) const;
+  Delays Ending(coro::Duration behind) const { return Arrival(behind) + flight_ + AckDelay(); }
+  // A write is acknowledged; a read's own request goes there first.
+  coro::Duration AckDelay() const {
+    return load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{};
+  }
+  // Until the last of so many that end independently, in the mean.
+  coro::Duration MeanEnding(coro::Duration behind, std::size_t together) const;
+  std::vector<Part> LatencyParts(std::size_t together) const;
   double LatencySeconds(std::size_t together) const;
   double ContactSeconds() const;
+  bool IsMisplaced() const;
 
   const Profile& profile_;
   const Workload& load_;
@@ -131,28 +145,31 @@ double Calculation::RouteGbps() const {
 
 // How much of what each of so many threads does is for NICs of another node than its own. NICs are
 // dealt out in their order, which is that of their nodes.
-double Calculation::FarShare(std::size_t threads, bool pinned) const {
+double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads) const {
   const std::size_t nodes = std::max<std::size_t>(1, profile_.numa_cpus.size());
+  if (nodes == 1) return 0;
   if (!pinned) return 1.0 - 1.0 / static_cast<double>(nodes);
   std::size_t far = 0;
   for (std::size_t thread = 0; thread < threads; ++thread) {
     const std::size_t begin = thread * nics_ / threads;
     const std::size_t end = (thread + 1) * nics_ / threads;
     for (std::size_t nic = begin; nic < end; ++nic) {
-      far += profile_.nics[nic].numa_node != profile_.nics[begin].numa_node ? 1 : 0;
+      const bool here = profile_.nics[nic].numa_node == profile_.nics[begin].numa_node;
+      far += here == far_threads ? 1 : 0;
     }
   }
   return static_cast<double>(far) / static_cast<double>(nics_);
 }
 
-double Calculation::PostSeconds(bool pinned) const {
+double Calculation::PostSeconds(bool pinned, bool far_threads) const {
   const HostCosts& host = profile_.host;
   const std::size_t window = load_.pattern == Pattern::kSingle ? 1 : load_.window;
   const std::size_t burst = std::min(load_.burst, window);
   const std::size_t batch =
       MaxBatch(profile_, WorkRequestBytes(profile_, 0), profile_.limits.send_queue_depth);
   const std::size_t doorbells = (burst + batch - 1) / batch;
-  const coro::Duration far = Times(FarThreadCost(profile_), FarShare(threads_, pinned));
+  const coro::Duration far =
+      Times(FarThreadCost(profile_), FarShare(threads_, pinned, far_threads));
   coro::Duration call = (profile_.doorbell_cost + far) * static_cast<std::int64_t>(doorbells);
   coro::Duration each = profile_.post_cost;
   if (load_.pollers == 0) call += profile_.poll_cost + far;
@@ -173,7 +190,7 @@ ThreadCrowd Calculation::Crowd(std::size_t sharing, bool pinned) const {
 
 // A turn of its loop, as posting threads have it; the NIC may be of the other node.
 double Calculation::LookSeconds() const {
-  const double far = FarShare(std::min(load_.pollers, nics_), load_.pinned);
+  const double far = FarShare(std::min(load_.pollers, nics_), load_.pinned, load_.far);
   const coro::Duration look = profile_.poll_cost + Times(FarThreadCost(profile_), far);
   return Seconds(load_.bare ? look : look + profile_.host.turn) *
          Slowdown(profile_.host, Crowd(threads_, load_.pinned));
@@ -201,29 +218,53 @@ coro::Duration Calculation::Behind(double requests, double seconds_each) const {
   return std::min(behind, profile_.path_lag);
 }
 
-Delays Calculation::Ending(coro::Duration behind) const {
+Delays Calculation::Arrival(coro::Duration behind) const {
   const coro::Duration packet = FromSeconds(OnLink(route_gbps_) / std::max(1.0, request_.packets));
-  const Delays data =
-      Delays::OfFlight(profile_, behind).LastOf(static_cast<std::size_t>(request_.packets), packet);
-  // A write is acknowledged; a read's own request goes there first.
-  return data + flight_ +
-         (load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{});
+  return Delays::OfFlight(profile_, behind)
+      .LastOf(static_cast<std::size_t>(request_.packets), packet);
+}
+
+coro::Duration Calculation::MeanEnding(coro::Duration behind, std::size_t together) const {
+  // The mean of a sum needs no distribution of it, which takes most of a prediction's time.
+  if (together == 1) return Arrival(behind).MeanOfSum(flight_) + AckDelay();
+  return Ending(behind).LastOf(together, {}).mean();
 }
 
 // Of a page of which so many requests go out together, by as many NICs.
-double Calculation::LatencySeconds(std::size_t together) const {
-  const double carried =
-      std::max(OnLink(route_gbps_), OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
+std::vector<Calculation::Part> Calculation::LatencyParts(std::size_t together) const {
+  const double routed = OnLink(route_gbps_);
+  const double carried = std::max(routed, OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
   const double taken_in =
       OnLink(profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps);
-  const double posted = PostSeconds(load_.pinned) * static_cast<double>(together);
-  const Delays ending = Ending(Behind(1, std::max(carried, taken_in)));
+  const double posted = PostSeconds(load_.pinned, load_.far) * static_cast<double>(together);
+  const coro::Duration ending = MeanEnding(Behind(1, std::max(carried, taken_in)), together);
   // A poller is at another NIC: half of its round, in the mean.
   const double round = load_.pollers == 0 ? 0
                                           : LookSeconds() * static_cast<double>(nics_) /
                                                 static_cast<double>(load_.pollers) / 2;
-  return posted + round + Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost) +
-         std::max(carried, taken_in) + Seconds(ending.LastOf(together, {}).mean());
+  const Limiter slowest = taken_in > carried                 ? Limiter::kReceiveSide
+                          : carried > routed                 ? Limiter::kPcie
+                          : route_gbps_ < profile_.link_gbps ? Limiter::kRoute
+                                                             : Limiter::kWire;
+  return {{IsMisplaced() ? Limiter::kNuma : Limiter::kPostRate, posted},
+          {Limiter::kPollRate, round},
+          {Limiter::kRequestRate,
+           Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost)},
+          {slowest, std::max(carried, taken_in)},
+          {Limiter::kWire, Seconds(ending)}};
+}
+
+double Calculation::LatencySeconds(std::size_t together) const {
+  double seconds = 0;
+  for (const Part& part : LatencyParts(together)) seconds += part.seconds;
+  return seconds;
+}
+
+// Where another place would cure a fourth of what a post costs, the place is what is amiss.
+bool Calculation::IsMisplaced() const {
+  constexpr double kCure = 4.0 / 3;
+  const bool misplaced = !load_.pinned || load_.far;
+  return misplaced && PostSeconds(load_.pinned, load_.far) > kCure * PostSeconds(true, false);
 }
 
 double Calculation::ContactSeconds() const {
@@ -271,7 +312,7 @@ Prediction Calculation::Run() {
   const auto bound = [&](Limiter limiter, double requests_per_s) {
     bounds.push_back({limiter, requests_per_s / static_cast<double>(parts_)});
   };
-  const double post = PostSeconds(load_.pinned);
+  const double post = PostSeconds(load_.pinned, load_.far);
   bound(Limiter::kWire, OfNics(OnLink(profile_.link_gbps)));
   if (route_gbps_ < profile_.link_gbps) bound(Limiter::kRoute, OfNics(OnLink(route_gbps_)));
   if (profile_.dma_gbps > 0) bound(Limiter::kPcie, OfNics(OnLink(profile_.dma_gbps)));
@@ -280,9 +321,7 @@ Prediction Calculation::Run() {
     bound(Limiter::kReceiveSide, ReceiveRate());
   }
   bound(Limiter::kRequestRate, OfNics(Seconds(profile_.issue_cost)));
-  // Where pinning would be the greater part of a cure, that is what is amiss.
-  const bool roams = !load_.pinned && post > 2 * PostSeconds(true);
-  bound(roams ? Limiter::kNuma : Limiter::kPostRate, PostRate(post));
+  bound(IsMisplaced() ? Limiter::kNuma : Limiter::kPostRate, PostRate(post));
   if (load_.pollers > 0) bound(Limiter::kPollRate, PollRate());
   if (load_.memory != Memory::kGpu && profile_.host_memory_gbytes_per_s > 0) {
     bound(Limiter::kMemory, profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes);
@@ -298,13 +337,19 @@ Prediction Calculation::Run() {
         WindowRate(bounds.front().operations_per_s * static_cast<double>(parts_)));
   std::stable_sort(bounds.begin(), bounds.end(), less);
 
-  prediction.limiter = bounds.front().limiter;
   prediction.operations_per_s = bounds.front().operations_per_s;
   prediction.gbps =
       prediction.operations_per_s * static_cast<double>(load_.page_bytes) * kBitsPerByte / 1e9;
   prediction.share_of_line =
       prediction.gbps / (profile_.link_gbps * static_cast<double>(load_.nics));
-  prediction.latency = FromSeconds(LatencySeconds(parts_));
+  double latency = 0;
+  for (const Part& part : LatencyParts(parts_)) {
+    prediction.latency_parts.push_back({part.stage, FromSeconds(part.seconds)});
+    latency += part.seconds;
+  }
+  prediction.latency = FromSeconds(latency);
+  prediction.active_nics = nics_;
+  prediction.parts = parts_;
   prediction.post_cost = FromSeconds(post);
   prediction.contact_time = FromSeconds(ContactSeconds());
   prediction.overall_gbps = prediction.gbps;
@@ -314,7 +359,12 @@ Prediction Calculation::Run() {
                        FromSeconds(pages / prediction.operations_per_s);
     prediction.overall_gbps = pages * static_cast<double>(load_.page_bytes) * kBitsPerByte /
                               static_cast<double>(prediction.total.count());
+    if (const double contact = ContactSeconds(); contact > 0) {
+      bounds.push_back({Limiter::kFirstContact, pages / contact});
+      std::stable_sort(bounds.begin(), bounds.end(), less);
+    }
   }
+  prediction.limiter = bounds.front().limiter;
   return prediction;
 }
 
@@ -342,6 +392,8 @@ std::string_view Name(Limiter limiter) {
       return "window";
     case Limiter::kMemory:
       return "host memory";
+    case Limiter::kFirstContact:
+      return "first contact";
   }
   return "unknown";
 }

@@ -24,16 +24,18 @@
 namespace sim::model {
 
 enum class Limiter : std::uint8_t {
-  kWire,         // the NICs' links
-  kRoute,        // the same, where less passes: between rails, in loopback, of reads
-  kPcie,         // between NIC and memory
-  kReceiveSide,  // what the peers' NICs take in
-  kRequestRate,  // the NICs' own pace, request by request
-  kPostRate,     // the CPU threads
-  kPollRate,     // those of them that only read completions
-  kNuma,         // the same, and not for want of threads: they are pinned nowhere; or far memory
-  kWindow,       // too little under way for the latency
-  kMemory,       // the host's
+  kWire,          // the NICs' links
+  kRoute,         // the same, where less passes: between rails, in loopback, of reads
+  kPcie,          // between NIC and memory
+  kReceiveSide,   // what the peers' NICs take in
+  kRequestRate,   // the NICs' own pace, request by request
+  kPostRate,      // the CPU threads
+  kPollRate,      // those of them that only read completions
+  kNuma,          // the same, and not for want of threads: they are pinned nowhere, or far from
+                  // their NICs; or far memory
+  kWindow,        // too little under way for the latency
+  kMemory,        // the host's
+  kFirstContact,  // of NICs and peers that have not met, where the work has an end
 };
 
 // "receive side". Static storage.
@@ -44,13 +46,23 @@ struct Bound {
   double operations_per_s;  // pages of all GPUs together, were this the only limit
 };
 
+// What takes so much of a latency, under the name of the stage that it belongs to; the flight of
+// packets, which nothing limits, is the wire's.
+struct LatencyPart {
+  Limiter stage;
+  coro::Duration time;
+};
+
 struct Prediction {
   double operations_per_s = 0;  // pages of all GPUs together, in the steady state
   double gbps = 0;              // Gbit/s of payload
   double share_of_line = 0;     // of the links of all NICs that the workload names: 0 to 1
   Limiter limiter = Limiter::kWire;
-  std::vector<Bound> bounds;      // of every stage, the least first
-  coro::Duration latency{};       // of one page, from the post to its completion, alone
+  std::vector<Bound> bounds;               // of every stage, the least first
+  coro::Duration latency{};                // of one page, from the post to its completion, alone
+  std::vector<LatencyPart> latency_parts;  // which it is the sum of
+  std::size_t active_nics = 0;    // of those that the workload names: the others carry nothing
+  std::size_t parts = 1;          // of a page, each a request of another NIC
   coro::Duration post_cost{};     // of a thread, per request
   coro::Duration contact_time{};  // before the first page, where nothing is warm
   coro::Duration total{};         // for Workload::operations, contact included; 0: for ever

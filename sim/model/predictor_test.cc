@@ -318,6 +318,50 @@ TEST(PredictorTest, FirstContactIsPaidOncePerNicAndPeerUnlessItIsWarm) {
   EXPECT_EQ(cold.total - Of("p5", load).total, cold.contact_time);
 }
 
+TEST(PredictorTest, FirstContactIsTheLimiterOfRunsThatItTakesMostOf) {
+  Workload load = WholeP5();
+  load.warm = false;
+  load.operations = 10'000;
+  const Prediction prediction = Of("p5", load);
+  EXPECT_EQ(Name(prediction.limiter), "first contact");
+  EXPECT_EQ(prediction.bounds.front().limiter, prediction.limiter);
+  EXPECT_EQ(prediction.gbps, Of("p5", WholeP5()).gbps);  // the steady state is what it was
+  load.operations = 0;
+  EXPECT_EQ(Name(Of("p5", load).limiter), "wire");
+}
+
+TEST(PredictorTest, ALatencyIsTheSumOfItsParts) {
+  Workload load = WholeP5();
+  load.pollers = 1;
+  load.policy = Policy::kSplit;
+  const Prediction prediction = Of("p5", load);
+  coro::Duration sum{};
+  for (const LatencyPart& part : prediction.latency_parts) sum += part.time;
+  EXPECT_NEAR(static_cast<double>(sum.count()), static_cast<double>(prediction.latency.count()),
+              static_cast<double>(prediction.latency_parts.size()));  // each is cut to nanoseconds
+  EXPECT_EQ(prediction.parts, 4u);
+  EXPECT_EQ(prediction.active_nics, 32u);
+}
+
+// Two crossings for the doorbell and two for the look, of each post call; none on a machine of one
+// node.
+TEST(PredictorTest, ThreadsOfTheOtherNodePayForIt) {
+  Workload load;
+  load.burst = 1;
+  load.bare = true;
+  const auto cost = [&](const Profile& profile, bool far) {
+    load.far = far;
+    return Predict(profile, load)->post_cost;
+  };
+  const Profile& p5 = ProfileNamed("p5");
+  EXPECT_EQ(cost(p5, true) - cost(p5, false), 4 * p5.numa_crossing);
+  const Profile& small = ProfileNamed("p5-4xlarge");
+  EXPECT_EQ(cost(small, true), cost(small, false));
+  // Of a thread with NICs of both nodes, half are far, wherever it is.
+  load.nics = 32;
+  EXPECT_EQ(cost(p5, true), cost(p5, false));
+}
+
 TEST(PredictorTest, PoliciesUseTheNicsThatTheyUse) {
   const auto gbps = [](Policy policy, std::size_t peers = 1) {
     Workload load;

@@ -39,7 +39,8 @@ struct Workload {
   std::size_t nics = 1;     // that a program uses; as many for each GPU ...
   std::size_t gpus = 1;     // ... of which there are so many: each has nics / gpus
   std::size_t threads = 1;  // that drive them, each an equal share
-  bool pinned = true;       // threads to the NUMA node of their NICs
+  bool pinned = true;       // threads to the NUMA node of their NICs ...
+  bool far = false;         // ... or to another one: where they are pinned
   bool sharded = true;      // each thread has state of its own
   std::size_t burst = 16;   // requests that a post call takes, where there are so many
   bool lazy = true;         // posts do not look for completions

@@ -1,0 +1,34 @@
+// What a search found, for a person and for scripts.
+
+#ifndef APPS_WHATIF_CLIFF_REPORT_H_
+#define APPS_WHATIF_CLIFF_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "apps/whatif/confirm.h"
+#include "apps/whatif/report.h"
+#include "apps/whatif/search.h"
+#include "apps/whatif/space.h"
+
+namespace apps::whatif {
+
+struct CliffReport {
+  Space space;
+  std::string plain;  // the workload of the flags, in words
+  std::uint64_t seed = 1;
+  double depth = 0;
+  double times = 0;
+  Found found;
+  std::vector<Confirmation> confirmations;  // of each cliff, or none at all
+};
+
+// "route crossing, page 16 KiB to 4 MiB": what the cliff needs.
+std::string FeaturesOf(const Space& space, const Cliff& cliff);
+
+std::string ToText(const CliffReport& report, Format format);
+
+}  // namespace apps::whatif
+
+#endif  // APPS_WHATIF_CLIFF_REPORT_H_

@@ -1,0 +1,47 @@
+// Whether a cliff that was found by the predictor is there on the simulator as well.
+
+#ifndef APPS_WHATIF_CONFIRM_H_
+#define APPS_WHATIF_CONFIRM_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "apps/whatif/search.h"
+#include "coro/time.h"
+#include "sim/profile/profile.h"
+
+namespace apps::whatif {
+
+enum class Verdict : std::uint8_t {
+  kConfirmed,
+  kNotSeen,    // the simulator plays both workloads, and they are not so far apart
+  kModelOnly,  // it has no part for what one of them does, or it would take too long
+};
+
+// "confirmed", "not seen", "model only". Static storage.
+absl::string_view Name(Verdict verdict);
+
+// Of a workload, played through.
+struct Simulated {
+  double gbps = 0;
+  double share = 0;          // as Outcome's
+  coro::Duration latency{};  // until the first page of every NIC has ended
+};
+
+struct Confirmation {
+  Verdict verdict = Verdict::kModelOnly;
+  std::string reason;  // of kModelOnly
+  Simulated here;      // otherwise
+  Simulated there;
+};
+
+// Plays the cliff's workload and its neighbour. The options are those of the search. Errors:
+// those of sim::model::Play, except that what it does not play is the verdict kModelOnly.
+absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
+                                     const SearchOptions& options);
+
+}  // namespace apps::whatif
+
+#endif  // APPS_WHATIF_CONFIRM_H_

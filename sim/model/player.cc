@@ -1,0 +1,335 @@
+#include "sim/model/player.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "coro/status_macros.h"
+#include "fabric/error.h"
+#include "fabric/fabric.h"
+#include "fabric/opened_nic.h"
+#include "sim/driver/sim_fabric.h"
+#include "sim/model/predictor.h"
+#include "sim/world/world.h"
+
+namespace sim::model {
+namespace {
+
+// One side of a pair of NICs. Members die in reverse order.
+struct End {
+  static absl::StatusOr<End> Open(fabric::Fabric& fabric, std::size_t nic, std::size_t bytes) {
+    End end;
+    ASSIGN_OR_RETURN(end.nic, fabric::OpenNic(fabric, {.nic = nic}));
+    end.memory.reset(new std::byte[bytes]);  // not initialised: what is not touched takes no memory
+    end.bytes = bytes;
+    ASSIGN_OR_RETURN(end.region, end.nic.domain->RegisterMemory(
+                                     {.data = end.memory.get(), .length_bytes = bytes}));
+    return end;
+  }
+
+  fabric::OpenedNic nic;
+  std::unique_ptr<std::byte[]> memory;
+  std::size_t bytes = 0;
+  std::unique_ptr<fabric::MemoryRegion> region;
+};
+
+// A NIC that writes to its peer or reads from it, and keeps its window full.
+class Lane {
+ public:
+  Lane(const Workload& load, std::size_t request_bytes, End here, End there)
+      : load_(load),
+        request_bytes_(request_bytes),
+        window_(load.pattern == Pattern::kSingle ? 1 : load.window),
+        burst_(std::min(load.burst, window_)),
+        here_(std::move(here)),
+        there_(std::move(there)) {}
+
+  // Where the bytes go lies in different places as long as they are in flight.
+  static std::size_t Places(std::size_t window) { return 2 * window; }
+
+  absl::Status Meet() {
+    End& source = load_.direction == Direction::kWrite ? here_ : there_;
+    std::fill_n(source.memory.get(), request_bytes_, std::byte{0x5a});
+    ASSIGN_OR_RETURN(peer_, here_.nic.peers->Insert(there_.nic.endpoint->address()));
+    return there_.nic.peers->Insert(here_.nic.endpoint->address()).status();
+  }
+
+  // How many completions there were: at most as many as a post call makes, so that each call is
+  // followed by a look.
+  absl::StatusOr<std::size_t> Read() {
+    fabric::Completion completions[kMostAtOnce];
+    const fabric::ReadResult read =
+        here_.nic.queue->Read({completions, std::min(burst_, kMostAtOnce)});
+    for (std::size_t i = 0; i < read.count; ++i) {
+      if (!completions[i].ok()) {
+        return absl::InternalError("play workload: a request failed");
+      }
+    }
+    in_flight_ -= read.count;
+    done_ += read.count;
+    return read.count;
+  }
+
+  // As far as the window and `most`, the requests of a whole run, allow.
+  absl::Status Post(std::uint64_t most) {
+    if (load_.pattern != Pattern::kPaged && in_flight_ > 0) return absl::OkStatus();
+    while (posted_ < most && in_flight_ + burst_ <= window_) {
+      const std::size_t count = std::min<std::uint64_t>(burst_, most - posted_);
+      const fabric::ErrorCode error =
+          load_.direction == Direction::kWrite ? PostWrites(count) : PostReads(count);
+      if (error != fabric::ErrorCode::kOk) {
+        return absl::InternalError(
+            absl::StrCat("play workload: post requests: ", std::string(fabric::Name(error))));
+      }
+      in_flight_ += count;
+      posted_ += count;
+    }
+    return absl::OkStatus();
+  }
+
+  std::uint64_t done() const { return done_; }
+
+ private:
+  static constexpr std::size_t kMostAtOnce = 64;
+
+  std::size_t NextOffset() { return next_++ % Places(window_) * request_bytes_; }
+
+  fabric::ErrorCode PostWrites(std::size_t count) {
+    std::vector<fabric::WriteRequest> writes(count);
+    for (fabric::WriteRequest& write : writes) {
+      write.peer = peer_;
+      write.source = here_.region->Local();
+      write.target = there_.region->remote();
+      write.target.address += NextOffset();
+      write.context = fabric::Context{next_};
+    }
+    return here_.nic.endpoint->Write(writes).error;
+  }
+
+  fabric::ErrorCode PostReads(std::size_t count) {
+    std::vector<fabric::ReadRequest> reads(count);
+    for (fabric::ReadRequest& read : reads) {
+      read.peer = peer_;
+      read.source = there_.region->remote();
+      read.target = here_.region->Local(NextOffset(), request_bytes_);
+      read.context = fabric::Context{next_};
+    }
+    return here_.nic.endpoint->Read(reads).error;
+  }
+
+  const Workload& load_;
+  const std::size_t request_bytes_;
+  const std::size_t window_;
+  const std::size_t burst_;
+  End here_;
+  End there_;
+  fabric::Peer peer_{};
+  std::uint64_t next_ = 0;
+  std::uint64_t posted_ = 0;
+  std::uint64_t done_ = 0;
+  std::size_t in_flight_ = 0;
+};
+
+// How far on the NICs of another rail are for all NICs; 0: there is one rail.
+std::size_t StepToAnotherRail(const Profile& profile) {
+  const std::size_t nics = profile.nics.size();
+  for (std::size_t step = 1; step < nics; ++step) {
+    bool crosses = true;
+    for (std::size_t nic = 0; nic < nics; ++nic) {
+      crosses = crosses && RailOf(profile, nic) != RailOf(profile, (nic + step) % nics);
+    }
+    if (crosses) return step;
+  }
+  return 0;
+}
+
+class Stage {
+ public:
+  Stage(const Profile& profile, const Workload& load, const Prediction& prediction,
+        const PlayOptions& options)
+      : profile_(profile),
+        load_(load),
+        nics_(prediction.active_nics),
+        parts_(prediction.parts),
+        request_bytes_(std::max<std::uint64_t>(1, load.page_bytes / parts_)),
+        window_(load.pattern == Pattern::kSingle ? 1 : load.window),
+        world_(options.seed, profile_),
+        here_(world_.AddNode("here")),
+        from_(OpenSimFabric(world_, here_)) {}
+
+  absl::Status Open();
+  absl::StatusOr<Played> Run(std::uint64_t requests_per_nic);
+
+ private:
+  // On the other of two NUMA nodes, or on a NIC's own.
+  int NodeFor(std::size_t nic, bool far) const {
+    const int node = profile_.nics[nic].numa_node;
+    return far && node >= 0 ? 1 - node : node;
+  }
+  absl::Status GiveThreads();
+  absl::Status OpenLane(std::size_t nic);
+  absl::Status Place(Node& machine, std::size_t nic, const End& end);
+  std::size_t TargetOf(std::size_t nic) const;
+  absl::StatusOr<std::size_t> Turn(std::uint64_t most);
+
+  const Profile& profile_;
+  const Workload& load_;
+  const std::size_t nics_;
+  const std::size_t parts_;
+  const std::size_t request_bytes_;
+  const std::size_t window_;
+  World world_;
+  Node& here_;
+  std::unique_ptr<fabric::Fabric> from_;
+  std::vector<std::unique_ptr<fabric::Fabric>> to_;
+  std::vector<Node*> there_;
+  std::vector<std::unique_ptr<Lane>> lanes_;
+};
+
+absl::Status Stage::Open() {
+  RETURN_IF_ERROR(GiveThreads());
+  for (std::size_t peer = 0; peer < load_.peers; ++peer) {
+    there_.push_back(
+        load_.route == Route::kLoopback ? &here_ : &world_.AddNode(absl::StrCat("there", peer)));
+    to_.push_back(OpenSimFabric(world_, *there_.back()));
+  }
+  for (std::size_t nic = 0; nic < nics_; ++nic) RETURN_IF_ERROR(OpenLane(nic));
+  return absl::OkStatus();
+}
+
+absl::Status Stage::GiveThreads() {
+  const std::size_t threads = std::min(load_.threads, nics_);
+  for (std::size_t i = 0; i < threads; ++i) {
+    const std::size_t begin = i * nics_ / threads;
+    const int node = load_.pinned ? NodeFor(begin, load_.far) : Numa::kAnywhere;
+    ASSIGN_OR_RETURN(const std::size_t thread,
+                     world_.processors().AddThread(here_, {.numa_node = node,
+                                                           .shares_state = !load_.sharded,
+                                                           .progress_in_post = !load_.lazy}));
+    for (std::size_t nic = begin; nic < (i + 1) * nics_ / threads; ++nic) {
+      RETURN_IF_ERROR(world_.processors().Assign(here_, nic, thread));
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::size_t Stage::TargetOf(std::size_t nic) const {
+  if (load_.route == Route::kCrossing) {
+    return (nic + StepToAnotherRail(profile_)) % profile_.nics.size();
+  }
+  const std::size_t receivers = load_.receivers == 0 ? nics_ : std::min(load_.receivers, nics_);
+  return nic * receivers / nics_ * nics_ / receivers;  // of the same rail, where it can be
+}
+
+absl::Status Stage::Place(Node& machine, std::size_t nic, const End& end) {
+  if (load_.memory == Memory::kGpu) return absl::OkStatus();
+  return world_.numa().PlaceMemory(machine, {end.memory.get(), end.bytes},
+                                   NodeFor(nic, load_.memory == Memory::kFar));
+}
+
+absl::Status Stage::OpenLane(std::size_t nic) {
+  const bool writes = load_.direction == Direction::kWrite;
+  const std::size_t many = request_bytes_ * Lane::Places(window_);
+  const std::size_t target = TargetOf(nic);
+  const std::size_t peer = nic % load_.peers;
+  ASSIGN_OR_RETURN(End here, End::Open(*from_, nic, writes ? request_bytes_ : many));
+  ASSIGN_OR_RETURN(End there, End::Open(*to_[peer], target, writes ? many : request_bytes_));
+  RETURN_IF_ERROR(Place(here_, nic, here));
+  RETURN_IF_ERROR(Place(*there_[peer], target, there));
+  lanes_.push_back(
+      std::make_unique<Lane>(load_, request_bytes_, std::move(here), std::move(there)));
+  return lanes_.back()->Meet();
+}
+
+// Reads, posts and lets time pass; returns how many requests have ended.
+absl::StatusOr<std::size_t> Stage::Turn(std::uint64_t most) {
+  std::size_t read = 0;
+  for (const auto& lane : lanes_) {
+    ASSIGN_OR_RETURN(const std::size_t count, lane->Read());
+    read += count;
+  }
+  for (const auto& lane : lanes_) RETURN_IF_ERROR(lane->Post(most));
+  if (read == 0 && !world_.WaitUntil(coro::kNever)) {
+    return absl::InternalError("play workload: nothing happens any more");
+  }
+  return read;
+}
+
+absl::StatusOr<Played> Stage::Run(std::uint64_t requests_per_nic) {
+  const bool ends = load_.operations > 0;
+  const std::uint64_t warm = ends ? 0 : 2 * window_ * nics_;
+  const std::uint64_t each = ends ? (load_.operations * parts_ + nics_ - 1) / nics_ : UINT64_MAX;
+  const std::uint64_t end = ends ? each * nics_ : warm + requests_per_nic * nics_;
+  Played played;
+  const coro::Time start = world_.Now();
+  coro::Time measured = start;
+  std::uint64_t done = 0;
+  std::uint64_t before = 0;
+  while (done < end) {
+    ASSIGN_OR_RETURN(const std::size_t read, Turn(each));
+    done += read;
+    if (measured == start && warm > 0 && done >= warm) {
+      measured = world_.Now();
+      before = done;
+    }
+    const auto has_begun = [](const auto& lane) { return lane->done() > 0; };
+    if (played.first_page == coro::Duration{} &&
+        std::all_of(lanes_.begin(), lanes_.end(), has_begun)) {
+      played.first_page = world_.Now() - start;
+    }
+  }
+  played.pages_per_s = static_cast<double>(done - before) / static_cast<double>(parts_) * 1e9 /
+                       static_cast<double>((world_.Now() - measured).count());
+  return played;
+}
+
+// What the simulator has no part for.
+absl::Status CheckPlayable(const Profile& profile, const Workload& load,
+                           const Prediction& prediction, const PlayOptions& options) {
+  const auto refuse = [](const auto&... parts) {
+    return absl::UnimplementedError(absl::StrCat("play workload: ", parts...));
+  };
+  if (load.pollers > 0) return refuse("no thread of the simulator only reads completions");
+  if (load.pattern == Pattern::kSingle && prediction.parts > 1) {
+    return refuse("no lane waits for the parts of other NICs");
+  }
+  if (load.route == Route::kCrossing && StepToAnotherRail(profile) == 0) {
+    return refuse("all NICs are of one rail");
+  }
+  if (load.far && profile.numa_cpus.size() != 2) return refuse("far is one of two NUMA nodes");
+  const std::uint64_t nics = prediction.active_nics;
+  const std::uint64_t bytes = load.page_bytes / prediction.parts;
+  const std::uint64_t window = load.pattern == Pattern::kSingle ? 1 : load.window;
+  if (bytes * Lane::Places(window) * nics > options.most_bytes) {
+    return refuse("it takes ", bytes * Lane::Places(window) * nics >> 20, " MiB of memory");
+  }
+  const std::uint64_t requests = load.operations > 0
+                                     ? load.operations * prediction.parts
+                                     : (2 * window + options.requests_per_nic) * nics;
+  const std::uint64_t packets = 1 + bytes / profile.device.mtu;
+  if (requests > options.most_packets / packets) {
+    return refuse("it takes ", requests * packets, " packets");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
+                            const PlayOptions& options) {
+  ASSIGN_OR_RETURN(const Prediction prediction, Predict(profile, workload));
+  RETURN_IF_ERROR(CheckPlayable(profile, workload, prediction, options));
+  Profile played = profile;
+  if (workload.warm) played.host.first_contact = {};
+  if (workload.bare) played.host.turn = played.host.work = {};
+  Stage stage(played, workload, prediction, options);
+  RETURN_IF_ERROR(stage.Open());
+  return stage.Run(options.requests_per_nic);
+}
+
+}  // namespace sim::model

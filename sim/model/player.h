@@ -1,0 +1,42 @@
+// A workload played through on the simulator, packet by packet and post by post: what the predictor
+// calculates, measured in virtual time.
+//
+//   world.AddNode("here")  NIC 0 ──► NIC 0  world.AddNode("there")      a lane for each NIC, whose
+//                          NIC 1 ──► NIC 1                              window is kept full
+//
+// The same profile, the same workload and the same seed play the same run.
+
+#ifndef SIM_MODEL_PLAYER_H_
+#define SIM_MODEL_PLAYER_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "coro/time.h"
+#include "sim/model/workload.h"
+#include "sim/profile/profile.h"
+
+namespace sim::model {
+
+struct PlayOptions {
+  std::uint64_t seed = 1;
+  // Of each NIC, beyond the two windows with which a run without an end begins.
+  std::uint64_t requests_per_nic = 300;
+  // Refused is what would need more: bytes of memory, and packets.
+  std::uint64_t most_bytes = std::uint64_t{2} << 30;
+  std::uint64_t most_packets = 1 << 20;
+};
+
+struct Played {
+  double pages_per_s = 0;       // over the whole run, where the workload has an end
+  coro::Duration first_page{};  // from the first post until every NIC has ended its first page
+};
+
+// kUnimplemented: what the simulator does not play, in a few words. Other errors: those of Check,
+// and of opening NICs. Blocks until it is played. Thread-safe: each call has a world of its own.
+absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
+                            const PlayOptions& options = {});
+
+}  // namespace sim::model
+
+#endif  // SIM_MODEL_PLAYER_H_
