@@ -3,7 +3,7 @@
 `dd_seed_test` is for the packages of other projects as well, which name Drydock's targets by Label.
 """
 
-load("@drydock_system//:config.bzl", "GCC_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX")
+load("@drydock_system//:config.bzl", "CLANG_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX", "IS_GCC")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
@@ -29,20 +29,16 @@ COPTS = _WARNINGS if IS_OURS else ["-std=c++20"]
 # Turned on by every package that holds C++ (the first needs Clang, and does nothing with GCC).
 FEATURES = ["layering_check"]
 
-# GCC looks for garbage from its first 128 MB on, which a precompiled header fills by itself. Up to 600 MB it need not:
-# 15 % less time for 10 % more memory (docs/decisions/0020-precompiled-headers.md).
-_COMPILER = ["--param=ggc-min-heapsize=600000"] if GCC_VERSION else []
-
 # GCC 12 takes the destruction of a coroutine for the likeliest reason to enter it, and puts everything else behind a jump.
 # This leaves the blocks of a function in the order of its source.
-_OPTIMISED = ["-freorder-blocks-algorithm=simple"] if GCC_VERSION else []
+_OPTIMISED = ["-freorder-blocks-algorithm=simple"] if IS_GCC else []
 
 def _label(name):
     # A select and a list of dependencies would take it for a target of the package that calls.
     return str(Label(name))
 
 def _with_options(kwargs):
-    kwargs["copts"] = COPTS + _COMPILER + kwargs.get("copts", []) + select({
+    kwargs["copts"] = COPTS + kwargs.get("copts", []) + select({
         _label("//bazel:optimised"): _OPTIMISED,
         "//conditions:default": [],
     })
@@ -86,14 +82,14 @@ def _precompiled_for(srcs, deps):
     if type(deps) != "list" or type(srcs) != "list" or not [src for src in srcs if src.endswith(".cc")]:
         return None
     googletest = [dep for dep in deps if dep.endswith("//:gtest") or dep.endswith("//:gtest_main")]
-    if IS_OURS and _sees_a_world(deps):
+    if _sees_a_world(deps):
         return "world_googletest" if googletest else "world"
     return "googletest" if googletest else "abseil"
 
 def _with_precompiled(kwargs):
     deps = kwargs.get("deps", [])
     name = _precompiled_for(kwargs.get("srcs", []), deps)
-    if GCC_VERSION and name:
+    if IS_OURS and CLANG_VERSION and name:
         kwargs["deps"] = deps + select({
             _label("//bazel:fastbuild"): [_label("//bazel:" + name)],
             "//conditions:default": [],
@@ -108,7 +104,8 @@ def _ours(kwargs):
     return _with_options(_with_precompiled(kwargs))
 
 def dd_cc_library(**kwargs):
-    cc_library(**_ours(kwargs))
+    # No shared library of each: nothing links one, and //... would make them all.
+    cc_library(linkstatic = True, **_ours(kwargs))
 
 def dd_cc_binary(**kwargs):
     cc_binary(**_ours(kwargs))

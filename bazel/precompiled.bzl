@@ -1,22 +1,37 @@
-"""Headers that GCC reads once and keeps, for those that cost every test more than the test itself.
+"""Headers that Clang reads once and keeps, for those that cost every source more than the source itself.
 
-A precompiled header (PCH) is used by giving every source `-include bazel/NAME.h`: GCC looks for NAME.h.gch beside it,
-and falls back to the text when the two compilations differ in what matters to it, which -Winvalid-pch tells. Both files
-hold the same includes, so that a source compiles alike with either. See docs/decisions/0020-precompiled-headers.md.
+A precompiled header (PCH) is used by giving every source `-include-pch NAME.pch`. Clang refuses one that was made with other
+options. See docs/decisions/0020-precompiled-headers.md.
 """
 
-load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "GCC_VERSION", "GOOGLETEST_VERSION")
+load("@drydock_system//:config.bzl", "ABSEIL_VERSION", "CLANG_VERSION", "GOOGLETEST_VERSION")
 load("@rules_cc//cc:action_names.bzl", "CPP_COMPILE_ACTION_NAME")
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 
-# The compiler and the packages are no inputs that Bazel sees, and GCC names no precompiled header among those it read.
-# In the command line, another version of one of them compiles everything anew.
-_VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (GCC_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION))
+# The compiler and the packages are no inputs that Bazel sees. In the command line, another version of one of them compiles
+# everything anew.
+_VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (CLANG_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION))
 
 # What a source that includes //bazel:NAME needs in its copts.
 def precompiled_copts(name):
-    return [_VERSIONS, "-include", "bazel/%s.h" % name, "-Winvalid-pch", "-Wno-error=invalid-pch"]
+    return [_VERSIONS, "-isysroot", ".", "-include-pch", "$(BINDIR)/bazel/%s.pch" % name]
+
+# Every action has a folder of its own, which /proc/self/cwd names everywhere: what lies in it is written down relative to it,
+# and found relative to the -isysroot of the reader.
+_HERE = "/proc/self/cwd"
+
+_MAKE = [
+    "-x",
+    "c++-header",
+    "-fpch-instantiate-templates",
+    "-relocatable-pch",
+    "-isysroot",
+    _HERE,
+    "-Xclang",
+    "-fno-pch-timestamp",  # the same bytes whenever it is made
+    "-fmodules-strict-decluse",  # as layering_check has it, which a reader must agree in
+]
 
 def _compile_flags(ctx, toolchain, source, output, copts, context):
     """The command line of a C++ source of this configuration, except that `source` is a header."""
@@ -24,12 +39,12 @@ def _compile_flags(ctx, toolchain, source, output, copts, context):
         ctx = ctx,
         cc_toolchain = toolchain,
         requested_features = ctx.features,
-        unsupported_features = ctx.disabled_features,
+        unsupported_features = ctx.disabled_features + ["layering_check"],  # of targets: a header is none
     )
     variables = cc_common.create_compile_variables(
         feature_configuration = features,
         cc_toolchain = toolchain,
-        user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + ["-x", "c++-header"],
+        user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + copts + _MAKE,
         source_file = source.path,
         output_file = output.path,
         include_directories = context.includes,
@@ -52,29 +67,25 @@ def _compile_flags(ctx, toolchain, source, output, copts, context):
 def _precompiled_header_impl(ctx):
     toolchain = find_cc_toolchain(ctx)
     name = ctx.label.name
-    text = ctx.actions.declare_file(name + ".h")
-    source = ctx.actions.declare_file(name + ".precompiled.h")
-    precompiled = ctx.actions.declare_file(name + ".h.gch")
+    source = ctx.actions.declare_file(name + ".h")
+    precompiled = ctx.actions.declare_file(name + ".pch")
 
     includes = "".join(["#include <%s>\n" % header for header in ctx.attr.includes] +
                        ["#include \"%s\"\n" % header for header in ctx.attr.ours])
     dependencies = [dep[CcInfo] for dep in ctx.attr.deps]
     context = cc_common.merge_cc_infos(cc_infos = dependencies).compilation_context
-    ctx.actions.write(text, includes)
-
-    # Lets a test see which of the two it got.
-    ctx.actions.write(source, includes + "#define DRYDOCK_PRECOMPILED\n")
+    ctx.actions.write(source, includes)
     arguments, environment = _compile_flags(ctx, toolchain, source, precompiled, ctx.attr.copts + [_VERSIONS], context)
     ctx.actions.run(
         executable = toolchain.compiler_executable,
         arguments = arguments,
         inputs = depset([source], transitive = [toolchain.all_files, context.headers]),
         outputs = [precompiled],
-        env = environment,
+        env = dict(environment, PWD = _HERE),
         mnemonic = "CppPrecompile",
-        progress_message = "Precompiling %s" % text.short_path,
+        progress_message = "Precompiling %s" % source.short_path,
     )
-    files = depset([text, precompiled])
+    files = depset([source, precompiled])
     own = CcInfo(compilation_context = cc_common.create_compilation_context(headers = files))
 
     # Only the headers of what it depends on: a source that is compiled with it need not link it.
@@ -84,7 +95,7 @@ def _precompiled_header_impl(ctx):
         cc_common.merge_cc_infos(cc_infos = [own, headers]),
     ]
 
-# Only for GCC, and only where all sources are compiled with -fPIC, as they are unless optimised.
+# Only for Clang, and only where all sources are compiled with -fPIC, as they are unless optimised.
 precompiled_header = rule(
     implementation = _precompiled_header_impl,
     attrs = {

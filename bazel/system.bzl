@@ -4,7 +4,7 @@ Required (Abseil, GoogleTest, Google Benchmark, nlohmann/json): a clear failure 
 Optional (libfabric, rdma-core's headers, hwloc, CUDA, PMIx's headers, asio): searched in this order: the environment override, the EFA installer's prefix,
 pkg-config, system paths. An override that names a folder without the library is reported in one line. Where one is absent its target is marked incompatible, so that Bazel skips everything
 that needs it, and `HAVE_...` in `@drydock_system//:config.bzl` is False for the few places that must choose. The same file knows whether
-the compiler is GCC, whose precompiled headers make tests cheaper (precompiled.bzl).
+the compiler is Clang, whose precompiled headers make sources cheaper (precompiled.bzl).
 """
 
 # Changing one of these, or a package (./bazelw sets DRYDOCK_PACKAGES to a checksum of them), searches again.
@@ -177,25 +177,25 @@ HAVE_ASIO = _asio
 HAVE_PMIX = _pmix
 NVCC = _nvcc  # absolute path, or empty
 NVCC_VERSION = _nvcc_version
-GCC_VERSION = %r  # of the compiler that Bazel uses; empty if that is no GCC, or if the libraries are not the machine's
+IS_GCC = %r  # whether the compiler that Bazel uses is one
+CLANG_VERSION = %r  # of the compiler that Bazel uses; empty if that is no Clang, or if the libraries are not the machine's
 GOOGLETEST_VERSION = %r
 ABSEIL_VERSION = %r
 """
 
-def _gcc_version(ctx):
+def _compiler_version(ctx):
     name = ctx.os.environ.get("CC") or "gcc"  # as Bazel's own search for a compiler
     compiler = ctx.path(name) if name.startswith("/") else ctx.which(name)
     result = ctx.execute([compiler, "--version"]) if compiler else None
-    if not result or result.return_code != 0 or "Free Software Foundation" not in result.stdout:
-        return ""
-    return result.stdout.split("\n")[0]
+    return result.stdout if result and result.return_code == 0 else ""
 
 def _config_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     ctx.file("BUILD", "")
-    gcc = _gcc_version(ctx) if ctx.attr.packaged else ""
-    versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base"]] if gcc else ["", ""]
-    ctx.file("config.bzl", _CONFIG % tuple([gcc] + versions))
+    compiler = _compiler_version(ctx)
+    clang = compiler.split("\n")[0] if ctx.attr.packaged and "clang version" in compiler else ""
+    versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base"]] if ctx.attr.packaged else ["", ""]
+    ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in compiler, clang] + versions))
 
 _config = repository_rule(
     implementation = _config_impl,

@@ -22,7 +22,7 @@ usage() { sed -nE '2,/^set /s/^# ?//p' "$0"; }
 
 # In the root: installs what these arguments of Bazel need, says what came, and runs the tests without a network.
 readonly TEST='cd /drydock || exit
-case "$compiler" in clang) config=(--config=clang) ;; *) config=() ;; esac
+case "$compiler" in gcc) config=(--config=gcc) ;; *) config=() ;; esac
 ./bazelw info "${config[@]}" workspace >/dev/null && bazel shutdown || exit
 echo "$me: Bazel $(dpkg-query -W -f="\${Version}" bazel-bootstrap), $("$compiler" --version | head -n 1), Abseil $(pkg-config --modversion absl_base)"
 exec unshare --net bash -c '\''
