@@ -239,7 +239,10 @@ absl::Status WriteProgramCapsule(const std::string& path, const Request& request
                                  const RecordedRun& recorded, const TracedRun& run) {
   Subject subject = SubjectOf(request);
   subject.program->files = recorded.FilesOf(request);
-  return Write(path, MakeCapsule(subject, recorded.spec(), run));
+  Capsule capsule = MakeCapsule(subject, recorded.spec(), run);
+  // By its rules and its seed it is this run, also where the program opens its devices again.
+  capsule.run.firings = recorded.spec().firings;
+  return Write(path, capsule);
 }
 
 absl::StatusOr<int> ReplayProgram(const Request& request) {
