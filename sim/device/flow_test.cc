@@ -1,6 +1,7 @@
 // Packets of a long read or write that travel as one piece (Profile::flow_packets): what each of
 // them meets is the same, and one event stands for all.
 
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -39,10 +40,11 @@ class Times final : public sim::Observer {
   sim::World& world_;
 };
 
-// Losses and paths of their own; packets land once and in one step, for a piece does.
+// Losses, copies and paths of their own; packets land in one step.
 sim::Profile Network(std::uint32_t flow_packets) {
   sim::Profile profile = Small();
-  profile.duplicate_one_in = 0;
+  profile.duplicate_one_in = 16;
+  profile.duplicate_delay = std::chrono::microseconds(50);
   profile.split_placement_one_in = 0;
   profile.retransmit_one_in = 64;
   profile.flow_packets = flow_packets;
@@ -61,7 +63,7 @@ struct Outcome {
 enum class What { kWrite, kRead, kWriteIntoNothing };
 
 Outcome Played(What what, std::uint32_t flow_packets, std::uint64_t seed,
-            std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr) {
+               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr) {
   Lab lab(seed, Network(flow_packets), sim::ClockKind::kVirtual, std::move(faults));
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");

@@ -47,8 +47,11 @@ Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operati
     if (times > 0) from.counters.Retransmitted(times, payload, profile.header_bytes);
     if (passage.impairs) ++from.counters.impaired_remote_conn_events;
     lost += times;
-    const coro::Duration way =
-        journey.sent - around.timeline.now() + profile.dma_latency + flight.delay + passage.wait;
+    // A packet that is placed twice is in with its second copy.
+    const bool copy = flight.twice && (response || operation.kind == OperationKind::kWrite);
+    const coro::Duration way = journey.sent - around.timeline.now() + profile.dma_latency +
+                               flight.delay + passage.wait +
+                               (copy ? flight.second_delay : coro::Duration{});
     if (way < journey.way) continue;
     journey.way = way;
     journey.slowest = flight;
