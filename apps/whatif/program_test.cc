@@ -175,6 +175,8 @@ TEST(WhatifTest, SearchLooksAroundTheWorkloadOfTheFlags) {
   EXPECT_LT(cliffs({"--depth=0.8"}), usual);
   EXPECT_GT(cliffs({"--times=1.1"}), usual);
   EXPECT_LT(cliffs({"--budget=1"}), usual);
+  EXPECT_EQ(cliffs({"--pages=100", "--nowarm"}), 0u);  // first contact hides all else
+  EXPECT_GE(cliffs({"--profile=small", "--vary=window,memory,placement", "--confirm"}), 1u);
 }
 
 TEST(WhatifTest, OnePollerForAllNicsIsTheLimitOfShortPages) {

@@ -19,14 +19,15 @@ using sim::model::Workload;
 
 Outcome OutcomeOf(const sim::Profile& profile, const Workload& load, const Prediction& prediction) {
   const double capability = Capability(profile, load);
-  Outcome outcome{.gbps = prediction.overall_gbps,
-                  .share = prediction.overall_gbps * 1e9 / 8 /
-                           static_cast<double>(load.page_bytes) / capability,
-                  .of_links = prediction.share_of_line,
-                  .latency = prediction.contact_time + prediction.latency,
-                  .limiter = prediction.limiter,
-                  .bounds = prediction.bounds,
-                  .parts = prediction.latency_parts};
+  Outcome outcome{
+      .gbps = prediction.overall_gbps,
+      .share =
+          prediction.overall_gbps * 1e9 / 8 / static_cast<double>(load.page_bytes) / capability,
+      .of_links = prediction.overall_gbps / (profile.link_gbps * static_cast<double>(load.nics)),
+      .latency = prediction.contact_time + prediction.latency,
+      .limiter = prediction.limiter,
+      .bounds = prediction.bounds,
+      .parts = prediction.latency_parts};
   for (Bound& bound : outcome.bounds) bound.operations_per_s /= capability;
   // A window that is drained takes as long as its slowest stage does, and then ends: where the stage
   // takes the greater part, it is to blame.
@@ -117,10 +118,7 @@ const Outcome& Search::At(const Point& point) {
     return known->second;
   }
   known->second = OutcomeOf(space_.profile(), load, *prediction);
-  // A run that ends pays for its beginning.
-  if (load.operations == 0 && known->second.of_links > found_.highest.of_links) {
-    found_.highest = known->second;
-  }
+  if (known->second.of_links > found_.highest.of_links) found_.highest = known->second;
   return known->second;
 }
 
@@ -345,7 +343,7 @@ absl::StatusOr<Found> Search::Run() {
     for (const Measure measure : {Measure::kRate, Measure::kLatency}) {
       for (const std::size_t i : order) ClimbAll(i, measure, round);
     }
-    // A climb along few values takes few predictions: from now on those come first.
+    // A climb along few values takes few predictions: those come first after the first round.
     std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
       return dimensions[a].values.size() < dimensions[b].values.size();
     });

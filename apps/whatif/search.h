@@ -91,7 +91,7 @@ struct Cliff {
 struct Found {
   std::vector<Cliff> cliffs;  // as they were found: those of a single value first
   std::uint64_t predicted = 0;
-  // Of all workloads that were looked at, and go on for ever, the nearest to what the links carry.
+  // Of all workloads that were looked at, the nearest to what the links carry.
   Outcome highest;
 };
 

@@ -144,6 +144,10 @@ TEST(PlayTest, SaysWhatItDoesNotPlay) {
               StatusIs(kNot, HasSubstr("MiB of memory")));
   EXPECT_THAT(status([](Workload& load) { load.operations = 1'000'000; }),
               StatusIs(kNot, HasSubstr("packets")));
+  Workload far;
+  far.memory = Memory::kFar;
+  EXPECT_THAT(Play(**FindProfile("p5-4xlarge"), far),
+              StatusIs(kNot, HasSubstr("one of two NUMA nodes")));
   EXPECT_EQ(status([](Workload& load) { load.nics = 33; }).code(),
             absl::StatusCode::kInvalidArgument);
 }

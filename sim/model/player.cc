@@ -301,7 +301,8 @@ absl::Status CheckPlayable(const Profile& profile, const Workload& load,
   if (load.route == Route::kCrossing && StepToAnotherRail(profile) == 0) {
     return refuse("all NICs are of one rail");
   }
-  if (load.far && profile.numa_cpus.size() != 2) return refuse("far is one of two NUMA nodes");
+  const bool is_far = (load.pinned && load.far) || load.memory == Memory::kFar;
+  if (is_far && profile.numa_cpus.size() != 2) return refuse("far is one of two NUMA nodes");
   const std::uint64_t nics = prediction.active_nics;
   const std::uint64_t bytes = load.page_bytes / prediction.parts;
   const std::uint64_t window = load.pattern == Pattern::kSingle ? 1 : load.window;
