@@ -8,12 +8,12 @@ namespace fabric {
 namespace {
 
 TEST(CapabilityTest, SetHoldsWhatWasAdded) {
-  CapabilitySet set{Capability::kMessages, Capability::kVirtualTime};
+  CapabilitySet set{Capability::kMessages, Capability::kRemoteCounts};
   EXPECT_TRUE(set.Has(Capability::kMessages));
-  EXPECT_TRUE(set.Has(Capability::kVirtualTime));
+  EXPECT_TRUE(set.Has(Capability::kRemoteCounts));
   EXPECT_FALSE(set.Has(Capability::kRemoteRead));
   set.Remove(Capability::kMessages);
-  EXPECT_EQ(set, CapabilitySet{Capability::kVirtualTime});
+  EXPECT_EQ(set, CapabilitySet{Capability::kRemoteCounts});
 }
 
 TEST(CapabilityTest, EveryCapabilityHasItsOwnNameAndBit) {

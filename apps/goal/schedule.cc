@@ -19,7 +19,7 @@ bool operator==(const Schedule& a, const Schedule& b) {
       return false;
     }
     for (OpIndex i = 0; i < a_end - a_begin; ++i) {
-      const auto same = [&](const Edge& of_a, const Edge& of_b) {
+      const auto same = [a_begin = a_begin, b_begin = b_begin](const Edge& of_a, const Edge& of_b) {
         return of_a.after - a_begin == of_b.after - b_begin && of_a.begins == of_b.begins;
       };
       if (!std::ranges::equal(a.Followers(a_begin + i), b.Followers(b_begin + i), same)) {

@@ -46,8 +46,7 @@ fabric::CapabilitySet CapabilitiesOf(const Profile& profile, RemoteAccess access
   return set;
 }
 
-fabric::NicInfo InfoOf(const World& world, const Profile& profile, const NicProfile& nic,
-                       RemoteAccess access) {
+fabric::NicInfo InfoOf(const Profile& profile, const NicProfile& nic, RemoteAccess access) {
   fabric::NicInfo info;
   info.name = nic.name;
   info.domain = nic.name + "-rdm";
@@ -79,7 +78,7 @@ class SimFabric final : public fabric::Fabric {
         description_(absl::StrCat("simulated EFA (efa-direct, profile ", node.profile().name,
                                   world.IsVirtual() ? ")" : ", in real time)")) {
     for (const NicProfile& nic : node.profile().nics) {
-      nics_.push_back(InfoOf(world, node.profile(), nic, access));
+      nics_.push_back(InfoOf(node.profile(), nic, access));
     }
   }
 
