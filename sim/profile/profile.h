@@ -147,8 +147,8 @@ struct Profile {
   // each of them meets is added up, and one event stands for all. 1: each packet is an event of its
   // own. Under a fault plan it is so whatever this says. See docs/fidelity.md.
   std::uint32_t flow_packets = 1;
-  std::uint32_t paths = 64;       // network paths to one destination; a packet takes any
-  coro::Duration path_spread{};   // each path adds its own constant delay from [0, path_spread]
+  std::uint32_t paths = 64;      // network paths to one destination; a packet takes any
+  coro::Duration path_spread{};  // each path adds its own constant delay from [0, path_spread]
   // Gbit/s of what a NIC sends to another rail (RailOf), to itself, and of the data that peers read
   // from it, where that is less than its link; 0: it is not.
   double crossing_gbps = 0;
