@@ -13,9 +13,12 @@ load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
 # everything anew.
 _VERSIONS = "-DDRYDOCK_VERSIONS=%d" % hash("%s, %s, %s" % (CLANG_VERSION, ABSEIL_VERSION, GOOGLETEST_VERSION))
 
+# As layering_check has it: a header and its readers must agree, and without that feature it checks nothing.
+_STRICT = "-fmodules-strict-decluse"
+
 # What a source that includes //bazel:NAME needs in its copts.
 def precompiled_copts(name):
-    return [_VERSIONS, "-isysroot", ".", "-include-pch", "$(BINDIR)/bazel/%s.pch" % name]
+    return [_VERSIONS, "-isysroot", ".", _STRICT, "-include-pch", "$(BINDIR)/bazel/%s.pch" % name]
 
 # Every action has a folder of its own, which /proc/self/cwd names everywhere: what lies in it is written down relative to it,
 # and found relative to the -isysroot of the reader.
@@ -30,7 +33,7 @@ _MAKE = [
     _HERE,
     "-Xclang",
     "-fno-pch-timestamp",  # the same bytes whenever it is made
-    "-fmodules-strict-decluse",  # as layering_check has it, which a reader must agree in
+    _STRICT,
 ]
 
 def _compile_flags(ctx, toolchain, source, output, copts, context):
