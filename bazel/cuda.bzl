@@ -24,18 +24,26 @@ def _include_flags(context):
         flags += [flag + folder for folder in folders.to_list() if folder != "."]
     return flags
 
-def _compile(ctx, source, context, compiler):
-    object = ctx.actions.declare_file("_objs/%s/%s.o" % (ctx.label.name, source.basename))
+_NVCC_ATTRS = {
+    "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
+    "_nvcc": attr.label(default = "//bazel:nvcc.sh", allow_single_file = True, executable = True, cfg = "exec"),
+}
+
+def _run_nvcc(ctx, source, context, mode, output, copts = []):
     ctx.actions.run(
-        executable = NVCC,
-        arguments = _FLAGS + ["-arch=" + ctx.attr.arch, "-ccbin=" + compiler] + _include_flags(context) +
-                    ctx.attr.copts + ["-c", source.path, "-o", object.path],
+        executable = ctx.executable._nvcc,
+        arguments = [NVCC] + _FLAGS + ["-arch=" + ctx.attr.arch, "-ccbin=" + find_cc_toolchain(ctx).compiler_executable] +
+                    _include_flags(context) + copts + [mode, source.path, "-o", output.path],
         inputs = depset([source], transitive = [context.headers]),
-        outputs = [object],
+        outputs = [output],
         env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "DRYDOCK_NVCC_VERSION": NVCC_VERSION},
         mnemonic = "CudaCompile",
         progress_message = "Compiling %s with nvcc" % source.short_path,
     )
+
+def _compile(ctx, source, context):
+    object = ctx.actions.declare_file("_objs/%s/%s.o" % (ctx.label.name, source.basename))
+    _run_nvcc(ctx, source, context, "-c", object, ctx.attr.copts)
     return object
 
 def _cuda_library_impl(ctx):
@@ -49,7 +57,7 @@ def _cuda_library_impl(ctx):
     own = CcInfo(compilation_context = cc_common.create_compilation_context(headers = depset(ctx.files.hdrs)))
     merged = cc_common.merge_cc_infos(cc_infos = [own] + [dep[CcInfo] for dep in ctx.attr.deps])
     context = merged.compilation_context
-    objects = depset([_compile(ctx, source, context, toolchain.compiler_executable) for source in ctx.files.srcs])
+    objects = depset([_compile(ctx, source, context) for source in ctx.files.srcs])
     linking_context, _ = cc_common.create_linking_context_from_compilation_outputs(
         actions = ctx.actions,
         name = ctx.label.name,
@@ -66,14 +74,13 @@ def _cuda_library_impl(ctx):
 
 _cuda_library = rule(
     implementation = _cuda_library_impl,
-    attrs = {
+    attrs = dict({
         "srcs": attr.label_list(allow_files = [".cu"], mandatory = True),
         "hdrs": attr.label_list(allow_files = [".h", ".cuh"]),
         "deps": attr.label_list(providers = [CcInfo]),
         "copts": attr.string_list(doc = "More options for nvcc."),
         "arch": attr.string(default = _ARCHITECTURE, doc = "The GPU to compile for, as nvcc's -arch takes it."),
-        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
-    },
+    }, **_NVCC_ATTRS),
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
@@ -121,19 +128,9 @@ set -eu
 """
 
 def _cuda_ptx_impl(ctx):
-    toolchain = find_cc_toolchain(ctx)
     merged = cc_common.merge_cc_infos(cc_infos = [dep[CcInfo] for dep in ctx.attr.deps])
     ptx = ctx.actions.declare_file(ctx.label.name + ".ptx")
-    ctx.actions.run(
-        executable = NVCC,
-        arguments = _FLAGS + ["-arch=" + ctx.attr.arch, "-ccbin=" + toolchain.compiler_executable] +
-                    _include_flags(merged.compilation_context) + ["-ptx", ctx.file.src.path, "-o", ptx.path],
-        inputs = depset([ctx.file.src], transitive = [merged.compilation_context.headers]),
-        outputs = [ptx],
-        env = {"PATH": "/usr/local/bin:/usr/bin:/bin", "DRYDOCK_NVCC_VERSION": NVCC_VERSION},
-        mnemonic = "CudaPtx",
-        progress_message = "Compiling %s to PTX" % ctx.file.src.short_path,
-    )
+    _run_nvcc(ctx, ctx.file.src, merged.compilation_context, "-ptx", ptx)
     out = ctx.actions.declare_file(ctx.label.name + ".cc")
     ctx.actions.run_shell(
         command = _EMBED.format(namespace = ctx.attr.namespace, symbol = ctx.attr.symbol, ptx = ptx.path, out = out.path),
@@ -145,14 +142,13 @@ def _cuda_ptx_impl(ctx):
 
 _cuda_ptx = rule(
     implementation = _cuda_ptx_impl,
-    attrs = {
+    attrs = dict({
         "src": attr.label(allow_single_file = [".cu"], mandatory = True),
         "deps": attr.label_list(providers = [CcInfo]),
         "namespace": attr.string(mandatory = True),
         "symbol": attr.string(mandatory = True, doc = "The array of characters that holds it."),
         "arch": attr.string(mandatory = True, doc = "The least GPU that it is for: compute_80."),
-        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
-    },
+    }, **_NVCC_ATTRS),
     fragments = ["cpp"],
     toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
 )
