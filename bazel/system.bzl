@@ -193,7 +193,8 @@ def _config_impl(ctx):
     ctx.file("WORKSPACE", "workspace(name = \"%s\")\n" % ctx.name)
     ctx.file("BUILD", "")
     compiler = _compiler_version(ctx)
-    clang = compiler.split("\n")[0] if ctx.attr.packaged and "clang version" in compiler else ""
+    is_clang = "clang version" in compiler and "Apple" not in compiler  # whose precompiled headers nobody has tried
+    clang = compiler.split("\n")[0] if ctx.attr.packaged and is_clang else ""
     versions = [_pkg_config(ctx, "--modversion", module) or "" for module in ["gmock", "absl_base"]] if ctx.attr.packaged else ["", ""]
     ctx.file("config.bzl", _CONFIG % tuple(["Free Software Foundation" in compiler, clang] + versions))
 
