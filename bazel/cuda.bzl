@@ -30,6 +30,7 @@ _NVCC_ATTRS = {
 }
 
 def _run_nvcc(ctx, source, context, mode, output, copts = []):
+    """Declares the compilation of `source` to `output`: an object with the mode -c, the text of PTX with -ptx."""
     ctx.actions.run(
         executable = ctx.executable._nvcc,
         arguments = [NVCC] + _FLAGS + ["-arch=" + ctx.attr.arch, "-ccbin=" + find_cc_toolchain(ctx).compiler_executable] +

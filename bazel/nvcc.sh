@@ -1,5 +1,5 @@
 #!/bin/sh
-# nvcc.sh COMPILER ARGUMENT...: runs nvcc, again where it crashed.
+# nvcc.sh COMPILER ARGUMENT...: runs nvcc, again where its device compiler crashed.
 #
 # The device compiler of CUDA 13.0 (cicc) crashes by where its heap happens to lie: with gpu/gda/kernels.cu in a tenth of
 # its runs, always at one instruction; never with the heap at a fixed place, which a container may not ask for. An error
@@ -13,6 +13,6 @@ while [ "$run" -lt "$MOST" ]; do
   "$@"
   status=$?
   [ "$status" -eq "$SEGMENTATION_FAULT" ] || exit "$status"
+  echo "nvcc.sh: $1 crashed in run $run of at most $MOST" >&2
 done
-echo "nvcc.sh: $1 crashed in $MOST runs of $MOST" >&2
 exit "$status"
