@@ -13,6 +13,12 @@ bool MayComeLater(int error) { return error == EAGAIN || error == EINTR; }
 
 }  // namespace
 
+// A thread that looks at the connection through an epoll has a reference to it, which Linux may let
+// go of only when that thread has something to do again: close alone says nothing until then.
+Stream::~Stream() {
+  if (socket_.valid()) shutdown(fd(), SHUT_RDWR);
+}
+
 void Stream::Send() {
   while (!ended_ && unsent() > 0) {
     const std::span<const std::byte> bytes = writer_.unsent();

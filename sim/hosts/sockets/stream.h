@@ -20,6 +20,10 @@ class Stream {
   // Takes messages of at most `longest` bytes, and holds back at most `most_unsent`.
   Stream(Socket socket, std::size_t longest, std::size_t most_unsent)
       : socket_(std::move(socket)), reader_(longest), writer_(most_unsent) {}
+  Stream(Stream&&) = default;
+  Stream& operator=(Stream&&) = default;
+  // The other one hears of it at once, after all that the kernel has taken.
+  ~Stream();
 
   const Socket& socket() const { return socket_; }
   int fd() const { return socket_.fd(); }
