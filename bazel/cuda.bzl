@@ -8,6 +8,7 @@ compile; what needs one to run is tagged by whoever writes the test.
 load("@drydock_system//:config.bzl", "HAVE_CUDA", "NVCC", "NVCC_VERSION")
 load("@rules_cc//cc:defs.bzl", "CcInfo", "cc_common")
 load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain")
+load("//bazel:include.bzl", "with_links")
 
 _ARCHITECTURE = "sm_90"  # Hopper, the GPUs of p5 and p5en; code for it runs on the next generations through PTX
 
@@ -175,7 +176,7 @@ def dd_cuda_library(**kwargs):
     Args:
       **kwargs: srcs, hdrs, deps, copts, arch, and what every rule takes.
     """
-    _cuda_library(target_compatible_with = _where_cuda_is(), **kwargs)
+    _cuda_library(target_compatible_with = _where_cuda_is(), **with_links(kwargs))
 
 def dd_cuda_compile_test(name, srcs, kernels, deps = [], size = "small", **kwargs):
     """Compiles .cu files and looks for their kernels. Runs on machines that have no GPU.

@@ -5,11 +5,13 @@
 
 load("@drydock_system//:config.bzl", "CLANG_VERSION", "HAVE_ASIO", "HAVE_HWLOC", "HAVE_LIBFABRIC", "HAVE_PMIX", "IS_GCC")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+load("//bazel:include.bzl", "with_links")
 load("//bazel:precompiled.bzl", "precompiled_copts")
 
 # Whether this is the repository that is built, or a dependency of it.
 _HERE = Label("//bazel:defs.bzl")
-IS_OURS = (_HERE.repo_name if hasattr(_HERE, "repo_name") else _HERE.workspace_name) == ""
+_OUR_NAME = _HERE.repo_name if hasattr(_HERE, "repo_name") else _HERE.workspace_name
+IS_OURS = _OUR_NAME == ""
 
 _WARNINGS = [
     "-Wall",
@@ -101,7 +103,10 @@ def _with_precompiled(kwargs):
     return kwargs
 
 def _ours(kwargs):
-    return _with_options(_with_precompiled(kwargs))
+    ready = _with_options(_with_precompiled(kwargs))
+
+    # dd_seed_test in another repository: its headers have names of their own.
+    return with_links(ready) if native.repository_name().lstrip("@") == _OUR_NAME else ready
 
 def dd_cc_library(**kwargs):
     # No shared library of each: nothing links one, and //... would make them all.

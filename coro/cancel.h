@@ -4,16 +4,16 @@
 //   task.handle().promise().Cancel(ended);   // asks
 //   co_await ended;                          // until it may be destroyed
 
-#ifndef CORO_CANCEL_H_
-#define CORO_CANCEL_H_
+#ifndef DRYDOCK_CORO_CANCEL_H_
+#define DRYDOCK_CORO_CANCEL_H_
 
 #include <coroutine>
 
-#include "coro/event_loop.h"
-#include "coro/wait.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/wait.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Awaited once, after everything was asked. Dies after the coroutines that were asked, or with
 // them.
@@ -44,6 +44,6 @@ class EndOfWaits final : public Cancellation, public WaitNode {
   EventLoop* loop_ = nullptr;  // null: not suspended yet
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_CANCEL_H_
+#endif  // DRYDOCK_CORO_CANCEL_H_

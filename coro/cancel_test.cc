@@ -8,29 +8,29 @@
 #include <variant>
 #include <vector>
 
-#include "coro/event.h"
-#include "coro/event_loop.h"
-#include "coro/frame_pool.h"
-#include "coro/scope.h"
-#include "coro/semaphore.h"
-#include "coro/sleep.h"
-#include "coro/task_tree.h"
-#include "coro/timeout.h"
-#include "coro/virtual_clock.h"
-#include "coro/when_all.h"
-#include "coro/when_any.h"
+#include "drydock/coro/event.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/semaphore.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task_tree.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/coro/when_any.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 // Something of hardware: a wait that cannot be cancelled at once. It ends when the test says so.
 class Device {
@@ -416,4 +416,4 @@ TEST_F(CancelTest, FinishedTimeoutsRetainNothing) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

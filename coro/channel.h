@@ -4,20 +4,20 @@
 //   // Ends when the channel is closed and empty.
 //   while (std::optional<Page> page = co_await pages.Receive()) ...
 
-#ifndef CORO_CHANNEL_H_
-#define CORO_CHANNEL_H_
+#ifndef DRYDOCK_CORO_CHANNEL_H_
+#define DRYDOCK_CORO_CHANNEL_H_
 
 #include <cstddef>
 #include <deque>
 #include <optional>
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // First in, first out; any number of senders and receivers. A value is in the channel or with a
 // receiver, never lost: a receiver that is cancelled has taken nothing. Not thread-safe, not
@@ -73,6 +73,6 @@ class Channel {
   WaitList arrived_{"a value in a channel"};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_CHANNEL_H_
+#endif  // DRYDOCK_CORO_CHANNEL_H_

@@ -3,12 +3,12 @@
 // Ownership: a clock outlives every loop that uses it. Threads: one clock belongs to one thread.
 // Blocking: only WaitUntil may block.
 
-#ifndef CORO_CLOCK_H_
-#define CORO_CLOCK_H_
+#ifndef DRYDOCK_CORO_CLOCK_H_
+#define DRYDOCK_CORO_CLOCK_H_
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 class Clock {
  public:
@@ -28,6 +28,6 @@ class Clock {
   virtual bool IsVirtual() const = 0;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_CLOCK_H_
+#endif  // DRYDOCK_CORO_CLOCK_H_

@@ -5,13 +5,13 @@
 #include <coroutine>
 #include <utility>
 
-#include "coro/event_loop.h"
-#include "coro/now_task.h"
-#include "coro/task.h"
-#include "coro/virtual_clock.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/virtual_clock.h"
 #include "gtest/gtest.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 #if defined(__GNUC__) && !defined(__clang__) && __GNUC__ <= 12
@@ -159,4 +159,4 @@ TEST(CompilerProbeTest, WhatBeginsAsAFrameIsResumedAsOne) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -9,17 +9,17 @@
 // A bucket whose time begins is emptied into the levels below it, and from level 0 into the
 // schedule queue, which fires its timers exactly when they are due (timer_queue.h).
 
-#ifndef CORO_DEADLINE_WHEEL_H_
-#define CORO_DEADLINE_WHEEL_H_
+#ifndef DRYDOCK_CORO_DEADLINE_WHEEL_H_
+#define DRYDOCK_CORO_DEADLINE_WHEEL_H_
 
 #include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // What the wheel holds, in a bucket, which is a list. Whoever owns it removes it before it dies.
 class WheelNode {
@@ -181,6 +181,6 @@ class DeadlineWheel {
   std::array<std::uint64_t, kLevels * kBuckets / kWord> occupied_{};  // bit n: n may have nodes
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_DEADLINE_WHEEL_H_
+#endif  // DRYDOCK_CORO_DEADLINE_WHEEL_H_

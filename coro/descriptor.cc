@@ -1,4 +1,4 @@
-#include "coro/descriptor.h"
+#include "drydock/coro/descriptor.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <cerrno>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 // Nothing happened; try again when the descriptor is ready.
@@ -76,4 +76,4 @@ Task<absl::Status> WriteAll(const Descriptor& to, std::span<const std::byte> byt
   co_return absl::OkStatus();
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

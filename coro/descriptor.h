@@ -6,8 +6,8 @@
 // Errors are values, in the codes of errno: kUnavailable where the peer is gone, kDeadlineExceeded,
 // kCancelled where the descriptor was closed meanwhile. Linux only.
 
-#ifndef CORO_DESCRIPTOR_H_
-#define CORO_DESCRIPTOR_H_
+#ifndef DRYDOCK_CORO_DESCRIPTOR_H_
+#define DRYDOCK_CORO_DESCRIPTOR_H_
 
 #include <cstddef>
 #include <span>
@@ -15,11 +15,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/epoll_selector.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Owns an open descriptor that does not block. Closing it, or its death, resolves whoever waits for
 // it with kCancelled. Dies before its selector. Not thread-safe.
@@ -72,6 +72,6 @@ Task<absl::Status> ReadAll(const Descriptor& from, std::span<std::byte> room,
 Task<absl::Status> WriteAll(const Descriptor& to, std::span<const std::byte> bytes,
                             Time deadline = kNever);
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_DESCRIPTOR_H_
+#endif  // DRYDOCK_CORO_DESCRIPTOR_H_

@@ -1,4 +1,4 @@
-#include "coro/epoll_selector.h"
+#include "drydock/coro/epoll_selector.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -11,10 +11,10 @@
 #include <ctime>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/wait_list.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 // Events that one system call fetches at most: enough to amortise it.
@@ -194,4 +194,4 @@ bool EpollSelector::Wait(Time deadline) {
   return true;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -12,8 +12,8 @@
 // (IdlePolicy), so that an event is noticed one nap late at most. The clock has to be a real one: a
 // virtual clock does not wait for the world outside.
 
-#ifndef CORO_EPOLL_SELECTOR_H_
-#define CORO_EPOLL_SELECTOR_H_
+#ifndef DRYDOCK_CORO_EPOLL_SELECTOR_H_
+#define DRYDOCK_CORO_EPOLL_SELECTOR_H_
 
 #include <array>
 #include <cstddef>
@@ -23,13 +23,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/intrusive_list.h"
-#include "coro/selector.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Ownership: owns no descriptor that is waited for; Descriptor does. Dies before the loop, and
 // after every coroutine that waits here. Threads: the loop's. Blocking: Wait only.
@@ -90,6 +90,6 @@ class EpollSelector final : public Selector {
   std::unordered_map<int, Watch> watches_;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_EPOLL_SELECTOR_H_
+#endif  // DRYDOCK_CORO_EPOLL_SELECTOR_H_

@@ -2,7 +2,7 @@
 //
 // No test measures time: what must not wait for ever would hang here, and does not.
 
-#include "coro/epoll_selector.h"
+#include "drydock/coro/epoll_selector.h"
 
 #include <fcntl.h>
 #include <sys/socket.h>
@@ -18,27 +18,27 @@
 #include <utility>
 #include <vector>
 
-#include "coro/descriptor.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/signals.h"
-#include "coro/sleep.h"
-#include "coro/steady_clock.h"
-#include "coro/tcp.h"
-#include "coro/virtual_clock.h"
-#include "coro/when_all.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/signals.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 std::span<const std::byte> Bytes(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
@@ -451,4 +451,4 @@ TEST_F(SignalsTest, RefuseWhatCannotBeCaught) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

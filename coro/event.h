@@ -1,13 +1,13 @@
 // An event that has happened or not: everybody who waits goes on when it does.
 
-#ifndef CORO_EVENT_H_
-#define CORO_EVENT_H_
+#ifndef DRYDOCK_CORO_EVENT_H_
+#define DRYDOCK_CORO_EVENT_H_
 
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Not thread-safe, not movable. Outlives its waiters.
 class Event {
@@ -38,6 +38,6 @@ class Event {
   WaitList waiters_{"an event"};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_EVENT_H_
+#endif  // DRYDOCK_CORO_EVENT_H_

@@ -1,12 +1,12 @@
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/task_tree.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/task_tree.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 std::string Milliseconds(Duration duration) {
@@ -157,4 +157,4 @@ bool EventLoop::Idle() {
   return true;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -13,8 +13,8 @@
 // block. Destruction: after every selector was removed and every coroutine that waits in it is
 // gone.
 
-#ifndef CORO_EVENT_LOOP_H_
-#define CORO_EVENT_LOOP_H_
+#ifndef DRYDOCK_CORO_EVENT_LOOP_H_
+#define DRYDOCK_CORO_EVENT_LOOP_H_
 
 #include <chrono>
 #include <coroutine>
@@ -26,16 +26,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/check.h"
-#include "coro/clock.h"
-#include "coro/ready_queue.h"
-#include "coro/report.h"
-#include "coro/selector.h"
-#include "coro/task.h"
-#include "coro/timer_queue.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/ready_queue.h"
+#include "drydock/coro/report.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // What a loop does when nothing is ready and its selectors can only be polled.
 struct IdlePolicy {
@@ -198,6 +198,6 @@ auto EventLoop::Run(Task<T> task) {
   }
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_EVENT_LOOP_H_
+#endif  // DRYDOCK_CORO_EVENT_LOOP_H_

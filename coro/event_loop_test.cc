@@ -1,4 +1,4 @@
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,20 +9,23 @@
 #include <utility>
 #include <vector>
 
-#include "coro/frame_pool.h"
-#include "coro/sleep.h"
-#include "coro/steady_clock.h"
-#include "coro/virtual_clock.h"
-#include "coro/wait_list.h"
-#include "coro/when_all.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -30,9 +33,6 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 class EventLoopTest : public ::testing::Test {
  protected:
@@ -480,4 +480,4 @@ TEST(WaitListTest, TellsNotificationFromDeadline) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

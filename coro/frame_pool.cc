@@ -1,6 +1,6 @@
-#include "coro/frame_pool.h"
+#include "drydock/coro/frame_pool.h"
 
-namespace coro {
+namespace drydock::coro {
 
 FramePool::AtThreadExit::~AtThreadExit() {
   for (Free*& list : lists_.free) {
@@ -23,4 +23,4 @@ void* FramePool::AllocateNew(std::size_t bytes) {
   return ::operator new(kKeeps ? (index + 1) * kClassBytes : bytes);
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -11,14 +11,14 @@
 // it frees when it ends. Under AddressSanitizer every frame comes from the heap, so that a use
 // after free is seen.
 
-#ifndef CORO_FRAME_POOL_H_
-#define CORO_FRAME_POOL_H_
+#ifndef DRYDOCK_CORO_FRAME_POOL_H_
+#define DRYDOCK_CORO_FRAME_POOL_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <new>
 
-namespace coro {
+namespace drydock::coro {
 
 // Of the calling thread, since it began.
 struct FramePoolCounters {
@@ -93,6 +93,6 @@ class FramePool {
   static thread_local constinit inline Lists lists_{};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_FRAME_POOL_H_
+#endif  // DRYDOCK_CORO_FRAME_POOL_H_

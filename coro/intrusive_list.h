@@ -5,12 +5,12 @@
 // awaiter sits in some list (ready queue, waiters of an event, ...) and is gone from it when the
 // frame is gone.
 
-#ifndef CORO_INTRUSIVE_LIST_H_
-#define CORO_INTRUSIVE_LIST_H_
+#ifndef DRYDOCK_CORO_INTRUSIVE_LIST_H_
+#define DRYDOCK_CORO_INTRUSIVE_LIST_H_
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Base of an element. An element is in at most one list.
 class ListNode {
@@ -113,6 +113,6 @@ class IntrusiveList {
   ListNode head_;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_INTRUSIVE_LIST_H_
+#endif  // DRYDOCK_CORO_INTRUSIVE_LIST_H_

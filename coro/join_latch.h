@@ -1,19 +1,19 @@
 // Counts tasks down; the coroutine that awaits the latch resumes after the last one. What
 // when_all.h is made of.
 
-#ifndef CORO_JOIN_LATCH_H_
-#define CORO_JOIN_LATCH_H_
+#ifndef DRYDOCK_CORO_JOIN_LATCH_H_
+#define DRYDOCK_CORO_JOIN_LATCH_H_
 
 #include <coroutine>
 #include <cstddef>
 #include <functional>
 
-#include "coro/check.h"
-#include "coro/task.h"
-#include "coro/wait.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/wait.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Not thread-safe. Outlives the tasks that it started, or dies together with them. Awaited once,
 // after it has started all of them.
@@ -65,6 +65,6 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
   internal::TaskRecord* waiter_ = nullptr;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_JOIN_LATCH_H_
+#endif  // DRYDOCK_CORO_JOIN_LATCH_H_

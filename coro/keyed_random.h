@@ -5,12 +5,12 @@
 // fabric/faults/engine.h). Integers only, and no distribution of the standard library: theirs
 // differ between implementations.
 
-#ifndef CORO_KEYED_RANDOM_H_
-#define CORO_KEYED_RANDOM_H_
+#ifndef DRYDOCK_CORO_KEYED_RANDOM_H_
+#define DRYDOCK_CORO_KEYED_RANDOM_H_
 
 #include <cstdint>
 
-namespace coro {
+namespace drydock::coro {
 
 // Mixes 64 bits so that every input bit changes about half of the output bits (the finaliser of
 // SplitMix64, Steele, Lea, Flood 2014).
@@ -30,6 +30,6 @@ constexpr std::uint64_t Below(std::uint64_t word, std::uint64_t bound) {
   return static_cast<std::uint64_t>((static_cast<unsigned __int128>(word) * bound) >> 64);
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_KEYED_RANDOM_H_
+#endif  // DRYDOCK_CORO_KEYED_RANDOM_H_

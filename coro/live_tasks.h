@@ -5,15 +5,15 @@
 // where it is in the ready queue (ready_queue.h) when it can run. A task that is always awaited by
 // another one is found there and needs no links (now_task.h).
 
-#ifndef CORO_LIVE_TASKS_H_
-#define CORO_LIVE_TASKS_H_
+#ifndef DRYDOCK_CORO_LIVE_TASKS_H_
+#define DRYDOCK_CORO_LIVE_TASKS_H_
 
 #include <coroutine>
 #include <cstdint>
 
-#include "coro/wait.h"
+#include "drydock/coro/wait.h"
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 
 // What is known of a task; the first part of every task's promise.
 class TaskRecord {
@@ -156,6 +156,6 @@ class LiveTask : public TaskRecord {
   LiveTask* newer_;  // whose next_ this is; not set in the newest
 };
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal
 
-#endif  // CORO_LIVE_TASKS_H_
+#endif  // DRYDOCK_CORO_LIVE_TASKS_H_

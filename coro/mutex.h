@@ -2,15 +2,15 @@
 //
 //   coro::Mutex::Guard guard = co_await mutex.Lock();
 
-#ifndef CORO_MUTEX_H_
-#define CORO_MUTEX_H_
+#ifndef DRYDOCK_CORO_MUTEX_H_
+#define DRYDOCK_CORO_MUTEX_H_
 
 #include <utility>
 
-#include "coro/semaphore.h"
-#include "coro/task.h"
+#include "drydock/coro/semaphore.h"
+#include "drydock/coro/task.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // First come, first served. Not recursive. Not thread-safe, not movable. Outlives its guards and
 // waiters.
@@ -45,6 +45,6 @@ class Mutex {
   Semaphore free_{1};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_MUTEX_H_
+#endif  // DRYDOCK_CORO_MUTEX_H_

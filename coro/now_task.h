@@ -26,8 +26,8 @@
 // stack for each of them, about twice as much as with tasks. In the tree of tasks (task_tree.h) it
 // is found below the task that awaits it, once it has waited for the first time.
 
-#ifndef CORO_NOW_TASK_H_
-#define CORO_NOW_TASK_H_
+#ifndef DRYDOCK_CORO_NOW_TASK_H_
+#define DRYDOCK_CORO_NOW_TASK_H_
 
 #include <coroutine>
 #include <cstddef>
@@ -35,14 +35,14 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/frame_pool.h"
-#include "coro/live_tasks.h"
-#include "coro/promise.h"
-#include "coro/return_value.h"
-#include "coro/task.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/live_tasks.h"
+#include "drydock/coro/promise.h"
+#include "drydock/coro/return_value.h"
+#include "drydock/coro/task.h"
 
-namespace coro {
+namespace drydock::coro {
 
 #if defined(__clang__) && __clang_major__ < 17
 
@@ -222,6 +222,6 @@ inline void NowPromise<void>::return_void() const { call_->Finish(); }
 
 #endif  // Clang
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_NOW_TASK_H_
+#endif  // DRYDOCK_CORO_NOW_TASK_H_

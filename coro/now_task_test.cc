@@ -1,4 +1,4 @@
-#include "coro/now_task.h"
+#include "drydock/coro/now_task.h"
 
 #include <chrono>
 #include <cstddef>
@@ -12,25 +12,25 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/frame_pool.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "coro/task_tree.h"
-#include "coro/timeout.h"
-#include "coro/virtual_clock.h"
-#include "coro/when_all.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/task_tree.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOkAndHolds;
 
 static_assert(!std::is_copy_constructible_v<NowTask<int>>);
 static_assert(!std::is_move_constructible_v<NowTask<int>>);
@@ -393,4 +393,4 @@ TEST_F(NowTaskTest, ExceptionThatLeavesACallEndsTheProgramWithItsText) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,7 +1,7 @@
 // What the promises of all our coroutines have in common.
 
-#ifndef CORO_PROMISE_H_
-#define CORO_PROMISE_H_
+#ifndef DRYDOCK_CORO_PROMISE_H_
+#define DRYDOCK_CORO_PROMISE_H_
 
 #include <coroutine>
 #include <cstddef>
@@ -9,11 +9,11 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/frame_pool.h"
-#include "coro/live_tasks.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/live_tasks.h"
 
-namespace coro {
+namespace drydock::coro {
 
 template <typename T>
 class Task;
@@ -128,6 +128,6 @@ template <typename Promise>
 inline constexpr bool kHasOrdinaryAlignment = alignof(Promise) <= 2 * sizeof(void*);
 
 }  // namespace internal
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_PROMISE_H_
+#endif  // DRYDOCK_CORO_PROMISE_H_

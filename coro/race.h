@@ -1,19 +1,19 @@
 // The first of several tasks to finish, or a deadline. What when_any.h and timeout.h are made of.
 
-#ifndef CORO_RACE_H_
-#define CORO_RACE_H_
+#ifndef DRYDOCK_CORO_RACE_H_
+#define DRYDOCK_CORO_RACE_H_
 
 #include <coroutine>
 #include <cstddef>
 #include <functional>
 
-#include "coro/check.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/timer_queue.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Awaited once, after the tasks were started; resumes when the first of them has finished or the
 // deadline has come. Not thread-safe. Outlives the tasks that it started, or dies together with
@@ -86,6 +86,6 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
   internal::PromiseBase* winner_ = nullptr;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_RACE_H_
+#endif  // DRYDOCK_CORO_RACE_H_

@@ -1,16 +1,16 @@
 // The tasks that can run, in the order in which they became ready.
 
-#ifndef CORO_READY_QUEUE_H_
-#define CORO_READY_QUEUE_H_
+#ifndef DRYDOCK_CORO_READY_QUEUE_H_
+#define DRYDOCK_CORO_READY_QUEUE_H_
 
 #include <cstddef>
 #include <new>
 #include <utility>
 
-#include "coro/frame_pool.h"
-#include "coro/live_tasks.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/live_tasks.h"
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 
 // An array in pieces: whoever runs the tasks one after the other need not wait for one of them to
 // know which is the next, as along a list.
@@ -187,6 +187,6 @@ class ReadyQueue {
   std::size_t most_pieces_ = kFewPieces;  // before they are compacted
 };
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal
 
-#endif  // CORO_READY_QUEUE_H_
+#endif  // DRYDOCK_CORO_READY_QUEUE_H_

@@ -1,9 +1,9 @@
-#include "coro/report.h"
+#include "drydock/coro/report.h"
 
 #include <cstdio>
 #include <utility>
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 thread_local constinit const ReportTo* youngest = nullptr;
@@ -24,4 +24,4 @@ void ReportToThread(const std::string& text) {
   }
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,12 +1,12 @@
 // Where a loop's reports go: what a person should know of, and no caller is there to be told.
 
-#ifndef CORO_REPORT_H_
-#define CORO_REPORT_H_
+#ifndef DRYDOCK_CORO_REPORT_H_
+#define DRYDOCK_CORO_REPORT_H_
 
 #include <functional>
 #include <string>
 
-namespace coro {
+namespace drydock::coro {
 
 // Takes a report: a line or several, each with its end.
 using Reporter = std::function<void(const std::string& text)>;
@@ -31,6 +31,6 @@ class ReportTo {
   const ReportTo* const older_;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_REPORT_H_
+#endif  // DRYDOCK_CORO_REPORT_H_

@@ -1,13 +1,13 @@
 // Where the value of a task is until somebody takes it.
 
-#ifndef CORO_RETURN_VALUE_H_
-#define CORO_RETURN_VALUE_H_
+#ifndef DRYDOCK_CORO_RETURN_VALUE_H_
+#define DRYDOCK_CORO_RETURN_VALUE_H_
 
 #include <memory>
 #include <type_traits>
 #include <utility>
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 
 // What a task returns, from co_return on. Of a T that needs no destructor nobody has to know
 // whether it is there.
@@ -50,6 +50,6 @@ class ReturnValue<T> {
   };
 };
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal
 
-#endif  // CORO_RETURN_VALUE_H_
+#endif  // DRYDOCK_CORO_RETURN_VALUE_H_

@@ -1,8 +1,8 @@
-#include "coro/scope.h"
+#include "drydock/coro/scope.h"
 
 #include <utility>
 
-namespace coro {
+namespace drydock::coro {
 namespace internal {
 
 // Where a task was spawned.
@@ -147,4 +147,4 @@ void Scope::Finished() {
   if (running_ == 0 || cancelled_) changed_.NotifyAll();
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -12,8 +12,8 @@
 // completion was read). No error vanishes with it: those that no Join returned are reported to the
 // loop, with the task that failed and where it was spawned.
 
-#ifndef CORO_SCOPE_H_
-#define CORO_SCOPE_H_
+#ifndef DRYDOCK_CORO_SCOPE_H_
+#define DRYDOCK_CORO_SCOPE_H_
 
 #include <coroutine>
 #include <cstddef>
@@ -21,14 +21,14 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "coro/cancel.h"
-#include "coro/intrusive_list.h"
-#include "coro/task.h"
-#include "coro/task_tree.h"
-#include "coro/untaken.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/cancel.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/task_tree.h"
+#include "drydock/coro/untaken.h"
+#include "drydock/coro/wait_list.h"
 
-namespace coro {
+namespace drydock::coro {
 
 namespace internal {
 class ScopeChild;
@@ -98,6 +98,6 @@ class Scope {
   WaitList changed_{"the tasks of its scope"};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SCOPE_H_
+#endif  // DRYDOCK_CORO_SCOPE_H_

@@ -4,15 +4,15 @@
 // Ownership: the loop does not own its selectors; each is removed from the loop before it dies.
 // Threads: called on the loop's thread only. Blocking: only Wait may block.
 
-#ifndef CORO_SELECTOR_H_
-#define CORO_SELECTOR_H_
+#ifndef DRYDOCK_CORO_SELECTOR_H_
+#define DRYDOCK_CORO_SELECTOR_H_
 
 #include <cstddef>
 #include <string>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 class Selector {
  public:
@@ -39,6 +39,6 @@ class Selector {
   }
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SELECTOR_H_
+#endif  // DRYDOCK_CORO_SELECTOR_H_

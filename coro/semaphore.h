@@ -1,15 +1,15 @@
 // Permits that are taken and given back: at most so many at once.
 
-#ifndef CORO_SEMAPHORE_H_
-#define CORO_SEMAPHORE_H_
+#ifndef DRYDOCK_CORO_SEMAPHORE_H_
+#define DRYDOCK_CORO_SEMAPHORE_H_
 
 #include <cstddef>
 
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // First come, first served: nobody overtakes a waiter. Not thread-safe, not movable. Outlives its
 // waiters.
@@ -48,6 +48,6 @@ class Semaphore {
   WaitList waiters_{"a semaphore"};
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SEMAPHORE_H_
+#endif  // DRYDOCK_CORO_SEMAPHORE_H_

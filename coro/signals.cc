@@ -1,4 +1,4 @@
-#include "coro/signals.h"
+#include "drydock/coro/signals.h"
 
 #include <sys/signalfd.h>
 
@@ -7,9 +7,9 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace coro {
+namespace drydock::coro {
 
 absl::StatusOr<std::unique_ptr<Signals>> Signals::Open(EpollSelector& selector,
                                                        std::initializer_list<int> signals) {
@@ -39,4 +39,4 @@ Task<absl::StatusOr<int>> Signals::Next(Time deadline) {
   co_return static_cast<int>(info.ssi_signo);
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

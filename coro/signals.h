@@ -4,20 +4,20 @@
 //   ASSIGN_OR_RETURN(auto signals, coro::Signals::Open(*io, {SIGINT, SIGTERM}));
 //   CO_ASSIGN_OR_RETURN(const int signal, co_await signals->Next());
 
-#ifndef CORO_SIGNALS_H_
-#define CORO_SIGNALS_H_
+#ifndef DRYDOCK_CORO_SIGNALS_H_
+#define DRYDOCK_CORO_SIGNALS_H_
 
 #include <csignal>
 #include <initializer_list>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "coro/descriptor.h"
-#include "coro/epoll_selector.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // While it lives, these signals have no other effect: they are blocked in this thread. Signals go
 // to any thread that does not block them, so open it before other threads are started, which
@@ -45,6 +45,6 @@ class Signals {
   Descriptor queue_;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SIGNALS_H_
+#endif  // DRYDOCK_CORO_SIGNALS_H_

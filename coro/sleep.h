@@ -3,17 +3,17 @@
 //   co_await coro::Sleep(10ms);
 //   co_await coro::Yield();
 
-#ifndef CORO_SLEEP_H_
-#define CORO_SLEEP_H_
+#ifndef DRYDOCK_CORO_SLEEP_H_
+#define DRYDOCK_CORO_SLEEP_H_
 
 #include <coroutine>
 
-#include "coro/event_loop.h"
-#include "coro/time.h"
-#include "coro/timer_queue.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // co_await suspends until the loop's clock reaches `deadline`: never earlier, and at most one turn
 // later.
@@ -60,6 +60,6 @@ class Yield final {
   void await_resume() const {}
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SLEEP_H_
+#endif  // DRYDOCK_CORO_SLEEP_H_

@@ -6,17 +6,17 @@
 // A slot that is freed and taken again has another generation: a late or repeated completion of the
 // old user finds nothing, and touches nothing.
 
-#ifndef CORO_SLOT_TABLE_H_
-#define CORO_SLOT_TABLE_H_
+#ifndef DRYDOCK_CORO_SLOT_TABLE_H_
+#define DRYDOCK_CORO_SLOT_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Grows by need, never shrinks; in its steady state nothing is taken from the heap. `Value` is
 // default-constructible; it stays in its slot when the slot is freed, until the next user
@@ -120,6 +120,6 @@ class SlotTable {
   Slot* first_free_ = nullptr;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_SLOT_TABLE_H_
+#endif  // DRYDOCK_CORO_SLOT_TABLE_H_

@@ -1,4 +1,4 @@
-#include "coro/slot_table.h"
+#include "drydock/coro/slot_table.h"
 
 #include <cstdint>
 #include <random>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using ::testing::ElementsAre;
@@ -117,4 +117,4 @@ TEST(SlotTableTest, BehavesAsAMapOfNames) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

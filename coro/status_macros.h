@@ -9,8 +9,8 @@
 //   CO_RETURN_IF_ERROR(co_await Transfer());            // in a coroutine
 //   CO_ASSIGN_OR_RETURN(auto message, co_await Next());
 
-#ifndef CORO_STATUS_MACROS_H_
-#define CORO_STATUS_MACROS_H_
+#ifndef DRYDOCK_CORO_STATUS_MACROS_H_
+#define DRYDOCK_CORO_STATUS_MACROS_H_
 
 #include <utility>
 
@@ -41,4 +41,4 @@
 #define CO_ASSIGN_OR_RETURN(target, expression) \
   DD_ASSIGN_OR_RETURN_(co_return, DD_MACRO_JOIN(dd_result_, __LINE__), target, expression)
 
-#endif  // CORO_STATUS_MACROS_H_
+#endif  // DRYDOCK_CORO_STATUS_MACROS_H_

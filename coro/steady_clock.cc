@@ -1,9 +1,9 @@
-#include "coro/steady_clock.h"
+#include "drydock/coro/steady_clock.h"
 
 #include <chrono>
 #include <thread>
 
-namespace coro {
+namespace drydock::coro {
 
 Time SteadyClock::Now() const { return Time(std::chrono::steady_clock::now().time_since_epoch()); }
 
@@ -13,4 +13,4 @@ bool SteadyClock::WaitUntil(Time deadline) {
   return true;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

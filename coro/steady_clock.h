@@ -1,11 +1,11 @@
 // The machine's monotonic clock: the only place in the project that reads it.
 
-#ifndef CORO_STEADY_CLOCK_H_
-#define CORO_STEADY_CLOCK_H_
+#ifndef DRYDOCK_CORO_STEADY_CLOCK_H_
+#define DRYDOCK_CORO_STEADY_CLOCK_H_
 
-#include "coro/clock.h"
+#include "drydock/coro/clock.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Thread-safe: holds no state. Now() costs one clock_gettime(CLOCK_MONOTONIC), about 20 ns.
 class SteadyClock final : public Clock {
@@ -18,6 +18,6 @@ class SteadyClock final : public Clock {
   bool IsVirtual() const override { return false; }
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_STEADY_CLOCK_H_
+#endif  // DRYDOCK_CORO_STEADY_CLOCK_H_

@@ -9,26 +9,26 @@
 #include <utility>
 #include <vector>
 
-#include "coro/channel.h"
-#include "coro/event.h"
-#include "coro/event_loop.h"
-#include "coro/mutex.h"
-#include "coro/scope.h"
-#include "coro/semaphore.h"
-#include "coro/sleep.h"
-#include "coro/virtual_clock.h"
-#include "coro/when_all.h"
+#include "drydock/coro/channel.h"
+#include "drydock/coro/event.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/mutex.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/semaphore.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 class SyncTest : public ::testing::Test {
  protected:
@@ -301,4 +301,4 @@ TEST_F(SyncTest, ValueOfADestroyedReceiverGoesToTheNext) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,10 +1,10 @@
-#include "coro/task.h"
+#include "drydock/coro/task.h"
 
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 
 void UnhandledExceptionInTask() noexcept {
   try {
@@ -17,4 +17,4 @@ void UnhandledExceptionInTask() noexcept {
   std::abort();
 }
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal

@@ -12,8 +12,8 @@
 // GCC 12 destroys some temporaries of a `co_await` expression twice: see docs/coroutine-traps.md
 // before writing an awaiter.
 
-#ifndef CORO_TASK_H_
-#define CORO_TASK_H_
+#ifndef DRYDOCK_CORO_TASK_H_
+#define DRYDOCK_CORO_TASK_H_
 
 #include <coroutine>
 #include <cstddef>
@@ -21,12 +21,12 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/live_tasks.h"
-#include "coro/promise.h"
-#include "coro/return_value.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/live_tasks.h"
+#include "drydock/coro/promise.h"
+#include "drydock/coro/return_value.h"
 
-namespace coro {
+namespace drydock::coro {
 
 namespace internal {
 
@@ -228,6 +228,6 @@ inline Task<void> Promise<void>::get_return_object(const char* file, const char*
 }
 
 }  // namespace internal
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TASK_H_
+#endif  // DRYDOCK_CORO_TASK_H_

@@ -1,4 +1,4 @@
-#include "coro/task.h"
+#include "drydock/coro/task.h"
 
 #include <coroutine>
 #include <cstddef>
@@ -9,18 +9,18 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/event_loop.h"
-#include "coro/sleep.h"
-#include "coro/virtual_clock.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/wait_node.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
-using ::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::IsOkAndHolds;
 
 static_assert(!std::is_copy_constructible_v<Task<int>>);
 static_assert(std::is_nothrow_move_constructible_v<Task<int>>);
@@ -191,4 +191,4 @@ TEST_F(TaskTest, AwaitingAnEmptyTaskIsReported) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

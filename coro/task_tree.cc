@@ -1,4 +1,4 @@
-#include "coro/task_tree.h"
+#include "drydock/coro/task_tree.h"
 
 #include <algorithm>
 #include <string_view>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/live_tasks.h"
-#include "coro/wait.h"
+#include "drydock/coro/live_tasks.h"
+#include "drydock/coro/wait.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using internal::TaskRecord;
@@ -127,4 +127,4 @@ TaskCounts CountTasks() {
   return counts;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -6,16 +6,16 @@
 //       Next (message_receiver.cc:22) at line 27, waits for a notification
 //   Ping (ping.cc:8) never awaited
 
-#ifndef CORO_TASK_TREE_H_
-#define CORO_TASK_TREE_H_
+#ifndef DRYDOCK_CORO_TASK_TREE_H_
+#define DRYDOCK_CORO_TASK_TREE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "coro/live_tasks.h"
+#include "drydock/coro/live_tasks.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // What DescribeTasks found.
 struct TaskCounts {
@@ -46,6 +46,6 @@ std::string Describe(const internal::TaskRecord& task);
 // How many there are.
 TaskCounts CountTasks();
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TASK_TREE_H_
+#endif  // DRYDOCK_CORO_TASK_TREE_H_

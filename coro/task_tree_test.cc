@@ -1,4 +1,4 @@
-#include "coro/task_tree.h"
+#include "drydock/coro/task_tree.h"
 
 #include <chrono>
 #include <optional>
@@ -6,28 +6,28 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/frame_pool.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "coro/virtual_clock.h"
-#include "coro/wait_list.h"
-#include "coro/when_all.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/frame_pool.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
 
 Task<> Leaf() { co_await Sleep(1ms); }
 Task<absl::Status> Branch() {
@@ -199,4 +199,4 @@ TEST_F(TaskTreeTest, SteadyLoopTakesNothingFromTheHeap) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,4 +1,4 @@
-#include "coro/tcp.h"
+#include "drydock/coro/tcp.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -13,9 +13,9 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 // Of this machine's kernel, which caps it: connections that wait to be accepted.
@@ -144,4 +144,4 @@ Task<absl::StatusOr<Descriptor>> Connect(EpollSelector& selector, TcpAddress to,
   co_return connection;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

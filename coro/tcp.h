@@ -1,7 +1,7 @@
 // TCP for coroutines: listen, accept, connect.
 
-#ifndef CORO_TCP_H_
-#define CORO_TCP_H_
+#ifndef DRYDOCK_CORO_TCP_H_
+#define DRYDOCK_CORO_TCP_H_
 
 #include <netinet/in.h>
 #include <sys/socket.h>
@@ -10,12 +10,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/descriptor.h"
-#include "coro/epoll_selector.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Where a TCP server is: an IPv4 or IPv6 address and a port. A value.
 class TcpAddress {
@@ -65,6 +65,6 @@ Task<absl::StatusOr<Descriptor>> Accept(const Descriptor& listener, Time deadlin
 Task<absl::StatusOr<Descriptor>> Connect(EpollSelector& selector, TcpAddress to,
                                          Time deadline = kNever);
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TCP_H_
+#endif  // DRYDOCK_CORO_TCP_H_

@@ -4,8 +4,8 @@
 //
 // Inside, errors are values: nothing is thrown through a co_await.
 
-#ifndef CORO_THROWING_H_
-#define CORO_THROWING_H_
+#ifndef DRYDOCK_CORO_THROWING_H_
+#define DRYDOCK_CORO_THROWING_H_
 
 #include <stdexcept>
 #include <string>
@@ -13,10 +13,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // An error as an exception. what() is the status as text.
 class StatusError : public std::runtime_error {
@@ -47,6 +47,6 @@ auto RunOrThrow(EventLoop& loop, Task<T> task) {
   return OrThrow(loop.Run(std::move(task)));
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_THROWING_H_
+#endif  // DRYDOCK_CORO_THROWING_H_

@@ -1,11 +1,11 @@
 // Time as every layer sees it: nanoseconds on a clock that is injected, never read from the system.
 
-#ifndef CORO_TIME_H_
-#define CORO_TIME_H_
+#ifndef DRYDOCK_CORO_TIME_H_
+#define DRYDOCK_CORO_TIME_H_
 
 #include <chrono>
 
-namespace coro {
+namespace drydock::coro {
 
 // Signed nanoseconds. Written with the literals of <chrono>: 10ms, 250us.
 using Duration = std::chrono::nanoseconds;
@@ -32,6 +32,6 @@ constexpr Time After(Time start, Duration delay) {
   return delay >= kNever - start ? kNever : start + delay;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TIME_H_
+#endif  // DRYDOCK_CORO_TIME_H_

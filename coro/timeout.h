@@ -7,21 +7,21 @@
 // kDeadlineExceeded, once the task has ended. Nested deadlines need no care: the earliest comes
 // first. A deadline that loses leaves nothing behind.
 
-#ifndef CORO_TIMEOUT_H_
-#define CORO_TIMEOUT_H_
+#ifndef DRYDOCK_CORO_TIMEOUT_H_
+#define DRYDOCK_CORO_TIMEOUT_H_
 
 #include <type_traits>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/cancel.h"
-#include "coro/event_loop.h"
-#include "coro/race.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/untaken.h"
+#include "drydock/coro/cancel.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/race.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/untaken.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // The result is that of the task, as EventLoop::Run returns it: absl::Status for a task of nothing
 // or of absl::Status, absl::StatusOr<T> for a task of T or of absl::StatusOr<T>. A task that
@@ -55,6 +55,6 @@ Task<typename internal::RunResult<T>::type> Timeout(Duration limit, Task<T> task
   return WithDeadline(limit > Duration::zero() ? After(now, limit) : now, std::move(task));
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TIMEOUT_H_
+#endif  // DRYDOCK_CORO_TIMEOUT_H_

@@ -1,8 +1,8 @@
-#include "coro/timer_queue.h"
+#include "drydock/coro/timer_queue.h"
 
 #include <algorithm>
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 constexpr std::size_t kArity = 4;
@@ -123,4 +123,4 @@ void TimerQueue::Place(std::size_t position, Entry entry) {
   entry.node->position_ = position;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,17 +1,17 @@
 // The schedule queue: timers in the order of their deadlines.
 
-#ifndef CORO_TIMER_QUEUE_H_
-#define CORO_TIMER_QUEUE_H_
+#ifndef DRYDOCK_CORO_TIMER_QUEUE_H_
+#define DRYDOCK_CORO_TIMER_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "coro/check.h"
-#include "coro/deadline_wheel.h"
-#include "coro/time.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/deadline_wheel.h"
+#include "drydock/coro/time.h"
 
-namespace coro {
+namespace drydock::coro {
 
 class TimerQueue;
 
@@ -162,6 +162,6 @@ inline void TimerNode::Cancel() {
   if (queue_ != nullptr) queue_->Cancel(*this);
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_TIMER_QUEUE_H_
+#endif  // DRYDOCK_CORO_TIMER_QUEUE_H_

@@ -1,4 +1,4 @@
-#include "coro/timer_queue.h"
+#include "drydock/coro/timer_queue.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using ::testing::ElementsAre;
@@ -186,4 +186,4 @@ TEST_P(TimerScaleTest, AgreesWithASortedListOnRandomSequences) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,4 +1,4 @@
-#include "coro/untaken.h"
+#include "drydock/coro/untaken.h"
 
 #include <cstddef>
 #include <memory>
@@ -8,9 +8,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 namespace {
 
 // Of one scope: a server's may live as long as the program.
@@ -65,4 +65,4 @@ void ReportUntaken(const TaskRecord& task, const absl::Status& error) {
   Report(Describe(PlaceOf(task)), error);
 }
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal

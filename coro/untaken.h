@@ -4,18 +4,18 @@
 //   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
 
-#ifndef CORO_UNTAKEN_H_
-#define CORO_UNTAKEN_H_
+#ifndef DRYDOCK_CORO_UNTAKEN_H_
+#define DRYDOCK_CORO_UNTAKEN_H_
 
 #include <cstddef>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/task_tree.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/task_tree.h"
 
-namespace coro::internal {
+namespace drydock::coro::internal {
 
 // Those of a scope. Its size is that of a pointer, and nothing is taken from the heap before there
 // is an error.
@@ -95,6 +95,6 @@ class UnlessTaken {
   bool taken_ = false;
 };
 
-}  // namespace coro::internal
+}  // namespace drydock::coro::internal
 
-#endif  // CORO_UNTAKEN_H_
+#endif  // DRYDOCK_CORO_UNTAKEN_H_

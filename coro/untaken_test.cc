@@ -1,7 +1,7 @@
 // Errors that nobody takes: each is reported once, with the task that failed; those that are taken,
 // and what cancelling itself causes, are not.
 
-#include "coro/untaken.h"
+#include "drydock/coro/untaken.h"
 
 #include <chrono>
 #include <coroutine>
@@ -11,31 +11,31 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/report.h"
-#include "coro/scope.h"
-#include "coro/selector.h"
-#include "coro/sleep.h"
-#include "coro/timeout.h"
-#include "coro/timer_queue.h"
-#include "coro/virtual_clock.h"
-#include "coro/wait_node.h"
-#include "coro/when_all.h"
-#include "coro/when_any.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/report.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/wait_node.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/coro/when_any.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 Task<absl::Status> Fail(Duration after, const char* text) {
   if (after > 0ns) co_await Sleep(after);
@@ -386,4 +386,4 @@ TEST_F(UntakenTest, SelectorThatLeavesTellsOfItsOrphans) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

@@ -1,13 +1,13 @@
 // A clock that stands still until it is told to move: for tests, where waiting an hour costs
 // nothing.
 
-#ifndef CORO_VIRTUAL_CLOCK_H_
-#define CORO_VIRTUAL_CLOCK_H_
+#ifndef DRYDOCK_CORO_VIRTUAL_CLOCK_H_
+#define DRYDOCK_CORO_VIRTUAL_CLOCK_H_
 
-#include "coro/check.h"
-#include "coro/clock.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/clock.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Not thread-safe.
 class VirtualClock final : public Clock {
@@ -36,6 +36,6 @@ class VirtualClock final : public Clock {
   Time now_ = kStart;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_VIRTUAL_CLOCK_H_
+#endif  // DRYDOCK_CORO_VIRTUAL_CLOCK_H_

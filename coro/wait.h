@@ -12,13 +12,13 @@
 //
 // Between the two, no coroutine of the task runs.
 
-#ifndef CORO_WAIT_H_
-#define CORO_WAIT_H_
+#ifndef DRYDOCK_CORO_WAIT_H_
+#define DRYDOCK_CORO_WAIT_H_
 
 #include <cstddef>
 #include <functional>
 
-namespace coro {
+namespace drydock::coro {
 
 class Cancellation;
 
@@ -70,6 +70,6 @@ class Cancellation {
   std::size_t pending_ = 0;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_WAIT_H_
+#endif  // DRYDOCK_CORO_WAIT_H_

@@ -7,19 +7,19 @@
 //     if (!co_await waiters.Wait(deadline)) co_return absl::DeadlineExceededError("...");
 //   }
 
-#ifndef CORO_WAIT_LIST_H_
-#define CORO_WAIT_LIST_H_
+#ifndef DRYDOCK_CORO_WAIT_LIST_H_
+#define DRYDOCK_CORO_WAIT_LIST_H_
 
 #include <coroutine>
 #include <cstddef>
 
-#include "coro/event_loop.h"
-#include "coro/intrusive_list.h"
-#include "coro/time.h"
-#include "coro/timer_queue.h"
-#include "coro/wait_node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/wait_node.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // Not thread-safe: waiters and notifiers are on one loop. A list that dies leaves its waiters
 // waiting for their deadlines. A coroutine that is cancelled or destroyed between being notified
@@ -127,6 +127,6 @@ class WaitList {
   IntrusiveList<ListNode> notified_;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_WAIT_LIST_H_
+#endif  // DRYDOCK_CORO_WAIT_LIST_H_

@@ -1,15 +1,15 @@
 // What a suspended task waits in.
 
-#ifndef CORO_WAIT_NODE_H_
-#define CORO_WAIT_NODE_H_
+#ifndef DRYDOCK_CORO_WAIT_NODE_H_
+#define DRYDOCK_CORO_WAIT_NODE_H_
 
 #include <concepts>
 #include <coroutine>
 
-#include "coro/live_tasks.h"
-#include "coro/wait.h"
+#include "drydock/coro/live_tasks.h"
+#include "drydock/coro/wait.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // The promise of a coroutine that the loop can schedule: a Task's.
 template <typename Promise>
@@ -43,6 +43,6 @@ class WaitNode : public Wait {
   internal::TaskRecord* task_ = nullptr;
 };
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_WAIT_NODE_H_
+#endif  // DRYDOCK_CORO_WAIT_NODE_H_

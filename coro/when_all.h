@@ -8,18 +8,18 @@
 // errors: these are reported to the loop. Use a Scope where the number of tasks is not known
 // beforehand.
 
-#ifndef CORO_WHEN_ALL_H_
-#define CORO_WHEN_ALL_H_
+#ifndef DRYDOCK_CORO_WHEN_ALL_H_
+#define DRYDOCK_CORO_WHEN_ALL_H_
 
 #include <tuple>
 #include <utility>
 #include <vector>
 
-#include "coro/join_latch.h"
-#include "coro/task.h"
-#include "coro/untaken.h"
+#include "drydock/coro/join_latch.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/untaken.h"
 
-namespace coro {
+namespace drydock::coro {
 
 // One value per task, in the order of the arguments. REQUIRES: every T is a value (void: use the
 // vector form).
@@ -57,6 +57,6 @@ inline Task<void> WhenAll(std::vector<Task<void>> tasks) {
   co_await latch;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_WHEN_ALL_H_
+#endif  // DRYDOCK_CORO_WHEN_ALL_H_

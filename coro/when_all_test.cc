@@ -1,4 +1,4 @@
-#include "coro/when_all.h"
+#include "drydock/coro/when_all.h"
 
 #include <chrono>
 #include <memory>
@@ -6,22 +6,22 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/virtual_clock.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace coro {
+namespace drydock::coro {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 class JoinTest : public ::testing::Test {
  protected:
@@ -165,4 +165,4 @@ TEST_F(JoinTest, ScopeFreesFinishedTasksAtOnce) {
 }
 
 }  // namespace
-}  // namespace coro
+}  // namespace drydock::coro

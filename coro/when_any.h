@@ -8,8 +8,8 @@
 // comes: they have no result, and what they have spawned tells of its errors by itself. The error
 // of a winner that is destroyed before it is returned is reported to the loop.
 
-#ifndef CORO_WHEN_ANY_H_
-#define CORO_WHEN_ANY_H_
+#ifndef DRYDOCK_CORO_WHEN_ANY_H_
+#define DRYDOCK_CORO_WHEN_ANY_H_
 
 #include <cstddef>
 #include <optional>
@@ -18,13 +18,13 @@
 #include <variant>
 #include <vector>
 
-#include "coro/cancel.h"
-#include "coro/check.h"
-#include "coro/race.h"
-#include "coro/task.h"
-#include "coro/untaken.h"
+#include "drydock/coro/cancel.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/race.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/untaken.h"
 
-namespace coro {
+namespace drydock::coro {
 
 namespace internal {
 
@@ -102,6 +102,6 @@ inline Task<std::size_t> WhenAny(std::vector<Task<void>> tasks) {
   co_return winner;
 }
 
-}  // namespace coro
+}  // namespace drydock::coro
 
-#endif  // CORO_WHEN_ANY_H_
+#endif  // DRYDOCK_CORO_WHEN_ANY_H_

@@ -84,7 +84,7 @@ TEST(IncludeGraphTest, ObjectsToWhatIsNotBelow) {
 
 // Tests put together what they need, so their own sources are left out.
 TEST(IncludeGraphTest, FoldersOfSimIncludeOnlyThoseBelow) {
-  static const std::regex kInclude("(?:^|\n)#include \"(sim/[^\"]*)\"");
+  static const std::regex kInclude("(?:^|\n)#include \"drydock/(sim/[^\"]*)\"");
   int looked_at = 0;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(Root() / "sim")) {
     const fs::path file = fs::relative(entry.path(), Root());

@@ -1,4 +1,4 @@
-#include "fabric/address.h"
+#include "drydock/fabric/address.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
 // Value of a hexadecimal digit, or -1.
@@ -70,4 +70,4 @@ std::string Address::ToHex() const {
   return hex;
 }
 
-}  // namespace fabric
+}  // namespace drydock::fabric

@@ -4,8 +4,8 @@
 // providers use other lengths: a socket address of 16 or 28 bytes for tcp, a name of up to 64 bytes
 // for shm.
 
-#ifndef FABRIC_ADDRESS_H_
-#define FABRIC_ADDRESS_H_
+#ifndef DRYDOCK_FABRIC_ADDRESS_H_
+#define DRYDOCK_FABRIC_ADDRESS_H_
 
 #include <array>
 #include <cstddef>
@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // A value: copy it freely. Thread-compatible.
 class Address {
@@ -51,6 +51,6 @@ class Address {
 };
 static_assert(std::is_trivially_destructible_v<Address>);
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ADDRESS_H_
+#endif  // DRYDOCK_FABRIC_ADDRESS_H_

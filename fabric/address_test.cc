@@ -1,20 +1,20 @@
-#include "fabric/address.h"
+#include "drydock/fabric/address.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -62,4 +62,4 @@ TEST(AddressTest, EqualityComparesLengthAndBytes) {
 }
 
 }  // namespace
-}  // namespace fabric
+}  // namespace drydock::fabric

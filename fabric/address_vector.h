@@ -1,15 +1,15 @@
 // The peers that a program talks to.
 
-#ifndef FABRIC_ADDRESS_VECTOR_H_
-#define FABRIC_ADDRESS_VECTOR_H_
+#ifndef DRYDOCK_FABRIC_ADDRESS_VECTOR_H_
+#define DRYDOCK_FABRIC_ADDRESS_VECTOR_H_
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
-#include "fabric/capability.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What it is: a table from addresses to Peers. On EFA inserting creates an address handle, and a
 // peer may access our memory only after we have inserted it (Capability::kMutualInsertion).
@@ -37,6 +37,6 @@ class AddressVector : public Capable {
   virtual AddressVector& Unwrap() { return *this; }
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ADDRESS_VECTOR_H_
+#endif  // DRYDOCK_FABRIC_ADDRESS_VECTOR_H_

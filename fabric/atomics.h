@@ -5,20 +5,20 @@
 // else: not to writes, not to another NIC, not to the target's own threads or GPU (ofiwg/libfabric
 // prov/efa/docs/efa_rdm_protocol_v4.md).
 
-#ifndef FABRIC_ATOMICS_H_
-#define FABRIC_ATOMICS_H_
+#ifndef DRYDOCK_FABRIC_ATOMICS_H_
+#define DRYDOCK_FABRIC_ATOMICS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <type_traits>
 
-#include "fabric/capability.h"
-#include "fabric/error.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 enum class AtomicType : std::uint8_t { kInt32, kUint32, kInt64, kUint64, kFloat, kDouble };
 
@@ -73,6 +73,6 @@ class Atomics {
                                      bool fetching) const = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ATOMICS_H_
+#endif  // DRYDOCK_FABRIC_ATOMICS_H_

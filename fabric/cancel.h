@@ -1,13 +1,13 @@
 // Cancellation of a posted receive: a power of endpoints whose NIC has Capability::kCancel.
 
-#ifndef FABRIC_CANCEL_H_
-#define FABRIC_CANCEL_H_
+#ifndef DRYDOCK_FABRIC_CANCEL_H_
+#define DRYDOCK_FABRIC_CANCEL_H_
 
-#include "fabric/capability.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Ownership and threads: as its endpoint.
 class Cancel {
@@ -22,6 +22,6 @@ class Cancel {
   [[nodiscard]] virtual ErrorCode CancelReceive(Context context) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_CANCEL_H_
+#endif  // DRYDOCK_FABRIC_CANCEL_H_

@@ -1,8 +1,8 @@
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
 #include <array>
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
 constexpr std::array kTable = {
@@ -59,4 +59,4 @@ static_assert(RowsFollowTheEnum());
 
 std::span<const CapabilityInfo> CapabilityTable() { return kTable; }
 
-}  // namespace fabric
+}  // namespace drydock::fabric

@@ -7,8 +7,8 @@
 //
 //   if (auto* blocking = queue.capability<fabric::BlockingWait>()) blocking->Wait(deadline);
 
-#ifndef FABRIC_CAPABILITY_H_
-#define FABRIC_CAPABILITY_H_
+#ifndef DRYDOCK_FABRIC_CAPABILITY_H_
+#define DRYDOCK_FABRIC_CAPABILITY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,7 +16,7 @@
 #include <span>
 #include <string_view>
 
-namespace fabric {
+namespace drydock::fabric {
 
 enum class Capability : std::uint8_t {
   kMessages,              // Send and Recv
@@ -103,6 +103,6 @@ class Capable {
   }
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_CAPABILITY_H_
+#endif  // DRYDOCK_FABRIC_CAPABILITY_H_

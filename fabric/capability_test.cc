@@ -1,10 +1,10 @@
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
 #include <set>
 
 #include "gtest/gtest.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
 TEST(CapabilityTest, SetHoldsWhatWasAdded) {
@@ -57,4 +57,4 @@ TEST(CapabilityTest, PowersAreAskedForByTypeAndMayBeRefused) {
 }
 
 }  // namespace
-}  // namespace fabric
+}  // namespace drydock::fabric

@@ -1,19 +1,19 @@
 // Where finished operations are reported.
 
-#ifndef FABRIC_COMPLETION_QUEUE_H_
-#define FABRIC_COMPLETION_QUEUE_H_
+#ifndef DRYDOCK_FABRIC_COMPLETION_QUEUE_H_
+#define DRYDOCK_FABRIC_COMPLETION_QUEUE_H_
 
 #include <cstddef>
 #include <span>
 #include <string>
 
 #include "absl/status/status.h"
-#include "coro/time.h"
-#include "fabric/capability.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 struct CompletionQueueOptions {
   // Entries. 0: the provider's default. The NIC does not protect the queue: where more completions
@@ -73,6 +73,6 @@ class BlockingWait {
   virtual void Wait(coro::Time deadline) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_COMPLETION_QUEUE_H_
+#endif  // DRYDOCK_FABRIC_COMPLETION_QUEUE_H_

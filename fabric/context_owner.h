@@ -8,14 +8,14 @@
 // reported by backends that watch (the simulator, in virtual time). fabric/async does without: its
 // contexts are slots, which outlive every coroutine.
 
-#ifndef FABRIC_CONTEXT_OWNER_H_
-#define FABRIC_CONTEXT_OWNER_H_
+#ifndef DRYDOCK_FABRIC_CONTEXT_OWNER_H_
+#define DRYDOCK_FABRIC_CONTEXT_OWNER_H_
 
 #include <cstdint>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Hears when an owner is destroyed. The watchers of one thread form a list; each is in it from
 // construction to destruction.
@@ -68,6 +68,6 @@ class ContextOwner {
   bool handed_over_ = false;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_CONTEXT_OWNER_H_
+#endif  // DRYDOCK_FABRIC_CONTEXT_OWNER_H_

@@ -1,14 +1,14 @@
 // Completions counted instead of read.
 
-#ifndef FABRIC_COUNTER_H_
-#define FABRIC_COUNTER_H_
+#ifndef DRYDOCK_FABRIC_COUNTER_H_
+#define DRYDOCK_FABRIC_COUNTER_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What it is: two numbers that the NIC, or its provider, raises: one per success, one per failure
 // (libfabric: fid_cntr). A counter tells how many and never which. It does not replace the
@@ -54,6 +54,6 @@ struct CounterBindings {
   Counter* remote_reads = nullptr;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_COUNTER_H_
+#endif  // DRYDOCK_FABRIC_COUNTER_H_

@@ -11,18 +11,18 @@
 // are there, and says nothing of other operations. A device that sees a NIC's writes later sees the
 // number no sooner than those bytes.
 
-#ifndef FABRIC_COUNTER_MEMORY_H_
-#define FABRIC_COUNTER_MEMORY_H_
+#ifndef DRYDOCK_FABRIC_COUNTER_MEMORY_H_
+#define DRYDOCK_FABRIC_COUNTER_MEMORY_H_
 
 #include <cstddef>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "fabric/capability.h"
-#include "fabric/counter.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/counter.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Bytes of a number in memory: 64 bits, in the order of the machine.
 inline constexpr std::size_t kCounterWordBytes = 8;
@@ -51,6 +51,6 @@ class CountersInMemory {
   virtual absl::StatusOr<std::unique_ptr<Counter>> OpenCounterIn(const CounterMemory& memory) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_COUNTER_MEMORY_H_
+#endif  // DRYDOCK_FABRIC_COUNTER_MEMORY_H_

@@ -1,21 +1,21 @@
 // One NIC, opened: the parent of everything that uses it.
 
-#ifndef FABRIC_DOMAIN_H_
-#define FABRIC_DOMAIN_H_
+#ifndef DRYDOCK_FABRIC_DOMAIN_H_
+#define DRYDOCK_FABRIC_DOMAIN_H_
 
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address_vector.h"
-#include "fabric/capability.h"
-#include "fabric/completion_queue.h"
-#include "fabric/counter.h"
-#include "fabric/endpoint.h"
-#include "fabric/memory.h"
-#include "fabric/nic_info.h"
+#include "drydock/fabric/address_vector.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/counter.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/nic_info.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What it is: a protection domain of one NIC. Keys and queues of one domain are invalid in
 // another. Ownership: belongs to the caller that opened it; what was opened from it keeps
@@ -49,6 +49,6 @@ class Domain : public Capable {
   virtual absl::Status Close() = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_DOMAIN_H_
+#endif  // DRYDOCK_FABRIC_DOMAIN_H_

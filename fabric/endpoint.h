@@ -22,8 +22,8 @@
 // of one write land in any order, and a completion says nothing about any other request (unless
 // NicInfo::capabilities says otherwise).
 
-#ifndef FABRIC_ENDPOINT_H_
-#define FABRIC_ENDPOINT_H_
+#ifndef DRYDOCK_FABRIC_ENDPOINT_H_
+#define DRYDOCK_FABRIC_ENDPOINT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -31,16 +31,16 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "fabric/address.h"
-#include "fabric/address_vector.h"
-#include "fabric/capability.h"
-#include "fabric/completion_queue.h"
-#include "fabric/counter.h"
-#include "fabric/error.h"
-#include "fabric/limits.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/address_vector.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/counter.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 enum class EndpointType : std::uint8_t {
   kReliable,  // FI_EP_RDM; on EFA one SRD queue pair
@@ -124,6 +124,6 @@ class Endpoint : public Capable {
   virtual absl::Status Close() = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ENDPOINT_H_
+#endif  // DRYDOCK_FABRIC_ENDPOINT_H_

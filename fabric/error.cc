@@ -1,11 +1,11 @@
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
 
 #include <array>
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
 using absl::StatusCode;
@@ -133,4 +133,4 @@ absl::Status ToStatus(ErrorCode code, absl::string_view what) {
       absl::StrCat(what, ": ", absl::string_view(info.meaning.data(), info.meaning.size())));
 }
 
-}  // namespace fabric
+}  // namespace drydock::fabric

@@ -4,8 +4,8 @@
 // registering memory, printing) it becomes an absl::Status, once, by ToStatus. docs/errors.md has
 // the same table; a test keeps the two equal.
 
-#ifndef FABRIC_ERROR_H_
-#define FABRIC_ERROR_H_
+#ifndef DRYDOCK_FABRIC_ERROR_H_
+#define DRYDOCK_FABRIC_ERROR_H_
 
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Finer than libfabric's errno, because EFA's device status is: FI_EINVAL is both a bad local key
 // (status 5) and a bad remote key (7), FI_ENOTCONN both a closed peer (9) and one that has not
@@ -75,6 +75,6 @@ ErrorCode FromEfaStatus(std::uint8_t status);
 // A Status whose message is "<what>: <meaning>". kOk gives OkStatus.
 absl::Status ToStatus(ErrorCode code, absl::string_view what);
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ERROR_H_
+#endif  // DRYDOCK_FABRIC_ERROR_H_

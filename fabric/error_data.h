@@ -4,8 +4,8 @@
 //   queue.capability<fabric::ErrorDetails>()->ReadErrorData(completion, data);
 //   Log(data.data, data.size_bytes);  // before the queue is asked again
 
-#ifndef FABRIC_ERROR_DATA_H_
-#define FABRIC_ERROR_DATA_H_
+#ifndef DRYDOCK_FABRIC_ERROR_DATA_H_
+#define DRYDOCK_FABRIC_ERROR_DATA_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -13,10 +13,10 @@
 #include <string>
 #include <string_view>
 
-#include "fabric/capability.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // In and out: err_data and err_data_size of libfabric's fi_cq_err_entry (fi_cq(3)).
 struct ErrorData {
@@ -63,6 +63,6 @@ class ErrorBuffer {
   std::string own_;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_ERROR_DATA_H_
+#endif  // DRYDOCK_FABRIC_ERROR_DATA_H_

@@ -1,4 +1,4 @@
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
 
 #include <fstream>
 #include <set>
@@ -9,17 +9,17 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -87,4 +87,4 @@ TEST(ErrorTest, DocumentedTableIsThisTable) {
 }
 
 }  // namespace
-}  // namespace fabric
+}  // namespace drydock::fabric

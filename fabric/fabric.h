@@ -1,7 +1,7 @@
 // A way to reach other machines: the simulator, or one provider of libfabric.
 
-#ifndef FABRIC_FABRIC_H_
-#define FABRIC_FABRIC_H_
+#ifndef DRYDOCK_FABRIC_FABRIC_H_
+#define DRYDOCK_FABRIC_FABRIC_H_
 
 #include <cstddef>
 #include <memory>
@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "fabric/capability.h"
-#include "fabric/domain.h"
-#include "fabric/nic_info.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/nic_info.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What it is: the root object of a backend. Each backend is one header with an Open function that
 // returns it. Ownership: belongs to the caller that opened it; domains keep it working. Threads:
@@ -30,6 +30,6 @@ class Fabric : public Capable {
   virtual absl::StatusOr<std::unique_ptr<Domain>> OpenDomain(std::size_t nic) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_FABRIC_H_
+#endif  // DRYDOCK_FABRIC_FABRIC_H_

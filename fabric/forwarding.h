@@ -1,8 +1,8 @@
 // Wrappers that forward everything, so that a decorator (faults, traces, counts) overrides two
 // functions and not twenty. Each owns what it wraps, and destroys it with itself.
 
-#ifndef FABRIC_FORWARDING_H_
-#define FABRIC_FORWARDING_H_
+#ifndef DRYDOCK_FABRIC_FORWARDING_H_
+#define DRYDOCK_FABRIC_FORWARDING_H_
 
 #include <cstddef>
 #include <memory>
@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Each forwards every function of its interface, powers included, with the contract of what it
 // wraps: ownership, threads, blocking and errors are the wrapped object's. Unwrap is forwarded too,
@@ -150,6 +150,6 @@ class ForwardingFabric : public Fabric {
   std::unique_ptr<Fabric> wrapped_;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_FORWARDING_H_
+#endif  // DRYDOCK_FABRIC_FORWARDING_H_

@@ -1,21 +1,21 @@
-#include "fabric/forwarding.h"
+#include "drydock/fabric/forwarding.h"
 
 #include <memory>
 #include <utility>
 
+#include "drydock/testing/matchers/status_matchers.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::Return;
 using ::testing::ReturnRef;
 using ::testing::StrictMock;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 TEST(ForwardingTest, EndpointForwardsEveryCallOnce) {
   auto mock = std::make_unique<StrictMock<MockEndpoint>>();
@@ -129,4 +129,4 @@ TEST(ForwardingTest, DomainAndFabricForward) {
 }
 
 }  // namespace
-}  // namespace fabric
+}  // namespace drydock::fabric

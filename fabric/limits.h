@@ -1,12 +1,12 @@
 // What a NIC can take, as its provider reports it.
 
-#ifndef FABRIC_LIMITS_H_
-#define FABRIC_LIMITS_H_
+#ifndef DRYDOCK_FABRIC_LIMITS_H_
+#define DRYDOCK_FABRIC_LIMITS_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace fabric {
+namespace drydock::fabric {
 
 // A depth or a size of zero means that the operation does not exist; kUnlimited that the provider
 // names no limit. Read these back from the opened domain, never assume them: EFA's send queue has
@@ -37,6 +37,6 @@ struct Limits {
   std::uint64_t max_memory_regions = 0;     // per domain; 0: not told
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_LIMITS_H_
+#endif  // DRYDOCK_FABRIC_LIMITS_H_

@@ -1,8 +1,8 @@
 // Registered memory, and the ways to name a piece of it: locally in a work request, remotely to a
 // peer.
 
-#ifndef FABRIC_MEMORY_H_
-#define FABRIC_MEMORY_H_
+#ifndef DRYDOCK_FABRIC_MEMORY_H_
+#define DRYDOCK_FABRIC_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include <type_traits>
 
 #include "absl/status/status.h"
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What a region may be used for. Combine with |. EFA's NIC holds a program's own requests to one
 // right only: a region with kReceive, kRead or kRemoteWrite may be written. Other providers may
@@ -110,6 +110,6 @@ class MemoryRegion : public Capable {
   LocalBuffer Local() const { return Local(0, length_bytes()); }
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_MEMORY_H_
+#endif  // DRYDOCK_FABRIC_MEMORY_H_

@@ -8,12 +8,12 @@
 //
 // One post of several requests rings once anyway (fabric/endpoint.h), and needs none of this.
 
-#ifndef FABRIC_MORE_TO_COME_H_
-#define FABRIC_MORE_TO_COME_H_
+#ifndef DRYDOCK_FABRIC_MORE_TO_COME_H_
+#define DRYDOCK_FABRIC_MORE_TO_COME_H_
 
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // What it is: libfabric's FI_MORE, for as long as it is set. Ownership and threads: as its
 // endpoint. Simulated endpoints of the fabric efa-direct have it.
@@ -29,6 +29,6 @@ class MoreToCome {
   virtual void SetMoreToCome(bool more) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_MORE_TO_COME_H_
+#endif  // DRYDOCK_FABRIC_MORE_TO_COME_H_

@@ -1,15 +1,15 @@
 // The description of one NIC of a fabric: names, place, limits and capabilities.
 
-#ifndef FABRIC_NIC_INFO_H_
-#define FABRIC_NIC_INFO_H_
+#ifndef DRYDOCK_FABRIC_NIC_INFO_H_
+#define DRYDOCK_FABRIC_NIC_INFO_H_
 
 #include <cstdint>
 #include <string>
 
-#include "fabric/capability.h"
-#include "fabric/limits.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/limits.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Of the NIC's port, as the kernel reports it. kUnknown: the provider does not report it.
 enum class LinkState : std::uint8_t { kUnknown, kUp, kDown };
@@ -32,6 +32,6 @@ struct NicInfo {
   CapabilitySet capabilities;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_NIC_INFO_H_
+#endif  // DRYDOCK_FABRIC_NIC_INFO_H_

@@ -1,8 +1,8 @@
-#include "fabric/opened_nic.h"
+#include "drydock/fabric/opened_nic.h"
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 absl::StatusOr<OpenedNic> OpenNic(Fabric& fabric, const OpenNicOptions& options) {
   OpenedNic nic;
@@ -17,4 +17,4 @@ absl::StatusOr<OpenedNic> OpenNic(Fabric& fabric, const OpenNicOptions& options)
   return nic;
 }
 
-}  // namespace fabric
+}  // namespace drydock::fabric

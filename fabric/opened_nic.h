@@ -8,16 +8,16 @@
 // A program that wants separate queues or other endpoint options opens them from a Domain itself.
 // fabric/async/node.h is the same for coroutines.
 
-#ifndef FABRIC_OPENED_NIC_H_
-#define FABRIC_OPENED_NIC_H_
+#ifndef DRYDOCK_FABRIC_OPENED_NIC_H_
+#define DRYDOCK_FABRIC_OPENED_NIC_H_
 
 #include <cstddef>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 struct OpenNicOptions {
   std::size_t nic = 0;  // index in Fabric::nics()
@@ -44,6 +44,6 @@ struct OpenedNic {
 // Errors: those of Fabric::OpenDomain and of what Domain opens. Nothing stays open then.
 absl::StatusOr<OpenedNic> OpenNic(Fabric& fabric, const OpenNicOptions& options = {});
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_OPENED_NIC_H_
+#endif  // DRYDOCK_FABRIC_OPENED_NIC_H_

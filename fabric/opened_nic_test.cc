@@ -1,4 +1,4 @@
-#include "fabric/opened_nic.h"
+#include "drydock/fabric/opened_nic.h"
 
 #include <memory>
 #include <string>
@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/testing/matchers/status_matchers.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric {
+namespace drydock::fabric {
 namespace {
 
 using ::testing::NiceMock;
@@ -99,4 +99,4 @@ TEST_F(OpenNicTest, TellsWhatCouldNotBeOpened) {
 }
 
 }  // namespace
-}  // namespace fabric
+}  // namespace drydock::fabric

@@ -3,8 +3,8 @@
 // All are trivially destructible. Not for speed: GCC 12 destroys aggregate temporaries of a
 // co_await expression twice, and these are exactly what one writes there (docs/coroutine-traps.md).
 
-#ifndef FABRIC_OPERATION_H_
-#define FABRIC_OPERATION_H_
+#ifndef DRYDOCK_FABRIC_OPERATION_H_
+#define DRYDOCK_FABRIC_OPERATION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "fabric/error.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // The caller's own 64 bits, handed back with the completion of a request. A request without one is
 // unsignalled: its success is not reported, its failure is, with no context. It names one request
@@ -142,6 +142,6 @@ struct alignas(16) Completion {
 static_assert(std::is_trivially_destructible_v<Completion>);
 static_assert(sizeof(Completion) == 64);  // a cache line: every one of them is written in full
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_OPERATION_H_
+#endif  // DRYDOCK_FABRIC_OPERATION_H_

@@ -8,8 +8,8 @@
 // A real NIC needs none of this; a simulated NIC asks the owner of the memory to move the
 // bytes, because nothing of it may be loaded or stored by the host.
 
-#ifndef FABRIC_PEER_MEMORY_H_
-#define FABRIC_PEER_MEMORY_H_
+#ifndef DRYDOCK_FABRIC_PEER_MEMORY_H_
+#define DRYDOCK_FABRIC_PEER_MEMORY_H_
 
 #include <chrono>
 #include <cstddef>
@@ -21,9 +21,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // One allocation of a device. Every range must lie within it. Errors of the device are not told
 // here, as no PCIe write tells one: its owner remembers them. Threads: as its device. Lives while
@@ -104,6 +104,6 @@ class PeerMemoryClient {
   virtual absl::StatusOr<std::shared_ptr<PeerMemory>> Pin(const MemoryRequest& request) = 0;
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_PEER_MEMORY_H_
+#endif  // DRYDOCK_FABRIC_PEER_MEMORY_H_

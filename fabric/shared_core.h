@@ -2,8 +2,8 @@
 // thin handles: the program owns the handle, and the handle shares a core with all objects that
 // were opened from it. The last share closes the core. For backends only.
 
-#ifndef FABRIC_SHARED_CORE_H_
-#define FABRIC_SHARED_CORE_H_
+#ifndef DRYDOCK_FABRIC_SHARED_CORE_H_
+#define DRYDOCK_FABRIC_SHARED_CORE_H_
 
 #include <memory>
 
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 // Gives up a handle's share of `core` if it is the last one; that closes the core. Otherwise
 // FailedPrecondition with the number of other objects, and the handle keeps its share. Threads: the
@@ -31,6 +31,6 @@ inline absl::Status ClosedError(absl::string_view what) {
   return absl::FailedPreconditionError(absl::StrCat(what, " was closed"));
 }
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_SHARED_CORE_H_
+#endif  // DRYDOCK_FABRIC_SHARED_CORE_H_

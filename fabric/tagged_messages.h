@@ -4,19 +4,19 @@
 //   auto* tagged = endpoint.capability<fabric::TaggedMessages>();
 //   if (tagged == nullptr) return ...;   // efa-direct: the device matches nothing
 
-#ifndef FABRIC_TAGGED_MESSAGES_H_
-#define FABRIC_TAGGED_MESSAGES_H_
+#ifndef DRYDOCK_FABRIC_TAGGED_MESSAGES_H_
+#define DRYDOCK_FABRIC_TAGGED_MESSAGES_H_
 
 #include <cstdint>
 #include <optional>
 #include <span>
 #include <type_traits>
 
-#include "fabric/capability.h"
-#include "fabric/endpoint.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 struct TaggedSendRequest {
   LocalBuffer buffer;
@@ -65,6 +65,6 @@ class TaggedMessages {
   }
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // FABRIC_TAGGED_MESSAGES_H_
+#endif  // DRYDOCK_FABRIC_TAGGED_MESSAGES_H_

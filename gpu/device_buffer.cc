@@ -1,12 +1,12 @@
-#include "gpu/device_buffer.h"
+#include "drydock/gpu/device_buffer.h"
 
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 using fabric::async::BufferRef;
 using fabric::async::RegisteredBuffer;
@@ -28,4 +28,4 @@ absl::StatusOr<BufferRef> AllocateDeviceBuffer(fabric::Domain& domain, Device& d
   return BufferRef(std::make_unique<RegisteredBuffer>(memory, std::move(region)));
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

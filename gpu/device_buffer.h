@@ -1,18 +1,18 @@
 // Memory of a device, allocated and registered, as fabric/async takes buffers.
 
-#ifndef GPU_DEVICE_BUFFER_H_
-#define GPU_DEVICE_BUFFER_H_
+#ifndef DRYDOCK_GPU_DEVICE_BUFFER_H_
+#define DRYDOCK_GPU_DEVICE_BUFFER_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/domain.h"
-#include "fabric/memory.h"
-#include "gpu/device_memory.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // How a NIC is told of it: by a dmabuf, as every driver with open kernel modules can, or by its
 // address and kind, for the provider to find out.
@@ -30,6 +30,6 @@ absl::StatusOr<fabric::async::BufferRef> AllocateDeviceBuffer(
     fabric::Domain& domain, Device& device, std::size_t length_bytes,
     const DeviceBufferOptions& options = {});
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_DEVICE_BUFFER_H_
+#endif  // DRYDOCK_GPU_DEVICE_BUFFER_H_

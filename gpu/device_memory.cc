@@ -1,8 +1,8 @@
-#include "gpu/device_memory.h"
+#include "drydock/gpu/device_memory.h"
 
 #include <unistd.h>
 
-namespace gpu {
+namespace drydock::gpu {
 
 Dmabuf::~Dmabuf() {
   if (fd_ >= 0) close(fd_);
@@ -19,4 +19,4 @@ fabric::MemoryRequest RequestFor(const Device& device, const DeviceMemory& memor
   return request;
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

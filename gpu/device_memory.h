@@ -9,8 +9,8 @@
 //   what a stream was given has not happened yet      until Synchronize says so
 //   what a NIC has written is not yet visible         until FlushRemoteWrites says so
 
-#ifndef GPU_DEVICE_MEMORY_H_
-#define GPU_DEVICE_MEMORY_H_
+#ifndef DRYDOCK_GPU_DEVICE_MEMORY_H_
+#define DRYDOCK_GPU_DEVICE_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -21,10 +21,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/memory.h"
-#include "fabric/peer_memory.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/peer_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // A dmabuf: a file descriptor that names memory of a device, for a NIC to register. Owns the
 // descriptor; the memory lives as long as its DeviceMemory, and longer only while a NIC has it
@@ -167,6 +167,6 @@ class Device {
 fabric::MemoryRequest RequestFor(const Device& device, const DeviceMemory& memory,
                                  const Dmabuf* dmabuf);
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_DEVICE_MEMORY_H_
+#endif  // DRYDOCK_GPU_DEVICE_MEMORY_H_

@@ -8,8 +8,8 @@
 // A Device (device_memory.h) makes a context current by itself and exports whole allocations, so
 // that its users meet none of this. Programs that call CUDA do.
 
-#ifndef GPU_MEMORY_DRIVER_H_
-#define GPU_MEMORY_DRIVER_H_
+#ifndef DRYDOCK_GPU_MEMORY_DRIVER_H_
+#define DRYDOCK_GPU_MEMORY_DRIVER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // What a call answers, by CUDA's numbers (cuda.h, CUresult). A real driver may answer with others.
 enum class DriverCode : int {
@@ -136,6 +136,6 @@ class MemoryDriver {
   virtual DriverAnswer Load(std::uint64_t address) = 0;
 };
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_MEMORY_DRIVER_H_
+#endif  // DRYDOCK_GPU_MEMORY_DRIVER_H_

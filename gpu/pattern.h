@@ -1,8 +1,8 @@
 // The data that devices make and check by themselves: any word of it can be computed alone, so that
 // thousands of threads work at once.
 
-#ifndef GPU_PATTERN_H_
-#define GPU_PATTERN_H_
+#ifndef DRYDOCK_GPU_PATTERN_H_
+#define DRYDOCK_GPU_PATTERN_H_
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 #define GPU_HOST_DEVICE
 #endif
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Word `index` of the stream of `seed`: SplitMix64 (Steele, Lea, Flood: Fast Splittable
 // Pseudorandom Number Generators, OOPSLA 2014), which reaches any of its outputs in one step.
@@ -23,6 +23,6 @@ GPU_HOST_DEVICE constexpr std::uint64_t PatternWord(std::uint64_t seed, std::uin
   return z ^ (z >> 31);
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_PATTERN_H_
+#endif  // DRYDOCK_GPU_PATTERN_H_

@@ -1,8 +1,8 @@
 // Which memory of a device a NIC is asked to register: by its address, or by a dmabuf, which is
 // looked at as a kernel does. For implementations of Device.
 
-#ifndef GPU_REGISTERED_MEMORY_H_
-#define GPU_REGISTERED_MEMORY_H_
+#ifndef DRYDOCK_GPU_REGISTERED_MEMORY_H_
+#define DRYDOCK_GPU_REGISTERED_MEMORY_H_
 
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -18,9 +18,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_format.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Whether `length_bytes` from the offset lie within the dmabuf, and are where the request says that
 // they are. `address`: of byte 0 of the dmabuf, on the device.
@@ -73,6 +73,6 @@ absl::StatusOr<std::shared_ptr<Memory>> FindRegistered(
       absl::StrFormat("register memory: fd %d is no dmabuf of device %s", fd, device));
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_REGISTERED_MEMORY_H_
+#endif  // DRYDOCK_GPU_REGISTERED_MEMORY_H_

@@ -42,7 +42,7 @@ if command -v python3 >/dev/null; then
 with drydock.fabric(faults="peer_unresponsive") as env: env.run("true")' || fail "the Python package"
 fi
 grep -q 'Version: 1.2+test' lib/pkgconfig/drydock.pc || fail "no version in drydock.pc"
-for header in coro/task.h fabric/endpoint.h fabric/libfabric/libfabric_fabric.h sim/cluster/two_nodes.h testing/harness/seed_test.h absl/status/status.h; do
+for header in drydock/coro/task.h drydock/fabric/endpoint.h drydock/fabric/libfabric/libfabric_fabric.h drydock/sim/cluster/two_nodes.h drydock/testing/harness/seed_test.h absl/status/status.h; do
   [ -f "include/drydock/$header" ] || fail "no header $header"
 done
 

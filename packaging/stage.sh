@@ -86,7 +86,10 @@ stage_libdrydock_dev() {  # FOLDER VERSION DATE
     put 644 "packaging/develop/$file" "$1/lib/$file"
     strip --strip-debug --enable-deterministic-archives "$1/lib/$file"
   done
-  find -L coro fabric sim testing '(' -name '*.h' -o -name '*.inc' -o -path 'testing/harness/*.cc' ')' | copy_tree "$include"
+  find -L coro fabric sim testing -type d -name _include | while read -r file; do
+    (cd "$file" && find -L drydock -type f | copy_tree "$include")
+  done
+  find -L testing/harness -name '*.cc' | copy_tree "$include/drydock"
   put 644 packaging/develop/seed_tests.cc "$include/seed_tests.cc"
   stage_abseil "$include"
   for file in drydock drydock-libfabric drydock-seed-test; do

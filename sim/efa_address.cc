@@ -1,4 +1,4 @@
-#include "sim/efa_address.h"
+#include "drydock/sim/efa_address.h"
 
 #include <algorithm>
 #include <span>
@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kQueuePairOffset = 16;
@@ -46,4 +46,4 @@ absl::StatusOr<EfaAddress> EfaAddress::Decode(const fabric::Address& address) {
   return decoded;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,16 +4,16 @@
 // bytes qkey; 8 bytes that mean something inside one process only and are zero on the wire. Numbers
 // are little-endian.
 
-#ifndef SIM_EFA_ADDRESS_H_
-#define SIM_EFA_ADDRESS_H_
+#ifndef DRYDOCK_SIM_EFA_ADDRESS_H_
+#define DRYDOCK_SIM_EFA_ADDRESS_H_
 
 #include <array>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
+#include "drydock/fabric/address.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using Gid = std::array<std::uint8_t, 16>;
 
@@ -29,6 +29,6 @@ struct EfaAddress {
   static absl::StatusOr<EfaAddress> Decode(const fabric::Address& address);
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EFA_ADDRESS_H_
+#endif  // DRYDOCK_SIM_EFA_ADDRESS_H_

@@ -1,6 +1,6 @@
-#include "sim/efa_status.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 const char* StatusText(std::uint8_t status) {
   switch (static_cast<EfaStatus>(status)) {
@@ -42,4 +42,4 @@ const char* StatusText(std::uint8_t status) {
   return "unknown status";
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -5,12 +5,12 @@
 // providers/efa/verbs.c, amzn/amzn-drivers kernel/linux/efa/SRD.txt. What causes each here:
 // docs/errors.md.
 
-#ifndef SIM_EFA_STATUS_H_
-#define SIM_EFA_STATUS_H_
+#ifndef DRYDOCK_SIM_EFA_STATUS_H_
+#define DRYDOCK_SIM_EFA_STATUS_H_
 
 #include <cstdint>
 
-namespace sim {
+namespace drydock::sim {
 
 enum class EfaStatus : std::uint8_t {
   kOk = 0,
@@ -56,6 +56,6 @@ constexpr bool IsAnswer(EfaStatus status) {
 // For a person to read. Static storage.
 const char* StatusText(std::uint8_t status);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EFA_STATUS_H_
+#endif  // DRYDOCK_SIM_EFA_STATUS_H_

@@ -5,14 +5,14 @@
 // distribution of the standard library is used: theirs differ between implementations. All
 // arithmetic is on integers.
 
-#ifndef SIM_RANDOM_H_
-#define SIM_RANDOM_H_
+#ifndef DRYDOCK_SIM_RANDOM_H_
+#define DRYDOCK_SIM_RANDOM_H_
 
 #include <cstdint>
 
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Who draws. Part of the key: never renumber, only append.
 enum class Subsystem : std::uint32_t {
@@ -54,6 +54,6 @@ class RandomStream {
   std::uint64_t counter_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_RANDOM_H_
+#endif  // DRYDOCK_SIM_RANDOM_H_

@@ -1,6 +1,6 @@
 // Counter-based randomness: the same words everywhere, independent streams, even spread.
 
-#include "sim/random.h"
+#include "drydock/sim/random.h"
 
 #include <algorithm>
 #include <bit>
@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -109,4 +109,4 @@ TEST(RandomStreamTest, BelowTakesTheWholeRange) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

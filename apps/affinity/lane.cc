@@ -1,4 +1,4 @@
-#include "apps/affinity/lane.h"
+#include "drydock/apps/affinity/lane.h"
 
 #include <algorithm>
 #include <array>
@@ -6,13 +6,13 @@
 #include <span>
 #include <utility>
 
-#include "apps/common/nic_choice.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/operation.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/operation.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 using fabric::Capability;
@@ -116,4 +116,4 @@ coro::Task<absl::StatusOr<coro::Duration>> Lane::WriteMany() {
   co_return took;
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

@@ -1,7 +1,7 @@
 // The transfer that is measured: one NIC writes pages into the memory of another one, or of itself.
 
-#ifndef APPS_AFFINITY_LANE_H_
-#define APPS_AFFINITY_LANE_H_
+#ifndef DRYDOCK_APPS_AFFINITY_LANE_H_
+#define DRYDOCK_APPS_AFFINITY_LANE_H_
 
 #include <chrono>
 #include <cstddef>
@@ -10,15 +10,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/affinity/pages.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/fabric.h"
+#include "drydock/apps/affinity/pages.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/fabric.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 
 // Of every NIC.
 struct Load {
@@ -73,6 +73,6 @@ class Lane {
   std::uint64_t begun_ = 0;  // pages of WriteMany
 };
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
-#endif  // APPS_AFFINITY_LANE_H_
+#endif  // DRYDOCK_APPS_AFFINITY_LANE_H_

@@ -10,22 +10,22 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/affinity/report.h"
-#include "apps/affinity/runs.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/counted_main.h"
-#include "apps/common/machine_choice.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/svg_flag.h"
-#include "apps/common/session/either_world.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "fabric/fabric.h"
-#include "sim/topology/topology_of.h"
+#include "drydock/apps/affinity/report.h"
+#include "drydock/apps/affinity/runs.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/counted_main.h"
+#include "drydock/apps/common/machine_choice.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/svg_flag.h"
+#include "drydock/apps/common/session/either_world.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/topology/topology_of.h"
 
 ABSL_FLAG(std::string, policy, "all",
           "Where the thread and the memory of each NIC are. near: on the NIC's NUMA node, the "
@@ -40,7 +40,7 @@ ABSL_FLAG(std::uint64_t, pages, 0,
           "Pages that each NIC writes; 0: 64 on the simulator, 2000 for real.");
 ABSL_FLAG(std::uint64_t, window, 8, "Pages of each NIC that are under way, 1 to 256.");
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 using gpu::topology::Machine;
@@ -221,8 +221,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
 }
 
 }  // namespace
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
 int main(int argc, char** argv) {
-  return apps::CountedMain(argc, argv, apps::affinity::kUsage, apps::affinity::Run);
+  return drydock::apps::CountedMain(argc, argv, drydock::apps::affinity::kUsage,
+                                    drydock::apps::affinity::Run);
 }

@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "apps/affinity/runs.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
+#include "drydock/apps/affinity/runs.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 // What one NIC's thread uses alone.
@@ -97,4 +97,4 @@ absl::StatusOr<std::vector<SeatResult>> RunMeasured(const MeasuredRun& run,
   return results;
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

@@ -1,4 +1,4 @@
-#include "apps/affinity/pages.h"
+#include "drydock/apps/affinity/pages.h"
 
 #include <linux/mempolicy.h>
 #include <sched.h>
@@ -13,7 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 constexpr std::size_t kMaskBits = 8 * sizeof(unsigned long);
@@ -73,4 +73,4 @@ absl::Status PinThisThread(const gpu::topology::CpuList& cpus) {
   return absl::OkStatus();
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

@@ -1,16 +1,16 @@
 // Memory in whole pages, which can be bound to a NUMA node, and a thread that can be bound to CPUs.
 
-#ifndef APPS_AFFINITY_PAGES_H_
-#define APPS_AFFINITY_PAGES_H_
+#ifndef DRYDOCK_APPS_AFFINITY_PAGES_H_
+#define DRYDOCK_APPS_AFFINITY_PAGES_H_
 
 #include <cstddef>
 #include <span>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/topology/cpu_list.h"
+#include "drydock/gpu/topology/cpu_list.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 
 // Zero bytes, aligned to pages, not yet touched. Movable; unmaps.
 class Pages {
@@ -39,6 +39,6 @@ class Pages {
 // system refuses, as a container may; the message says why. REQUIRES: there is a CPU.
 absl::Status PinThisThread(const gpu::topology::CpuList& cpus);
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
-#endif  // APPS_AFFINITY_PAGES_H_
+#endif  // DRYDOCK_APPS_AFFINITY_PAGES_H_

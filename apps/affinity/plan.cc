@@ -1,4 +1,4 @@
-#include "apps/affinity/plan.h"
+#include "drydock/apps/affinity/plan.h"
 
 #include <algorithm>
 #include <map>
@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/keyed_random.h"
-#include "gpu/topology/locality.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/gpu/topology/locality.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 using gpu::topology::Device;
@@ -123,4 +123,4 @@ void DrawSeats(const Machine& machine, std::uint64_t seed, std::span<Seat> seats
   }
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

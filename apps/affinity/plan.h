@@ -1,8 +1,8 @@
 // Where the thread and the memory of each NIC go: near it, far from it, or wherever they fall. Pure
 // functions of a machine.
 
-#ifndef APPS_AFFINITY_PLAN_H_
-#define APPS_AFFINITY_PLAN_H_
+#ifndef DRYDOCK_APPS_AFFINITY_PLAN_H_
+#define DRYDOCK_APPS_AFFINITY_PLAN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/nic_info.h"
-#include "gpu/topology/machine.h"
+#include "drydock/fabric/nic_info.h"
+#include "drydock/gpu/topology/machine.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 
 enum class Policy : std::uint8_t { kNear, kFar, kNone };
 
@@ -57,6 +57,6 @@ std::vector<Seat> PlanSeats(const gpu::topology::Machine& machine,
 // from `seed`.
 void DrawSeats(const gpu::topology::Machine& machine, std::uint64_t seed, std::span<Seat> seats);
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
-#endif  // APPS_AFFINITY_PLAN_H_
+#endif  // DRYDOCK_APPS_AFFINITY_PLAN_H_

@@ -1,6 +1,6 @@
 // Where threads and memory go, on machines that are known, and what is said of the outcome.
 
-#include "apps/affinity/plan.h"
+#include "drydock/apps/affinity/plan.h"
 
 #include <sched.h>
 
@@ -11,23 +11,25 @@
 #include <utility>
 #include <vector>
 
-#include "apps/affinity/pages.h"
-#include "apps/affinity/report.h"
-#include "apps/common/machine_choice.h"
+#include "drydock/apps/affinity/pages.h"
+#include "drydock/apps/affinity/report.h"
+#include "drydock/apps/common/machine_choice.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/topology/topology_of.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
-#include "sim/topology/topology_of.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 using namespace std::chrono_literals;
 
-using ::gpu::topology::CpuList;
-using ::gpu::topology::Machine;
+using ::drydock::gpu::topology::CpuList;
+using ::drydock::gpu::topology::Machine;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::ElementsAre;
@@ -35,8 +37,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 using Json = nlohmann::json;
 
 Machine Profile(const char* name) { return sim::TopologyOf(**sim::FindProfile(name)); }
@@ -238,4 +238,4 @@ TEST(ReportTest, NoTimeIsNoRate) {
 }
 
 }  // namespace
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

@@ -3,11 +3,11 @@
 #include <string>
 #include <vector>
 
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
 
 namespace {
 
@@ -17,7 +17,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-constexpr harness::Program kAffinity("AFFINITY", "affinity");
+constexpr drydock::harness::Program kAffinity("AFFINITY", "affinity");
 
 // The link between the nodes of this profile carries half of what one NIC does.
 TEST(AffinityTest, FarCostsRateAndTimeAndNoneSomeOfBoth) {
@@ -92,7 +92,8 @@ TEST(AffinityTest, HelpTeaches) {
 }
 
 TEST(AffinityTest, ReadmeShowsWhatIsPrinted) {
-  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/affinity");
+  const std::vector<drydock::harness::ReadmeSession> sessions =
+      drydock::harness::ReadmeSessions("//apps/affinity");
   ASSERT_THAT(sessions, SizeIs(1));
   EXPECT_EQ(kAffinity.Output(sessions[0].arguments), sessions[0].output);
 }

@@ -1,4 +1,4 @@
-#include "apps/affinity/report.h"
+#include "drydock/apps/affinity/report.h"
 
 #include <algorithm>
 #include <cmath>
@@ -10,14 +10,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/plot.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
-#include "gpu/topology/cpu_list.h"
+#include "drydock/apps/common/plot.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/gpu/topology/cpu_list.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 using gpu::topology::FormatCpuList;
@@ -260,4 +260,4 @@ std::string FormatJson(const Report& report) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

@@ -1,15 +1,15 @@
 // What the policies came to, for a person and for a script. Pure functions.
 
-#ifndef APPS_AFFINITY_REPORT_H_
-#define APPS_AFFINITY_REPORT_H_
+#ifndef DRYDOCK_APPS_AFFINITY_REPORT_H_
+#define DRYDOCK_APPS_AFFINITY_REPORT_H_
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-#include "apps/affinity/runs.h"
+#include "drydock/apps/affinity/runs.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 
 struct PolicyResult {
   Policy policy = Policy::kNear;
@@ -43,6 +43,6 @@ std::string FormatCsv(const Report& report);
 // The same as SVG: rates and times, a bar for each policy beside the others.
 std::string Draw(const Report& report);
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
-#endif  // APPS_AFFINITY_REPORT_H_
+#endif  // DRYDOCK_APPS_AFFINITY_REPORT_H_

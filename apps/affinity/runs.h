@@ -1,7 +1,7 @@
 // Every chosen NIC under one policy: in a simulated world, or for real.
 
-#ifndef APPS_AFFINITY_RUNS_H_
-#define APPS_AFFINITY_RUNS_H_
+#ifndef DRYDOCK_APPS_AFFINITY_RUNS_H_
+#define DRYDOCK_APPS_AFFINITY_RUNS_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/affinity/lane.h"
-#include "apps/affinity/plan.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/simulated_fabric.h"
-#include "apps/common/trace_flags.h"
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/affinity/lane.h"
+#include "drydock/apps/affinity/plan.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 
 struct SeatResult {
   Seat seat;
@@ -57,6 +57,6 @@ struct MeasuredRun {
 absl::StatusOr<std::vector<SeatResult>> RunMeasured(const MeasuredRun& run,
                                                     std::span<const Seat> seats);
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity
 
-#endif  // APPS_AFFINITY_RUNS_H_
+#endif  // DRYDOCK_APPS_AFFINITY_RUNS_H_

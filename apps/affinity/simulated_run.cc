@@ -3,14 +3,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/affinity/runs.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/affinity/runs.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::affinity {
+namespace drydock::apps::affinity {
 namespace {
 
 static_assert(kAnywhere == sim::Numa::kAnywhere);
@@ -111,4 +111,4 @@ absl::StatusOr<std::vector<SeatResult>> RunSimulated(const SimulatedRun& run,
   return results;
 }
 
-}  // namespace apps::affinity
+}  // namespace drydock::apps::affinity

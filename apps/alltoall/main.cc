@@ -17,22 +17,22 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "apps/alltoall/member.h"
-#include "apps/alltoall/report.h"
-#include "apps/alltoall/rounds.h"
-#include "apps/alltoall/workload.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/ranks/launched_ranks.h"
-#include "apps/common/ranks/local_ranks.h"
-#include "apps/common/ranks/ranks.h"
-#include "apps/common/ranks/tcp_ranks.h"
-#include "apps/common/session/session.h"
-#include "apps/common/units.h"
-#include "coro/epoll_selector.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/tcp.h"
+#include "drydock/apps/alltoall/member.h"
+#include "drydock/apps/alltoall/report.h"
+#include "drydock/apps/alltoall/rounds.h"
+#include "drydock/apps/alltoall/workload.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/local_ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/apps/common/ranks/tcp_ranks.h"
+#include "drydock/apps/common/session/session.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/tcp.h"
 
 ABSL_FLAG(std::uint64_t, machines, 4,
           "Ranks, a machine each. Rank 0 says it for all; a launcher knows it by itself.");
@@ -61,7 +61,7 @@ ABSL_FLAG(double, timeout, 100,
 ABSL_FLAG(std::string, listen, "127.0.0.1:0",
           "The TCP address where rank 0 waits for the others; port 0: any free port.");
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 const Usage kUsage = {
@@ -287,6 +287,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall
 
-int main(int argc, char** argv) { return apps::alltoall::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::alltoall::Main(argc, argv); }

@@ -1,4 +1,4 @@
-#include "apps/alltoall/member.h"
+#include "drydock/apps/alltoall/member.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "apps/common/wire.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/descriptor.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 using fabric::async::transfer::BarrierGroup;
@@ -455,4 +455,4 @@ RankResult Member::result() const {
   return result;
 }
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall

@@ -15,8 +15,8 @@
 // same bytes, until its sender's call has returned (fabric/async/transfer/engine.h); so nobody
 // computes before all senders have passed a second barrier.
 
-#ifndef APPS_ALLTOALL_MEMBER_H_
-#define APPS_ALLTOALL_MEMBER_H_
+#ifndef DRYDOCK_APPS_ALLTOALL_MEMBER_H_
+#define DRYDOCK_APPS_ALLTOALL_MEMBER_H_
 
 #include <chrono>
 #include <cstddef>
@@ -27,16 +27,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/alltoall/workload.h"
-#include "apps/common/ranks/ranks.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/transfer/barrier_group.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/fabric.h"
+#include "drydock/apps/alltoall/workload.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/barrier_group.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/fabric.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 
 struct MemberOptions {
   std::size_t nics = 2;
@@ -201,6 +201,6 @@ class Member {
   std::vector<RemoteRef> flags_;
 };
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall
 
-#endif  // APPS_ALLTOALL_MEMBER_H_
+#endif  // DRYDOCK_APPS_ALLTOALL_MEMBER_H_

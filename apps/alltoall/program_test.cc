@@ -11,15 +11,15 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 using harness::ProcessEnd;
@@ -263,4 +263,4 @@ TEST_P(ProcessesTest, ARankThatIsKilledIsOneErrorOfEachOther) {
 #endif  // DRYDOCK_HAVE_LIBFABRIC
 
 }  // namespace
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall

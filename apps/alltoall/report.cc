@@ -1,4 +1,4 @@
-#include "apps/alltoall/report.h"
+#include "drydock/apps/alltoall/report.h"
 
 #include <cstddef>
 #include <string>
@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/result_table.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/result_table.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 Cell MeanUs(std::uint64_t sum_ns, std::uint32_t rounds) {
@@ -73,4 +73,4 @@ int Report(Console& console, const Results& results, std::uint32_t rounds, const
   return wrong == 0 ? kExitOk : kExitFailed;
 }
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall

@@ -1,4 +1,4 @@
-#include "apps/alltoall/rounds.h"
+#include "drydock/apps/alltoall/rounds.h"
 
 #include <cstddef>
 #include <string>
@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 absl::Status OfRank(std::size_t rank, absl::string_view what, const absl::Status& status) {
@@ -77,4 +77,4 @@ coro::Task<absl::StatusOr<Results>> PlayAll(std::span<const std::unique_ptr<Memb
   co_return outcome.results;
 }
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall

@@ -1,8 +1,8 @@
 // The whole part of one rank in a run: it meets the others, does its rounds, and is told of
 // everybody's results.
 
-#ifndef APPS_ALLTOALL_ROUNDS_H_
-#define APPS_ALLTOALL_ROUNDS_H_
+#ifndef DRYDOCK_APPS_ALLTOALL_ROUNDS_H_
+#define DRYDOCK_APPS_ALLTOALL_ROUNDS_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,12 +12,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/alltoall/member.h"
-#include "apps/common/ranks/ranks.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/apps/alltoall/member.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 
 // Of all ranks, by rank.
 using Results = std::vector<RankResult>;
@@ -35,6 +35,6 @@ coro::Task<absl::StatusOr<Results>> PlayAll(std::span<const std::unique_ptr<Memb
                                             std::span<const std::unique_ptr<Ranks>> ranks,
                                             RoundsOptions options);
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall
 
-#endif  // APPS_ALLTOALL_ROUNDS_H_
+#endif  // DRYDOCK_APPS_ALLTOALL_ROUNDS_H_

@@ -1,13 +1,13 @@
-#include "apps/alltoall/workload.h"
+#include "drydock/apps/alltoall/workload.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 namespace {
 
 using gpu::gda::kNoExpert;
@@ -105,4 +105,4 @@ void Routes::Add(std::size_t source, std::size_t target, std::uint32_t token,
   if (target < self_) ++from_[source].first;
 }
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall

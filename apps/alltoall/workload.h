@@ -1,7 +1,7 @@
 // What a run of all-to-all moves: tokens of every rank, and the experts that they go to.
 
-#ifndef APPS_ALLTOALL_WORKLOAD_H_
-#define APPS_ALLTOALL_WORKLOAD_H_
+#ifndef DRYDOCK_APPS_ALLTOALL_WORKLOAD_H_
+#define DRYDOCK_APPS_ALLTOALL_WORKLOAD_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,10 +11,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gpu/gda/device/moe_shape.h"
-#include "gpu/gda/moe_reference.h"
+#include "drydock/gpu/gda/device/moe_shape.h"
+#include "drydock/gpu/gda/moe_reference.h"
 
-namespace apps::alltoall {
+namespace drydock::apps::alltoall {
 
 using gpu::gda::MoeInput;
 using gpu::gda::MoeShape;
@@ -84,6 +84,6 @@ class Routes {
   std::uint32_t outgoing_ = 0;
 };
 
-}  // namespace apps::alltoall
+}  // namespace drydock::apps::alltoall
 
-#endif  // APPS_ALLTOALL_WORKLOAD_H_
+#endif  // DRYDOCK_APPS_ALLTOALL_WORKLOAD_H_

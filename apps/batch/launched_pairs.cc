@@ -1,4 +1,4 @@
-#include "apps/batch/launched_pairs.h"
+#include "drydock/apps/batch/launched_pairs.h"
 
 #include <unistd.h>
 
@@ -12,11 +12,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/host_name.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
+#include "drydock/apps/common/host_name.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 std::string ReadLink(const char* path) {
@@ -78,4 +78,4 @@ absl::StatusOr<coro::TcpAddress> LaunchedPairs::FindReceiver(coro::Duration time
   return coro::TcpAddress::Resolve(absl::StrCat(parts[0], ":", port));
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

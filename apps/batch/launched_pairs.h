@@ -1,7 +1,7 @@
 // Ranks of a launcher, two by two: an even one receives what the next one sends.
 
-#ifndef APPS_BATCH_LAUNCHED_PAIRS_H_
-#define APPS_BATCH_LAUNCHED_PAIRS_H_
+#ifndef DRYDOCK_APPS_BATCH_LAUNCHED_PAIRS_H_
+#define DRYDOCK_APPS_BATCH_LAUNCHED_PAIRS_H_
 
 #include <memory>
 #include <string>
@@ -9,13 +9,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/ranks/launched_ranks.h"
-#include "apps/common/ranks/ranks.h"
-#include "coro/event_loop.h"
-#include "coro/tcp.h"
-#include "coro/time.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/coro/time.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 // This process's part. Not thread-safe.
 class LaunchedPairs {
@@ -44,6 +44,6 @@ class LaunchedPairs {
   const std::unique_ptr<Ranks> ranks_;
 };
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_LAUNCHED_PAIRS_H_
+#endif  // DRYDOCK_APPS_BATCH_LAUNCHED_PAIRS_H_

@@ -1,12 +1,12 @@
-#include "apps/batch/load.h"
+#include "drydock/apps/batch/load.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 constexpr std::uint64_t kMostMemoryOfGpu = 16 << 20;
@@ -88,4 +88,4 @@ absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Prof
   return groups;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -1,7 +1,7 @@
 // The load of a run, as the flags describe it: memory, NICs, pages and the order of transfers.
 
-#ifndef APPS_BATCH_LOAD_H_
-#define APPS_BATCH_LOAD_H_
+#ifndef DRYDOCK_APPS_BATCH_LOAD_H_
+#define DRYDOCK_APPS_BATCH_LOAD_H_
 
 #include <chrono>
 #include <cstddef>
@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/async/transfer/policy.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 using Policy = fabric::async::transfer::Policy;
 
@@ -60,6 +60,6 @@ absl::StatusOr<std::vector<std::vector<std::size_t>>> NicsOfGpus(const sim::Prof
 std::size_t GpuCount(const sim::Profile& profile);
 std::size_t NicsPerGpu(const sim::Profile& profile);
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_LOAD_H_
+#endif  // DRYDOCK_APPS_BATCH_LOAD_H_

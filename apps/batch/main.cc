@@ -14,23 +14,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/batch/launched_pairs.h"
-#include "apps/batch/load.h"
-#include "apps/batch/report.h"
-#include "apps/batch/simulated_run.h"
-#include "apps/batch/steps.h"
-#include "apps/batch/two_processes.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/counted_main.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/ranks/launched_ranks.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/svg_flag.h"
-#include "apps/common/session/either_world.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/apps/batch/launched_pairs.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/report.h"
+#include "drydock/apps/batch/simulated_run.h"
+#include "drydock/apps/batch/steps.h"
+#include "drydock/apps/batch/two_processes.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/counted_main.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/svg_flag.h"
+#include "drydock/apps/common/session/either_world.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
 ABSL_FLAG(std::uint64_t, gpus, 0,
           "GPUs whose memory is moved; 0: all of a simulated machine, or 1.");
@@ -62,7 +62,7 @@ ABSL_FLAG(std::string, listen, kListen,
 ABSL_FLAG(bool, steps, false,
           "Simulate the published steps from one thread to the full rate, and print both.");
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 const Usage kUsage = {
@@ -282,8 +282,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
 }
 
 }  // namespace
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
 int main(int argc, char** argv) {
-  return apps::CountedMain(argc, argv, apps::batch::kUsage, apps::batch::Run);
+  return drydock::apps::CountedMain(argc, argv, drydock::apps::batch::kUsage,
+                                    drydock::apps::batch::Run);
 }

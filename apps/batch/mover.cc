@@ -1,16 +1,16 @@
-#include "apps/batch/mover.h"
+#include "drydock/apps/batch/mover.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 using fabric::async::transfer::PagesShape;
@@ -158,4 +158,4 @@ std::uint64_t PageReceiver::duplicates() const {
   return duplicates;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

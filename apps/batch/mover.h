@@ -4,8 +4,8 @@
 //   pages 0, 1, 2 ... of memory ── transfers ──►        expects every transfer, from the start
 //   page i comes from place i modulo places             and goes there
 
-#ifndef APPS_BATCH_MOVER_H_
-#define APPS_BATCH_MOVER_H_
+#ifndef DRYDOCK_APPS_BATCH_MOVER_H_
+#define DRYDOCK_APPS_BATCH_MOVER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,12 +15,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/batch/load.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/transfer/engine.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/engine.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 using fabric::async::transfer::Engine;
 using fabric::async::transfer::Expectation;
@@ -75,6 +75,6 @@ class PageReceiver {
   std::vector<std::unique_ptr<Expectation>> transfers_;
 };
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_MOVER_H_
+#endif  // DRYDOCK_APPS_BATCH_MOVER_H_

@@ -1,4 +1,4 @@
-#include "apps/batch/pinning.h"
+#include "drydock/apps/batch/pinning.h"
 
 #include <sched.h>
 
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 void PinThisThreadToNode(int numa_node) {
   if (numa_node < 0) return;
@@ -31,4 +31,4 @@ void PinThisThreadToNode(int numa_node) {
   if (CPU_COUNT(&cpus) > 0) sched_setaffinity(0, sizeof cpus, &cpus);
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -14,21 +14,21 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using harness::ProcessEnd;
 using harness::Subprocess;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
 constexpr harness::Program kBatch("BATCH", "batch");
@@ -188,4 +188,4 @@ TEST_F(TwoProcessesTest, ReceiverOfSomethingElse) {
 #endif  // DRYDOCK_HAVE_LIBFABRIC
 
 }  // namespace
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -1,4 +1,4 @@
-#include "apps/batch/report.h"
+#include "drydock/apps/batch/report.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/csv.h"
-#include "apps/common/plot.h"
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/csv.h"
+#include "drydock/apps/common/plot.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -273,4 +273,4 @@ std::string ToText(const std::string& where, const std::vector<Step>& steps, For
       "\nsource     abcdabcd987/libfabric-efa-demo, programs 9 to 15\n");
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -1,17 +1,17 @@
 // What batch prints: tables, JSON, comma-separated values, pictures.
 
-#ifndef APPS_BATCH_REPORT_H_
-#define APPS_BATCH_REPORT_H_
+#ifndef DRYDOCK_APPS_BATCH_REPORT_H_
+#define DRYDOCK_APPS_BATCH_REPORT_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "apps/batch/load.h"
-#include "apps/batch/steps.h"
-#include "apps/batch/watch.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/steps.h"
+#include "drydock/apps/batch/watch.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 enum class Format : std::uint8_t { kText, kJson, kCsv, kSvg };
 
@@ -27,6 +27,6 @@ struct Report {
 std::string ToText(const Report& report, Format format);
 std::string ToText(const std::string& where, const std::vector<Step>& steps, Format format);
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_REPORT_H_
+#endif  // DRYDOCK_APPS_BATCH_REPORT_H_

@@ -1,4 +1,4 @@
-#include "apps/batch/simulated_run.h"
+#include "drydock/apps/batch/simulated_run.h"
 
 #include <unistd.h>
 
@@ -12,19 +12,19 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/batch/mover.h"
-#include "apps/common/simulated_fabric.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/batch/mover.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 using fabric::async::transfer::EngineOptions;
@@ -227,4 +227,4 @@ absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& lo
   return result;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

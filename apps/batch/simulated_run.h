@@ -1,18 +1,18 @@
 // Two simulated machines in this process, in virtual time: one writes, the other one receives.
 
-#ifndef APPS_BATCH_SIMULATED_RUN_H_
-#define APPS_BATCH_SIMULATED_RUN_H_
+#ifndef DRYDOCK_APPS_BATCH_SIMULATED_RUN_H_
+#define DRYDOCK_APPS_BATCH_SIMULATED_RUN_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "apps/batch/load.h"
-#include "apps/batch/watch.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/trace_flags.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/watch.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 struct SimulatedRun {
   const sim::Profile* profile = nullptr;  // outlives the run
@@ -26,6 +26,6 @@ struct SimulatedRun {
 // kInternal for findings of the simulator's checks.
 absl::StatusOr<BatchResult> RunSimulated(const SimulatedRun& run, const Load& load);
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_SIMULATED_RUN_H_
+#endif  // DRYDOCK_APPS_BATCH_SIMULATED_RUN_H_

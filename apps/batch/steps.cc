@@ -1,14 +1,14 @@
-#include "apps/batch/steps.h"
+#include "drydock/apps/batch/steps.h"
 
 #include <chrono>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/model/predictor.h"
-#include "sim/model/published.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/model/published.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 Load LoadOf(const sim::model::Workload& workload, std::uint64_t pages) {
@@ -83,4 +83,4 @@ absl::StatusOr<std::vector<Step>> RunSteps(const SimulatedRun& run, std::uint64_
   return steps;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -1,18 +1,18 @@
 // The staircase: how 32 NICs of a p5.48xlarge came to their full rate in a published program, step
 // by step, each a configuration of one engine here.
 
-#ifndef APPS_BATCH_STEPS_H_
-#define APPS_BATCH_STEPS_H_
+#ifndef DRYDOCK_APPS_BATCH_STEPS_H_
+#define DRYDOCK_APPS_BATCH_STEPS_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/batch/load.h"
-#include "apps/batch/simulated_run.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/simulated_run.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 struct Step {
   std::string name;    // the change from the step before
@@ -31,6 +31,6 @@ struct Step {
 // they are not made before. kInvalidArgument: nothing was published of such a machine.
 absl::StatusOr<std::vector<Step>> RunSteps(const SimulatedRun& run, std::uint64_t pages);
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_STEPS_H_
+#endif  // DRYDOCK_APPS_BATCH_STEPS_H_

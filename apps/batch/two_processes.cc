@@ -1,4 +1,4 @@
-#include "apps/batch/two_processes.h"
+#include "drydock/apps/batch/two_processes.h"
 
 #include <unistd.h>
 
@@ -10,21 +10,21 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/batch/mover.h"
-#include "apps/batch/pinning.h"
-#include "apps/batch/wire_messages.h"
-#include "apps/common/frames.h"
-#include "apps/common/units.h"
-#include "coro/epoll_selector.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/when_all.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/rail_threads.h"
+#include "drydock/apps/batch/mover.h"
+#include "drydock/apps/batch/pinning.h"
+#include "drydock/apps/batch/wire_messages.h"
+#include "drydock/apps/common/frames.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -310,4 +310,4 @@ absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, c
   return loop.Run(receiver.Serve(listener));
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

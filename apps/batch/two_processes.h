@@ -1,8 +1,8 @@
 // A run between two processes, through libfabric: a receiver that waits for one sender. They find
 // each other by TCP; the pages go by the fabric.
 
-#ifndef APPS_BATCH_TWO_PROCESSES_H_
-#define APPS_BATCH_TWO_PROCESSES_H_
+#ifndef DRYDOCK_APPS_BATCH_TWO_PROCESSES_H_
+#define DRYDOCK_APPS_BATCH_TWO_PROCESSES_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/batch/load.h"
-#include "apps/batch/watch.h"
-#include "coro/event_loop.h"
-#include "coro/tcp.h"
-#include "fabric/fabric.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/watch.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/fabric/fabric.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 struct TwoProcessRun {
   fabric::Fabric* fabric = nullptr;  // outlives the run
@@ -40,6 +40,6 @@ absl::StatusOr<BatchResult> RunSender(const TwoProcessRun& run, const coro::TcpA
 // cannot be.
 absl::Status RunReceiver(const TwoProcessRun& run, const coro::TcpAddress& at, const Load& load);
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_TWO_PROCESSES_H_
+#endif  // DRYDOCK_APPS_BATCH_TWO_PROCESSES_H_

@@ -7,20 +7,20 @@
 #include <string>
 #include <vector>
 
-#include "apps/batch/load.h"
-#include "apps/batch/mover.h"
-#include "apps/batch/watch.h"
-#include "apps/batch/wire_messages.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/apps/batch/mover.h"
+#include "drydock/apps/batch/watch.h"
+#include "drydock/apps/batch/wire_messages.h"
+#include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 TEST(LoadTest, TransfersCoverAllPagesAndCanBeNumbered) {
   for (const std::uint64_t pages : {1ull, 7ull, 500ull, 5000ull, 100'000'000ull}) {
@@ -151,4 +151,4 @@ TEST(WireTest, ReadyAndVerdictSurvive) {
 }
 
 }  // namespace
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

@@ -1,4 +1,4 @@
-#include "apps/batch/watch.h"
+#include "drydock/apps/batch/watch.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,10 +7,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "coro/event_loop.h"
-#include "coro/sleep.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 using namespace std::chrono_literals;
@@ -142,4 +142,4 @@ BatchResult Watch::End(coro::Time now) {
   return result;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

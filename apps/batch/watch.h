@@ -1,8 +1,8 @@
 // What the NICs have done by when: for the progress line, the picture over time, and the rate in
 // the middle of a run.
 
-#ifndef APPS_BATCH_WATCH_H_
-#define APPS_BATCH_WATCH_H_
+#ifndef DRYDOCK_APPS_BATCH_WATCH_H_
+#define DRYDOCK_APPS_BATCH_WATCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/batch/load.h"
-#include "coro/clock.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/transfer/engine.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/engine.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 struct Sample {
   coro::Duration at{};               // since the first page
@@ -86,6 +86,6 @@ class Watch {
   std::vector<Sample> samples_;
 };
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_WATCH_H_
+#endif  // DRYDOCK_APPS_BATCH_WATCH_H_

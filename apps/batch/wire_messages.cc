@@ -1,13 +1,13 @@
-#include "apps/batch/wire_messages.h"
+#include "drydock/apps/batch/wire_messages.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/wire.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x31544244;  // "DBT1"
@@ -149,4 +149,4 @@ absl::StatusOr<Verdict> Verdict::Parse(std::span<const std::byte> bytes) {
   return verdict;
 }
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch

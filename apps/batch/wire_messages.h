@@ -1,8 +1,8 @@
 // What two batch processes say to each other, over TCP, before and after the pages: messages with a
 // length in front. The parser trusts nothing.
 
-#ifndef APPS_BATCH_WIRE_MESSAGES_H_
-#define APPS_BATCH_WIRE_MESSAGES_H_
+#ifndef DRYDOCK_APPS_BATCH_WIRE_MESSAGES_H_
+#define DRYDOCK_APPS_BATCH_WIRE_MESSAGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/batch/load.h"
-#include "fabric/async/transfer/descriptor.h"
+#include "drydock/apps/batch/load.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
 
-namespace apps::batch {
+namespace drydock::apps::batch {
 
 using fabric::async::transfer::MemoryDescriptor;
 using fabric::async::transfer::PeerDescriptor;
@@ -57,6 +57,6 @@ struct Verdict {
 // More than any of these has.
 inline constexpr std::size_t kMostMessageBytes = std::size_t{1} << 20;
 
-}  // namespace apps::batch
+}  // namespace drydock::apps::batch
 
-#endif  // APPS_BATCH_WIRE_MESSAGES_H_
+#endif  // DRYDOCK_APPS_BATCH_WIRE_MESSAGES_H_

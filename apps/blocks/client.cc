@@ -1,16 +1,16 @@
-#include "apps/blocks/client.h"
+#include "drydock/apps/blocks/client.h"
 
 #include <cstring>
 #include <utility>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "coro/when_any.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/coro/when_any.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 using fabric::async::BufferRef;
@@ -157,4 +157,4 @@ Tally Client::tally() const {
   return tally;
 }
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks

@@ -1,8 +1,8 @@
 // A client of two servers that hold the same blocks: writes to both, reads from
 // whichever answers first, and tells a collector of every call.
 
-#ifndef APPS_BLOCKS_CLIENT_H_
-#define APPS_BLOCKS_CLIENT_H_
+#ifndef DRYDOCK_APPS_BLOCKS_CLIENT_H_
+#define DRYDOCK_APPS_BLOCKS_CLIENT_H_
 
 #include <array>
 #include <cstddef>
@@ -13,18 +13,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/blocks/settings.h"
-#include "apps/blocks/store.h"
-#include "coro/channel.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/barrier.h"
-#include "fabric/async/buffer_pool.h"
-#include "fabric/async/credited_messages.h"
-#include "fabric/async/node.h"
-#include "fabric/async/request_channel.h"
+#include "drydock/apps/blocks/settings.h"
+#include "drydock/apps/blocks/store.h"
+#include "drydock/coro/channel.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/barrier.h"
+#include "drydock/fabric/async/buffer_pool.h"
+#include "drydock/fabric/async/credited_messages.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/request_channel.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 
 // What a client tells the collector of each call.
 struct Record {
@@ -98,6 +98,6 @@ class Client {
   Tally tally_;
 };
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks
 
-#endif  // APPS_BLOCKS_CLIENT_H_
+#endif  // DRYDOCK_APPS_BLOCKS_CLIENT_H_

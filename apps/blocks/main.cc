@@ -9,12 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/blocks/run.h"
-#include "apps/blocks/settings.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/blocks/run.h"
+#include "drydock/apps/blocks/settings.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(std::string, profile, "small", "The machines: small, p5, p5en, ...");
 ABSL_FLAG(std::uint64_t, seed, 1, "What everything random is drawn from.");
@@ -26,7 +26,7 @@ ABSL_FLAG(std::uint64_t, hedge_us, 80,
           "Microseconds after which a read that has no answer asks the other "
           "server as well.");
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 const Usage kUsage = {
@@ -95,6 +95,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks
 
-int main(int argc, char** argv) { return apps::blocks::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::blocks::Main(argc, argv); }

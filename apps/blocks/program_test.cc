@@ -1,10 +1,10 @@
 // The program, started as a user starts it, and as its README shows it.
 
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
 
 namespace {
 
@@ -14,7 +14,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-constexpr harness::Program kBlocks("BLOCKS", "blocks");
+constexpr drydock::harness::Program kBlocks("BLOCKS", "blocks");
 
 TEST(BlocksTest, SaysForAScriptWhatItHasDone) {
   const Json json = Json::parse(
@@ -40,9 +40,9 @@ TEST(BlocksTest, HelpShowsItsFlags) {
 }
 
 TEST(ReadmeTest, SessionsAreWhatTheProgramPrints) {
-  const auto sessions = harness::ReadmeSessions("//apps/blocks");
+  const auto sessions = drydock::harness::ReadmeSessions("//apps/blocks");
   ASSERT_THAT(sessions, SizeIs(2));
-  for (const harness::ReadmeSession& session : sessions) {
+  for (const drydock::harness::ReadmeSession& session : sessions) {
     EXPECT_EQ(kBlocks.Output(session.arguments), session.output);
   }
 }

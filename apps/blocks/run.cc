@@ -1,4 +1,4 @@
-#include "apps/blocks/run.h"
+#include "drydock/apps/blocks/run.h"
 
 #include <array>
 #include <memory>
@@ -8,23 +8,23 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/blocks/client.h"
-#include "apps/blocks/store.h"
-#include "coro/event.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/timeout.h"
-#include "coro/when_any.h"
-#include "fabric/async/credited_messages.h"
-#include "fabric/async/node.h"
-#include "fabric/async/request_channel.h"
-#include "sim/cluster/cluster.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/blocks/client.h"
+#include "drydock/apps/blocks/store.h"
+#include "drydock/coro/event.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/when_any.h"
+#include "drydock/fabric/async/credited_messages.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/request_channel.h"
+#include "drydock/sim/cluster/cluster.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 using fabric::async::AsyncEndpoint;
@@ -218,4 +218,4 @@ absl::StatusOr<Report> RunBlocks(const Settings& settings) {
   return report;
 }
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks

@@ -1,13 +1,13 @@
 // A whole run: two servers, a collector and the clients, each on a simulated
 // machine of its own.
 
-#ifndef APPS_BLOCKS_RUN_H_
-#define APPS_BLOCKS_RUN_H_
+#ifndef DRYDOCK_APPS_BLOCKS_RUN_H_
+#define DRYDOCK_APPS_BLOCKS_RUN_H_
 
 #include "absl/status/statusor.h"
-#include "apps/blocks/settings.h"
+#include "drydock/apps/blocks/settings.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 
 // kInvalidArgument, kNotFound: settings that make no sense; kUnimplemented: the
 // NICs of the profile write to no peer; kDeadlineExceeded: it took longer than
@@ -15,6 +15,6 @@ namespace apps::blocks {
 // log.
 absl::StatusOr<Report> RunBlocks(const Settings& settings);
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks
 
-#endif  // APPS_BLOCKS_RUN_H_
+#endif  // DRYDOCK_APPS_BLOCKS_RUN_H_

@@ -1,20 +1,20 @@
-#include "apps/blocks/run.h"
+#include "drydock/apps/blocks/run.h"
 
 #include <chrono>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 Settings Small() {
   Settings settings;
@@ -84,4 +84,4 @@ TEST(RunTest, RefusesWhatCannotBe) {
 }
 
 }  // namespace
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks

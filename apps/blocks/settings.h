@@ -1,16 +1,16 @@
 // How a run is set up, and what came of it.
 
-#ifndef APPS_BLOCKS_SETTINGS_H_
-#define APPS_BLOCKS_SETTINGS_H_
+#ifndef DRYDOCK_APPS_BLOCKS_SETTINGS_H_
+#define DRYDOCK_APPS_BLOCKS_SETTINGS_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 
 inline constexpr std::size_t kServers = 2;  // that hold the same blocks
 
@@ -42,6 +42,6 @@ struct Report {
   coro::Duration elapsed{};   // in virtual time
 };
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks
 
-#endif  // APPS_BLOCKS_SETTINGS_H_
+#endif  // DRYDOCK_APPS_BLOCKS_SETTINGS_H_

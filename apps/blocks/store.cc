@@ -1,13 +1,13 @@
-#include "apps/blocks/store.h"
+#include "drydock/apps/blocks/store.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 // Copies half, waits, and copies the rest, as a disk would: whoever does not
@@ -62,4 +62,4 @@ coro::Task<absl::StatusOr<Written>> Store::Write(BlockData data) {
   co_return Written{block->version};
 }
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks

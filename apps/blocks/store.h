@@ -1,7 +1,7 @@
 // The blocks of one server, and the calls that it answers.
 
-#ifndef APPS_BLOCKS_STORE_H_
-#define APPS_BLOCKS_STORE_H_
+#ifndef DRYDOCK_APPS_BLOCKS_STORE_H_
+#define DRYDOCK_APPS_BLOCKS_STORE_H_
 
 #include <array>
 #include <cstddef>
@@ -9,12 +9,12 @@
 #include <deque>
 
 #include "absl/status/statusor.h"
-#include "coro/mutex.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/request_channel.h"
+#include "drydock/coro/mutex.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/request_channel.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 
 inline constexpr std::size_t kWords = 64;
 using Words = std::array<std::uint64_t, kWords>;
@@ -69,6 +69,6 @@ class Store {
   std::deque<Block> blocks_;  // they do not move
 };
 
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks
 
-#endif  // APPS_BLOCKS_STORE_H_
+#endif  // DRYDOCK_APPS_BLOCKS_STORE_H_

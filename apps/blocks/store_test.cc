@@ -1,20 +1,20 @@
-#include "apps/blocks/store.h"
+#include "drydock/apps/blocks/store.h"
 
 #include <chrono>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/virtual_clock.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::blocks {
+namespace drydock::apps::blocks {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 
 class StoreTest : public ::testing::Test {
  protected:
@@ -72,4 +72,4 @@ TEST_F(StoreTest, RefusesBlocksThatItHasNotAndVersionsThatItHas) {
 }
 
 }  // namespace
-}  // namespace apps::blocks
+}  // namespace drydock::apps::blocks

@@ -1,4 +1,4 @@
-#include "apps/common/backend_choice.h"
+#include "drydock/apps/common/backend_choice.h"
 
 #include <algorithm>
 #include <utility>
@@ -6,12 +6,12 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-#include "fabric/libfabric/api.h"
-#include "fabric/libfabric/libfabric_fabric.h"
-#include "fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
 #endif
 
 ABSL_FLAG(
@@ -32,7 +32,7 @@ ABSL_FLAG(std::uint64_t, seed, 1,
           "run.");
 ABSL_FLAG(std::string, nic, "", "Name of the NIC to use; empty means the first.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 #ifndef DRYDOCK_HAVE_LIBFABRIC
@@ -158,4 +158,4 @@ absl::StatusOr<std::vector<ProviderOffer>> ListProviders() {
 #endif
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -4,8 +4,8 @@
 // --provider means the same in both worlds: `efa-direct` is the device as it is, `efa` the software
 // protocol on top of it, whether real or simulated. The simulator has these two and no others.
 
-#ifndef APPS_COMMON_BACKEND_CHOICE_H_
-#define APPS_COMMON_BACKEND_CHOICE_H_
+#ifndef DRYDOCK_APPS_COMMON_BACKEND_CHOICE_H_
+#define DRYDOCK_APPS_COMMON_BACKEND_CHOICE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/common/simulated_fabric.h"
-#include "fabric/fabric.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The flags, as values.
 struct BackendOptions {
@@ -63,6 +63,6 @@ struct ProviderOffer {
 // In the library's order. kUnimplemented where libfabric was not found when this program was built.
 absl::StatusOr<std::vector<ProviderOffer>> ListProviders();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_BACKEND_CHOICE_H_
+#endif  // DRYDOCK_APPS_COMMON_BACKEND_CHOICE_H_

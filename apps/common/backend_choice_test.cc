@@ -1,27 +1,27 @@
-#include "apps/common/backend_choice.h"
+#include "drydock/apps/common/backend_choice.h"
 
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "apps/common/nic_choice.h"
-#include "fabric/fabric.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -163,4 +163,4 @@ TEST(BackendChoiceTest, NicsAreFoundByName) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

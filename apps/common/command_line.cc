@@ -1,4 +1,4 @@
-#include "apps/common/command_line.h"
+#include "drydock/apps/common/command_line.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -16,10 +16,10 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "apps/common/library_signals.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/library_signals.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 bool IsOurs(const absl::CommandLineFlag& flag) {
@@ -190,4 +190,4 @@ int PrintMain(int argc, char** argv, const Usage& usage, const MakeText& make_te
   return EndWith(usage.name, kExitOk);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

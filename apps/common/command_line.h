@@ -4,8 +4,8 @@
 // Abseil's own parser exits with 1, and shows flags of the library; its registry and its types are
 // what we use.
 
-#ifndef APPS_COMMON_COMMAND_LINE_H_
-#define APPS_COMMON_COMMAND_LINE_H_
+#ifndef DRYDOCK_APPS_COMMON_COMMAND_LINE_H_
+#define DRYDOCK_APPS_COMMON_COMMAND_LINE_H_
 
 #include <functional>
 #include <string>
@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace apps {
+namespace drydock::apps {
 
 inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // it ran, and the result is bad
@@ -65,6 +65,6 @@ using MakeText = std::function<absl::StatusOr<std::string>(const std::vector<std
 // main() of a program that does nothing but print.
 int PrintMain(int argc, char** argv, const Usage& usage, const MakeText& make_text);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_COMMAND_LINE_H_
+#endif  // DRYDOCK_APPS_COMMON_COMMAND_LINE_H_

@@ -1,4 +1,4 @@
-#include "apps/common/command_line.h"
+#include "drydock/apps/common/command_line.h"
 
 #include <cstdint>
 #include <string>
@@ -6,9 +6,9 @@
 
 #include "absl/flags/flag.h"
 #include "absl/flags/reflection.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
 ABSL_FLAG(std::uint64_t, pages, 8,
           "Pages to transfer, a long explanation that has to be wrapped because it does not "
@@ -18,14 +18,14 @@ ABSL_FLAG(bool, loud, false, "Say more.");
 ABSL_FLAG(double, share, 0.5, "How much.");
 ABSL_FLAG(std::string, two_words, "", "What.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -105,4 +105,4 @@ TEST_F(CommandLineTest, ExitStatusTellsBadInputFromFailure) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

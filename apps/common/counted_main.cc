@@ -1,11 +1,11 @@
-#include "apps/common/counted_main.h"
+#include "drydock/apps/common/counted_main.h"
 
 #include <memory>
 
-#include "apps/common/metrics_flags.h"
-#include "apps/common/report/output_flags.h"
+#include "drydock/apps/common/metrics_flags.h"
+#include "drydock/apps/common/report/output_flags.h"
 
-namespace apps {
+namespace drydock::apps {
 
 int CountedMain(int argc, char** argv, const Usage& usage, const CountedRun& run) {
   const std::vector<std::string> positional = ParseCommandLineOrExit(argc, argv, usage);
@@ -16,4 +16,4 @@ int CountedMain(int argc, char** argv, const Usage& usage, const CountedRun& run
   return DeliverMetrics(usage.name, metrics->get(), OutputIsForScripts(), exit_code);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,18 +1,18 @@
 // main() of a program whose NICs count what they do: its flags are read, it runs, and --metrics
 // delivers, however it ended.
 
-#ifndef APPS_COMMON_COUNTED_MAIN_H_
-#define APPS_COMMON_COUNTED_MAIN_H_
+#ifndef DRYDOCK_APPS_COMMON_COUNTED_MAIN_H_
+#define DRYDOCK_APPS_COMMON_COUNTED_MAIN_H_
 
 #include <functional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/common/command_line.h"
-#include "apps/common/metrics_run.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/metrics_run.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Returns an exit status of its own, or an error to report. `metrics` is null without --metrics.
 using CountedRun = std::function<absl::StatusOr<int>(const std::vector<std::string>& positional,
@@ -21,6 +21,6 @@ using CountedRun = std::function<absl::StatusOr<int>(const std::vector<std::stri
 // The program's exit status.
 int CountedMain(int argc, char** argv, const Usage& usage, const CountedRun& run);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_COUNTED_MAIN_H_
+#endif  // DRYDOCK_APPS_COMMON_COUNTED_MAIN_H_

@@ -1,10 +1,10 @@
-#include "apps/common/csv.h"
+#include "drydock/apps/common/csv.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 
-namespace apps {
+namespace drydock::apps {
 
 std::string FormatCsv(const std::vector<std::vector<std::string>>& rows) {
   const auto add_cell = [](std::string* out, const std::string& cell) {
@@ -21,4 +21,4 @@ std::string FormatCsv(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/common/device_choice.h"
+#include "drydock/apps/common/device_choice.h"
 
 #include <utility>
 
@@ -6,10 +6,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "gpu/cuda/cuda_device.h"
-#include "gpu/host_device/host_device.h"
+#include "drydock/gpu/cuda/cuda_device.h"
+#include "drydock/gpu/host_device/host_device.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 DeviceChoice StandIn(std::string reason) { return {gpu::OpenHostDevice(), std::move(reason)}; }
@@ -64,4 +64,4 @@ absl::StatusOr<DeviceChoice> ChoosePeerDevice(const std::string& name, const gpu
   return Cuda(device.ordinal() == 0 ? 1 : 0, "auto: there are two GPUs");
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,15 +1,15 @@
 // Which device a program puts its memory on: --device=host|cuda:N|auto.
 
-#ifndef APPS_COMMON_DEVICE_CHOICE_H_
-#define APPS_COMMON_DEVICE_CHOICE_H_
+#ifndef DRYDOCK_APPS_COMMON_DEVICE_CHOICE_H_
+#define DRYDOCK_APPS_COMMON_DEVICE_CHOICE_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct DeviceChoice {
   std::unique_ptr<gpu::Device> device;
@@ -25,6 +25,6 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const std::string& name);
 // the same.
 absl::StatusOr<DeviceChoice> ChoosePeerDevice(const std::string& name, const gpu::Device& device);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_DEVICE_CHOICE_H_
+#endif  // DRYDOCK_APPS_COMMON_DEVICE_CHOICE_H_

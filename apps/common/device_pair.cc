@@ -1,14 +1,14 @@
-#include "apps/common/device_pair.h"
+#include "drydock/apps/common/device_pair.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/simulated_fabric.h"
-#include "coro/status_macros.h"
-#include "fabric/fabric.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Device whose threads post: host (a stand-in for a GPU), cuda:N, or auto, which is the "
@@ -22,7 +22,7 @@ ABSL_FLAG(std::string, ring, "mapped",
 ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
 ABSL_FLAG(std::uint64_t, seed, 1, "Of the simulated NICs, and of random data.");
 
-namespace apps {
+namespace drydock::apps {
 
 using gpu::gda::RingMode;
 
@@ -74,4 +74,4 @@ absl::Status DevicePair::Close(MetricsRun* metrics) {
   return trace_->Finish();
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,8 +1,8 @@
 // Two devices, and the simulated NICs that the first of them drives, as the flags want them:
 // --device, --peer_device, --ring, --profile, --seed, and --trace around it all.
 
-#ifndef APPS_COMMON_DEVICE_PAIR_H_
-#define APPS_COMMON_DEVICE_PAIR_H_
+#ifndef DRYDOCK_APPS_COMMON_DEVICE_PAIR_H_
+#define DRYDOCK_APPS_COMMON_DEVICE_PAIR_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/device_choice.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/trace_flags.h"
-#include "gpu/gda/channel.h"
-#include "gpu/gda/sim_pair.h"
+#include "drydock/apps/common/device_choice.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/sim_pair.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // --ring. kInvalidArgument: there is no such way.
 absl::StatusOr<gpu::gda::RingMode> RingModeFromFlags();
@@ -54,6 +54,6 @@ class DevicePair {
   std::optional<gpu::gda::SimPair> pair_;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_DEVICE_PAIR_H_
+#endif  // DRYDOCK_APPS_COMMON_DEVICE_PAIR_H_

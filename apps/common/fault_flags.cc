@@ -1,21 +1,21 @@
-#include "apps/common/fault_flags.h"
+#include "drydock/apps/common/fault_flags.h"
 
 #include <vector>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/text_file.h"
-#include "apps/common/text_table.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/apps/common/text_file.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/fabric/faults/plan_json.h"
 
 ABSL_FLAG(
     std::string, faults, "",
     "File with a fault plan in JSON: what goes wrong, to whom and when (docs/faults.md). After "
     "the run a table tells how often each rule fired; one that never did is an error.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::faults::FaultEngine;
@@ -82,4 +82,4 @@ std::string FaultRun::Table() const {
 
 absl::Status FaultRun::Verify() const { return Annotated(engine_->Verify(), path_); }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,7 +1,7 @@
 // --faults=FILE: a fault plan above whatever fabric a program runs on (docs/faults.md).
 
-#ifndef APPS_COMMON_FAULT_FLAGS_H_
-#define APPS_COMMON_FAULT_FLAGS_H_
+#ifndef DRYDOCK_APPS_COMMON_FAULT_FLAGS_H_
+#define DRYDOCK_APPS_COMMON_FAULT_FLAGS_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +11,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/fault.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/fault.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The faults of one run. Thread-safe.
 class FaultRun {
@@ -56,6 +56,6 @@ class FaultRun {
   const std::shared_ptr<fabric::faults::FaultEngine> engine_;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_FAULT_FLAGS_H_
+#endif  // DRYDOCK_APPS_COMMON_FAULT_FLAGS_H_

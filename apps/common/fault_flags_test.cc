@@ -1,4 +1,4 @@
-#include "apps/common/fault_flags.h"
+#include "drydock/apps/common/fault_flags.h"
 
 #include <cstdlib>
 #include <fstream>
@@ -7,22 +7,22 @@
 #include <utility>
 
 #include "absl/flags/reflection.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 std::string WriteFile(const std::string& name, const std::string& text) {
   const std::string path = ::testing::TempDir() + name;
@@ -101,4 +101,4 @@ TEST(FaultFlagsTest, TableTellsWhatFired) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,14 +1,14 @@
-#include "apps/common/frames.h"
+#include "drydock/apps/common/frames.h"
 
 #include <array>
 #include <cstdint>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/wire.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 
 coro::Task<absl::Status> SendFrame(const coro::Descriptor& to, std::vector<std::byte> message,
                                    coro::Time deadline) {
@@ -39,4 +39,4 @@ coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveFrame(const coro::Desc
   co_return message;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

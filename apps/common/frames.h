@@ -1,18 +1,18 @@
 // Whole messages over a stream: each with its length in front. The reader trusts nothing.
 
-#ifndef APPS_COMMON_FRAMES_H_
-#define APPS_COMMON_FRAMES_H_
+#ifndef DRYDOCK_APPS_COMMON_FRAMES_H_
+#define DRYDOCK_APPS_COMMON_FRAMES_H_
 
 #include <cstddef>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/descriptor.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // `to` outlives the task. Errors: kInvalidArgument, over 4 GiB; those of coro::WriteAll.
 coro::Task<absl::Status> SendFrame(const coro::Descriptor& to, std::vector<std::byte> message,
@@ -24,6 +24,6 @@ coro::Task<absl::StatusOr<std::vector<std::byte>>> ReceiveFrame(const coro::Desc
                                                                 std::size_t most_bytes,
                                                                 coro::Time deadline);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_FRAMES_H_
+#endif  // DRYDOCK_APPS_COMMON_FRAMES_H_

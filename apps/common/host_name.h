@@ -1,14 +1,14 @@
 // How this machine calls itself.
 
-#ifndef APPS_COMMON_HOST_NAME_H_
-#define APPS_COMMON_HOST_NAME_H_
+#ifndef DRYDOCK_APPS_COMMON_HOST_NAME_H_
+#define DRYDOCK_APPS_COMMON_HOST_NAME_H_
 
 #include <unistd.h>
 
 #include <array>
 #include <string>
 
-namespace apps {
+namespace drydock::apps {
 
 // As gethostname(2), cut after 255 bytes; empty if it cannot be had.
 inline std::string HostName() {
@@ -16,6 +16,6 @@ inline std::string HostName() {
   return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "";
 }
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_HOST_NAME_H_
+#endif  // DRYDOCK_APPS_COMMON_HOST_NAME_H_

@@ -1,11 +1,11 @@
-#include "apps/common/library_signals.h"
+#include "drydock/apps/common/library_signals.h"
 
 #include <dlfcn.h>
 #include <signal.h>
 
 #include <cstring>
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 bool IsOfLibrary(const struct sigaction& action, const char* name) {
@@ -29,4 +29,4 @@ void TakeSignalsBack() {
   }
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,9 +1,9 @@
-#ifndef APPS_COMMON_LIBRARY_SIGNALS_H_
-#define APPS_COMMON_LIBRARY_SIGNALS_H_
+#ifndef DRYDOCK_APPS_COMMON_LIBRARY_SIGNALS_H_
+#define DRYDOCK_APPS_COMMON_LIBRARY_SIGNALS_H_
 
 // Signals that a library has taken from its program before main.
 
-namespace apps {
+namespace drydock::apps {
 
 // libinfinipath, which Debian's libfabric brings, catches what ends a program (SIGINT, SIGTERM,
 // SIGHUP) and what is wrong with one (SIGSEGV, SIGABRT, ...) and calls exit: then Ctrl-C during
@@ -12,6 +12,6 @@ namespace apps {
 // in one thread.
 void TakeSignalsBack();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_LIBRARY_SIGNALS_H_
+#endif  // DRYDOCK_APPS_COMMON_LIBRARY_SIGNALS_H_

@@ -1,4 +1,4 @@
-#include "apps/common/machine_choice.h"
+#include "drydock/apps/common/machine_choice.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -10,12 +10,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "apps/common/text_file.h"
-#include "coro/status_macros.h"
-#include "gpu/topology/hwloc_xml.h"
-#include "sim/topology/topology_of.h"
+#include "drydock/apps/common/text_file.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/sim/topology/topology_of.h"
 #ifdef DRYDOCK_HAVE_HWLOC
-#include "gpu/topology/this_machine.h"
+#include "drydock/gpu/topology/this_machine.h"
 #endif
 
 ABSL_FLAG(
@@ -23,7 +23,7 @@ ABSL_FLAG(
     "The machine: a file of hwloc's XML (`lstopo machine.xml` writes one), or profile:NAME, a "
     "simulated machine. Empty: the one this program runs on.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr std::size_t kMaxFileBytes = 64 << 20;
@@ -77,4 +77,4 @@ absl::StatusOr<MachineChoice> ChooseMachine(const std::string& topology) {
                       absl::StrCat("--topology=", topology, ": ", choice.status().message()));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

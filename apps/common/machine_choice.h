@@ -3,15 +3,15 @@
 // It can be the machine that the program runs on, a file of hwloc's, which holds another machine as
 // it was recorded, or one of the simulator's profiles.
 
-#ifndef APPS_COMMON_MACHINE_CHOICE_H_
-#define APPS_COMMON_MACHINE_CHOICE_H_
+#ifndef DRYDOCK_APPS_COMMON_MACHINE_CHOICE_H_
+#define DRYDOCK_APPS_COMMON_MACHINE_CHOICE_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gpu/topology/machine.h"
+#include "drydock/gpu/topology/machine.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // What --topology says; empty: this machine.
 std::string TopologyFromFlags();
@@ -27,6 +27,6 @@ struct MachineChoice {
 // names the profile or file.
 absl::StatusOr<MachineChoice> ChooseMachine(const std::string& topology);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_MACHINE_CHOICE_H_
+#endif  // DRYDOCK_APPS_COMMON_MACHINE_CHOICE_H_

@@ -1,4 +1,4 @@
-#include "apps/common/machine_choice.h"
+#include "drydock/apps/common/machine_choice.h"
 
 #include <cstddef>
 #include <cstdlib>
@@ -6,25 +6,25 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/gpu/topology/locality.h"
+#include "drydock/sim/topology/topology_of.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
-#include "gpu/topology/hwloc_xml.h"
-#include "gpu/topology/locality.h"
 #include "gtest/gtest.h"
-#include "sim/topology/topology_of.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
-using ::gpu::topology::Device;
-using ::gpu::topology::FormatCpuList;
-using ::gpu::topology::Locality;
-using ::gpu::topology::Machine;
-using ::gpu::topology::NearNics;
+using ::drydock::gpu::topology::Device;
+using ::drydock::gpu::topology::FormatCpuList;
+using ::drydock::gpu::topology::Locality;
+using ::drydock::gpu::topology::Machine;
+using ::drydock::gpu::topology::NearNics;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using ::testing_matchers::StatusIs;
 
 std::string WriteFile(const std::string& name, const std::string& text) {
   std::ofstream(absl::StrCat(::testing::TempDir(), "/", name)) << text;
@@ -146,4 +146,4 @@ TEST(ChooseMachineTest, WithoutHwlocThisMachineIsNotToBeSeen) {
 #endif
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

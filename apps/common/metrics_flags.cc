@@ -1,4 +1,4 @@
-#include "apps/common/metrics_flags.h"
+#include "drydock/apps/common/metrics_flags.h"
 
 #include <sys/stat.h>
 
@@ -10,14 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
+#include "drydock/apps/common/command_line.h"
 
-ABSL_FLAG(apps::OptionalText, metrics, {},
+ABSL_FLAG(drydock::apps::OptionalText, metrics, {},
           "Alone: at the end, print what the NICs have counted, under the names of EFA's hardware "
           "counters. all: also what is 0. FILE.prom, FILE.json: write it there, for Prometheus or "
           "for a script (docs/metrics.md).");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 bool IsFolder(const std::string& path) {
@@ -65,4 +65,4 @@ int DeliverMetrics(absl::string_view program, const MetricsRun* metrics, bool ma
   return exit_code == kExitOk ? failed : exit_code;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

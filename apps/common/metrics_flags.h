@@ -1,15 +1,15 @@
 // --metrics: what the NICs have counted, when the program is done (docs/metrics.md).
 
-#ifndef APPS_COMMON_METRICS_FLAGS_H_
-#define APPS_COMMON_METRICS_FLAGS_H_
+#ifndef DRYDOCK_APPS_COMMON_METRICS_FLAGS_H_
+#define DRYDOCK_APPS_COMMON_METRICS_FLAGS_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/metrics_run.h"
+#include "drydock/apps/common/metrics_run.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Null when --metrics is not given. kInvalidArgument: it is neither alone, nor `all`, nor a file
 // that ends with .prom or .json in a folder that exists.
@@ -21,6 +21,6 @@ absl::StatusOr<std::unique_ptr<MetricsRun>> MetricsFromFlags();
 int DeliverMetrics(absl::string_view program, const MetricsRun* metrics, bool machine_readable,
                    int exit_code);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_METRICS_FLAGS_H_
+#endif  // DRYDOCK_APPS_COMMON_METRICS_FLAGS_H_

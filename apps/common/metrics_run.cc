@@ -1,4 +1,4 @@
-#include "apps/common/metrics_run.h"
+#include "drydock/apps/common/metrics_run.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -12,13 +12,13 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/host_name.h"
-#include "apps/common/text_table.h"
-#include "fabric/metrics/formats.h"
-#include "fabric/metrics/hw_counters.h"
-#include "sim/world/metrics.h"
+#include "drydock/apps/common/host_name.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/fabric/metrics/formats.h"
+#include "drydock/fabric/metrics/hw_counters.h"
+#include "drydock/sim/world/metrics.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::metrics::CounterValue;
@@ -248,4 +248,4 @@ absl::Status ReplaceFile(const std::string& path, absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat("--metrics=", path, ": cannot write this file"));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,8 +1,8 @@
 // What the NICs count during a run, and how it is shown: one answer for the simulator, for EFA and
 // for providers whose NICs count nothing (docs/metrics.md).
 
-#ifndef APPS_COMMON_METRICS_RUN_H_
-#define APPS_COMMON_METRICS_RUN_H_
+#ifndef DRYDOCK_APPS_COMMON_METRICS_RUN_H_
+#define DRYDOCK_APPS_COMMON_METRICS_RUN_H_
 
 #include <cstdint>
 #include <iosfwd>
@@ -14,12 +14,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "fabric/fabric.h"
-#include "fabric/metrics/counted_fabric.h"
-#include "fabric/metrics/counters.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/metrics/counted_fabric.h"
+#include "drydock/fabric/metrics/counters.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // How metrics are shown.
 enum class MetricsForm : std::uint8_t {
@@ -90,6 +90,6 @@ std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, 
 // Replaces the file in one step: who reads it finds the old text or the new one.
 absl::Status ReplaceFile(const std::string& path, absl::string_view text);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_METRICS_RUN_H_
+#endif  // DRYDOCK_APPS_COMMON_METRICS_RUN_H_

@@ -18,32 +18,32 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/command_line.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/metrics_run.h"
-#include "fabric/metrics/counters.h"
-#include "fabric/metrics/formats.h"
-#include "fabric/metrics/hw_counters.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/metrics_flags.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/fabric/metrics/counters.h"
+#include "drydock/fabric/metrics/formats.h"
+#include "drydock/fabric/metrics/hw_counters.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 namespace fs = std::filesystem;
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using fabric::metrics::CounterValue;
 using fabric::metrics::NicMetrics;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -349,7 +349,7 @@ TEST_F(MetricsTest, FlagTakesATableOrAFile) {
   const auto ask = [](const std::string& argument) {
     absl::FlagSaver saver;
     EXPECT_THAT(ParseFlags({argument, "rest"}),
-                ::testing_matchers::IsOkAndHolds(ElementsAre("rest")));
+                ::drydock::testing_matchers::IsOkAndHolds(ElementsAre("rest")));
     return MetricsFromFlags();
   };
   EXPECT_EQ(*MetricsFromFlags(), nullptr);
@@ -394,4 +394,4 @@ TEST_F(MetricsTest, JsonHasEachNic) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/common/nic_choice.h"
+#include "drydock/apps/common/nic_choice.h"
 
 #include <algorithm>
 #include <iterator>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::Capability;
@@ -53,4 +53,4 @@ absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::str
                     [](std::string* out, const fabric::NicInfo& nic) { out->append(nic.name); })));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,7 +1,7 @@
 // Which NIC of a fabric a program uses, and whether that NIC can do what it needs.
 
-#ifndef APPS_COMMON_NIC_CHOICE_H_
-#define APPS_COMMON_NIC_CHOICE_H_
+#ifndef DRYDOCK_APPS_COMMON_NIC_CHOICE_H_
+#define DRYDOCK_APPS_COMMON_NIC_CHOICE_H_
 
 #include <cstddef>
 #include <span>
@@ -9,9 +9,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Index of the NIC called `name` (empty: the first). kNotFound lists the names.
 absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::string& name);
@@ -20,6 +20,6 @@ absl::StatusOr<std::size_t> FindNic(const fabric::Fabric& fabric, const std::str
 absl::Status RequireCapabilities(const fabric::NicInfo& nic,
                                  std::span<const fabric::Capability> needed);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_NIC_CHOICE_H_
+#endif  // DRYDOCK_APPS_COMMON_NIC_CHOICE_H_

@@ -1,4 +1,4 @@
-#include "apps/common/page_data.h"
+#include "drydock/apps/common/page_data.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/random_data.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/random_data.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::async::BufferRef;
@@ -111,4 +111,4 @@ DataMemory& HostData() {
   return memory;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,8 +1,8 @@
 // Pages of data that one machine writes into the memory of another: where they live, who makes
 // them, and whether all of them arrived.
 
-#ifndef APPS_COMMON_PAGE_DATA_H_
-#define APPS_COMMON_PAGE_DATA_H_
+#ifndef DRYDOCK_APPS_COMMON_PAGE_DATA_H_
+#define DRYDOCK_APPS_COMMON_PAGE_DATA_H_
 
 #include <array>
 #include <cstddef>
@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace apps {
+namespace drydock::apps {
 
 inline constexpr std::size_t kRegionCount = 2;  // of the memory on either side
 inline constexpr std::uint64_t kDefaultPageBytes = 1u << 20;
@@ -91,6 +91,6 @@ class DataMemory {
 // Host memory; the data is that of apps/common/random_data.h. Static storage.
 DataMemory& HostData();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_PAGE_DATA_H_
+#endif  // DRYDOCK_APPS_COMMON_PAGE_DATA_H_

@@ -1,15 +1,15 @@
-#include "apps/common/page_data.h"
+#include "drydock/apps/common/page_data.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <set>
 #include <vector>
 
-#include "apps/common/random_data.h"
+#include "drydock/apps/common/random_data.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using ::testing::ElementsAre;
@@ -97,4 +97,4 @@ TEST(DescribePagesTest, ListsSixteenAndCountsTheRest) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

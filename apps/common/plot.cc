@@ -1,4 +1,4 @@
-#include "apps/common/plot.h"
+#include "drydock/apps/common/plot.h"
 
 #include <algorithm>
 #include <array>
@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/svg.h"
+#include "drydock/apps/common/svg.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr double kWidth = 860;
@@ -228,4 +228,4 @@ std::string StackCharts(std::span<const std::string> charts) {
   return stack + "</svg>\n";
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -8,14 +8,14 @@
 //
 // Pure functions. Texts are escaped; values that are not finite are left out.
 
-#ifndef APPS_COMMON_PLOT_H_
-#define APPS_COMMON_PLOT_H_
+#ifndef DRYDOCK_APPS_COMMON_PLOT_H_
+#define DRYDOCK_APPS_COMMON_PLOT_H_
 
 #include <span>
 #include <string>
 #include <vector>
 
-namespace apps {
+namespace drydock::apps {
 
 struct ChartText {
   std::string title;
@@ -57,6 +57,6 @@ std::string DrawRows(const ChartText& text, std::span<const std::string> labels,
 // Charts of the functions above, one below the other in one image.
 std::string StackCharts(std::span<const std::string> charts);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_PLOT_H_
+#endif  // DRYDOCK_APPS_COMMON_PLOT_H_

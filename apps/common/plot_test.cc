@@ -1,6 +1,6 @@
 // Charts: well-formed SVG in which everything is where its value says. And CSV.
 
-#include "apps/common/plot.h"
+#include "drydock/apps/common/plot.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "apps/common/csv.h"
-#include "gpu/topology/xml.h"
+#include "drydock/apps/common/csv.h"
+#include "drydock/gpu/topology/xml.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 std::vector<gpu::topology::XmlElement> Elements(const std::string& svg, const char* name) {
   const auto all = gpu::topology::ParseXml(svg);
@@ -114,4 +114,4 @@ TEST(CsvTest, CellsAreQuotedWhereTheyMust) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

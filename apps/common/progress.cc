@@ -1,4 +1,4 @@
-#include "apps/common/progress.h"
+#include "drydock/apps/common/progress.h"
 
 #include <unistd.h>
 
@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -60,4 +60,4 @@ void Progress::Hide() {
   std::fflush(out_);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,17 +1,17 @@
 // A progress line: redrawn in place on a terminal, silent elsewhere and for work that takes under a
 // second.
 
-#ifndef APPS_COMMON_PROGRESS_H_
-#define APPS_COMMON_PROGRESS_H_
+#ifndef DRYDOCK_APPS_COMMON_PROGRESS_H_
+#define DRYDOCK_APPS_COMMON_PROGRESS_H_
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
-#include "coro/clock.h"
-#include "coro/time.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // What is being done: "writes", 16 of them, 1 MiB each. The rate that is shown is of bytes; where a
 // piece has none, of pieces ("seeds/s") if that is asked for.
@@ -52,6 +52,6 @@ class Progress {
   bool visible_ = false;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_PROGRESS_H_
+#endif  // DRYDOCK_APPS_COMMON_PROGRESS_H_

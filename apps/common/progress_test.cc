@@ -1,15 +1,15 @@
-#include "apps/common/progress.h"
+#include "drydock/apps/common/progress.h"
 
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
 
-#include "coro/virtual_clock.h"
+#include "drydock/coro/virtual_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -117,4 +117,4 @@ TEST_F(ProgressTest, IsSilentWhereNoTerminalIs) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

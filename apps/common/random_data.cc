@@ -1,11 +1,11 @@
-#include "apps/common/random_data.h"
+#include "drydock/apps/common/random_data.h"
 
 #include <algorithm>
 #include <numeric>
 #include <random>
 #include <utility>
 
-namespace apps {
+namespace drydock::apps {
 
 void FillRandom(std::span<std::byte> bytes, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
@@ -30,4 +30,4 @@ std::vector<std::uint32_t> ScatteredPages(std::uint64_t count, std::uint64_t pag
   return indices;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,15 +1,15 @@
 // Data that both sides of a transfer can make from a seed, so that the receiver can check every
 // byte.
 
-#ifndef APPS_COMMON_RANDOM_DATA_H_
-#define APPS_COMMON_RANDOM_DATA_H_
+#ifndef DRYDOCK_APPS_COMMON_RANDOM_DATA_H_
+#define DRYDOCK_APPS_COMMON_RANDOM_DATA_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-namespace apps {
+namespace drydock::apps {
 
 // Fills `bytes` with the output of MT19937-64, least significant byte first.
 void FillRandom(std::span<std::byte> bytes, std::uint64_t seed);
@@ -18,6 +18,6 @@ void FillRandom(std::span<std::byte> bytes, std::uint64_t seed);
 std::vector<std::uint32_t> ScatteredPages(std::uint64_t count, std::uint64_t pages,
                                           std::uint64_t seed);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_RANDOM_DATA_H_
+#endif  // DRYDOCK_APPS_COMMON_RANDOM_DATA_H_

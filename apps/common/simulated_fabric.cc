@@ -1,9 +1,9 @@
-#include "apps/common/simulated_fabric.h"
+#include "drydock/apps/common/simulated_fabric.h"
 
-#include "sim/driver/sim_fabric.h"
-#include "sim/rdm/sim_rdm_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
 
-namespace apps {
+namespace drydock::apps {
 
 std::span<const SimulatedFabric> SimulatedFabrics() {
   static constexpr SimulatedFabric kAll[] = {SimulatedFabric::kEfaDirect, SimulatedFabric::kEfa};
@@ -20,4 +20,4 @@ std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim:
   return sim::OpenSimFabric(world, node);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,18 +1,18 @@
 // The fabrics of a simulated machine. `efa-direct` is the device as it is, `efa` the software
 // protocol on top of it; the simulator has these two and no others.
 
-#ifndef APPS_COMMON_SIMULATED_FABRIC_H_
-#define APPS_COMMON_SIMULATED_FABRIC_H_
+#ifndef DRYDOCK_APPS_COMMON_SIMULATED_FABRIC_H_
+#define DRYDOCK_APPS_COMMON_SIMULATED_FABRIC_H_
 
 #include <cstdint>
 #include <memory>
 #include <span>
 
 #include "absl/strings/string_view.h"
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // In the order in which libfabric's EFA provider lists them.
 enum class SimulatedFabric : std::uint8_t { kEfaDirect, kEfa };
@@ -26,6 +26,6 @@ absl::string_view NameOf(SimulatedFabric fabric);
 std::unique_ptr<fabric::Fabric> OpenSimulatedFabric(SimulatedFabric fabric, sim::World& world,
                                                     sim::Node& node);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_SIMULATED_FABRIC_H_
+#endif  // DRYDOCK_APPS_COMMON_SIMULATED_FABRIC_H_

@@ -1,12 +1,12 @@
-#include "apps/common/svg.h"
+#include "drydock/apps/common/svg.h"
 
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "gpu/topology/xml.h"
+#include "drydock/gpu/topology/xml.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using gpu::topology::EscapeXml;
@@ -70,4 +70,4 @@ std::string Svg::Finish(double width, double height) const {
       width, height, width, height, shapes_);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,14 +1,14 @@
 // The few shapes that drawings and charts are made of, as SVG.
 
-#ifndef APPS_COMMON_SVG_H_
-#define APPS_COMMON_SVG_H_
+#ifndef DRYDOCK_APPS_COMMON_SVG_H_
+#define DRYDOCK_APPS_COMMON_SVG_H_
 
 #include <span>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // In pixels, from the left and from the top.
 struct Box {
@@ -51,6 +51,6 @@ class Svg {
   std::string shapes_;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_SVG_H_
+#endif  // DRYDOCK_APPS_COMMON_SVG_H_

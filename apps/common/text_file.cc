@@ -1,13 +1,13 @@
-#include "apps/common/text_file.h"
+#include "drydock/apps/common/text_file.h"
 
 #include <cstdio>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps {
+namespace drydock::apps {
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path, std::size_t most_bytes) {
   std::FILE* file = std::fopen(path.c_str(), "rb");
@@ -28,4 +28,4 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path, std::size_t mo
   return text;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/common/text_table.h"
+#include "drydock/apps/common/text_table.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,7 +6,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 bool IsNumber(const std::string& cell) {
@@ -44,4 +44,4 @@ std::string FormatTable(const std::vector<std::vector<std::string>>& rows) {
   return text;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -5,18 +5,18 @@
 #include <cstdint>
 #include <vector>
 
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
-#include "apps/common/wire.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::IsOkAndHolds;
 
 TEST(UnitsTest, BytesAreBinary) {
   EXPECT_EQ(FormatBytes(0), "0 B");
@@ -100,4 +100,4 @@ TEST(SizeTest, IsReadAsPeopleWriteIt) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/common/trace_flags.h"
+#include "drydock/apps/common/trace_flags.h"
 
 #include <cerrno>
 #include <cstddef>
@@ -10,11 +10,11 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/trace_page.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "fabric/trace/perfetto.h"
-#include "fabric/trace/traced_fabric.h"
+#include "drydock/apps/common/trace_page.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/trace/perfetto.h"
+#include "drydock/fabric/trace/traced_fabric.h"
 
 ABSL_FLAG(std::string, trace, "",
           "Write what happened to this file: posts, packets, placements, completions, resumes, "
@@ -27,7 +27,7 @@ ABSL_FLAG(
     "do the run again. Empty: 16MiB; none in a page, and none of a run in virtual time, which "
     "its seed repeats.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::capture::Payload;
@@ -152,4 +152,4 @@ absl::Status TraceRun::Finish() {
   return absl::OkStatus();
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -6,8 +6,8 @@
 //   ... run ...
 //   status = trace->Finish();
 
-#ifndef APPS_COMMON_TRACE_FLAGS_H_
-#define APPS_COMMON_TRACE_FLAGS_H_
+#ifndef DRYDOCK_APPS_COMMON_TRACE_FLAGS_H_
+#define DRYDOCK_APPS_COMMON_TRACE_FLAGS_H_
 
 #include <cstdint>
 #include <fstream>
@@ -17,15 +17,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/simulated_fabric.h"
-#include "fabric/capture/payload.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "fabric/trace/recorder.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/fabric/capture/payload.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The observation of one run. Outlives every fabric that it has wrapped. Threads: what is wrapped
 // may be used by several; the rest is for one.
@@ -65,6 +65,6 @@ class TraceRun {
   const std::unique_ptr<fabric::capture::Payload> payload_;  // null: no bytes are taken along
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_TRACE_FLAGS_H_
+#endif  // DRYDOCK_APPS_COMMON_TRACE_FLAGS_H_

@@ -1,4 +1,4 @@
-#include "apps/common/trace_page.h"
+#include "drydock/apps/common/trace_page.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,9 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/trace_page/sources.h"
+#include "drydock/apps/common/trace_page/sources.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr absl::string_view kPlaceOfTrace = "@TRACE@";
@@ -42,4 +42,4 @@ std::string TracePage(absl::string_view json) {
   return page;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,20 +1,20 @@
 // A trace as one HTML page that draws it: no network, no other file, no library. docs/traces.md
 // says how to read it, and apps/common/trace_page how it is made.
 
-#ifndef APPS_COMMON_TRACE_PAGE_H_
-#define APPS_COMMON_TRACE_PAGE_H_
+#ifndef DRYDOCK_APPS_COMMON_TRACE_PAGE_H_
+#define DRYDOCK_APPS_COMMON_TRACE_PAGE_H_
 
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // `json` is a trace as docs/trace-format.md has it. Its strings may come from peers: nothing in
 // them can end the place where the trace stands, so none becomes markup or script. What is no trace
 // gives a page that says why.
 std::string TracePage(absl::string_view json);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_TRACE_PAGE_H_
+#endif  // DRYDOCK_APPS_COMMON_TRACE_PAGE_H_

@@ -1,7 +1,7 @@
 // What the browser makes of the page is tested in apps/common/trace_page (page_test); here, what
 // stands in it.
 
-#include "apps/common/trace_page.h"
+#include "drydock/apps/common/trace_page.h"
 
 #include <cstddef>
 #include <string>
@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using ::testing::HasSubstr;
@@ -54,4 +54,4 @@ TEST(TracePageTest, PageIsWholeAndNamesNothingElsewhere) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

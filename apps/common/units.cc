@@ -1,4 +1,4 @@
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
 #include <array>
 #include <cmath>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 // Three significant digits without trailing zeros: "12.3", "850", "0.5". Never scientific.
@@ -86,4 +86,4 @@ absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text) {
   return static_cast<std::uint64_t>(bytes);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,17 +1,17 @@
 // Figures as people read them. Sizes of memory are binary (MiB), rates are decimal (GB/s, Gbit/s),
 // as the field has it.
 
-#ifndef APPS_COMMON_UNITS_H_
-#define APPS_COMMON_UNITS_H_
+#ifndef DRYDOCK_APPS_COMMON_UNITS_H_
+#define DRYDOCK_APPS_COMMON_UNITS_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // "8 KiB", "1.5 MiB", "100 B": exact where it can be, otherwise one decimal.
 std::string FormatBytes(std::uint64_t bytes);
@@ -26,6 +26,6 @@ std::string FormatRate(std::uint64_t bytes, coro::Duration duration);
 // number of bytes.
 absl::StatusOr<std::uint64_t> ParseBytes(absl::string_view text);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_UNITS_H_
+#endif  // DRYDOCK_APPS_COMMON_UNITS_H_

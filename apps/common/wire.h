@@ -1,8 +1,8 @@
 // Messages as bytes: little-endian numbers, written and read one after the other. The reader trusts
 // nothing.
 
-#ifndef APPS_COMMON_WIRE_H_
-#define APPS_COMMON_WIRE_H_
+#ifndef DRYDOCK_APPS_COMMON_WIRE_H_
+#define DRYDOCK_APPS_COMMON_WIRE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <type_traits>
 #include <vector>
 
-namespace apps {
+namespace drydock::apps {
 
 class WireWriter {
  public:
@@ -66,6 +66,6 @@ class WireReader {
   bool ok_ = true;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_WIRE_H_
+#endif  // DRYDOCK_APPS_COMMON_WIRE_H_

@@ -1,13 +1,13 @@
-#include "apps/common/writer_pool.h"
+#include "drydock/apps/common/writer_pool.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/node.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::async::BufferRef;
@@ -97,4 +97,4 @@ bool WriterPool::MakeRoom() {
   return true;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

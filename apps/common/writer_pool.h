@@ -10,8 +10,8 @@
 // written to by an endpoint that it does not know: there, and wherever it is not needed, the writes
 // go out from the server's.
 
-#ifndef APPS_COMMON_WRITER_POOL_H_
-#define APPS_COMMON_WRITER_POOL_H_
+#ifndef DRYDOCK_APPS_COMMON_WRITER_POOL_H_
+#define DRYDOCK_APPS_COMMON_WRITER_POOL_H_
 
 #include <cstddef>
 #include <functional>
@@ -21,14 +21,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct WriterPoolOptions {
   std::size_t regions = 1;  // of each writer
@@ -105,6 +105,6 @@ class WriterPool {
   coro::WaitList returned_;
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_WRITER_POOL_H_
+#endif  // DRYDOCK_APPS_COMMON_WRITER_POOL_H_

@@ -1,27 +1,27 @@
-#include "apps/common/writer_pool.h"
+#include "drydock/apps/common/writer_pool.h"
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 using MaybeLease = absl::StatusOr<WriterPool::Lease>;
 
@@ -122,4 +122,4 @@ TEST_F(WriterPoolTest, MemoryInUseIsNotLentUntilItIsFree) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

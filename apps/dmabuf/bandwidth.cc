@@ -1,4 +1,4 @@
-#include "apps/dmabuf/bandwidth.h"
+#include "drydock/apps/dmabuf/bandwidth.h"
 
 #include <algorithm>
 #include <array>
@@ -6,20 +6,20 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/nic_choice.h"
-#include "apps/common/progress.h"
-#include "apps/common/simulated_fabric.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "fabric/async/node.h"
-#include "gpu/device_buffer.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/gpu/device_buffer.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 using fabric::async::BufferRef;
@@ -149,4 +149,4 @@ absl::StatusOr<Bandwidth> MeasureBandwidth(gpu::Device& source, gpu::Device& tar
   return bench.Measure();
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

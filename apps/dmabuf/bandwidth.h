@@ -1,20 +1,20 @@
 // How fast a simulated NIC writes from one device buffer to another, beside the device's own copy.
 
-#ifndef APPS_DMABUF_BANDWIDTH_H_
-#define APPS_DMABUF_BANDWIDTH_H_
+#ifndef DRYDOCK_APPS_DMABUF_BANDWIDTH_H_
+#define DRYDOCK_APPS_DMABUF_BANDWIDTH_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/trace_flags.h"
-#include "coro/time.h"
-#include "gpu/device_buffer.h"
-#include "gpu/device_memory.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/coro/time.h"
+#include "drydock/gpu/device_buffer.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 
 struct BandwidthOptions {
   const sim::Profile* profile = nullptr;
@@ -38,6 +38,6 @@ struct Bandwidth {
 absl::StatusOr<Bandwidth> MeasureBandwidth(gpu::Device& source, gpu::Device& target,
                                            const BandwidthOptions& options);
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf
 
-#endif  // APPS_DMABUF_BANDWIDTH_H_
+#endif  // DRYDOCK_APPS_DMABUF_BANDWIDTH_H_

@@ -1,12 +1,12 @@
-#include "apps/dmabuf/device_data.h"
+#include "drydock/apps/dmabuf/device_data.h"
 
 #include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 
 using fabric::async::BufferRef;
 using gpu::Registration;
@@ -73,4 +73,4 @@ std::string DeviceData::Describe() const {
   return absl::StrCat(device_.name(), " (", device_.description(), "), registered ", registered_);
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

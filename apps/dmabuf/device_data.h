@@ -1,7 +1,7 @@
 // The data of a transfer on a device: made there, checked there, and never seen by the host.
 
-#ifndef APPS_DMABUF_DEVICE_DATA_H_
-#define APPS_DMABUF_DEVICE_DATA_H_
+#ifndef DRYDOCK_APPS_DMABUF_DEVICE_DATA_H_
+#define DRYDOCK_APPS_DMABUF_DEVICE_DATA_H_
 
 #include <array>
 #include <cstddef>
@@ -11,13 +11,13 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/page_data.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "gpu/device_buffer.h"
-#include "gpu/device_memory.h"
+#include "drydock/apps/common/page_data.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/gpu/device_buffer.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 
 // kAuto: by dmabuf, or by address where something has none of them.
 enum class RegisterBy : std::uint8_t { kAuto, kDmabuf, kAddress };
@@ -54,6 +54,6 @@ class DeviceData final : public DataMemory {
   std::string registered_;  // how it was, and why
 };
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf
 
-#endif  // APPS_DMABUF_DEVICE_DATA_H_
+#endif  // DRYDOCK_APPS_DMABUF_DEVICE_DATA_H_

@@ -1,7 +1,7 @@
 // What the cases of --kinds share: calls that a case needs, and where it asks.
 
-#ifndef APPS_DMABUF_KIND_CALLS_H_
-#define APPS_DMABUF_KIND_CALLS_H_
+#ifndef DRYDOCK_APPS_DMABUF_KIND_CALLS_H_
+#define DRYDOCK_APPS_DMABUF_KIND_CALLS_H_
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/dmabuf/kinds.h"
-#include "gpu/memory_driver.h"
+#include "drydock/apps/dmabuf/kinds.h"
+#include "drydock/gpu/memory_driver.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 
 using Said = absl::StatusOr<std::string>;
 using Current = gpu::MemoryDriver::Context;
@@ -69,6 +69,6 @@ Said InChild(Ask ask) {
 // Those of registration with a simulated NIC, behind the others.
 const std::vector<KindCase>& RegistrationCases();
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf
 
-#endif  // APPS_DMABUF_KIND_CALLS_H_
+#endif  // DRYDOCK_APPS_DMABUF_KIND_CALLS_H_

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/dmabuf/kind_calls.h"
-#include "apps/dmabuf/kinds.h"
-#include "coro/status_macros.h"
-#include "gpu/memory_driver.h"
+#include "drydock/apps/dmabuf/kind_calls.h"
+#include "drydock/apps/dmabuf/kinds.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/memory_driver.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 using gpu::DriverAnswer;
@@ -307,4 +307,4 @@ const std::vector<KindCase>& KindCases() {
   return *kCases;
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

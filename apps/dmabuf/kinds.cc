@@ -1,6 +1,6 @@
 // The cases' processes, and what they say.
 
-#include "apps/dmabuf/kinds.h"
+#include "drydock/apps/dmabuf/kinds.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -16,12 +16,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/device_choice.h"
-#include "coro/status_macros.h"
-#include "gpu/cuda/cuda_driver.h"
-#include "gpu/host_device/host_driver.h"
+#include "drydock/apps/common/device_choice.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/cuda/cuda_driver.h"
+#include "drydock/gpu/host_device/host_driver.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 constexpr std::chrono::seconds kPatience(30);
@@ -136,4 +136,4 @@ absl::StatusOr<Verdicts> RunKindCases(const std::string& device) {
   return verdicts;
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

@@ -1,18 +1,18 @@
 // Kinds of memory, contexts of threads and forks, as they hurt who registers a GPU's memory: the
 // same cases on the stand-in and on a GPU, each with the verdict that both must give.
 
-#ifndef APPS_DMABUF_KINDS_H_
-#define APPS_DMABUF_KINDS_H_
+#ifndef DRYDOCK_APPS_DMABUF_KINDS_H_
+#define DRYDOCK_APPS_DMABUF_KINDS_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
-#include "gpu/memory_driver.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/memory_driver.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 
 // A GPU, or its stand-in, as a case sees it: its driver call by call, and the device that programs
 // use. The calling thread's context is the primary one when a case begins.
@@ -42,6 +42,6 @@ using Verdicts = std::vector<std::string>;
 // kInvalidArgument: there is no such device, as apps::ChooseDevice says.
 absl::StatusOr<Verdicts> RunKindCases(const std::string& device);
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf
 
-#endif  // APPS_DMABUF_KINDS_H_
+#endif  // DRYDOCK_APPS_DMABUF_KINDS_H_

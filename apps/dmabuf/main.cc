@@ -13,20 +13,20 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/device_choice.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/trace_flags.h"
-#include "apps/common/units.h"
-#include "apps/dmabuf/bandwidth.h"
-#include "apps/dmabuf/device_data.h"
-#include "apps/dmabuf/kinds.h"
-#include "apps/write/program.h"
-#include "coro/status_macros.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/device_choice.h"
+#include "drydock/apps/common/metrics_flags.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/dmabuf/bandwidth.h"
+#include "drydock/apps/dmabuf/device_data.h"
+#include "drydock/apps/dmabuf/kinds.h"
+#include "drydock/apps/write/program.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Device whose memory receives the client's data: host (a stand-in for a GPU), cuda:N, or "
@@ -52,7 +52,7 @@ ABSL_FLAG(std::uint64_t, repeats, 20,
 
 ABSL_DECLARE_FLAG(std::string, faults);  // of apps/common/fault_flags.cc
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 const Usage kUsage = {
@@ -276,6 +276,6 @@ int Main(int argc, char** argv) {
   return write::RunProgram(kUsage.name, positional, *places);
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf
 
-int main(int argc, char** argv) { return apps::dmabuf::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::dmabuf::Main(argc, argv); }

@@ -3,14 +3,14 @@
 #include <string>
 #include <vector>
 
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 using ::testing::AllOf;
@@ -98,4 +98,4 @@ TEST(DmabufTest, ReadmeShowsWhatIsPrinted) {
 }
 
 }  // namespace
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

@@ -9,20 +9,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/dmabuf/kind_calls.h"
-#include "apps/dmabuf/kinds.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/apps/dmabuf/kind_calls.h"
+#include "drydock/apps/dmabuf/kinds.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::dmabuf {
+namespace drydock::apps::dmabuf {
 namespace {
 
 using fabric::MemoryRequest;
@@ -199,4 +199,4 @@ const std::vector<KindCase>& RegistrationCases() {
   return *kCases;
 }
 
-}  // namespace apps::dmabuf
+}  // namespace drydock::apps::dmabuf

@@ -1,14 +1,14 @@
 // The checks, one function for each group of findings. What needs no EFA NIC to be worth knowing is
 // said in examination.cc. Pure functions of what was read, but for the files that they look at.
 
-#ifndef APPS_DOCTOR_CHECKS_H_
-#define APPS_DOCTOR_CHECKS_H_
+#ifndef DRYDOCK_APPS_DOCTOR_CHECKS_H_
+#define DRYDOCK_APPS_DOCTOR_CHECKS_H_
 
-#include "apps/doctor/finding.h"
-#include "apps/doctor/machine.h"
-#include "apps/doctor/probes.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/apps/doctor/machine.h"
+#include "drydock/apps/doctor/probes.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // Instance type, container.
 void CheckMachine(const MachineFacts& machine, Findings& findings);
@@ -36,6 +36,6 @@ void CheckPlaces(const MachineFacts& machine, Findings& findings);
 // What cannot be seen from here.
 void CheckNetwork(Findings& findings);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_CHECKS_H_
+#endif  // DRYDOCK_APPS_DOCTOR_CHECKS_H_

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/doctor/checks.h"
+#include "drydock/apps/doctor/checks.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 struct Capability {
@@ -77,4 +77,4 @@ void CheckCapabilities(const MachineFacts& machine, Probes& probes, Findings& fi
   }
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -12,11 +12,11 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "apps/doctor/probe_answer.h"
-#include "apps/doctor/probes.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/doctor/probe_answer.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr coro::Duration kPatience = std::chrono::seconds(20);
@@ -94,4 +94,4 @@ absl::StatusOr<std::vector<DeviceAnswer>> LiveProbes::AskDevices(const std::stri
   return answers;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

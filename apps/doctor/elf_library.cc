@@ -1,7 +1,7 @@
 // Layouts: System V ABI, and the Linux Standard Base's chapter on symbol versioning, as glibc's
 // elf.h has them.
 
-#include "apps/doctor/elf_library.h"
+#include "drydock/apps/doctor/elf_library.h"
 
 #include <elf.h>
 
@@ -10,7 +10,7 @@
 
 #include "absl/status/status.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr std::size_t kMaxName = 512;           // bytes; longer names are no names
@@ -146,4 +146,4 @@ absl::StatusOr<ElfLibrary> Reader::Read() {
 
 absl::StatusOr<ElfLibrary> ReadElfLibrary(absl::string_view bytes) { return Reader(bytes).Read(); }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,8 +1,8 @@
 // The symbol versions that a shared library defines and needs, read from its file without loading
 // it.
 
-#ifndef APPS_DOCTOR_ELF_LIBRARY_H_
-#define APPS_DOCTOR_ELF_LIBRARY_H_
+#ifndef DRYDOCK_APPS_DOCTOR_ELF_LIBRARY_H_
+#define DRYDOCK_APPS_DOCTOR_ELF_LIBRARY_H_
 
 #include <set>
 #include <string>
@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // A version of symbols that a library asks of another: EFA_1.4 of libefa.so.1.
 struct VersionNeed {
@@ -35,6 +35,6 @@ struct ElfLibrary {
 // or no shared library.
 absl::StatusOr<ElfLibrary> ReadElfLibrary(absl::string_view bytes);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_ELF_LIBRARY_H_
+#endif  // DRYDOCK_APPS_DOCTOR_ELF_LIBRARY_H_

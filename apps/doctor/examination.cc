@@ -1,9 +1,9 @@
-#include "apps/doctor/examination.h"
+#include "drydock/apps/doctor/examination.h"
 
-#include "apps/doctor/checks.h"
-#include "apps/doctor/machine.h"
+#include "drydock/apps/doctor/checks.h"
+#include "drydock/apps/doctor/machine.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 class Examination {
@@ -100,4 +100,4 @@ int ExitStatusOf(const Diagnosis& diagnosis) {
   }
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,7 +1,7 @@
 // A whole examination: the checks that apply to this machine, their findings, and next steps.
 
-#ifndef APPS_DOCTOR_EXAMINATION_H_
-#define APPS_DOCTOR_EXAMINATION_H_
+#ifndef DRYDOCK_APPS_DOCTOR_EXAMINATION_H_
+#define DRYDOCK_APPS_DOCTOR_EXAMINATION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,13 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "apps/doctor/finding.h"
-#include "apps/doctor/plan.h"
-#include "apps/doctor/probes.h"
-#include "apps/doctor/system_files.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/apps/doctor/plan.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct ExaminationOptions {
   std::uint64_t process = 0;  // whose limits, variables and memory map; 0: this program's
@@ -41,6 +41,6 @@ Diagnosis Examine(const SystemFiles& files, Probes* probes, const ExaminationOpt
 // The program's: 0 nothing worse than information, 1 a warning, 2 EFA programs cannot run.
 int ExitStatusOf(const Diagnosis& diagnosis);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_EXAMINATION_H_
+#endif  // DRYDOCK_APPS_DOCTOR_EXAMINATION_H_

@@ -1,7 +1,7 @@
 // Whole machines: a healthy one, and the same with one thing broken, which must be found, and
 // nothing else.
 
-#include "apps/doctor/examination.h"
+#include "drydock/apps/doctor/examination.h"
 
 #include <sys/stat.h>
 
@@ -15,16 +15,16 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "apps/doctor/finding.h"
-#include "apps/doctor/probes.h"
-#include "apps/doctor/report.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/testing/fake_machine.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/apps/doctor/report.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/testing/fake_machine.h"
+#include "drydock/sim/profile/profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 using ::testing::Contains;
@@ -561,4 +561,4 @@ TEST(DoctorTest, EveryFileMayBeMissingGarbledHugeOrNoFile) {
 }
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

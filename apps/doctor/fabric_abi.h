@@ -2,13 +2,13 @@
 // include/rdma/fabric.h has had them since 1.0: what doctor reads of a libfabric that it was not
 // built with. Where the header is there, probes_test compares the two.
 
-#ifndef APPS_DOCTOR_FABRIC_ABI_H_
-#define APPS_DOCTOR_FABRIC_ABI_H_
+#ifndef DRYDOCK_APPS_DOCTOR_FABRIC_ABI_H_
+#define DRYDOCK_APPS_DOCTOR_FABRIC_ABI_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct FabricAttributesHead {  // fi_fabric_attr
   void* fabric;
@@ -38,6 +38,6 @@ struct FabricInfoHead {  // fi_info
   FabricAttributesHead* fabric_attr;
 };
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_FABRIC_ABI_H_
+#endif  // DRYDOCK_APPS_DOCTOR_FABRIC_ABI_H_

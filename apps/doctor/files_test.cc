@@ -9,25 +9,25 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/doctor/elf_library.h"
-#include "apps/doctor/libraries.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/testing/fake_machine.h"
-#include "apps/doctor/version.h"
+#include "drydock/apps/doctor/elf_library.h"
+#include "drydock/apps/doctor/libraries.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/testing/fake_machine.h"
+#include "drydock/apps/doctor/version.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using ::testing::Key;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 TEST(SystemFilesTest, LinksStayInTheTree) {
   const FakeMachine machine;
@@ -204,4 +204,4 @@ TEST(LibrariesTest, ConfigurationThatIncludesItselfEnds) {
 }
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

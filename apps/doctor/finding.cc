@@ -1,10 +1,10 @@
-#include "apps/doctor/finding.h"
+#include "drydock/apps/doctor/finding.h"
 
 #include <algorithm>
 
 #include "absl/strings/ascii.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 absl::string_view NameOf(Group group) {
   switch (group) {
@@ -70,4 +70,4 @@ std::string Printable(absl::string_view text, std::size_t max_bytes) {
   return line;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,7 +1,7 @@
 // Doctor's findings about a machine: one for each check, with a fix for each problem.
 
-#ifndef APPS_DOCTOR_FINDING_H_
-#define APPS_DOCTOR_FINDING_H_
+#ifndef DRYDOCK_APPS_DOCTOR_FINDING_H_
+#define DRYDOCK_APPS_DOCTOR_FINDING_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // In the order in which they are shown.
 enum class Group : std::uint8_t {
@@ -75,6 +75,6 @@ Severity WorstOf(const std::vector<Finding>& findings);
 // marks, and text longer than `max_bytes` ends in "...".
 std::string Printable(absl::string_view text, std::size_t max_bytes = 160);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_FINDING_H_
+#endif  // DRYDOCK_APPS_DOCTOR_FINDING_H_

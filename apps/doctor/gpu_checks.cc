@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/doctor/checks.h"
+#include "drydock/apps/doctor/checks.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr char kDriverFile[] = "/proc/driver/nvidia/version";
@@ -195,4 +195,4 @@ void CheckGpus(const MachineFacts& machine, Probes* probes, Findings& findings) 
   if (probes != nullptr) AskDriver(*probes, findings);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,4 +1,4 @@
-#include "apps/doctor/grants.h"
+#include "drydock/apps/doctor/grants.h"
 
 #include <vector>
 
@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr std::uint64_t kIpcLock = std::uint64_t{1} << 14;  // linux/capability.h: CAP_IPC_LOCK
@@ -49,4 +49,4 @@ std::string LockedMemoryFix(const MachineFacts& machine) {
          "service, LimitMEMLOCK=infinity; for Slurm, in slurmd's service";
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

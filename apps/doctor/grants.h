@@ -1,14 +1,14 @@
 // How much memory the system lets a process lock: for the check of the limit, and of a plan.
 
-#ifndef APPS_DOCTOR_GRANTS_H_
-#define APPS_DOCTOR_GRANTS_H_
+#ifndef DRYDOCK_APPS_DOCTOR_GRANTS_H_
+#define DRYDOCK_APPS_DOCTOR_GRANTS_H_
 
 #include <cstdint>
 #include <string>
 
-#include "apps/doctor/machine.h"
+#include "drydock/apps/doctor/machine.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct LockedMemory {
   bool known = false;          // the file could be read and understood
@@ -23,6 +23,6 @@ LockedMemory ReadLockedMemory(const MachineFacts& machine);
 // How to raise it where the process runs: a container, or a system.
 std::string LockedMemoryFix(const MachineFacts& machine);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_GRANTS_H_
+#endif  // DRYDOCK_APPS_DOCTOR_GRANTS_H_

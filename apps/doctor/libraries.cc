@@ -1,4 +1,4 @@
-#include "apps/doctor/libraries.h"
+#include "drydock/apps/doctor/libraries.h"
 
 #include <algorithm>
 #include <array>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr std::size_t kMaxLibrary = 128 << 20;  // bytes
@@ -202,4 +202,4 @@ const LibraryCopy* LoadedCopy(const std::vector<LibraryCopy>& copies) {
   return found == copies.end() ? nullptr : &*found;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

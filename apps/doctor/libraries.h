@@ -1,18 +1,18 @@
 // Where a program of this system would find a shared library, and every other copy of it.
 
-#ifndef APPS_DOCTOR_LIBRARIES_H_
-#define APPS_DOCTOR_LIBRARIES_H_
+#ifndef DRYDOCK_APPS_DOCTOR_LIBRARIES_H_
+#define DRYDOCK_APPS_DOCTOR_LIBRARIES_H_
 
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "apps/doctor/elf_library.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/version.h"
+#include "drydock/apps/doctor/elf_library.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/version.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct LibraryCopy {
   std::string path;     // as it was found: /opt/amazon/efa/lib/libfabric.so.1
@@ -34,6 +34,6 @@ std::vector<LibraryCopy> FindLibrary(const SystemFiles& files, absl::string_view
 // The first with `by_loader`; null if there is none.
 const LibraryCopy* LoadedCopy(const std::vector<LibraryCopy>& copies);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_LIBRARIES_H_
+#endif  // DRYDOCK_APPS_DOCTOR_LIBRARIES_H_

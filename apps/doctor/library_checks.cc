@@ -11,9 +11,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/doctor/checks.h"
+#include "drydock/apps/doctor/checks.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr Version kRdmaWriteRdmaCore{46, 0, 0};
@@ -266,4 +266,4 @@ void CheckLibraries(const MachineFacts& machine, Probes* probes, Findings& findi
   if (probes != nullptr) AskProvider(machine, *probes, findings);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

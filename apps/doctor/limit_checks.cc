@@ -14,11 +14,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/units.h"
-#include "apps/doctor/checks.h"
-#include "apps/doctor/grants.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/doctor/checks.h"
+#include "drydock/apps/doctor/grants.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 // Below this, not even libfabric's own buffers for the receives of one endpoint of `efa` fit: 8192
@@ -260,4 +260,4 @@ void CheckLimits(const MachineFacts& machine, Findings& findings) {
   CheckEnvironment(machine, findings);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

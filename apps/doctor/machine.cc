@@ -1,4 +1,4 @@
-#include "apps/doctor/machine.h"
+#include "drydock/apps/doctor/machine.h"
 
 #include <algorithm>
 #include <utility>
@@ -9,9 +9,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "apps/doctor/finding.h"
+#include "drydock/apps/doctor/finding.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr char kDmi[] = "/sys/devices/virtual/dmi/id/";
@@ -159,4 +159,4 @@ MachineFacts LookAround(const SystemFiles& files, std::uint64_t process) {
   return facts;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

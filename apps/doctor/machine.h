@@ -1,7 +1,7 @@
 // What doctor knows of a machine before it judges: read once, from the system's files.
 
-#ifndef APPS_DOCTOR_MACHINE_H_
-#define APPS_DOCTOR_MACHINE_H_
+#ifndef DRYDOCK_APPS_DOCTOR_MACHINE_H_
+#define DRYDOCK_APPS_DOCTOR_MACHINE_H_
 
 #include <cstdint>
 #include <map>
@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "apps/doctor/libraries.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/version.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/doctor/libraries.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/version.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // A function of the PCI bus that is an EFA NIC.
 struct Nic {
@@ -66,6 +66,6 @@ MachineFacts LookAround(const SystemFiles& files, std::uint64_t process);
 // A field of a file of lines "Name:   value", such as /proc/meminfo; empty: not there.
 std::string FieldOf(absl::string_view text, absl::string_view name);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_MACHINE_H_
+#endif  // DRYDOCK_APPS_DOCTOR_MACHINE_H_

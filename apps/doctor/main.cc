@@ -17,11 +17,11 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/doctor/examination.h"
-#include "apps/doctor/report.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/doctor/examination.h"
+#include "drydock/apps/doctor/report.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(bool, quiet, false, "Print only warnings and errors.");
 ABSL_FLAG(
@@ -53,7 +53,7 @@ ABSL_FLAG(std::string, plan_memory, "0",
           "A planned run: bytes that each process registers on each of its NICs, such as 64GiB.");
 ABSL_FLAG(std::uint64_t, plan_regions, 1, "A planned run: number of regions of that memory.");
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 const Usage kUsage = {
@@ -199,6 +199,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-int main(int argc, char** argv) { return apps::doctor::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::doctor::Main(argc, argv); }

@@ -11,9 +11,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/doctor/checks.h"
+#include "drydock/apps/doctor/checks.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr char kInstaller[] =
@@ -231,4 +231,4 @@ void CheckNicsWork(const MachineFacts& machine, Findings& findings) {
   CheckCounters(machine, findings);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

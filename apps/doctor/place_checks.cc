@@ -12,10 +12,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/doctor/checks.h"
-#include "gpu/topology/cpu_list.h"
+#include "drydock/apps/doctor/checks.h"
+#include "drydock/gpu/topology/cpu_list.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 using gpu::topology::CpuList;
@@ -194,4 +194,4 @@ void CheckNetwork(Findings& findings) {
                 "start all machines in one subnet, best in one cluster placement group");
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,4 +1,4 @@
-#include "apps/doctor/plan.h"
+#include "drydock/apps/doctor/plan.h"
 
 #include <algorithm>
 #include <array>
@@ -11,10 +11,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "apps/common/units.h"
-#include "apps/doctor/grants.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/doctor/grants.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr std::uint64_t kMost = std::uint64_t{1} << 32;
@@ -224,4 +224,4 @@ void CheckPlan(const Plan& plan, const sim::Profile& profile, const MachineFacts
   CheckMemory(plan, machine, findings);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

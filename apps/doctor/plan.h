@@ -2,18 +2,18 @@
 //
 //   process ──► one endpoint, one completion queue, its regions ──► on each NIC that it uses
 
-#ifndef APPS_DOCTOR_PLAN_H_
-#define APPS_DOCTOR_PLAN_H_
+#ifndef DRYDOCK_APPS_DOCTOR_PLAN_H_
+#define DRYDOCK_APPS_DOCTOR_PLAN_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/doctor/finding.h"
-#include "apps/doctor/machine.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/apps/doctor/machine.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct Plan {
   std::uint64_t processes = 1;     // on this machine
@@ -36,6 +36,6 @@ absl::Status CheckPlanIsSane(const Plan& plan);
 void CheckPlan(const Plan& plan, const sim::Profile& profile, const MachineFacts& machine,
                Findings& findings);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_PLAN_H_
+#endif  // DRYDOCK_APPS_DOCTOR_PLAN_H_

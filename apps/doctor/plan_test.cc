@@ -1,25 +1,25 @@
-#include "apps/doctor/plan.h"
+#include "drydock/apps/doctor/plan.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "apps/doctor/finding.h"
-#include "apps/doctor/machine.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/testing/fake_machine.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/apps/doctor/machine.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/testing/fake_machine.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 constexpr std::uint64_t kGiB = 1 << 30;
 
@@ -122,4 +122,4 @@ TEST(PlanTest, TheLargestPlanFitsNothing) {
 }
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,8 +1,8 @@
 // The answer of a child process that queries a library, as text for its parent: lines of
 // "key<tab>value<tab>value"; the key "error" is a failure in words.
 
-#ifndef APPS_DOCTOR_PROBE_ANSWER_H_
-#define APPS_DOCTOR_PROBE_ANSWER_H_
+#ifndef DRYDOCK_APPS_DOCTOR_PROBE_ANSWER_H_
+#define DRYDOCK_APPS_DOCTOR_PROBE_ANSWER_H_
 
 #include <dlfcn.h>
 
@@ -14,9 +14,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "apps/doctor/finding.h"
+#include "drydock/apps/doctor/finding.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 inline std::string ErrorAnswer(absl::string_view words) {
   return absl::StrCat("error\t", Printable(words, 300));
@@ -48,6 +48,6 @@ inline int NumberIn(const std::string& text) {
   return absl::SimpleAtoi(text, &number) ? number : -1;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_PROBE_ANSWER_H_
+#endif  // DRYDOCK_APPS_DOCTOR_PROBE_ANSWER_H_

@@ -2,7 +2,7 @@
 // whose symbols are versioned: ofiwg/libfabric include/rdma/fabric.h; NVIDIA's cuda.h. They are
 // declared here so that one doctor serves every machine, whatever was there when it was built.
 
-#include "apps/doctor/probes.h"
+#include "drydock/apps/doctor/probes.h"
 
 #include <dlfcn.h>
 #include <unistd.h>
@@ -20,11 +20,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "apps/doctor/fabric_abi.h"
-#include "apps/doctor/probe_answer.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/doctor/fabric_abi.h"
+#include "drydock/apps/doctor/probe_answer.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr coro::Duration kPatience = std::chrono::seconds(20);
@@ -169,4 +169,4 @@ absl::StatusOr<CudaAnswer> LiveProbes::AskCuda() {
   return answer;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,8 +1,8 @@
 // What can only be known by trying: libfabric and the CUDA driver are loaded and asked, each in a
 // process of its own. One that crashes, hangs or prints is a finding, and not the end of doctor.
 
-#ifndef APPS_DOCTOR_PROBES_H_
-#define APPS_DOCTOR_PROBES_H_
+#ifndef DRYDOCK_APPS_DOCTOR_PROBES_H_
+#define DRYDOCK_APPS_DOCTOR_PROBES_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/doctor/version.h"
-#include "coro/time.h"
+#include "drydock/apps/doctor/version.h"
+#include "drydock/coro/time.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // One entry of fi_getinfo's list.
 struct FabricOffer {
@@ -84,6 +84,6 @@ class LiveProbes final : public Probes {
 absl::StatusOr<std::string> RunInChild(const std::function<std::string()>& work,
                                        coro::Duration limit);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_PROBES_H_
+#endif  // DRYDOCK_APPS_DOCTOR_PROBES_H_

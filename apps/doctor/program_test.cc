@@ -13,31 +13,31 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "apps/doctor/fabric_abi.h"
-#include "apps/doctor/libraries.h"
-#include "apps/doctor/probes.h"
-#include "apps/doctor/report.h"
-#include "apps/doctor/system_files.h"
-#include "apps/doctor/testing/fake_machine.h"
+#include "drydock/apps/doctor/fabric_abi.h"
+#include "drydock/apps/doctor/libraries.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/apps/doctor/report.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/apps/doctor/testing/fake_machine.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 #ifdef DRYDOCK_HAVE_LIBFABRIC
 #include <rdma/fabric.h>
 #endif
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 using Json = nlohmann::json;
 
 harness::ProcessEnd RunDoctor(std::vector<std::string> arguments,
@@ -223,4 +223,4 @@ TEST(LiveProbesTest, TheSystemsLibfabricAnswers) {
 #endif
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

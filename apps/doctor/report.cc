@@ -1,4 +1,4 @@
-#include "apps/doctor/report.h"
+#include "drydock/apps/doctor/report.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +8,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/report/result_table.h"
-#include "apps/doctor/finding.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/doctor/finding.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -158,4 +158,4 @@ bool UseColor(const std::string& asked, bool terminal, const char* no_color, con
   return terminal && !refused && !dumb;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,13 +1,13 @@
 // A diagnosis as text for a person, and as JSON or CSV for a script. Pure functions.
 
-#ifndef APPS_DOCTOR_REPORT_H_
-#define APPS_DOCTOR_REPORT_H_
+#ifndef DRYDOCK_APPS_DOCTOR_REPORT_H_
+#define DRYDOCK_APPS_DOCTOR_REPORT_H_
 
 #include <string>
 
-#include "apps/doctor/examination.h"
+#include "drydock/apps/doctor/examination.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct TextStyle {
   bool color = false;
@@ -23,6 +23,6 @@ std::string FormatCsv(const Diagnosis& diagnosis);
 // colours on a terminal that is not dumb, unless NO_COLOR is set to anything (no-color.org).
 bool UseColor(const std::string& asked, bool terminal, const char* no_color, const char* term);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_REPORT_H_
+#endif  // DRYDOCK_APPS_DOCTOR_REPORT_H_

@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/doctor/probes.h"
-#include "coro/steady_clock.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/coro/steady_clock.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 64 << 10;
@@ -89,4 +89,4 @@ absl::StatusOr<std::string> RunInChild(const std::function<std::string()>& work,
   return answer;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -1,4 +1,4 @@
-#include "apps/doctor/system_files.h"
+#include "drydock/apps/doctor/system_files.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -16,10 +16,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "apps/doctor/finding.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/doctor/finding.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 constexpr int kMaxLinks = 40;  // as Linux has it
@@ -160,4 +160,4 @@ std::string BaseName(absl::string_view path) {
   return std::string(slash == absl::string_view::npos ? path : path.substr(slash + 1));
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

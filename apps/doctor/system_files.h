@@ -4,8 +4,8 @@
 // Links stay inside the tree, wherever they point. Files may be missing, huge, garbled, or no files
 // at all; nothing here blocks, and nothing reads more than it was told to.
 
-#ifndef APPS_DOCTOR_SYSTEM_FILES_H_
-#define APPS_DOCTOR_SYSTEM_FILES_H_
+#ifndef DRYDOCK_APPS_DOCTOR_SYSTEM_FILES_H_
+#define DRYDOCK_APPS_DOCTOR_SYSTEM_FILES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // Paths are those inside the tree, and begin with a slash. Thread-safe.
 class SystemFiles {
@@ -64,6 +64,6 @@ class SystemFiles {
 // The last part of a path.
 std::string BaseName(absl::string_view path);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_SYSTEM_FILES_H_
+#endif  // DRYDOCK_APPS_DOCTOR_SYSTEM_FILES_H_

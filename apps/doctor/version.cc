@@ -1,4 +1,4 @@
-#include "apps/doctor/version.h"
+#include "drydock/apps/doctor/version.h"
 
 #include <array>
 #include <cstddef>
@@ -7,7 +7,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 std::optional<Version> ParseVersion(absl::string_view text) {
   std::array<std::uint32_t, 3> parts{};
@@ -33,4 +33,4 @@ std::string FormatVersion(const Version& version, int parts) {
   return absl::StrCat(text, ".", version.patch);
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

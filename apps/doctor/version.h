@@ -1,7 +1,7 @@
 // Versions as the field writes them: "1.17.0", "2.17.3g", "6.1.0-1018-aws", "44".
 
-#ifndef APPS_DOCTOR_VERSION_H_
-#define APPS_DOCTOR_VERSION_H_
+#ifndef DRYDOCK_APPS_DOCTOR_VERSION_H_
+#define DRYDOCK_APPS_DOCTOR_VERSION_H_
 
 #include <compare>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 struct Version {
   std::uint32_t major = 0;
@@ -27,6 +27,6 @@ std::optional<Version> ParseVersion(absl::string_view text);
 // "1.17.0"; without a patch of zero where `parts` is 2: "1.17".
 std::string FormatVersion(const Version& version, int parts = 3);
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_VERSION_H_
+#endif  // DRYDOCK_APPS_DOCTOR_VERSION_H_

@@ -1,4 +1,4 @@
-#include "apps/echo/echo_run.h"
+#include "drydock/apps/echo/echo_run.h"
 
 #include <unistd.h>
 
@@ -10,25 +10,25 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/progress.h"
-#include "apps/echo/rdma_echo.h"
-#include "apps/echo/tcp_echo.h"
-#include "coro/descriptor.h"
-#include "coro/epoll_selector.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/signals.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "sim/profile/profile.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/echo/rdma_echo.h"
+#include "drydock/apps/echo/tcp_echo.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/signals.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 constexpr const char* kProfile = "small";
@@ -178,4 +178,4 @@ absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trac
   return EchoRun(options, log, reports, trace, *profile).Run();
 }
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo

@@ -1,18 +1,18 @@
 // The whole program in one loop: servers and clients of both kinds, and the signal that ends them.
 
-#ifndef APPS_ECHO_ECHO_RUN_H_
-#define APPS_ECHO_ECHO_RUN_H_
+#ifndef DRYDOCK_APPS_ECHO_ECHO_RUN_H_
+#define DRYDOCK_APPS_ECHO_ECHO_RUN_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/trace_flags.h"
-#include "apps/echo/messages.h"
-#include "coro/tcp.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/echo/messages.h"
+#include "drydock/coro/tcp.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 
 struct RunOptions {
   EchoOptions echo;
@@ -40,6 +40,6 @@ struct EchoReports {
 absl::Status Run(const RunOptions& options, const Log& log, const TraceRun& trace,
                  EchoReports& reports);
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo
 
-#endif  // APPS_ECHO_ECHO_RUN_H_
+#endif  // DRYDOCK_APPS_ECHO_ECHO_RUN_H_

@@ -12,14 +12,14 @@
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/command_line.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/trace_flags.h"
-#include "apps/echo/echo_run.h"
-#include "coro/status_macros.h"
-#include "coro/tcp.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/metrics_flags.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/echo/echo_run.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/tcp.h"
 
 ABSL_FLAG(bool, tcp, false, "Only over TCP.");
 ABSL_FLAG(bool, rdma, false, "Only over RDMA, between two simulated machines in this process.");
@@ -37,7 +37,7 @@ ABSL_FLAG(double, timeout, 10,
           "Seconds that a client waits for its message to come back, and a server for a client to "
           "take it.");
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 const Usage kUsage = {
@@ -163,6 +163,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo
 
-int main(int argc, char** argv) { return apps::echo::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::echo::Main(argc, argv); }

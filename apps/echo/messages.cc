@@ -1,11 +1,11 @@
-#include "apps/echo/messages.h"
+#include "drydock/apps/echo/messages.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 std::byte ByteAt(std::uint64_t number, std::size_t offset) {
@@ -50,4 +50,4 @@ absl::Status CheckMessage(std::uint64_t number, std::span<const std::byte> messa
   return absl::OkStatus();
 }
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo

@@ -1,7 +1,7 @@
 // Shared by both kinds of echo: options, contents of messages, results.
 
-#ifndef APPS_ECHO_MESSAGES_H_
-#define APPS_ECHO_MESSAGES_H_
+#ifndef DRYDOCK_APPS_ECHO_MESSAGES_H_
+#define DRYDOCK_APPS_ECHO_MESSAGES_H_
 
 #include <chrono>
 #include <cstddef>
@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 
 inline constexpr std::uint64_t kMostMessageBytes = 16u << 20;
 
@@ -47,6 +47,6 @@ void FillMessage(std::uint64_t number, std::span<std::byte> message);
 absl::Status CheckMessage(std::uint64_t number, std::span<const std::byte> message,
                           std::uint64_t expected_bytes);
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo
 
-#endif  // APPS_ECHO_MESSAGES_H_
+#endif  // DRYDOCK_APPS_ECHO_MESSAGES_H_

@@ -10,13 +10,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 using harness::Lines;
@@ -213,4 +213,4 @@ TEST_F(TwoProcessTest, PortThatIsTakenIsRefused) {
 }
 
 }  // namespace
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo

@@ -1,4 +1,4 @@
-#include "apps/echo/rdma_echo.h"
+#include "drydock/apps/echo/rdma_echo.h"
 
 #include <algorithm>
 #include <array>
@@ -6,14 +6,14 @@
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/simulated_fabric.h"
-#include "coro/status_macros.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/capability.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 using fabric::async::AsyncEndpoint;
@@ -90,4 +90,4 @@ coro::Task<absl::Status> RdmaEcho::RunClient(EchoReport& report) {
   co_return absl::OkStatus();
 }
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo

@@ -1,24 +1,24 @@
 // Echo over RDMA: two simulated machines, a NIC each, and messages by send and receive.
 
-#ifndef APPS_ECHO_RDMA_ECHO_H_
-#define APPS_ECHO_RDMA_ECHO_H_
+#ifndef DRYDOCK_APPS_ECHO_RDMA_ECHO_H_
+#define DRYDOCK_APPS_ECHO_RDMA_ECHO_H_
 
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/trace_flags.h"
-#include "apps/echo/messages.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "fabric/address.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/echo/messages.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 
 // Not thread-safe. Dies before its loop and world, and after the tasks.
 class RdmaEcho {
@@ -59,6 +59,6 @@ class RdmaEcho {
   Machine client_;
 };
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo
 
-#endif  // APPS_ECHO_RDMA_ECHO_H_
+#endif  // DRYDOCK_APPS_ECHO_RDMA_ECHO_H_

@@ -1,4 +1,4 @@
-#include "apps/echo/tcp_echo.h"
+#include "drydock/apps/echo/tcp_echo.h"
 
 #include <cstddef>
 #include <span>
@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 namespace {
 
 // What a session reads at once.
@@ -72,4 +72,4 @@ coro::Task<absl::Status> RunTcpClient(coro::EpollSelector& io, coro::TcpAddress 
   co_return absl::OkStatus();
 }
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo

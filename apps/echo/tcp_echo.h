@@ -1,22 +1,22 @@
 // Echo over TCP: the server sends back whatever comes, to many peers at once; the client sends
 // messages and looks whether they come back. Any other client will do: nc, telnet.
 
-#ifndef APPS_ECHO_TCP_ECHO_H_
-#define APPS_ECHO_TCP_ECHO_H_
+#ifndef DRYDOCK_APPS_ECHO_TCP_ECHO_H_
+#define DRYDOCK_APPS_ECHO_TCP_ECHO_H_
 
 #include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "apps/echo/messages.h"
-#include "coro/descriptor.h"
-#include "coro/scope.h"
-#include "coro/task.h"
-#include "coro/tcp.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/apps/echo/messages.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace apps::echo {
+namespace drydock::apps::echo {
 
 struct TcpServerOptions {
   std::uint64_t clients = 0;  // ends after this number of sessions; 0: never
@@ -54,6 +54,6 @@ class TcpServer {
 coro::Task<absl::Status> RunTcpClient(coro::EpollSelector& io, coro::TcpAddress to,
                                       EchoOptions options, EchoReport& report);
 
-}  // namespace apps::echo
+}  // namespace drydock::apps::echo
 
-#endif  // APPS_ECHO_TCP_ECHO_H_
+#endif  // DRYDOCK_APPS_ECHO_TCP_ECHO_H_

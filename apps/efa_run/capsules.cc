@@ -1,4 +1,4 @@
-#include "apps/efa_run/capsules.h"
+#include "drydock/apps/efa_run/capsules.h"
 
 #include <unistd.h>
 
@@ -22,22 +22,22 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "apps/efa_run/say.h"
-#include "apps/efa_run/start.h"
-#include "apps/explore/capsule_commands.h"
-#include "apps/explore/story_picture.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/shrink.h"
-#include "sim/explore/subject.h"
-#include "sim/verbs/seed_runs.h"
-#include "sim/verbs/settings.h"
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/apps/efa_run/say.h"
+#include "drydock/apps/efa_run/start.h"
+#include "drydock/apps/explore/capsule_commands.h"
+#include "drydock/apps/explore/story_picture.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/shrink.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/verbs/seed_runs.h"
+#include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::Capsule;
@@ -287,4 +287,4 @@ absl::StatusOr<int> ShrinkProgram(const Request& request) {
   return 0;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

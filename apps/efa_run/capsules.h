@@ -1,19 +1,19 @@
 // efa-run with capsules (sim/explore/capsule.h) of programs: writing them, running them again,
 // making them small.
 
-#ifndef APPS_EFA_RUN_CAPSULES_H_
-#define APPS_EFA_RUN_CAPSULES_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_CAPSULES_H_
+#define DRYDOCK_APPS_EFA_RUN_CAPSULES_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/efa_run/recorded_run.h"
-#include "apps/efa_run/request.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/apps/efa_run/recorded_run.h"
+#include "drydock/apps/efa_run/request.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The run that a command line asks for. kNotFound, kInvalidArgument: the file of its fault plan.
 absl::StatusOr<sim::explore::RunSpec> SpecOfRequest(const Request& request);
@@ -37,6 +37,6 @@ absl::StatusOr<int> ReplayProgram(const Request& request);
 // there is nothing to shrink. Errors: as above; the file cannot be written.
 absl::StatusOr<int> ShrinkProgram(const Request& request);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EFA_RUN_CAPSULES_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_CAPSULES_H_

@@ -5,15 +5,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/efa_run/capsules.h"
-#include "apps/efa_run/many_seeds.h"
-#include "apps/efa_run/request.h"
-#include "apps/efa_run/say.h"
-#include "apps/efa_run/start.h"
-#include "coro/status_macros.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/efa_run/capsules.h"
+#include "drydock/apps/efa_run/many_seeds.h"
+#include "drydock/apps/efa_run/request.h"
+#include "drydock/apps/efa_run/say.h"
+#include "drydock/apps/efa_run/start.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr char kHelp[] =
@@ -105,11 +105,11 @@ absl::StatusOr<int> Main(int count, char** words) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps
 
 int main(int count, char** words) {
-  const absl::StatusOr<int> status = apps::Main(count, words);
+  const absl::StatusOr<int> status = drydock::apps::Main(count, words);
   if (status.ok()) return *status;
-  apps::Say(status.status().message());
+  drydock::apps::Say(status.status().message());
   return 2;
 }

@@ -1,4 +1,4 @@
-#include "apps/efa_run/many_seeds.h"
+#include "drydock/apps/efa_run/many_seeds.h"
 
 #include <unistd.h>
 
@@ -18,17 +18,17 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/efa_run/capsules.h"
-#include "apps/efa_run/recorded_run.h"
-#include "apps/efa_run/say.h"
-#include "apps/efa_run/start.h"
-#include "coro/status_macros.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/traced_run.h"
-#include "sim/verbs/seed_runs.h"
-#include "sim/verbs/settings.h"
+#include "drydock/apps/efa_run/capsules.h"
+#include "drydock/apps/efa_run/recorded_run.h"
+#include "drydock/apps/efa_run/say.h"
+#include "drydock/apps/efa_run/start.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/verbs/seed_runs.h"
+#include "drydock/sim/verbs/settings.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::verbs::EndedRun;
@@ -174,4 +174,4 @@ absl::StatusOr<int> RunAllSeeds(const Request& request) {
   return report.End();
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

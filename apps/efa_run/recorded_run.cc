@@ -1,4 +1,4 @@
-#include "apps/efa_run/recorded_run.h"
+#include "drydock/apps/efa_run/recorded_run.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -14,14 +14,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/efa_run/say.h"
-#include "apps/efa_run/start.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/verbs/settings.h"
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/apps/efa_run/say.h"
+#include "drydock/apps/efa_run/start.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::RunSpec;
@@ -153,4 +153,4 @@ std::string HowItEnded(const SeedResult& result) {
   return absl::StrCat(std::string(Name(result.verdict)), ": ", result.text);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

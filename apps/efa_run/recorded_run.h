@@ -1,8 +1,8 @@
 // One run of a program in virtual time of which everything is known: its faults, operations and
 // events, and how it ended.
 
-#ifndef APPS_EFA_RUN_RECORDED_RUN_H_
-#define APPS_EFA_RUN_RECORDED_RUN_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_RECORDED_RUN_H_
+#define DRYDOCK_APPS_EFA_RUN_RECORDED_RUN_H_
 
 #include <map>
 #include <memory>
@@ -10,14 +10,14 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "apps/efa_run/request.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/subject.h"
-#include "sim/explore/traced_run.h"
-#include "sim/verbs/run_record.h"
-#include "sim/verbs/seed_runs.h"
+#include "drydock/apps/efa_run/request.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/verbs/run_record.h"
+#include "drydock/sim/verbs/seed_runs.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // In efa-run's process, for one run. Holds two descriptors.
 class RecordedRun {
@@ -61,6 +61,6 @@ std::string KindOf(const sim::verbs::EndedRun& ended, const sim::explore::SeedRe
 // "ended with exit status 3", "hang: nothing is under way ...": one line for a person.
 std::string HowItEnded(const sim::explore::SeedResult& result);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EFA_RUN_RECORDED_RUN_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_RECORDED_RUN_H_

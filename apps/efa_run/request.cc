@@ -1,4 +1,4 @@
-#include "apps/efa_run/request.h"
+#include "drydock/apps/efa_run/request.h"
 
 #include <cstdlib>
 
@@ -7,10 +7,10 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "coro/status_macros.h"
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr struct {
@@ -165,4 +165,4 @@ std::string CommandFor(const Request& request, std::uint64_t seed) {
   return sim::verbs::AsShellWords(words);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

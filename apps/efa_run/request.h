@@ -1,7 +1,7 @@
 // What the command line of efa-run asks for.
 
-#ifndef APPS_EFA_RUN_REQUEST_H_
-#define APPS_EFA_RUN_REQUEST_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_REQUEST_H_
+#define DRYDOCK_APPS_EFA_RUN_REQUEST_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/verbs/seed_runs.h"
-#include "sim/verbs/settings.h"
+#include "drydock/sim/verbs/seed_runs.h"
+#include "drydock/sim/verbs/settings.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct Request {
   sim::verbs::Settings settings;
@@ -45,6 +45,6 @@ std::uint32_t LimitOfEnvironment();
 // The command that is this run again.
 std::string CommandFor(const Request& request, std::uint64_t seed);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EFA_RUN_REQUEST_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_REQUEST_H_

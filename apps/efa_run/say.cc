@@ -1,9 +1,9 @@
-#include "apps/efa_run/say.h"
+#include "drydock/apps/efa_run/say.h"
 
 #include <cstddef>
 #include <cstdio>
 
-namespace apps {
+namespace drydock::apps {
 
 std::string Printable(absl::string_view text) {
   std::string printable(text);
@@ -20,4 +20,4 @@ std::string Printable(absl::string_view text) {
 
 void Say(absl::string_view line) { std::fprintf(stderr, "efa-run: %s\n", Printable(line).c_str()); }
 
-}  // namespace apps
+}  // namespace drydock::apps

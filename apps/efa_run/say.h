@@ -1,13 +1,13 @@
 // What efa-run tells a person on standard error.
 
-#ifndef APPS_EFA_RUN_SAY_H_
-#define APPS_EFA_RUN_SAY_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_SAY_H_
+#define DRYDOCK_APPS_EFA_RUN_SAY_H_
 
 #include <string>
 
 #include "absl/strings/string_view.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The same with `?` for what a terminal takes for a command: a text may come from any file. Lines
 // stay lines.
@@ -16,6 +16,6 @@ std::string Printable(absl::string_view text);
 // One line, behind the program's name.
 void Say(absl::string_view line);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EFA_RUN_SAY_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_SAY_H_

@@ -1,4 +1,4 @@
-#include "apps/efa_run/start.h"
+#include "drydock/apps/efa_run/start.h"
 
 #include <dlfcn.h>
 #include <sys/personality.h>
@@ -18,18 +18,18 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
-#include "gpu/topology/hwloc_xml.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/hosts/sockets/network_name.h"
-#include "sim/hosts/sockets/serve.h"
-#include "sim/profile/profile.h"
-#include "sim/topology/topology_of.h"
-#include "sim/verbs/program_check.h"
-#include "sim/verbs/settings.h"
-#include "sim/verbs/sysfs_tree.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/serve.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/topology/topology_of.h"
+#include "drydock/sim/verbs/program_check.h"
+#include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/sysfs_tree.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::verbs::Settings;
@@ -212,4 +212,4 @@ absl::Status Start(const Request& request) {
   return absl::UnavailableError(absl::StrCat(program, ": ", std::strerror(errno)));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,15 +1,15 @@
 // How efa-run becomes the program: what it finds, checks and puts into the environment.
 
-#ifndef APPS_EFA_RUN_START_H_
-#define APPS_EFA_RUN_START_H_
+#ifndef DRYDOCK_APPS_EFA_RUN_START_H_
+#define DRYDOCK_APPS_EFA_RUN_START_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/efa_run/request.h"
+#include "drydock/apps/efa_run/request.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Files are named from where the user is, also when a build tool has gone elsewhere.
 absl::Status GoWhereTheUserIs();
@@ -20,6 +20,6 @@ absl::StatusOr<std::string> FindOnPath(const std::string& word);
 // Returns only when the program could not be started: why, in one line.
 absl::Status Start(const Request& request);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EFA_RUN_START_H_
+#endif  // DRYDOCK_APPS_EFA_RUN_START_H_

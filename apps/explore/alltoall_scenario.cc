@@ -1,4 +1,4 @@
-#include "apps/explore/alltoall_scenario.h"
+#include "drydock/apps/explore/alltoall_scenario.h"
 
 #include <array>
 #include <chrono>
@@ -14,19 +14,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/alltoall/member.h"
-#include "apps/alltoall/rounds.h"
-#include "apps/alltoall/workload.h"
-#include "apps/common/ranks/local_ranks.h"
-#include "apps/common/ranks/ranks.h"
-#include "coro/event_loop.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "fabric/fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/world/world.h"
+#include "drydock/apps/alltoall/member.h"
+#include "drydock/apps/alltoall/rounds.h"
+#include "drydock/apps/alltoall/workload.h"
+#include "drydock/apps/common/ranks/local_ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using alltoall::Member;
@@ -113,4 +113,4 @@ const sim::explore::Scenario& AllToAllScenario() {
   return scenario;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/explore/arguments.h"
+#include "drydock/apps/explore/arguments.h"
 
 #include <algorithm>
 #include <thread>
@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
-#include "apps/common/fault_flags.h"
-#include "apps/explore/scenarios.h"
-#include "coro/status_macros.h"
-#include "sim/explore/profile_sweep.h"
-#include "sim/profile/unpublished.h"
+#include "drydock/apps/common/fault_flags.h"
+#include "drydock/apps/explore/scenarios.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/profile_sweep.h"
+#include "drydock/sim/profile/unpublished.h"
 
 ABSL_FLAG(std::string, scenario, "write", "What to run; --list names them all.");
 ABSL_FLAG(std::uint64_t, seeds, 1000, "How many seeds to run.");
@@ -47,7 +47,7 @@ ABSL_DECLARE_FLAG(std::string, faults);
 ABSL_DECLARE_FLAG(std::string, shard);    // of shard_flags.cc
 ABSL_DECLARE_FLAG(std::string, results);  // of shard_flags.cc
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 absl::Status ChoosePlans(Arguments& arguments) {
@@ -217,4 +217,4 @@ sim::explore::ExploreOptions OptionsOf(const Arguments& arguments) {
   return options;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

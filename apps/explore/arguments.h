@@ -1,7 +1,7 @@
 // What explore was asked to run, read from its flags and checked.
 
-#ifndef APPS_EXPLORE_ARGUMENTS_H_
-#define APPS_EXPLORE_ARGUMENTS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_ARGUMENTS_H_
+#define DRYDOCK_APPS_EXPLORE_ARGUMENTS_H_
 
 #include <cstdint>
 #include <optional>
@@ -9,18 +9,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/explore/coverage_flags.h"
-#include "apps/explore/report.h"
-#include "apps/explore/schedule_flags.h"
-#include "apps/explore/shard_flags.h"
-#include "coro/time.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/scenario.h"
+#include "drydock/apps/explore/coverage_flags.h"
+#include "drydock/apps/explore/report.h"
+#include "drydock/apps/explore/schedule_flags.h"
+#include "drydock/apps/explore/shard_flags.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct Arguments {
   const sim::explore::Scenario* scenario = nullptr;
@@ -43,6 +43,6 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
 // How the seeds are run, one or many.
 sim::explore::ExploreOptions OptionsOf(const Arguments& arguments);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_ARGUMENTS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_ARGUMENTS_H_

@@ -1,4 +1,4 @@
-#include "apps/explore/capsule_commands.h"
+#include "drydock/apps/explore/capsule_commands.h"
 
 #include <filesystem>
 #include <string_view>
@@ -8,14 +8,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/text_table.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/strategy/strategy.h"
+#include "drydock/sim/explore/traced_run.h"
 #include "nlohmann/json.hpp"
-#include "sim/explore/strategy/strategy.h"
-#include "sim/explore/traced_run.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using nlohmann::json;
@@ -233,4 +233,4 @@ std::string SweepJson(const std::vector<SweepRow>& rows, const CapsulePaths& cap
   return Dump(array);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,7 +1,7 @@
 // What explore does with capsules (sim/explore/capsule.h) and sweeps: files, text, exit status.
 
-#ifndef APPS_EXPLORE_CAPSULE_COMMANDS_H_
-#define APPS_EXPLORE_CAPSULE_COMMANDS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_CAPSULE_COMMANDS_H_
+#define DRYDOCK_APPS_EXPLORE_CAPSULE_COMMANDS_H_
 
 #include <cstdint>
 #include <map>
@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/schedules.h"
-#include "sim/explore/shrink.h"
-#include "sim/explore/sweep.h"
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/schedules.h"
+#include "drydock/sim/explore/shrink.h"
+#include "drydock/sim/explore/sweep.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Where capsules go when no folder is named: in the folder for temporary files.
 std::string DefaultCapsuleFolder();
@@ -63,6 +63,6 @@ std::string FormatSweep(const std::vector<sim::explore::SweepRow>& rows,
 std::string SweepJson(const std::vector<sim::explore::SweepRow>& rows,
                       const CapsulePaths& capsules);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_CAPSULE_COMMANDS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_CAPSULE_COMMANDS_H_

@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "apps/explore/scenarios.h"
+#include "drydock/apps/explore/scenarios.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/replay.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 std::vector<std::string> Paths() {
@@ -53,4 +53,4 @@ TEST(CapsuleFilesTest, ThereAreSomeOfFailuresAndSomeOfWhatHolds) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,12 +1,12 @@
-#include "apps/explore/coverage_flags.h"
+#include "drydock/apps/explore/coverage_flags.h"
 
 #include "absl/flags/flag.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "apps/common/text_file.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/text_file.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(std::string, coverage, "seen",
           "What to print of the points of the program and of the ways in which operations ended: "
@@ -19,7 +19,7 @@ ABSL_FLAG(std::string, until, "",
           "covered or covered:N: stop before --seeds when every point of the program has held and "
           "a block of N seeds (1000) showed nothing new.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 constexpr std::size_t kMostBytes = 1 << 20;
@@ -65,4 +65,4 @@ absl::Status CheckCovered(const CoverageChoice& choice, const fabric::coverage::
       absl::StrCat("not covered of ", choice.file, ": ", absl::StrJoin(missing, ", ")));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

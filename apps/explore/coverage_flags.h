@@ -1,7 +1,7 @@
 // The flags about coverage: --coverage, --require-covered, --until.
 
-#ifndef APPS_EXPLORE_COVERAGE_FLAGS_H_
-#define APPS_EXPLORE_COVERAGE_FLAGS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_COVERAGE_FLAGS_H_
+#define DRYDOCK_APPS_EXPLORE_COVERAGE_FLAGS_H_
 
 #include <cstdint>
 #include <string>
@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/explore/coverage_tables.h"
-#include "fabric/coverage/report.h"
-#include "sim/coverage/requirements.h"
+#include "drydock/apps/explore/coverage_tables.h"
+#include "drydock/fabric/coverage/report.h"
+#include "drydock/sim/coverage/requirements.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct CoverageChoice {
   CoverageDetail detail = CoverageDetail::kSeen;
@@ -29,6 +29,6 @@ absl::StatusOr<CoverageChoice> ReadCoverageFlags();
 // does not have.
 absl::Status CheckCovered(const CoverageChoice& choice, const fabric::coverage::Report& report);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_COVERAGE_FLAGS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_COVERAGE_FLAGS_H_

@@ -1,14 +1,14 @@
-#include "apps/explore/coverage_tables.h"
+#include "drydock/apps/explore/coverage_tables.h"
 
 #include <set>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/text_table.h"
-#include "sim/coverage/matrix.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/sim/coverage/matrix.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::coverage::Cell;
@@ -79,4 +79,4 @@ json CoverageJson(const Report& report) {
   return {{"points", points}, {"cells", cells}};
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

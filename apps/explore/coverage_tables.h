@@ -1,15 +1,15 @@
 // What the seeds have been through, for a person. Pure functions.
 
-#ifndef APPS_EXPLORE_COVERAGE_TABLES_H_
-#define APPS_EXPLORE_COVERAGE_TABLES_H_
+#ifndef DRYDOCK_APPS_EXPLORE_COVERAGE_TABLES_H_
+#define DRYDOCK_APPS_EXPLORE_COVERAGE_TABLES_H_
 
 #include <cstdint>
 #include <string>
 
-#include "fabric/coverage/report.h"
+#include "drydock/fabric/coverage/report.h"
 #include "nlohmann/json.hpp"
 
-namespace apps {
+namespace drydock::apps {
 
 enum class CoverageDetail : std::uint8_t { kNone, kSeen, kAll };
 
@@ -21,6 +21,6 @@ std::string FormatCoverage(const fabric::coverage::Report& report, CoverageDetai
 // {"points": [...], "cells": [...]}.
 nlohmann::json CoverageJson(const fabric::coverage::Report& report);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_COVERAGE_TABLES_H_
+#endif  // DRYDOCK_APPS_EXPLORE_COVERAGE_TABLES_H_

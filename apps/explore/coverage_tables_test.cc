@@ -1,11 +1,11 @@
-#include "apps/explore/coverage_tables.h"
+#include "drydock/apps/explore/coverage_tables.h"
 
 #include <string>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::coverage::PointKind;
@@ -62,4 +62,4 @@ TEST(CoverageTablesTest, JsonHasEveryPointAndCell) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,16 +1,16 @@
-#include "apps/explore/dependence_report.h"
+#include "drydock/apps/explore/dependence_report.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/text_table.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/profile/unpublished.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
-#include "sim/profile/unpublished.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using nlohmann::json;
@@ -119,4 +119,4 @@ std::string FigureTableJson() {
   return array.dump();
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,20 +1,20 @@
 // On which unpublished figures the failures of a profile sweep depend, for a person and a script.
 
-#ifndef APPS_EXPLORE_DEPENDENCE_REPORT_H_
-#define APPS_EXPLORE_DEPENDENCE_REPORT_H_
+#ifndef DRYDOCK_APPS_EXPLORE_DEPENDENCE_REPORT_H_
+#define DRYDOCK_APPS_EXPLORE_DEPENDENCE_REPORT_H_
 
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/explore/report.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/profile_sweep.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
+#include "drydock/apps/explore/report.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/profile_sweep.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct FoundDependence {
   sim::explore::SeedResult result;
@@ -38,6 +38,6 @@ std::string WithDependences(const std::string& report, const Asked& asked,
 std::string FormatFigureTable();
 std::string FigureTableJson();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_DEPENDENCE_REPORT_H_
+#endif  // DRYDOCK_APPS_EXPLORE_DEPENDENCE_REPORT_H_

@@ -17,33 +17,33 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/explore/arguments.h"
-#include "apps/explore/capsule_commands.h"
-#include "apps/explore/coverage_flags.h"
-#include "apps/explore/dependence_report.h"
-#include "apps/explore/merge_command.h"
-#include "apps/explore/report.h"
-#include "apps/explore/scenarios.h"
-#include "apps/explore/schedule_flags.h"
-#include "apps/explore/shard_flags.h"
-#include "apps/explore/story_picture.h"
-#include "apps/explore/trace_once.h"
-#include "apps/explore/usage.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/schedules.h"
-#include "sim/explore/shard_run.h"
-#include "sim/explore/shrink.h"
-#include "sim/explore/sweep.h"
-#include "sim/explore/traced_run.h"
-#include "sim/explore/until_covered.h"
-#include "sim/profile/unpublished.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/explore/arguments.h"
+#include "drydock/apps/explore/capsule_commands.h"
+#include "drydock/apps/explore/coverage_flags.h"
+#include "drydock/apps/explore/dependence_report.h"
+#include "drydock/apps/explore/merge_command.h"
+#include "drydock/apps/explore/report.h"
+#include "drydock/apps/explore/scenarios.h"
+#include "drydock/apps/explore/schedule_flags.h"
+#include "drydock/apps/explore/shard_flags.h"
+#include "drydock/apps/explore/story_picture.h"
+#include "drydock/apps/explore/trace_once.h"
+#include "drydock/apps/explore/usage.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/schedules.h"
+#include "drydock/sim/explore/shard_run.h"
+#include "drydock/sim/explore/shrink.h"
+#include "drydock/sim/explore/sweep.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/explore/until_covered.h"
+#include "drydock/sim/profile/unpublished.h"
 
 ABSL_FLAG(std::string, capsules, "",
           "Folder for a capsule of each of the first failures: a file that --replay and --shrink "
@@ -64,7 +64,7 @@ ABSL_DECLARE_FLAG(bool, list);
 ABSL_DECLARE_FLAG(std::string, seed);
 ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::ExploreOptions;
@@ -392,6 +392,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps
 
-int main(int argc, char** argv) { return apps::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::Main(argc, argv); }

@@ -1,14 +1,14 @@
-#include "apps/explore/merge_command.h"
+#include "drydock/apps/explore/merge_command.h"
 
 #include <filesystem>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/plan_json.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::NamedResults;
@@ -98,4 +98,4 @@ absl::Status MakeFolder(const std::string& path) {
   return absl::InvalidArgumentError(absl::StrCat("--results=", path, ": ", error.message()));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

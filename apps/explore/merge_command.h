@@ -1,8 +1,8 @@
 // Parts of an exploration as a person meets them: where their files go, and explore merge FILES...,
 // the report of all (sim/explore/merge.h).
 
-#ifndef APPS_EXPLORE_MERGE_COMMAND_H_
-#define APPS_EXPLORE_MERGE_COMMAND_H_
+#ifndef DRYDOCK_APPS_EXPLORE_MERGE_COMMAND_H_
+#define DRYDOCK_APPS_EXPLORE_MERGE_COMMAND_H_
 
 #include <optional>
 #include <string>
@@ -10,13 +10,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/explore/report.h"
-#include "apps/explore/shard_flags.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/merge.h"
-#include "sim/explore/results.h"
+#include "drydock/apps/explore/report.h"
+#include "drydock/apps/explore/shard_flags.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/merge.h"
+#include "drydock/sim/explore/results.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // What was asked for, as words of a file of results. `plan`: of --faults=FILE; `twice_every` as the
 // flag.
@@ -44,6 +44,6 @@ std::string FormatShard(const ShardChoice& choice, const sim::explore::SeedSpan&
 // A folder that may be there already. kInvalidArgument: it cannot be made.
 absl::Status MakeFolder(const std::string& path);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_MERGE_COMMAND_H_
+#endif  // DRYDOCK_APPS_EXPLORE_MERGE_COMMAND_H_

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/subprocess.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using harness::ProcessEnd;
@@ -323,4 +323,4 @@ TEST(ExploreProgramTest, ACapsuleOfAProgramIsForEfaRun) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

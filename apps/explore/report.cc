@@ -1,16 +1,16 @@
-#include "apps/explore/report.h"
+#include "drydock/apps/explore/report.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/text_table.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/fabric/faults/plan_json.h"
 #include "nlohmann/json.hpp"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using nlohmann::json;
@@ -300,4 +300,4 @@ std::string ScenariosCsv(const std::vector<const Scenario*>& scenarios) {
   return ToCsv(table);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,7 +1,7 @@
 // What an exploration came to, for a person and for a script. Pure functions.
 
-#ifndef APPS_EXPLORE_REPORT_H_
-#define APPS_EXPLORE_REPORT_H_
+#ifndef DRYDOCK_APPS_EXPLORE_REPORT_H_
+#define DRYDOCK_APPS_EXPLORE_REPORT_H_
 
 #include <cstdint>
 #include <map>
@@ -9,15 +9,15 @@
 #include <string>
 #include <vector>
 
-#include "apps/explore/coverage_tables.h"
-#include "coro/time.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/schedules.h"
-#include "sim/explore/verdict.h"
+#include "drydock/apps/explore/coverage_tables.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/schedules.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The request, for headings and replay commands.
 struct Asked {
@@ -65,6 +65,6 @@ std::string ScenariosCsv(const std::vector<const sim::explore::Scenario*>& scena
 std::string FormatScenarios(const std::vector<const sim::explore::Scenario*>& scenarios);
 std::string ScenariosJson(const std::vector<const sim::explore::Scenario*>& scenarios);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_REPORT_H_
+#endif  // DRYDOCK_APPS_EXPLORE_REPORT_H_

@@ -1,4 +1,4 @@
-#include "apps/explore/report.h"
+#include "drydock/apps/explore/report.h"
 
 #include <chrono>
 #include <string>
@@ -7,7 +7,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -88,4 +88,4 @@ TEST(ExploreReportTest, JsonHasEveryVerdictAndRule) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

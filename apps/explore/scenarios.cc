@@ -1,15 +1,15 @@
-#include "apps/explore/scenarios.h"
+#include "drydock/apps/explore/scenarios.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/explore/alltoall_scenario.h"
-#include "apps/explore/transfer_scenario.h"
-#include "apps/explore/write_scenario.h"
-#include "apps/museum/exhibits.h"
-#include "sim/explore/classics/classics.h"
+#include "drydock/apps/explore/alltoall_scenario.h"
+#include "drydock/apps/explore/transfer_scenario.h"
+#include "drydock/apps/explore/write_scenario.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/sim/explore/classics/classics.h"
 
-namespace apps {
+namespace drydock::apps {
 
 using sim::explore::Scenario;
 
@@ -33,4 +33,4 @@ absl::StatusOr<const Scenario*> FindScenario(const std::string& name) {
       absl::StrCat("--scenario=", name, " does not exist: ", absl::StrJoin(names, ", ")));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

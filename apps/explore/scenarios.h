@@ -1,15 +1,15 @@
 // All scenarios that explore knows.
 
-#ifndef APPS_EXPLORE_SCENARIOS_H_
-#define APPS_EXPLORE_SCENARIOS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_SCENARIOS_H_
+#define DRYDOCK_APPS_EXPLORE_SCENARIOS_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // In the order in which they are listed: without those of the museum, half of which are wrong.
 // Static storage.
@@ -19,6 +19,6 @@ std::vector<const sim::explore::Scenario*> Scenarios();
 // lists the names that exist.
 absl::StatusOr<const sim::explore::Scenario*> FindScenario(const std::string& name);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_SCENARIOS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_SCENARIOS_H_

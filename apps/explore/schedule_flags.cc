@@ -1,4 +1,4 @@
-#include "apps/explore/schedule_flags.h"
+#include "drydock/apps/explore/schedule_flags.h"
 
 #include <algorithm>
 #include <string>
@@ -6,8 +6,8 @@
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/explore/schedules.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/schedules.h"
 
 ABSL_FLAG(std::string, strategy, "random",
           "How the next step of the network is chosen. random: by the seed's delays. walk: "
@@ -18,7 +18,7 @@ ABSL_FLAG(std::uint64_t, max_runs, 10000, "With exhaustive: how many runs at mos
 ABSL_FLAG(bool, no_reduction, false,
           "With exhaustive: also orders that differ only in independent steps.");
 
-namespace apps {
+namespace drydock::apps {
 
 absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
                                                  std::uint64_t seed) {
@@ -44,4 +44,4 @@ absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& s
   return choice;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

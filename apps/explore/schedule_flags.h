@@ -1,17 +1,17 @@
 // The flags of the network's schedule: --strategy, --max-runs, --no-reduction.
 
-#ifndef APPS_EXPLORE_SCHEDULE_FLAGS_H_
-#define APPS_EXPLORE_SCHEDULE_FLAGS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_SCHEDULE_FLAGS_H_
+#define DRYDOCK_APPS_EXPLORE_SCHEDULE_FLAGS_H_
 
 #include <cstdint>
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "sim/events/scheduler.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/strategy/strategy.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/strategy/strategy.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // All orders of one seed.
 struct ExhaustiveChoice {
@@ -30,6 +30,6 @@ struct ScheduleChoice {
 absl::StatusOr<ScheduleChoice> ReadScheduleFlags(const sim::explore::Scenario& scenario,
                                                  std::uint64_t seed);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_SCHEDULE_FLAGS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_SCHEDULE_FLAGS_H_

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "absl/strings/str_split.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/subprocess.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using harness::ProcessEnd;
@@ -177,4 +177,4 @@ TEST(ExploreStrategyTest, BadInputIsOneLineAndTwo) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,4 +1,4 @@
-#include "apps/explore/shard_flags.h"
+#include "drydock/apps/explore/shard_flags.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -11,7 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
 ABSL_FLAG(std::string, shard, "",
           "i/n: run the i-th of n parts of the seeds, from 0/n to n-1/n. Without it: the part that "
@@ -25,7 +25,7 @@ ABSL_FLAG(
     "Folder for a file with what this part has come to. It survives every end of the process; "
     "the same command goes on from it, and explore merge makes a report of all of them.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::Shard;
@@ -152,4 +152,4 @@ std::string ResultsName(absl::string_view scenario, const Shard& shard) {
   return absl::StrFormat("%s-%05d-of-%05d.results", scenario, shard.index, shard.count);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

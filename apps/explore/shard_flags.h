@@ -1,8 +1,8 @@
 // Which part of the seeds is this process's: by flags, or by what a scheduler has put into the
 // environment of each of its tasks.
 
-#ifndef APPS_EXPLORE_SHARD_FLAGS_H_
-#define APPS_EXPLORE_SHARD_FLAGS_H_
+#ifndef DRYDOCK_APPS_EXPLORE_SHARD_FLAGS_H_
+#define DRYDOCK_APPS_EXPLORE_SHARD_FLAGS_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/explore/shard.h"
+#include "drydock/sim/explore/shard.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct ShardChoice {
   sim::explore::Shard shard;
@@ -47,6 +47,6 @@ void AcknowledgeTestShard();
 // Where the results of a shard are in their folder: "write-00003-of-00016.results".
 std::string ResultsName(absl::string_view scenario, const sim::explore::Shard& shard);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_SHARD_FLAGS_H_
+#endif  // DRYDOCK_APPS_EXPLORE_SHARD_FLAGS_H_

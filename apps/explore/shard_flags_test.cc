@@ -1,6 +1,6 @@
 // Which part of the seeds a scheduler's environment gives a process.
 
-#include "apps/explore/shard_flags.h"
+#include "drydock/apps/explore/shard_flags.h"
 
 #include <map>
 #include <optional>
@@ -8,16 +8,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using sim::explore::Shard;
 using ::testing::HasSubstr;
-using ::testing_matchers::StatusIs;
 
 using Variables = std::map<std::string, std::string>;
 
@@ -112,4 +112,4 @@ TEST(ParseShardTest, TakesNothingElse) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -13,12 +13,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/subprocess.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using harness::ProcessEnd;
@@ -226,4 +226,4 @@ TEST(ShardProgramTest, BadInputIsOneLineAndTwo) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

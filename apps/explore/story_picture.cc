@@ -1,4 +1,4 @@
-#include "apps/explore/story_picture.h"
+#include "drydock/apps/explore/story_picture.h"
 
 #include <algorithm>
 #include <array>
@@ -13,13 +13,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/svg.h"
-#include "coro/time.h"
-#include "fabric/faults/fault.h"
-#include "fabric/operation.h"
-#include "sim/world/run_trace.h"
+#include "drydock/apps/common/svg.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/world/run_trace.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::FiringEntry;
@@ -178,4 +178,4 @@ std::string DrawShrunk(const sim::explore::ShrinkReport& report) {
   return Picture(report.capsule.run, *report.run.trace).Draw(report.story);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

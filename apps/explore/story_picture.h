@@ -1,20 +1,20 @@
 // A small run as a picture: its NICs from left to right, time from top to bottom, operations as
 // arrows, faults as crosses, and its story below.
 
-#ifndef APPS_EXPLORE_STORY_PICTURE_H_
-#define APPS_EXPLORE_STORY_PICTURE_H_
+#ifndef DRYDOCK_APPS_EXPLORE_STORY_PICTURE_H_
+#define DRYDOCK_APPS_EXPLORE_STORY_PICTURE_H_
 
 #include <string>
 
-#include "sim/explore/shrink.h"
+#include "drydock/sim/explore/shrink.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // An SVG image of the run that is left. Each moment has a line of its own:
 // the distance between two is no measure. Operations that are not calm are red. Of a run that
 // stayed large, the first operations and faults.
 std::string DrawShrunk(const sim::explore::ShrinkReport& report);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_STORY_PICTURE_H_
+#endif  // DRYDOCK_APPS_EXPLORE_STORY_PICTURE_H_

@@ -1,4 +1,4 @@
-#include "apps/explore/trace_once.h"
+#include "drydock/apps/explore/trace_once.h"
 
 #include <memory>
 #include <string>
@@ -6,15 +6,15 @@
 
 #include "absl/flags/declare.h"
 #include "absl/flags/flag.h"
-#include "apps/common/simulated_fabric.h"
-#include "apps/common/trace_flags.h"
-#include "coro/status_macros.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
 ABSL_DECLARE_FLAG(std::string, trace);  // of apps/common/trace_flags.cc
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 class Observer final : public sim::explore::RunObserver {
@@ -56,4 +56,4 @@ absl::Status TraceOnce(const sim::explore::Scenario& scenario, const sim::explor
   return trace->Finish();
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,13 +1,13 @@
 // One run of a scenario with --trace=FILE, to see a failure.
 
-#ifndef APPS_EXPLORE_TRACE_ONCE_H_
-#define APPS_EXPLORE_TRACE_ONCE_H_
+#ifndef DRYDOCK_APPS_EXPLORE_TRACE_ONCE_H_
+#define DRYDOCK_APPS_EXPLORE_TRACE_ONCE_H_
 
 #include "absl/status/status.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Whether --trace is given.
 bool TraceIsAsked();
@@ -16,6 +16,6 @@ bool TraceIsAsked();
 // then. Errors: those of the file.
 absl::Status TraceOnce(const sim::explore::Scenario& scenario, const sim::explore::RunSpec& spec);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_TRACE_ONCE_H_
+#endif  // DRYDOCK_APPS_EXPLORE_TRACE_ONCE_H_

@@ -1,4 +1,4 @@
-#include "apps/explore/transfer_scenario.h"
+#include "drydock/apps/explore/transfer_scenario.h"
 
 #include <array>
 #include <chrono>
@@ -14,19 +14,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "coro/event_loop.h"
-#include "coro/keyed_random.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "fabric/async/transfer/barrier_group.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/world/world.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/barrier_group.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::async::transfer::BarrierGroup;
@@ -248,4 +248,4 @@ const sim::explore::Scenario& TransferScenario() {
   return scenario;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

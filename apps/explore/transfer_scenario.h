@@ -1,17 +1,17 @@
 // The transfer engine as a scenario: two machines with two NICs each, of which one may die.
 
-#ifndef APPS_EXPLORE_TRANSFER_SCENARIO_H_
-#define APPS_EXPLORE_TRANSFER_SCENARIO_H_
+#ifndef DRYDOCK_APPS_EXPLORE_TRANSFER_SCENARIO_H_
+#define DRYDOCK_APPS_EXPLORE_TRANSFER_SCENARIO_H_
 
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Pages go from one machine to the other by all NICs, and then both meet at a barrier. In three of
 // four seeds a NIC of either machine dies or restarts on the way, beside whatever the seed's faults
 // do: alone, that is no reason to fail.
 const sim::explore::Scenario& TransferScenario();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_TRANSFER_SCENARIO_H_
+#endif  // DRYDOCK_APPS_EXPLORE_TRANSFER_SCENARIO_H_

@@ -1,19 +1,19 @@
 // Programs of the transfer engine: right whatever the figures are that nobody has published, and
 // whichever NIC dies.
 
-#include "apps/explore/transfer_scenario.h"
+#include "drydock/apps/explore/transfer_scenario.h"
 
 #include <cstdint>
 
-#include "apps/explore/alltoall_scenario.h"
+#include "drydock/apps/explore/alltoall_scenario.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/profile_sweep.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/profile/unpublished.h"
 #include "gtest/gtest.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/profile_sweep.h"
-#include "sim/explore/run_seed.h"
-#include "sim/profile/unpublished.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::ExploreOptions;
@@ -64,4 +64,4 @@ TEST(AllToAllScenarioTest, EndsRightOrWithAnErrorWhateverGoesWrong) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

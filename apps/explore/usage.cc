@@ -1,6 +1,6 @@
-#include "apps/explore/usage.h"
+#include "drydock/apps/explore/usage.h"
 
-namespace apps {
+namespace drydock::apps {
 
 const Usage kExploreUsage = {
     "explore",
@@ -39,4 +39,4 @@ const Usage kExploreUsage = {
     "was not covered, 2 bad input. With --replay: 1 when the verdict is a failure now; with\n"
     "--shrink: 1 when there is nothing to shrink; merge: 1 also when seeds are missing."};
 
-}  // namespace apps
+}  // namespace drydock::apps

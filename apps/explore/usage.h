@@ -1,14 +1,14 @@
 // What explore --help says besides its flags.
 
-#ifndef APPS_EXPLORE_USAGE_H_
-#define APPS_EXPLORE_USAGE_H_
+#ifndef DRYDOCK_APPS_EXPLORE_USAGE_H_
+#define DRYDOCK_APPS_EXPLORE_USAGE_H_
 
-#include "apps/common/command_line.h"
+#include "drydock/apps/common/command_line.h"
 
-namespace apps {
+namespace drydock::apps {
 
 extern const Usage kExploreUsage;
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_USAGE_H_
+#endif  // DRYDOCK_APPS_EXPLORE_USAGE_H_

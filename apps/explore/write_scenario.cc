@@ -1,4 +1,4 @@
-#include "apps/explore/write_scenario.h"
+#include "drydock/apps/explore/write_scenario.h"
 
 #include <array>
 #include <chrono>
@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "apps/write/messages.h"
-#include "apps/write/sides.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "sim/explore/nodes.h"
+#include "drydock/apps/write/messages.h"
+#include "drydock/apps/write/sides.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/nodes.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using sim::explore::Needs;
@@ -105,4 +105,4 @@ const sim::explore::Scenario& WriteLastScenario() {
   return scenario;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

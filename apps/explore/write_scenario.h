@@ -1,11 +1,11 @@
 // The write program as scenarios: server and client in one world, 16 pages of 4 KiB.
 
-#ifndef APPS_EXPLORE_WRITE_SCENARIO_H_
-#define APPS_EXPLORE_WRITE_SCENARIO_H_
+#ifndef DRYDOCK_APPS_EXPLORE_WRITE_SCENARIO_H_
+#define DRYDOCK_APPS_EXPLORE_WRITE_SCENARIO_H_
 
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Every write announces itself, and the client counts: right on EFA.
 const sim::explore::Scenario& WriteScenario();
@@ -13,6 +13,6 @@ const sim::explore::Scenario& WriteScenario();
 // Only the last write does: wrong on EFA, and here to be found out.
 const sim::explore::Scenario& WriteLastScenario();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_EXPLORE_WRITE_SCENARIO_H_
+#endif  // DRYDOCK_APPS_EXPLORE_WRITE_SCENARIO_H_

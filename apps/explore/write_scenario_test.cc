@@ -1,18 +1,18 @@
 // The write program under the swarm: right data or one clean error when the client counts, and
 // found out when it trusts the last write.
 
-#include "apps/explore/write_scenario.h"
+#include "drydock/apps/explore/write_scenario.h"
 
 #include <string>
 
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/run_seed.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::faults::Fault;
@@ -105,4 +105,4 @@ TEST(WriteScenarioTest, ParametersAreItsSizes) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

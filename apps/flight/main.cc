@@ -13,19 +13,19 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/command_line.h"
-#include "apps/common/trace_page.h"
-#include "coro/status_macros.h"
-#include "fabric/trace/flight_reader.h"
-#include "fabric/trace/perfetto.h"
-#include "fabric/trace/text.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/trace_page.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/trace/flight_reader.h"
+#include "drydock/fabric/trace/perfetto.h"
+#include "drydock/fabric/trace/text.h"
 
 ABSL_FLAG(std::string, trace, "",
           "Write the events to this file as well. FILE.html: a page that draws them. Otherwise "
           "JSON, for ui.perfetto.dev.");
 ABSL_FLAG(std::uint64_t, last, 40, "Print the last N events; 0: all of them.");
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using fabric::trace::Recording;
@@ -89,6 +89,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps
 
-int main(int argc, char** argv) { return apps::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::Main(argc, argv); }

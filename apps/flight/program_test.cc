@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/trace/testing/trace_checker.h"
+#include "drydock/fabric/trace/testing/trace_checker.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 namespace fs = std::filesystem;
@@ -144,4 +144,4 @@ TEST_F(TraceProgramTest, WhatIsNoFlightFileIsRefused) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -13,19 +13,19 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/command_line.h"
-#include "apps/common/device_choice.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "coro/status_macros.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/queue.h"
-#include "gpu/gda/sim_pair.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/device_choice.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/sim_pair.h"
+#include "drydock/sim/profile/profile.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-#include "gpu/gda/libfabric_endpoint.h"
+#include "drydock/gpu/gda/libfabric_endpoint.h"
 #endif
 
 ABSL_FLAG(std::string, source, "auto",
@@ -38,7 +38,7 @@ ABSL_FLAG(std::string, nic, "", "With libfabric: name of the NIC; empty means th
 ABSL_FLAG(std::string, profile, "p5", "With sim: of the simulated machine.");
 ABSL_FLAG(std::uint64_t, seed, 1, "With sim.");
 
-namespace apps::gda_probe {
+namespace drydock::apps::gda_probe {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -213,6 +213,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::gda_probe
+}  // namespace drydock::apps::gda_probe
 
-int main(int argc, char** argv) { return apps::gda_probe::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::gda_probe::Main(argc, argv); }

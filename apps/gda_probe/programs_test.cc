@@ -3,13 +3,13 @@
 #include <string>
 #include <vector>
 
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using ::testing::AllOf;
@@ -156,4 +156,4 @@ TEST(HelpTest, AllTeach) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -13,18 +13,18 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/command_line.h"
-#include "apps/common/counted_main.h"
-#include "apps/common/device_pair.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "gpu/gda/kernels.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/sim_pair.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/counted_main.h"
+#include "drydock/apps/common/device_pair.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/gpu/gda/kernels.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/sim_pair.h"
 
 ABSL_FLAG(std::string, kernel, "put",
           "put: one put that blocks. loop: one thread, --count writes. team: the threads of a "
@@ -40,7 +40,7 @@ ABSL_FLAG(std::uint64_t, threads, 0,
           "Of each block, with --kernel=team or blocks; 0: 32, or 2 on the stand-in.");
 ABSL_FLAG(std::string, memory, "device", "Where the data is: device or host.");
 
-namespace apps::gda_put {
+namespace drydock::apps::gda_put {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -256,8 +256,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
 }
 
 }  // namespace
-}  // namespace apps::gda_put
+}  // namespace drydock::apps::gda_put
 
 int main(int argc, char** argv) {
-  return apps::CountedMain(argc, argv, apps::gda_put::kUsage, apps::gda_put::Run);
+  return drydock::apps::CountedMain(argc, argv, drydock::apps::gda_put::kUsage,
+                                    drydock::apps::gda_put::Run);
 }

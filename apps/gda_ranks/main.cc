@@ -12,17 +12,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "apps/gda_ranks/measure.h"
-#include "coro/status_macros.h"
-#include "fabric/memory.h"
-#include "gpu/cuda/cuda_device.h"
-#include "gpu/gda/moe_run.h"
-#include "gpu/gda/sim_ranks.h"
-#include "gpu/host_device/host_device.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/gda_ranks/measure.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/cuda/cuda_device.h"
+#include "drydock/gpu/gda/moe_run.h"
+#include "drydock/gpu/gda/sim_ranks.h"
+#include "drydock/gpu/host_device/host_device.h"
+#include "drydock/sim/profile/profile.h"
 
 ABSL_FLAG(std::string, device, "auto",
           "Where ranks are: host (stand-ins for GPUs), cuda (all GPUs), or auto, which is cuda if "
@@ -39,7 +39,7 @@ ABSL_FLAG(std::uint64_t, count, 0, "Puts of each GPU; 0: 100000, or 2000 on stan
 ABSL_FLAG(std::uint64_t, pair_bytes, 64 << 20, "Of a transfer between two GPUs; a power of two.");
 ABSL_FLAG(std::string, profile, "p5", "Of the simulated machines.");
 
-namespace apps::gda_ranks {
+namespace drydock::apps::gda_ranks {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -312,6 +312,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps::gda_ranks
+}  // namespace drydock::apps::gda_ranks
 
-int main(int argc, char** argv) { return apps::gda_ranks::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::gda_ranks::Main(argc, argv); }

@@ -1,4 +1,4 @@
-#include "apps/gda_ranks/measure.h"
+#include "drydock/apps/gda_ranks/measure.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/memory.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/sim_ranks.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/sim_ranks.h"
 
-namespace apps::gda_ranks {
+namespace drydock::apps::gda_ranks {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -169,4 +169,4 @@ absl::StatusOr<Transfer> MeasureTransfer(const sim::Profile& profile, gpu::Devic
   return transfer;
 }
 
-}  // namespace apps::gda_ranks
+}  // namespace drydock::apps::gda_ranks

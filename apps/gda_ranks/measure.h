@@ -1,19 +1,19 @@
 // What the program measures: puts and signals of each GPU, and transfers between pairs of them.
 
-#ifndef APPS_GDA_RANKS_MEASURE_H_
-#define APPS_GDA_RANKS_MEASURE_H_
+#ifndef DRYDOCK_APPS_GDA_RANKS_MEASURE_H_
+#define DRYDOCK_APPS_GDA_RANKS_MEASURE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/grid.h"
-#include "sim/profile/profile.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/grid.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::gda_ranks {
+namespace drydock::apps::gda_ranks {
 
 // One way to put: `blocks` of `threads`, each block `batch` at a time.
 struct PutWay {
@@ -51,6 +51,6 @@ struct Transfer {
 absl::StatusOr<Transfer> MeasureTransfer(const sim::Profile& profile, gpu::Device& from,
                                          gpu::Device& to, std::size_t bytes);
 
-}  // namespace apps::gda_ranks
+}  // namespace drydock::apps::gda_ranks
 
-#endif  // APPS_GDA_RANKS_MEASURE_H_
+#endif  // DRYDOCK_APPS_GDA_RANKS_MEASURE_H_

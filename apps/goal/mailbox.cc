@@ -1,6 +1,6 @@
-#include "apps/goal/mailbox.h"
+#include "drydock/apps/goal/mailbox.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 bool Takes(const std::pair<std::uint32_t, std::uint32_t>& wants, std::uint32_t source,
@@ -59,4 +59,4 @@ std::optional<OpIndex> Mailbox::Post(const Op& receive, OpIndex index) {
   return std::nullopt;
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -1,8 +1,8 @@
 // The messages of one rank that nobody has received yet, and its receives that have no message yet: matched
 // by source and tag, as MPI does, in the order in which both came.
 
-#ifndef APPS_GOAL_MAILBOX_H_
-#define APPS_GOAL_MAILBOX_H_
+#ifndef DRYDOCK_APPS_GOAL_MAILBOX_H_
+#define DRYDOCK_APPS_GOAL_MAILBOX_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include <utility>
 
 #include "absl/container/flat_hash_map.h"
-#include "apps/goal/schedule.h"
+#include "drydock/apps/goal/schedule.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 // Not thread-safe.
 class Mailbox {
@@ -47,6 +47,6 @@ class Mailbox {
   std::uint64_t place_ = 0;
 };
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_MAILBOX_H_
+#endif  // DRYDOCK_APPS_GOAL_MAILBOX_H_

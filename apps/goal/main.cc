@@ -14,23 +14,23 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/text_file.h"
-#include "apps/common/units.h"
-#include "apps/goal/patterns.h"
-#include "apps/goal/player.h"
-#include "apps/goal/recording.h"
-#include "apps/goal/report.h"
-#include "apps/goal/schedule.h"
-#include "apps/goal/text.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/join.h"
-#include "sim/capture/read_capture.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/text_file.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/goal/patterns.h"
+#include "drydock/apps/goal/player.h"
+#include "drydock/apps/goal/recording.h"
+#include "drydock/apps/goal/report.h"
+#include "drydock/apps/goal/schedule.h"
+#include "drydock/apps/goal/text.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/join.h"
+#include "drydock/sim/capture/read_capture.h"
+#include "drydock/sim/profile/profile.h"
 
 ABSL_FLAG(std::string, pattern, "",
           "Runs a collective instead of a file: ring, tree (allreduces), incast, alltoall.");
@@ -49,7 +49,7 @@ ABSL_FLAG(std::uint64_t, seed, 1,
 ABSL_FLAG(std::string, profile, "small",
           "Machine that the simulator plays: one that `info --list` shows.");
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 const Usage kUsage = {
@@ -195,12 +195,12 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
 }
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
 int main(int argc, char** argv) {
-  using apps::goal::kUsage;
-  const std::vector<std::string> paths = apps::ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<int> code = apps::goal::Run(paths);
-  return code.ok() ? apps::EndWith(kUsage.name, *code)
-                   : apps::ReportError(kUsage.name, code.status());
+  using drydock::apps::goal::kUsage;
+  const std::vector<std::string> paths = drydock::apps::ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<int> code = drydock::apps::goal::Run(paths);
+  return code.ok() ? drydock::apps::EndWith(kUsage.name, *code)
+                   : drydock::apps::ReportError(kUsage.name, code.status());
 }

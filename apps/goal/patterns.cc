@@ -1,4 +1,4 @@
-#include "apps/goal/patterns.h"
+#include "drydock/apps/goal/patterns.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using Rank = std::uint32_t;
@@ -139,4 +139,4 @@ absl::StatusOr<Schedule> MakePattern(const std::string& name, const PatternOptio
       absl::StrCat("pattern '", name, "' does not exist: ring, tree, incast or alltoall"));
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -9,16 +9,16 @@
 // All NICs of a rank work: in ring, tree and incast each of them carries its share of every message;
 // in alltoall the NIC depends on the pair. Reducing takes no time.
 
-#ifndef APPS_GOAL_PATTERNS_H_
-#define APPS_GOAL_PATTERNS_H_
+#ifndef DRYDOCK_APPS_GOAL_PATTERNS_H_
+#define DRYDOCK_APPS_GOAL_PATTERNS_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "apps/goal/schedule.h"
+#include "drydock/apps/goal/schedule.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 struct PatternOptions {
   std::uint32_t ranks = 4;
@@ -32,6 +32,6 @@ struct PatternOptions {
 // kMostOps. REQUIRES: 2 to kMostRanks ranks, 1 to 256 NICs.
 absl::StatusOr<Schedule> MakePattern(const std::string& name, const PatternOptions& options);
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_PATTERNS_H_
+#endif  // DRYDOCK_APPS_GOAL_PATTERNS_H_

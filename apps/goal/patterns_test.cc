@@ -1,4 +1,4 @@
-#include "apps/goal/patterns.h"
+#include "drydock/apps/goal/patterns.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,15 +6,15 @@
 #include <set>
 #include <tuple>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::StatusIs;
 
 // Source, target, tag, NIC, bytes.
 using Message =
@@ -113,4 +113,4 @@ TEST(PatternsTest, PatternsThatDoNotExistOrAreTooLargeAreRefused) {
 }
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -1,4 +1,4 @@
-#include "apps/goal/player.h"
+#include "drydock/apps/goal/player.h"
 
 #include <algorithm>
 #include <array>
@@ -12,17 +12,17 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/goal/mailbox.h"
-#include "coro/status_macros.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "sim/checks/finding.h"
-#include "sim/device/observer.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/world/world.h"
+#include "drydock/apps/goal/mailbox.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using coro::Duration;
@@ -402,4 +402,4 @@ absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& pr
   return player.Play();
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -9,8 +9,8 @@
 // at once, whether their receive is posted or not: there is no rendezvous. A schedule has no data,
 // so all ranks send from and to the same memory, and no byte is moved.
 
-#ifndef APPS_GOAL_PLAYER_H_
-#define APPS_GOAL_PLAYER_H_
+#ifndef DRYDOCK_APPS_GOAL_PLAYER_H_
+#define DRYDOCK_APPS_GOAL_PLAYER_H_
 
 #include <cstdint>
 #include <functional>
@@ -18,11 +18,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/goal/schedule.h"
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/goal/schedule.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 // With so many, collectives take as long as by packets within 3 %, and a tenth of the events
 // (docs/fidelity.md); with more they do not.
@@ -57,6 +57,6 @@ struct PlayResult {
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options = {});
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_PLAYER_H_
+#endif  // DRYDOCK_APPS_GOAL_PLAYER_H_

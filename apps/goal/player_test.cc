@@ -1,4 +1,4 @@
-#include "apps/goal/player.h"
+#include "drydock/apps/goal/player.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,20 +6,20 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/goal/patterns.h"
-#include "apps/goal/text.h"
+#include "drydock/apps/goal/patterns.h"
+#include "drydock/apps/goal/text.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 const sim::Profile& Named(const char* name) { return **sim::FindProfile(name); }
 
@@ -231,4 +231,4 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) { return std::string(test.param.name); });
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -10,13 +10,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using harness::Lines;
@@ -177,4 +177,4 @@ TEST(GoalProgramTest, BadFlagsGiveOneLine) {
 }
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -1,4 +1,4 @@
-#include "apps/goal/recording.h"
+#include "drydock/apps/goal/recording.h"
 
 #include <algorithm>
 #include <deque>
@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using fabric::OperationKind;
@@ -232,4 +232,4 @@ absl::StatusOr<Recording> ScheduleOf(const Capture& capture) {
   return Converter(capture).Convert();
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

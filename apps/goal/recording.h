@@ -12,16 +12,16 @@
 // order in which they were posted. Operations that failed, or that nobody saw end, are left out, and
 // so are atomics.
 
-#ifndef APPS_GOAL_RECORDING_H_
-#define APPS_GOAL_RECORDING_H_
+#ifndef DRYDOCK_APPS_GOAL_RECORDING_H_
+#define DRYDOCK_APPS_GOAL_RECORDING_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "apps/goal/schedule.h"
-#include "sim/capture/capture.h"
+#include "drydock/apps/goal/schedule.h"
+#include "drydock/sim/capture/capture.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 struct Recording {
   Schedule schedule;
@@ -32,6 +32,6 @@ struct Recording {
 // schedule can name.
 absl::StatusOr<Recording> ScheduleOf(const sim::capture::Capture& capture);
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_RECORDING_H_
+#endif  // DRYDOCK_APPS_GOAL_RECORDING_H_

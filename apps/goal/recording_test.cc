@@ -1,4 +1,4 @@
-#include "apps/goal/recording.h"
+#include "drydock/apps/goal/recording.h"
 
 #include <sstream>
 #include <string>
@@ -6,18 +6,18 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/goal/player.h"
-#include "apps/goal/text.h"
+#include "drydock/apps/goal/player.h"
+#include "drydock/apps/goal/text.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/join.h"
+#include "drydock/sim/capture/read_capture.h"
+#include "drydock/sim/capture/testing/trace_text.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/join.h"
-#include "sim/capture/read_capture.h"
-#include "sim/capture/testing/trace_text.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using sim::capture::TraceText;
@@ -156,4 +156,4 @@ TEST(RecordingTest, WhatWasRecordedRuns) {
 }
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

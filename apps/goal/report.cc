@@ -1,4 +1,4 @@
-#include "apps/goal/report.h"
+#include "drydock/apps/goal/report.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,12 +6,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/report/result_json.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/report/result_json.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 constexpr std::size_t kMostRows = 16;
@@ -95,4 +95,4 @@ std::string Report(const PlayResult& result, const Scene& scene, OutputForm form
   return out;
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -1,15 +1,15 @@
 // What a run of a schedule gives: a line for each rank, or for each of sixteen groups of them.
 
-#ifndef APPS_GOAL_REPORT_H_
-#define APPS_GOAL_REPORT_H_
+#ifndef DRYDOCK_APPS_GOAL_REPORT_H_
+#define DRYDOCK_APPS_GOAL_REPORT_H_
 
 #include <cstdint>
 #include <string>
 
-#include "apps/common/report/output_flags.h"
-#include "apps/goal/player.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/goal/player.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 struct Scene {
   std::string source;  // what was run
@@ -23,6 +23,6 @@ struct Scene {
 
 std::string Report(const PlayResult& result, const Scene& scene, OutputForm form);
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_REPORT_H_
+#endif  // DRYDOCK_APPS_GOAL_REPORT_H_

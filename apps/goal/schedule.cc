@@ -1,8 +1,8 @@
-#include "apps/goal/schedule.h"
+#include "drydock/apps/goal/schedule.h"
 
 #include <algorithm>
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 std::uint32_t Schedule::RankOf(OpIndex op) const {
   const auto next = std::upper_bound(ranks_.begin(), ranks_.end(), std::pair(op, UINT32_MAX));
@@ -97,4 +97,4 @@ std::optional<OpIndex> ScheduleBuilder::FindCycle() const {
   return op;
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -10,8 +10,8 @@
 // Operations of a rank that do not wait for each other may run at the same time. A send and a
 // receive belong together by source and tag, as messages of MPI do.
 
-#ifndef APPS_GOAL_SCHEDULE_H_
-#define APPS_GOAL_SCHEDULE_H_
+#ifndef DRYDOCK_APPS_GOAL_SCHEDULE_H_
+#define DRYDOCK_APPS_GOAL_SCHEDULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 enum class Kind : std::uint8_t { kCalc, kSend, kReceive };
 
@@ -117,6 +117,6 @@ class ScheduleBuilder {
   std::vector<std::pair<OpIndex, Edge>> waits_;  // of the open rank: for whom, who
 };
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_SCHEDULE_H_
+#endif  // DRYDOCK_APPS_GOAL_SCHEDULE_H_

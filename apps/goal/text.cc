@@ -1,4 +1,4 @@
-#include "apps/goal/text.h"
+#include "drydock/apps/goal/text.h"
 
 #include <cctype>
 #include <cstdint>
@@ -13,9 +13,9 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using Word = absl::string_view;
@@ -360,4 +360,4 @@ void WriteGoal(const Schedule& schedule, std::ostream& out) {
   }
 }
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

@@ -14,17 +14,17 @@
 // `from` may be left out, and is 0; here it may come in any order, and a label may be used before
 // its line.
 
-#ifndef APPS_GOAL_TEXT_H_
-#define APPS_GOAL_TEXT_H_
+#ifndef DRYDOCK_APPS_GOAL_TEXT_H_
+#define DRYDOCK_APPS_GOAL_TEXT_H_
 
 #include <cstddef>
 #include <ostream>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/goal/schedule.h"
+#include "drydock/apps/goal/schedule.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 
 inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 
@@ -37,6 +37,6 @@ absl::StatusOr<Schedule> ReadGoal(absl::string_view text);
 // schedule from it.
 void WriteGoal(const Schedule& schedule, std::ostream& out);
 
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal
 
-#endif  // APPS_GOAL_TEXT_H_
+#endif  // DRYDOCK_APPS_GOAL_TEXT_H_

@@ -1,4 +1,4 @@
-#include "apps/goal/text.h"
+#include "drydock/apps/goal/text.h"
 
 #include <sstream>
 #include <string>
@@ -6,12 +6,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "apps/goal/patterns.h"
+#include "drydock/apps/goal/patterns.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::goal {
+namespace drydock::apps::goal {
 namespace {
 
 using ::testing::ElementsAre;
@@ -171,4 +171,4 @@ TEST(GoalTextTest, EveryPrefixAndEveryChangedByteIsReadOrRefused) {
 }
 
 }  // namespace
-}  // namespace apps::goal
+}  // namespace drydock::apps::goal

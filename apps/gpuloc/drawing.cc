@@ -1,4 +1,4 @@
-#include "apps/gpuloc/drawing.h"
+#include "drydock/apps/gpuloc/drawing.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/svg.h"
-#include "apps/gpuloc/outline.h"
-#include "gpu/topology/locality.h"
+#include "drydock/apps/common/svg.h"
+#include "drydock/apps/gpuloc/outline.h"
+#include "drydock/gpu/topology/locality.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
 using gpu::topology::Bridge;
@@ -348,4 +348,4 @@ class Drawing {
 
 std::string DrawSvg(const MachineChoice& choice) { return Drawing(choice).Draw(); }
 
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc

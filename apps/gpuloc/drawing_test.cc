@@ -1,7 +1,7 @@
 // A drawing is for eyes; what can be tested is that it is an image, that nothing is outside of it,
 // on top of something else or forgotten, and that colours say who belongs to whom.
 
-#include "apps/gpuloc/drawing.h"
+#include "drydock/apps/gpuloc/drawing.h"
 
 #include <cstdlib>
 #include <map>
@@ -10,19 +10,19 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/gpu/topology/xml.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/topology/topology_of.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
-#include "gpu/topology/xml.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/topology/topology_of.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
-using ::gpu::topology::Machine;
-using ::gpu::topology::ParseXml;
-using ::gpu::topology::XmlElement;
+using ::drydock::gpu::topology::Machine;
+using ::drydock::gpu::topology::ParseXml;
+using ::drydock::gpu::topology::XmlElement;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
@@ -147,4 +147,4 @@ TEST(DrawingTest, NamesAreEscaped) {
 }
 
 }  // namespace
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc

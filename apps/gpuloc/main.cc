@@ -8,20 +8,20 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/machine_choice.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/gpuloc/drawing.h"
-#include "apps/gpuloc/report.h"
-#include "coro/status_macros.h"
-#include "gpu/topology/hwloc_xml.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/machine_choice.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/gpuloc/drawing.h"
+#include "drydock/apps/gpuloc/report.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
 
 ABSL_FLAG(bool, svg, false, "Print a drawing, as SVG, to be put into a file.");
 ABSL_FLAG(bool, xml, false,
           "Print hwloc's XML of the machine, reduced to what this program shows: a profile becomes "
           "a file for lstopo, or for another program's HWLOC_XMLFILE.");
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
 const Usage kUsage = {
@@ -68,8 +68,9 @@ absl::StatusOr<std::string> Text(const std::vector<std::string>& positional) {
 }
 
 }  // namespace
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc
 
 int main(int argc, char** argv) {
-  return apps::PrintMain(argc, argv, apps::gpuloc::kUsage, apps::gpuloc::Text);
+  return drydock::apps::PrintMain(argc, argv, drydock::apps::gpuloc::kUsage,
+                                  drydock::apps::gpuloc::Text);
 }

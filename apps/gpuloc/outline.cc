@@ -1,4 +1,4 @@
-#include "apps/gpuloc/outline.h"
+#include "drydock/apps/gpuloc/outline.h"
 
 #include <cstddef>
 #include <utility>
@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
 using gpu::topology::Bridge;
@@ -106,4 +106,4 @@ std::string TitleOf(const Machine& machine, const Outline& outline) {
   return "";
 }
 
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc

@@ -1,16 +1,16 @@
 // A machine as a tree for a person: NUMA nodes, their host bridges and switches, down to the
 // devices. The text and the drawing show the same one.
 
-#ifndef APPS_GPULOC_OUTLINE_H_
-#define APPS_GPULOC_OUTLINE_H_
+#ifndef DRYDOCK_APPS_GPULOC_OUTLINE_H_
+#define DRYDOCK_APPS_GPULOC_OUTLINE_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "gpu/topology/machine.h"
+#include "drydock/gpu/topology/machine.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 
 enum class Kind : std::uint8_t { kMachine, kNumaNode, kBridge, kGpu, kNic };
 
@@ -35,6 +35,6 @@ std::string SummaryOf(const gpu::topology::Machine& machine);
 // "15.8 GB/s".
 std::string FormatGbytesPerSecond(double gbytes_per_s);
 
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc
 
-#endif  // APPS_GPULOC_OUTLINE_H_
+#endif  // DRYDOCK_APPS_GPULOC_OUTLINE_H_

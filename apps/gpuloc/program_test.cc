@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
 
 namespace {
 
@@ -23,7 +23,7 @@ using ::testing::SizeIs;
 using ::testing::StartsWith;
 using Json = nlohmann::json;
 
-constexpr harness::Program kGpuloc("GPULOC", "gpuloc");
+constexpr drydock::harness::Program kGpuloc("GPULOC", "gpuloc");
 
 // A machine with comments where hwloc's own reader refuses them.
 std::string RecordedMachine() {
@@ -59,7 +59,7 @@ TEST(GpulocTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kGpuloc.Refusal({"--json", "--svg"}), HasSubstr("choose one: --json or --svg"));
   EXPECT_THAT(kGpuloc.Refusal({"--topology=profile:p9"}), HasSubstr("there are small, p4d, p5"));
   EXPECT_THAT(kGpuloc.Refusal({"--topology=/no/such.xml"}), HasSubstr("no such file"));
-  EXPECT_THAT(kGpuloc.Refusal({"--topology", harness::ProgramPath("GPULOC")}),
+  EXPECT_THAT(kGpuloc.Refusal({"--topology", drydock::harness::ProgramPath("GPULOC")}),
               HasSubstr(": line 1: no XML"));
 }
 
@@ -70,13 +70,14 @@ TEST(GpulocTest, HelpShowsWhatItTakes) {
 }
 
 TEST(GpulocTest, ReadmeShowsWhatIsPrinted) {
-  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/gpuloc");
+  const std::vector<drydock::harness::ReadmeSession> sessions =
+      drydock::harness::ReadmeSessions("//apps/gpuloc");
   ASSERT_THAT(sessions, SizeIs(1));
   EXPECT_EQ(kGpuloc.Output(sessions[0].arguments), sessions[0].output);
 }
 
 TEST(GpulocTest, ReadmeShowsWhatIsDrawn) {
-  std::ifstream file(harness::ProgramPath("DRYDOCK_DRAWING"));
+  std::ifstream file(drydock::harness::ProgramPath("DRYDOCK_DRAWING"));
   const std::string shown{std::istreambuf_iterator<char>(file), {}};
   EXPECT_TRUE(kGpuloc.Output({"--topology=profile:p5en", "--svg"}) == shown)
       << "make it again: ./bazelw run //apps/gpuloc -- --topology=profile:p5en --svg "

@@ -1,4 +1,4 @@
-#include "apps/gpuloc/report.h"
+#include "drydock/apps/gpuloc/report.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,13 +8,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/text_table.h"
-#include "apps/gpuloc/outline.h"
-#include "gpu/topology/locality.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/gpuloc/outline.h"
+#include "drydock/gpu/topology/locality.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
 using gpu::topology::Bridge;
@@ -331,4 +331,4 @@ std::string FormatCsv(const MachineChoice& choice) {
   return ToCsv(table);
 }
 
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc

@@ -1,14 +1,14 @@
 // A machine's topology as text for a person and as JSON. Pure functions.
 
-#ifndef APPS_GPULOC_REPORT_H_
-#define APPS_GPULOC_REPORT_H_
+#ifndef DRYDOCK_APPS_GPULOC_REPORT_H_
+#define DRYDOCK_APPS_GPULOC_REPORT_H_
 
 #include <string>
 #include <vector>
 
-#include "apps/common/machine_choice.h"
+#include "drydock/apps/common/machine_choice.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 
 // The tree, how near every GPU is to every NIC, and which belong together. Ends with a line break,
 // as all of these do.
@@ -23,6 +23,6 @@ std::string FormatCsv(const MachineChoice& choice);
 // "0-3,8": indices of devices, ascending, as CPUs are listed.
 std::string FormatIndices(const std::vector<int>& indices);
 
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc
 
-#endif  // APPS_GPULOC_REPORT_H_
+#endif  // DRYDOCK_APPS_GPULOC_REPORT_H_

@@ -1,19 +1,19 @@
-#include "apps/gpuloc/report.h"
+#include "drydock/apps/gpuloc/report.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/topology/topology_of.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
-#include "sim/topology/topology_of.h"
 
-namespace apps::gpuloc {
+namespace drydock::apps::gpuloc {
 namespace {
 
-using ::gpu::topology::Machine;
+using ::drydock::gpu::topology::Machine;
 using ::testing::AllOf;
 using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
@@ -137,4 +137,4 @@ TEST(JsonTest, WhatIsNotThereIsEmpty) {
 }
 
 }  // namespace
-}  // namespace apps::gpuloc
+}  // namespace drydock::apps::gpuloc

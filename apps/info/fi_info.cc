@@ -1,4 +1,4 @@
-#include "apps/info/fi_info.h"
+#include "drydock/apps/info/fi_info.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,9 +11,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
-#include "sim/rdm/rdm_fabric.h"
+#include "drydock/sim/rdm/rdm_fabric.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 using fabric::Capability;
@@ -286,4 +286,4 @@ std::string FormatFiInfo(std::span<const FiInfo> entries) {
   return out.Take();
 }
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info

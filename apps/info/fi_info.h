@@ -1,8 +1,8 @@
 // NICs in the words of libfabric: text in the shape of `fi_info -v` (ofiwg/libfabric
 // util/info.c and src/fi_tostr.c), reduced to what this project knows of a NIC.
 
-#ifndef APPS_INFO_FI_INFO_H_
-#define APPS_INFO_FI_INFO_H_
+#ifndef DRYDOCK_APPS_INFO_FI_INFO_H_
+#define DRYDOCK_APPS_INFO_FI_INFO_H_
 
 #include <cstddef>
 #include <optional>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "fabric/nic_info.h"
-#include "sim/profile/profile.h"
+#include "drydock/fabric/nic_info.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 
 // One entry of fi_getinfo's list.
 struct FiInfo {
@@ -35,6 +35,6 @@ std::vector<FiInfo> RealProviderList(std::span<const fabric::NicInfo> nics);
 // Every entry, each after a line "---". Fields that are not known are left out.
 std::string FormatFiInfo(std::span<const FiInfo> entries);
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info
 
-#endif  // APPS_INFO_FI_INFO_H_
+#endif  // DRYDOCK_APPS_INFO_FI_INFO_H_

@@ -3,18 +3,18 @@
 // 2.0.0. efa-direct came with 2.1.0: its figures follow ofiwg/libfabric
 // prov/efa/src/efa_prov_info.c.
 
-#include "apps/info/fi_info.h"
+#include "drydock/apps/info/fi_info.h"
 
 #include <string>
 #include <vector>
 
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 using ::testing::AllOf;
@@ -226,4 +226,4 @@ TEST(FiInfoTest, RealDatagramEndpoints) {
 }
 
 }  // namespace
-}  // namespace apps::info
+}  // namespace drydock::apps::info

@@ -4,11 +4,11 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/harness/run_program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
-#include "testing/harness/run_program.h"
 
 namespace {
 
@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using Json = nlohmann::json;
 
-constexpr harness::Program kInfo("INFO", "info");
+constexpr drydock::harness::Program kInfo("INFO", "info");
 
 TEST(InfoTest, WithoutFlagsSaysWhichWorldAndWhy) {
   EXPECT_THAT(kInfo.Output({}), AllOf(HasSubstr("fabric "), HasSubstr("because "),
@@ -26,7 +26,7 @@ TEST(InfoTest, WithoutFlagsSaysWhichWorldAndWhy) {
 }
 
 TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
-  for (const sim::Profile& profile : sim::Profiles()) {
+  for (const drydock::sim::Profile& profile : drydock::sim::Profiles()) {
     const std::string flag = "--profile=" + profile.name;
     const std::string text = kInfo.Output({flag});
     const Json json = Json::parse(kInfo.Output({flag, "--json"}));
@@ -37,7 +37,7 @@ TEST(InfoTest, EveryProfileIsShownInEveryFormat) {
     const std::size_t nics = profile.nics.size();
     ASSERT_EQ(json["nics"].size(), 2 * nics);  // efa-direct, then efa
     for (std::size_t i = 0; i < nics; ++i) {
-      const sim::NicProfile& nic = profile.nics[i];
+      const drydock::sim::NicProfile& nic = profile.nics[i];
       EXPECT_THAT(text, ContainsRegex(nic.name + " .* efa-direct, efa +sim\n"));
       for (const std::size_t place : {i, nics + i}) {
         EXPECT_EQ(json["nics"][place]["name"], nic.name);
@@ -118,7 +118,7 @@ TEST(InfoTest, ListNamesTheProfiles) {
                                               ContainsRegex("\nefa-direct +the EFA device"),
                                               ContainsRegex("\nefa +the EFA provider")));
   const Json json = Json::parse(kInfo.Output({"--list", "--json"}));
-  EXPECT_EQ(json["profiles"].size(), sim::Profiles().size());
+  EXPECT_EQ(json["profiles"].size(), drydock::sim::Profiles().size());
   EXPECT_EQ(json["fabrics"][1]["name"], "efa");
 }
 

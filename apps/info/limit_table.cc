@@ -1,12 +1,12 @@
-#include "apps/info/limit_table.h"
+#include "drydock/apps/info/limit_table.h"
 
 #include <array>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 using fabric::Limits;
@@ -80,4 +80,4 @@ std::string FormatLimit(const LimitRow& row, const fabric::Limits& limits) {
   return absl::StrContains(rounded, '.') ? absl::StrCat(value, " B (", rounded, ")") : rounded;
 }
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info

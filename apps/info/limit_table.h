@@ -1,16 +1,16 @@
 // The fields of fabric::Limits as rows: name, unit and meaning of each, for tables and JSON.
 
-#ifndef APPS_INFO_LIMIT_TABLE_H_
-#define APPS_INFO_LIMIT_TABLE_H_
+#ifndef DRYDOCK_APPS_INFO_LIMIT_TABLE_H_
+#define DRYDOCK_APPS_INFO_LIMIT_TABLE_H_
 
 #include <cstdint>
 #include <span>
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "fabric/limits.h"
+#include "drydock/fabric/limits.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 
 struct LimitRow {
   absl::string_view name;  // of the field
@@ -26,6 +26,6 @@ std::span<const LimitRow> LimitTable();
 // "8 KiB", "8928 B (8.7 KiB)", "4096", "no limit", or the meaning of zero. Thread-safe.
 std::string FormatLimit(const LimitRow& row, const fabric::Limits& limits);
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info
 
-#endif  // APPS_INFO_LIMIT_TABLE_H_
+#endif  // DRYDOCK_APPS_INFO_LIMIT_TABLE_H_

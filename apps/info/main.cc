@@ -8,15 +8,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/info/fi_info.h"
-#include "apps/info/report.h"
-#include "coro/status_macros.h"
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/info/fi_info.h"
+#include "drydock/apps/info/report.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
 
 ABSL_FLAG(std::string, format, "",
           "table (what empty means): for a person. json, csv: as --json and --csv. fi_info: the "
@@ -28,7 +28,7 @@ ABSL_FLAG(
     "Print the simulated machines that --profile takes and their fabrics, and the providers of "
     "the installed libfabric that --provider takes.");
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 const Usage kUsage = {
@@ -158,8 +158,9 @@ absl::StatusOr<std::string> Text(const std::vector<std::string>& positional) {
 }
 
 }  // namespace
-}  // namespace apps::info
+}  // namespace drydock::apps::info
 
 int main(int argc, char** argv) {
-  return apps::PrintMain(argc, argv, apps::info::kUsage, apps::info::Text);
+  return drydock::apps::PrintMain(argc, argv, drydock::apps::info::kUsage,
+                                  drydock::apps::info::Text);
 }

@@ -1,4 +1,4 @@
-#include "apps/info/report.h"
+#include "drydock/apps/info/report.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,13 +9,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/text_table.h"
-#include "apps/info/limit_table.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/info/limit_table.h"
+#include "drydock/sim/profile/profile.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -316,4 +316,4 @@ std::string FormatListJson(const Providers& providers) {
   return Dump(json);
 }
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info

@@ -1,16 +1,16 @@
 // What this program found, as text for a person and as JSON. Pure functions: they open nothing.
 
-#ifndef APPS_INFO_REPORT_H_
-#define APPS_INFO_REPORT_H_
+#ifndef DRYDOCK_APPS_INFO_REPORT_H_
+#define DRYDOCK_APPS_INFO_REPORT_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/common/backend_choice.h"
-#include "fabric/nic_info.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/fabric/nic_info.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 
 // The chosen fabric, and the others of the same NICs.
 struct Report {
@@ -40,6 +40,6 @@ std::string FormatList(const Providers& providers);
 std::string FormatListJson(const Providers& providers);
 std::string FormatListCsv(const Providers& providers);
 
-}  // namespace apps::info
+}  // namespace drydock::apps::info
 
-#endif  // APPS_INFO_REPORT_H_
+#endif  // DRYDOCK_APPS_INFO_REPORT_H_

@@ -1,19 +1,19 @@
 // Findings as text and as JSON: made-up NICs, and the machine that was recorded.
 
-#include "apps/info/report.h"
+#include "drydock/apps/info/report.h"
 
 #include <cstdint>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
-#include "apps/info/limit_table.h"
+#include "drydock/apps/info/limit_table.h"
+#include "drydock/sim/profile/profile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
 
-namespace apps::info {
+namespace drydock::apps::info {
 namespace {
 
 using ::testing::AllOf;
@@ -273,4 +273,4 @@ TEST(ListTest, WithoutLibfabricSaysSo) {
 }
 
 }  // namespace
-}  // namespace apps::info
+}  // namespace drydock::apps::info

@@ -12,26 +12,26 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/command_line.h"
-#include "apps/common/counted_main.h"
-#include "apps/common/device_pair.h"
-#include "apps/common/metrics_run.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "fabric/memory.h"
-#include "fabric/nic_info.h"
-#include "gpu/gda/kernels.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/sim_pair.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/counted_main.h"
+#include "drydock/apps/common/device_pair.h"
+#include "drydock/apps/common/metrics_run.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/nic_info.h"
+#include "drydock/gpu/gda/kernels.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/sim_pair.h"
 
 ABSL_FLAG(std::uint64_t, bytes, 1024, "Of the message, 1 to 1073741824.");
 ABSL_FLAG(std::uint64_t, value, 42, "Of every byte, 0 to 255.");
 ABSL_FLAG(std::uint64_t, count, 1, "How often it is sent and verified.");
 
-namespace apps::interchange {
+namespace drydock::apps::interchange {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -227,8 +227,9 @@ absl::StatusOr<int> Run(const std::vector<std::string>& positional, MetricsRun* 
 }
 
 }  // namespace
-}  // namespace apps::interchange
+}  // namespace drydock::apps::interchange
 
 int main(int argc, char** argv) {
-  return apps::CountedMain(argc, argv, apps::interchange::kUsage, apps::interchange::Run);
+  return drydock::apps::CountedMain(argc, argv, drydock::apps::interchange::kUsage,
+                                    drydock::apps::interchange::Run);
 }

@@ -1,12 +1,12 @@
-#include "apps/museum/exhibit.h"
+#include "drydock/apps/museum/exhibit.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/faults/plan_json.h"
 
-namespace museum {
+namespace drydock::museum {
 
 std::string ScenarioName(const Exhibit& exhibit, Twin twin) {
   return absl::StrCat("museum-", std::string(exhibit.name),
@@ -23,4 +23,4 @@ sim::explore::PlanSource PlansOf(const Exhibit& exhibit) {
   return sim::explore::SamePlan(std::string(exhibit.name), *std::move(plan));
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

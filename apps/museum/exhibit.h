@@ -3,8 +3,8 @@
 //   const Exhibit& FlagOvertakes();             // in exhibits.h; its program is in flag_overtakes/
 //   ScenarioOf(FlagOvertakes(), Twin::kWrong)   // what explore runs: "museum-flag-overtakes"
 
-#ifndef APPS_MUSEUM_EXHIBIT_H_
-#define APPS_MUSEUM_EXHIBIT_H_
+#ifndef DRYDOCK_APPS_MUSEUM_EXHIBIT_H_
+#define DRYDOCK_APPS_MUSEUM_EXHIBIT_H_
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,13 @@
 #include <string>
 #include <string_view>
 
-#include "sim/explore/parameters.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/trial.h"
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/trial.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace museum {
+namespace drydock::museum {
 
 // The same program with the mistake, and without.
 enum class Twin : std::uint8_t { kWrong, kRepaired };
@@ -69,6 +69,6 @@ class TwinScenario final : public sim::explore::Scenario {
 // The faults that both twins run under.
 sim::explore::PlanSource PlansOf(const Exhibit& exhibit);
 
-}  // namespace museum
+}  // namespace drydock::museum
 
-#endif  // APPS_MUSEUM_EXHIBIT_H_
+#endif  // DRYDOCK_APPS_MUSEUM_EXHIBIT_H_

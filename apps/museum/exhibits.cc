@@ -1,4 +1,4 @@
-#include "apps/museum/exhibits.h"
+#include "drydock/apps/museum/exhibits.h"
 
 #include <map>
 #include <memory>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace museum {
+namespace drydock::museum {
 
 std::vector<const Exhibit*> Exhibits() {
   return {
@@ -54,4 +54,4 @@ const TwinScenario* FindTwin(const std::string& scenario) {
   return nullptr;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

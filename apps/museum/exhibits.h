@@ -1,15 +1,15 @@
 // All exhibits, in the order of the table.
 
-#ifndef APPS_MUSEUM_EXHIBITS_H_
-#define APPS_MUSEUM_EXHIBITS_H_
+#ifndef DRYDOCK_APPS_MUSEUM_EXHIBITS_H_
+#define DRYDOCK_APPS_MUSEUM_EXHIBITS_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/museum/exhibit.h"
+#include "drydock/apps/museum/exhibit.h"
 
-namespace museum {
+namespace drydock::museum {
 
 // Each in the folder of its name.
 const Exhibit& AgainNeverReads();
@@ -56,6 +56,6 @@ const TwinScenario& ScenarioOf(const Exhibit& exhibit, Twin twin);
 // By its name ("museum-offset-zero-repaired"); null: there is none. Static storage.
 const TwinScenario* FindTwin(const std::string& scenario);
 
-}  // namespace museum
+}  // namespace drydock::museum
 
-#endif  // APPS_MUSEUM_EXHIBITS_H_
+#endif  // DRYDOCK_APPS_MUSEUM_EXHIBITS_H_

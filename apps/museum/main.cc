@@ -13,16 +13,16 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/result_table.h"
-#include "apps/explore/capsule_commands.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/tour.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/explore/run_seed.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/explore/capsule_commands.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/tour.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/explore/run_seed.h"
 
 ABSL_FLAG(std::string, exhibit, "", "This exhibit only; --list names them all.");
 ABSL_FLAG(std::uint64_t, seeds, 10000, "How many seeds each repaired twin has to pass.");
@@ -35,7 +35,7 @@ ABSL_FLAG(std::string, capsules, "",
           "drydock-capsules, beside temporary files. none: none.");
 ABSL_FLAG(bool, list, false, "Print the exhibits, and run nothing.");
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using apps::Cell;
@@ -243,6 +243,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace museum
+}  // namespace drydock::museum
 
-int main(int argc, char** argv) { return museum::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::museum::Main(argc, argv); }

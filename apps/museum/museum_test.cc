@@ -10,17 +10,17 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "apps/explore/story_picture.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/tour.h"
+#include "drydock/apps/explore/story_picture.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/tour.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/shrink.h"
+#include "drydock/sim/explore/traced_run.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/shrink.h"
-#include "sim/explore/traced_run.h"
 
-namespace museum {
+namespace drydock::museum {
 
 void PrintTo(const Exhibit* exhibit, std::ostream* out) { *out << std::string(exhibit->name); }
 
@@ -116,4 +116,4 @@ TEST(ExhibitsTest, HaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace museum
+}  // namespace drydock::museum

@@ -3,12 +3,12 @@
 #include <string>
 #include <vector>
 
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/subprocess.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using harness::ProcessEnd;
@@ -89,4 +89,4 @@ TEST(MuseumProgramTest, BadInputEndsWithTwoAndALine) {
 }
 
 }  // namespace
-}  // namespace museum
+}  // namespace drydock::museum

@@ -1,16 +1,16 @@
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/stage.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/event_loop.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 std::byte ByteOf(std::uint64_t what, std::size_t index) {
@@ -117,4 +117,4 @@ sim::explore::Outcome RunOnNodes(sim::explore::Trial& trial, Twin twin, std::siz
                                : sim::explore::Outcome::WrongData(truth.wrong());
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

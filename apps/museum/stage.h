@@ -4,8 +4,8 @@
 // reads completions, and when nothing is to be done it lets time pass (LetTimePass). Programs that
 // do not depend on how completions are read use coroutines (RunOnNodes) and are shorter.
 
-#ifndef APPS_MUSEUM_STAGE_H_
-#define APPS_MUSEUM_STAGE_H_
+#ifndef DRYDOCK_APPS_MUSEUM_STAGE_H_
+#define DRYDOCK_APPS_MUSEUM_STAGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,16 +18,16 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/museum/exhibit.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "fabric/fabric.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/scenario.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/apps/museum/exhibit.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace museum {
+namespace drydock::museum {
 
 struct MachineOptions {
   std::size_t memory_bytes = 64 << 10;
@@ -140,6 +140,6 @@ coro::SleepUntil Preempt(Scene& scene);
 sim::explore::Outcome RunOnNodes(sim::explore::Trial& trial, Twin twin, std::size_t count,
                                  coro::Task<absl::Status> (*program)(Scene& scene));
 
-}  // namespace museum
+}  // namespace drydock::museum
 
-#endif  // APPS_MUSEUM_STAGE_H_
+#endif  // DRYDOCK_APPS_MUSEUM_STAGE_H_

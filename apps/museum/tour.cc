@@ -1,15 +1,15 @@
-#include "apps/museum/tour.h"
+#include "drydock/apps/museum/tour.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/explore/verdict.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::ExploreOptions;
@@ -76,4 +76,4 @@ absl::StatusOr<Visit> VisitExhibit(const Exhibit& exhibit, const TourOptions& op
 std::string FoundBy(const SeedResult& result) { return Describe(result.verdict, result.check); }
 std::string FoundBy(const Exhibit& exhibit) { return Describe(exhibit.verdict, exhibit.check); }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -1,8 +1,8 @@
 // Both twins of an exhibit, run with many seeds: whether the wrong one is found, and how soon, and
 // whether the repaired one is left alone.
 
-#ifndef APPS_MUSEUM_TOUR_H_
-#define APPS_MUSEUM_TOUR_H_
+#ifndef DRYDOCK_APPS_MUSEUM_TOUR_H_
+#define DRYDOCK_APPS_MUSEUM_TOUR_H_
 
 #include <chrono>
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "apps/museum/exhibit.h"
-#include "coro/time.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/run_seed.h"
+#include "drydock/apps/museum/exhibit.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/run_seed.h"
 
-namespace museum {
+namespace drydock::museum {
 
 struct TourOptions {
   std::uint64_t first_seed = 1;
@@ -50,6 +50,6 @@ absl::StatusOr<Visit> VisitExhibit(const Exhibit& exhibit, const TourOptions& op
 std::string FoundBy(const sim::explore::SeedResult& result);
 std::string FoundBy(const Exhibit& exhibit);
 
-}  // namespace museum
+}  // namespace drydock::museum
 
-#endif  // APPS_MUSEUM_TOUR_H_
+#endif  // DRYDOCK_APPS_MUSEUM_TOUR_H_

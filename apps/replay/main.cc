@@ -13,20 +13,20 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/simulated_fabric.h"
-#include "apps/common/trace_flags.h"
-#include "apps/replay/report.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/join.h"
-#include "sim/capture/read_capture.h"
-#include "sim/capture/replay.h"
-#include "sim/capture/steer.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/replay/report.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/join.h"
+#include "drydock/sim/capture/read_capture.h"
+#include "drydock/sim/capture/replay.h"
+#include "drydock/sim/capture/steer.h"
+#include "drydock/sim/profile/profile.h"
 
 ABSL_FLAG(std::uint64_t, seed, 1,
           "Everything random in the replay is drawn from this: the same seed gives the same one.");
@@ -46,7 +46,7 @@ ABSL_FLAG(std::string, order, "recorded",
 ABSL_DECLARE_FLAG(std::string, trace);
 ABSL_DECLARE_FLAG(std::string, trace_data);
 
-namespace apps::replay {
+namespace drydock::apps::replay {
 namespace {
 
 using sim::capture::Capture;
@@ -180,12 +180,12 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
 }
 
 }  // namespace
-}  // namespace apps::replay
+}  // namespace drydock::apps::replay
 
 int main(int argc, char** argv) {
-  using apps::replay::kUsage;
-  const std::vector<std::string> paths = apps::ParseCommandLineOrExit(argc, argv, kUsage);
-  const absl::StatusOr<int> code = apps::replay::Run(paths);
-  return code.ok() ? apps::EndWith(kUsage.name, *code)
-                   : apps::ReportError(kUsage.name, code.status());
+  using drydock::apps::replay::kUsage;
+  const std::vector<std::string> paths = drydock::apps::ParseCommandLineOrExit(argc, argv, kUsage);
+  const absl::StatusOr<int> code = drydock::apps::replay::Run(paths);
+  return code.ok() ? drydock::apps::EndWith(kUsage.name, *code)
+                   : drydock::apps::ReportError(kUsage.name, code.status());
 }

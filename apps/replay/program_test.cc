@@ -13,13 +13,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::replay {
+namespace drydock::apps::replay {
 namespace {
 
 using harness::Lines;
@@ -259,4 +259,4 @@ TEST(ReplayProgramTest, HelpTeaches) {
 }
 
 }  // namespace
-}  // namespace apps::replay
+}  // namespace drydock::apps::replay

@@ -1,4 +1,4 @@
-#include "apps/replay/report.h"
+#include "drydock/apps/replay/report.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/units.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::replay {
+namespace drydock::apps::replay {
 namespace {
 
 using fabric::ErrorCode;
@@ -353,4 +353,4 @@ std::string JsonReport(const Capture& capture, const Steered& steered, const Sce
   return absl::StrCat(out.dump(2, ' ', true, json::error_handler_t::replace), "\n");
 }
 
-}  // namespace apps::replay
+}  // namespace drydock::apps::replay

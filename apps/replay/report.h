@@ -1,14 +1,14 @@
 // What a replay came to, for a person and for a script.
 
-#ifndef APPS_REPLAY_REPORT_H_
-#define APPS_REPLAY_REPORT_H_
+#ifndef DRYDOCK_APPS_REPLAY_REPORT_H_
+#define DRYDOCK_APPS_REPLAY_REPORT_H_
 
 #include <string>
 
-#include "sim/capture/capture.h"
-#include "sim/capture/steer.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/steer.h"
 
-namespace apps::replay {
+namespace drydock::apps::replay {
 
 // How it was done.
 struct Scene {
@@ -30,6 +30,6 @@ std::string JsonReport(const sim::capture::Capture& capture, const sim::capture:
 // A line for each region: its content at the end.
 std::string CsvReport(const sim::capture::Capture& capture, const sim::capture::Steered& steered);
 
-}  // namespace apps::replay
+}  // namespace drydock::apps::replay
 
-#endif  // APPS_REPLAY_REPORT_H_
+#endif  // DRYDOCK_APPS_REPLAY_REPORT_H_

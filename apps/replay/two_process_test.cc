@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/shared_memory.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/shared_memory.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::replay {
+namespace drydock::apps::replay {
 namespace {
 
 using harness::ProcessEnd;
@@ -77,4 +77,4 @@ TEST(ReplayOfTwoProcessesTest, ManySmallWrites) {
 }
 
 }  // namespace
-}  // namespace apps::replay
+}  // namespace drydock::apps::replay

@@ -1,7 +1,7 @@
 // Words for the values of a workload, as flags take them and reports show them.
 
-#ifndef APPS_WHATIF_CHOICES_H_
-#define APPS_WHATIF_CHOICES_H_
+#ifndef DRYDOCK_APPS_WHATIF_CHOICES_H_
+#define DRYDOCK_APPS_WHATIF_CHOICES_H_
 
 #include <cstddef>
 #include <string>
@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "sim/model/workload.h"
+#include "drydock/sim/model/workload.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 using sim::model::Direction;
 using sim::model::Memory;
@@ -54,6 +54,6 @@ absl::string_view NameIn(const Choice<T> (&choices)[kCount], T value) {
   return "unknown";
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_CHOICES_H_
+#endif  // DRYDOCK_APPS_WHATIF_CHOICES_H_

@@ -1,4 +1,4 @@
-#include "apps/whatif/cliff_report.h"
+#include "drydock/apps/whatif/cliff_report.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/csv.h"
-#include "apps/common/plot.h"
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/csv.h"
+#include "drydock/apps/common/plot.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -252,4 +252,4 @@ std::string ToText(const CliffReport& report, Format format) {
   return ForPeople(report);
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

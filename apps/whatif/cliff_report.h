@@ -1,18 +1,18 @@
 // What a search found, for a person and for scripts.
 
-#ifndef APPS_WHATIF_CLIFF_REPORT_H_
-#define APPS_WHATIF_CLIFF_REPORT_H_
+#ifndef DRYDOCK_APPS_WHATIF_CLIFF_REPORT_H_
+#define DRYDOCK_APPS_WHATIF_CLIFF_REPORT_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "apps/whatif/confirm.h"
-#include "apps/whatif/report.h"
-#include "apps/whatif/search.h"
-#include "apps/whatif/space.h"
+#include "drydock/apps/whatif/confirm.h"
+#include "drydock/apps/whatif/report.h"
+#include "drydock/apps/whatif/search.h"
+#include "drydock/apps/whatif/space.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 struct CliffReport {
   Space space;
@@ -29,6 +29,6 @@ std::string FeaturesOf(const Space& space, const Cliff& cliff);
 
 std::string ToText(const CliffReport& report, Format format);
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_CLIFF_REPORT_H_
+#endif  // DRYDOCK_APPS_WHATIF_CLIFF_REPORT_H_

@@ -1,15 +1,15 @@
-#include "apps/whatif/confirm.h"
+#include "drydock/apps/whatif/confirm.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/status_macros.h"
-#include "sim/model/player.h"
-#include "sim/model/predictor.h"
-#include "sim/model/workload.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/model/player.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/model/workload.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using sim::model::PlayOptions;
@@ -71,4 +71,4 @@ absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
   return confirmation;
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

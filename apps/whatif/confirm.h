@@ -1,18 +1,18 @@
 // Whether a cliff that was found by the predictor is there on the simulator as well.
 
-#ifndef APPS_WHATIF_CONFIRM_H_
-#define APPS_WHATIF_CONFIRM_H_
+#ifndef DRYDOCK_APPS_WHATIF_CONFIRM_H_
+#define DRYDOCK_APPS_WHATIF_CONFIRM_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/whatif/search.h"
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/whatif/search.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 enum class Verdict : std::uint8_t {
   kConfirmed,
@@ -42,6 +42,6 @@ struct Confirmation {
 absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
                                      const SearchOptions& options);
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_CONFIRM_H_
+#endif  // DRYDOCK_APPS_WHATIF_CONFIRM_H_

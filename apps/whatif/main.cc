@@ -9,18 +9,18 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/svg_flag.h"
-#include "apps/whatif/cliff_report.h"
-#include "apps/whatif/confirm.h"
-#include "apps/whatif/question.h"
-#include "apps/whatif/report.h"
-#include "apps/whatif/search.h"
-#include "apps/whatif/space.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/svg_flag.h"
+#include "drydock/apps/whatif/cliff_report.h"
+#include "drydock/apps/whatif/confirm.h"
+#include "drydock/apps/whatif/question.h"
+#include "drydock/apps/whatif/report.h"
+#include "drydock/apps/whatif/search.h"
+#include "drydock/apps/whatif/space.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
 
 ABSL_FLAG(bool, steps, false, "What was published of this machine, beside what is predicted.");
 ABSL_FLAG(bool, search, false,
@@ -35,7 +35,7 @@ ABSL_FLAG(double, times, 3,
           "Of --search: a latency is a cliff that is so many times a neighbour's; above 1.");
 ABSL_FLAG(bool, confirm, true, "Of --search: each cliff is played on the simulator as well.");
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 const Usage kUsage = {
@@ -147,8 +147,9 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& positional) {
 }
 
 }  // namespace
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
 int main(int argc, char** argv) {
-  return apps::PrintMain(argc, argv, apps::whatif::kUsage, apps::whatif::Run);
+  return drydock::apps::PrintMain(argc, argv, drydock::apps::whatif::kUsage,
+                                  drydock::apps::whatif::Run);
 }

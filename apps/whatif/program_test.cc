@@ -13,26 +13,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "drydock/gpu/topology/xml.h"
+#include "drydock/testing/harness/readme.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
-#include "gpu/topology/xml.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/readme.h"
-#include "testing/harness/run_program.h"
-#include "testing/matchers/status_matchers.h"
 
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::SizeIs;
 using ::testing::StartsWith;
-using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-constexpr harness::Program kWhatif("WHATIF", "whatif");
+constexpr drydock::harness::Program kWhatif("WHATIF", "whatif");
 
 TEST(WhatifTest, SaysForAScriptWhatItSaysForAPerson) {
   const std::vector<std::string> question = {"--nics=1", "--size=4KiB", "--window=8"};
@@ -111,7 +111,7 @@ TEST(WhatifTest, DrawsWhatItSays) {
     kWhatif.Output({what, "--vary=route", "--noconfirm", absl::StrCat("--svg=", path.string())});
     std::ifstream file(path);
     const std::string svg(std::istreambuf_iterator<char>(file), {});
-    EXPECT_THAT(gpu::topology::ParseXml(svg), IsOk()) << what;
+    EXPECT_THAT(drydock::gpu::topology::ParseXml(svg), IsOk()) << what;
     EXPECT_THAT(svg, HasSubstr("predicted")) << what;
   }
 }
@@ -222,9 +222,10 @@ TEST(WhatifTest, HelpTeaches) {
 }
 
 TEST(WhatifTest, ReadmeShowsWhatIsPrinted) {
-  const std::vector<harness::ReadmeSession> sessions = harness::ReadmeSessions("//apps/whatif");
+  const std::vector<drydock::harness::ReadmeSession> sessions =
+      drydock::harness::ReadmeSessions("//apps/whatif");
   ASSERT_THAT(sessions, SizeIs(5));
-  for (const harness::ReadmeSession& session : sessions) {
+  for (const drydock::harness::ReadmeSession& session : sessions) {
     EXPECT_EQ(kWhatif.Output(session.arguments), session.output);
   }
 }

@@ -1,14 +1,14 @@
-#include "apps/whatif/question.h"
+#include "drydock/apps/whatif/question.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "apps/whatif/choices.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/policy.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/whatif/choices.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/policy.h"
 
 ABSL_FLAG(std::string, profile, "p5", "The machines at both ends: p5, p5en, p6-b200, ...");
 ABSL_FLAG(std::string, size, "64KiB", "Bytes of a page: 4096, 64KiB, 1MiB.");
@@ -44,7 +44,7 @@ ABSL_FLAG(bool, warm, true, "All NICs have been in contact with their peers.");
 ABSL_FLAG(bool, bare, false, "A loop that only posts and reads, as a benchmark tool's.");
 ABSL_FLAG(std::string, sweep, "", "Many values of one thing: size, nics, threads or window.");
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using sim::model::Memory;
@@ -208,4 +208,4 @@ std::string Describe(const Question& question) {
   return text;
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

@@ -1,7 +1,7 @@
 // What is asked: one workload, or a row of them that differ in one thing.
 
-#ifndef APPS_WHATIF_QUESTION_H_
-#define APPS_WHATIF_QUESTION_H_
+#ifndef DRYDOCK_APPS_WHATIF_QUESTION_H_
+#define DRYDOCK_APPS_WHATIF_QUESTION_H_
 
 #include <cstdint>
 #include <string>
@@ -9,10 +9,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 enum class Sweep : std::uint8_t { kNone, kSize, kNics, kThreads, kWindow };
 
@@ -40,6 +40,6 @@ double Value(const sim::model::Workload& workload, Sweep sweep);
 // One line: the parts of a workload that do not come from the sweep.
 std::string Describe(const Question& question);
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_QUESTION_H_
+#endif  // DRYDOCK_APPS_WHATIF_QUESTION_H_

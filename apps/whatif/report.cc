@@ -1,4 +1,4 @@
-#include "apps/whatif/report.h"
+#include "drydock/apps/whatif/report.h"
 
 #include <cmath>
 #include <cstddef>
@@ -10,14 +10,14 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/csv.h"
-#include "apps/common/plot.h"
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/csv.h"
+#include "drydock/apps/common/plot.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
 #include "nlohmann/json.hpp"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -297,4 +297,4 @@ std::string ToText(const Comparison& comparison, Format format) {
   return InFormat(comparison, format);
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

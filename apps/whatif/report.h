@@ -1,17 +1,17 @@
 // What the program says: of predictions, and of predictions beside published figures.
 
-#ifndef APPS_WHATIF_REPORT_H_
-#define APPS_WHATIF_REPORT_H_
+#ifndef DRYDOCK_APPS_WHATIF_REPORT_H_
+#define DRYDOCK_APPS_WHATIF_REPORT_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/whatif/question.h"
-#include "sim/model/predictor.h"
-#include "sim/model/published.h"
+#include "drydock/apps/whatif/question.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/model/published.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 enum class Format : std::uint8_t { kText, kJson, kCsv, kSvg };
 
@@ -46,6 +46,6 @@ absl::StatusOr<Comparison> Compare(const sim::Profile& profile);
 
 std::string ToText(const Comparison& comparison, Format format);
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_REPORT_H_
+#endif  // DRYDOCK_APPS_WHATIF_REPORT_H_

@@ -1,13 +1,13 @@
-#include "apps/whatif/search.h"
+#include "drydock/apps/whatif/search.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using sim::model::Bound;
@@ -352,4 +352,4 @@ absl::StatusOr<Found> Search::Run() {
   return found_;
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

@@ -11,8 +11,8 @@
 // any cliff. Times are the predictor's; a search draws from its seed only, so that the same space,
 // seed and budget have the same cliffs.
 
-#ifndef APPS_WHATIF_SEARCH_H_
-#define APPS_WHATIF_SEARCH_H_
+#ifndef DRYDOCK_APPS_WHATIF_SEARCH_H_
+#define DRYDOCK_APPS_WHATIF_SEARCH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -25,13 +25,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/whatif/space.h"
-#include "coro/time.h"
-#include "sim/model/predictor.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/whatif/space.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 enum class Measure : std::uint8_t {
   kRate,     // pages a second, as a share of what the NICs can: of links or of their request rate
@@ -140,6 +140,6 @@ class Search {
   Found found_;
 };
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_SEARCH_H_
+#endif  // DRYDOCK_APPS_WHATIF_SEARCH_H_

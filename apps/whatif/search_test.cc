@@ -1,6 +1,6 @@
 // The search finds by itself what was published of EFA machines, and nothing where nothing is.
 
-#include "apps/whatif/search.h"
+#include "drydock/apps/whatif/search.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,21 +13,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/whatif/cliff_report.h"
-#include "apps/whatif/confirm.h"
-#include "apps/whatif/question.h"
-#include "apps/whatif/space.h"
+#include "drydock/apps/whatif/cliff_report.h"
+#include "drydock/apps/whatif/confirm.h"
+#include "drydock/apps/whatif/question.h"
+#include "drydock/apps/whatif/space.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/model/predictor.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using sim::Profile;
 using sim::model::Limiter;
 using sim::model::Workload;
@@ -37,8 +39,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 using Words = std::map<std::string, std::string>;  // of dimensions
 
 // All of a machine, as the program asks when no flag is given.
@@ -428,4 +428,4 @@ TEST(SpaceTest, WhatDoesNotVaryIsRefused) {
 }
 
 }  // namespace
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

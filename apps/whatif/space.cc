@@ -1,4 +1,4 @@
-#include "apps/whatif/space.h"
+#include "drydock/apps/whatif/space.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -7,12 +7,12 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/units.h"
-#include "apps/whatif/choices.h"
-#include "apps/whatif/question.h"
-#include "fabric/async/transfer/policy.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/whatif/choices.h"
+#include "drydock/apps/whatif/question.h"
+#include "drydock/fabric/async/transfer/policy.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 namespace {
 
 using sim::model::Policy;
@@ -207,4 +207,4 @@ Workload Space::At(const Point& point) const {
   return load;
 }
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif

@@ -3,8 +3,8 @@
 //   page 64 B ... 4 MiB   window 1 ... 256   NICs 1 ... 32   route aligned, crossing, loopback   ...
 //        └── a point has one value of each dimension; the plain point is the workload of the flags
 
-#ifndef APPS_WHATIF_SPACE_H_
-#define APPS_WHATIF_SPACE_H_
+#ifndef DRYDOCK_APPS_WHATIF_SPACE_H_
+#define DRYDOCK_APPS_WHATIF_SPACE_H_
 
 #include <cstddef>
 #include <functional>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace apps::whatif {
+namespace drydock::apps::whatif {
 
 struct Dimension {
   std::string name;     // "page"
@@ -59,6 +59,6 @@ class Space {
   std::vector<Dimension> dimensions_;
 };
 
-}  // namespace apps::whatif
+}  // namespace drydock::apps::whatif
 
-#endif  // APPS_WHATIF_SPACE_H_
+#endif  // DRYDOCK_APPS_WHATIF_SPACE_H_

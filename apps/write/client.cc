@@ -1,4 +1,4 @@
-#include "apps/write/client.h"
+#include "drydock/apps/write/client.h"
 
 #include <algorithm>
 #include <variant>
@@ -6,17 +6,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/random_data.h"
-#include "apps/common/units.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/coverage/points.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/random_data.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/coverage/points.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using namespace std::chrono_literals;
@@ -170,4 +170,4 @@ void Client::LogMemory() const {
 
 void Client::Report() { options_.progress({seen_, node_.loop().clock().Now() - requested_}); }
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,7 +1,7 @@
 // The client: offers two regions of its memory, asks for random data, and checks what came.
 
-#ifndef APPS_WRITE_CLIENT_H_
-#define APPS_WRITE_CLIENT_H_
+#ifndef DRYDOCK_APPS_WRITE_CLIENT_H_
+#define DRYDOCK_APPS_WRITE_CLIENT_H_
 
 #include <array>
 #include <chrono>
@@ -13,14 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/page_data.h"
-#include "apps/common/session/console.h"
-#include "apps/write/messages.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/common/page_data.h"
+#include "drydock/apps/common/session/console.h"
+#include "drydock/apps/write/messages.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/node.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 // How far a transfer is.
 struct Arrival {
@@ -99,6 +99,6 @@ class Client {
   coro::Time last_arrival_;  // of an announcement
 };
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
-#endif  // APPS_WRITE_CLIENT_H_
+#endif  // DRYDOCK_APPS_WRITE_CLIENT_H_

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using harness::Lines;
@@ -167,4 +167,4 @@ TEST(WriteFaultsTest, BadPlansAreRefusedBeforeAnythingRuns) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

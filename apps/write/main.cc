@@ -1,9 +1,9 @@
 // The write program: see README.md in this folder.
 
-#include "apps/common/command_line.h"
-#include "apps/write/program.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/write/program.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 const Usage kUsage = {
@@ -25,9 +25,10 @@ const Usage kUsage = {
     "\nExit status: 0 data correct, 1 data wrong or transfer failed, 2 bad input."};
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
 int main(int argc, char** argv) {
-  const auto positional = apps::ParseCommandLineOrExit(argc, argv, apps::write::kUsage);
-  return apps::write::RunProgram(apps::write::kUsage.name, positional, {});
+  const auto positional =
+      drydock::apps::ParseCommandLineOrExit(argc, argv, drydock::apps::write::kUsage);
+  return drydock::apps::write::RunProgram(drydock::apps::write::kUsage.name, positional, {});
 }

@@ -1,13 +1,13 @@
-#include "apps/write/messages.h"
+#include "drydock/apps/write/messages.h"
 
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/wire.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4b434f44;  // "DOCK"
@@ -153,4 +153,4 @@ absl::Status CheckRequest(const PageList& list, std::uint64_t region_bytes) {
   return CheckPages(list, region_bytes);
 }
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write

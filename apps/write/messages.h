@@ -8,8 +8,8 @@
 // Every message starts with a magic number, a version, its type and a session number that the
 // client chose, so that a stray or old message is recognised.
 
-#ifndef APPS_WRITE_MESSAGES_H_
-#define APPS_WRITE_MESSAGES_H_
+#ifndef DRYDOCK_APPS_WRITE_MESSAGES_H_
+#define DRYDOCK_APPS_WRITE_MESSAGES_H_
 
 #include <array>
 #include <cstddef>
@@ -21,12 +21,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/page_data.h"
-#include "fabric/address.h"
-#include "fabric/capability.h"
-#include "fabric/memory.h"
+#include "drydock/apps/common/page_data.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/memory.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 inline constexpr std::size_t kRegionBytes = 16u << 20;
 inline constexpr std::size_t kMessageBytes = 8u << 10;  // of a message buffer: no message is longer
@@ -86,6 +86,6 @@ absl::StatusOr<Message> Decode(std::span<const std::byte> bytes);
 // CheckPages.
 absl::Status CheckRequest(const PageList& list, std::uint64_t region_bytes);
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
-#endif  // APPS_WRITE_MESSAGES_H_
+#endif  // DRYDOCK_APPS_WRITE_MESSAGES_H_

@@ -1,20 +1,20 @@
-#include "apps/write/messages.h"
+#include "drydock/apps/write/messages.h"
 
 #include <cstdint>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -158,4 +158,4 @@ TEST(CheckRequestTest, LargestRequestFitsItsMessage) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

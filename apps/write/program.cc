@@ -1,4 +1,4 @@
-#include "apps/write/program.h"
+#include "drydock/apps/write/program.h"
 
 #include <chrono>
 #include <cstddef>
@@ -14,19 +14,19 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/command_line.h"
-#include "apps/common/ranks/launched_ranks.h"
-#include "apps/common/ranks/ranks.h"
-#include "apps/common/session/session.h"
-#include "apps/common/session/transfer_report.h"
-#include "apps/common/units.h"
-#include "apps/write/client.h"
-#include "apps/write/server.h"
-#include "apps/write/sides.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/apps/common/session/session.h"
+#include "drydock/apps/common/session/transfer_report.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/apps/write/client.h"
+#include "drydock/apps/write/server.h"
+#include "drydock/apps/write/sides.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/node.h"
 
 ABSL_FLAG(std::string, completion, "count",
           "Client: how it knows that all writes arrived. count: every write announces itself, and "
@@ -44,7 +44,7 @@ ABSL_FLAG(double, timeout, 10,
 ABSL_FLAG(bool, verbose, false,
           "Also print every region and every write, with its page, its bounds and its immediate.");
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using fabric::async::Node;
@@ -239,4 +239,4 @@ int RunProgram(const std::string& name, const std::vector<std::string>& position
   return (*session)->Finish(result.ok() ? *result : ReportError(name, result.status()));
 }
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,17 +1,17 @@
 // The write program, for whatever memory its data lives in: the flags, and what is printed.
 
-#ifndef APPS_WRITE_PROGRAM_H_
-#define APPS_WRITE_PROGRAM_H_
+#ifndef DRYDOCK_APPS_WRITE_PROGRAM_H_
+#define DRYDOCK_APPS_WRITE_PROGRAM_H_
 
 #include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "apps/common/page_data.h"
-#include "fabric/peer_memory.h"
+#include "drydock/apps/common/page_data.h"
+#include "drydock/fabric/peer_memory.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 // Where the data of both sides lives. What it refers to outlives the program's run.
 struct DataPlaces {
@@ -27,6 +27,6 @@ struct DataPlaces {
 int RunProgram(const std::string& name, const std::vector<std::string>& positional,
                const DataPlaces& places);
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
-#endif  // APPS_WRITE_PROGRAM_H_
+#endif  // DRYDOCK_APPS_WRITE_PROGRAM_H_

@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using harness::Lines;
@@ -244,4 +244,4 @@ INSTANTIATE_TEST_SUITE_P(
         BadInput{{"00", "4096", "-3"}, "number of pages '-3' is not a whole number"}));
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

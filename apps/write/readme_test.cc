@@ -1,17 +1,17 @@
 // README.md shows sessions. Here they are run again, so that they cannot go stale.
 
-#include "testing/harness/readme.h"
+#include "drydock/testing/harness/readme.h"
 
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/harness/run_program.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/run_program.h"
-#include "testing/harness/subprocess.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using ::testing::HasSubstr;
@@ -66,4 +66,4 @@ TEST(ReadmeTest, OnlyTheSecondSessionIsWrong) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,4 +1,4 @@
-#include "apps/write/server.h"
+#include "drydock/apps/write/server.h"
 
 #include <algorithm>
 #include <optional>
@@ -8,13 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/coverage/points.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/coverage/points.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using fabric::async::BufferRef;
@@ -254,4 +254,4 @@ void Server::ForgetOldSessions() {
   }
 }
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write

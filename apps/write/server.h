@@ -1,7 +1,7 @@
 // The server: makes random data and writes it into its clients' memory.
 
-#ifndef APPS_WRITE_SERVER_H_
-#define APPS_WRITE_SERVER_H_
+#ifndef DRYDOCK_APPS_WRITE_SERVER_H_
+#define DRYDOCK_APPS_WRITE_SERVER_H_
 
 #include <array>
 #include <chrono>
@@ -13,18 +13,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "apps/common/page_data.h"
-#include "apps/common/session/console.h"
-#include "apps/common/writer_pool.h"
-#include "apps/write/messages.h"
-#include "coro/scope.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/common/page_data.h"
+#include "drydock/apps/common/session/console.h"
+#include "drydock/apps/common/writer_pool.h"
+#include "drydock/apps/write/messages.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/node.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 struct ServerOptions {
   std::uint64_t clients = 0;  // how many transfers to serve before Run returns; 0: for ever
@@ -111,6 +111,6 @@ class Server {
   coro::WaitList changed_;  // served_ or failure_
 };
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
-#endif  // APPS_WRITE_SERVER_H_
+#endif  // DRYDOCK_APPS_WRITE_SERVER_H_

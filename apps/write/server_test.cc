@@ -1,7 +1,7 @@
 // A server and clients that misbehave: whatever they send, and however they disappear, the server
 // serves the next one.
 
-#include "apps/write/server.h"
+#include "drydock/apps/write/server.h"
 
 #include <chrono>
 #include <memory>
@@ -10,29 +10,29 @@
 #include <utility>
 #include <vector>
 
-#include "apps/write/client.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/write/client.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kSmallRegion = 1 << 20;
 
@@ -401,4 +401,4 @@ TEST_F(ServerTest, DeadServerIsReportedAsUnreachable) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,9 +1,9 @@
-#include "apps/write/sides.h"
+#include "drydock/apps/write/sides.h"
 
-#include "coro/scope.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 absl::StatusOr<Sides> OpenBoth(fabric::async::Node& server, ServerOptions server_options,
                                fabric::async::Node& client, const ClientOptions& client_options) {
@@ -25,4 +25,4 @@ coro::Task<absl::StatusOr<TransferReport>> RunTransfer(Sides& sides) {
   co_return report;
 }
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,17 +1,17 @@
 // The sides of a transfer that this process plays: a client, and its server where both are here.
 
-#ifndef APPS_WRITE_SIDES_H_
-#define APPS_WRITE_SIDES_H_
+#ifndef DRYDOCK_APPS_WRITE_SIDES_H_
+#define DRYDOCK_APPS_WRITE_SIDES_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "apps/write/client.h"
-#include "apps/write/server.h"
-#include "coro/task.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/write/client.h"
+#include "drydock/apps/write/server.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/node.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 
 // Dies before the nodes.
 struct Sides {
@@ -27,6 +27,6 @@ absl::StatusOr<Sides> OpenBoth(fabric::async::Node& server, ServerOptions server
 // failed. Errors: those of Client::Run and Server::Run.
 coro::Task<absl::StatusOr<TransferReport>> RunTransfer(Sides& sides);
 
-}  // namespace apps::write
+}  // namespace drydock::apps::write
 
-#endif  // APPS_WRITE_SIDES_H_
+#endif  // DRYDOCK_APPS_WRITE_SIDES_H_

@@ -1,7 +1,7 @@
 // The main job on the simulator: every seed right with counting, some seed wrong when the last
 // write is trusted.
 
-#include "apps/write/sides.h"
+#include "drydock/apps/write/sides.h"
 
 #include <chrono>
 #include <cstddef>
@@ -13,27 +13,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/simulated_fabric.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/node.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/simulated_fabric.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 struct SimulatedRunOptions {
   std::uint64_t seed = 1;
@@ -226,4 +226,4 @@ TEST(SimulatedRunTest, BadOptionsAreRefused) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -10,13 +10,13 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_split.h"
+#include "drydock/testing/harness/shared_memory.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/shared_memory.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using harness::ProcessEnd;
@@ -52,7 +52,7 @@ class TwoProcessFaultsTest : public ::testing::Test {
     server_ = Subprocess::Start(Command(std::move(arguments)), options).value();
     const std::string line = server_->WaitForLine("address").value();
     address_ = line.substr(line.find_last_of(' ') + 1);
-    ASSERT_THAT(server_->WaitForLine("waiting"), ::testing_matchers::IsOk());
+    ASSERT_THAT(server_->WaitForLine("waiting"), ::drydock::testing_matchers::IsOk());
   }
 
   ProcessEnd RunClient(std::vector<std::string> arguments) {
@@ -114,4 +114,4 @@ TEST_F(TwoProcessFaultsTest, ProgramThatCannotOpenItsQueueSaysSo) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "drydock/testing/harness/shared_memory.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "testing/harness/shared_memory.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps::write {
+namespace drydock::apps::write {
 namespace {
 
 using harness::Lines;
@@ -66,7 +66,7 @@ class TwoProcessTest : public ::testing::Test {
     server_ = Start(std::move(arguments), options);
     const std::string line = server_->WaitForLine("address").value();
     address_ = line.substr(line.find_last_of(' ') + 1);
-    ASSERT_THAT(server_->WaitForLine("waiting"), ::testing_matchers::IsOk());
+    ASSERT_THAT(server_->WaitForLine("waiting"), ::drydock::testing_matchers::IsOk());
   }
 
   ProcessEnd RunClient(std::vector<std::string> arguments) {
@@ -211,7 +211,7 @@ TEST_F(TwoProcessTest, TerminalShowsProgressOfLongWork) {
   options.terminal = true;
   auto client = Start({kPatient, address_}, options);
   ASSERT_THAT(client->WaitForText("\r\033[K[..............................] 0 of 16 writes"),
-              ::testing_matchers::IsOk());
+              ::drydock::testing_matchers::IsOk());
   server_->Signal(SIGCONT);
   const ProcessEnd end = client->Finish().value();
   EXPECT_EQ(end.exit_code, 0) << end;
@@ -276,4 +276,4 @@ TEST_F(TwoProcessTest, ServerRefusesJson) {
 }
 
 }  // namespace
-}  // namespace apps::write
+}  // namespace drydock::apps::write

@@ -1,4 +1,4 @@
-#include "bazel/tools/compile_commands.h"
+#include "drydock/bazel/tools/compile_commands.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -12,7 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
-namespace bazel_tools {
+namespace drydock::bazel_tools {
 namespace {
 
 using Arguments = std::vector<std::string>;
@@ -95,4 +95,4 @@ absl::StatusOr<std::string> CompileCommands(const std::string& aquery, const Fol
   return database.dump(1) + "\n";
 }
 
-}  // namespace bazel_tools
+}  // namespace drydock::bazel_tools

@@ -7,14 +7,14 @@
 // are. An entry compiles in the workspace instead, so that its file is the one that a person edits;
 // paths that exist only below the execution root become absolute.
 
-#ifndef BAZEL_TOOLS_COMPILE_COMMANDS_H_
-#define BAZEL_TOOLS_COMPILE_COMMANDS_H_
+#ifndef DRYDOCK_BAZEL_TOOLS_COMPILE_COMMANDS_H_
+#define DRYDOCK_BAZEL_TOOLS_COMPILE_COMMANDS_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 
-namespace bazel_tools {
+namespace drydock::bazel_tools {
 
 // Absolute paths, as `bazel info` prints them.
 struct Folders {
@@ -29,6 +29,6 @@ struct Folders {
 // Errors: kInvalidArgument: not aquery's JSON; kNotFound: no source is compiled.
 absl::StatusOr<std::string> CompileCommands(const std::string& aquery, const Folders& folders);
 
-}  // namespace bazel_tools
+}  // namespace drydock::bazel_tools
 
-#endif  // BAZEL_TOOLS_COMPILE_COMMANDS_H_
+#endif  // DRYDOCK_BAZEL_TOOLS_COMPILE_COMMANDS_H_

@@ -19,8 +19,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "bazel/tools/compile_commands.h"
-#include "coro/status_macros.h"
+#include "drydock/bazel/tools/compile_commands.h"
+#include "drydock/coro/status_macros.h"
 
 namespace {
 
@@ -53,7 +53,7 @@ std::string Quoted(std::string_view text) {
 }
 
 absl::Status Write(const std::string& targets) {
-  bazel_tools::Folders folders;
+  drydock::bazel_tools::Folders folders;
   folders.workspace = std::filesystem::current_path().string();
   ASSIGN_OR_RETURN(folders.execution_root, Info("execution_root"));
   ASSIGN_OR_RETURN(folders.output_base, Info("output_base"));
@@ -61,7 +61,7 @@ absl::Status Write(const std::string& targets) {
   ASSIGN_OR_RETURN(
       const std::string actions,
       OutputOf("./bazelw aquery --output=jsonproto --include_artifacts=false " + query));
-  ASSIGN_OR_RETURN(const std::string text, bazel_tools::CompileCommands(actions, folders));
+  ASSIGN_OR_RETURN(const std::string text, drydock::bazel_tools::CompileCommands(actions, folders));
   std::ofstream file("compile_commands.json");
   file << text << std::flush;
   if (!file) return absl::PermissionDeniedError("cannot write compile_commands.json");

@@ -1,4 +1,4 @@
-#include "bazel/tools/compile_commands.h"
+#include "drydock/bazel/tools/compile_commands.h"
 
 #include <string>
 
@@ -8,7 +8,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace bazel_tools {
+namespace drydock::bazel_tools {
 namespace {
 
 using nlohmann::json;
@@ -82,4 +82,4 @@ TEST(CompileCommandsTest, NothingToCompileIsAnError) {
 }
 
 }  // namespace
-}  // namespace bazel_tools
+}  // namespace drydock::bazel_tools

@@ -10,12 +10,13 @@ mkdir -p "$out"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # Copies: Doxygen names what Bazel's links lead to.
-cp -L --parents coro/*.h fabric/*.h "$work"
+mkdir "$work/drydock"
+cp -L --parents coro/*.h fabric/*.h "$work/drydock"
 cp -L docs/reference/filter.awk docs/reference/Doxyfile "$work"
 cd "$work"
 chmod -R u+w .
 cat >>Doxyfile <<TEXT
-INPUT                  = coro fabric
+INPUT                  = drydock
 OUTPUT_DIRECTORY       = "$out"
 STRIP_FROM_PATH        = .
 INPUT_FILTER           = "awk -f filter.awk"

@@ -6,11 +6,11 @@ command -v doxygen >/dev/null || { echo "skipped: doxygen is not installed"; exi
 work=${TEST_TMPDIR:-$(mktemp -d)}
 unset BUILD_WORKING_DIRECTORY BUILD_WORKSPACE_DIRECTORY
 docs/reference/reference.sh "$work/out" || fail "Doxygen warns of the headers of coro or fabric"
-for class in fabric::Endpoint fabric::CompletionQueue coro::EventLoop; do
-  [ -s "$work/out/html/class${class/::/_1_1}.html" ] || fail "no page of $class"
+for class in fabric::Endpoint fabric::CompletionQueue coro::EventLoop; do  # of drydock
+  [ -s "$work/out/html/classdrydock_1_1${class/::/_1_1}.html" ] || fail "no page of $class"
 done
 # Words of a comment, and an indented list with its lines.
-page=$work/out/html/classfabric_1_1Endpoint.html
+page=$work/out/html/classdrydock_1_1fabric_1_1Endpoint.html
 grep -qF 'a reliable datagram endpoint' "$page" || fail "the class has no words"
 grep -qE '(^|>) *kAgain +the queue is full' "$page" || fail "the list of errors has lost its lines"
 echo "the reference is whole"

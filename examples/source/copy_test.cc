@@ -5,9 +5,14 @@
 #include <algorithm>
 #include <chrono>
 
-#include "fabric/async/immediate_counter.h"
-#include "sim/explore/nodes.h"
-#include "testing/harness/seed_test.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/testing/harness/seed_test.h"
+
+namespace coro = drydock::coro;
+namespace fabric = drydock::fabric;
+namespace harness = drydock::harness;
+namespace sim = drydock::sim;
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/async_endpoint.h"
 
 #include <algorithm>
 #include <optional>
@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/task_tree.h"
-#include "fabric/cancel.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/task_tree.h"
+#include "drydock/fabric/cancel.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // ---- One operation ----
 
@@ -230,4 +230,4 @@ template class PostAwaiter<RecvRequest>;
 template class PostAwaiter<WriteRequest>;
 template class PostAwaiter<ReadRequest>;
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

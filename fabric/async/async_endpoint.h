@@ -10,8 +10,8 @@
 // behind; its bytes may still land, in a buffer that still lives. A write's or read's remote memory
 // is the peer's business.
 
-#ifndef FABRIC_ASYNC_ASYNC_ENDPOINT_H_
-#define FABRIC_ASYNC_ASYNC_ENDPOINT_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_
+#define DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_
 
 #include <chrono>
 #include <coroutine>
@@ -23,17 +23,17 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "coro/event_loop.h"
-#include "coro/time.h"
-#include "coro/timer_queue.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "fabric/async/operation_slots.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/async/retry_queue.h"
-#include "fabric/endpoint.h"
-#include "fabric/operation.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/operation_slots.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/async/retry_queue.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 struct AsyncEndpointOptions {
   // How long an operation may be refused with "again" before it fails with kDeadlineExceeded.
@@ -190,6 +190,6 @@ class AsyncEndpoint {
   RetryQueue retries_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_ASYNC_ENDPOINT_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_

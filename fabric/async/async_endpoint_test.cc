@@ -1,6 +1,6 @@
 // Awaits on the simulator, where completions, order and time are under the test's control.
 
-#include "fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/async_endpoint.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,23 +10,23 @@
 #include <utility>
 #include <vector>
 
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/when_all.h"
-#include "fabric/async/immediate_counter.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 class AsyncEndpointTest : public ::testing::Test {
  protected:
@@ -255,4 +255,4 @@ TEST_F(AsyncEndpointTest, ImmediatesThatNobodyCountsAreDropped) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,12 +1,12 @@
-#include "fabric/async/barrier.h"
+#include "drydock/fabric/async/barrier.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 std::size_t Barrier::Rounds(std::size_t members) {
   std::size_t rounds = 0;
@@ -73,4 +73,4 @@ coro::NowTask<absl::Status> Barrier::RunRound(std::size_t round, coro::Time dead
   co_return absl::OkStatus();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -14,8 +14,8 @@
 // that round, whichever of its writes landed first. So a fast member's next generation is not taken
 // for this one, and no immediate needs a generation in it.
 
-#ifndef FABRIC_ASYNC_BARRIER_H_
-#define FABRIC_ASYNC_BARRIER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_BARRIER_H_
+#define DRYDOCK_FABRIC_ASYNC_BARRIER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/now_task.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 struct BarrierOptions {
   std::size_t self = 0;               // this member's number
@@ -87,6 +87,6 @@ class Barrier {
   absl::Status failure_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_BARRIER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_BARRIER_H_

@@ -1,4 +1,4 @@
-#include "fabric/async/barrier.h"
+#include "drydock/fabric/async/barrier.h"
 
 #include <chrono>
 #include <cstddef>
@@ -7,25 +7,25 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using harness::GiveUpTime;
 using harness::OpenNodes;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::uint32_t kImmediate = 0x700;
 
@@ -160,4 +160,4 @@ coro::Task<absl::Status> MeetUnderFaults(sim::explore::Trial& trial) { return Me
 DD_TEST_UNDER_FAULTS(BarrierUnderFaults, MeetUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,4 +1,4 @@
-#include "fabric/async/buffer_pool.h"
+#include "drydock/fabric/async/buffer_pool.h"
 
 #include <optional>
 #include <utility>
@@ -6,12 +6,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/async/held_buffer.h"
-#include "fabric/async/quota.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/held_buffer.h"
+#include "drydock/fabric/async/quota.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // What the pool shares with the buffers that it lent.
 struct BufferPool::Core {
@@ -95,4 +95,4 @@ std::size_t BufferPool::count() const { return core_->quota.most(); }
 std::size_t BufferPool::free() const { return core_->quota.free(); }
 std::size_t BufferPool::buffer_bytes() const { return core_->buffer_bytes; }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

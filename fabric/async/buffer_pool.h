@@ -9,19 +9,19 @@
 // or writes it all the same. Here a buffer is back when its last share is gone, and an operation
 // has a share until its completion was read.
 
-#ifndef FABRIC_ASYNC_BUFFER_POOL_H_
-#define FABRIC_ASYNC_BUFFER_POOL_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_BUFFER_POOL_H_
+#define DRYDOCK_FABRIC_ASYNC_BUFFER_POOL_H_
 
 #include <cstddef>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/domain.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/domain.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Not thread-safe. May die before the buffers that it lent: their memory stays registered until the
 // last of them is back.
@@ -54,6 +54,6 @@ class BufferPool {
   std::shared_ptr<Core> core_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_BUFFER_POOL_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_BUFFER_POOL_H_

@@ -1,4 +1,4 @@
-#include "fabric/async/buffer_pool.h"
+#include "drydock/fabric/async/buffer_pool.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,25 +8,25 @@
 #include <utility>
 #include <vector>
 
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using harness::GiveUpTime;
 using harness::OpenNodes;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 void Fill(const BufferRef& buffer, std::size_t value) {
   std::fill(buffer->bytes().begin(), buffer->bytes().end(), static_cast<std::byte>(value));
@@ -194,4 +194,4 @@ coro::Task<absl::Status> LendUnderFaults(sim::explore::Trial& trial) {
 DD_TEST_UNDER_FAULTS(BufferPoolUnderFaults, LendUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,12 +1,12 @@
-#include "fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "coro/check.h"
-#include "fabric/async/immediate_counter.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/immediate_counter.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 // A peer cannot make us remember more than this.
@@ -95,4 +95,4 @@ void CompletionDispatcher::AddCounter(std::uint32_t immediate, ImmediateCounter&
 
 void CompletionDispatcher::RemoveCounter(std::uint32_t immediate) { immediates_.erase(immediate); }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

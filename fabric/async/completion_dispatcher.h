@@ -1,7 +1,7 @@
 // Reads a completion queue for a loop, and takes each completion to whoever waits for it.
 
-#ifndef FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
-#define FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
+#define DRYDOCK_FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
 
 #include <array>
 #include <cstddef>
@@ -10,14 +10,14 @@
 #include <memory>
 #include <string>
 
-#include "coro/event_loop.h"
-#include "coro/intrusive_list.h"
-#include "coro/selector.h"
-#include "fabric/async/operation_slots.h"
-#include "fabric/completion_queue.h"
-#include "fabric/trace/resume_listener.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/selector.h"
+#include "drydock/fabric/async/operation_slots.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/trace/resume_listener.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 class ImmediateCounter;
 
@@ -88,6 +88,6 @@ class CompletionDispatcher final : public coro::Selector {
   std::array<Completion, 32> entries_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_COMPLETION_DISPATCHER_H_

@@ -1,19 +1,19 @@
 // Completions that belong to no operation of ours, from a queue that a test plays by hand.
 
-#include "fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/virtual_clock.h"
-#include "fabric/async/immediate_counter.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using ::testing::NiceMock;
@@ -70,4 +70,4 @@ TEST_F(StrayTest, WriteThatFailedHereIsNotCounted) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

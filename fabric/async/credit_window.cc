@@ -1,12 +1,12 @@
-#include "fabric/async/credit_window.h"
+#include "drydock/fabric/async/credit_window.h"
 
 #include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 CreditWindow::CreditWindow(std::size_t credits) : quota_(std::make_shared<Quota>(credits)) {
   DD_CHECK(credits > 0, "a window without credits");
@@ -51,4 +51,4 @@ void CreditWindow::Fail(const absl::Status& why) {
   quota_->Close();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

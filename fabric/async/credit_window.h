@@ -10,19 +10,19 @@
 // told, in a message or by an immediate, that there is room. What the peer tells is a total, not an
 // increment: told twice or in the wrong order, it does no harm.
 
-#ifndef FABRIC_ASYNC_CREDIT_WINDOW_H_
-#define FABRIC_ASYNC_CREDIT_WINDOW_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_CREDIT_WINDOW_H_
+#define DRYDOCK_FABRIC_ASYNC_CREDIT_WINDOW_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/quota.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/quota.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // The sender's side. Not thread-safe.
 class CreditWindow {
@@ -57,6 +57,6 @@ class CreditWindow {
   absl::Status failure_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_CREDIT_WINDOW_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_CREDIT_WINDOW_H_

@@ -1,13 +1,13 @@
-#include "fabric/async/credited_messages.h"
+#include "drydock/fabric/async/credited_messages.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/event_loop.h"
-#include "fabric/async/retry_policy.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/retry_policy.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 const CreditTerms& Checked(const CreditTerms& terms) {
@@ -120,4 +120,4 @@ void CreditedReceiver::Fail(const absl::Status& why) {
   changed_.NotifyAll();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

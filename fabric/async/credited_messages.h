@@ -6,8 +6,8 @@
 //
 // One sender and one receiver on each connection; the receiver's endpoint receives nothing else.
 
-#ifndef FABRIC_ASYNC_CREDITED_MESSAGES_H_
-#define FABRIC_ASYNC_CREDITED_MESSAGES_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_CREDITED_MESSAGES_H_
+#define DRYDOCK_FABRIC_ASYNC_CREDITED_MESSAGES_H_
 
 #include <chrono>
 #include <cstddef>
@@ -16,17 +16,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/scope.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/credit_window.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/credit_window.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // What both sides have to agree on.
 struct CreditTerms {
@@ -118,6 +118,6 @@ class CreditedReceiver {
   coro::Scope tasks_;  // last: they use the rest
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_CREDITED_MESSAGES_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_CREDITED_MESSAGES_H_

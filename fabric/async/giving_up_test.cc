@@ -10,24 +10,24 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/selector.h"
-#include "coro/sleep.h"
-#include "coro/timeout.h"
-#include "coro/when_all.h"
-#include "fabric/async/async_endpoint.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using coro::Task;
+using ::drydock::testing_matchers::IsOk;
 using std::chrono::nanoseconds;
-using ::testing_matchers::IsOk;
 
 enum class Way { kDestroy, kCancel, kTimeOut };
 
@@ -192,4 +192,4 @@ INSTANTIATE_TEST_SUITE_P(Ways, GivingUpTest,
                          });
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -7,8 +7,8 @@
 // program *and* the NIC are done with it: a place in a pool, a place among the operations under
 // way.
 
-#ifndef FABRIC_ASYNC_HELD_BUFFER_H_
-#define FABRIC_ASYNC_HELD_BUFFER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_HELD_BUFFER_H_
+#define DRYDOCK_FABRIC_ASYNC_HELD_BUFFER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,11 +16,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/check.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/memory.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // The piece as a region: the keys of the whole, which it shares. Closed with the whole only.
 template <typename Hold>
@@ -59,6 +59,6 @@ BufferRef HoldWhileUsed(BufferSlice piece, Hold hold) {
   return BufferRef(std::make_unique<RegisteredBuffer>(nullptr, std::move(region)));
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_HELD_BUFFER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_HELD_BUFFER_H_

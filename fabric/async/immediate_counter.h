@@ -8,17 +8,17 @@
 // Writes land in any order, and an immediate vouches for its own write only: trusting the "last"
 // one is the classic bug. So every write carries the immediate, and the receiver counts.
 
-#ifndef FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
-#define FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
+#define DRYDOCK_FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
 
 #include <cstdint>
 
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/completion_dispatcher.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // One per immediate value and dispatcher; counts from its construction. Immediates that nobody
 // counts are dropped (and counted as unexpected): a peer cannot make the program remember values of
@@ -57,6 +57,6 @@ class ImmediateCounter {
   coro::WaitList changed_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_IMMEDIATE_COUNTER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_IMMEDIATE_COUNTER_H_

@@ -1,4 +1,4 @@
-#include "fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/immediate_counter.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,23 +6,23 @@
 #include <optional>
 #include <utility>
 
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using harness::GiveUpTime;
 using harness::OpenNodes;
-using ::testing_matchers::IsOk;
 
 constexpr std::uint32_t kImmediate = 0x123;
 
@@ -120,4 +120,4 @@ coro::Task<absl::Status> CountUnderFaults(sim::explore::Trial& trial) {
 DD_TEST_UNDER_FAULTS(ImmediateCounterUnderFaults, CountUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,10 +1,10 @@
-#include "fabric/async/message_receiver.h"
+#include "drydock/fabric/async/message_receiver.h"
 
 #include <utility>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 MessageReceiver::MessageReceiver(AsyncEndpoint& endpoint, const BufferRef& room, std::size_t window,
                                  std::size_t message_bytes, std::size_t backlog)
@@ -47,4 +47,4 @@ coro::Task<absl::Status> MessageReceiver::KeepPosted(BufferSlice room) {
   }
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -5,8 +5,8 @@
 // stays posted; the program takes messages when it wants to, and gives up waiting without giving up
 // a receive.
 
-#ifndef FABRIC_ASYNC_MESSAGE_RECEIVER_H_
-#define FABRIC_ASYNC_MESSAGE_RECEIVER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_MESSAGE_RECEIVER_H_
+#define DRYDOCK_FABRIC_ASYNC_MESSAGE_RECEIVER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/scope.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // One message, copied out of its receive buffer.
 struct Message {
@@ -62,6 +62,6 @@ class MessageReceiver {
   coro::Scope receives_;  // last: its tasks use the rest
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_MESSAGE_RECEIVER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_MESSAGE_RECEIVER_H_

@@ -1,22 +1,22 @@
-#include "fabric/async/message_receiver.h"
+#include "drydock/fabric/async/message_receiver.h"
 
 #include <algorithm>
 #include <chrono>
 #include <set>
 #include <vector>
 
-#include "coro/sleep.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 
 class MessageReceiverTest : public ::testing::Test {
  protected:
@@ -97,4 +97,4 @@ TEST_F(MessageReceiverTest, ClosedEndpointEndsTheReceiver) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

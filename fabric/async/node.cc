@@ -1,12 +1,12 @@
-#include "fabric/async/node.h"
+#include "drydock/fabric/async/node.h"
 
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/opened_nic.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/opened_nic.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 absl::StatusOr<std::unique_ptr<Node>> Node::Open(coro::EventLoop& loop, Fabric& fabric,
                                                  std::size_t nic) {
@@ -86,4 +86,4 @@ absl::Status Introduce(std::span<const std::unique_ptr<Node>> nodes) {
   return absl::OkStatus();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -8,8 +8,8 @@
 // It is the same for a libfabric provider on an EC2 instance and for a simulated NIC;
 // sim/cluster/cluster.h makes several simulated ones that know each other.
 
-#ifndef FABRIC_ASYNC_NODE_H_
-#define FABRIC_ASYNC_NODE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_NODE_H_
+#define DRYDOCK_FABRIC_ASYNC_NODE_H_
 
 #include <cstddef>
 #include <map>
@@ -19,13 +19,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/fabric.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/fabric.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // What it is: domain, address vector, completion dispatcher and endpoint of one NIC.
 // Ownership: owns them, and the fabric where it was given one. Dies before the loop, and after
@@ -95,6 +95,6 @@ class Node {
 // Joins nodes of one process to one group, in this order.
 absl::Status Introduce(std::span<const std::unique_ptr<Node>> nodes);
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_NODE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_NODE_H_

@@ -1,4 +1,4 @@
-#include "fabric/async/node.h"
+#include "drydock/fabric/async/node.h"
 
 #include <algorithm>
 #include <array>
@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/immediate_counter.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/sim/cluster/cluster.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/cluster.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using testing_matchers::IsOk;
@@ -135,4 +135,4 @@ TEST_F(NodeTest, DiesOnAPeerOutsideItsGroup) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,12 +1,12 @@
-#include "fabric/async/operation_slots.h"
+#include "drydock/fabric/async/operation_slots.h"
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 std::uint64_t Name(Context context) { return static_cast<std::uint64_t>(context); }
@@ -81,4 +81,4 @@ void OperationSlots::CancelAll(const void* endpoint) {
   });
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

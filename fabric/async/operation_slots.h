@@ -6,8 +6,8 @@
 // read or the endpoint was closed. The generation tells a late completion from one of the operation
 // that uses the slot now.
 
-#ifndef FABRIC_ASYNC_OPERATION_SLOTS_H_
-#define FABRIC_ASYNC_OPERATION_SLOTS_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_OPERATION_SLOTS_H_
+#define DRYDOCK_FABRIC_ASYNC_OPERATION_SLOTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,13 @@
 #include <optional>
 #include <string>
 
-#include "coro/slot_table.h"
-#include "coro/time.h"
-#include "fabric/async/orphan.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/operation.h"
+#include "drydock/coro/slot_table.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/orphan.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Whoever waits for an operation. Lives in the awaiting coroutine's frame.
 class OperationWaiter {
@@ -83,6 +83,6 @@ class OperationSlots {
   std::map<std::uint64_t, Abandoned> abandoned_;  // by the names of their slots
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_OPERATION_SLOTS_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_OPERATION_SLOTS_H_

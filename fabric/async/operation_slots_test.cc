@@ -1,17 +1,17 @@
-#include "fabric/async/operation_slots.h"
+#include "drydock/fabric/async/operation_slots.h"
 
 #include <chrono>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/async/orphan.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/orphan.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using ::testing::AllOf;
@@ -127,4 +127,4 @@ TEST_F(OperationSlotsTest, RefusesMisuse) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

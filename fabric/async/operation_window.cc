@@ -1,13 +1,13 @@
-#include "fabric/async/operation_window.h"
+#include "drydock/fabric/async/operation_window.h"
 
 #include <optional>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/async/held_buffer.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/held_buffer.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 BufferSlice OperationWindow::Permit::Over(BufferSlice piece) && {
   return HoldWhileUsed(std::move(piece), std::move(taken_));
@@ -31,4 +31,4 @@ coro::Task<bool> OperationWindow::Drain(coro::Time deadline) {
   return Quota::AllBack(quota_, deadline);
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

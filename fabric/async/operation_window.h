@@ -11,20 +11,20 @@
 // permit that was laid over the operation's buffer is given back then, and not before. So the NIC's
 // queues have room for what the window lets in, also when operations are given up.
 
-#ifndef FABRIC_ASYNC_OPERATION_WINDOW_H_
-#define FABRIC_ASYNC_OPERATION_WINDOW_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_OPERATION_WINDOW_H_
+#define DRYDOCK_FABRIC_ASYNC_OPERATION_WINDOW_H_
 
 #include <cstddef>
 #include <memory>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/async/quota.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/quota.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Not thread-safe. May die before its permits.
 class OperationWindow {
@@ -59,6 +59,6 @@ class OperationWindow {
   std::shared_ptr<Quota> quota_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_OPERATION_WINDOW_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_OPERATION_WINDOW_H_

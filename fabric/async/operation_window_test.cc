@@ -1,4 +1,4 @@
-#include "fabric/async/operation_window.h"
+#include "drydock/fabric/async/operation_window.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,24 +6,24 @@
 #include <optional>
 #include <utility>
 
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using harness::GiveUpTime;
 using harness::OpenNodes;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 class OperationWindowTest : public ::testing::Test {
  protected:
@@ -144,4 +144,4 @@ coro::Task<absl::Status> DrainUnderFaults(sim::explore::Trial& trial) {
 DD_TEST_UNDER_FAULTS(OperationWindowUnderFaults, DrainUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

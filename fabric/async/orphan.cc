@@ -1,4 +1,4 @@
-#include "fabric/async/orphan.h"
+#include "drydock/fabric/async/orphan.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 struct Group {
@@ -48,4 +48,4 @@ std::string Describe(std::span<const Orphan> orphans, coro::Time now) {
   return text;
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -12,19 +12,19 @@
 //     endpoint is how they end;
 //   - what was never posted.
 
-#ifndef FABRIC_ASYNC_ORPHAN_H_
-#define FABRIC_ASYNC_ORPHAN_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_ORPHAN_H_
+#define DRYDOCK_FABRIC_ASYNC_ORPHAN_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 
-#include "coro/task_tree.h"
-#include "coro/time.h"
-#include "fabric/operation.h"
+#include "drydock/coro/task_tree.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 struct Orphan {
   OperationKind kind = OperationKind::kSend;
@@ -42,6 +42,6 @@ struct Orphan {
 // Empty: there are none.
 std::string Describe(std::span<const Orphan> orphans, coro::Time now);
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_ORPHAN_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_ORPHAN_H_

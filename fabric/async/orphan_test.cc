@@ -1,7 +1,7 @@
 // Which operations are reported when their endpoint closes, and how: one line for all of a kind and
 // a place.
 
-#include "fabric/async/orphan.h"
+#include "drydock/fabric/async/orphan.h"
 
 #include <chrono>
 #include <cstddef>
@@ -11,33 +11,33 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/report.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/timeout.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/report.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::MatchesRegex;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
 
 Orphan OrphanOf(OperationKind kind, std::uint64_t bytes, const char* function, coro::Time since) {
   return {.kind = kind,
@@ -280,4 +280,4 @@ DD_SEED_TEST(OrphansUnderFaults, LateCompletions,
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,8 +1,8 @@
-#include "fabric/async/quota.h"
+#include "drydock/fabric/async/quota.h"
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 class Quota::Place : public coro::ListNode {
  public:
@@ -68,4 +68,4 @@ void Quota::WakeFirst() {
   if (first != nullptr && (closed_ || free_ > 0)) first->turn.NotifyAll();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -4,21 +4,21 @@
 // First come, first served, and nothing is lost on the way: who is woken and destroyed before it
 // runs, or gives up at its deadline, leaves its turn to the next in line.
 
-#ifndef FABRIC_ASYNC_QUOTA_H_
-#define FABRIC_ASYNC_QUOTA_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_QUOTA_H_
+#define DRYDOCK_FABRIC_ASYNC_QUOTA_H_
 
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <utility>
 
-#include "coro/intrusive_list.h"
-#include "coro/now_task.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Shared by whoever made it and whatever was taken: a thing may come back when its maker is gone.
 // Not thread-safe, not movable.
@@ -83,6 +83,6 @@ class Quota {
   coro::WaitList all_back_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_QUOTA_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_QUOTA_H_

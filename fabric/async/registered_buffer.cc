@@ -1,6 +1,6 @@
-#include "fabric/async/registered_buffer.h"
+#include "drydock/fabric/async/registered_buffer.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 void BufferRef::Free(RegisteredBuffer* buffer) { delete buffer; }
 
@@ -13,4 +13,4 @@ absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_byte
   return BufferRef(std::make_unique<RegisteredBuffer>(bytes, *std::move(region)));
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

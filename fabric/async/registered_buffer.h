@@ -5,8 +5,8 @@
 // a share of its buffer until its completion was read, whatever happens to the coroutine that
 // started it.
 
-#ifndef FABRIC_ASYNC_REGISTERED_BUFFER_H_
-#define FABRIC_ASYNC_REGISTERED_BUFFER_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_REGISTERED_BUFFER_H_
+#define DRYDOCK_FABRIC_ASYNC_REGISTERED_BUFFER_H_
 
 #include <cstddef>
 #include <memory>
@@ -14,11 +14,11 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coro/check.h"
-#include "fabric/domain.h"
-#include "fabric/memory.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Memory and its registration; the registration goes first. Not thread-safe: its owners are on one
 // loop.
@@ -119,6 +119,6 @@ class BufferSlice {
   LocalBuffer local_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_REGISTERED_BUFFER_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_REGISTERED_BUFFER_H_

@@ -12,8 +12,8 @@
 // that comes late or twice is recognised, counted and dropped. What a peer sends is checked before
 // it is used. An endpoint serves one client or one server, and receives nothing else.
 
-#ifndef FABRIC_ASYNC_REQUEST_CHANNEL_H_
-#define FABRIC_ASYNC_REQUEST_CHANNEL_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
+#define DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_
 
 #include <chrono>
 #include <cstddef>
@@ -27,20 +27,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/now_task.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/buffer_pool.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/async/operation_window.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/async/request_message.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/buffer_pool.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/operation_window.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/async/request_message.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Of a client or a server. The payload's length has to be the same at both ends.
 struct RequestOptions {
@@ -191,6 +191,6 @@ class RequestServer {
   coro::Scope answers_;  // last: its tasks use the rest
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_REQUEST_CHANNEL_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_REQUEST_CHANNEL_H_

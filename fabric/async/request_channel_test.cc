@@ -1,4 +1,4 @@
-#include "fabric/async/request_channel.h"
+#include "drydock/fabric/async/request_channel.h"
 
 #include <algorithm>
 #include <chrono>
@@ -8,27 +8,27 @@
 #include <utility>
 #include <vector>
 
-#include "coro/keyed_random.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using harness::GiveUpTime;
 using harness::OpenNodes;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 struct Add {
   static constexpr std::uint32_t kMessageType = 1;
@@ -279,4 +279,4 @@ coro::Task<absl::Status> CallUnderFaults(sim::explore::Trial& trial) {
 DD_TEST_UNDER_FAULTS(RequestChannelUnderFaults, CallUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/async/request_channel.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/request_channel.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // A call that waits for its response, in its frame.
 class RequestClient::PendingCall {
@@ -124,4 +124,4 @@ void RequestClient::Fail(const absl::Status& why) {
   while (!pending_.empty()) pending_.begin()->second->End(why);
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,13 +1,13 @@
-#include "fabric/async/request_message.h"
+#include "drydock/fabric/async/request_message.h"
 
 #include <algorithm>
 #include <string>
 
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 constexpr std::uint32_t kHighestStatus = 16;  // kUnauthenticated
@@ -68,4 +68,4 @@ absl::Status DecodeError(std::span<const std::byte> payload) {
   return absl::Status(static_cast<absl::StatusCode>(code), absl::StrCat("peer: ", words));
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -10,8 +10,8 @@
 // tells another one). Any bytes may come from a peer: members must be of types of which every bit
 // pattern is a value, so integers, floating point and arrays of them, and no bool and no pointer.
 
-#ifndef FABRIC_ASYNC_REQUEST_MESSAGE_H_
-#define FABRIC_ASYNC_REQUEST_MESSAGE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_REQUEST_MESSAGE_H_
+#define DRYDOCK_FABRIC_ASYNC_REQUEST_MESSAGE_H_
 
 #include <array>
 #include <bit>
@@ -25,7 +25,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // A type that travels. Its number tells it from every other one of the same channel; a type whose
 // members change gets another.
@@ -87,6 +87,6 @@ std::span<const std::byte> ToPayload(const T& value) {
   return std::as_bytes(std::span<const T, 1>(&value, 1));
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_REQUEST_MESSAGE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_REQUEST_MESSAGE_H_

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/event_loop.h"
-#include "fabric/async/request_channel.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/request_channel.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 RequestServer::RequestServer(AsyncEndpoint& endpoint, const BufferRef& memory,
                              const RequestOptions& options)
@@ -95,4 +95,4 @@ coro::NowTask<absl::Status> RequestServer::Reply(RequestHeader header, const Res
   co_return absl::OkStatus();
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

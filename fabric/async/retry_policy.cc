@@ -1,8 +1,8 @@
-#include "fabric/async/retry_policy.h"
+#include "drydock/fabric/async/retry_policy.h"
 
 #include <algorithm>
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 bool MayHaveHadEffect(ErrorCode code) {
   switch (code) {
@@ -49,4 +49,4 @@ std::optional<coro::Duration> RetryState::Next(ErrorCode error) {
   return std::min(wait, rule.most_wait);
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

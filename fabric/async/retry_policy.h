@@ -13,8 +13,8 @@
 // operation is idempotent; otherwise only what has certainly had no effect is tried again.
 // "Again" from a post is no failure: AsyncEndpoint deals with it.
 
-#ifndef FABRIC_ASYNC_RETRY_POLICY_H_
-#define FABRIC_ASYNC_RETRY_POLICY_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_RETRY_POLICY_H_
+#define DRYDOCK_FABRIC_ASYNC_RETRY_POLICY_H_
 
 #include <array>
 #include <chrono>
@@ -23,14 +23,14 @@
 #include <optional>
 #include <type_traits>
 
-#include "coro/event_loop.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Whether an operation that ended with this code may have moved bytes, taken a receive or announced
 // itself, or may do so yet. False only where that is certain.
@@ -102,6 +102,6 @@ coro::Task<Completion> WithRetries(RetryPolicy policy, Attempt& attempt,
   }
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_RETRY_POLICY_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_RETRY_POLICY_H_

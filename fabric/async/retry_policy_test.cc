@@ -1,4 +1,4 @@
-#include "fabric/async/retry_policy.h"
+#include "drydock/fabric/async/retry_policy.h"
 
 #include <algorithm>
 #include <array>
@@ -8,24 +8,24 @@
 #include <optional>
 #include <vector>
 
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/harness/under_faults.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/harness/under_faults.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using harness::GiveUpTime;
 using harness::OpenNodes;
 using ::testing::ElementsAre;
-using ::testing_matchers::IsOk;
 
 constexpr RetryRule kThrice = {.retries = 3, .first_wait = 10us, .most_wait = 25us};
 
@@ -187,4 +187,4 @@ coro::Task<absl::Status> RetryUnderFaults(sim::explore::Trial& trial) {
 DD_TEST_UNDER_FAULTS(RetryPolicyUnderFaults, RetryUnderFaults);
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -1,8 +1,8 @@
-#include "fabric/async/retry_queue.h"
+#include "drydock/fabric/async/retry_queue.h"
 
 #include <algorithm>
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 RetryQueue::RetryQueue(CompletionDispatcher& dispatcher, const BackoffOptions& options)
     : TimerNode(&RetryQueue::OnTimer),
       dispatcher_(dispatcher),
@@ -39,4 +39,4 @@ void RetryQueue::Drain() {
   }
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

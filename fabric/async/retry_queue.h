@@ -1,17 +1,17 @@
 // Operations that the endpoint did not take yet: posted again in their order, when there is room.
 
-#ifndef FABRIC_ASYNC_RETRY_QUEUE_H_
-#define FABRIC_ASYNC_RETRY_QUEUE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_RETRY_QUEUE_H_
+#define DRYDOCK_FABRIC_ASYNC_RETRY_QUEUE_H_
 
 #include <chrono>
 
-#include "coro/intrusive_list.h"
-#include "coro/time.h"
-#include "coro/timer_queue.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "fabric/error.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/error.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // An operation that can be posted. Leaves the queue by itself when it dies.
 class PendingOperation : public coro::ListNode {
@@ -61,6 +61,6 @@ class RetryQueue final : private RoomListener, private coro::TimerNode {
   coro::IntrusiveList<PendingOperation> pending_;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_RETRY_QUEUE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_RETRY_QUEUE_H_

@@ -1,29 +1,29 @@
 // What "again" leads to, against an endpoint that a test plays by hand.
 
-#include "fabric/async/retry_queue.h"
+#include "drydock/fabric/async/retry_queue.h"
 
 #include <chrono>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/virtual_clock.h"
-#include "fabric/async/async_endpoint.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/testing/matchers/status_matchers.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using ::testing::_;
 using ::testing::NiceMock;
-using ::testing_matchers::IsOk;
 
 class RetryTest : public ::testing::Test {
  protected:
@@ -160,4 +160,4 @@ TEST_F(RetryTest, CompletionOfAnotherOperationTriggersAnAttempt) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

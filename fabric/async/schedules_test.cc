@@ -16,20 +16,20 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/selector.h"
-#include "coro/sleep.h"
-#include "coro/timeout.h"
-#include "coro/wait_list.h"
-#include "coro/when_any.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "fabric/async/testing/fake_nic.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/timeout.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/coro/when_any.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/testing/fake_nic.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 namespace {
 
 using coro::Task;
@@ -232,4 +232,4 @@ TEST(SchedulesTest, SameSeedSameTrace) {
 }
 
 }  // namespace
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

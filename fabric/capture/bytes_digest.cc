@@ -1,4 +1,4 @@
-#include "fabric/capture/bytes_digest.h"
+#include "drydock/fabric/capture/bytes_digest.h"
 
 #include <bit>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_format.h"
 
-namespace fabric::capture {
+namespace drydock::fabric::capture {
 namespace {
 
 // Odd constants with bits that look random: those of splitmix64 and its relatives.
@@ -45,4 +45,4 @@ std::string DigestOf(std::span<const std::byte> bytes) {
   return absl::StrFormat("%016x%016x", Spread(high ^ Spread(low)), Spread(low + high * kFirst));
 }
 
-}  // namespace fabric::capture
+}  // namespace drydock::fabric::capture

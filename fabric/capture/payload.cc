@@ -1,4 +1,4 @@
-#include "fabric/capture/payload.h"
+#include "drydock/fabric/capture/payload.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,9 +6,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "fabric/capture/bytes_digest.h"
+#include "drydock/fabric/capture/bytes_digest.h"
 
-namespace fabric::capture {
+namespace drydock::fabric::capture {
 namespace {
 
 std::string Base64(std::span<const std::byte> bytes) {
@@ -128,4 +128,4 @@ std::string Payload::Summary() const {
                       ",\"complete\":", complete_ ? "true" : "false", "}");
 }
 
-}  // namespace fabric::capture
+}  // namespace drydock::fabric::capture

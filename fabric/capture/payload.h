@@ -7,8 +7,8 @@
 // All answers are members of a JSON object, empty where there is nothing to tell: bytes over the
 // limit, or of a device, which the host must not touch.
 
-#ifndef FABRIC_CAPTURE_PAYLOAD_H_
-#define FABRIC_CAPTURE_PAYLOAD_H_
+#ifndef DRYDOCK_FABRIC_CAPTURE_PAYLOAD_H_
+#define DRYDOCK_FABRIC_CAPTURE_PAYLOAD_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -18,10 +18,10 @@
 #include <string>
 #include <utility>
 
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::capture {
+namespace drydock::fabric::capture {
 
 // Thread-safe. Looks at memory only while its owner calls, or has a read under way.
 class Payload {
@@ -66,6 +66,6 @@ class Payload {
   std::map<std::pair<std::uint16_t, std::uint64_t>, LocalBuffer> reads_;
 };
 
-}  // namespace fabric::capture
+}  // namespace drydock::fabric::capture
 
-#endif  // FABRIC_CAPTURE_PAYLOAD_H_
+#endif  // DRYDOCK_FABRIC_CAPTURE_PAYLOAD_H_

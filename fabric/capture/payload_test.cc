@@ -1,6 +1,6 @@
 // What a capture takes along of memory, and where it stops.
 
-#include "fabric/capture/payload.h"
+#include "drydock/fabric/capture/payload.h"
 
 #include <array>
 #include <cstddef>
@@ -8,11 +8,11 @@
 #include <span>
 #include <string>
 
-#include "fabric/capture/bytes_digest.h"
+#include "drydock/fabric/capture/bytes_digest.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace fabric::capture {
+namespace drydock::fabric::capture {
 namespace {
 
 using ::testing::HasSubstr;
@@ -107,4 +107,4 @@ TEST(BytesDigestTest, EveryBitAndTheLengthCount) {
 }
 
 }  // namespace
-}  // namespace fabric::capture
+}  // namespace drydock::fabric::capture

@@ -1,8 +1,8 @@
-#include "fabric/coverage/points.h"
+#include "drydock/fabric/coverage/points.h"
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::coverage {
+namespace drydock::fabric::coverage {
 
 namespace internal {
 
@@ -24,4 +24,4 @@ Watch::Watch(Report& report) {
 
 Watch::~Watch() { internal::watching = nullptr; }
 
-}  // namespace fabric::coverage
+}  // namespace drydock::fabric::coverage

@@ -10,14 +10,14 @@
 // They may stay in a program that runs on hardware: unless the thread is watched, a point costs the
 // test of one pointer. sim/explore watches its runs, and reports what all seeds have come to.
 
-#ifndef FABRIC_COVERAGE_POINTS_H_
-#define FABRIC_COVERAGE_POINTS_H_
+#ifndef DRYDOCK_FABRIC_COVERAGE_POINTS_H_
+#define DRYDOCK_FABRIC_COVERAGE_POINTS_H_
 
 #include <string_view>
 
-#include "fabric/coverage/report.h"
+#include "drydock/fabric/coverage/report.h"
 
-namespace fabric::coverage {
+namespace drydock::fabric::coverage {
 
 namespace internal {
 // Of this thread; null: it is not watched.
@@ -45,6 +45,6 @@ class Watch {
   ~Watch();
 };
 
-}  // namespace fabric::coverage
+}  // namespace drydock::fabric::coverage
 
-#endif  // FABRIC_COVERAGE_POINTS_H_
+#endif  // DRYDOCK_FABRIC_COVERAGE_POINTS_H_

@@ -1,4 +1,4 @@
-#include "fabric/coverage/points.h"
+#include "drydock/fabric/coverage/points.h"
 
 #include <optional>
 #include <thread>
@@ -6,7 +6,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace fabric::coverage {
+namespace drydock::fabric::coverage {
 namespace {
 
 using ::testing::ElementsAre;
@@ -71,4 +71,4 @@ TEST(PointTest, RunsAddUp) {
 }
 
 }  // namespace
-}  // namespace fabric::coverage
+}  // namespace drydock::fabric::coverage

@@ -1,8 +1,8 @@
-#include "fabric/coverage/report.h"
+#include "drydock/fabric/coverage/report.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric::coverage {
+namespace drydock::fabric::coverage {
 
 std::string_view Name(PointKind kind) {
   switch (kind) {
@@ -35,4 +35,4 @@ std::optional<std::string> Report::broken() const {
   return std::nullopt;
 }
 
-}  // namespace fabric::coverage
+}  // namespace drydock::fabric::coverage

@@ -1,8 +1,8 @@
 // What one run, or many together, have been through: the points of a program, and how many
 // operations ended how at which NIC, which simulated devices count by themselves.
 
-#ifndef FABRIC_COVERAGE_REPORT_H_
-#define FABRIC_COVERAGE_REPORT_H_
+#ifndef DRYDOCK_FABRIC_COVERAGE_REPORT_H_
+#define DRYDOCK_FABRIC_COVERAGE_REPORT_H_
 
 #include <compare>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabric::coverage {
+namespace drydock::fabric::coverage {
 
 enum class PointKind : std::uint8_t { kAlways, kSometimes, kReachable };
 
@@ -55,6 +55,6 @@ struct Report {
   friend bool operator==(const Report&, const Report&) = default;
 };
 
-}  // namespace fabric::coverage
+}  // namespace drydock::fabric::coverage
 
-#endif  // FABRIC_COVERAGE_REPORT_H_
+#endif  // DRYDOCK_FABRIC_COVERAGE_REPORT_H_

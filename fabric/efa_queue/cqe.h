@@ -4,19 +4,19 @@
 // phase of this lap sees the whole entry. That holds between threads, and between host and CUDA
 // device.
 
-#ifndef FABRIC_EFA_QUEUE_CQE_H_
-#define FABRIC_EFA_QUEUE_CQE_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_CQE_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_CQE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/words.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // How a request ended. A device may report others (ofiwg/libfabric prov/efa/src/efa_errno.h).
 enum class CompletionStatus : std::uint8_t {
@@ -235,6 +235,6 @@ DD_HOST_DEVICE DD_HOT bool HasPhase(std::uint32_t low_word0, unsigned phase) {
   return ((low_word0 & static_cast<std::uint32_t>(internal::kCqePhase)) != 0) == (phase != 0);
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_CQE_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_CQE_H_

@@ -1,18 +1,18 @@
 // Completion entries byte by byte, worked out by hand from linux-rdma/rdma-core
 // providers/efa/efa_io_defs.h.
 
-#include "fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
 
 #include <cstdint>
 #include <cstring>
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/testing/guarded_page.h"
-#include "fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/testing/guarded_page.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 constexpr char kZeroRow[] = "\n00000000 00000000 00000000 00000000";
@@ -335,4 +335,4 @@ TEST(CqeMemory, NeitherSideTouchesAnythingOutsideTheEntry) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

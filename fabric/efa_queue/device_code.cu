@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // Fills slots of a send ring, one thread a slot, each in a local entry first as for a ring in the
 // NIC's memory; then one thread rings.
@@ -77,4 +77,4 @@ __global__ void ServeReceiveRing(const void* ring, std::uint32_t entries, std::u
   *why = DecodeReceive(ring, entries, counter, announced, kMaxReceiveSegments, *out);
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

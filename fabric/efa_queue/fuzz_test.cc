@@ -10,13 +10,13 @@
 #include <initializer_list>
 #include <string>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/testing/guarded_page.h"
-#include "fabric/efa_queue/testing/hex.h"
-#include "fabric/efa_queue/testing/image_checks.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/testing/guarded_page.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/testing/image_checks.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 // splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
@@ -218,4 +218,4 @@ TEST_F(FuzzTest, CompletionEntries) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

@@ -3,8 +3,8 @@
 // Code so marked uses fixed-width integers, plain structs and plain arrays only: most of the
 // standard library has no device version.
 
-#ifndef FABRIC_EFA_QUEUE_HOST_DEVICE_H_
-#define FABRIC_EFA_QUEUE_HOST_DEVICE_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_HOST_DEVICE_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_HOST_DEVICE_H_
 
 #if defined(__CUDACC__)
 #define DD_HOST_DEVICE __host__ __device__
@@ -22,4 +22,4 @@
 #define DD_COLD inline __attribute__((noinline, cold))
 #endif
 
-#endif  // FABRIC_EFA_QUEUE_HOST_DEVICE_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_HOST_DEVICE_H_

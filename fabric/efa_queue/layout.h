@@ -4,13 +4,13 @@
 // prov/efa/src/efa_io_defs.h. All fields are little-endian; reserved ones must be zero. wqe.h and
 // cqe.h translate between these and plain values.
 
-#ifndef FABRIC_EFA_QUEUE_LAYOUT_H_
-#define FABRIC_EFA_QUEUE_LAYOUT_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_LAYOUT_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_LAYOUT_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // ---- send work queue entry: a meta descriptor of 32 bytes, then the data area ----
 
@@ -194,6 +194,6 @@ inline constexpr std::uint32_t kMaxReceiveSegments = 3;  // of the devices known
 inline constexpr std::uint32_t kMaxReceiveSegmentBytes = 0xFFFF;
 inline constexpr std::uint32_t kLocalKeyMask = 0xFFFFFF;
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_LAYOUT_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_LAYOUT_H_

@@ -1,13 +1,13 @@
 // Why the bytes of a queue entry are no valid entry.
 
-#ifndef FABRIC_EFA_QUEUE_MALFORMED_H_
-#define FABRIC_EFA_QUEUE_MALFORMED_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_MALFORMED_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_MALFORMED_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/host_device.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // Where several apply, one of them is reported, for the same bytes always the same one.
 enum class Malformed : std::uint8_t {
@@ -80,6 +80,6 @@ DD_HOST_DEVICE inline const char* MalformedName(Malformed why) {
   return "unknown";
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_MALFORMED_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_MALFORMED_H_

@@ -6,17 +6,17 @@
 //
 // What a GPU's thread saves by it is most of what a post takes there: it does one thing at a time.
 
-#ifndef FABRIC_EFA_QUEUE_PREPARED_SEND_H_
-#define FABRIC_EFA_QUEUE_PREPARED_SEND_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_PREPARED_SEND_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_PREPARED_SEND_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/words.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // A value. Any thread may Store from it at the same time as others.
 class PreparedSend {
@@ -57,6 +57,6 @@ class PreparedSend {
 };
 static_assert(internal::kDataWord == 4 && internal::kRmaLocalWord == 6);
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_PREPARED_SEND_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_PREPARED_SEND_H_

@@ -1,14 +1,14 @@
 // A prepared work request is, byte for byte, what the encoder makes of the same work.
 
-#include "fabric/efa_queue/prepared_send.h"
+#include "drydock/fabric/efa_queue/prepared_send.h"
 
 #include <cstdint>
 #include <cstring>
 
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 SendWork Example(Operation operation) {
@@ -65,4 +65,4 @@ TEST(PreparedSend, IsWhatTheEncoderMakes) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

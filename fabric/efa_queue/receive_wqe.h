@@ -5,19 +5,19 @@
 // latter is written (ofiwg/libfabric prov/efa/src/efa_data_path_direct_internal.h). A receive ends
 // at the descriptor that says `last`. There is no phase bit: only the doorbell tells what is there.
 
-#ifndef FABRIC_EFA_QUEUE_RECEIVE_WQE_H_
-#define FABRIC_EFA_QUEUE_RECEIVE_WQE_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_RECEIVE_WQE_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_RECEIVE_WQE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/words.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // One receive: memory for one message.
 struct ReceiveWork {
@@ -102,6 +102,6 @@ DD_HOST_DEVICE DD_HOT Malformed DecodeReceive(const void* ring, std::uint32_t en
   return Malformed::kTooManySegments;
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_RECEIVE_WQE_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_RECEIVE_WQE_H_

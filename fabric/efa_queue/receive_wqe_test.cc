@@ -1,17 +1,17 @@
 // Receive descriptors byte by byte, worked out by hand from linux-rdma/rdma-core
 // providers/efa/efa_io_defs.h.
 
-#include "fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
 
 #include <cstdint>
 #include <cstring>
 #include <string>
 
-#include "fabric/efa_queue/testing/guarded_page.h"
-#include "fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/testing/guarded_page.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 constexpr std::uint32_t kEntries = 8;  // fill an Image
@@ -191,4 +191,4 @@ TEST(ReceiveMemory, NeitherSideTouchesAnythingOutsideTheRing) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

@@ -12,14 +12,14 @@
 // Threads: one at a time for each object; slot() and phase() of several positions `ahead` may be
 // asked by many threads that fill slots together while no other member runs.
 
-#ifndef FABRIC_EFA_QUEUE_RING_H_
-#define FABRIC_EFA_QUEUE_RING_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_RING_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_RING_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/host_device.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 inline constexpr std::uint32_t kMaxWorkRingEntries = 32768;
 
@@ -234,6 +234,6 @@ class CompletionProducer {
   std::uint32_t produced_ = 0;
 };
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_RING_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_RING_H_

@@ -1,4 +1,4 @@
-#include "fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/ring.h"
 
 #include <atomic>
 #include <cstdint>
@@ -6,12 +6,12 @@
 #include <thread>
 #include <vector>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 TEST(RingSize, IsAPowerOfTwo) {
@@ -313,4 +313,4 @@ TEST(SendRing, EveryEntryIsReadInItsLapOnly) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

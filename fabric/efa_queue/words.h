@@ -6,18 +6,18 @@
 //
 // Everywhere here `entry` is 8-byte aligned, and `index` counts its words from 0.
 
-#ifndef FABRIC_EFA_QUEUE_WORDS_H_
-#define FABRIC_EFA_QUEUE_WORDS_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_WORDS_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_WORDS_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/host_device.h"
 
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "EFA's fields are little-endian, and so is every machine that has EFA");
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // A word of any object: rings are bytes to some and structs to others.
 using Word [[gnu::may_alias]] = std::uint64_t;
@@ -72,6 +72,6 @@ DD_HOST_DEVICE DD_HOT std::uint64_t GatherWord(const unsigned char* from, unsign
   return word;
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_WORDS_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_WORDS_H_

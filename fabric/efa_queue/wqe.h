@@ -11,19 +11,19 @@
 // The decoder refuses an encoded value exactly if the value was wrong. Both may run on any thread,
 // keep no state, and have no other errors. Receives are in receive_wqe.h.
 
-#ifndef FABRIC_EFA_QUEUE_WQE_H_
-#define FABRIC_EFA_QUEUE_WQE_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_WQE_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_WQE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/words.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // What the entries of one send queue look like; fixed when the queue is made.
 struct SendFormat {
@@ -281,6 +281,6 @@ DD_HOST_DEVICE DD_HOT Malformed DecodeSend(const void* wqe, SendFormat format, u
   return DecodeRma(wqe, format, count, work);
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_WQE_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_WQE_H_

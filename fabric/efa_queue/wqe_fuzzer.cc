@@ -7,10 +7,10 @@
 #include <cstring>
 #include <memory>
 
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/testing/image_checks.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/testing/image_checks.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 // A block of exactly `size` bytes with the input in front and zeros behind, so that
@@ -45,15 +45,15 @@ ImageVerdict Check(std::uint8_t choice, const std::uint8_t* data, std::size_t av
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
-  const fabric::efa_queue::ImageVerdict verdict =
-      fabric::efa_queue::Check(data[0], data + 1, size - 1);
+  const drydock::fabric::efa_queue::ImageVerdict verdict =
+      drydock::fabric::efa_queue::Check(data[0], data + 1, size - 1);
   if (verdict.broken != nullptr) {
     std::fprintf(stderr, "%s (%s)\n", verdict.broken,
-                 fabric::efa_queue::MalformedName(verdict.why));
+                 drydock::fabric::efa_queue::MalformedName(verdict.why));
     std::abort();
   }
   return 0;

@@ -6,13 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/testing/guarded_page.h"
-#include "fabric/efa_queue/testing/hex.h"
-#include "fabric/efa_queue/testing/send_examples.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/testing/guarded_page.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/testing/send_examples.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 // What the decoder says of an entry.
@@ -231,4 +231,4 @@ TEST(MalformedNames, AreAllDifferent) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

@@ -1,17 +1,17 @@
 // Send entries byte by byte. The expected bytes were worked out by hand from the offsets in
 // linux-rdma/rdma-core providers/efa/efa_io_defs.h, not with the encoder.
 
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/testing/hex.h"
-#include "fabric/efa_queue/testing/send_examples.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/testing/send_examples.h"
 #include "gtest/gtest.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 constexpr char kZeroRows4[] =
@@ -321,4 +321,4 @@ TEST(WqeRoundTrip, InlineDataIsTakenFromAnyAddress) {
 }
 
 }  // namespace
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

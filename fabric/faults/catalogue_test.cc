@@ -8,19 +8,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "fabric/error.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
@@ -164,4 +164,4 @@ TEST(FaultsPageTest, ParametersAreTold) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

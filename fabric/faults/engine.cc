@@ -1,12 +1,12 @@
-#include "fabric/faults/engine.h"
+#include "drydock/fabric/faults/engine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
@@ -255,4 +255,4 @@ absl::Status FaultEngine::Verify() const {
   return absl::FailedPreconditionError(complaints);
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

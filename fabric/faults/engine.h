@@ -15,8 +15,8 @@
 // So a run can be told by its firings: who listens to them (FiringListener) can let a second run
 // have the same ones, or fewer (Restrict).
 
-#ifndef FABRIC_FAULTS_ENGINE_H_
-#define FABRIC_FAULTS_ENGINE_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_ENGINE_H_
+#define DRYDOCK_FABRIC_FAULTS_ENGINE_H_
 
 #include <array>
 #include <compare>
@@ -28,15 +28,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "coro/keyed_random.h"
-#include "coro/time.h"
-#include "fabric/faults/event.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
-#include "fabric/faults/rule_schedule.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/faults/rule_schedule.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // That a rule fires on an event, or (false) that none does. Refers to the engine.
 struct Firing {
@@ -177,6 +177,6 @@ class FaultEngine {
   std::array<std::array<std::vector<std::size_t>, kPointCount>, kLayerCount> at_;  // indices
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_ENGINE_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_ENGINE_H_

@@ -1,6 +1,6 @@
 // Which events a rule fires on, what it draws, and what it counts.
 
-#include "fabric/faults/engine.h"
+#include "drydock/fabric/faults/engine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr Layer kLayer = Layer::kDecorator;
 
@@ -557,4 +557,4 @@ TEST(HealTest, NothingFiresFromATimeOn) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

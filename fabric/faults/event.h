@@ -1,7 +1,7 @@
 // What may be faulted: the points at which a fault plan is asked, and what is known there.
 
-#ifndef FABRIC_FAULTS_EVENT_H_
-#define FABRIC_FAULTS_EVENT_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_EVENT_H_
+#define DRYDOCK_FABRIC_FAULTS_EVENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string_view>
 #include <type_traits>
 
-#include "coro/time.h"
-#include "fabric/operation.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // A set of operation kinds. A value.
 class OperationSet {
@@ -97,6 +97,6 @@ struct EventView {
 };
 static_assert(std::is_trivially_destructible_v<EventView>);
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_EVENT_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_EVENT_H_

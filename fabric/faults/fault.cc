@@ -1,10 +1,10 @@
-#include "fabric/faults/fault.h"
+#include "drydock/fabric/faults/fault.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using enum OperationKind;
@@ -61,7 +61,7 @@ using enum Fault;
 
 constexpr std::array<FaultInfo, kFaultCount> kTable = {
 #define FAULT(fault, ...) Row(Fault::fault, __VA_ARGS__),
-#include "fabric/faults/catalogue.inc"
+#include "drydock/fabric/faults/catalogue.inc"
 #undef FAULT
 };
 
@@ -139,4 +139,4 @@ std::optional<OperationKind> OperationFromName(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

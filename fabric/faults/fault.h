@@ -1,8 +1,8 @@
 // The catalogue of faults: everything that EFA, its driver or its network does to a program and a
 // laptop never does. docs/faults.md shows it to people; a test keeps the two equal.
 
-#ifndef FABRIC_FAULTS_FAULT_H_
-#define FABRIC_FAULTS_FAULT_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_FAULT_H_
+#define DRYDOCK_FABRIC_FAULTS_FAULT_H_
 
 #include <array>
 #include <bitset>
@@ -12,21 +12,21 @@
 #include <span>
 #include <string_view>
 
-#include "fabric/faults/event.h"
-#include "fabric/faults/parameters.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/fabric/faults/parameters.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Numbered in the order of catalogue.inc.
 enum class Fault : std::uint8_t {
 #define FAULT(fault, ...) fault,
-#include "fabric/faults/catalogue.inc"
+#include "drydock/fabric/faults/catalogue.inc"
 #undef FAULT
 };
 
 inline constexpr std::size_t kFaultCount = 0
 #define FAULT(...) +1
-#include "fabric/faults/catalogue.inc"
+#include "drydock/fabric/faults/catalogue.inc"
 #undef FAULT
     ;
 
@@ -96,6 +96,6 @@ ErrorCode ErrorOfStatus(std::int32_t status);
 std::string_view NameInPlan(OperationKind kind);
 std::optional<OperationKind> OperationFromName(std::string_view name);
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_FAULT_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_FAULT_H_

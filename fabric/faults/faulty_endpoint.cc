@@ -1,10 +1,10 @@
-#include "fabric/faults/faulty_endpoint.h"
+#include "drydock/fabric/faults/faulty_endpoint.h"
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 constexpr OperationKind KindOf(const SendRequest&) { return OperationKind::kSend; }
@@ -196,4 +196,4 @@ ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& v
   return error;
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

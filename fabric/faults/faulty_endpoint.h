@@ -1,19 +1,19 @@
 // An endpoint whose posts are refused, and whose operations fail, as the rules say.
 
-#ifndef FABRIC_FAULTS_FAULTY_ENDPOINT_H_
-#define FABRIC_FAULTS_FAULTY_ENDPOINT_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_FAULTY_ENDPOINT_H_
+#define DRYDOCK_FABRIC_FAULTS_FAULTY_ENDPOINT_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "fabric/faults/engine.h"
-#include "fabric/faults/peer_directory.h"
-#include "fabric/faults/queue_core.h"
-#include "fabric/faults/session.h"
-#include "fabric/forwarding.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/peer_directory.h"
+#include "drydock/fabric/faults/queue_core.h"
+#include "drydock/fabric/faults/session.h"
+#include "drydock/fabric/forwarding.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Posts that are refused with kAgain for a while: of the send queue or of the receive queue. Ends
 // when the program has read the completion queue, as on a real device, or after a number of
@@ -114,6 +114,6 @@ class FaultyEndpoint final : public ForwardingEndpoint {
   bool closed_ = false;
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_FAULTY_ENDPOINT_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_FAULTY_ENDPOINT_H_

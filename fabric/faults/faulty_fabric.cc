@@ -1,15 +1,15 @@
-#include "fabric/faults/faulty_fabric.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/faulty_endpoint.h"
-#include "fabric/faults/faulty_objects.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/faulty_endpoint.h"
+#include "drydock/fabric/faults/faulty_objects.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 class FaultyDomain final : public ForwardingDomain {
@@ -109,4 +109,4 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenFaultyFabric(std::unique_ptr<Fabric>
   return std::make_unique<FaultyFabric>(std::move(wrapped), std::move(session));
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -14,19 +14,19 @@
 // faulted by their kind; nothing else is known of them. Peers and endpoints of received messages
 // and remote writes are not known either, so that rules that name one never concern them.
 
-#ifndef FABRIC_FAULTS_FAULTY_FABRIC_H_
-#define FABRIC_FAULTS_FAULTY_FABRIC_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_FAULTY_FABRIC_H_
+#define DRYDOCK_FABRIC_FAULTS_FAULTY_FABRIC_H_
 
 #include <functional>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 struct FaultyFabricOptions {
   // Several fabrics may share one: a rule then counts the events of all.
@@ -47,6 +47,6 @@ struct FaultyFabricOptions {
 absl::StatusOr<std::unique_ptr<Fabric>> OpenFaultyFabric(std::unique_ptr<Fabric> wrapped,
                                                          const FaultyFabricOptions& options);
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_FAULTY_FABRIC_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_FAULTY_FABRIC_H_

@@ -1,9 +1,9 @@
-#include "fabric/faults/faulty_objects.h"
+#include "drydock/fabric/faults/faulty_objects.h"
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 absl::Status ErrorOf(const Firing& firing, absl::string_view what) {
   switch (firing.fault()) {
@@ -75,4 +75,4 @@ void* FaultyAddressVector::QueryPower(const PowerId& power) {
   return ForwardingAddressVector::QueryPower(power);
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -1,18 +1,18 @@
 // The queues and address vectors of a faulty domain.
 
-#ifndef FABRIC_FAULTS_FAULTY_OBJECTS_H_
-#define FABRIC_FAULTS_FAULTY_OBJECTS_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_FAULTY_OBJECTS_H_
+#define DRYDOCK_FABRIC_FAULTS_FAULTY_OBJECTS_H_
 
 #include <memory>
 #include <string>
 
-#include "fabric/error_data.h"
-#include "fabric/faults/peer_directory.h"
-#include "fabric/faults/queue_core.h"
-#include "fabric/faults/session.h"
-#include "fabric/forwarding.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/fabric/faults/peer_directory.h"
+#include "drydock/fabric/faults/queue_core.h"
+#include "drydock/fabric/faults/session.h"
+#include "drydock/fabric/forwarding.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // The status of a control call that a rule makes fail: the rule's error code, and a message with
 // `what` and the rule's name.
@@ -63,6 +63,6 @@ class FaultyAddressVector final : public ForwardingAddressVector {
   const std::shared_ptr<PeerDirectory> directory_;
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_FAULTY_OBJECTS_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_FAULTY_OBJECTS_H_

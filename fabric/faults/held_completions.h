@@ -1,19 +1,19 @@
 // Completions that exist and cannot be seen yet.
 
-#ifndef FABRIC_FAULTS_HELD_COMPLETIONS_H_
-#define FABRIC_FAULTS_HELD_COMPLETIONS_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_HELD_COMPLETIONS_H_
+#define DRYDOCK_FABRIC_FAULTS_HELD_COMPLETIONS_H_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/faults/plan.h"
-#include "fabric/faults/tracked_operations.h"
-#include "fabric/operation.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/faults/tracked_operations.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 struct HeldCompletion {
   Completion completion;
@@ -90,6 +90,6 @@ class HeldCompletions {
   std::size_t counting_ = 0;  // how many wait for others to be seen
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_HELD_COMPLETIONS_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_HELD_COMPLETIONS_H_

@@ -1,13 +1,13 @@
-#include "fabric/faults/json_reader.h"
+#include "drydock/fabric/faults/json_reader.h"
 
 #include <algorithm>
 #include <set>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using nlohmann::json;
@@ -181,4 +181,4 @@ JsonHandler IntoList(std::vector<std::uint32_t>& target) { return List(target); 
 JsonHandler IntoList(std::vector<std::uint64_t>& target) { return List(target); }
 JsonHandler IntoList(std::vector<std::string>& target) { return List(target); }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

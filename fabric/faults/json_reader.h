@@ -4,8 +4,8 @@
 //   RETURN_IF_ERROR(ReadObject(json, {"rule 2 (storm)", "when.burst."},
 //                              {{"len", Into(burst.length, 1)}, {"gap", Into(burst.gap)}}));
 
-#ifndef FABRIC_FAULTS_JSON_READER_H_
-#define FABRIC_FAULTS_JSON_READER_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_JSON_READER_H_
+#define DRYDOCK_FABRIC_FAULTS_JSON_READER_H_
 
 #include <cstdint>
 #include <functional>
@@ -18,10 +18,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 #include "nlohmann/json.hpp"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Where a value stands: "rule 2 (storm)", "when.burst.len".
 struct JsonPlace {
@@ -89,6 +89,6 @@ JsonHandler IntoWord(T& target, std::function<std::optional<T>(std::string_view)
   };
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_JSON_READER_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_JSON_READER_H_

@@ -1,11 +1,11 @@
-#include "fabric/faults/parameters.h"
+#include "drydock/fabric/faults/parameters.h"
 
 #include <array>
 #include <chrono>
 
 #include "absl/strings/ascii.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 constexpr std::int64_t kDay = std::chrono::nanoseconds(std::chrono::hours(24)).count();
@@ -123,4 +123,4 @@ std::optional<ErrorCode> ErrorCodeFromName(std::string_view name) {
   return std::nullopt;
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -1,7 +1,7 @@
 // How much of a fault: its parameters, by name and by number.
 
-#ifndef FABRIC_FAULTS_PARAMETERS_H_
-#define FABRIC_FAULTS_PARAMETERS_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_PARAMETERS_H_
+#define DRYDOCK_FABRIC_FAULTS_PARAMETERS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string>
 #include <string_view>
 
-#include "coro/time.h"
-#include "fabric/error.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // What the parameters of a rule are called. Which fault takes which: the catalogue (fault.h).
 enum class Parameter : std::uint8_t {
@@ -76,6 +76,6 @@ void Set(Parameters& parameters, Parameter parameter, std::int64_t value);
 std::optional<ErrorCode> ErrorCodeFromName(std::string_view name);
 std::string NameInPlan(ErrorCode code);
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_PARAMETERS_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_PARAMETERS_H_

@@ -1,17 +1,17 @@
 // The peers of an address vector by number: how selectors name them.
 
-#ifndef FABRIC_FAULTS_PEER_DIRECTORY_H_
-#define FABRIC_FAULTS_PEER_DIRECTORY_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_PEER_DIRECTORY_H_
+#define DRYDOCK_FABRIC_FAULTS_PEER_DIRECTORY_H_
 
 #include <cstdint>
 #include <memory>
 #include <optional>
 
 #include "absl/container/flat_hash_map.h"
-#include "fabric/capability.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Plans name peers by small numbers, because the fabric's own numbers differ from backend to
 // backend. Shared by the address vector and the endpoints that are opened with it. Threads: not
@@ -56,6 +56,6 @@ class PeerDirectory : public std::enable_shared_from_this<PeerDirectory> {
   std::uint32_t next_ = 0;
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_PEER_DIRECTORY_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_PEER_DIRECTORY_H_

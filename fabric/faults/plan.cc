@@ -1,13 +1,13 @@
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan.h"
 
 #include <map>
 #include <string_view>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
@@ -250,4 +250,4 @@ std::string_view Name(Direction direction) {
   return "unknown";
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -7,8 +7,8 @@
 //   storm.when.probability = 0.01;
 //   plan.rules.push_back(storm);
 
-#ifndef FABRIC_FAULTS_PLAN_H_
-#define FABRIC_FAULTS_PLAN_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_PLAN_H_
+#define DRYDOCK_FABRIC_FAULTS_PLAN_H_
 
 #include <cstdint>
 #include <optional>
@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/time.h"
-#include "fabric/faults/event.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/parameters.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/parameters.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Both ends included.
 struct SizeRange {
@@ -119,6 +119,6 @@ inline constexpr std::int64_t kOpenEnd = coro::Duration::max().count();
 
 std::string_view Name(Direction direction);  // any, initiator, target
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_PLAN_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_PLAN_H_

@@ -1,13 +1,13 @@
-#include "fabric/faults/plan_json.h"
+#include "drydock/fabric/faults/plan_json.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/json_reader.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/json_reader.h"
 #include "nlohmann/json.hpp"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using nlohmann::json;
@@ -281,4 +281,4 @@ std::string FormatFaultPlan(const FaultPlan& plan) {
   return object.dump(2, ' ', true, json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -1,15 +1,15 @@
 // A fault plan as text. The schema is in docs/faults.md.
 
-#ifndef FABRIC_FAULTS_PLAN_JSON_H_
-#define FABRIC_FAULTS_PLAN_JSON_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_PLAN_JSON_H_
+#define DRYDOCK_FABRIC_FAULTS_PLAN_JSON_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // Reads a plan, and validates it. The text may come from anywhere. kInvalidArgument, in one line
 // that names the rule and the key: not JSON, a key that is unknown or there twice, a value of the
@@ -21,6 +21,6 @@ absl::StatusOr<FaultPlan> ParseFaultPlan(absl::string_view text);
 // default. What ParseFaultPlan makes of it equals `plan`, if that is valid.
 std::string FormatFaultPlan(const FaultPlan& plan);
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_PLAN_JSON_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_PLAN_JSON_H_

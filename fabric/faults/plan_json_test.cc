@@ -1,23 +1,23 @@
 // A plan as text: what it means, that it survives being written and read, and what is refused.
 
-#include "fabric/faults/plan_json.h"
+#include "drydock/fabric/faults/plan_json.h"
 
 #include <chrono>
 #include <string>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // Everything that a plan can say, in the form in which plans are written.
 constexpr char kEverything[] = R"({
@@ -320,4 +320,4 @@ TEST(MalformedTextTest, WhatIsNoJsonIsRefused) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -1,12 +1,12 @@
-#include "fabric/faults/queue_core.h"
+#include "drydock/fabric/faults/queue_core.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/faults/peer_directory.h"
+#include "drydock/fabric/faults/peer_directory.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 // What is posted through the contract's own calls, with a peer that is known.
@@ -258,4 +258,4 @@ void QueueCore::Wait(BlockingWait& below, coro::Time deadline) {
   below.Wait(std::min(deadline, held_.next_due()));
 }
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

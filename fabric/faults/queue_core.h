@@ -4,8 +4,8 @@
 //   endpoint ──Track──► token ──► fabric below ──► completion with the token ──► fate ──► program
 //        └──CompleteUnposted───────────────────────────────────────────────────► held ──┘
 
-#ifndef FABRIC_FAULTS_QUEUE_CORE_H_
-#define FABRIC_FAULTS_QUEUE_CORE_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_QUEUE_CORE_H_
+#define DRYDOCK_FABRIC_FAULTS_QUEUE_CORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/completion_queue.h"
-#include "fabric/faults/event.h"
-#include "fabric/faults/held_completions.h"
-#include "fabric/faults/session.h"
-#include "fabric/faults/tracked_operations.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/fabric/faults/held_completions.h"
+#include "drydock/fabric/faults/session.h"
+#include "drydock/fabric/faults/tracked_operations.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // What a queue shares with the endpoints on it: either may go first. Not thread-safe: endpoints and
 // their queues belong to one thread.
@@ -93,6 +93,6 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   bool more_ = false;  // the last read left something that could have been read
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_QUEUE_CORE_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_QUEUE_CORE_H_

@@ -1,14 +1,14 @@
 // Which of its eligible events a rule fires on: the second half of a selector.
 
-#ifndef FABRIC_FAULTS_RULE_SCHEDULE_H_
-#define FABRIC_FAULTS_RULE_SCHEDULE_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_RULE_SCHEDULE_H_
+#define DRYDOCK_FABRIC_FAULTS_RULE_SCHEDULE_H_
 
 #include <cstdint>
 
-#include "coro/keyed_random.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/fabric/faults/plan.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // The state of one rule's selector: how many eligible events it has seen, and on how many it fired.
 // It draws no random numbers itself, so equal words give equal answers on every machine. A value: a
@@ -78,6 +78,6 @@ class RuleSchedule {
   std::uint64_t gap_left_ = 0;
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_RULE_SCHEDULE_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_RULE_SCHEDULE_H_

@@ -1,8 +1,8 @@
 // What all objects of a faulty fabric share: the engine, the clock, and the numbers that selectors
 // use.
 
-#ifndef FABRIC_FAULTS_SESSION_H_
-#define FABRIC_FAULTS_SESSION_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_SESSION_H_
+#define DRYDOCK_FABRIC_FAULTS_SESSION_H_
 
 #include <atomic>
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <memory>
 #include <utility>
 
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/faults/engine.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/engine.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // One faulty fabric: everything that is opened from it shares its session, and keeps it alive.
 // Ownership: shares the engine; the clock must outlive it. Threads: thread-safe where the clock is.
@@ -68,6 +68,6 @@ class Session {
   std::atomic<std::uint32_t> next_queue_{0};
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_SESSION_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_SESSION_H_

@@ -1,18 +1,18 @@
 // Operations in flight whose completion a rule may change: what the program said of them, and what
 // was decided. The fabric below gets a token as their context.
 
-#ifndef FABRIC_FAULTS_TRACKED_OPERATIONS_H_
-#define FABRIC_FAULTS_TRACKED_OPERATIONS_H_
+#ifndef DRYDOCK_FABRIC_FAULTS_TRACKED_OPERATIONS_H_
+#define DRYDOCK_FABRIC_FAULTS_TRACKED_OPERATIONS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "fabric/faults/engine.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 class PeerDirectory;
 
@@ -96,6 +96,6 @@ class TrackedOperations {
   std::vector<std::uint32_t> free_;
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // FABRIC_FAULTS_TRACKED_OPERATIONS_H_
+#endif  // DRYDOCK_FABRIC_FAULTS_TRACKED_OPERATIONS_H_

@@ -7,8 +7,8 @@
 // Every function returns what the C function returns: 0 or a negative FI_E* number. Thread-safe as
 // the library is.
 
-#ifndef FABRIC_LIBFABRIC_API_H_
-#define FABRIC_LIBFABRIC_API_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_API_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_API_H_
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
@@ -18,7 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 class Api {
  public:
@@ -90,6 +90,6 @@ class Api {
 // The installed library. Static storage.
 Api& RealApi();
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_API_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_API_H_

@@ -1,7 +1,7 @@
 // How much an endpoint's atomic operations take, asked once when it is opened.
 
-#ifndef FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
-#define FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
 
 #include <rdma/fi_atomic.h>
 
@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/atomics.h"
+#include "drydock/fabric/atomics.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // The library's numbers for the contract's enums.
 fi_op ToLibfabric(AtomicOperation operation);
@@ -42,6 +42,6 @@ class AtomicLimits {
   std::array<std::size_t, kOperations * kTypes * 2> most_{};
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_ATOMIC_LIMITS_H_

@@ -1,10 +1,10 @@
-#include "fabric/libfabric/efa_counter.h"
+#include "drydock/fabric/libfabric/efa_counter.h"
 
 #include <rdma/fabric.h>
 
 #include "absl/status/status.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 absl::Status Locate(const MemoryRequest& word, EfaMemoryLocation& location) {
@@ -50,4 +50,4 @@ absl::StatusOr<EfaCounterInit> Describe(const CounterMemory& memory) {
   return init;
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -2,18 +2,18 @@
 // libfabric 2.6 (FI_EFA_GDA_OPS, cntr_open_ext; fi_efa(7)). The headers of the machine may be older,
 // so that names and layouts of ofiwg/libfabric prov/efa/src/fi_ext_efa.h are here.
 
-#ifndef FABRIC_LIBFABRIC_EFA_COUNTER_H_
-#define FABRIC_LIBFABRIC_EFA_COUNTER_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_EFA_COUNTER_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_EFA_COUNTER_H_
 
 #include <rdma/fi_domain.h>
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "fabric/counter_memory.h"
-#include "fabric/libfabric/api.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/libfabric/api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 inline constexpr char kGdaOps[] = "efa gda ops";
 
@@ -57,6 +57,6 @@ EfaGdaOps* FindCounterOps(Api& api, fid_domain* domain);
 // not aligned to 8; kUnimplemented: device memory without a dmabuf.
 absl::StatusOr<EfaCounterInit> Describe(const CounterMemory& memory);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_EFA_COUNTER_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_EFA_COUNTER_H_

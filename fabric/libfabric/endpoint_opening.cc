@@ -1,4 +1,4 @@
-#include "fabric/libfabric/endpoint_opening.h"
+#include "drydock/fabric/libfabric/endpoint_opening.h"
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/nic_description.h"
-#include "fabric/libfabric/provider_selection.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/nic_description.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // FI_OPT_INJECT_RMA_SIZE, which rdma/fi_endpoint.h has since libfabric 2.0. Older libraries answer
@@ -205,4 +205,4 @@ absl::StatusOr<OpenedEndpoint> OpenAndEnable(DomainCore& domain, const Capabilit
   return opened;
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,17 +1,17 @@
 // From EndpointOptions to an enabled endpoint of the library.
 
-#ifndef FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_
-#define FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/endpoint.h"
-#include "fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // A counter and the operations that raise it.
 struct BoundCounter {
@@ -45,6 +45,6 @@ absl::StatusOr<OpenedEndpoint> OpenAndEnable(DomainCore& domain, const Capabilit
                                              const EndpointOptions& options,
                                              const EndpointParts& parts);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_ENDPOINT_OPENING_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
 
 #include <rdma/fi_errno.h>
 
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // Provider numbers of EFA's own software start here (ofiwg/libfabric prov/efa/src/efa_errno.h).
@@ -87,4 +87,4 @@ absl::Status ControlError(int number, absl::string_view what) {
                       absl::StrCat(what, ": ", fi_strerror(std::abs(number)), " (", number, ")"));
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,15 +1,15 @@
 // From libfabric's numbers to the codes of the contract. The only place that decides.
 
-#ifndef FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
-#define FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
 
 #include <cstdint>
 
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // The code of an FI_E* number, positive or negative (some providers report negative ones in error
 // entries).
@@ -23,6 +23,6 @@ ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
 // What to return when a control call failed: "<what>: <libfabric's words> (<number>)".
 absl::Status ControlError(int number, absl::string_view what);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_ERRNO_MAPPING_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_ERRNO_MAPPING_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
 
 #include <rdma/fi_errno.h>
 
@@ -8,15 +8,15 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::StatusIs;
 
 // Every symbol that the table of errors names, with its number.
 const std::map<std::string, int>& Symbols() {
@@ -94,4 +94,4 @@ TEST(ErrnoMappingTest, ControlErrorHasTheLibrarysWords) {
 }
 
 }  // namespace
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,13 +1,13 @@
 // Owns one object of the library.
 
-#ifndef FABRIC_LIBFABRIC_HANDLE_H_
-#define FABRIC_LIBFABRIC_HANDLE_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_HANDLE_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_HANDLE_H_
 
 #include <utility>
 
-#include "fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // Closes its object when it is destroyed; a failure to close is ignored then, so code that must
 // know calls Close first. T is a fid_* structure, whose first member is a fid. Move-only. The Api
@@ -40,6 +40,6 @@ class Handle {
   T* object_ = nullptr;
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_HANDLE_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_HANDLE_H_

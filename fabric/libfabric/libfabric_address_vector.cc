@@ -9,12 +9,12 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/libfabric_domain.h"
-#include "fabric/shared_core.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/shared_core.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // Providers trust what they are given here, and this comes from a peer: only addresses of the
@@ -120,4 +120,4 @@ absl::StatusOr<Address> LibfabricAddressVector::Lookup(Peer peer) const {
 
 absl::Status LibfabricAddressVector::Close() { return CloseShared(core_, "address vector"); }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

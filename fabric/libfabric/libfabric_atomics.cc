@@ -1,9 +1,9 @@
 #include <rdma/fi_atomic.h>
 
-#include "fabric/libfabric/atomic_limits.h"
-#include "fabric/libfabric/libfabric_endpoint.h"
+#include "drydock/fabric/libfabric/atomic_limits.h"
+#include "drydock/fabric/libfabric/libfabric_endpoint.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 constexpr AtomicOperation kAllOperations[] = {
@@ -158,4 +158,4 @@ ssize_t LibfabricEndpoint::PostOne(const AtomicRequest& request, void* slot, std
                               &result.ioc, &result.descriptor, 1, flags);
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

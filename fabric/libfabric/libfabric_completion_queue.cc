@@ -11,14 +11,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/libfabric_domain.h"
-#include "fabric/libfabric/spin_pause.h"
-#include "fabric/shared_core.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/libfabric/spin_pause.h"
+#include "drydock/fabric/shared_core.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 OperationKind KindOf(std::uint64_t flags) {
@@ -261,4 +261,4 @@ void LibfabricCompletionQueue::Wait(coro::Time deadline) {
   ppoll(&descriptor, 1, &limit, nullptr);
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,10 +1,10 @@
 #include <rdma/fi_eq.h>
 
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/libfabric_domain.h"
-#include "fabric/shared_core.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/shared_core.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 std::uint64_t LibfabricCounter::Read() {
   return core_ == nullptr ? 0 : fi_cntr_read(core_->counter.get());
@@ -28,4 +28,4 @@ absl::Status LibfabricCounter::Add(std::uint64_t value) {
 
 absl::Status LibfabricCounter::Close() { return CloseShared(core_, "counter"); }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_ext.h>
@@ -8,15 +8,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/libfabric/efa_counter.h"
-#include "fabric/libfabric/endpoint_opening.h"
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/libfabric_endpoint.h"
-#include "fabric/libfabric/registration.h"
-#include "fabric/shared_core.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/efa_counter.h"
+#include "drydock/fabric/libfabric/endpoint_opening.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/libfabric_endpoint.h"
+#include "drydock/fabric/libfabric/registration.h"
+#include "drydock/fabric/shared_core.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // "open endpoint on tcp;ofi_rxm eth0", for messages.
@@ -241,4 +241,4 @@ absl::StatusOr<std::unique_ptr<Endpoint>> LibfabricDomain::OpenEndpoint(
 
 absl::Status LibfabricDomain::Close() { return CloseShared(core_, "domain"); }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

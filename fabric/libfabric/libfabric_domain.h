@@ -1,7 +1,7 @@
 // The objects behind the contract's: one open NIC, and what is opened on it.
 
-#ifndef FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
-#define FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
 
 #include <atomic>
 #include <cstddef>
@@ -14,18 +14,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/capability.h"
-#include "fabric/counter.h"
-#include "fabric/counter_memory.h"
-#include "fabric/domain.h"
-#include "fabric/error_data.h"
-#include "fabric/libfabric/api.h"
-#include "fabric/libfabric/handle.h"
-#include "fabric/libfabric/provider_events.h"
-#include "fabric/libfabric/provider_selection.h"
-#include "fabric/libfabric/request_slots.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/counter.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/handle.h"
+#include "drydock/fabric/libfabric/provider_events.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/libfabric/request_slots.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // What every object of one open NIC shares. Members close in reverse order: the domain before its
 // fabric.
@@ -251,6 +251,6 @@ class LibfabricDomain final : public Domain, private CountersInMemory {
   NicInfo info_;
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_DOMAIN_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/libfabric_endpoint.h"
+#include "drydock/fabric/libfabric/libfabric_endpoint.h"
 
 #include <rdma/fi_errno.h>
 #include <rdma/fi_rma.h>
@@ -10,10 +10,10 @@
 #include <cstddef>
 #include <utility>
 
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/nic_description.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/nic_description.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 void* Descriptor(const LocalBuffer& buffer) { return reinterpret_cast<void*>(buffer.local_key); }
@@ -410,4 +410,4 @@ ErrorCode LibfabricEndpoint::CancelReceive(Context context) {
   return FromErrno(static_cast<int>(result));
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

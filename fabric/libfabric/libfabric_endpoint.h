@@ -1,8 +1,8 @@
 // Posting to a libfabric endpoint: the contract's data path, with nothing between it and the
 // provider but a slot.
 
-#ifndef FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
-#define FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
 
 #include <rdma/fi_rma.h>
 
@@ -13,16 +13,16 @@
 #include <span>
 
 #include "absl/status/status.h"
-#include "fabric/atomics.h"
-#include "fabric/cancel.h"
-#include "fabric/endpoint.h"
-#include "fabric/libfabric/atomic_limits.h"
-#include "fabric/libfabric/endpoint_opening.h"
-#include "fabric/libfabric/libfabric_domain.h"
-#include "fabric/libfabric/request_slots.h"
-#include "fabric/tagged_messages.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/libfabric/atomic_limits.h"
+#include "drydock/fabric/libfabric/endpoint_opening.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/libfabric/request_slots.h"
+#include "drydock/fabric/tagged_messages.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // Begins a cache line, as its queue and its slots do: each post writes there, and its neighbour in
 // memory may be another thread's.
@@ -108,6 +108,6 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
   std::unique_ptr<AtomicLimits> atomic_limits_;  // null without atomics
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_ENDPOINT_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
 
 #include <string>
 #include <utility>
@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "fabric/libfabric/libfabric_domain.h"
-#include "fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/libfabric/libfabric_domain.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 class LibfabricFabric final : public Fabric {
@@ -50,4 +50,4 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider
   return std::make_unique<LibfabricFabric>(api, *std::move(choices));
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

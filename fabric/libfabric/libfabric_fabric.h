@@ -2,17 +2,17 @@
 //
 //   ASSIGN_OR_RETURN(auto fabric, fabric::libfabric::OpenLibfabric("tcp"));
 
-#ifndef FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_
-#define FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/fabric.h"
-#include "fabric/libfabric/api.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/libfabric/api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 struct LibfabricOptions {
   // Memory of GPUs will be registered: FI_HMEM is asked for where the provider has it. Not without
@@ -27,6 +27,6 @@ absl::StatusOr<std::unique_ptr<Fabric>> OpenLibfabric(absl::string_view provider
                                                       Api& api = RealApi(),
                                                       const LibfabricOptions& options = {});
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_LIBFABRIC_FABRIC_H_

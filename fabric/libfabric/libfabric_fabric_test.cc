@@ -1,7 +1,7 @@
 // The backend against a fake library: what is asked of it, what its answers become, and that
 // nothing leaks.
 
-#include "fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
 
 #include <rdma/fi_errno.h>
 
@@ -13,22 +13,22 @@
 #include <string>
 #include <vector>
 
-#include "fabric/counter_memory.h"
-#include "fabric/error_data.h"
-#include "fabric/libfabric/efa_counter.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/fabric/libfabric/efa_counter.h"
+#include "drydock/testing/matchers/status_matchers.h"
+#include "drydock/testing/mocks/fake_libfabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
-#include "testing/mocks/fake_libfabric.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::_;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // Everything that one opens on a NIC.
 struct Opened {
@@ -659,4 +659,4 @@ TEST_F(LibfabricFabricTest, AddressesOfAnotherKindAreRefusedBeforeTheLibrarySees
 }
 
 }  // namespace
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

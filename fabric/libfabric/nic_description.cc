@@ -1,4 +1,4 @@
-#include "fabric/libfabric/nic_description.h"
+#include "drydock/fabric/libfabric/nic_description.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_format.h"
 #include "absl/strings/string_view.h"
-#include "fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
@@ -161,4 +161,4 @@ NicInfo Describe(const fi_info& info) {
   return described;
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,15 +1,15 @@
 // Translates an fi_info to the contract's description of a NIC.
 
-#ifndef FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
-#define FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
 
 #include <cstddef>
 
-#include "fabric/libfabric/api.h"
-#include "fabric/limits.h"
-#include "fabric/nic_info.h"
+#include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/fabric/nic_info.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // Segments of one request that we pass on, where a provider would take more.
 inline constexpr std::size_t kMostSegments = 8;
@@ -23,6 +23,6 @@ NicInfo Describe(const fi_info& info);
 // Of an endpoint that is opened with this info.
 Limits LimitsOf(const fi_info& info);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_NIC_DESCRIPTION_H_

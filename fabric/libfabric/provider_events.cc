@@ -1,4 +1,4 @@
-#include "fabric/libfabric/provider_events.h"
+#include "drydock/fabric/libfabric/provider_events.h"
 
 #include <rdma/fi_errno.h>
 
@@ -6,9 +6,9 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 absl::Status ProviderEvents::Open(Api& api, fid_fabric* fabric) {
   fi_eq_attr attributes{};
@@ -45,4 +45,4 @@ void ProviderEvents::Take() {
   }
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

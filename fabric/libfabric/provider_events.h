@@ -2,8 +2,8 @@
 // ends the program where an endpoint has none (ofiwg/libfabric prov/efa/src/efa_eq.h). A peer's bad
 // request is such an error.
 
-#ifndef FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_
-#define FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_
 
 #include <rdma/fi_eq.h>
 
@@ -11,9 +11,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "fabric/libfabric/handle.h"
+#include "drydock/fabric/libfabric/handle.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // One for each domain that needs it. Thread-safe but for Open and Bind.
 class ProviderEvents {
@@ -44,6 +44,6 @@ class ProviderEvents {
   std::atomic<std::uint64_t> errors_{0};
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_EVENTS_H_

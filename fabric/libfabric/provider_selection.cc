@@ -1,4 +1,4 @@
-#include "fabric/libfabric/provider_selection.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
 
 #include <rdma/fi_errno.h>
 
@@ -11,11 +11,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "fabric/libfabric/errno_mapping.h"
-#include "fabric/libfabric/nic_description.h"
-#include "fabric/libfabric/shm_name.h"
+#include "drydock/fabric/libfabric/errno_mapping.h"
+#include "drydock/fabric/libfabric/nic_description.h"
+#include "drydock/fabric/libfabric/shm_name.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 using HintsPointer = std::unique_ptr<fi_info, decltype(&fi_freeinfo)>;
@@ -249,4 +249,4 @@ absl::StatusOr<NicChoice> SelectVariant(Api& api, const NicChoice& nic, std::siz
                                                " offers ", nic.described.limits.inject_bytes));
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

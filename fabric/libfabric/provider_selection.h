@@ -1,8 +1,8 @@
 // Which NICs a provider offers for what Drydock needs, as the library tells: nothing about a
 // provider is assumed.
 
-#ifndef FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
-#define FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/libfabric/api.h"
-#include "fabric/nic_info.h"
+#include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/nic_info.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // A list of fi_info, freed with its last owner.
 using InfoList = std::shared_ptr<fi_info>;
@@ -71,6 +71,6 @@ bool IsEfa(const fi_info& info);
 // True where peers' immediates take a posted receive.
 bool ReceivesTakeImmediates(const fi_info& info);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_

@@ -1,8 +1,8 @@
 #include <rdma/fi_cm.h>
 
-#include "fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 class LinkedApi final : public Api {
@@ -80,4 +80,4 @@ Api& RealApi() {
   return api;
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/registration.h"
+#include "drydock/fabric/libfabric/registration.h"
 
 #include <rdma/fabric.h>
 
@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 std::uint64_t AccessFlags(Access access) {
@@ -84,4 +84,4 @@ absl::Status Describe(const MemoryRequest& request, const fi_info& info,
   return absl::OkStatus();
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,7 +1,7 @@
 // Translates a MemoryRequest to the arguments of a registration in libfabric.
 
-#ifndef FABRIC_LIBFABRIC_REGISTRATION_H_
-#define FABRIC_LIBFABRIC_REGISTRATION_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_REGISTRATION_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_REGISTRATION_H_
 
 #include <rdma/fi_domain.h>
 #include <sys/uio.h>
@@ -9,9 +9,9 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // Arguments of fi_mr_regattr. Refers to itself: stays where it was filled.
 struct Registration {
@@ -29,6 +29,6 @@ struct Registration {
 absl::Status Describe(const MemoryRequest& request, const fi_info& info,
                       Registration& registration);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_REGISTRATION_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_REGISTRATION_H_

@@ -1,6 +1,6 @@
 // What is said to libfabric of each kind of memory, and what is refused with which words.
 
-#include "fabric/libfabric/registration.h"
+#include "drydock/fabric/libfabric/registration.h"
 
 #include <rdma/fabric.h>
 
@@ -8,17 +8,17 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 class RegistrationTest : public ::testing::Test {
  protected:
@@ -92,4 +92,4 @@ TEST_F(RegistrationTest, ADmabufIsItsDescriptorWhereTheLibraryKnowsIt) {
 }
 
 }  // namespace
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,8 +1,8 @@
 // The storage that libfabric wants for every request under way (FI_CONTEXT, FI_CONTEXT2), and what
 // we remember of it.
 
-#ifndef FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
-#define FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
 
 #include <rdma/fabric.h>
 
@@ -11,9 +11,9 @@
 #include <memory>
 #include <optional>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 class RequestSlots;
 struct VectorCore;
@@ -129,6 +129,6 @@ class alignas(64) RequestSlots {
   const VectorCore* peers_;
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_REQUEST_SLOTS_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/shm_name.h"
+#include "drydock/fabric/libfabric/shm_name.h"
 
 #include <unistd.h>
 
@@ -11,7 +11,7 @@
 
 #include "absl/strings/str_format.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // A child of fork has the same number behind another process number.
@@ -36,4 +36,4 @@ void NameSharedMemory(fi_info* list) {
   }
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,11 +1,11 @@
 // The name under which endpoints of the shm provider are found.
 
-#ifndef FABRIC_LIBFABRIC_SHM_NAME_H_
-#define FABRIC_LIBFABRIC_SHM_NAME_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_SHM_NAME_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_SHM_NAME_H_
 
 #include <rdma/fabric.h>
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // Gives the entries of the shm provider in `list` a source address of the form
 // `fi_shm://PID-<16 hexadecimal digits>`, the same in the whole process; the provider appends the
@@ -14,6 +14,6 @@ namespace fabric::libfabric {
 // would fail with EBUSY. Other providers' entries stay as they are. Thread-safe.
 void NameSharedMemory(fi_info* list);
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_SHM_NAME_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_SHM_NAME_H_

@@ -1,4 +1,4 @@
-#include "fabric/libfabric/shm_name.h"
+#include "drydock/fabric/libfabric/shm_name.h"
 
 #include <rdma/fabric.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 using ::testing::MatchesRegex;
@@ -59,4 +59,4 @@ TEST(ShmNameTest, OtherProvidersKeepTheirs) {
 }
 
 }  // namespace
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,9 +1,9 @@
 // A moment for other users of this processor core, or of the cache lines that a polling loop reads.
 
-#ifndef FABRIC_LIBFABRIC_SPIN_PAUSE_H_
-#define FABRIC_LIBFABRIC_SPIN_PAUSE_H_
+#ifndef DRYDOCK_FABRIC_LIBFABRIC_SPIN_PAUSE_H_
+#define DRYDOCK_FABRIC_LIBFABRIC_SPIN_PAUSE_H_
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // 10 to 50 ns, by processor. Does nothing where the instruction is not known.
 inline void SpinPause() {
@@ -14,6 +14,6 @@ inline void SpinPause() {
 #endif
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // FABRIC_LIBFABRIC_SPIN_PAUSE_H_
+#endif  // DRYDOCK_FABRIC_LIBFABRIC_SPIN_PAUSE_H_

@@ -1,4 +1,4 @@
-#include "fabric/metrics/counted_fabric.h"
+#include "drydock/fabric/metrics/counted_fabric.h"
 
 #include <atomic>
 #include <cstddef>
@@ -7,10 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "fabric/forwarding.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/forwarding.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 namespace {
 
 using Count = std::atomic<std::uint64_t>;
@@ -233,4 +233,4 @@ std::vector<NicMetrics> CountedFabric::Metrics() const {
   return all;
 }
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics

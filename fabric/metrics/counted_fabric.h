@@ -4,16 +4,16 @@
 //   program ──► counted fabric ──► tcp
 //                    └──► tally: send_wrs, send_bytes, recv_wrs, ... of each NIC
 
-#ifndef FABRIC_METRICS_COUNTED_FABRIC_H_
-#define FABRIC_METRICS_COUNTED_FABRIC_H_
+#ifndef DRYDOCK_FABRIC_METRICS_COUNTED_FABRIC_H_
+#define DRYDOCK_FABRIC_METRICS_COUNTED_FABRIC_H_
 
 #include <memory>
 #include <vector>
 
-#include "fabric/fabric.h"
-#include "fabric/metrics/counters.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/metrics/counters.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 
 struct Tallies;  // of every NIC
 
@@ -38,6 +38,6 @@ class CountedFabric {
   std::unique_ptr<Fabric> fabric_;
 };
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics
 
-#endif  // FABRIC_METRICS_COUNTED_FABRIC_H_
+#endif  // DRYDOCK_FABRIC_METRICS_COUNTED_FABRIC_H_

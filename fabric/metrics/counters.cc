@@ -1,9 +1,9 @@
-#include "fabric/metrics/counters.h"
+#include "drydock/fabric/metrics/counters.h"
 
 #include <algorithm>
 #include <tuple>
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 namespace {
 
 constexpr auto kPort = Scope::kPort;
@@ -94,4 +94,4 @@ void Order(std::vector<CounterValue>& counters) {
   });
 }
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics

@@ -1,8 +1,8 @@
 // What NICs count: the list of EFA's hardware counters, under the names that its driver gives them
 // in sysfs, and the values of one NIC. docs/metrics.md is the table for people.
 
-#ifndef FABRIC_METRICS_COUNTERS_H_
-#define FABRIC_METRICS_COUNTERS_H_
+#ifndef DRYDOCK_FABRIC_METRICS_COUNTERS_H_
+#define DRYDOCK_FABRIC_METRICS_COUNTERS_H_
 
 #include <cstdint>
 #include <span>
@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 
 // Who counts a thing on hardware.
 enum class Scope : std::uint8_t {
@@ -62,6 +62,6 @@ NicMetrics Since(const NicMetrics& before, const NicMetrics& after);
 // Sorts into the table's order, then by name.
 void Order(std::vector<CounterValue>& counters);
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics
 
-#endif  // FABRIC_METRICS_COUNTERS_H_
+#endif  // DRYDOCK_FABRIC_METRICS_COUNTERS_H_

@@ -1,14 +1,14 @@
 // Counters as text that other programs read. Pure functions.
 
-#ifndef FABRIC_METRICS_FORMATS_H_
-#define FABRIC_METRICS_FORMATS_H_
+#ifndef DRYDOCK_FABRIC_METRICS_FORMATS_H_
+#define DRYDOCK_FABRIC_METRICS_FORMATS_H_
 
 #include <span>
 #include <string>
 
-#include "fabric/metrics/counters.h"
+#include "drydock/fabric/metrics/counters.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 
 // Prometheus' text exposition format 0.0.4: for each counter HELP, TYPE, and a sample for each NIC
 // that knows it:
@@ -23,6 +23,6 @@ std::string ToPrometheus(std::span<const NicMetrics> nics);
 // {"nics": [{"node", "nic", "source", "up": true, "counters": {"tx_bytes": 4096, ...}}]}
 std::string ToJson(std::span<const NicMetrics> nics);
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics
 
-#endif  // FABRIC_METRICS_FORMATS_H_
+#endif  // DRYDOCK_FABRIC_METRICS_FORMATS_H_

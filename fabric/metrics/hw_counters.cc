@@ -1,4 +1,4 @@
-#include "fabric/metrics/hw_counters.h"
+#include "drydock/fabric/metrics/hw_counters.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,7 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 namespace {
 
 namespace fs = std::filesystem;
@@ -78,4 +78,4 @@ absl::StatusOr<NicMetrics> ReadHardwareCounters(std::string_view nic, std::strin
   return metrics;
 }
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics

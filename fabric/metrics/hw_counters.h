@@ -1,15 +1,15 @@
 // The counters that an RDMA device's driver shows in sysfs.
 
-#ifndef FABRIC_METRICS_HW_COUNTERS_H_
-#define FABRIC_METRICS_HW_COUNTERS_H_
+#ifndef DRYDOCK_FABRIC_METRICS_HW_COUNTERS_H_
+#define DRYDOCK_FABRIC_METRICS_HW_COUNTERS_H_
 
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "fabric/metrics/counters.h"
+#include "drydock/fabric/metrics/counters.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 
 inline constexpr std::string_view kSysfsDevices = "/sys/class/infiniband";
 
@@ -20,6 +20,6 @@ inline constexpr std::string_view kSysfsDevices = "/sys/class/infiniband";
 absl::StatusOr<NicMetrics> ReadHardwareCounters(std::string_view nic,
                                                 std::string_view devices = kSysfsDevices);
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics
 
-#endif  // FABRIC_METRICS_HW_COUNTERS_H_
+#endif  // DRYDOCK_FABRIC_METRICS_HW_COUNTERS_H_

@@ -1,8 +1,8 @@
 #include "nlohmann/json.hpp"
 
-#include "fabric/metrics/formats.h"
+#include "drydock/fabric/metrics/formats.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 
 std::string ToJson(std::span<const NicMetrics> nics) {
   using Json = nlohmann::ordered_json;
@@ -21,4 +21,4 @@ std::string ToJson(std::span<const NicMetrics> nics) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics

@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "fabric/metrics/formats.h"
+#include "drydock/fabric/metrics/formats.h"
 
-namespace fabric::metrics {
+namespace drydock::fabric::metrics {
 namespace {
 
 std::string Text(std::string_view text) { return std::string(text); }
@@ -108,4 +108,4 @@ std::string ToPrometheus(std::span<const NicMetrics> nics) {
   return text;
 }
 
-}  // namespace fabric::metrics
+}  // namespace drydock::fabric::metrics

@@ -1,10 +1,10 @@
-#include "fabric/trace/event.h"
+#include "drydock/fabric/trace/event.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 std::string_view Name(Kind kind) {
   static constexpr std::string_view kNames[] = {"post",       "doorbell", "packet",  "place",
@@ -42,4 +42,4 @@ std::string Name(const Track& track) {
   return "unknown";
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -3,8 +3,8 @@
 //
 // What is drawn, and the names of the arguments: docs/trace-format.md.
 
-#ifndef FABRIC_TRACE_EVENT_H_
-#define FABRIC_TRACE_EVENT_H_
+#ifndef DRYDOCK_FABRIC_TRACE_EVENT_H_
+#define DRYDOCK_FABRIC_TRACE_EVENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Part of the flight file: never renumber, only append.
 enum class Kind : std::uint8_t {
@@ -128,6 +128,6 @@ struct Recording {
   std::size_t count() const;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_EVENT_H_
+#endif  // DRYDOCK_FABRIC_TRACE_EVENT_H_

@@ -1,11 +1,11 @@
-#include "fabric/trace/event_arguments.h"
+#include "drydock/fabric/trace/event_arguments.h"
 
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/trace/layout.h"
+#include "drydock/fabric/trace/layout.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 std::string_view StatusName(ErrorCode error) {
@@ -188,4 +188,4 @@ JsonMembers Arguments(const Recording& recording, std::size_t index) {
   return members.Members(TextOf(recording, event));
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

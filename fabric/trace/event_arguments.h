@@ -1,15 +1,15 @@
 // What is said of an event in the file: its name, and its arguments.
 
-#ifndef FABRIC_TRACE_EVENT_ARGUMENTS_H_
-#define FABRIC_TRACE_EVENT_ARGUMENTS_H_
+#ifndef DRYDOCK_FABRIC_TRACE_EVENT_ARGUMENTS_H_
+#define DRYDOCK_FABRIC_TRACE_EVENT_ARGUMENTS_H_
 
 #include <cstddef>
 #include <string>
 
-#include "fabric/trace/event.h"
-#include "fabric/trace/json_text.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/json_text.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // "write 4096 B", as a JSON string.
 std::string SliceName(const Recording& recording, const Event& event);
@@ -17,6 +17,6 @@ std::string SliceName(const Recording& recording, const Event& event);
 // Of the event at `index`, which is no part, and of its parts.
 JsonMembers Arguments(const Recording& recording, std::size_t index);
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_EVENT_ARGUMENTS_H_
+#endif  // DRYDOCK_FABRIC_TRACE_EVENT_ARGUMENTS_H_

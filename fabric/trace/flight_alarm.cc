@@ -1,4 +1,4 @@
-#include "fabric/trace/flight_alarm.h"
+#include "drydock/fabric/trace/flight_alarm.h"
 
 #include <signal.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <mutex>
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 constexpr int kBugs[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
@@ -89,4 +89,4 @@ void Withdraw(const char* path) {
   }
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,9 +1,9 @@
 // What a dying process still says of its flight files, and what an ended one takes away.
 
-#ifndef FABRIC_TRACE_FLIGHT_ALARM_H_
-#define FABRIC_TRACE_FLIGHT_ALARM_H_
+#ifndef DRYDOCK_FABRIC_TRACE_FLIGHT_ALARM_H_
+#define DRYDOCK_FABRIC_TRACE_FLIGHT_ALARM_H_
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // From now on a signal that means a bug (SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL) prints where the
 // file is before the process dies of it, and one that a person ends programs with (SIGINT, SIGTERM,
@@ -13,6 +13,6 @@ namespace fabric::trace {
 void Announce(const char* path);
 void Withdraw(const char* path);
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_FLIGHT_ALARM_H_
+#endif  // DRYDOCK_FABRIC_TRACE_FLIGHT_ALARM_H_

@@ -1,4 +1,4 @@
-#include "fabric/trace/flight_file.h"
+#include "drydock/fabric/trace/flight_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,10 +11,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/trace/flight_alarm.h"
-#include "fabric/trace/flight_layout.h"
+#include "drydock/fabric/trace/flight_alarm.h"
+#include "drydock/fabric/trace/flight_layout.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 template <typename Number>
@@ -110,4 +110,4 @@ void FlightFile::Append(const Event& event) {
   layout_->header.events.store(number + 1, std::memory_order_release);
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

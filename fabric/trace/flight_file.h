@@ -6,8 +6,8 @@
 // A normal end removes the file. After std::abort() or a fault of memory a line on standard error
 // says where it is; after SIGKILL it is where temporary files are, as drydock-flight-PID-*.
 
-#ifndef FABRIC_TRACE_FLIGHT_FILE_H_
-#define FABRIC_TRACE_FLIGHT_FILE_H_
+#ifndef DRYDOCK_FABRIC_TRACE_FLIGHT_FILE_H_
+#define DRYDOCK_FABRIC_TRACE_FLIGHT_FILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "fabric/trace/event.h"
+#include "drydock/fabric/trace/event.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Events that a flight file keeps.
 inline constexpr std::size_t kFlightEvents = 4096;
@@ -53,6 +53,6 @@ class FlightFile {
   const int pid_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_FLIGHT_FILE_H_
+#endif  // DRYDOCK_FABRIC_TRACE_FLIGHT_FILE_H_

@@ -1,17 +1,17 @@
 // A flight file, byte for byte: for its writer and its reader, which are of one version.
 
-#ifndef FABRIC_TRACE_FLIGHT_LAYOUT_H_
-#define FABRIC_TRACE_FLIGHT_LAYOUT_H_
+#ifndef DRYDOCK_FABRIC_TRACE_FLIGHT_LAYOUT_H_
+#define DRYDOCK_FABRIC_TRACE_FLIGHT_LAYOUT_H_
 
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/trace/event.h"
-#include "fabric/trace/flight_file.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/flight_file.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 inline constexpr std::array<char, 8> kFlightMagic = {'D', 'D', 'F', 'L', 'I', 'G', 'H', 'T'};
 inline constexpr std::uint32_t kFlightVersion = 1;
@@ -40,6 +40,6 @@ struct FlightLayout {
   std::array<Event, kFlightSlots> ring;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_FLIGHT_LAYOUT_H_
+#endif  // DRYDOCK_FABRIC_TRACE_FLIGHT_LAYOUT_H_

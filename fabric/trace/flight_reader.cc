@@ -1,4 +1,4 @@
-#include "fabric/trace/flight_reader.h"
+#include "drydock/fabric/trace/flight_reader.h"
 
 #include <algorithm>
 #include <cstring>
@@ -9,11 +9,11 @@
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/trace/flight_file.h"
-#include "fabric/trace/flight_layout.h"
+#include "drydock/fabric/trace/flight_file.h"
+#include "drydock/fabric/trace/flight_layout.h"
 #include "nlohmann/json.hpp"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 // Takes a number from the front; false: there is none.
@@ -147,4 +147,4 @@ absl::StatusOr<Recording> ReadFlightFile(const std::string& path) {
   return recording;
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

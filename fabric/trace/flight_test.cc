@@ -10,25 +10,25 @@
 #include <string>
 #include <vector>
 
-#include "fabric/trace/flight_file.h"
-#include "fabric/trace/flight_layout.h"
-#include "fabric/trace/flight_reader.h"
-#include "fabric/trace/recorder.h"
+#include "drydock/fabric/trace/flight_file.h"
+#include "drydock/fabric/trace/flight_layout.h"
+#include "drydock/fabric/trace/flight_reader.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 namespace fs = std::filesystem;
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ExitedWithCode;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::KilledBySignal;
 using ::testing::SizeIs;
-using ::testing_matchers::StatusIs;
 
 constexpr int kRecorded = 5000;  // more than a flight file keeps
 
@@ -170,4 +170,4 @@ TEST_F(FlightTest, DamagedFilesAreReadWithoutHarm) {
 }
 
 }  // namespace
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

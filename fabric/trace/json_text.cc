@@ -1,4 +1,4 @@
-#include "fabric/trace/json_text.h"
+#include "drydock/fabric/trace/json_text.h"
 
 #include <cstddef>
 #include <utility>
@@ -6,7 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
@@ -82,4 +82,4 @@ JsonMembers& JsonMembers::Members(std::string_view members) {
   return *this;
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

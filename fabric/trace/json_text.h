@@ -1,15 +1,15 @@
 // Pieces of JSON, for what is written in a stream: the whole of a trace never is in memory as JSON.
 
-#ifndef FABRIC_TRACE_JSON_TEXT_H_
-#define FABRIC_TRACE_JSON_TEXT_H_
+#ifndef DRYDOCK_FABRIC_TRACE_JSON_TEXT_H_
+#define DRYDOCK_FABRIC_TRACE_JSON_TEXT_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Quoted and escaped. Bytes that are no UTF-8 come from peers and files, and become U+FFFD.
 std::string JsonString(std::string_view text);
@@ -47,6 +47,6 @@ class JsonMembers {
   std::string text_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_JSON_TEXT_H_
+#endif  // DRYDOCK_FABRIC_TRACE_JSON_TEXT_H_

@@ -1,4 +1,4 @@
-#include "fabric/trace/layout.h"
+#include "drydock/fabric/trace/layout.h"
 
 #include <algorithm>
 #include <limits>
@@ -6,7 +6,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 constexpr std::size_t kNoSlice = std::numeric_limits<std::size_t>::max();
@@ -104,4 +104,4 @@ std::size_t PartsOf(const Recording& recording, std::size_t index) {
 
 Layout LayOut(const Recording& recording) { return LayingOut(recording).Run(); }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

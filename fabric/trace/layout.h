@@ -1,15 +1,15 @@
 // Where each event of a recording is drawn, and which arrows lead through it.
 
-#ifndef FABRIC_TRACE_LAYOUT_H_
-#define FABRIC_TRACE_LAYOUT_H_
+#ifndef DRYDOCK_FABRIC_TRACE_LAYOUT_H_
+#define DRYDOCK_FABRIC_TRACE_LAYOUT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "fabric/trace/event.h"
+#include "drydock/fabric/trace/event.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Nanoseconds that something without a duration is drawn wide, where there is room.
 inline constexpr std::int64_t kNominalNs = 100;
@@ -40,6 +40,6 @@ Layout LayOut(const Recording& recording);
 // The events that belong to the one at `index`: how many follow it.
 std::size_t PartsOf(const Recording& recording, std::size_t index);
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_LAYOUT_H_
+#endif  // DRYDOCK_FABRIC_TRACE_LAYOUT_H_

@@ -1,16 +1,16 @@
 // The operations whose completions a queue has not shown yet, by the contexts that they come with.
 
-#ifndef FABRIC_TRACE_PENDING_OPERATIONS_H_
-#define FABRIC_TRACE_PENDING_OPERATIONS_H_
+#ifndef DRYDOCK_FABRIC_TRACE_PENDING_OPERATIONS_H_
+#define DRYDOCK_FABRIC_TRACE_PENDING_OPERATIONS_H_
 
 #include <cstdint>
 #include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // What a queue shares with its endpoints; either may be destroyed first. An endpoint adds each
 // signalled request that it posts, and the queue takes it when it reads the completion: so a
@@ -82,6 +82,6 @@ class PendingOperations {
   absl::flat_hash_map<Key, Entry> entries_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_PENDING_OPERATIONS_H_
+#endif  // DRYDOCK_FABRIC_TRACE_PENDING_OPERATIONS_H_

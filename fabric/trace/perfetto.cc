@@ -1,4 +1,4 @@
-#include "fabric/trace/perfetto.h"
+#include "drydock/fabric/trace/perfetto.h"
 
 #include <algorithm>
 #include <map>
@@ -9,11 +9,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "fabric/trace/event_arguments.h"
-#include "fabric/trace/json_text.h"
-#include "fabric/trace/layout.h"
+#include "drydock/fabric/trace/event_arguments.h"
+#include "drydock/fabric/trace/json_text.h"
+#include "drydock/fabric/trace/layout.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 // "12.250": microseconds of whole nanoseconds, exactly.
@@ -132,4 +132,4 @@ class Writer {
 
 void WriteTrace(const Recording& recording, std::ostream& out) { Writer(recording, out).Run(); }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,18 +1,18 @@
 // What is recorded, and the file that is made of it.
 
-#include "fabric/trace/perfetto.h"
+#include "drydock/fabric/trace/perfetto.h"
 
 #include <cstddef>
 #include <sstream>
 #include <string>
 
-#include "coro/virtual_clock.h"
-#include "fabric/trace/recorder.h"
-#include "fabric/trace/testing/trace_checker.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/fabric/trace/testing/trace_checker.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 using ::testing::ElementsAre;
@@ -173,4 +173,4 @@ TEST(RecorderTest, NamesOfPeersDoNoHarm) {
 }
 
 }  // namespace
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -6,16 +6,16 @@
 // A device takes the requests of a queue in the order of posting. A decorator in between, such as a
 // fault plan, may withhold some: then the next request that looks alike is the one.
 
-#ifndef FABRIC_TRACE_POSTED_WORK_H_
-#define FABRIC_TRACE_POSTED_WORK_H_
+#ifndef DRYDOCK_FABRIC_TRACE_POSTED_WORK_H_
+#define DRYDOCK_FABRIC_TRACE_POSTED_WORK_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Of one endpoint. One thread at a time: that of a simulated world.
 class PostedWork {
@@ -81,6 +81,6 @@ class PostedWork {
   std::deque<Request> receives_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_POSTED_WORK_H_
+#endif  // DRYDOCK_FABRIC_TRACE_POSTED_WORK_H_

@@ -1,11 +1,11 @@
-#include "fabric/trace/recorder.h"
+#include "drydock/fabric/trace/recorder.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/statusor.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 Recorder::Recorder(const RecorderOptions& options)
     : capacity_(options.capacity), start_(steady_.Now()) {
@@ -150,4 +150,4 @@ Recording Recorder::Take() {
   return taken;
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -8,8 +8,8 @@
 // a test. Observing never changes what is observed: nothing here is seen by a clock, a random draw
 // or a digest.
 
-#ifndef FABRIC_TRACE_RECORDER_H_
-#define FABRIC_TRACE_RECORDER_H_
+#ifndef DRYDOCK_FABRIC_TRACE_RECORDER_H_
+#define DRYDOCK_FABRIC_TRACE_RECORDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,16 +22,16 @@
 #include <utility>
 #include <vector>
 
-#include "coro/clock.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "fabric/address.h"
-#include "fabric/trace/event.h"
-#include "fabric/trace/flight_file.h"
-#include "fabric/trace/posted_work.h"
-#include "fabric/trace/regions.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/flight_file.h"
+#include "drydock/fabric/trace/posted_work.h"
+#include "drydock/fabric/trace/regions.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 struct RecorderOptions {
   TraceInfo info;
@@ -109,6 +109,6 @@ class Recorder {
   std::map<std::string, std::shared_ptr<PostedWork>> work_;  // by address
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_RECORDER_H_
+#endif  // DRYDOCK_FABRIC_TRACE_RECORDER_H_

@@ -1,7 +1,7 @@
 // Which registered region an address lies in, for the drawing of buffers.
 
-#ifndef FABRIC_TRACE_REGIONS_H_
-#define FABRIC_TRACE_REGIONS_H_
+#ifndef DRYDOCK_FABRIC_TRACE_REGIONS_H_
+#define DRYDOCK_FABRIC_TRACE_REGIONS_H_
 
 #include <cstdint>
 #include <utility>
@@ -9,7 +9,7 @@
 
 #include "absl/container/flat_hash_map.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // The open regions of all machines. Not thread-safe: its recorder's lock is held. The table from
 // keys and addresses to the ids of regions, so that an event names the region that an address of a
@@ -56,6 +56,6 @@ class Regions {
   absl::flat_hash_map<std::pair<std::uint16_t, std::uint64_t>, std::vector<Region>> by_key_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_REGIONS_H_
+#endif  // DRYDOCK_FABRIC_TRACE_REGIONS_H_

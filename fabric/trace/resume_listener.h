@@ -1,14 +1,14 @@
 // Hears when a program acts on completions that it has read: a power of recorded completion queues.
 // Other queues lack it, and the reader of a queue then pays for one test of a null pointer.
 
-#ifndef FABRIC_TRACE_RESUME_LISTENER_H_
-#define FABRIC_TRACE_RESUME_LISTENER_H_
+#ifndef DRYDOCK_FABRIC_TRACE_RESUME_LISTENER_H_
+#define DRYDOCK_FABRIC_TRACE_RESUME_LISTENER_H_
 
 #include <cstddef>
 
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Ownership and lifetime: as the queue that has the power.
 class ResumeListener {
@@ -21,6 +21,6 @@ class ResumeListener {
   virtual void OnResume(std::size_t index) = 0;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_RESUME_LISTENER_H_
+#endif  // DRYDOCK_FABRIC_TRACE_RESUME_LISTENER_H_

@@ -1,12 +1,12 @@
-#include "fabric/trace/text.h"
+#include "drydock/fabric/trace/text.h"
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/strings/str_format.h"
-#include "fabric/trace/event_arguments.h"
+#include "drydock/fabric/trace/event_arguments.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 std::vector<std::string> ToText(const Recording& recording) {
   std::vector<std::string> lines;
@@ -21,4 +21,4 @@ std::vector<std::string> ToText(const Recording& recording) {
   return lines;
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,12 +1,12 @@
-#include "fabric/trace/traced_endpoint.h"
+#include "drydock/fabric/trace/traced_endpoint.h"
 
 #include <algorithm>
 #include <type_traits>
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 // ---- What a request of each kind says ----
@@ -262,4 +262,4 @@ void TracedEndpoint::AddSegment(const LocalBuffer& buffer) {
   session.recorder.Locate(session.node, buffer.local_key, segment);
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,20 +1,20 @@
 // An endpoint whose posts are recorded.
 
-#ifndef FABRIC_TRACE_TRACED_ENDPOINT_H_
-#define FABRIC_TRACE_TRACED_ENDPOINT_H_
+#ifndef DRYDOCK_FABRIC_TRACE_TRACED_ENDPOINT_H_
+#define DRYDOCK_FABRIC_TRACE_TRACED_ENDPOINT_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "fabric/forwarding.h"
-#include "fabric/tagged_messages.h"
-#include "fabric/trace/posted_work.h"
-#include "fabric/trace/traced_objects.h"
-#include "fabric/trace/traced_session.h"
+#include "drydock/fabric/forwarding.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/fabric/trace/posted_work.h"
+#include "drydock/fabric/trace/traced_objects.h"
+#include "drydock/fabric/trace/traced_session.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // Records each post: the requests that were accepted, one event for each that was refused, and
 // their segments as parts of known regions. Recording never changes what the wrapped endpoint gets
@@ -71,6 +71,6 @@ class TracedEndpoint final : public ForwardingEndpoint, private TaggedMessages {
   std::vector<Event> events_;         // of the post under way: its memory is used again
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_TRACED_ENDPOINT_H_
+#endif  // DRYDOCK_FABRIC_TRACE_TRACED_ENDPOINT_H_

@@ -1,14 +1,14 @@
-#include "fabric/trace/traced_fabric.h"
+#include "drydock/fabric/trace/traced_fabric.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "fabric/forwarding.h"
-#include "fabric/trace/traced_endpoint.h"
-#include "fabric/trace/traced_objects.h"
-#include "fabric/trace/traced_session.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/forwarding.h"
+#include "drydock/fabric/trace/traced_endpoint.h"
+#include "drydock/fabric/trace/traced_objects.h"
+#include "drydock/fabric/trace/traced_session.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 JsonMembers MembersOf(const NicInfo& nic) {
@@ -90,4 +90,4 @@ std::unique_ptr<Fabric> OpenTracedFabric(std::unique_ptr<Fabric> wrapped,
   return std::make_unique<TracedFabric>(std::move(wrapped), std::move(session));
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

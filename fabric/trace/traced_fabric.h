@@ -7,17 +7,17 @@
 // something, completions, resumes of coroutines (fabric/async), and what is opened and closed.
 // Powers go through untouched, except tagged messages, whose posts are recorded too.
 
-#ifndef FABRIC_TRACE_TRACED_FABRIC_H_
-#define FABRIC_TRACE_TRACED_FABRIC_H_
+#ifndef DRYDOCK_FABRIC_TRACE_TRACED_FABRIC_H_
+#define DRYDOCK_FABRIC_TRACE_TRACED_FABRIC_H_
 
 #include <memory>
 #include <string>
 
-#include "fabric/capture/payload.h"
-#include "fabric/fabric.h"
-#include "fabric/trace/recorder.h"
+#include "drydock/fabric/capture/payload.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/trace/recorder.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 struct TracedFabricOptions {
   // Outlives the fabric and everything that is opened from it. Null: nothing is recorded.
@@ -35,6 +35,6 @@ struct TracedFabricOptions {
 std::unique_ptr<Fabric> OpenTracedFabric(std::unique_ptr<Fabric> wrapped,
                                          const TracedFabricOptions& options);
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_TRACED_FABRIC_H_
+#endif  // DRYDOCK_FABRIC_TRACE_TRACED_FABRIC_H_

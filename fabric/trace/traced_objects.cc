@@ -1,10 +1,10 @@
-#include "fabric/trace/traced_objects.h"
+#include "drydock/fabric/trace/traced_objects.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 JsonMembers MembersOf(const MemoryRegion& region, const std::string& nic) {
@@ -187,4 +187,4 @@ void* TracedAddressVector::QueryPower(const PowerId& power) {
   return ForwardingAddressVector::QueryPower(power);
 }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,7 +1,7 @@
 // Regions, queues and address vectors of a traced domain.
 
-#ifndef FABRIC_TRACE_TRACED_OBJECTS_H_
-#define FABRIC_TRACE_TRACED_OBJECTS_H_
+#ifndef DRYDOCK_FABRIC_TRACE_TRACED_OBJECTS_H_
+#define DRYDOCK_FABRIC_TRACE_TRACED_OBJECTS_H_
 
 #include <cstdint>
 #include <map>
@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include "fabric/forwarding.h"
-#include "fabric/trace/pending_operations.h"
-#include "fabric/trace/resume_listener.h"
-#include "fabric/trace/traced_session.h"
+#include "drydock/fabric/forwarding.h"
+#include "drydock/fabric/trace/pending_operations.h"
+#include "drydock/fabric/trace/resume_listener.h"
+#include "drydock/fabric/trace/traced_session.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // A region whose beginning and end are recorded, with its bytes where a capture takes them along.
 // Ownership: owns the wrapped region. Threads: as the wrapped one; recording is thread-safe.
@@ -102,6 +102,6 @@ class TracedAddressVector final : public ForwardingAddressVector {
   std::map<Peer, std::unique_ptr<TracedObject>> peers_;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_TRACED_OBJECTS_H_
+#endif  // DRYDOCK_FABRIC_TRACE_TRACED_OBJECTS_H_

@@ -1,7 +1,7 @@
 // What the objects of one traced fabric share.
 
-#ifndef FABRIC_TRACE_TRACED_SESSION_H_
-#define FABRIC_TRACE_TRACED_SESSION_H_
+#ifndef DRYDOCK_FABRIC_TRACE_TRACED_SESSION_H_
+#define DRYDOCK_FABRIC_TRACE_TRACED_SESSION_H_
 
 #include <cstdint>
 #include <map>
@@ -11,12 +11,12 @@
 #include <string_view>
 #include <utility>
 
-#include "fabric/capture/payload.h"
-#include "fabric/trace/event.h"
-#include "fabric/trace/json_text.h"
-#include "fabric/trace/recorder.h"
+#include "drydock/fabric/capture/payload.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/json_text.h"
+#include "drydock/fabric/trace/recorder.h"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 // The recorder, the machine's number in it, and counters that name what is opened. Everything that
 // is opened from one traced fabric shares its session. Ownership: the recorder and the payload must
@@ -97,6 +97,6 @@ class TracedObject {
   bool open_ = true;
 };
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_TRACED_SESSION_H_
+#endif  // DRYDOCK_FABRIC_TRACE_TRACED_SESSION_H_

@@ -1,11 +1,11 @@
-#include "gpu/cuda/context.h"
+#include "drydock/gpu/cuda/context.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 
 absl::StatusOr<std::shared_ptr<Context>> Context::Retain(int ordinal) {
   ASSIGN_OR_RETURN(const Driver* const driver, LoadDriver());
@@ -43,4 +43,4 @@ void Context::EnablePeer(Context& other) {
 
 absl::Status Context::TakeFailure() { return std::exchange(failure_, absl::OkStatus()); }
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda

@@ -1,7 +1,7 @@
 // The primary context of one GPU, and the pieces that every user of it needs.
 
-#ifndef GPU_CUDA_CONTEXT_H_
-#define GPU_CUDA_CONTEXT_H_
+#ifndef DRYDOCK_GPU_CUDA_CONTEXT_H_
+#define DRYDOCK_GPU_CUDA_CONTEXT_H_
 
 #include <cuda.h>
 
@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/cuda/driver.h"
+#include "drydock/gpu/cuda/driver.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 
 // Shared by a device, its streams and its memory; the last one lets the context go.
 // Threads: one at a time.
@@ -69,6 +69,6 @@ class Context {
   absl::Status failure_;
 };
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda
 
-#endif  // GPU_CUDA_CONTEXT_H_
+#endif  // DRYDOCK_GPU_CUDA_CONTEXT_H_

@@ -1,4 +1,4 @@
-#include "gpu/cuda/cuda_device.h"
+#include "drydock/gpu/cuda/cuda_device.h"
 
 #include <algorithm>
 #include <array>
@@ -7,13 +7,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "gpu/cuda/context.h"
-#include "gpu/cuda/cuda_memory.h"
-#include "gpu/cuda/cuda_stream.h"
-#include "gpu/registered_memory.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/cuda/context.h"
+#include "drydock/gpu/cuda/cuda_memory.h"
+#include "drydock/gpu/cuda/cuda_stream.h"
+#include "drydock/gpu/registered_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace cuda {
 namespace {
 
@@ -125,4 +125,4 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
   return std::make_unique<cuda::CudaDevice>(std::move(context));
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

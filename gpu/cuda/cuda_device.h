@@ -1,14 +1,14 @@
 // NVIDIA GPUs, through the driver that is on the machine when the program runs.
 
-#ifndef GPU_CUDA_CUDA_DEVICE_H_
-#define GPU_CUDA_CUDA_DEVICE_H_
+#ifndef DRYDOCK_GPU_CUDA_CUDA_DEVICE_H_
+#define DRYDOCK_GPU_CUDA_CUDA_DEVICE_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // How many there are. kUnavailable: no driver, or no GPU that it knows. kUnimplemented: this
 // program was built without the CUDA toolkit.
@@ -18,6 +18,6 @@ absl::StatusOr<int> CountCudaDevices();
 // kInvalidArgument: there is no such number; errors of CountCudaDevices.
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_CUDA_CUDA_DEVICE_H_
+#endif  // DRYDOCK_GPU_CUDA_CUDA_DEVICE_H_

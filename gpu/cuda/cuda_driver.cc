@@ -1,15 +1,15 @@
-#include "gpu/cuda/cuda_driver.h"
+#include "drydock/gpu/cuda/cuda_driver.h"
 
 #include <cuda.h>
 
 #include <array>
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "gpu/cuda/driver.h"
-#include "gpu/cuda/memory_calls.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/cuda/driver.h"
+#include "drydock/gpu/cuda/memory_calls.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace cuda {
 namespace {
 
@@ -196,4 +196,4 @@ absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int ordinal) {
   return cuda::OpenMemoryCalls(*driver, ordinal);
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

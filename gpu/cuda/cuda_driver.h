@@ -1,19 +1,19 @@
 // An NVIDIA GPU's driver, call by call: for who looks at what it answers.
 
-#ifndef GPU_CUDA_CUDA_DRIVER_H_
-#define GPU_CUDA_CUDA_DRIVER_H_
+#ifndef DRYDOCK_GPU_CUDA_CUDA_DRIVER_H_
+#define DRYDOCK_GPU_CUDA_CUDA_DRIVER_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "gpu/memory_driver.h"
+#include "drydock/gpu/memory_driver.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Of the GPU with this number, with its primary context retained and current on no thread yet, and
 // a second context. Errors of OpenCudaDevice.
 absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int ordinal);
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_CUDA_CUDA_DRIVER_H_
+#endif  // DRYDOCK_GPU_CUDA_CUDA_DRIVER_H_

@@ -1,7 +1,7 @@
 // What a GPU's driver gives arrives, and is what the next call is given. The driver is a double:
 // what a real one answers is a matter of dmabuf --kinds.
 
-#include "gpu/cuda/cuda_driver.h"
+#include "drydock/gpu/cuda/cuda_driver.h"
 
 #include <cuda.h>
 
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "gpu/cuda/driver.h"
-#include "gpu/cuda/memory_calls.h"
-#include "gpu/memory_driver.h"
+#include "drydock/gpu/cuda/driver.h"
+#include "drydock/gpu/cuda/memory_calls.h"
+#include "drydock/gpu/memory_driver.h"
 #include "gtest/gtest.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 namespace {
 
 constexpr CUdeviceptr kPlain = 0x1000000;
@@ -167,4 +167,4 @@ TEST_F(CudaDriverTest, AnErrorIsGivenWithoutAValue) {
 }
 
 }  // namespace
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda

@@ -1,4 +1,4 @@
-#include "gpu/cuda/cuda_memory.h"
+#include "drydock/gpu/cuda/cuda_memory.h"
 
 #include <sys/stat.h>
 
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 namespace {
 
 // What the driver gives out in one piece anyway: an allocation of whole ones starts at a page of
@@ -219,4 +219,4 @@ bool CudaMemory::IsDmabuf(dev_t device, ino_t inode) const {
   });
 }
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda

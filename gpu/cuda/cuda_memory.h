@@ -1,7 +1,7 @@
 // One allocation of an NVIDIA GPU.
 
-#ifndef GPU_CUDA_CUDA_MEMORY_H_
-#define GPU_CUDA_CUDA_MEMORY_H_
+#ifndef DRYDOCK_GPU_CUDA_CUDA_MEMORY_H_
+#define DRYDOCK_GPU_CUDA_CUDA_MEMORY_H_
 
 #include <cuda.h>
 #include <sys/types.h>
@@ -15,10 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/cuda/context.h"
-#include "gpu/device_memory.h"
+#include "drydock/gpu/cuda/context.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 
 // Which file a dmabuf is.
 struct DmabufIdentity {
@@ -87,6 +87,6 @@ class CudaMemory final : public fabric::PeerMemory {
   std::vector<DmabufIdentity> dmabufs_;  // that were exported
 };
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda
 
-#endif  // GPU_CUDA_CUDA_MEMORY_H_
+#endif  // DRYDOCK_GPU_CUDA_CUDA_MEMORY_H_

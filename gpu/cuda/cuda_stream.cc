@@ -1,15 +1,15 @@
-#include "gpu/cuda/cuda_stream.h"
+#include "drydock/gpu/cuda/cuda_stream.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
-#include "gpu/cuda/cuda_memory.h"
-#include "gpu/cuda/pattern_ptx.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/cuda/cuda_memory.h"
+#include "drydock/gpu/cuda/pattern_ptx.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 namespace {
 
 CUdeviceptr PointerTo(const std::byte* address) { return reinterpret_cast<CUdeviceptr>(address); }
@@ -152,4 +152,4 @@ absl::StatusOr<Mismatch> CudaStream::Verify(const std::byte* source, std::size_t
   return mismatch;
 }
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda

@@ -1,7 +1,7 @@
 // Commands for an NVIDIA GPU.
 
-#ifndef GPU_CUDA_CUDA_STREAM_H_
-#define GPU_CUDA_CUDA_STREAM_H_
+#ifndef DRYDOCK_GPU_CUDA_CUDA_STREAM_H_
+#define DRYDOCK_GPU_CUDA_CUDA_STREAM_H_
 
 #include <cuda.h>
 
@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/cuda/context.h"
-#include "gpu/device_memory.h"
+#include "drydock/gpu/cuda/context.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 
 // Not thread-safe, as Stream.
 class CudaStream final : public Stream {
@@ -55,6 +55,6 @@ class CudaStream final : public Stream {
   CUdeviceptr result_ = 0;  // of Verify, on the device
 };
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda
 
-#endif  // GPU_CUDA_CUDA_STREAM_H_
+#endif  // DRYDOCK_GPU_CUDA_CUDA_STREAM_H_

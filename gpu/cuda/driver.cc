@@ -1,12 +1,12 @@
-#include "gpu/cuda/driver.h"
+#include "drydock/gpu/cuda/driver.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 namespace {
 
 constexpr char kLibrary[] = "libcuda.so.1";
@@ -74,4 +74,4 @@ absl::StatusOr<const Driver*> LoadDriver() {
   return *kDriver;
 }
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda

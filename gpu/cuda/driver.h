@@ -1,8 +1,8 @@
 // The CUDA driver, opened when the program runs and not when it is linked: the same binary starts
 // on a laptop.
 
-#ifndef GPU_CUDA_DRIVER_H_
-#define GPU_CUDA_DRIVER_H_
+#ifndef DRYDOCK_GPU_CUDA_DRIVER_H_
+#define DRYDOCK_GPU_CUDA_DRIVER_H_
 
 #include <cuda.h>
 
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace gpu::cuda {
+namespace drydock::gpu::cuda {
 
 // What we call of it. The macros of cuda.h give each name the version suffix that belongs to the
 // header's signatures.
@@ -85,6 +85,6 @@ struct Driver {
 // there is none, or it has no GPU; the message has the loader's or the driver's words.
 absl::StatusOr<const Driver*> LoadDriver();
 
-}  // namespace gpu::cuda
+}  // namespace drydock::gpu::cuda
 
-#endif  // GPU_CUDA_DRIVER_H_
+#endif  // DRYDOCK_GPU_CUDA_DRIVER_H_

@@ -1,10 +1,10 @@
 // In place of the CUDA devices where the toolkit was missing when the program was built.
 
 #include "absl/status/status.h"
-#include "gpu/cuda/cuda_device.h"
-#include "gpu/cuda/cuda_driver.h"
+#include "drydock/gpu/cuda/cuda_device.h"
+#include "drydock/gpu/cuda/cuda_driver.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 absl::Status NotBuilt() {
@@ -20,4 +20,4 @@ absl::StatusOr<int> CountCudaDevices() { return NotBuilt(); }
 absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int) { return NotBuilt(); }
 absl::StatusOr<std::unique_ptr<MemoryDriver>> OpenCudaDriver(int) { return NotBuilt(); }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

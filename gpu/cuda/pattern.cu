@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "gpu/pattern.h"
+#include "drydock/gpu/pattern.h"
 
 namespace {
 
@@ -15,7 +15,7 @@ __device__ std::uint64_t Self() { return std::uint64_t{blockIdx.x} * blockDim.x 
 extern "C" __global__ void FillPattern(std::uint64_t* target, std::uint64_t words,
                                        std::uint64_t seed, std::uint64_t first) {
   for (std::uint64_t i = Self(); i < words; i += Stride()) {
-    target[i] = gpu::PatternWord(seed, first + i);
+    target[i] = drydock::gpu::PatternWord(seed, first + i);
   }
 }
 
@@ -24,7 +24,7 @@ extern "C" __global__ void VerifyPattern(const std::uint64_t* source, std::uint6
                                          std::uint64_t seed, std::uint64_t first,
                                          unsigned long long* result) {
   for (std::uint64_t i = Self(); i < words; i += Stride()) {
-    if (source[i] == gpu::PatternWord(seed, first + i)) continue;
+    if (source[i] == drydock::gpu::PatternWord(seed, first + i)) continue;
     atomicAdd(&result[0], 1ull);
     atomicMin(&result[1], static_cast<unsigned long long>(i));
   }

@@ -2,17 +2,17 @@
 // kernels of kernels.h are measured against. It knows that nothing fails, that the ring never
 // fills, and that completions come one for one; do not use it for anything else.
 
-#ifndef GPU_GDA_BARE_LOOP_H_
-#define GPU_GDA_BARE_LOOP_H_
+#ifndef DRYDOCK_GPU_GDA_BARE_LOOP_H_
+#define DRYDOCK_GPU_GDA_BARE_LOOP_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/queue.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Nothing on a GPU; on the host, now and then, the NIC's thread may need this processor.
 class YieldingWait {
@@ -74,6 +74,6 @@ DD_HOST_DEVICE inline std::uint64_t BareLoop(const QueueView& view, QueueState* 
   return Nanoseconds() - start;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_BARE_LOOP_H_
+#endif  // DRYDOCK_GPU_GDA_BARE_LOOP_H_

@@ -1,19 +1,19 @@
 // A doorbell record: the device writes its counter to memory, and the host rings the NIC. For
 // doorbells that cannot be mapped into the device.
 
-#ifndef GPU_GDA_BELL_RINGER_H_
-#define GPU_GDA_BELL_RINGER_H_
+#ifndef DRYDOCK_GPU_GDA_BELL_RINGER_H_
+#define DRYDOCK_GPU_GDA_BELL_RINGER_H_
 
 #include <cstdint>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coro/status_macros.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/host_pages.h"
-#include "gpu/gda/queue.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/host_pages.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Of one queue's sends. Threads: Step by one at a time.
 class BellRinger {
@@ -63,6 +63,6 @@ class BellRinger {
   std::uint32_t rung_ = kNotRung;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_BELL_RINGER_H_
+#endif  // DRYDOCK_GPU_GDA_BELL_RINGER_H_

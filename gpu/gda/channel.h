@@ -7,17 +7,17 @@
 //
 // The first two differ only in where QueueView::send.bell points.
 
-#ifndef GPU_GDA_CHANNEL_H_
-#define GPU_GDA_CHANNEL_H_
+#ifndef DRYDOCK_GPU_GDA_CHANNEL_H_
+#define DRYDOCK_GPU_GDA_CHANNEL_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/device_queue.h"
-#include "gpu/gda/proxy_ring.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/proxy_ring.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class RingMode : std::uint8_t { kMappedBell, kBellRecord, kProxy };
 
@@ -211,6 +211,6 @@ DD_HOST_DEVICE void WithChannel(const ChannelView& view, std::uint64_t timeout_n
   }
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_CHANNEL_H_
+#endif  // DRYDOCK_GPU_GDA_CHANNEL_H_

@@ -1,4 +1,4 @@
-#include "gpu/gda/cuda_launcher.h"
+#include "drydock/gpu/gda/cuda_launcher.h"
 
 #include <cuda.h>
 #include <unistd.h>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "gpu/cuda/context.h"
-#include "gpu/cuda/driver.h"
-#include "gpu/gda/kernels_ptx.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/cuda/context.h"
+#include "drydock/gpu/cuda/driver.h"
+#include "drydock/gpu/gda/kernels_ptx.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using cuda::Context;
@@ -219,4 +219,4 @@ absl::StatusOr<std::unique_ptr<Launcher>> OpenCudaLauncher(int ordinal) {
   return launcher;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

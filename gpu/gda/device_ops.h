@@ -1,19 +1,19 @@
 // The few things that host threads and CUDA threads do differently: fences, doorbells, waiting,
 // atomics.
 
-#ifndef GPU_GDA_DEVICE_OPS_H_
-#define GPU_GDA_DEVICE_OPS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_OPS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_OPS_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/words.h"
 
 #if !defined(__CUDA_ARCH__)
 #include <sched.h>
 #include <time.h>
 
-#include "gpu/gda/stand_in_stores.h"
+#include "drydock/gpu/gda/stand_in_stores.h"
 #endif
 
 // Before a loop whose arrays are to be registers of a GPU's thread.
@@ -31,7 +31,7 @@
 #define GDA_APART
 #endif
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Every store of this thread before it is visible to the NIC before any store after it. On a GPU,
 // stores to the NIC and to host memory may pass each other without it (not __threadfence_system(),
@@ -274,6 +274,6 @@ struct DirectStores {
   }
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_OPS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_OPS_H_

@@ -19,23 +19,23 @@
 // how many completions the ring has room for, whether a completion was expected, and whether the
 // ring was overrun.
 
-#ifndef GPU_GDA_DEVICE_QUEUE_H_
-#define GPU_GDA_DEVICE_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_
+#define DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/prepared_send.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/done_ring.h"
-#include "gpu/gda/entry_writer.h"
-#include "gpu/gda/queue.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/prepared_send.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/done_ring.h"
+#include "drydock/gpu/gda/entry_writer.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class PostResult : std::uint8_t {
   kOk,
@@ -295,6 +295,6 @@ class DeviceQueue {
   OverrunWatch overrun_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_QUEUE_H_

@@ -1,16 +1,16 @@
 // Reading a ring that the NIC fills, and noticing that it came round.
 
-#ifndef GPU_GDA_DONE_RING_H_
-#define GPU_GDA_DONE_RING_H_
+#ifndef DRYDOCK_GPU_GDA_DONE_RING_H_
+#define DRYDOCK_GPU_GDA_DONE_RING_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/ring.h"
-#include "gpu/gda/queue.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class PollResult : std::uint8_t {
   kOk,
@@ -62,6 +62,6 @@ class OverrunWatch {
   std::uint32_t empty_polls_ = 0;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DONE_RING_H_
+#endif  // DRYDOCK_GPU_GDA_DONE_RING_H_

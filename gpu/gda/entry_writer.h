@@ -1,18 +1,18 @@
 // Writing entries of a send ring, by any thread that was told which.
 
-#ifndef GPU_GDA_ENTRY_WRITER_H_
-#define GPU_GDA_ENTRY_WRITER_H_
+#ifndef DRYDOCK_GPU_GDA_ENTRY_WRITER_H_
+#define DRYDOCK_GPU_GDA_ENTRY_WRITER_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/prepared_send.h"
-#include "fabric/efa_queue/words.h"
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/queue.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/prepared_send.h"
+#include "drydock/fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // `Stores` as DirectStores. `counter` is the running number of the entry; writes whole entries, and
 // keeps no count.
@@ -72,6 +72,6 @@ class EntryWriter {
   fabric::efa_queue::SendFormat format_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_ENTRY_WRITER_H_
+#endif  // DRYDOCK_GPU_GDA_ENTRY_WRITER_H_

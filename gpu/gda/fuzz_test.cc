@@ -10,13 +10,13 @@
 #include <cstring>
 #include <memory>
 
-#include "gpu/gda/device_queue.h"
-#include "gpu/gda/testing/test_bed.h"
+#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/testing/test_bed.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
-#include "sim/testing/lab.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -199,4 +199,4 @@ TEST(FuzzTest, NonsenseInTheRingsHarmsNobody) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,15 +1,15 @@
 // How many threads a kernel has.
 
-#ifndef GPU_GDA_GRID_H_
-#define GPU_GDA_GRID_H_
+#ifndef DRYDOCK_GPU_GDA_GRID_H_
+#define DRYDOCK_GPU_GDA_GRID_H_
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct Grid {
   unsigned blocks = 1;
   unsigned threads = 1;  // of a block
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_GRID_H_
+#endif  // DRYDOCK_GPU_GDA_GRID_H_

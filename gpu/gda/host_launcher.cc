@@ -1,4 +1,4 @@
-#include "gpu/gda/host_launcher.h"
+#include "drydock/gpu/gda/host_launcher.h"
 
 #include <cstring>
 #include <optional>
@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/host_team.h"
-#include "gpu/host_device/host_memory.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/host_team.h"
+#include "drydock/gpu/host_device/host_memory.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 constexpr unsigned kMostThreads = 256;
@@ -112,4 +112,4 @@ std::unique_ptr<Launcher> OpenHostLauncher(std::uint64_t stores_seed) {
   return std::make_unique<HostLauncher>(stores_seed);
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,7 +1,7 @@
 // Whole pages of the host's memory, zero at first, which a driver can map into a device.
 
-#ifndef GPU_GDA_HOST_PAGES_H_
-#define GPU_GDA_HOST_PAGES_H_
+#ifndef DRYDOCK_GPU_GDA_HOST_PAGES_H_
+#define DRYDOCK_GPU_GDA_HOST_PAGES_H_
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // `bytes` in whole pages.
 inline std::size_t RoundToPages(std::size_t bytes) {
@@ -55,6 +55,6 @@ class HostPages {
   std::size_t bytes_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_HOST_PAGES_H_
+#endif  // DRYDOCK_GPU_GDA_HOST_PAGES_H_

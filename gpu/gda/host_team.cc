@@ -1,6 +1,6 @@
-#include "gpu/gda/host_team.h"
+#include "drydock/gpu/gda/host_team.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 HostBlock::HostBlock(unsigned threads, std::uint64_t stores_seed, unsigned number) : all(threads) {
   for (unsigned first = 0; first < threads; first += kHostWarp) {
@@ -36,4 +36,4 @@ void HostTeams::Join() {
   blocks_.clear();  // what lingered until now happens
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

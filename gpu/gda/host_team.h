@@ -2,8 +2,8 @@
 //
 //   RunTeams({.blocks = 2, .threads = 4}, stores, [&](HostTeam& team) { Body(arguments, team); });
 
-#ifndef GPU_GDA_HOST_TEAM_H_
-#define GPU_GDA_HOST_TEAM_H_
+#ifndef DRYDOCK_GPU_GDA_HOST_TEAM_H_
+#define DRYDOCK_GPU_GDA_HOST_TEAM_H_
 
 #include <array>
 #include <atomic>
@@ -15,10 +15,10 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/gda/grid.h"
-#include "gpu/gda/lingering_stores.h"
+#include "drydock/gpu/gda/grid.h"
+#include "drydock/gpu/gda/lingering_stores.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Threads of a stand-in's warp: fewer than a GPU's 32, so that a block of few threads has several.
 inline constexpr unsigned kHostWarp = 2;
@@ -143,6 +143,6 @@ inline void RunTeams(Grid grid, std::uint64_t stores_seed, HostTeams::Body body)
   HostTeams(grid, stores_seed, std::move(body)).Join();
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_HOST_TEAM_H_
+#endif  // DRYDOCK_GPU_GDA_HOST_TEAM_H_

@@ -1,16 +1,16 @@
 // What kernels are told, and what they tell.
 
-#ifndef GPU_GDA_KERNEL_ARGUMENTS_H_
-#define GPU_GDA_KERNEL_ARGUMENTS_H_
+#ifndef DRYDOCK_GPU_GDA_KERNEL_ARGUMENTS_H_
+#define DRYDOCK_GPU_GDA_KERNEL_ARGUMENTS_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/channel.h"
-#include "gpu/gda/shared_queue.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/shared_queue.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class Kernel : std::uint8_t {
   kPut,          // PutArguments, one thread
@@ -109,6 +109,6 @@ static_assert(std::is_trivially_copyable_v<LoopArguments>);
 static_assert(std::is_trivially_copyable_v<BlockArguments>);
 static_assert(std::is_trivially_copyable_v<BytesArguments>);
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_KERNEL_ARGUMENTS_H_
+#endif  // DRYDOCK_GPU_GDA_KERNEL_ARGUMENTS_H_

@@ -3,12 +3,12 @@
 
 #include <cstdint>
 
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/kernels.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/kernels.h"
 
 namespace {
 
-using namespace gpu::gda;  // NOLINT(build/namespaces)
+using namespace drydock::gpu::gda;  // NOLINT(build/namespaces)
 
 // The threads of a warp, all of them: REQUIRES blocks of whole warps, or of one thread.
 class CudaWarp {

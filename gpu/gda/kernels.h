@@ -3,20 +3,20 @@
 // A Team is the threads of one block: rank(), size(), block(), blocks(), Sync(), Broadcast(value of
 // thread 0), Sum(values of all; once), Count(in how many threads it is true).
 
-#ifndef GPU_GDA_KERNELS_H_
-#define GPU_GDA_KERNELS_H_
+#ifndef DRYDOCK_GPU_GDA_KERNELS_H_
+#define DRYDOCK_GPU_GDA_KERNELS_H_
 
 #include <cstdint>
 
-#include "gpu/gda/bare_loop.h"
-#include "gpu/gda/channel.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/kernel_arguments.h"
-#include "gpu/gda/shared_queue.h"
-#include "gpu/gda/team_writes.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/gpu/gda/bare_loop.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/kernel_arguments.h"
+#include "drydock/gpu/gda/shared_queue.h"
+#include "drydock/gpu/gda/team_writes.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 template <typename Team>
 DD_HOST_DEVICE void PutBody(const PutArguments& arguments, Team& team) {
@@ -140,6 +140,6 @@ DD_HOST_DEVICE void BareLoopBody(const LoopArguments& arguments, Team& team) {
   *arguments.report = report;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_KERNELS_H_
+#endif  // DRYDOCK_GPU_GDA_KERNELS_H_

@@ -1,13 +1,13 @@
 // The kernels of kernels.cu, as the driver takes them.
 
-#ifndef GPU_GDA_KERNELS_PTX_H_
-#define GPU_GDA_KERNELS_PTX_H_
+#ifndef DRYDOCK_GPU_GDA_KERNELS_PTX_H_
+#define DRYDOCK_GPU_GDA_KERNELS_PTX_H_
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // PTX, ends with a zero byte. Made by the build.
 extern const char kKernelsPtx[];
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_KERNELS_PTX_H_
+#endif  // DRYDOCK_GPU_GDA_KERNELS_PTX_H_

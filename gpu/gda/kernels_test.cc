@@ -2,7 +2,7 @@
 // NIC on a thread of its own. Nothing here depends on how fast anything is: time-outs are for
 // failing only, and where one is expected, nobody could have answered.
 
-#include "gpu/gda/kernels.h"
+#include "drydock/gpu/gda/kernels.h"
 
 #include <cstdint>
 #include <cstring>
@@ -11,18 +11,18 @@
 #include <string>
 #include <vector>
 
+#include "drydock/gpu/gda/bell_ringer.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/proxy_server.h"
+#include "drydock/gpu/gda/queue_fault.h"
+#include "drydock/gpu/gda/service_thread.h"
+#include "drydock/gpu/gda/testing/test_bed.h"
+#include "drydock/gpu/host_device/host_device.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/bell_ringer.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/proxy_server.h"
-#include "gpu/gda/queue_fault.h"
-#include "gpu/gda/service_thread.h"
-#include "gpu/gda/testing/test_bed.h"
-#include "gpu/host_device/host_device.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using sim_testing::Fill;
@@ -283,4 +283,4 @@ TEST(ProxyServerTest, TakesPowersOfTwo) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

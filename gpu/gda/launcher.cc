@@ -1,13 +1,13 @@
-#include "gpu/gda/launcher.h"
+#include "drydock/gpu/gda/launcher.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "gpu/gda/cuda_launcher.h"
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/host_launcher.h"
+#include "drydock/gpu/gda/cuda_launcher.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/host_launcher.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 template <typename T>
@@ -84,4 +84,4 @@ std::size_t ArgumentBytes(Kernel kernel) {
   return 0;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,8 +1,8 @@
 // How kernels get onto a device, and memory before their eyes: for real GPUs, and for the stand-in,
 // whose threads are the host's.
 
-#ifndef GPU_GDA_LAUNCHER_H_
-#define GPU_GDA_LAUNCHER_H_
+#ifndef DRYDOCK_GPU_GDA_LAUNCHER_H_
+#define DRYDOCK_GPU_GDA_LAUNCHER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,12 +11,12 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
-#include "gpu/gda/grid.h"
-#include "gpu/gda/kernels.h"
-#include "gpu/gda/queue.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/gda/grid.h"
+#include "drydock/gpu/gda/kernels.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // What is behind addresses of the host that a device shall reach.
 enum class MappedMemory : std::uint8_t {
@@ -95,6 +95,6 @@ absl::StatusOr<QueueView> MapQueue(Launcher& launcher, const QueueView& view, Ma
 // The number of bytes that `kernel` takes as arguments.
 std::size_t ArgumentBytes(Kernel kernel);
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_LAUNCHER_H_
+#endif  // DRYDOCK_GPU_GDA_LAUNCHER_H_

@@ -1,4 +1,4 @@
-#include "gpu/gda/libfabric_endpoint.h"
+#include "drydock/gpu/gda/libfabric_endpoint.h"
 
 #include <rdma/fabric.h>
 #include <rdma/fi_cm.h>
@@ -13,9 +13,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 absl::Status Check(int error, const char* call) {
@@ -139,4 +139,4 @@ absl::StatusOr<std::unique_ptr<LibfabricEndpoint>> LibfabricEndpoint::Open(const
   return absl::NotFoundError(absl::StrCat("no NIC is called ", nic));
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,17 +1,17 @@
 // An endpoint of an EFA NIC whose queues a device may drive, opened by libfabric itself.
 
-#ifndef GPU_GDA_LIBFABRIC_ENDPOINT_H_
-#define GPU_GDA_LIBFABRIC_ENDPOINT_H_
+#ifndef DRYDOCK_GPU_GDA_LIBFABRIC_ENDPOINT_H_
+#define DRYDOCK_GPU_GDA_LIBFABRIC_ENDPOINT_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gpu/gda/libfabric_queue.h"
-#include "gpu/gda/queue.h"
+#include "drydock/gpu/gda/libfabric_queue.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Ownership: the caller's; whatever maps its queues lets them go before it closes. Threads: one at
 // a time.
@@ -32,6 +32,6 @@ class LibfabricEndpoint {
   virtual std::string library() const = 0;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_LIBFABRIC_ENDPOINT_H_
+#endif  // DRYDOCK_GPU_GDA_LIBFABRIC_ENDPOINT_H_

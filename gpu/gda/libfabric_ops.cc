@@ -6,13 +6,13 @@
 #include <rdma/fi_errno.h>
 
 #include "absl/strings/str_cat.h"
-#include "gpu/gda/libfabric_queue.h"
+#include "drydock/gpu/gda/libfabric_queue.h"
 
 #if __has_include(<rdma/fi_ext_efa.h>)
 #include <rdma/fi_ext_efa.h>
 #endif
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 // Said wherever something is missing.
@@ -100,4 +100,4 @@ absl::StatusOr<std::unique_ptr<GdaOps>> OpenGdaOps(fid_domain*) {
 
 #endif
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

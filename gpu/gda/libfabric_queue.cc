@@ -1,13 +1,13 @@
-#include "gpu/gda/libfabric_queue.h"
+#include "drydock/gpu/gda/libfabric_queue.h"
 
 #include <rdma/fi_errno.h>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/ring.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 namespace efa = fabric::efa_queue;
 
@@ -109,4 +109,4 @@ absl::StatusOr<std::uint32_t> QueryLocalKey(GdaOps& ops, fid_mr* region) {
   return static_cast<std::uint32_t>(key);
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

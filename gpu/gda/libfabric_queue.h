@@ -4,22 +4,22 @@
 // efa-direct (ofiwg/libfabric prov/efa/src/fi_ext_efa.h, man/fi_efa.7.md). Headers that lack them
 // make every function here say so.
 
-#ifndef GPU_GDA_LIBFABRIC_QUEUE_H_
-#define GPU_GDA_LIBFABRIC_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_LIBFABRIC_QUEUE_H_
+#define DRYDOCK_GPU_GDA_LIBFABRIC_QUEUE_H_
 
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue.h"
 
 struct fid_cq;
 struct fid_domain;
 struct fid_ep;
 struct fid_mr;
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Those calls, so that a test can stand in for the library. Each returns 0 or a negative errno of
 // libfabric. Threads: as the library.
@@ -65,6 +65,6 @@ absl::StatusOr<PeerView> QueryPeer(GdaOps& ops, fid_ep* endpoint, std::uint64_t 
 // What work requests take as the local key of a region, which its descriptor does not tell.
 absl::StatusOr<std::uint32_t> QueryLocalKey(GdaOps& ops, fid_mr* region);
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_LIBFABRIC_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_LIBFABRIC_QUEUE_H_

@@ -1,17 +1,17 @@
 // What a provider says of its queues, and what is made of it: with a table of calls that stands in.
 
-#include "gpu/gda/libfabric_queue.h"
+#include "drydock/gpu/gda/libfabric_queue.h"
 
 #include <rdma/fi_errno.h>
 
 #include <array>
 #include <cstdint>
 
+#include "drydock/gpu/gda/libfabric_endpoint.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/libfabric_endpoint.h"
 #include "gtest/gtest.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using ::testing::AllOf;
@@ -116,4 +116,4 @@ TEST(LibfabricEndpointTest, SaysWhatIsMissing) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,9 +1,9 @@
-#include "gpu/gda/lingering_stores.h"
+#include "drydock/gpu/gda/lingering_stores.h"
 
 #include <algorithm>
 #include <cstring>
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 void Do(const LingeringStore& store) { std::memcpy(store.where, &store.value, store.bytes); }
@@ -77,4 +77,4 @@ void LingeringStores::Fence() {
   stores_.clear();
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -7,17 +7,17 @@
 // A GPU promises no less: without a fence, a store of one thread may become visible to the system
 // at any time, in any order. What a block's threads see of each other after a barrier is not late.
 
-#ifndef GPU_GDA_LINGERING_STORES_H_
-#define GPU_GDA_LINGERING_STORES_H_
+#ifndef DRYDOCK_GPU_GDA_LINGERING_STORES_H_
+#define DRYDOCK_GPU_GDA_LINGERING_STORES_H_
 
 #include <cstdint>
 #include <mutex>
 #include <vector>
 
-#include "coro/keyed_random.h"
-#include "gpu/gda/stand_in_stores.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/gpu/gda/stand_in_stores.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct LingeringStore {
   unsigned char* where = nullptr;
@@ -66,6 +66,6 @@ class LingeringStores final : public StandInStores {
   std::vector<LingeringStore> stores_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_LINGERING_STORES_H_
+#endif  // DRYDOCK_GPU_GDA_LINGERING_STORES_H_

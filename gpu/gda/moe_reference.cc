@@ -1,10 +1,10 @@
-#include "gpu/gda/moe_reference.h"
+#include "drydock/gpu/gda/moe_reference.h"
 
 #include <cstddef>
 
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 MoeInput DrawMoeInput(const MoeShape& shape, std::uint32_t rank, std::uint64_t seed) {
   std::uint64_t drawn = 0;
@@ -35,4 +35,4 @@ std::vector<std::uint32_t> MoeResult(const MoeShape& shape, const MoeInput& inpu
   return result;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -7,15 +7,15 @@
 // Values are integers of 32 bits, and sums are modulo 2^32: whatever order answers are summed in, a
 // right result is the same to the bit.
 
-#ifndef GPU_GDA_MOE_REFERENCE_H_
-#define GPU_GDA_MOE_REFERENCE_H_
+#ifndef DRYDOCK_GPU_GDA_MOE_REFERENCE_H_
+#define DRYDOCK_GPU_GDA_MOE_REFERENCE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "gpu/gda/device/moe_shape.h"
+#include "drydock/gpu/gda/device/moe_shape.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Of one rank. Choice c is token c / top_k's.
 struct MoeInput {
@@ -30,6 +30,6 @@ MoeInput DrawMoeInput(const MoeShape& shape, std::uint32_t rank, std::uint64_t s
 // For each token the sum of its experts' answers, each times its weight: a row for each token.
 std::vector<std::uint32_t> MoeResult(const MoeShape& shape, const MoeInput& input);
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_MOE_REFERENCE_H_
+#endif  // DRYDOCK_GPU_GDA_MOE_REFERENCE_H_

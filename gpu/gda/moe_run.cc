@@ -1,4 +1,4 @@
-#include "gpu/gda/moe_run.h"
+#include "drydock/gpu/gda/moe_run.h"
 
 #include <algorithm>
 #include <string>
@@ -6,9 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 MoeRun::MoeRun(SimRanks& ranks, const MoeShape& shape)
     : ranks_(ranks), layout_(shape), each_(ranks.size()) {}
@@ -102,4 +102,4 @@ absl::StatusOr<std::uint64_t> MoeRun::CountWrong() {
   return wrong;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

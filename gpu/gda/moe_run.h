@@ -6,8 +6,8 @@
 //   ASSIGN_OR_RETURN(const MoeTimes times, run.Round(MoeWay::kNics, grid));
 //   ASSIGN_OR_RETURN(const std::uint64_t wrong, run.CountWrong());
 
-#ifndef GPU_GDA_MOE_RUN_H_
-#define GPU_GDA_MOE_RUN_H_
+#ifndef DRYDOCK_GPU_GDA_MOE_RUN_H_
+#define DRYDOCK_GPU_GDA_MOE_RUN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,13 +15,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/device/moe_shape.h"
-#include "gpu/gda/grid.h"
-#include "gpu/gda/moe_reference.h"
-#include "gpu/gda/sim_ranks.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/device/moe_shape.h"
+#include "drydock/gpu/gda/grid.h"
+#include "drydock/gpu/gda/moe_reference.h"
+#include "drydock/gpu/gda/sim_ranks.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class MoeWay : std::uint8_t {
   kNics,    // by puts, over the simulated NICs
@@ -69,6 +69,6 @@ class MoeRun {
   std::vector<Rank> each_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_MOE_RUN_H_
+#endif  // DRYDOCK_GPU_GDA_MOE_RUN_H_

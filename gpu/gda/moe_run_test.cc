@@ -1,7 +1,7 @@
 // Dispatch and combine between ranks on stand-in GPUs: right to the bit, or a clean error, whatever
 // the NICs do.
 
-#include "gpu/gda/moe_run.h"
+#include "drydock/gpu/gda/moe_run.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/gpu/gda/device/testing/host_ranks.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/device/testing/host_ranks.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using fabric::faults::Fault;
@@ -151,4 +151,4 @@ TEST(MoeRunTest, ACompletionThatNeverComesIsATimeOut) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

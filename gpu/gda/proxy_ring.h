@@ -7,18 +7,18 @@
 //
 // Numbers run from 1 on and never stop; 0 is nobody's.
 
-#ifndef GPU_GDA_PROXY_RING_H_
-#define GPU_GDA_PROXY_RING_H_
+#ifndef DRYDOCK_GPU_GDA_PROXY_RING_H_
+#define DRYDOCK_GPU_GDA_PROXY_RING_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/words.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/words.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Of 64 bytes; the number is published last.
 struct alignas(64) ProxyCommand {
@@ -91,6 +91,6 @@ class ProxyClient {
   std::uint64_t submitted_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_PROXY_RING_H_
+#endif  // DRYDOCK_GPU_GDA_PROXY_RING_H_

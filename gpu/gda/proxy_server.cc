@@ -1,4 +1,4 @@
-#include "gpu/gda/proxy_server.h"
+#include "drydock/gpu/gda/proxy_server.h"
 
 #include <array>
 #include <bit>
@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/efa_queue/cqe.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/efa_queue/cqe.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 namespace efa = fabric::efa_queue;
 
@@ -146,4 +146,4 @@ void ProxyServer::End(std::uint64_t number, std::uint32_t status) {
   StoreBell(view_.ended, *view_.ended + 1);
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,20 +1,20 @@
 // The host's side of a proxy: takes a device's commands, and posts them through an endpoint of any
 // fabric.
 
-#ifndef GPU_GDA_PROXY_SERVER_H_
-#define GPU_GDA_PROXY_SERVER_H_
+#ifndef DRYDOCK_GPU_GDA_PROXY_SERVER_H_
+#define DRYDOCK_GPU_GDA_PROXY_SERVER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/completion_queue.h"
-#include "fabric/endpoint.h"
-#include "gpu/gda/host_pages.h"
-#include "gpu/gda/proxy_ring.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/gpu/gda/host_pages.h"
+#include "drydock/gpu/gda/proxy_ring.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Ownership: the caller's; dies before the endpoint and its queue, and when no device uses it.
 // Threads: Step by one at a time, the endpoint's.
@@ -58,6 +58,6 @@ class ProxyServer {
   std::uint64_t failures_ = 0;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_PROXY_SERVER_H_
+#endif  // DRYDOCK_GPU_GDA_PROXY_SERVER_H_

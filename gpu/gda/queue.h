@@ -8,15 +8,15 @@
 // The formats of entries are those of fabric/efa_queue. The names are those of libfabric's
 // fi_efa_ops_gda (ofiwg/libfabric prov/efa/src/fi_ext_efa.h).
 
-#ifndef GPU_GDA_QUEUE_H_
-#define GPU_GDA_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_H_
+#define DRYDOCK_GPU_GDA_QUEUE_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/ring.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Where a doorbell is rung: one 32-bit store of the running counter of posted entries (low 16
 // bits).
@@ -94,6 +94,6 @@ inline QueueState FreshState(const QueueView& view) {
   return state;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_H_

@@ -1,13 +1,13 @@
 // What a NIC that says why finds wrong with what a device did to its rings. A real one fails the
 // work request, or says nothing at all.
 
-#ifndef GPU_GDA_QUEUE_FAULT_H_
-#define GPU_GDA_QUEUE_FAULT_H_
+#ifndef DRYDOCK_GPU_GDA_QUEUE_FAULT_H_
+#define DRYDOCK_GPU_GDA_QUEUE_FAULT_H_
 
 #include <cstdint>
 #include <string>
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class QueueFaultKind : std::uint8_t {
   kSkippedSlot,      // the doorbell covers a slot that nothing was written to
@@ -33,6 +33,6 @@ struct QueueFault {
   std::string text;           // one line: "send entry 17 (slot 1): ..."
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_QUEUE_FAULT_H_
+#endif  // DRYDOCK_GPU_GDA_QUEUE_FAULT_H_

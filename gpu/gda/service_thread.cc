@@ -1,6 +1,6 @@
-#include "gpu/gda/service_thread.h"
+#include "drydock/gpu/gda/service_thread.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 // Rounds in vain after which the thread lets others run: a device may be a thread of this machine,
@@ -48,4 +48,4 @@ void ServiceThread::Loop() {
   }
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,8 +1,8 @@
 // A thread that serves devices: simulated NICs that watch doorbells, a host that rings in a
 // device's place, a proxy.
 
-#ifndef GPU_GDA_SERVICE_THREAD_H_
-#define GPU_GDA_SERVICE_THREAD_H_
+#ifndef DRYDOCK_GPU_GDA_SERVICE_THREAD_H_
+#define DRYDOCK_GPU_GDA_SERVICE_THREAD_H_
 
 #include <atomic>
 #include <functional>
@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Ownership: the caller's; dies before what its services use. Threads: Run may be called by any;
 // the others by one, and while no thread runs, except Stop.
@@ -49,6 +49,6 @@ class ServiceThread {
   std::thread thread_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SERVICE_THREAD_H_
+#endif  // DRYDOCK_GPU_GDA_SERVICE_THREAD_H_

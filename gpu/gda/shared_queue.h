@@ -8,19 +8,19 @@
 // A slot is used again when its own last entry has completed, and not before: a request id, which
 // is the slot, then means one entry only.
 
-#ifndef GPU_GDA_SHARED_QUEUE_H_
-#define GPU_GDA_SHARED_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_SHARED_QUEUE_H_
+#define DRYDOCK_GPU_GDA_SHARED_QUEUE_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/queue.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // In memory of the device, zero at first.
 struct SharedState {
@@ -178,6 +178,6 @@ class SharedQueue {
   DirectStores stores_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SHARED_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_SHARED_QUEUE_H_

@@ -1,10 +1,10 @@
-#include "gpu/gda/sim_engine.h"
+#include "drydock/gpu/gda/sim_engine.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 absl::StatusOr<SimQueue*> SimEngine::Open(fabric::Endpoint& endpoint) {
   ASSIGN_OR_RETURN(std::unique_ptr<SimQueue> queue, SimQueue::Open(endpoint, !world_.IsVirtual()));
@@ -22,4 +22,4 @@ bool SimEngine::Step() {
   return any;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

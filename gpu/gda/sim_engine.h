@@ -6,18 +6,18 @@
 //   thread.Add([&] { return engine.Step(); });
 //   thread.Start();
 
-#ifndef GPU_GDA_SIM_ENGINE_H_
-#define GPU_GDA_SIM_ENGINE_H_
+#ifndef DRYDOCK_GPU_GDA_SIM_ENGINE_H_
+#define DRYDOCK_GPU_GDA_SIM_ENGINE_H_
 
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/endpoint.h"
-#include "gpu/gda/sim_queue.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/gpu/gda/sim_queue.h"
+#include "drydock/sim/world/world.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Ownership: the caller's; dies before the endpoints of its queues, and before the world. Threads:
 // one at a time, together with the world.
@@ -38,6 +38,6 @@ class SimEngine {
   std::vector<std::unique_ptr<SimQueue>> queues_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SIM_ENGINE_H_
+#endif  // DRYDOCK_GPU_GDA_SIM_ENGINE_H_

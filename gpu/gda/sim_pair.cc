@@ -1,15 +1,15 @@
-#include "gpu/gda/sim_pair.h"
+#include "drydock/gpu/gda/sim_pair.h"
 
 #include <cstring>
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "fabric/memory.h"
-#include "gpu/pattern.h"
-#include "sim/driver/queue_access.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/pattern.h"
+#include "drydock/sim/driver/queue_access.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 constexpr std::uint32_t kProxyEntries = 1024;
@@ -260,4 +260,4 @@ std::vector<std::string> SimPair::Faults() {
   return lines;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -9,8 +9,8 @@
 //
 // Each step needs the one before.
 
-#ifndef GPU_GDA_SIM_PAIR_H_
-#define GPU_GDA_SIM_PAIR_H_
+#ifndef DRYDOCK_GPU_GDA_SIM_PAIR_H_
+#define DRYDOCK_GPU_GDA_SIM_PAIR_H_
 
 #include <array>
 #include <cstddef>
@@ -25,20 +25,20 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
-#include "gpu/device_memory.h"
-#include "gpu/gda/bell_ringer.h"
-#include "gpu/gda/channel.h"
-#include "gpu/gda/host_pages.h"
-#include "gpu/gda/kernels.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/proxy_server.h"
-#include "gpu/gda/service_thread.h"
-#include "gpu/gda/sim_engine.h"
-#include "gpu/gda/sim_queue.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/gda/bell_ringer.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/host_pages.h"
+#include "drydock/gpu/gda/kernels.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/proxy_server.h"
+#include "drydock/gpu/gda/service_thread.h"
+#include "drydock/gpu/gda/sim_engine.h"
+#include "drydock/gpu/gda/sim_queue.h"
+#include "drydock/sim/world/world.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Where the data is: in the devices, or in the host's memory.
 enum class BufferPlace : std::uint8_t { kDevice, kHost };
@@ -146,6 +146,6 @@ class SimPair {
   ServiceThread service_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SIM_PAIR_H_
+#endif  // DRYDOCK_GPU_GDA_SIM_PAIR_H_

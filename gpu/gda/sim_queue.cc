@@ -1,4 +1,4 @@
-#include "gpu/gda/sim_queue.h"
+#include "drydock/gpu/gda/sim_queue.h"
 
 #include <cstring>
 #include <string>
@@ -7,13 +7,13 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/malformed.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 namespace efa = fabric::efa_queue;
 
@@ -350,4 +350,4 @@ std::size_t SimQueue::Note(QueueFaultKind kind, bool receive, std::uint32_t coun
   return faults_.size() - 1;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

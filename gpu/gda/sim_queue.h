@@ -9,8 +9,8 @@
 // As on the NIC, an entry is looked at when a doorbell covers it, and not before; slots may be
 // written again as soon as a completion of theirs, or of a later one, was polled.
 
-#ifndef GPU_GDA_SIM_QUEUE_H_
-#define GPU_GDA_SIM_QUEUE_H_
+#ifndef DRYDOCK_GPU_GDA_SIM_QUEUE_H_
+#define DRYDOCK_GPU_GDA_SIM_QUEUE_H_
 
 #include <array>
 #include <cstddef>
@@ -20,16 +20,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/endpoint.h"
-#include "gpu/gda/host_pages.h"
-#include "gpu/gda/queue.h"
-#include "gpu/gda/queue_fault.h"
-#include "sim/driver/queue_access.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/gpu/gda/host_pages.h"
+#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/queue_fault.h"
+#include "drydock/sim/driver/queue_access.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Ownership: the caller's; dies before the endpoint closes, and when no device uses it any more.
 // Threads: all functions but View are for one thread at a time, together with the world (SimEngine
@@ -105,6 +105,6 @@ class SimQueue {
   std::array<std::uint64_t, kQueueFaultKinds> counts_{};
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SIM_QUEUE_H_
+#endif  // DRYDOCK_GPU_GDA_SIM_QUEUE_H_

@@ -1,7 +1,7 @@
 // The rings of a simulated NIC as a device drives them, well and badly. One thread: the device's
 // part and the NIC's by turns, so that every run is the same.
 
-#include "gpu/gda/sim_queue.h"
+#include "drydock/gpu/gda/sim_queue.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -9,14 +9,14 @@
 #include <set>
 #include <vector>
 
+#include "drydock/gpu/gda/bell_ringer.h"
+#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/testing/test_bed.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/bell_ringer.h"
-#include "gpu/gda/device_queue.h"
-#include "gpu/gda/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -451,4 +451,4 @@ TEST_F(SimQueueTest, AReceiveDoorbellIsHeldToTheSame) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -1,16 +1,16 @@
-#include "gpu/gda/sim_ranks.h"
+#include "drydock/gpu/gda/sim_ranks.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/memory.h"
-#include "gpu/gda/device/immediate.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/gda/device/immediate.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 SimRanks::SimRanks(const sim::Profile& profile, std::uint64_t seed, std::vector<Device*> devices,
                    SimRanksOptions options)
@@ -243,4 +243,4 @@ std::vector<std::string> SimRanks::Faults() {
   return lines;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -5,8 +5,8 @@
 //   RETURN_IF_ERROR(ranks.Open());
 //   kernels on ranks.launcher(r), with ranks.port(r)
 
-#ifndef GPU_GDA_SIM_RANKS_H_
-#define GPU_GDA_SIM_RANKS_H_
+#ifndef DRYDOCK_GPU_GDA_SIM_RANKS_H_
+#define DRYDOCK_GPU_GDA_SIM_RANKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,18 +17,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "gpu/device_memory.h"
-#include "gpu/gda/device/copies_port.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/host_pages.h"
-#include "gpu/gda/launcher.h"
-#include "gpu/gda/service_thread.h"
-#include "gpu/gda/sim_engine.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/gda/device/copies_port.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/host_pages.h"
+#include "drydock/gpu/gda/launcher.h"
+#include "drydock/gpu/gda/service_thread.h"
+#include "drydock/gpu/gda/sim_engine.h"
+#include "drydock/sim/world/world.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct SimRanksOptions {
   std::uint32_t queues = 1;            // of each rank, up to kMaxQueues
@@ -117,6 +117,6 @@ class SimRanks {
   ServiceThread service_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_SIM_RANKS_H_
+#endif  // DRYDOCK_GPU_GDA_SIM_RANKS_H_

@@ -1,11 +1,11 @@
 // The stores of a stand-in GPU's thread that linger on their way, as a GPU's may until a fence.
 
-#ifndef GPU_GDA_STAND_IN_STORES_H_
-#define GPU_GDA_STAND_IN_STORES_H_
+#ifndef DRYDOCK_GPU_GDA_STAND_IN_STORES_H_
+#define DRYDOCK_GPU_GDA_STAND_IN_STORES_H_
 
 #include <cstdint>
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // One thread's. Threads: the one it belongs to.
 class StandInStores {
@@ -24,6 +24,6 @@ class StandInStores {
 // Of the calling thread; null: its stores are the processor's.
 inline thread_local StandInStores* stand_in_stores = nullptr;
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_STAND_IN_STORES_H_
+#endif  // DRYDOCK_GPU_GDA_STAND_IN_STORES_H_

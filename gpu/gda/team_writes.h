@@ -3,19 +3,19 @@
 //
 //   each: fill one entry │ barrier │ thread 0: ring │ each: look for one completion │ how many?
 
-#ifndef GPU_GDA_TEAM_WRITES_H_
-#define GPU_GDA_TEAM_WRITES_H_
+#ifndef DRYDOCK_GPU_GDA_TEAM_WRITES_H_
+#define DRYDOCK_GPU_GDA_TEAM_WRITES_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/prepared_send.h"
-#include "gpu/gda/channel.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/device_queue.h"
-#include "gpu/gda/kernel_arguments.h"
-#include "gpu/gda/transfer.h"
+#include "drydock/fabric/efa_queue/prepared_send.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/device_queue.h"
+#include "drydock/gpu/gda/kernel_arguments.h"
+#include "drydock/gpu/gda/transfer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Waits until `count` entries can be written; with 0, until nothing is under way. By one thread.
 template <typename Queue>
@@ -119,6 +119,6 @@ DD_HOST_DEVICE void TeamWritesBody(const LoopArguments& arguments, Team& team) {
   *arguments.report = report;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_TEAM_WRITES_H_
+#endif  // DRYDOCK_GPU_GDA_TEAM_WRITES_H_

@@ -1,17 +1,17 @@
 // One transfer, as a device says it: a plain value for host and device code.
 
-#ifndef GPU_GDA_TRANSFER_H_
-#define GPU_GDA_TRANSFER_H_
+#ifndef DRYDOCK_GPU_GDA_TRANSFER_H_
+#define DRYDOCK_GPU_GDA_TRANSFER_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/queue.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // A write, a read or a message. Addresses are those that the NIC was told of.
 struct Transfer {
@@ -50,6 +50,6 @@ DD_HOST_DEVICE DD_HOT fabric::efa_queue::SendWork WorkOf(const Transfer& transfe
   return work;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_TRANSFER_H_
+#endif  // DRYDOCK_GPU_GDA_TRANSFER_H_

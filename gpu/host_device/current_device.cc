@@ -1,6 +1,6 @@
-#include "gpu/host_device/current_device.h"
+#include "drydock/gpu/host_device/current_device.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 thread_local std::optional<int> current;
@@ -13,4 +13,4 @@ CurrentHostDevice::~CurrentHostDevice() { current = before_; }
 
 std::optional<int> CurrentHostDevice::OnThisThread() { return current; }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

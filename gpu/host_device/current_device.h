@@ -4,12 +4,12 @@
 //   const gpu::CurrentHostDevice current(device->ordinal());
 //   domain.RegisterMemory(request);  // HostDeviceOptions::needs_context: refused without
 
-#ifndef GPU_HOST_DEVICE_CURRENT_DEVICE_H_
-#define GPU_HOST_DEVICE_CURRENT_DEVICE_H_
+#ifndef DRYDOCK_GPU_HOST_DEVICE_CURRENT_DEVICE_H_
+#define DRYDOCK_GPU_HOST_DEVICE_CURRENT_DEVICE_H_
 
 #include <optional>
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Makes a stand-in current on the calling thread, as long as this lives; then the one before is
 // again. A thread begins with none, whatever its parent has. Dies on its thread, the last one
@@ -28,6 +28,6 @@ class CurrentHostDevice {
   const std::optional<int> before_;
 };
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_HOST_DEVICE_CURRENT_DEVICE_H_
+#endif  // DRYDOCK_GPU_HOST_DEVICE_CURRENT_DEVICE_H_

@@ -1,4 +1,4 @@
-#include "gpu/host_device/host_device.h"
+#include "drydock/gpu/host_device/host_device.h"
 
 #include <fcntl.h>
 
@@ -9,13 +9,13 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "gpu/host_device/current_device.h"
-#include "gpu/host_device/host_memory.h"
-#include "gpu/host_device/host_stream.h"
-#include "gpu/registered_memory.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/host_device/current_device.h"
+#include "drydock/gpu/host_device/host_memory.h"
+#include "drydock/gpu/host_device/host_stream.h"
+#include "drydock/gpu/registered_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 // Whether memory of the device may be registered by its address on the calling thread.
@@ -117,4 +117,4 @@ std::unique_ptr<Device> OpenHostDevice(const HostDeviceOptions& options) {
   return std::make_unique<HostDevice>(options);
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

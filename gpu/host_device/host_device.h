@@ -8,16 +8,16 @@
 // It is never faster or kinder than a GPU: what a GPU does not promise to have happened yet, has
 // not happened here.
 
-#ifndef GPU_HOST_DEVICE_HOST_DEVICE_H_
-#define GPU_HOST_DEVICE_HOST_DEVICE_H_
+#ifndef DRYDOCK_GPU_HOST_DEVICE_HOST_DEVICE_H_
+#define DRYDOCK_GPU_HOST_DEVICE_HOST_DEVICE_H_
 
 #include <chrono>
 #include <cstddef>
 #include <memory>
 
-#include "gpu/device_memory.h"
+#include "drydock/gpu/device_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 struct HostDeviceOptions {
   int ordinal = 0;
@@ -36,6 +36,6 @@ struct HostDeviceOptions {
 // Threads: as Device.
 std::unique_ptr<Device> OpenHostDevice(const HostDeviceOptions& options = {});
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_HOST_DEVICE_HOST_DEVICE_H_
+#endif  // DRYDOCK_GPU_HOST_DEVICE_HOST_DEVICE_H_

@@ -1,4 +1,4 @@
-#include "gpu/host_device/host_driver.h"
+#include "drydock/gpu/host_device/host_driver.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <mutex>
 #include <utility>
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 // As a GPU's: what memory is mapped in, and a page of the host.
@@ -353,4 +353,4 @@ DriverAnswer HostDriver::Load(std::uint64_t address) {
 
 std::unique_ptr<MemoryDriver> OpenHostDriver() { return std::make_unique<HostDriver>(); }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

@@ -1,18 +1,18 @@
 // The stand-in GPU's driver: what CUDA's answers about memory, contexts and dmabufs, modelled.
 
-#ifndef GPU_HOST_DEVICE_HOST_DRIVER_H_
-#define GPU_HOST_DEVICE_HOST_DRIVER_H_
+#ifndef DRYDOCK_GPU_HOST_DEVICE_HOST_DRIVER_H_
+#define DRYDOCK_GPU_HOST_DEVICE_HOST_DRIVER_H_
 
 #include <memory>
 
-#include "gpu/memory_driver.h"
+#include "drydock/gpu/memory_driver.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Its dmabufs have the length that was exported; the bytes of one are nobody's to read. Memory is
 // independent of HostDevice's.
 std::unique_ptr<MemoryDriver> OpenHostDriver();
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_HOST_DEVICE_HOST_DRIVER_H_
+#endif  // DRYDOCK_GPU_HOST_DEVICE_HOST_DRIVER_H_

@@ -1,6 +1,6 @@
 // What the stand-in's driver answers. The same answers of a GPU's: dmabuf --kinds.
 
-#include "gpu/host_device/host_driver.h"
+#include "drydock/gpu/host_device/host_driver.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 constexpr std::size_t kMiB = 1 << 20;
@@ -92,4 +92,4 @@ TEST_F(HostDriverTest, AChildIsRefused) {
 }
 
 }  // namespace
-}  // namespace gpu
+}  // namespace drydock::gpu

@@ -1,4 +1,4 @@
-#include "gpu/host_device/host_memory.h"
+#include "drydock/gpu/host_device/host_memory.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 // As a GPU's allocations: far coarser than a page of the host, so that its dmabuf starts at a page.
@@ -173,4 +173,4 @@ void HostMemory::Land(const Pending& write) {
   std::memcpy(backing_ + write.offset, write.bytes.data(), write.bytes.size());
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

@@ -1,8 +1,8 @@
 // One allocation of the stand-in GPU: what it sees, and what NICs have written that it does not see
 // yet.
 
-#ifndef GPU_HOST_DEVICE_HOST_MEMORY_H_
-#define GPU_HOST_DEVICE_HOST_MEMORY_H_
+#ifndef DRYDOCK_GPU_HOST_DEVICE_HOST_MEMORY_H_
+#define DRYDOCK_GPU_HOST_DEVICE_HOST_MEMORY_H_
 
 #include <sys/types.h>
 
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/peer_memory.h"
+#include "drydock/fabric/peer_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Not thread-safe. Shared by the program that allocated it and the NICs that have it registered.
 class HostMemory final : public fabric::PeerMemory {
@@ -81,6 +81,6 @@ class HostMemory final : public fabric::PeerMemory {
   Ticket last_ticket_ = 0;
 };
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_HOST_DEVICE_HOST_MEMORY_H_
+#endif  // DRYDOCK_GPU_HOST_DEVICE_HOST_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "gpu/host_device/host_memory.h"
+#include "drydock/gpu/host_device/host_memory.h"
 
 #include <atomic>
 #include <chrono>
@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "gtest/gtest.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 std::shared_ptr<HostMemory> Allocate(std::size_t length_bytes) {
@@ -55,4 +55,4 @@ TEST(FindTest, MemoryMayBeFreedWhileItIsLookedAt) {
 }
 
 }  // namespace
-}  // namespace gpu
+}  // namespace drydock::gpu

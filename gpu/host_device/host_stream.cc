@@ -1,14 +1,14 @@
-#include "gpu/host_device/host_stream.h"
+#include "drydock/gpu/host_device/host_stream.h"
 
 #include <cstdint>
 #include <cstring>
 #include <memory>
 
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
-#include "gpu/pattern.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/pattern.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 absl::Status CheckWords(const std::byte* address, std::size_t length_bytes) {
@@ -105,4 +105,4 @@ void HostStream::Run(std::size_t commands) {
   }
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

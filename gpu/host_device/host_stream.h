@@ -1,7 +1,7 @@
 // Commands of the stand-in GPU: kept, and done as late as a GPU may do them.
 
-#ifndef GPU_HOST_DEVICE_HOST_STREAM_H_
-#define GPU_HOST_DEVICE_HOST_STREAM_H_
+#ifndef DRYDOCK_GPU_HOST_DEVICE_HOST_STREAM_H_
+#define DRYDOCK_GPU_HOST_DEVICE_HOST_STREAM_H_
 
 #include <cstddef>
 #include <deque>
@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
-#include "gpu/host_device/host_memory.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/host_device/host_memory.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 // Not thread-safe, as Stream.
 class HostStream final : public Stream {
@@ -37,6 +37,6 @@ class HostStream final : public Stream {
   std::deque<std::function<void()>> commands_;
 };
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // GPU_HOST_DEVICE_HOST_STREAM_H_
+#endif  // DRYDOCK_GPU_HOST_DEVICE_HOST_STREAM_H_

@@ -1,4 +1,4 @@
-#include "gpu/topology/cpu_list.h"
+#include "drydock/gpu/topology/cpu_list.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,9 +12,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 constexpr int kWordCpus = 32;
@@ -114,4 +114,4 @@ std::vector<CpuList> SplitCpus(const CpuList& cpus, std::size_t parts) {
   return shares;
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

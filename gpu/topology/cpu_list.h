@@ -1,8 +1,8 @@
 // Sets of CPUs, in the two notations of the field: lists ("0-47,96-143", as Linux and numactl write
 // them) and hwloc's masks ("0x0000ffff,0xffffffff").
 
-#ifndef GPU_TOPOLOGY_CPU_LIST_H_
-#define GPU_TOPOLOGY_CPU_LIST_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_CPU_LIST_H_
+#define DRYDOCK_GPU_TOPOLOGY_CPU_LIST_H_
 
 #include <cstddef>
 #include <string>
@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 // Numbers of the operating system, ascending, each once.
 using CpuList = std::vector<int>;
@@ -35,6 +35,6 @@ absl::StatusOr<CpuList> ParseCpuMask(absl::string_view text);
 // parts than CPUs, some are in several.
 std::vector<CpuList> SplitCpus(const CpuList& cpus, std::size_t parts);
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_CPU_LIST_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_CPU_LIST_H_

@@ -1,21 +1,21 @@
-#include "gpu/topology/cpu_list.h"
+#include "drydock/gpu/topology/cpu_list.h"
 
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -86,4 +86,4 @@ TEST(SplitCpusTest, FewCpusAreSharedByMany) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,16 +1,16 @@
 // The XML of hwloc (`lstopo machine.xml`), read and written.
 
-#ifndef GPU_TOPOLOGY_HWLOC_XML_H_
-#define GPU_TOPOLOGY_HWLOC_XML_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_HWLOC_XML_H_
+#define DRYDOCK_GPU_TOPOLOGY_HWLOC_XML_H_
 
 #include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "gpu/topology/machine.h"
+#include "drydock/gpu/topology/machine.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 // More GPUs, NICs or NUMA nodes are refused: no machine has them.
 inline constexpr std::size_t kMaxOfEach = 1024;
@@ -28,6 +28,6 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view text);
 // least one NUMA node: hwloc knows none without.
 std::string WriteHwlocXml(const Machine& machine);
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_HWLOC_XML_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_HWLOC_XML_H_

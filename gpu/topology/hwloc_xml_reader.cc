@@ -8,12 +8,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "gpu/topology/hwloc_xml.h"
-#include "gpu/topology/pci_device.h"
-#include "gpu/topology/xml.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/gpu/topology/pci_device.h"
+#include "drydock/gpu/topology/xml.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 constexpr std::size_t kMaxMessage = 160;  // bytes of an error
@@ -327,4 +327,4 @@ absl::StatusOr<Machine> ReadHwlocXml(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(message.substr(0, kMaxMessage), "..."));
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -2,7 +2,7 @@
 // test/unit/utils/libfabric/topo and aws/aws-ofi-nccl's tests/unit/fixtures/topology), each with
 // the fewest devices that show what is special about it.
 
-#include "gpu/topology/hwloc_xml.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
 
 #include <string>
 #include <utility>
@@ -10,19 +10,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "drydock/gpu/topology/locality.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
-#include "gpu/topology/locality.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -405,4 +405,4 @@ TEST(WriteHwlocXmlTest, NamesAreEscaped) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

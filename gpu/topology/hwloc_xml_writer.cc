@@ -5,10 +5,10 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "gpu/topology/hwloc_xml.h"
-#include "gpu/topology/xml.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/gpu/topology/xml.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 class Writer {
@@ -127,4 +127,4 @@ class Writer {
 
 std::string WriteHwlocXml(const Machine& machine) { return Writer(machine).Run(); }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,10 +1,10 @@
-#include "gpu/topology/locality.h"
+#include "drydock/gpu/topology/locality.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <utility>
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 // From the root down to the nearest.
@@ -127,4 +127,4 @@ std::vector<CpuList> ShareCpus(const Machine& machine) {
   return shares;
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,16 +1,16 @@
 // How near the devices of a machine are to each other, and which belong together because of it.
 // Pure functions of a Machine; thread-safe.
 
-#ifndef GPU_TOPOLOGY_LOCALITY_H_
-#define GPU_TOPOLOGY_LOCALITY_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_LOCALITY_H_
+#define DRYDOCK_GPU_TOPOLOGY_LOCALITY_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "gpu/topology/machine.h"
+#include "drydock/gpu/topology/machine.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 // What data passes between two devices, the nearest first. `nvidia-smi topo -m` calls them PIX or
 // PXB, PHB, NODE, and SYS.
@@ -48,6 +48,6 @@ CpuList NearestCpus(const Machine& machine, const Device& device);
 // them evenly (SplitCpus).
 std::vector<CpuList> ShareCpus(const Machine& machine);
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_LOCALITY_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_LOCALITY_H_

@@ -1,11 +1,11 @@
-#include "gpu/topology/locality.h"
+#include "drydock/gpu/topology/locality.h"
 
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 using ::testing::ElementsAre;
@@ -87,4 +87,4 @@ TEST(ShareCpusTest, NicsOfANodeShareItsCpus) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

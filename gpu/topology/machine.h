@@ -7,16 +7,16 @@
 // them are left out, and so are those of which only one device, or one other bridge, can be
 // reached, such as the ports of a switch.
 
-#ifndef GPU_TOPOLOGY_MACHINE_H_
-#define GPU_TOPOLOGY_MACHINE_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_MACHINE_H_
+#define DRYDOCK_GPU_TOPOLOGY_MACHINE_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "gpu/topology/cpu_list.h"
+#include "drydock/gpu/topology/cpu_list.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 // A processor, or a part of one, with the memory that is nearest to it. Memory that has no CPUs of
 // its own, such as a GPU's that the system can address, is not listed.
@@ -57,6 +57,6 @@ struct Machine {
   std::vector<Device> nics;     // with RDMA; by PCI address
 };
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_MACHINE_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_MACHINE_H_

@@ -1,4 +1,4 @@
-#include "gpu/topology/pci_device.h"
+#include "drydock/gpu/topology/pci_device.h"
 
 #include <vector>
 
@@ -9,7 +9,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 constexpr std::uint32_t kNvidia = 0x10de;
@@ -88,4 +88,4 @@ bool IsRdmaNic(const PciIdentity& identity) {
   return IsEfaNic(identity) || identity.device_class == kInfiniBandController;
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,7 +1,7 @@
 // PCI addresses and identities, as hwloc and Linux write them.
 
-#ifndef GPU_TOPOLOGY_PCI_DEVICE_H_
-#define GPU_TOPOLOGY_PCI_DEVICE_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_PCI_DEVICE_H_
+#define DRYDOCK_GPU_TOPOLOGY_PCI_DEVICE_H_
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 // Domain, bus, device, function: in the order in which the addresses count.
 using PciAddress = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -39,6 +39,6 @@ bool IsGpu(const PciIdentity& identity);
 bool IsRdmaNic(const PciIdentity& identity);
 bool IsEfaNic(const PciIdentity& identity);
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_PCI_DEVICE_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_PCI_DEVICE_H_

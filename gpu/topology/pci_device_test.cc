@@ -1,14 +1,14 @@
-#include "gpu/topology/pci_device.h"
+#include "drydock/gpu/topology/pci_device.h"
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -64,4 +64,4 @@ TEST(PciDeviceTest, RdmaNicsAreEfaAndInfiniBand) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,4 +1,4 @@
-#include "gpu/topology/this_machine.h"
+#include "drydock/gpu/topology/this_machine.h"
 
 #include <hwloc.h>
 
@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "gpu/topology/hwloc_xml.h"
+#include "drydock/gpu/topology/hwloc_xml.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 using Topology =
@@ -46,4 +46,4 @@ absl::StatusOr<Machine> DiscoverThisMachine() {
   return machine;
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,6 +1,6 @@
 // hwloc on the machine that runs the tests, whatever it has, and what hwloc says to our XML.
 
-#include "gpu/topology/this_machine.h"
+#include "drydock/gpu/topology/this_machine.h"
 
 #include <hwloc.h>
 #include <unistd.h>
@@ -9,12 +9,12 @@
 #include <string>
 #include <type_traits>
 
+#include "drydock/gpu/topology/hwloc_xml.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
-#include "gpu/topology/hwloc_xml.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 TEST(ThisMachineTest, HasCpusAndKnownPlaces) {
@@ -75,4 +75,4 @@ TEST(ThisMachineTest, HwlocReadsTheXmlThatIsWrittenHere) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -1,4 +1,4 @@
-#include "gpu/topology/xml.h"
+#include "drydock/gpu/topology/xml.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,9 +9,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
 constexpr absl::string_view kByteOrderMark = "\xef\xbb\xbf";
@@ -248,4 +248,4 @@ std::string EscapeXml(absl::string_view text) {
   return out;
 }
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -3,8 +3,8 @@
 // hwloc's own reader is not used. Without libxml2, which Debian's library lacks, it refuses files
 // with comments, and files that are damaged can crash it: docs/decisions/0014-hwloc.md.
 
-#ifndef GPU_TOPOLOGY_XML_H_
-#define GPU_TOPOLOGY_XML_H_
+#ifndef DRYDOCK_GPU_TOPOLOGY_XML_H_
+#define DRYDOCK_GPU_TOPOLOGY_XML_H_
 
 #include <string>
 #include <utility>
@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 
 struct XmlElement {
   std::string name;
@@ -36,6 +36,6 @@ absl::StatusOr<std::vector<XmlElement>> ParseXml(absl::string_view text);
 // XML cannot hold, become question marks.
 std::string EscapeXml(absl::string_view text);
 
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology
 
-#endif  // GPU_TOPOLOGY_XML_H_
+#endif  // DRYDOCK_GPU_TOPOLOGY_XML_H_

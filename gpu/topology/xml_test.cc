@@ -1,20 +1,20 @@
-#include "gpu/topology/xml.h"
+#include "drydock/gpu/topology/xml.h"
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace gpu::topology {
+namespace drydock::gpu::topology {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Pointee;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -94,4 +94,4 @@ TEST(XmlTest, EscapedTextComesBack) {
 }
 
 }  // namespace
-}  // namespace gpu::topology
+}  // namespace drydock::gpu::topology

@@ -58,14 +58,14 @@ def _impl(ctx):
     headers = [
         header
         for header in info.compilation_context.headers.to_list()
-        if header.is_source and not header.owner.workspace_name and header.extension in ["h", "inc"]
+        if not header.owner.workspace_name and "/_include/drydock/" in header.short_path
     ]
     return [info, DefaultInfo(
         files = depset([merged]),
         runfiles = ctx.runfiles([merged] + headers),
     )]
 
-# libNAME.a from `deps` and all that they depend on, but for what the targets `besides` have already; in its runfiles also the headers, at their places in the repository.
+# libNAME.a from `deps` and all that they depend on, but for what the targets `besides` have already; in its runfiles also the headers, in the folders of bazel/include.bzl.
 dd_merged_library = rule(
     implementation = _impl,
     attrs = {

@@ -5,8 +5,8 @@
 //                                   │
 //                                   └──► Replay: the same on simulated NICs
 
-#ifndef SIM_CAPTURE_CAPTURE_H_
-#define SIM_CAPTURE_CAPTURE_H_
+#ifndef DRYDOCK_SIM_CAPTURE_CAPTURE_H_
+#define DRYDOCK_SIM_CAPTURE_CAPTURE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,14 +14,14 @@
 #include <string>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/address.h"
-#include "fabric/endpoint.h"
-#include "fabric/error.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 // Index in a list of this machine; kNowhere: it is in none.
 using Index = std::size_t;
@@ -162,6 +162,6 @@ struct Capture {
   std::vector<std::pair<std::string, std::uint64_t>> left_out;
 };
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_CAPTURE_H_
+#endif  // DRYDOCK_SIM_CAPTURE_CAPTURE_H_

@@ -1,4 +1,4 @@
-#include "sim/capture/fields.h"
+#include "drydock/sim/capture/fields.h"
 
 #include <cmath>
 
@@ -6,7 +6,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using nlohmann::json;
@@ -106,4 +106,4 @@ const json* Fields::Object(const char* key) {
   return nullptr;
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

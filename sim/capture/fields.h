@@ -5,8 +5,8 @@
 //   operation.number = args.Number("op");
 //   RETURN_IF_ERROR(args.status());
 
-#ifndef SIM_CAPTURE_FIELDS_H_
-#define SIM_CAPTURE_FIELDS_H_
+#ifndef DRYDOCK_SIM_CAPTURE_FIELDS_H_
+#define DRYDOCK_SIM_CAPTURE_FIELDS_H_
 
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "nlohmann/json.hpp"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 // What a message quotes of a text that may hold anything.
 std::string Shown(absl::string_view text);
@@ -64,6 +64,6 @@ class Fields {
 // A whole number, or text "0x..." of one.
 bool ReadNumber(const nlohmann::json& value, std::uint64_t& number);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_FIELDS_H_
+#endif  // DRYDOCK_SIM_CAPTURE_FIELDS_H_

@@ -1,4 +1,4 @@
-#include "sim/capture/join.h"
+#include "drydock/sim/capture/join.h"
 
 #include <algorithm>
 #include <limits>
@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using fabric::OperationKind;
@@ -257,4 +257,4 @@ absl::Status Join(Capture& capture) {
   return absl::OkStatus();
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

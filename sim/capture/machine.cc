@@ -1,17 +1,17 @@
-#include "sim/capture/machine.h"
+#include "drydock/sim/capture/machine.h"
 
 #include <algorithm>
 #include <cstring>
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/capture/bytes_digest.h"
-#include "fabric/tagged_messages.h"
-#include "sim/capture/memory.h"
-#include "sim/random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/capture/bytes_digest.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/sim/capture/memory.h"
+#include "drydock/sim/random.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using fabric::ErrorCode;
@@ -316,4 +316,4 @@ void Machine::Note(Index queue, const fabric::Completion& completion, coro::Dura
   read_back_.push_back(read);
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

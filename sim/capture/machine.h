@@ -1,7 +1,7 @@
 // One machine of a capture, on the simulator: opens what its program opened, posts what it posted.
 
-#ifndef SIM_CAPTURE_MACHINE_H_
-#define SIM_CAPTURE_MACHINE_H_
+#ifndef DRYDOCK_SIM_CAPTURE_MACHINE_H_
+#define DRYDOCK_SIM_CAPTURE_MACHINE_H_
 
 #include <cstdint>
 #include <map>
@@ -13,11 +13,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "sim/capture/capture.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/capture/capture.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 // What became of an operation.
 struct Outcome {
@@ -115,6 +115,6 @@ class Machine {
 // operation.
 void FillFor(std::uint64_t operation, std::byte* bytes, std::uint64_t length);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_MACHINE_H_
+#endif  // DRYDOCK_SIM_CAPTURE_MACHINE_H_

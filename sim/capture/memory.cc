@@ -1,10 +1,10 @@
-#include "sim/capture/memory.h"
+#include "drydock/sim/capture/memory.h"
 
 #include <sys/mman.h>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes) {
   void* pages = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -17,4 +17,4 @@ absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes) {
                                     [bytes](std::byte* first) { munmap(first, bytes); });
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

@@ -1,8 +1,8 @@
 // Memory of a replayed machine: whole pages, so that it lies the same in every run, and taken only
 // where it is touched.
 
-#ifndef SIM_CAPTURE_MEMORY_H_
-#define SIM_CAPTURE_MEMORY_H_
+#ifndef DRYDOCK_SIM_CAPTURE_MEMORY_H_
+#define DRYDOCK_SIM_CAPTURE_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 #include "absl/status/statusor.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 // Bytes that are zero at first. The pointer keeps them.
 absl::StatusOr<std::shared_ptr<std::byte>> AllocatePages(std::uint64_t bytes);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_MEMORY_H_
+#endif  // DRYDOCK_SIM_CAPTURE_MEMORY_H_

@@ -1,4 +1,4 @@
-#include "sim/capture/node_reader.h"
+#include "drydock/sim/capture/node_reader.h"
 
 #include <algorithm>
 #include <optional>
@@ -6,9 +6,9 @@
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "sim/capture/read_capture.h"
+#include "drydock/sim/capture/read_capture.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using fabric::Access;
@@ -393,4 +393,4 @@ void NodeReader::ReadPolled(Fields& args, Seen seen, std::uint64_t number, coro:
   node_.seen.push_back(seen);
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

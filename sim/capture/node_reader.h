@@ -1,7 +1,7 @@
 // Reads the events of one machine of a trace into a Node.
 
-#ifndef SIM_CAPTURE_NODE_READER_H_
-#define SIM_CAPTURE_NODE_READER_H_
+#ifndef DRYDOCK_SIM_CAPTURE_NODE_READER_H_
+#define DRYDOCK_SIM_CAPTURE_NODE_READER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +11,11 @@
 #include <string>
 #include <utility>
 
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/fields.h"
 #include "nlohmann/json.hpp"
-#include "sim/capture/capture.h"
-#include "sim/capture/fields.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 // What all machines of a capture share.
 struct Totals {
@@ -75,6 +75,6 @@ class NodeReader {
   std::set<std::uint64_t> foreign_;                              // of what a device has posted
 };
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_NODE_READER_H_
+#endif  // DRYDOCK_SIM_CAPTURE_NODE_READER_H_

@@ -1,4 +1,4 @@
-#include "sim/capture/read_capture.h"
+#include "drydock/sim/capture/read_capture.h"
 
 #include <algorithm>
 #include <fstream>
@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/capture/fields.h"
+#include "drydock/sim/capture/node_reader.h"
 #include "nlohmann/json.hpp"
-#include "sim/capture/fields.h"
-#include "sim/capture/node_reader.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using nlohmann::json;
@@ -276,4 +276,4 @@ absl::StatusOr<Capture> ReadCapture(std::span<const TraceFile> files) {
   return capture;
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

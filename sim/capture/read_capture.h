@@ -1,8 +1,8 @@
 // Reads trace files (docs/trace-format.md) as captures. A file may come from anywhere: whatever is
 // wrong with it costs one line.
 
-#ifndef SIM_CAPTURE_READ_CAPTURE_H_
-#define SIM_CAPTURE_READ_CAPTURE_H_
+#ifndef DRYDOCK_SIM_CAPTURE_READ_CAPTURE_H_
+#define DRYDOCK_SIM_CAPTURE_READ_CAPTURE_H_
 
 #include <cstdint>
 #include <span>
@@ -11,9 +11,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/capture/capture.h"
+#include "drydock/sim/capture/capture.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 struct TraceFile {
   std::string name;  // for messages
@@ -35,6 +35,6 @@ absl::StatusOr<TraceFile> LoadTraceFile(const std::string& path);
 // yet matched: see Join. kInvalidArgument: the line names the file, the event and the argument.
 absl::StatusOr<Capture> ReadCapture(std::span<const TraceFile> files);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_READ_CAPTURE_H_
+#endif  // DRYDOCK_SIM_CAPTURE_READ_CAPTURE_H_

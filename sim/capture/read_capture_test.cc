@@ -1,6 +1,6 @@
 // Trace files that are no captures: each costs one line that says where and why.
 
-#include "sim/capture/read_capture.h"
+#include "drydock/sim/capture/read_capture.h"
 
 #include <cstddef>
 #include <string>
@@ -10,13 +10,13 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/join.h"
+#include "drydock/sim/capture/testing/trace_text.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/join.h"
-#include "sim/capture/testing/trace_text.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using ::testing::HasSubstr;
@@ -230,4 +230,4 @@ TEST(ReadCaptureTest, OtherJsonIsNoTrace) {
 }
 
 }  // namespace
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

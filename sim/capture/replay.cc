@@ -1,4 +1,4 @@
-#include "sim/capture/replay.h"
+#include "drydock/sim/capture/replay.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,14 +7,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "fabric/opened_nic.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/finding.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using fabric::ErrorCode;
@@ -384,4 +384,4 @@ absl::StatusOr<ReplayRun> Replay(const Capture& capture, const ReplayOptions& op
   return Replayer(capture, options).Run();
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

@@ -8,8 +8,8 @@
 // So what a program did because something had arrived comes after its arrival here, too, however
 // long that takes; and what it did at once with something else stays at once.
 
-#ifndef SIM_CAPTURE_REPLAY_H_
-#define SIM_CAPTURE_REPLAY_H_
+#ifndef DRYDOCK_SIM_CAPTURE_REPLAY_H_
+#define DRYDOCK_SIM_CAPTURE_REPLAY_H_
 
 #include <cstdint>
 #include <functional>
@@ -19,16 +19,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/plan.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/machine.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/machine.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 enum class Timing : std::uint8_t {
   kRecorded,  // not before the recorded time
@@ -73,6 +73,6 @@ struct ReplayRun {
 // the capture needs; plans that make no sense.
 absl::StatusOr<ReplayRun> Replay(const Capture& capture, const ReplayOptions& options);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_REPLAY_H_
+#endif  // DRYDOCK_SIM_CAPTURE_REPLAY_H_

@@ -1,6 +1,6 @@
 // Replays of captures that were written by hand: memory, order, failures, several files.
 
-#include "sim/capture/replay.h"
+#include "drydock/sim/capture/replay.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "fabric/capture/bytes_digest.h"
+#include "drydock/fabric/capture/bytes_digest.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/join.h"
+#include "drydock/sim/capture/machine.h"
+#include "drydock/sim/capture/read_capture.h"
+#include "drydock/sim/capture/steer.h"
+#include "drydock/sim/capture/testing/trace_text.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
 #include "gtest/gtest.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/join.h"
-#include "sim/capture/machine.h"
-#include "sim/capture/read_capture.h"
-#include "sim/capture/steer.h"
-#include "sim/capture/testing/trace_text.h"
-#include "sim/profile/profile.h"
-#include "sim/rdm/sim_rdm_fabric.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 constexpr std::uint64_t kBytes = TraceText::kRegionBytes;
@@ -429,4 +429,4 @@ TEST(ReplayTest, MoreNicsThanTheMachineHasAreRefused) {
 }
 
 }  // namespace
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

@@ -1,4 +1,4 @@
-#include "sim/capture/steer.h"
+#include "drydock/sim/capture/steer.h"
 
 #include <algorithm>
 #include <chrono>
@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 namespace {
 
 using fabric::ErrorCode;
@@ -384,4 +384,4 @@ absl::StatusOr<Steered> Steer(const Capture& capture, const SteerOptions& option
   return Steering(capture, options).Run();
 }
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture

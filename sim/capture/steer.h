@@ -9,8 +9,8 @@
 // came too early here is delayed, and an operation that failed there, and would not by itself,
 // fails with the status that it had. Nothing is made up otherwise.
 
-#ifndef SIM_CAPTURE_STEER_H_
-#define SIM_CAPTURE_STEER_H_
+#ifndef DRYDOCK_SIM_CAPTURE_STEER_H_
+#define DRYDOCK_SIM_CAPTURE_STEER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,10 +19,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/capture/capture.h"
-#include "sim/capture/replay.h"
+#include "drydock/sim/capture/capture.h"
+#include "drydock/sim/capture/replay.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 struct SteerOptions {
   ReplayOptions replay;       // its plans are made here
@@ -75,6 +75,6 @@ struct Steered {
 // REQUIRES: the capture is joined. Errors: as Replay's.
 absl::StatusOr<Steered> Steer(const Capture& capture, const SteerOptions& options);
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_STEER_H_
+#endif  // DRYDOCK_SIM_CAPTURE_STEER_H_

@@ -3,13 +3,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/finding.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::ErrorCode;
@@ -72,4 +72,4 @@ TEST_F(AgainWithoutReadingTest, AFewRetriesAreFine) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/checks/buffer_race.h"
+#include "drydock/sim/checks/buffer_race.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,10 +8,10 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/source_hash.h"
-#include "sim/memory/poison.h"
+#include "drydock/sim/checks/source_hash.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::Access;
@@ -182,4 +182,4 @@ void BufferRace::Lands(WatchedRequest& receive, const WatchedPiece& at, const st
   Write(receive, at, bytes);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -7,21 +7,21 @@
 // with the first: nothing that a program can know orders such a pair. So no pair that is ordered by
 // a completion, by an immediate or by a message that came after it is ever taken for a race.
 
-#ifndef SIM_CHECKS_BUFFER_RACE_H_
-#define SIM_CHECKS_BUFFER_RACE_H_
+#ifndef DRYDOCK_SIM_CHECKS_BUFFER_RACE_H_
+#define DRYDOCK_SIM_CHECKS_BUFFER_RACE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "sim/checks/finding_log.h"
-#include "sim/checks/registrations.h"
-#include "sim/checks/watched_queue.h"
-#include "sim/checks/write_index.h"
-#include "sim/memory/memory_bus.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/registrations.h"
+#include "drydock/sim/checks/watched_queue.h"
+#include "drydock/sim/checks/write_index.h"
+#include "drydock/sim/memory/memory_bus.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. Allocates nothing for a request in host
 // memory; looks at a device's through copies.
@@ -59,6 +59,6 @@ class BufferRace {
   WriteIndex writes_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_BUFFER_RACE_H_
+#endif  // DRYDOCK_SIM_CHECKS_BUFFER_RACE_H_

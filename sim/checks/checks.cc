@@ -1,4 +1,4 @@
-#include "sim/checks/checks.h"
+#include "drydock/sim/checks/checks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/waits.h"
+#include "drydock/sim/checks/waits.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // ---- Requests and memory ----
 
@@ -247,4 +247,4 @@ void Checks::OnOwnerGone(fabric::Context context) {
 
 WaitGraph Checks::DescribeWaits() const { return sim::DescribeWaits(endpoints_, operations_); }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -7,8 +7,8 @@
 //                        ├─► QueueService, Progress, Leaks
 //                        └─► FindingLog
 
-#ifndef SIM_CHECKS_CHECKS_H_
-#define SIM_CHECKS_CHECKS_H_
+#ifndef DRYDOCK_SIM_CHECKS_CHECKS_H_
+#define DRYDOCK_SIM_CHECKS_CHECKS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,22 +19,22 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/context_owner.h"
-#include "sim/checks/endpoint_watch.h"
-#include "sim/checks/finding.h"
-#include "sim/checks/finding_log.h"
-#include "sim/checks/leaks.h"
-#include "sim/checks/memory_checks.h"
-#include "sim/checks/progress.h"
-#include "sim/checks/queue_service.h"
-#include "sim/checks/wait_graph.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation_table.h"
-#include "sim/events/deferred_actions.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/memory_bus.h"
+#include "drydock/fabric/context_owner.h"
+#include "drydock/sim/checks/endpoint_watch.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/leaks.h"
+#include "drydock/sim/checks/memory_checks.h"
+#include "drydock/sim/checks/progress.h"
+#include "drydock/sim/checks/queue_service.h"
+#include "drydock/sim/checks/wait_graph.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/events/deferred_actions.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/memory_bus.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world.
 class Checks final : public Observer, private fabric::ContextWatcher {
@@ -150,6 +150,6 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   EndlessHandler endless_loop_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_CHECKS_H_
+#endif  // DRYDOCK_SIM_CHECKS_CHECKS_H_

@@ -4,13 +4,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/finding.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -112,4 +112,4 @@ TEST(CompletionQueueCapacityTest, AProgramThatReadsInTimeMayWriteForEver) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

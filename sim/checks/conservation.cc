@@ -1,11 +1,11 @@
-#include "sim/checks/conservation.h"
+#include "drydock/sim/checks/conservation.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using State = WatchedRequest::State;
 
@@ -59,4 +59,4 @@ void Conservation::Audit(WatchedQueue& queue) {
   queue.receives.ForEach([&](WatchedRequest& request) { Audit(queue, request, State::kTaken); });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,15 +4,15 @@
 // away, that found its queue full (see completion-queue-capacity), or whose machine died is
 // excused.
 
-#ifndef SIM_CHECKS_CONSERVATION_H_
-#define SIM_CHECKS_CONSERVATION_H_
+#ifndef DRYDOCK_SIM_CHECKS_CONSERVATION_H_
+#define DRYDOCK_SIM_CHECKS_CONSERVATION_H_
 
 #include <cstdint>
 
-#include "sim/checks/finding_log.h"
-#include "sim/checks/watched_queue.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/watched_queue.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world.
 class Conservation {
@@ -42,6 +42,6 @@ class Conservation {
   FindingLog& log_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_CONSERVATION_H_
+#endif  // DRYDOCK_SIM_CHECKS_CONSERVATION_H_

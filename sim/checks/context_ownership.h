@@ -1,11 +1,11 @@
 // A context names one operation at a time.
 
-#ifndef SIM_CHECKS_CONTEXT_OWNERSHIP_H_
-#define SIM_CHECKS_CONTEXT_OWNERSHIP_H_
+#ifndef DRYDOCK_SIM_CHECKS_CONTEXT_OWNERSHIP_H_
+#define DRYDOCK_SIM_CHECKS_CONTEXT_OWNERSHIP_H_
 
-#include "sim/device/posted.h"
+#include "drydock/sim/device/posted.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class ContextOwnership {
  public:
@@ -18,6 +18,6 @@ class ContextOwnership {
   }
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_CONTEXT_OWNERSHIP_H_
+#endif  // DRYDOCK_SIM_CHECKS_CONTEXT_OWNERSHIP_H_

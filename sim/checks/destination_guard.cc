@@ -1,8 +1,8 @@
-#include "sim/checks/destination_guard.h"
+#include "drydock/sim/checks/destination_guard.h"
 
 #include <algorithm>
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::Access;
 using fabric::efa_queue::BufferDescriptor;
@@ -54,4 +54,4 @@ void DestinationGuard::GiveAll(const WatchedQueue& queue) {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -7,8 +7,8 @@
 // One completion frees all of its memory, whatever else is in flight there: a program may know that
 // nobody sends more.
 
-#ifndef SIM_CHECKS_DESTINATION_GUARD_H_
-#define SIM_CHECKS_DESTINATION_GUARD_H_
+#ifndef DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_
+#define DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_
 
 #include <cstdint>
 #include <map>
@@ -16,14 +16,14 @@
 #include <tuple>
 #include <vector>
 
-#include "fabric/efa_queue/layout.h"
-#include "fabric/memory.h"
-#include "sim/checks/registrations.h"
-#include "sim/checks/watched_queue.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/memory/poison.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/checks/registrations.h"
+#include "drydock/sim/checks/watched_queue.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world.
 class DestinationGuard {
@@ -63,6 +63,6 @@ class DestinationGuard {
   std::map<Key, std::vector<WatchedPiece>> held_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_DESTINATION_GUARD_H_
+#endif  // DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_

@@ -1,7 +1,7 @@
 // Programs that touch what the device is to write, and their twins that wait. The first end with
 // AddressSanitizer's report, so that they are run only where it is on; the others run everywhere.
 
-#include "sim/checks/destination_guard.h"
+#include "drydock/sim/checks/destination_guard.h"
 
 #include <chrono>
 #include <cstddef>
@@ -9,11 +9,11 @@
 #include <ostream>
 #include <span>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -293,4 +293,4 @@ INSTANTIATE_TEST_SUITE_P(Device, InTimeTest, ::testing::ValuesIn(kDevice),
                          [](const auto& program) { return program.param.name; });
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,13 +1,13 @@
-#include "sim/checks/endpoint_watch.h"
+#include "drydock/sim/checks/endpoint_watch.h"
 
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "sim/checks/context_ownership.h"
-#include "sim/checks/immediate_namespace.h"
-#include "sim/checks/progress.h"
+#include "drydock/sim/checks/context_ownership.h"
+#include "drydock/sim/checks/immediate_namespace.h"
+#include "drydock/sim/checks/progress.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // Refusals in a row, without a look into the completion queue, that are one finding.
@@ -146,4 +146,4 @@ void EndpointWatch::OwnerGone(fabric::Context context) {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,25 +1,25 @@
 // What the checks know of one open endpoint: what it has in flight, what was refused, and what it
 // was told of its peers.
 
-#ifndef SIM_CHECKS_ENDPOINT_WATCH_H_
-#define SIM_CHECKS_ENDPOINT_WATCH_H_
+#ifndef DRYDOCK_SIM_CHECKS_ENDPOINT_WATCH_H_
+#define DRYDOCK_SIM_CHECKS_ENDPOINT_WATCH_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
 
-#include "coro/time.h"
-#include "fabric/operation.h"
-#include "sim/checks/finding_log.h"
-#include "sim/checks/in_flight.h"
-#include "sim/checks/peer_incarnation.h"
-#include "sim/checks/receiver_ready.h"
-#include "sim/checks/retry_idempotence.h"
-#include "sim/device/observer.h"
-#include "sim/device/posted.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/in_flight.h"
+#include "drydock/sim/checks/peer_incarnation.h"
+#include "drydock/sim/checks/receiver_ready.h"
+#include "drydock/sim/checks/retry_idempotence.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/posted.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What a program says of itself: some rules depend on it.
 struct ProgramRules {
@@ -112,6 +112,6 @@ class EndpointWatch {
   coro::Duration first_again_{};  // of them
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_ENDPOINT_WATCH_H_
+#endif  // DRYDOCK_SIM_CHECKS_ENDPOINT_WATCH_H_

@@ -1,8 +1,8 @@
-#include "sim/checks/finding.h"
+#include "drydock/sim/checks/finding.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 
 std::string_view Name(Check check) {
   switch (check) {
@@ -62,4 +62,4 @@ std::string ToText(const Finding& finding) {
                       ", first after ", finding.first.count(), " ns)");
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,15 +1,15 @@
 // What the simulator holds against the program: a rule that it broke, where, and how often.
 
-#ifndef SIM_CHECKS_FINDING_H_
-#define SIM_CHECKS_FINDING_H_
+#ifndef DRYDOCK_SIM_CHECKS_FINDING_H_
+#define DRYDOCK_SIM_CHECKS_FINDING_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A rule that no program may break on EFA, whatever it is good for.
 enum class Check : std::uint8_t {
@@ -104,6 +104,6 @@ struct Finding {
 // times, first after 1200000 ns)". One line.
 std::string ToText(const Finding& finding);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_FINDING_H_
+#endif  // DRYDOCK_SIM_CHECKS_FINDING_H_

@@ -1,8 +1,8 @@
 // Where the checks of one world put what they find: one entry for each broken rule and place,
 // however often it is broken.
 
-#ifndef SIM_CHECKS_FINDING_LOG_H_
-#define SIM_CHECKS_FINDING_LOG_H_
+#ifndef DRYDOCK_SIM_CHECKS_FINDING_LOG_H_
+#define DRYDOCK_SIM_CHECKS_FINDING_LOG_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,11 +11,11 @@
 #include <utility>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/checks/finding.h"
-#include "sim/events/timeline.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/events/timeline.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. The timeline outlives it.
 class FindingLog {
@@ -53,6 +53,6 @@ class FindingLog {
   std::function<void(const Finding&)> on_new_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_FINDING_LOG_H_
+#endif  // DRYDOCK_SIM_CHECKS_FINDING_LOG_H_

@@ -1,6 +1,6 @@
-#include "sim/checks/immediate_namespace.h"
+#include "drydock/sim/checks/immediate_namespace.h"
 
-namespace sim {
+namespace drydock::sim {
 
 bool ImmediateNamespace::IsTaken(const Posted& posted, const InFlight& others) {
   if (posted.kind != fabric::OperationKind::kWrite || !posted.has_immediate) return false;
@@ -14,4 +14,4 @@ bool ImmediateNamespace::IsTaken(const Posted& posted, const InFlight& others) {
   return taken;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

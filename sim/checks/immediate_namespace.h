@@ -1,12 +1,12 @@
 // Two writes that a receiver has to tell apart have different immediates.
 
-#ifndef SIM_CHECKS_IMMEDIATE_NAMESPACE_H_
-#define SIM_CHECKS_IMMEDIATE_NAMESPACE_H_
+#ifndef DRYDOCK_SIM_CHECKS_IMMEDIATE_NAMESPACE_H_
+#define DRYDOCK_SIM_CHECKS_IMMEDIATE_NAMESPACE_H_
 
-#include "sim/checks/in_flight.h"
-#include "sim/device/posted.h"
+#include "drydock/sim/checks/in_flight.h"
+#include "drydock/sim/device/posted.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Off unless a program asks for it: one that counts immediates gives all writes of a transfer the
 // same one, and is right. Nothing in the requests tells it from a program whose sequence numbers
@@ -18,6 +18,6 @@ class ImmediateNamespace {
   static bool IsTaken(const Posted& posted, const InFlight& others);
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_IMMEDIATE_NAMESPACE_H_
+#endif  // DRYDOCK_SIM_CHECKS_IMMEDIATE_NAMESPACE_H_

@@ -1,8 +1,8 @@
 // The requests of one queue whose completions were not read yet, by the slot that the driver gave
 // them, and by their contexts.
 
-#ifndef SIM_CHECKS_IN_FLIGHT_H_
-#define SIM_CHECKS_IN_FLIGHT_H_
+#ifndef DRYDOCK_SIM_CHECKS_IN_FLIGHT_H_
+#define DRYDOCK_SIM_CHECKS_IN_FLIGHT_H_
 
 #include <algorithm>
 #include <bit>
@@ -10,10 +10,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/device/posted.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/posted.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. Allocates only when more requests are in flight than ever before.
 class InFlight {
@@ -102,6 +102,6 @@ class InFlight {
   std::size_t count_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_IN_FLIGHT_H_
+#endif  // DRYDOCK_SIM_CHECKS_IN_FLIGHT_H_

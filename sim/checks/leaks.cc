@@ -1,4 +1,4 @@
-#include "sim/checks/leaks.h"
+#include "drydock/sim/checks/leaks.h"
 
 #include <array>
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::array<std::string_view, kObjectKinds> kNames = {
@@ -48,4 +48,4 @@ void Leaks::AtEnd() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

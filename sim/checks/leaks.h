@@ -1,16 +1,16 @@
 // leaks: what a program opened on a simulated machine is closed when the program is over.
 
-#ifndef SIM_CHECKS_LEAKS_H_
-#define SIM_CHECKS_LEAKS_H_
+#ifndef DRYDOCK_SIM_CHECKS_LEAKS_H_
+#define DRYDOCK_SIM_CHECKS_LEAKS_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
 
-#include "sim/checks/finding_log.h"
-#include "sim/device/observer.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/device/observer.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. A handle that has called Close with success is closed, and
 // one that is gone is: the order in which they go is free.
@@ -42,6 +42,6 @@ class Leaks {
   std::map<std::uint32_t, std::string> names_;  // of NICs on which something was opened
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_LEAKS_H_
+#endif  // DRYDOCK_SIM_CHECKS_LEAKS_H_

@@ -1,11 +1,11 @@
-#include "sim/checks/memory_checks.h"
+#include "drydock/sim/checks/memory_checks.h"
 
 #include <algorithm>
 #include <cstddef>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 
 namespace efa = fabric::efa_queue;
 
@@ -257,4 +257,4 @@ void MemoryChecks::OnImmediateDelivered(const NicState& nic, const QueuePair& ta
   });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

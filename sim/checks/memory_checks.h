@@ -1,25 +1,25 @@
 // The checks about requests and the memory that they name: each is in a file of its own, and this
 // one tells it what it needs to know.
 
-#ifndef SIM_CHECKS_MEMORY_CHECKS_H_
-#define SIM_CHECKS_MEMORY_CHECKS_H_
+#ifndef DRYDOCK_SIM_CHECKS_MEMORY_CHECKS_H_
+#define DRYDOCK_SIM_CHECKS_MEMORY_CHECKS_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/operation.h"
-#include "sim/checks/buffer_race.h"
-#include "sim/checks/conservation.h"
-#include "sim/checks/destination_guard.h"
-#include "sim/checks/finding_log.h"
-#include "sim/checks/registrations.h"
-#include "sim/checks/watched_queue.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation_table.h"
-#include "sim/memory/memory_bus.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/checks/buffer_race.h"
+#include "drydock/sim/checks/conservation.h"
+#include "drydock/sim/checks/destination_guard.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/registrations.h"
+#include "drydock/sim/checks/watched_queue.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/memory/memory_bus.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. Allocates when something is opened, and for a request only
 // where more of them are in flight than ever before. The functions are those of Observer, where
@@ -78,6 +78,6 @@ class MemoryChecks {
   DestinationGuard guard_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_MEMORY_CHECKS_H_
+#endif  // DRYDOCK_SIM_CHECKS_MEMORY_CHECKS_H_

@@ -10,21 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/checks/memory_checks.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/memory_checks.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation_table.h"
-#include "sim/device/queue_pair.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::Access;
@@ -321,4 +321,4 @@ INSTANTIATE_TEST_SUITE_P(Conservation, MisbehavingDeviceTest, ::testing::ValuesI
 INSTANTIATE_TEST_SUITE_P(Memory, MisbehavingDeviceTest, ::testing::ValuesIn(kMemory), NameOf);
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
-#include "sim/checks/order_independence.h"
+#include "drydock/sim/checks/order_independence.h"
 
 #include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "sim/random.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 void StateHash::Add(std::uint64_t word) {
   digest_.low = Combine(digest_.low, word);
@@ -49,4 +49,4 @@ std::optional<Finding> CheckOrderIndependence(
   return std::nullopt;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

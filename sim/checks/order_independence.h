@@ -4,8 +4,8 @@
 // right comes to the same state in all of them; one that is right only where the last write lands
 // last does not. Nobody has to know the right state for that: two runs that differ are enough.
 
-#ifndef SIM_CHECKS_ORDER_INDEPENDENCE_H_
-#define SIM_CHECKS_ORDER_INDEPENDENCE_H_
+#ifndef DRYDOCK_SIM_CHECKS_ORDER_INDEPENDENCE_H_
+#define DRYDOCK_SIM_CHECKS_ORDER_INDEPENDENCE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,10 +13,10 @@
 #include <optional>
 #include <span>
 
-#include "sim/checks/finding.h"
-#include "sim/events/event_log.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/events/event_log.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // 128 bits over what a program says its state is, in the order in which it says it. The program
 // leaves out what may differ: times, contexts, the order of arrival itself.
@@ -39,6 +39,6 @@ std::optional<Finding> CheckOrderIndependence(
     std::uint64_t first_seed, std::uint64_t count,
     const std::function<std::optional<Digest>(std::uint64_t seed)>& run);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_ORDER_INDEPENDENCE_H_
+#endif  // DRYDOCK_SIM_CHECKS_ORDER_INDEPENDENCE_H_

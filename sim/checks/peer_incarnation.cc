@@ -1,8 +1,8 @@
-#include "sim/checks/peer_incarnation.h"
+#include "drydock/sim/checks/peer_incarnation.h"
 
 #include <algorithm>
 
-namespace sim {
+namespace drydock::sim {
 
 void PeerIncarnation::Note(const Posted& posted, std::uint8_t status) {
   PeerState told = PeerState::kReachable;
@@ -33,4 +33,4 @@ PeerState PeerIncarnation::Count(fabric::Peer peer) {
   return PeerState::kReachable;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

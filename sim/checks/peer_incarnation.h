@@ -1,17 +1,17 @@
 // An address names one life of an endpoint: who was told that it is over asks for the new one.
 
-#ifndef SIM_CHECKS_PEER_INCARNATION_H_
-#define SIM_CHECKS_PEER_INCARNATION_H_
+#ifndef DRYDOCK_SIM_CHECKS_PEER_INCARNATION_H_
+#define DRYDOCK_SIM_CHECKS_PEER_INCARNATION_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "fabric/operation.h"
-#include "sim/device/observer.h"
-#include "sim/device/posted.h"
-#include "sim/efa_status.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/posted.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one endpoint. Does nothing before a peer has refused something.
 class PeerIncarnation {
@@ -48,6 +48,6 @@ class PeerIncarnation {
   std::vector<PeerNote> notes_;  // of peers that refused something; few
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_PEER_INCARNATION_H_
+#endif  // DRYDOCK_SIM_CHECKS_PEER_INCARNATION_H_

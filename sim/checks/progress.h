@@ -1,11 +1,11 @@
 // A program that polls does it for something that can come.
 
-#ifndef SIM_CHECKS_PROGRESS_H_
-#define SIM_CHECKS_PROGRESS_H_
+#ifndef DRYDOCK_SIM_CHECKS_PROGRESS_H_
+#define DRYDOCK_SIM_CHECKS_PROGRESS_H_
 
 #include <cstdint>
 
-namespace sim {
+namespace drydock::sim {
 
 // What a program does for ever when nobody stops it: it polls, and nothing is under way; or it
 // posts to a full send queue, in which no time passes, and reads none of the completions that make
@@ -41,6 +41,6 @@ class Progress {
   std::uint64_t resets_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_PROGRESS_H_
+#endif  // DRYDOCK_SIM_CHECKS_PROGRESS_H_

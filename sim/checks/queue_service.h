@@ -1,14 +1,14 @@
 // A completion queue that is in use is read.
 
-#ifndef SIM_CHECKS_QUEUE_SERVICE_H_
-#define SIM_CHECKS_QUEUE_SERVICE_H_
+#ifndef DRYDOCK_SIM_CHECKS_QUEUE_SERVICE_H_
+#define DRYDOCK_SIM_CHECKS_QUEUE_SERVICE_H_
 
 #include <chrono>
 #include <cstdint>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one completion queue. The program that opened it runs on where it reads other queues of the
 // same protection domain; one that sleeps breaks no rule.
@@ -41,6 +41,6 @@ class QueueService {
   std::uint64_t reads_then_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_QUEUE_SERVICE_H_
+#endif  // DRYDOCK_SIM_CHECKS_QUEUE_SERVICE_H_

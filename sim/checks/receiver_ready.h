@@ -1,7 +1,7 @@
 // A message that its receiver had no receive for, in time, is sent again or lost.
 
-#ifndef SIM_CHECKS_RECEIVER_READY_H_
-#define SIM_CHECKS_RECEIVER_READY_H_
+#ifndef DRYDOCK_SIM_CHECKS_RECEIVER_READY_H_
+#define DRYDOCK_SIM_CHECKS_RECEIVER_READY_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/operation.h"
-#include "sim/device/posted.h"
-#include "sim/efa_status.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/posted.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one endpoint. Does nothing before a peer has refused a message.
 class ReceiverReady {
@@ -46,6 +46,6 @@ class ReceiverReady {
   std::vector<Posted> lost_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_RECEIVER_READY_H_
+#endif  // DRYDOCK_SIM_CHECKS_RECEIVER_READY_H_

@@ -1,10 +1,10 @@
-#include "sim/checks/registrations.h"
+#include "drydock/sim/checks/registrations.h"
 
 #include "absl/strings/str_cat.h"
-#include "sim/memory/device_rights.h"
-#include "sim/memory/poison.h"
+#include "drydock/sim/memory/device_rights.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 std::string WhoDid(const Toucher& who) {
@@ -110,4 +110,4 @@ void Registrations::OutOfBounds(const Toucher& who, std::uint32_t nic, const Wat
   });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,8 +6,8 @@
 //   local-rights          no request of our own does what its region was not registered for
 //   use-after-deregister  no request meets memory that was registered once and is no more
 
-#ifndef SIM_CHECKS_REGISTRATIONS_H_
-#define SIM_CHECKS_REGISTRATIONS_H_
+#ifndef DRYDOCK_SIM_CHECKS_REGISTRATIONS_H_
+#define DRYDOCK_SIM_CHECKS_REGISTRATIONS_H_
 
 #include <array>
 #include <cstddef>
@@ -15,13 +15,13 @@
 #include <string>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
-#include "sim/checks/finding_log.h"
-#include "sim/checks/watched_queue.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/checks/finding_log.h"
+#include "drydock/sim/checks/watched_queue.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Whoever touches the memory: a queue pair, and what it is doing.
 struct Toucher {
@@ -129,6 +129,6 @@ class Registrations {
   std::vector<Nic> nics_;  // index: the NIC's in the world
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_REGISTRATIONS_H_
+#endif  // DRYDOCK_SIM_CHECKS_REGISTRATIONS_H_

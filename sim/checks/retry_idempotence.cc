@@ -1,8 +1,8 @@
-#include "sim/checks/retry_idempotence.h"
+#include "drydock/sim/checks/retry_idempotence.h"
 
 #include <algorithm>
 
-namespace sim {
+namespace drydock::sim {
 
 void RetryIdempotence::Refused(const Posted& posted) {
   for (const Posted& before : refused_) {
@@ -18,4 +18,4 @@ void RetryIdempotence::TriedAgain(const Posted& posted) {
   if (found != refused_.end()) refused_.erase(found);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

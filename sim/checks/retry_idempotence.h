@@ -1,14 +1,14 @@
 // A refused post is tried again, and an accepted one is not.
 
-#ifndef SIM_CHECKS_RETRY_IDEMPOTENCE_H_
-#define SIM_CHECKS_RETRY_IDEMPOTENCE_H_
+#ifndef DRYDOCK_SIM_CHECKS_RETRY_IDEMPOTENCE_H_
+#define DRYDOCK_SIM_CHECKS_RETRY_IDEMPOTENCE_H_
 
 #include <cstddef>
 #include <vector>
 
-#include "sim/device/posted.h"
+#include "drydock/sim/device/posted.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one endpoint. Remembers what was refused with kAgain until the same is accepted.
 class RetryIdempotence {
@@ -40,6 +40,6 @@ class RetryIdempotence {
   std::vector<Posted> refused_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_RETRY_IDEMPOTENCE_H_
+#endif  // DRYDOCK_SIM_CHECKS_RETRY_IDEMPOTENCE_H_

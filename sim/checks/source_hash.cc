@@ -1,9 +1,9 @@
-#include "sim/checks/source_hash.h"
+#include "drydock/sim/checks/source_hash.h"
 
 #include <bit>
 #include <cstring>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
@@ -114,4 +114,4 @@ std::uint64_t HashSource(const std::byte* bytes, std::uint64_t length, std::uint
   return length < kLong ? HashShort(bytes, length, seed) : HashLong(bytes, length, seed);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -9,25 +9,25 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/device/posted.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/deferred_actions.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/finding.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation_table.h"
-#include "sim/device/posted.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_status.h"
-#include "sim/events/deferred_actions.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -238,4 +238,4 @@ TEST_F(VerbsRulesTest, AMappedQueueIsNotMissed) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,11 +1,11 @@
-#include "sim/checks/wait_graph.h"
+#include "drydock/sim/checks/wait_graph.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // In the one line: more would not be read.
@@ -108,4 +108,4 @@ std::string WaitGraph::ToText() const {
   return text;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
 // Who waits for whom when nothing moves any more: what a person needs to see of a deadlock.
 
-#ifndef SIM_CHECKS_WAIT_GRAPH_H_
-#define SIM_CHECKS_WAIT_GRAPH_H_
+#ifndef DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_
+#define DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_
 
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace sim {
+namespace drydock::sim {
 
 // Nodes are endpoints, by name. An edge says what one waits for another to do.
 class WaitGraph {
@@ -48,6 +48,6 @@ class WaitGraph {
   std::vector<Node> nodes_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_WAIT_GRAPH_H_
+#endif  // DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_

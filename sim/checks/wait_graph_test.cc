@@ -1,18 +1,18 @@
 // Who waits for whom: the graph by itself, and what a world that stands still says.
 
-#include "sim/checks/wait_graph.h"
+#include "drydock/sim/checks/wait_graph.h"
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -159,4 +159,4 @@ TEST(LostCompletionTest, LostCompletionIsTold) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/checks/waits.h"
+#include "drydock/sim/checks/waits.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "sim/device/nic_state.h"
+#include "drydock/sim/device/nic_state.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // Of one kind, for one endpoint: a person reads the first few.
@@ -159,4 +159,4 @@ WaitGraph DescribeWaits(const std::vector<std::unique_ptr<EndpointWatch>>& endpo
   return Description(endpoints, operations).Take();
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,8 +1,8 @@
 // What the checks remember of the requests of one endpoint, from the post to the moment at which
 // the program read their completion: a slot for each that the queues hold, taken once and for all.
 
-#ifndef SIM_CHECKS_WATCHED_QUEUE_H_
-#define SIM_CHECKS_WATCHED_QUEUE_H_
+#ifndef DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
+#define DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
 
 #include <array>
 #include <bit>
@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct WatchedQueue;
 
@@ -160,6 +160,6 @@ class WatchedQueues {
   std::vector<std::unique_ptr<WatchedQueue>> queues_;  // index = serial
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_WATCHED_QUEUE_H_
+#endif  // DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_

@@ -1,8 +1,8 @@
 // Which requests in flight write which bytes of the process's memory: found by address, without a
 // look at all the others.
 
-#ifndef SIM_CHECKS_WRITE_INDEX_H_
-#define SIM_CHECKS_WRITE_INDEX_H_
+#ifndef DRYDOCK_SIM_CHECKS_WRITE_INDEX_H_
+#define DRYDOCK_SIM_CHECKS_WRITE_INDEX_H_
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/checks/watched_queue.h"
+#include "drydock/sim/checks/watched_queue.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A range is kept in the cell in which it begins, of a grid as coarse as the range is long: it
 // reaches into the next cell at most. The links are in the requests: nothing is allocated.
@@ -110,6 +110,6 @@ class WriteIndex {
   std::uint64_t live_ = 0;  // a bit for each level that has some
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CHECKS_WRITE_INDEX_H_
+#endif  // DRYDOCK_SIM_CHECKS_WRITE_INDEX_H_

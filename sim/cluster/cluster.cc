@@ -1,4 +1,4 @@
-#include "sim/cluster/cluster.h"
+#include "drydock/sim/cluster/cluster.h"
 
 #include <string>
 #include <utility>
@@ -6,11 +6,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coro/check.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 const Profile& ProfileNamed(std::string_view name) {
@@ -44,4 +44,4 @@ std::unique_ptr<fabric::Fabric> Cluster::AddMachine(std::string name) {
   return OpenSimFabric(world_, world_.AddNode(std::move(name)));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,8 +6,8 @@
 // Each machine is an ordinary fabric::async::Node, so that what runs here runs on hardware, where
 // every process has a node of its own. two_nodes.h is the same for two.
 
-#ifndef SIM_CLUSTER_CLUSTER_H_
-#define SIM_CLUSTER_CLUSTER_H_
+#ifndef DRYDOCK_SIM_CLUSTER_CLUSTER_H_
+#define DRYDOCK_SIM_CLUSTER_CLUSTER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,12 +16,12 @@
 #include <string_view>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "fabric/async/node.h"
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct ClusterOptions {
   std::uint64_t seed = 1;              // what everything random is drawn from
@@ -57,6 +57,6 @@ class Cluster {
   std::vector<std::unique_ptr<fabric::async::Node>> nodes_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CLUSTER_CLUSTER_H_
+#endif  // DRYDOCK_SIM_CLUSTER_CLUSTER_H_

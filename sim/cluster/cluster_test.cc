@@ -1,4 +1,4 @@
-#include "sim/cluster/cluster.h"
+#include "drydock/sim/cluster/cluster.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -6,16 +6,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/registered_buffer.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::async::BufferRef;
@@ -99,4 +99,4 @@ TEST(ClusterTest, DiesOnAnUnknownProfile) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -5,18 +5,18 @@
 //   const BufferRef page = nodes.a.Allocate(4096).value();
 //   const absl::Status status = nodes.loop.Run(SomeTask(nodes.a, nodes.b, page));
 
-#ifndef SIM_CLUSTER_TWO_NODES_H_
-#define SIM_CLUSTER_TWO_NODES_H_
+#ifndef DRYDOCK_SIM_CLUSTER_TWO_NODES_H_
+#define DRYDOCK_SIM_CLUSTER_TWO_NODES_H_
 
 #include <cstdint>
 #include <string_view>
 
-#include "coro/event_loop.h"
-#include "fabric/async/node.h"
-#include "sim/cluster/cluster.h"
-#include "sim/world/world.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/cluster/cluster.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A Cluster of two: a has b as peer(1), and b has a as peer(0).
 struct TwoNodes {
@@ -30,6 +30,6 @@ struct TwoNodes {
   fabric::async::Node& b = cluster.node(1);
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_CLUSTER_TWO_NODES_H_
+#endif  // DRYDOCK_SIM_CLUSTER_TWO_NODES_H_

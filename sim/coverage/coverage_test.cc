@@ -4,19 +4,20 @@
 #include <string>
 #include <vector>
 
-#include "fabric/coverage/report.h"
+#include "drydock/fabric/coverage/report.h"
+#include "drydock/sim/coverage/matrix.h"
+#include "drydock/sim/coverage/outcome_counts.h"
+#include "drydock/sim/coverage/requirements.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/coverage/matrix.h"
-#include "sim/coverage/outcome_counts.h"
-#include "sim/coverage/requirements.h"
-#include "sim/efa_status.h"
-#include "sim/testing/lab.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using fabric::coverage::Cell;
 using fabric::coverage::PointKind;
 using fabric::coverage::Report;
@@ -26,7 +27,6 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
-using ::testing_matchers::StatusIs;
 
 // ---- The matrix ----
 
@@ -167,4 +167,4 @@ TEST(RequirementsTest, MistakesAreOneLineWithTheirPlace) {
 }
 
 }  // namespace
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage

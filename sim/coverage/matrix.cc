@@ -1,11 +1,11 @@
-#include "sim/coverage/matrix.h"
+#include "drydock/sim/coverage/matrix.h"
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 namespace {
 
 using fabric::OperationKind;
@@ -71,4 +71,4 @@ void AddMatrix(const World& world, const OutcomeCounts& counts, fabric::coverage
   }
 }
 
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage

@@ -1,16 +1,16 @@
 // The automatic matrix: operation kind x outcome x NIC, as the devices of a world have counted it.
 
-#ifndef SIM_COVERAGE_MATRIX_H_
-#define SIM_COVERAGE_MATRIX_H_
+#ifndef DRYDOCK_SIM_COVERAGE_MATRIX_H_
+#define DRYDOCK_SIM_COVERAGE_MATRIX_H_
 
 #include <string>
 #include <vector>
 
-#include "fabric/coverage/report.h"
-#include "sim/coverage/outcome_counts.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/coverage/report.h"
+#include "drydock/sim/coverage/outcome_counts.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 
 // Enters the cells of every NIC of the world, as they were counted.
 void AddMatrix(const World& world, const OutcomeCounts& counts, fabric::coverage::Report& report);
@@ -25,6 +25,6 @@ const std::vector<std::string>& OutcomeNames();
 // above.
 bool IsPossible(const std::string& operation, const std::string& outcome);
 
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage
 
-#endif  // SIM_COVERAGE_MATRIX_H_
+#endif  // DRYDOCK_SIM_COVERAGE_MATRIX_H_

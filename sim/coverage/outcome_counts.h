@@ -1,7 +1,7 @@
 // How the operations of each NIC of a world have ended: a count for each kind and status.
 
-#ifndef SIM_COVERAGE_OUTCOME_COUNTS_H_
-#define SIM_COVERAGE_OUTCOME_COUNTS_H_
+#ifndef DRYDOCK_SIM_COVERAGE_OUTCOME_COUNTS_H_
+#define DRYDOCK_SIM_COVERAGE_OUTCOME_COUNTS_H_
 
 #include <algorithm>
 #include <array>
@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/operation.h"
-#include "sim/device/observer.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/observer.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 
 // Not thread-safe. Attached to the observers of a world, which it outlives, or is taken away
 // before.
@@ -53,6 +53,6 @@ class OutcomeCounts final : public Observer {
   std::vector<std::array<Row, kKinds>> counts_;  // index = NicState::index()
 };
 
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage
 
-#endif  // SIM_COVERAGE_OUTCOME_COUNTS_H_
+#endif  // DRYDOCK_SIM_COVERAGE_OUTCOME_COUNTS_H_

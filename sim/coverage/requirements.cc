@@ -1,4 +1,4 @@
-#include "sim/coverage/requirements.h"
+#include "drydock/sim/coverage/requirements.h"
 
 #include <algorithm>
 #include <optional>
@@ -9,10 +9,10 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "coro/status_macros.h"
-#include "sim/coverage/matrix.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/coverage/matrix.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 namespace {
 
 using fabric::coverage::Cell;
@@ -139,4 +139,4 @@ std::vector<std::string> NotCovered(const std::vector<Requirement>& requirements
   return missing;
 }
 
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage

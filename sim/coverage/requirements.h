@@ -9,8 +9,8 @@
 //
 // The words of a cell are those of matrix.h; * stands for any. A NIC may end in *.
 
-#ifndef SIM_COVERAGE_REQUIREMENTS_H_
-#define SIM_COVERAGE_REQUIREMENTS_H_
+#ifndef DRYDOCK_SIM_COVERAGE_REQUIREMENTS_H_
+#define DRYDOCK_SIM_COVERAGE_REQUIREMENTS_H_
 
 #include <string>
 #include <variant>
@@ -18,9 +18,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/coverage/report.h"
+#include "drydock/fabric/coverage/report.h"
 
-namespace sim::coverage {
+namespace drydock::sim::coverage {
 
 // In the order of the file. Of a cell, "*" stands for any operation or outcome.
 struct Requirement {
@@ -37,6 +37,6 @@ absl::StatusOr<std::vector<Requirement>> ParseRequirements(absl::string_view tex
 std::vector<std::string> NotCovered(const std::vector<Requirement>& requirements,
                                     const fabric::coverage::Report& report);
 
-}  // namespace sim::coverage
+}  // namespace drydock::sim::coverage
 
-#endif  // SIM_COVERAGE_REQUIREMENTS_H_
+#endif  // DRYDOCK_SIM_COVERAGE_REQUIREMENTS_H_

@@ -1,10 +1,10 @@
-#include "sim/device/address_handles.h"
+#include "drydock/sim/device/address_handles.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim {
+namespace drydock::sim {
 
 absl::StatusOr<std::uint16_t> AddressHandles::Create(ProtectionDomain domain, const Gid& gid,
                                                      NicState* peer, std::uint32_t peer_index) {
@@ -52,4 +52,4 @@ std::uint16_t AddressHandles::Search(std::uint64_t key) const {
   return last_number_;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,7 +1,7 @@
 // The address handles of one NIC: numbers for (protection domain, peer) that work requests name.
 
-#ifndef SIM_DEVICE_ADDRESS_HANDLES_H_
-#define SIM_DEVICE_ADDRESS_HANDLES_H_
+#ifndef DRYDOCK_SIM_DEVICE_ADDRESS_HANDLES_H_
+#define DRYDOCK_SIM_DEVICE_ADDRESS_HANDLES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/efa_address.h"
-#include "sim/memory/memory_table.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/memory/memory_table.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct NicState;
 
@@ -90,6 +90,6 @@ class AddressHandles {
   mutable std::uint16_t last_number_ = kUnknown;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_ADDRESS_HANDLES_H_
+#endif  // DRYDOCK_SIM_DEVICE_ADDRESS_HANDLES_H_

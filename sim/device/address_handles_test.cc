@@ -1,18 +1,18 @@
 // Numbers for peers: one per domain and machine, counted, and given again.
 
-#include "sim/device/address_handles.h"
+#include "drydock/sim/device/address_handles.h"
 
 #include <cstdint>
 #include <set>
 #include <vector>
 
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using ::testing::HasSubstr;
@@ -112,4 +112,4 @@ TEST_F(AddressHandlesTest, DestroyingTwiceIsABug) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
-#include "sim/device/admin_queue.h"
+#include "drydock/sim/device/admin_queue.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // ---- Protection domains ----
 
@@ -169,4 +169,4 @@ void AdminQueue::FailQueuePair(QueuePair& queue_pair) {
   requester_.Flush(queue_pair);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,8 +1,8 @@
 // The control path of a NIC: what a driver asks for by commands (the admin queue of EFA's driver,
 // amzn-drivers kernel/linux/efa/src/efa_admin_cmds_defs.h).
 
-#ifndef SIM_DEVICE_ADMIN_QUEUE_H_
-#define SIM_DEVICE_ADMIN_QUEUE_H_
+#ifndef DRYDOCK_SIM_DEVICE_ADMIN_QUEUE_H_
+#define DRYDOCK_SIM_DEVICE_ADMIN_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,19 +12,19 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/memory.h"
-#include "sim/device/completion_counters.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/requester.h"
-#include "sim/device/responder.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_address.h"
-#include "sim/memory/memory_table.h"
-#include "sim/random.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/requester.h"
+#include "drydock/sim/device/responder.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one NIC. Each command is counted, as is each refusal. A command that asks for one object more
 // than the device has answers kResourceExhausted, naming the limit, and nothing happens. Not
@@ -94,6 +94,6 @@ class AdminQueue {
   std::uint32_t completion_counters_ = 0;  // that are open
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_ADMIN_QUEUE_H_
+#endif  // DRYDOCK_SIM_DEVICE_ADMIN_QUEUE_H_

@@ -1,6 +1,6 @@
 // The commands of a driver: what they make, what they count, and where the device says no.
 
-#include "sim/device/admin_queue.h"
+#include "drydock/sim/device/admin_queue.h"
 
 #include <chrono>
 #include <cstddef>
@@ -10,18 +10,18 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/bare_device.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/events/event.h"
-#include "sim/random.h"
-#include "sim/testing/bare_device.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -289,4 +289,4 @@ TEST_F(AdminQueueTest, PeersThatWaitAtAFailedQueuePairLookOnceMore) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -11,11 +11,11 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -423,4 +423,4 @@ TEST(KeyTest, UsingOnesOwnKeyForThePeersMemoryIsWrong) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

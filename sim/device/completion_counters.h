@@ -1,7 +1,7 @@
 // Completions that are counted for a program, by the device or by its driver.
 
-#ifndef SIM_DEVICE_COMPLETION_COUNTERS_H_
-#define SIM_DEVICE_COMPLETION_COUNTERS_H_
+#ifndef DRYDOCK_SIM_DEVICE_COMPLETION_COUNTERS_H_
+#define DRYDOCK_SIM_DEVICE_COMPLETION_COUNTERS_H_
 
 #include <algorithm>
 #include <array>
@@ -10,9 +10,9 @@
 #include <functional>
 #include <memory>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 enum class CounterKind : std::uint8_t {
   kSends,
@@ -73,6 +73,6 @@ class CounterSet {
   std::array<std::shared_ptr<CounterCore>, kCounterKinds> counters_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_COMPLETION_COUNTERS_H_
+#endif  // DRYDOCK_SIM_DEVICE_COMPLETION_COUNTERS_H_

@@ -1,22 +1,22 @@
 // A completion queue as the NIC sees it: a ring of 32-byte entries in host memory, of finite depth,
 // that nobody protects.
 
-#ifndef SIM_DEVICE_COMPLETION_RING_H_
-#define SIM_DEVICE_COMPLETION_RING_H_
+#ifndef DRYDOCK_SIM_DEVICE_COMPLETION_RING_H_
+#define DRYDOCK_SIM_DEVICE_COMPLETION_RING_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/operation.h"
-#include "sim/efa_address.h"
-#include "sim/memory/zeroed_array.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/memory/zeroed_array.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What the NIC reports of one work request.
 struct DeviceCompletion {
@@ -189,6 +189,6 @@ DD_HOT bool CompletionRing::Push(const DeviceCompletion& completion) {
   return !full;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_COMPLETION_RING_H_
+#endif  // DRYDOCK_SIM_DEVICE_COMPLETION_RING_H_

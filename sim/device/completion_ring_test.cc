@@ -1,13 +1,13 @@
 // A completion queue's ring: laps, phases, what happens when it is full, and events.
 
-#include "sim/device/completion_ring.h"
+#include "drydock/sim/device/completion_ring.h"
 
 #include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -208,4 +208,4 @@ TEST(CompletionRingTest, LostEntryRaisesNoEvent) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,9 +1,9 @@
-#include "sim/device/completion_writer.h"
+#include "drydock/sim/device/completion_writer.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace sim {
+namespace drydock::sim {
 
 void CompletionWriter::Write(const QueuePair& queue_pair, Queue queue,
                              const DeviceCompletion& completion) {
@@ -82,4 +82,4 @@ void CompletionWriter::CountDown(const CompletionRing& ring) {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,20 +1,20 @@
 // What a NIC reports: an entry in a completion queue for each work request, receive and immediate.
 
-#ifndef SIM_DEVICE_COMPLETION_WRITER_H_
-#define SIM_DEVICE_COMPLETION_WRITER_H_
+#ifndef DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_
+#define DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_
 
 #include <cstdint>
 #include <functional>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/surroundings.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/surroundings.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one NIC. Not thread-safe. What it is given outlives it.
 class CompletionWriter {
@@ -52,6 +52,6 @@ class CompletionWriter {
   std::uint64_t next_held_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_COMPLETION_WRITER_H_
+#endif  // DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_

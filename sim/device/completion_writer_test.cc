@@ -1,6 +1,6 @@
 // When a device writes its completion entries, and to which queue.
 
-#include "sim/device/completion_writer.h"
+#include "drydock/sim/device/completion_writer.h"
 
 #include <chrono>
 #include <cstdint>
@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/queue_pair.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST_F(CompletionWriterTest, LostEntryIsNeverWrittenAndAnOverrunIsCountedAsWell)
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

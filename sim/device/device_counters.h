@@ -1,14 +1,14 @@
 // What a NIC counts, under the names of EFA's hardware counters (amzn/amzn-drivers, hw_counters in
 // sysfs; docs/metrics.md says what each means here).
 
-#ifndef SIM_DEVICE_DEVICE_COUNTERS_H_
-#define SIM_DEVICE_DEVICE_COUNTERS_H_
+#ifndef DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_
+#define DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_
 
 #include <cstdint>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct DeviceCounters {
   std::uint64_t tx_bytes = 0;  // on the link, with headers, and again where they are sent again
@@ -104,6 +104,6 @@ struct DeviceCounters {
   }
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_DEVICE_COUNTERS_H_
+#endif  // DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_

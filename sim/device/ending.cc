@@ -1,12 +1,12 @@
-#include "sim/device/ending.h"
+#include "drydock/sim/device/ending.h"
 
 #include <chrono>
 #include <optional>
 
-#include "fabric/operation.h"
-#include "sim/device/flight.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/flight.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // A number that no device sends as its answer.
@@ -91,4 +91,4 @@ void FailLater(Surroundings& around, Operation& operation, const Failure& failur
   });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

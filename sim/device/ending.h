@@ -1,18 +1,18 @@
 // How operations end: with an answer of the target, without one, in silence, or as a fault plan
 // wants it. Whatever ends an operation, at either NIC, calls one of these.
 
-#ifndef SIM_DEVICE_ENDING_H_
-#define SIM_DEVICE_ENDING_H_
+#ifndef DRYDOCK_SIM_DEVICE_ENDING_H_
+#define DRYDOCK_SIM_DEVICE_ENDING_H_
 
 #include <cstdint>
 
-#include "sim/device/fault_points.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_status.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The target answers: the operation's initiator hears of it when the answer has come. Nothing more
 // is placed from now on. Nothing happens to an operation that was answered before.
@@ -36,6 +36,6 @@ void FallSilent(Surroundings& around, Operation& operation);
 // It fails after a delay. Nothing more is placed from now on.
 void FailLater(Surroundings& around, Operation& operation, const Failure& failure);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_ENDING_H_
+#endif  // DRYDOCK_SIM_DEVICE_ENDING_H_

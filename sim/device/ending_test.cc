@@ -1,21 +1,21 @@
 // How operations end: who hears of it, when, and with which status.
 
-#include "sim/device/ending.h"
+#include "drydock/sim/device/ending.h"
 
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/operation.h"
-#include "sim/efa_status.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -193,4 +193,4 @@ TEST_F(EndingTest, LateFailureOfAnOperationThatIsGoneIsNothing) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -12,26 +12,26 @@
 // Nothing forges what a program reads: a packet is late, bytes are not where they should be, a
 // device answers with a failure, and the rest follows as it does without a plan.
 
-#ifndef SIM_DEVICE_FAULT_POINTS_H_
-#define SIM_DEVICE_FAULT_POINTS_H_
+#ifndef DRYDOCK_SIM_DEVICE_FAULT_POINTS_H_
+#define DRYDOCK_SIM_DEVICE_FAULT_POINTS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/limits.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
-#include "sim/memory/segment.h"
-#include "sim/network/wire.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/wire.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // An operation ends with this status, after a delay.
 struct Failure {
@@ -175,6 +175,6 @@ class FaultPoints {
   virtual ForwardVerdict OnForward(const Operation& operation, Range range) = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_FAULT_POINTS_H_
+#endif  // DRYDOCK_SIM_DEVICE_FAULT_POINTS_H_

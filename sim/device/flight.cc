@@ -1,8 +1,8 @@
-#include "sim/device/flight.h"
+#include "drydock/sim/device/flight.h"
 
 #include <algorithm>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // Does to the machine what the verdict says: when the device is done with what it does just now.
@@ -51,4 +51,4 @@ bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation)
   return Depart(around, from, operation, DrawPurpose::kRequest).leaves;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,16 +1,16 @@
 // How a packet gets from one NIC to another, fault plan included.
 
-#ifndef SIM_DEVICE_FLIGHT_H_
-#define SIM_DEVICE_FLIGHT_H_
+#ifndef DRYDOCK_SIM_DEVICE_FLIGHT_H_
+#define DRYDOCK_SIM_DEVICE_FLIGHT_H_
 
 #include <cstdint>
 
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/network/wire.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/network/wire.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The flight of packet `packet`, as a fault plan wants it.
 Flight FlyAsPlanned(Surroundings& around, NicState& from, const NicState& to, Operation& operation,
@@ -31,6 +31,6 @@ inline Flight Fly(Surroundings& around, NicState& from, const NicState& to, Oper
 // `to`.
 bool RetryPasses(Surroundings& around, const NicState& to, Operation& operation);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_FLIGHT_H_
+#endif  // DRYDOCK_SIM_DEVICE_FLIGHT_H_

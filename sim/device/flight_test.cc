@@ -1,20 +1,20 @@
 // What happens to a packet on its way: the wire's part, and a fault plan's.
 
-#include "sim/device/flight.h"
+#include "drydock/sim/device/flight.h"
 
 #include <chrono>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/network/wire.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/operation.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/network/wire.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -134,4 +134,4 @@ TEST_F(FlightTest, PlanOfAnotherProcessDecidesAboutItsOwnRetries) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

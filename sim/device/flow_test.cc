@@ -8,17 +8,17 @@
 #include <utility>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/error.h"
-#include "fabric/faults/engine.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/device/device_counters.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/device/device_counters.h"
-#include "sim/device/observer.h"
-#include "sim/faults/device_faults.h"
-#include "sim/profile/profile.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::ErrorCode;
@@ -134,4 +134,4 @@ TEST(FlowEndTest, UnderAFaultPlanEachPacketIsAnEventOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

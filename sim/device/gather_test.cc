@@ -12,20 +12,20 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/placement.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/landing.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation.h"
-#include "sim/device/placement.h"
-#include "sim/device/queue_pair.h"
-#include "sim/events/event.h"
-#include "sim/memory/segment.h"
-#include "sim/profile/profile.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -391,4 +391,4 @@ TEST(GatherTest, BytesOfAnotherProcessThatAreGoneLeaveSilence) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,19 +1,19 @@
 // A message that has taken a receive.
 
-#ifndef SIM_DEVICE_LANDING_H_
-#define SIM_DEVICE_LANDING_H_
+#ifndef DRYDOCK_SIM_DEVICE_LANDING_H_
+#define DRYDOCK_SIM_DEVICE_LANDING_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "sim/device/completion_ring.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/operation.h"
-#include "sim/device/receive_queue.h"
-#include "sim/memory/segment.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/receive_queue.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A value.
 struct Landing {
@@ -32,6 +32,6 @@ struct Landing {
   Range rest;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_LANDING_H_
+#endif  // DRYDOCK_SIM_DEVICE_LANDING_H_

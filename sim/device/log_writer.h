@@ -1,16 +1,16 @@
 // Enters what devices and programs do into the event log (sim/events/event_log.h).
 
-#ifndef SIM_DEVICE_LOG_WRITER_H_
-#define SIM_DEVICE_LOG_WRITER_H_
+#ifndef DRYDOCK_SIM_DEVICE_LOG_WRITER_H_
+#define DRYDOCK_SIM_DEVICE_LOG_WRITER_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/device/observer.h"
-#include "sim/events/event_log.h"
-#include "sim/events/timeline.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/events/timeline.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. What it is given outlives it.
 class LogWriter final : public Observer {
@@ -73,6 +73,6 @@ class LogWriter final : public Observer {
   EventLog& log_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_LOG_WRITER_H_
+#endif  // DRYDOCK_SIM_DEVICE_LOG_WRITER_H_

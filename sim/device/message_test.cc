@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/error_data.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -385,4 +385,4 @@ TEST(DatagramLossTest, WhatTheWireLosesIsNotSentAgain) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,11 +1,11 @@
-#include "sim/device/nic.h"
+#include "drydock/sim/device/nic.h"
 
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/events/scheduler.h"
-#include "sim/random.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -194,4 +194,4 @@ bool Nic::IsPointless(const Event& event) const {
   return operation == nullptr || (operation->ended && event.kind != EventKind::kAnswer);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -13,32 +13,32 @@
 //   5. Rights and bounds are checked when bytes are placed, packet by packet.
 //   6. A failure affects only its own work request.
 
-#ifndef SIM_DEVICE_NIC_H_
-#define SIM_DEVICE_NIC_H_
+#ifndef DRYDOCK_SIM_DEVICE_NIC_H_
+#define DRYDOCK_SIM_DEVICE_NIC_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "sim/device/admin_queue.h"
-#include "sim/device/completion_writer.h"
-#include "sim/device/device_counters.h"
-#include "sim/device/landing.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/placement.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/requester.h"
-#include "sim/device/responder.h"
-#include "sim/device/surroundings.h"
-#include "sim/device/transmitter.h"
-#include "sim/efa_address.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/device/admin_queue.h"
+#include "drydock/sim/device/completion_writer.h"
+#include "drydock/sim/device/device_counters.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/placement.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/requester.h"
+#include "drydock/sim/device/responder.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/device/transmitter.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Owns the parts, and hands each event to the one that it is for. Not thread-safe: belongs to its
 // world, and lives as long as that.
@@ -111,6 +111,6 @@ class Nic final : public Actor, private PlacementListener {
   AdminQueue admin_queue_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_NIC_H_
+#endif  // DRYDOCK_SIM_DEVICE_NIC_H_

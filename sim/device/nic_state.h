@@ -1,26 +1,26 @@
 // What one device consists of beside its behaviour: identity, tables, counters. The parts of a NIC
 // share it, and operations refer by it to the NICs at both of their ends.
 
-#ifndef SIM_DEVICE_NIC_STATE_H_
-#define SIM_DEVICE_NIC_STATE_H_
+#ifndef DRYDOCK_SIM_DEVICE_NIC_STATE_H_
+#define DRYDOCK_SIM_DEVICE_NIC_STATE_H_
 
 #include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "sim/device/address_handles.h"
-#include "sim/device/device_counters.h"
-#include "sim/device/queue_pair_table.h"
-#include "sim/efa_address.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/memory/memory_table.h"
-#include "sim/network/port.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
+#include "drydock/sim/device/address_handles.h"
+#include "drydock/sim/device/device_counters.h"
+#include "drydock/sim/device/queue_pair_table.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/network/port.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // NICs by their index in the world: a bit each.
 class NicSet {
@@ -89,6 +89,6 @@ struct NicState {
   bool answers_nonsense = false;  // a broken device: status 12 at its peers
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_NIC_STATE_H_
+#endif  // DRYDOCK_SIM_DEVICE_NIC_STATE_H_

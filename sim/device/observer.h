@@ -8,8 +8,8 @@
 // Each event is told at one place in the code. An observer changes nothing: a run has the digest
 // that it would have without.
 
-#ifndef SIM_DEVICE_OBSERVER_H_
-#define SIM_DEVICE_OBSERVER_H_
+#ifndef DRYDOCK_SIM_DEVICE_OBSERVER_H_
+#define DRYDOCK_SIM_DEVICE_OBSERVER_H_
 
 #include <array>
 #include <cstddef>
@@ -20,21 +20,21 @@
 #include <type_traits>
 #include <vector>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/operation.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/posted.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
-#include "sim/memory/memory_table.h"
-#include "sim/memory/segment.h"
-#include "sim/network/wire.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/posted.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/wire.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Bytes of an operation that reach memory. Valid during the call.
 struct BytesPlaced {
@@ -209,7 +209,7 @@ class Observer {
 // The events have numbers, so that a list of those that listen to one is found at once.
 enum class ObserverEvent : std::uint8_t {
 #define EVENT(name) name,
-#include "sim/device/observer_events.inc"
+#include "drydock/sim/device/observer_events.inc"
 #undef EVENT
   kEnd
 };
@@ -221,7 +221,7 @@ constexpr std::size_t NumberOf() = delete;
   constexpr std::size_t NumberOf<&Observer::name>() {     \
     return static_cast<std::size_t>(ObserverEvent::name); \
   }
-#include "sim/device/observer_events.inc"
+#include "drydock/sim/device/observer_events.inc"
 #undef EVENT
 
 // Those of one world, in the order in which they are told. Each is told only of the events that its
@@ -234,7 +234,7 @@ class Observers {
   void Add(T& observer) {
     ++count_;
 #define EVENT(name) Enlist<&Observer::name>(observer, &T::name);
-#include "sim/device/observer_events.inc"
+#include "drydock/sim/device/observer_events.inc"
 #undef EVENT
   }
   void Remove(Observer& observer) {
@@ -262,6 +262,6 @@ class Observers {
   std::array<std::vector<Observer*>, static_cast<std::size_t>(ObserverEvent::kEnd)> listeners_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_OBSERVER_H_
+#endif  // DRYDOCK_SIM_DEVICE_OBSERVER_H_

@@ -1,11 +1,11 @@
 // Which thread is in an object that one thread uses at a time.
 
-#ifndef SIM_DEVICE_ONE_THREAD_H_
-#define SIM_DEVICE_ONE_THREAD_H_
+#ifndef DRYDOCK_SIM_DEVICE_ONE_THREAD_H_
+#define DRYDOCK_SIM_DEVICE_ONE_THREAD_H_
 
 #include <atomic>
 
-namespace sim {
+namespace drydock::sim {
 
 // Thread-safe. Keeps nobody out: it notices.
 class OneThread {
@@ -44,6 +44,6 @@ class Visit {
   const bool in_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_ONE_THREAD_H_
+#endif  // DRYDOCK_SIM_DEVICE_ONE_THREAD_H_

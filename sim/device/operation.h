@@ -1,7 +1,7 @@
 // One work request between the moment the device fetched it and its completion.
 
-#ifndef SIM_DEVICE_OPERATION_H_
-#define SIM_DEVICE_OPERATION_H_
+#ifndef DRYDOCK_SIM_DEVICE_OPERATION_H_
+#define DRYDOCK_SIM_DEVICE_OPERATION_H_
 
 #include <algorithm>
 #include <array>
@@ -9,13 +9,13 @@
 #include <cstdint>
 #include <span>
 
-#include "coro/time.h"
-#include "fabric/operation.h"
-#include "sim/memory/memory_table.h"
-#include "sim/memory/segment.h"
-#include "sim/network/operation_draws.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/operation_draws.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class PayloadElsewhere;
 struct NicState;
@@ -155,6 +155,6 @@ struct PacketFlags {
   static std::uint32_t NumberOf(std::uint32_t flags) { return flags & kNumber; }
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_OPERATION_H_
+#endif  // DRYDOCK_SIM_DEVICE_OPERATION_H_

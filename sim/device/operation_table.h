@@ -1,7 +1,7 @@
 // Every work request that is under way anywhere in the world.
 
-#ifndef SIM_DEVICE_OPERATION_TABLE_H_
-#define SIM_DEVICE_OPERATION_TABLE_H_
+#ifndef DRYDOCK_SIM_DEVICE_OPERATION_TABLE_H_
+#define DRYDOCK_SIM_DEVICE_OPERATION_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,9 +9,9 @@
 #include <new>
 #include <vector>
 
-#include "sim/device/operation.h"
+#include "drydock/sim/device/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. References stay valid until the operation ends. Allocates only when more
 // operations are under way than ever before.
@@ -79,6 +79,6 @@ class OperationTable {
   std::size_t live_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_OPERATION_TABLE_H_
+#endif  // DRYDOCK_SIM_DEVICE_OPERATION_TABLE_H_

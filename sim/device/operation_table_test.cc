@@ -1,6 +1,6 @@
 // Every work request that is under way, by an id that never finds another one.
 
-#include "sim/device/operation_table.h"
+#include "drydock/sim/device/operation_table.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 TEST(OperationTableTest, IdOfAnOperationThatHasEndedFindsNothing) {
@@ -66,4 +66,4 @@ TEST(OperationTableTest, ReferencesStayWhileOthersComeAndGo) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -7,16 +7,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/memory.h"
-#include "fabric/peer_memory.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using ::testing::AllOf;
@@ -100,4 +100,4 @@ TEST(LimitTest, PagesOfAGpuAreLarger) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

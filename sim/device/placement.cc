@@ -1,15 +1,15 @@
-#include "sim/device/placement.h"
+#include "drydock/sim/device/placement.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/device/rights.h"
-#include "sim/random.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/rights.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -385,4 +385,4 @@ void Placement::Land(std::uint64_t number) {
   listener_.OnLanded(*target, landing, operation);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -8,8 +8,8 @@
 // In whatever pieces, and whether the memory is a host's or a device's: all bytes go through one
 // function, Put.
 
-#ifndef SIM_DEVICE_PLACEMENT_H_
-#define SIM_DEVICE_PLACEMENT_H_
+#ifndef DRYDOCK_SIM_DEVICE_PLACEMENT_H_
+#define DRYDOCK_SIM_DEVICE_PLACEMENT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,17 +17,17 @@
 #include <memory>
 #include <span>
 
-#include "coro/time.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/landing.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_status.h"
-#include "sim/memory/segment.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Told when everything is where it belongs.
 class PlacementListener {
@@ -106,6 +106,6 @@ class Placement {
   std::uint64_t next_landing_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_PLACEMENT_H_
+#endif  // DRYDOCK_SIM_DEVICE_PLACEMENT_H_

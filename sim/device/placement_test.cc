@@ -10,12 +10,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/memory/poison.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/memory/poison.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -501,4 +501,4 @@ TEST(DuplicateTest, SecondCopyOverwritesWhatTheTargetWroteTooEarly) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,8 +1,8 @@
-#include "sim/device/posted.h"
+#include "drydock/sim/device/posted.h"
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // User-space addresses are beyond it; indexes, and slots with a small generation, mostly below or
@@ -30,4 +30,4 @@ std::string ToText(const Posted& posted) {
   return text;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,16 +1,16 @@
 // A request as a program posted it: enough to know it again, and to name it to a person.
 
-#ifndef SIM_DEVICE_POSTED_H_
-#define SIM_DEVICE_POSTED_H_
+#ifndef DRYDOCK_SIM_DEVICE_POSTED_H_
+#define DRYDOCK_SIM_DEVICE_POSTED_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "fabric/endpoint.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Addresses are for comparing only: they differ from run to run and never enter a text.
 struct Posted {
@@ -79,6 +79,6 @@ struct Posted {
 // unless the program made its context of an address: such a context is not told.
 std::string ToText(const Posted& posted);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_POSTED_H_
+#endif  // DRYDOCK_SIM_DEVICE_POSTED_H_

@@ -1,22 +1,22 @@
 // A queue pair of a simulated NIC: two rings of work, and where their completions go.
 
-#ifndef SIM_DEVICE_QUEUE_PAIR_H_
-#define SIM_DEVICE_QUEUE_PAIR_H_
+#ifndef DRYDOCK_SIM_DEVICE_QUEUE_PAIR_H_
+#define DRYDOCK_SIM_DEVICE_QUEUE_PAIR_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "fabric/efa_queue/ring.h"
-#include "sim/device/completion_counters.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/operation.h"
-#include "sim/device/receive_queue.h"
-#include "sim/device/send_queue.h"
-#include "sim/memory/memory_table.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/receive_queue.h"
+#include "drydock/sim/device/send_queue.h"
+#include "drydock/sim/memory/memory_table.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // EFA retries for ever with this number (FI_OPT_EFA_RNR_RETRY).
 inline constexpr std::uint32_t kRetryForEver = 7;
@@ -84,6 +84,6 @@ struct QueuePair {
   CounterSet counters;  // the driver may attach more
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_QUEUE_PAIR_H_
+#endif  // DRYDOCK_SIM_DEVICE_QUEUE_PAIR_H_

@@ -1,11 +1,11 @@
-#include "sim/device/queue_pair_table.h"
+#include "drydock/sim/device/queue_pair_table.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim {
+namespace drydock::sim {
 
 std::size_t QueuePairTable::FreeNumber() const {
   const auto free = std::find(queue_pairs_.begin(), queue_pairs_.end(), nullptr);
@@ -19,4 +19,4 @@ void QueuePairTable::Insert(std::unique_ptr<QueuePair> queue_pair) {
   queue_pairs_[number] = std::move(queue_pair);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,16 +1,16 @@
 // The queue pairs of one NIC, by number.
 
-#ifndef SIM_DEVICE_QUEUE_PAIR_TABLE_H_
-#define SIM_DEVICE_QUEUE_PAIR_TABLE_H_
+#ifndef DRYDOCK_SIM_DEVICE_QUEUE_PAIR_TABLE_H_
+#define DRYDOCK_SIM_DEVICE_QUEUE_PAIR_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "sim/device/queue_pair.h"
+#include "drydock/sim/device/queue_pair.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe.
 class QueuePairTable {
@@ -44,6 +44,6 @@ class QueuePairTable {
   std::vector<std::unique_ptr<QueuePair>> queue_pairs_;  // index = number; null: free
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_QUEUE_PAIR_TABLE_H_
+#endif  // DRYDOCK_SIM_DEVICE_QUEUE_PAIR_TABLE_H_

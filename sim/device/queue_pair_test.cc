@@ -1,16 +1,16 @@
 // The rings of a queue pair, as the device reads them.
 
-#include "sim/device/queue_pair.h"
+#include "drydock/sim/device/queue_pair.h"
 
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -318,4 +318,4 @@ TEST(QueuePairTest, HasWhatWasAskedFor) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -15,11 +15,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -344,4 +344,4 @@ TEST_P(RandomOperationsTest, EveryRequestEndsOnceAndRedZonesStayRed) {
 INSTANTIATE_TEST_SUITE_P(Seeds, RandomOperationsTest, ::testing::Range<std::uint64_t>(1, 11));
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,6 +1,6 @@
-#include "sim/device/receive_queue.h"
+#include "drydock/sim/device/receive_queue.h"
 
-namespace sim {
+namespace drydock::sim {
 
 namespace efa = fabric::efa_queue;
 
@@ -23,4 +23,4 @@ bool ReceiveQueue::Peek(ReceiveWork& receive) const {
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

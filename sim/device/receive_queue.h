@@ -1,18 +1,18 @@
 // The ring of receives of a queue pair: one descriptor a segment, in host memory.
 
-#ifndef SIM_DEVICE_RECEIVE_QUEUE_H_
-#define SIM_DEVICE_RECEIVE_QUEUE_H_
+#ifndef DRYDOCK_SIM_DEVICE_RECEIVE_QUEUE_H_
+#define DRYDOCK_SIM_DEVICE_RECEIVE_QUEUE_H_
 
 #include <array>
 #include <cstdint>
 #include <span>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "sim/memory/segment.h"
-#include "sim/memory/zeroed_array.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/memory/zeroed_array.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A posted receive, as the device finds it in its ring.
 struct ReceiveWork {
@@ -55,6 +55,6 @@ class ReceiveQueue {
   ZeroedArray<fabric::efa_queue::ReceiveDescriptor> memory_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_RECEIVE_QUEUE_H_
+#endif  // DRYDOCK_SIM_DEVICE_RECEIVE_QUEUE_H_

@@ -1,14 +1,14 @@
-#include "sim/device/requester.h"
+#include "drydock/sim/device/requester.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/device/rights.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/rights.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -274,4 +274,4 @@ void Requester::Abandon(QueuePair& queue_pair) {
   });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

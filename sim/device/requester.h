@@ -1,24 +1,24 @@
 // The NIC as initiator: from the doorbell to the completion of our own work requests.
 
-#ifndef SIM_DEVICE_REQUESTER_H_
-#define SIM_DEVICE_REQUESTER_H_
+#ifndef DRYDOCK_SIM_DEVICE_REQUESTER_H_
+#define DRYDOCK_SIM_DEVICE_REQUESTER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/device/completion_writer.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/placement.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/surroundings.h"
-#include "sim/device/transmitter.h"
-#include "sim/efa_status.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/completion_writer.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/placement.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/device/transmitter.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one NIC. Every work request that it fetches ends in exactly one completion entry, unless its
 // queue pair is destroyed first. Not thread-safe. What it is given outlives it.
@@ -90,6 +90,6 @@ class Requester {
   std::vector<Behind> behind_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_REQUESTER_H_
+#endif  // DRYDOCK_SIM_DEVICE_REQUESTER_H_

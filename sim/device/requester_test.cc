@@ -1,6 +1,6 @@
 // A NIC's own work requests: how they are fetched and checked, when they are served, how they end.
 
-#include "sim/device/requester.h"
+#include "drydock/sim/device/requester.h"
 
 #include <chrono>
 #include <cstdint>
@@ -8,22 +8,22 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/words.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/words.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_status.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/profile/profile.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -458,4 +458,4 @@ TEST(RequesterTest, AbandonedQueuePairIsForgottenWithItsUnfetchedWork) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -9,15 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -582,4 +582,4 @@ TEST(ZoneTest, MachinesOfAnotherZoneCannotBeInserted) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,16 +1,16 @@
-#include "sim/device/responder.h"
+#include "drydock/sim/device/responder.h"
 
 #include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
 
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/device/flight.h"
-#include "sim/device/rights.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/flight.h"
+#include "drydock/sim/device/rights.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::OperationKind;
 
@@ -337,4 +337,4 @@ void Responder::Die() {
   });
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,21 +1,21 @@
 // The NIC as target: what the packets of its peers do.
 
-#ifndef SIM_DEVICE_RESPONDER_H_
-#define SIM_DEVICE_RESPONDER_H_
+#ifndef DRYDOCK_SIM_DEVICE_RESPONDER_H_
+#define DRYDOCK_SIM_DEVICE_RESPONDER_H_
 
 #include <cstdint>
 
-#include "sim/device/completion_writer.h"
-#include "sim/device/landing.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/placement.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/surroundings.h"
-#include "sim/device/transmitter.h"
-#include "sim/efa_status.h"
+#include "drydock/sim/device/completion_writer.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/placement.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/device/transmitter.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one NIC. Not thread-safe. What it is given outlives it.
 class Responder {
@@ -81,6 +81,6 @@ class Responder {
   CompletionWriter& completions_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_RESPONDER_H_
+#endif  // DRYDOCK_SIM_DEVICE_RESPONDER_H_

@@ -1,6 +1,6 @@
 // What the packets of peers do at a NIC: checks, receives, immediates, answers.
 
-#include "sim/device/responder.h"
+#include "drydock/sim/device/responder.h"
 
 #include <chrono>
 #include <cstddef>
@@ -10,21 +10,21 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/completion_counters.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/landing.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_status.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -510,4 +510,4 @@ TEST_F(ResponderTest, BeginningOfADatagramWhoseReceiveFailsIsBehindThePrefixToo)
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

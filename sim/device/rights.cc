@@ -1,8 +1,8 @@
-#include "sim/device/rights.h"
+#include "drydock/sim/device/rights.h"
 
 #include <cstdint>
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::Access;
 using fabric::OperationKind;
@@ -105,4 +105,4 @@ bool ReceiveIsValid(const Surroundings& around, const NicState& nic, const Queue
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

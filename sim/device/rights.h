@@ -1,19 +1,19 @@
 // Whether a NIC may touch the memory that a work request names: keys, bounds and rights, looked at
 // when bytes are placed, packet by packet.
 
-#ifndef SIM_DEVICE_RIGHTS_H_
-#define SIM_DEVICE_RIGHTS_H_
+#ifndef DRYDOCK_SIM_DEVICE_RIGHTS_H_
+#define DRYDOCK_SIM_DEVICE_RIGHTS_H_
 
-#include "fabric/memory.h"
-#include "fabric/operation.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_status.h"
-#include "sim/memory/segment.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What a work request of this kind needs of its initiator's memory, and of the memory that it names
 // at its target.
@@ -44,6 +44,6 @@ EfaStatus CheckReadSource(const Surroundings& around, const Operation& operation
 bool ReceiveIsValid(const Surroundings& around, const NicState& nic, const QueuePair& target,
                     const ReceiveWork& receive);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_RIGHTS_H_
+#endif  // DRYDOCK_SIM_DEVICE_RIGHTS_H_

@@ -1,6 +1,6 @@
 // Keys, bounds and rights, at both ends.
 
-#include "sim/device/rights.h"
+#include "drydock/sim/device/rights.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/operation.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_status.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::Access;
@@ -225,4 +225,4 @@ TEST_F(RightsTest, MalformedReceiveIsRefusedWithoutAKey) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

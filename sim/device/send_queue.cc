@@ -1,8 +1,8 @@
-#include "sim/device/send_queue.h"
+#include "drydock/sim/device/send_queue.h"
 
 #include <cstring>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -55,4 +55,4 @@ FetchResult SendQueue::Fetch(Operation& operation) {
   return FetchResult::kOk;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

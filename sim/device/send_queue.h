@@ -3,18 +3,18 @@
 //   driver: writes entries ──► ring ──► doorbell = running number of entries written
 //   device:                    fetched, in order, up to the doorbell
 
-#ifndef SIM_DEVICE_SEND_QUEUE_H_
-#define SIM_DEVICE_SEND_QUEUE_H_
+#ifndef DRYDOCK_SIM_DEVICE_SEND_QUEUE_H_
+#define DRYDOCK_SIM_DEVICE_SEND_QUEUE_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "sim/device/operation.h"
-#include "sim/memory/zeroed_array.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/memory/zeroed_array.h"
 
-namespace sim {
+namespace drydock::sim {
 
 enum class FetchResult { kOk, kMalformed, kUnknownOperation };
 
@@ -67,6 +67,6 @@ class SendQueue {
   ZeroedArray<std::uint64_t> memory_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_SEND_QUEUE_H_
+#endif  // DRYDOCK_SIM_DEVICE_SEND_QUEUE_H_

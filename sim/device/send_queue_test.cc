@@ -8,14 +8,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/raw_work.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/raw_work.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -499,4 +499,4 @@ TEST(SelectiveCompletionTest, FailingReceiveWithoutAContextIsTold) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/raw_work.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/raw_work.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::Access;
@@ -420,4 +420,4 @@ TEST(StatusTest, LocalBadLengthOfAWriteAndARead) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -11,13 +11,13 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -452,4 +452,4 @@ TEST(StatusTest, EveryNumberHasItsOwnWords) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

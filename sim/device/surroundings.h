@@ -1,25 +1,25 @@
 // What a world gives to the devices in it.
 
-#ifndef SIM_DEVICE_SURROUNDINGS_H_
-#define SIM_DEVICE_SURROUNDINGS_H_
+#ifndef DRYDOCK_SIM_DEVICE_SURROUNDINGS_H_
+#define DRYDOCK_SIM_DEVICE_SURROUNDINGS_H_
 
 #include <cstdint>
 #include <map>
 
-#include "coro/time.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation.h"
-#include "sim/device/operation_table.h"
-#include "sim/efa_address.h"
-#include "sim/events/deferred_actions.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/memory/segment.h"
-#include "sim/network/wire.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/deferred_actions.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/wire.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Who knows which NIC has a GID.
 class NicDirectory {
@@ -71,6 +71,6 @@ struct Surroundings {
   }
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_SURROUNDINGS_H_
+#endif  // DRYDOCK_SIM_DEVICE_SURROUNDINGS_H_

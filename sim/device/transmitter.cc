@@ -1,12 +1,12 @@
-#include "sim/device/transmitter.h"
+#include "drydock/sim/device/transmitter.h"
 
 #include <algorithm>
 
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/device/flight.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/flight.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::OperationKind;
 
@@ -264,4 +264,4 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
                            operation.id.Pack());
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,8 +4,8 @@
 //                             ├─► jobs, served at random ──► link ──► wire ──► peer's NIC
 //   responder: data of reads ─┘
 
-#ifndef SIM_DEVICE_TRANSMITTER_H_
-#define SIM_DEVICE_TRANSMITTER_H_
+#ifndef DRYDOCK_SIM_DEVICE_TRANSMITTER_H_
+#define DRYDOCK_SIM_DEVICE_TRANSMITTER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/random.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one NIC. Not thread-safe. What it is given outlives it.
 class Transmitter {
@@ -101,6 +101,6 @@ class Transmitter {
   coro::Time engine_free_{};  // to prepare another work request
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DEVICE_TRANSMITTER_H_
+#endif  // DRYDOCK_SIM_DEVICE_TRANSMITTER_H_

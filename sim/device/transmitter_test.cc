@@ -1,6 +1,6 @@
 // Which packet leaves next, when, and what becomes of it.
 
-#include "sim/device/transmitter.h"
+#include "drydock/sim/device/transmitter.h"
 
 #include <chrono>
 #include <cstdint>
@@ -8,18 +8,18 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/network/undisturbed.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/network/undisturbed.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -356,4 +356,4 @@ TEST(TransmitterTest, WhatPeersReadFromADeadNicFallsSilent) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

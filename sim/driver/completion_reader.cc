@@ -3,12 +3,12 @@
 
 #include <memory>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/error.h"
-#include "sim/driver/driver_core.h"
-#include "sim/driver/sim_endpoint.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/sim_endpoint.h"
 
-namespace sim {
+namespace drydock::sim {
 
 namespace efa = fabric::efa_queue;
 
@@ -148,4 +148,4 @@ void QueueCore::Forget(std::uint16_t queue_pair) {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

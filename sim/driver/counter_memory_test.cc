@@ -1,6 +1,6 @@
 // Counters of the device in memory of the program's: who waits on a word calls nothing.
 
-#include "fabric/counter_memory.h"
+#include "drydock/fabric/counter_memory.h"
 
 #include <atomic>
 #include <chrono>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -162,4 +162,4 @@ TEST(CounterMemoryTest, AWordThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/driver/domain_counter.h"
+#include "drydock/sim/driver/domain_counter.h"
 
 #include <algorithm>
 #include <atomic>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 absl::StatusOr<DomainCounter::Word> WordAt(DomainCore& domain, fabric::MemoryRequest where) {
@@ -93,4 +93,4 @@ void DomainCounter::Progress() {
   for (const auto& queue : queues_) queue.lock()->Stage();
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

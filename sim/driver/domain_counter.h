@@ -1,19 +1,19 @@
 // A counter of a domain: the device's, or the driver's where the device has none or none left.
 
-#ifndef SIM_DRIVER_DOMAIN_COUNTER_H_
-#define SIM_DRIVER_DOMAIN_COUNTER_H_
+#ifndef DRYDOCK_SIM_DRIVER_DOMAIN_COUNTER_H_
+#define DRYDOCK_SIM_DRIVER_DOMAIN_COUNTER_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/counter_memory.h"
-#include "fabric/peer_memory.h"
-#include "sim/device/completion_counters.h"
-#include "sim/driver/driver_core.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/driver/driver_core.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Shared by its handle and the endpoints that raise it. Not thread-safe.
 class DomainCounter {
@@ -61,6 +61,6 @@ class DomainCounter {
   std::vector<std::weak_ptr<QueueCore>> queues_;  // those that are gone do not matter
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_DOMAIN_COUNTER_H_
+#endif  // DRYDOCK_SIM_DRIVER_DOMAIN_COUNTER_H_

@@ -1,11 +1,11 @@
-#include "sim/driver/driver_core.h"
+#include "drydock/sim/driver/driver_core.h"
 
 #include <algorithm>
 
-#include "coro/status_macros.h"
-#include "sim/driver/sim_endpoint.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/driver/sim_endpoint.h"
 
-namespace sim {
+namespace drydock::sim {
 
 VectorCore::~VectorCore() {
   for (const Entry& entry : entries_) {
@@ -65,4 +65,4 @@ void VectorCore::Remove(fabric::Peer peer) {
   free_slots_.push_back(slot);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

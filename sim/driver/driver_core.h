@@ -1,7 +1,7 @@
 // What the objects of one open NIC share: the state behind the handles that a program owns.
 
-#ifndef SIM_DRIVER_DRIVER_CORE_H_
-#define SIM_DRIVER_DRIVER_CORE_H_
+#ifndef DRYDOCK_SIM_DRIVER_DRIVER_CORE_H_
+#define DRYDOCK_SIM_DRIVER_DRIVER_CORE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,16 +14,16 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/fabric.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/nic.h"
-#include "sim/device/one_thread.h"
-#include "sim/efa_address.h"
-#include "sim/events/event.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/one_thread.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SimEndpoint;
 
@@ -166,6 +166,6 @@ class VectorCore {
   std::vector<std::vector<Source>> sources_;  // index = address handle; the last inserted last
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_DRIVER_CORE_H_
+#endif  // DRYDOCK_SIM_DRIVER_DRIVER_CORE_H_

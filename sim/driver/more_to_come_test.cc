@@ -1,17 +1,17 @@
 // Posts that wait for the last one of their batch.
 
-#include "fabric/more_to_come.h"
+#include "drydock/fabric/more_to_come.h"
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_F(MoreToComeTest, AClosedEndpointHasNone) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

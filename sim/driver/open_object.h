@@ -1,16 +1,16 @@
 // That a handle which a program owns is open: observers are told when it opens and when it closes.
 
-#ifndef SIM_DRIVER_OPEN_OBJECT_H_
-#define SIM_DRIVER_OPEN_OBJECT_H_
+#ifndef DRYDOCK_SIM_DRIVER_OPEN_OBJECT_H_
+#define DRYDOCK_SIM_DRIVER_OPEN_OBJECT_H_
 
 #include <cstdint>
 #include <utility>
 
-#include "sim/device/nic_state.h"
-#include "sim/device/observer.h"
-#include "sim/device/surroundings.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/surroundings.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A member of the handle. A handle that is destroyed is closed.
 class OpenObject {
@@ -51,6 +51,6 @@ class OpenObject {
   std::uint32_t number_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_OPEN_OBJECT_H_
+#endif  // DRYDOCK_SIM_DRIVER_OPEN_OBJECT_H_

@@ -1,18 +1,18 @@
 // The rings of an endpoint themselves: a power of simulated endpoints, for whoever drives them in
 // the host driver's place, as a GPU does, and for tests of what the device makes of nonsense.
 
-#ifndef SIM_DRIVER_QUEUE_ACCESS_H_
-#define SIM_DRIVER_QUEUE_ACCESS_H_
+#ifndef DRYDOCK_SIM_DRIVER_QUEUE_ACCESS_H_
+#define DRYDOCK_SIM_DRIVER_QUEUE_ACCESS_H_
 
 #include <cstdint>
 
-#include "fabric/capability.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/operation.h"
-#include "sim/device/nic.h"
-#include "sim/device/queue_pair.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/queue_pair.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Everything stays valid until the endpoint closes. One thread at a time, with the endpoint's own
 // posts.
@@ -31,6 +31,6 @@ class QueueAccess {
   virtual std::uint16_t AddressHandleOf(fabric::Peer peer) = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_QUEUE_ACCESS_H_
+#endif  // DRYDOCK_SIM_DRIVER_QUEUE_ACCESS_H_

@@ -1,8 +1,8 @@
 // The requests that one ring holds: the device's request ids on one side, the program's contexts on
 // the other.
 
-#ifndef SIM_DRIVER_REQUEST_SLOTS_H_
-#define SIM_DRIVER_REQUEST_SLOTS_H_
+#ifndef DRYDOCK_SIM_DRIVER_REQUEST_SLOTS_H_
+#define DRYDOCK_SIM_DRIVER_REQUEST_SLOTS_H_
 
 #include <bit>
 #include <cstddef>
@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/efa_queue/host_device.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A slot is free again only when the completion of its request was read from the completion queue,
 // as on EFA. A request id is the slot, and a generation in the bits that are left of 16: an entry
@@ -86,6 +86,6 @@ class RequestSlots {
   const std::uint16_t slot_mask_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_REQUEST_SLOTS_H_
+#endif  // DRYDOCK_SIM_DRIVER_REQUEST_SLOTS_H_

@@ -1,16 +1,16 @@
 // The driver's requests: ids, contexts, and generations that tell a slot's uses apart.
 
-#include "sim/driver/request_slots.h"
+#include "drydock/sim/driver/request_slots.h"
 
 #include <cstdint>
 #include <deque>
 #include <map>
 #include <set>
 
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::Context;
@@ -92,4 +92,4 @@ TEST(RequestSlotsTest, KeepsEveryContextWhateverTheOrder) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

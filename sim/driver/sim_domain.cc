@@ -1,16 +1,16 @@
-#include "sim/driver/sim_domain.h"
+#include "drydock/sim/driver/sim_domain.h"
 
 #include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/shared_core.h"
-#include "sim/driver/sim_endpoint.h"
-#include "sim/driver/sim_objects.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/shared_core.h"
+#include "drydock/sim/driver/sim_endpoint.h"
+#include "drydock/sim/driver/sim_objects.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::ClosedError;
@@ -228,4 +228,4 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> SimDomain::OpenEndpoint(
 
 absl::Status SimDomain::Close() { return open_.Closing(CloseShared(core_, "domain")); }
 
-}  // namespace sim
+}  // namespace drydock::sim

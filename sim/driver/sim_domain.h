@@ -1,18 +1,18 @@
 // One simulated NIC, opened.
 
-#ifndef SIM_DRIVER_SIM_DOMAIN_H_
-#define SIM_DRIVER_SIM_DOMAIN_H_
+#ifndef DRYDOCK_SIM_DRIVER_SIM_DOMAIN_H_
+#define DRYDOCK_SIM_DRIVER_SIM_DOMAIN_H_
 
 #include <memory>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/counter_memory.h"
-#include "fabric/fabric.h"
-#include "sim/driver/driver_core.h"
-#include "sim/driver/open_object.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/open_object.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SimDomain final : public fabric::Domain, private fabric::CountersInMemory {
  public:
@@ -47,6 +47,6 @@ class SimDomain final : public fabric::Domain, private fabric::CountersInMemory 
   OpenObject open_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_SIM_DOMAIN_H_
+#endif  // DRYDOCK_SIM_DRIVER_SIM_DOMAIN_H_

@@ -1,14 +1,14 @@
-#include "sim/driver/sim_endpoint.h"
+#include "drydock/sim/driver/sim_endpoint.h"
 
 #include <algorithm>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.h"
-#include "sim/efa_status.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -360,4 +360,4 @@ PostResult SimEndpoint::Recv(std::span<const fabric::RecvRequest> requests) {
   return result;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,8 +1,8 @@
 // The driver of one queue pair: it turns the contract's requests into work requests in the rings,
 // and what the NIC reports back into completions.
 
-#ifndef SIM_DRIVER_SIM_ENDPOINT_H_
-#define SIM_DRIVER_SIM_ENDPOINT_H_
+#ifndef DRYDOCK_SIM_DRIVER_SIM_ENDPOINT_H_
+#define DRYDOCK_SIM_DRIVER_SIM_ENDPOINT_H_
 
 #include <array>
 #include <cstddef>
@@ -12,20 +12,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/endpoint.h"
-#include "fabric/more_to_come.h"
-#include "sim/device/completion_counters.h"
-#include "sim/device/queue_pair.h"
-#include "sim/driver/domain_counter.h"
-#include "sim/driver/driver_core.h"
-#include "sim/driver/open_object.h"
-#include "sim/driver/queue_access.h"
-#include "sim/driver/request_slots.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/more_to_come.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/driver/domain_counter.h"
+#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/open_object.h"
+#include "drydock/sim/driver/queue_access.h"
+#include "drydock/sim/driver/request_slots.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private fabric::MoreToCome {
  public:
@@ -129,6 +129,6 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private 
   std::array<std::uint8_t, kMostInlineBytes> gathered_{};  // an inline message of several segments
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_SIM_ENDPOINT_H_
+#endif  // DRYDOCK_SIM_DRIVER_SIM_ENDPOINT_H_

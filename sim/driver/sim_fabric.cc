@@ -1,4 +1,4 @@
-#include "sim/driver/sim_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
 #include <string>
 #include <utility>
@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/driver/sim_domain.h"
+#include "drydock/sim/driver/sim_domain.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::Capability;
@@ -110,4 +110,4 @@ std::unique_ptr<fabric::Fabric> OpenSimDevice(World& world, Node& node) {
   return std::make_unique<SimFabric>(world, node, OfTheDevice(node.profile()));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -5,15 +5,15 @@
 //   auto server = sim::OpenSimFabric(world, world.AddNode("server"));
 //   coro::EventLoop loop(world);  // the world is the clock
 
-#ifndef SIM_DRIVER_SIM_FABRIC_H_
-#define SIM_DRIVER_SIM_FABRIC_H_
+#ifndef DRYDOCK_SIM_DRIVER_SIM_FABRIC_H_
+#define DRYDOCK_SIM_DRIVER_SIM_FABRIC_H_
 
 #include <memory>
 
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The fabric efa-direct of one machine of the world: its NICs offer remote memory access where they
 // both read and write, none elsewhere. Both outlive the fabric and everything opened from it. All
@@ -25,6 +25,6 @@ std::unique_ptr<fabric::Fabric> OpenSimFabric(World& world, Node& node);
 // open OpenSimFabric.
 std::unique_ptr<fabric::Fabric> OpenSimDevice(World& world, Node& node);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_SIM_FABRIC_H_
+#endif  // DRYDOCK_SIM_DRIVER_SIM_FABRIC_H_

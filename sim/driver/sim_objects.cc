@@ -1,11 +1,11 @@
-#include "sim/driver/sim_objects.h"
+#include "drydock/sim/driver/sim_objects.h"
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/shared_core.h"
-#include "sim/efa_status.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/shared_core.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::ClosedError;
 using fabric::CloseShared;
@@ -131,4 +131,4 @@ absl::Status SimCounter::Add(std::uint64_t value) {
 
 absl::Status SimCounter::Close() { return open_.Closing(CloseShared(core_, "counter")); }
 
-}  // namespace sim
+}  // namespace drydock::sim

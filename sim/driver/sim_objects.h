@@ -1,7 +1,7 @@
 // The driver's objects behind the contract's: regions, queues, vectors and counters of an open NIC.
 
-#ifndef SIM_DRIVER_SIM_OBJECTS_H_
-#define SIM_DRIVER_SIM_OBJECTS_H_
+#ifndef DRYDOCK_SIM_DRIVER_SIM_OBJECTS_H_
+#define DRYDOCK_SIM_DRIVER_SIM_OBJECTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/error_data.h"
-#include "fabric/fabric.h"
-#include "fabric/peer_memory.h"
-#include "sim/driver/domain_counter.h"
-#include "sim/driver/driver_core.h"
-#include "sim/driver/open_object.h"
-#include "sim/memory/memory_table.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/driver/domain_counter.h"
+#include "drydock/sim/driver/driver_core.h"
+#include "drydock/sim/driver/open_object.h"
+#include "drydock/sim/memory/memory_table.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SimMemoryRegion final : public fabric::MemoryRegion {
  public:
@@ -120,6 +120,6 @@ class SimCounter final : public fabric::Counter {
   OpenObject open_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_DRIVER_SIM_OBJECTS_H_
+#endif  // DRYDOCK_SIM_DRIVER_SIM_OBJECTS_H_

@@ -1,15 +1,15 @@
 // Something that events happen to: a NIC, a timer, a thread that drives a doorbell.
 
-#ifndef SIM_EVENTS_ACTOR_H_
-#define SIM_EVENTS_ACTOR_H_
+#ifndef DRYDOCK_SIM_EVENTS_ACTOR_H_
+#define DRYDOCK_SIM_EVENTS_ACTOR_H_
 
 #include <cstdint>
 #include <optional>
 
-#include "sim/events/event.h"
-#include "sim/events/scheduler.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // It lives as long as the timeline that schedules for it.
 //
@@ -33,6 +33,6 @@ class Actor {
   virtual bool IsPointless(const Event& /*event*/) const { return false; }
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_ACTOR_H_
+#endif  // DRYDOCK_SIM_EVENTS_ACTOR_H_

@@ -1,19 +1,19 @@
 // Actions that are put off: what a fault plan delays (sim/device/fault_points.h).
 
-#ifndef SIM_EVENTS_DEFERRED_ACTIONS_H_
-#define SIM_EVENTS_DEFERRED_ACTIONS_H_
+#ifndef DRYDOCK_SIM_EVENTS_DEFERRED_ACTIONS_H_
+#define DRYDOCK_SIM_EVENTS_DEFERRED_ACTIONS_H_
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <utility>
 
-#include "coro/time.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. The timeline outlives it.
 class DeferredActions final : public Actor {
@@ -43,6 +43,6 @@ class DeferredActions final : public Actor {
   std::uint64_t next_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_DEFERRED_ACTIONS_H_
+#endif  // DRYDOCK_SIM_EVENTS_DEFERRED_ACTIONS_H_

@@ -1,18 +1,18 @@
 // Actions that are put off.
 
-#include "sim/events/deferred_actions.h"
+#include "drydock/sim/events/deferred_actions.h"
 
 #include <chrono>
 #include <functional>
 #include <memory>
 #include <vector>
 
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/events/timeline.h"
 #include "gtest/gtest.h"
-#include "sim/events/event.h"
-#include "sim/events/event_log.h"
-#include "sim/events/timeline.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -95,4 +95,4 @@ TEST_F(DeferredActionsTest, ActionsHappenToNoNicAndAreNumbered) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,6 +1,6 @@
-#include "sim/events/event.h"
+#include "drydock/sim/events/event.h"
 
-namespace sim {
+namespace drydock::sim {
 
 std::string_view Name(EventKind kind) {
   switch (kind) {
@@ -48,4 +48,4 @@ std::string_view Name(EventKind kind) {
   return "unknown";
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

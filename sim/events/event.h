@@ -1,14 +1,14 @@
 // What happens in a simulated world, at which time and to whom.
 
-#ifndef SIM_EVENTS_EVENT_H_
-#define SIM_EVENTS_EVENT_H_
+#ifndef DRYDOCK_SIM_EVENTS_EVENT_H_
+#define DRYDOCK_SIM_EVENTS_EVENT_H_
 
 #include <cstdint>
 #include <string_view>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Part of the digest: never renumber, only append.
 enum class EventKind : std::uint8_t {
@@ -53,6 +53,6 @@ struct Event {
   EventKind kind = EventKind::kAlarm;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_EVENT_H_
+#endif  // DRYDOCK_SIM_EVENTS_EVENT_H_

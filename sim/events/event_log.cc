@@ -1,9 +1,9 @@
-#include "sim/events/event_log.h"
+#include "drydock/sim/events/event_log.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
-namespace sim {
+namespace drydock::sim {
 
 std::string ToText(const LoggedEvent& event) {
   std::string text =
@@ -16,4 +16,4 @@ std::string ToText(const LoggedEvent& event) {
 
 std::string Digest::ToHex() const { return absl::StrFormat("%016x%016x", high, low); }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -8,17 +8,17 @@
 // Two runs with one seed have equal logs, with every compiler, option and sanitizer: nothing in an
 // entry comes from a pointer.
 
-#ifndef SIM_EVENTS_EVENT_LOG_H_
-#define SIM_EVENTS_EVENT_LOG_H_
+#ifndef DRYDOCK_SIM_EVENTS_EVENT_LOG_H_
+#define DRYDOCK_SIM_EVENTS_EVENT_LOG_H_
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 
-#include "coro/time.h"
-#include "sim/events/event.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/event.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct LoggedEvent {
   coro::Duration time{};  // since the world began
@@ -102,6 +102,6 @@ class EventLog {
   EventListener* listener_ = nullptr;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_EVENT_LOG_H_
+#endif  // DRYDOCK_SIM_EVENTS_EVENT_LOG_H_

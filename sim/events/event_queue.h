@@ -1,7 +1,7 @@
 // What will happen, in the order in which it will happen.
 
-#ifndef SIM_EVENTS_EVENT_QUEUE_H_
-#define SIM_EVENTS_EVENT_QUEUE_H_
+#ifndef DRYDOCK_SIM_EVENTS_EVENT_QUEUE_H_
+#define DRYDOCK_SIM_EVENTS_EVENT_QUEUE_H_
 
 #include <algorithm>
 #include <array>
@@ -10,11 +10,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "coro/check.h"
-#include "coro/time.h"
-#include "sim/events/event.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/event.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A monotone radix queue (Ahuja, Mehlhorn, Orlin, Tarjan 1990): an event waits in the bucket of the
 // highest bit in which its time differs from that of the event that was popped last.
@@ -104,6 +104,6 @@ class EventQueue {
   std::uint64_t next_ = kNothing;  // the time of the earliest event
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_EVENT_QUEUE_H_
+#endif  // DRYDOCK_SIM_EVENTS_EVENT_QUEUE_H_

@@ -1,16 +1,16 @@
 // Events come out by time, and at one time in the order in which they were put in.
 
-#include "sim/events/event_queue.h"
+#include "drydock/sim/events/event_queue.h"
 
 #include <chrono>
 #include <cstdint>
 #include <map>
 #include <vector>
 
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -78,4 +78,4 @@ TEST(EventQueueTest, AgreesWithASortedMapWhenPushesAndPopsAlternate) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

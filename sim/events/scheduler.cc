@@ -1,6 +1,6 @@
-#include "sim/events/scheduler.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 bool Overlap(const Touch& a, const Touch& b) {
@@ -19,4 +19,4 @@ bool AreIndependent(const Step& a, const Step& b) {
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

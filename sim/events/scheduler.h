@@ -10,8 +10,8 @@
 // way for ever while another one, of the same queue pair, overtakes it. What the strategies are:
 // sim/explore/strategy/.
 
-#ifndef SIM_EVENTS_SCHEDULER_H_
-#define SIM_EVENTS_SCHEDULER_H_
+#ifndef DRYDOCK_SIM_EVENTS_SCHEDULER_H_
+#define DRYDOCK_SIM_EVENTS_SCHEDULER_H_
 
 #include <array>
 #include <chrono>
@@ -19,11 +19,11 @@
 #include <cstdint>
 #include <span>
 
-#include "coro/time.h"
-#include "fabric/operation.h"
-#include "sim/events/event.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/events/event.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Bytes [begin, end) of one machine that a step uses. All of them: what its program can notice,
 // which may then look at every byte it has.
@@ -96,6 +96,6 @@ class Scheduler {
 // By how much a picked step moves the clock.
 inline constexpr coro::Duration kStepTime = std::chrono::microseconds(1);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_SCHEDULER_H_
+#endif  // DRYDOCK_SIM_EVENTS_SCHEDULER_H_

@@ -1,13 +1,13 @@
-#include "sim/events/step_pool.h"
+#include "drydock/sim/events/step_pool.h"
 
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
-#include "coro/check.h"
-#include "sim/events/actor.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/events/actor.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::uint32_t kMostCharges = 4096;
@@ -83,4 +83,4 @@ bool StepPool::Charged() {
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

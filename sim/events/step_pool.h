@@ -1,18 +1,18 @@
 // What is on the network while a scheduler decides what happens next (sim/events/scheduler.h).
 
-#ifndef SIM_EVENTS_STEP_POOL_H_
-#define SIM_EVENTS_STEP_POOL_H_
+#ifndef DRYDOCK_SIM_EVENTS_STEP_POOL_H_
+#define DRYDOCK_SIM_EVENTS_STEP_POOL_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/events/event.h"
-#include "sim/events/scheduler.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to a timeline.
 class StepPool {
@@ -70,6 +70,6 @@ class StepPool {
   std::uint32_t charges_ = 0;  // since the program last waited
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_STEP_POOL_H_
+#endif  // DRYDOCK_SIM_EVENTS_STEP_POOL_H_

@@ -1,6 +1,6 @@
 // What the network could do next, and what is picked of it.
 
-#include "sim/events/step_pool.h"
+#include "drydock/sim/events/step_pool.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,12 +10,12 @@
 #include <tuple>
 #include <vector>
 
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/scheduler.h"
 #include "gtest/gtest.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/scheduler.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -207,4 +207,4 @@ TEST_F(StepPoolTest, ProgramThatComputesForLongIsChargedNowAndThen) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,10 +1,10 @@
-#include "sim/events/timeline.h"
+#include "drydock/sim/events/timeline.h"
 
 #include <optional>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Timeline::Timeline(ClockKind kind, EventLog* log)
     : real_(kind == ClockKind::kReal),
@@ -127,4 +127,4 @@ void Timeline::AdvanceScheduled(coro::Time time) {
   if (pool_->Charged()) StepScheduled(coro::kNever);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -13,8 +13,8 @@
 // (RunDue), or when who paces the world runs it (RunFor). Nothing that a program computes is
 // charged. Such a run is not deterministic.
 
-#ifndef SIM_EVENTS_TIMELINE_H_
-#define SIM_EVENTS_TIMELINE_H_
+#ifndef DRYDOCK_SIM_EVENTS_TIMELINE_H_
+#define DRYDOCK_SIM_EVENTS_TIMELINE_H_
 
 #include <algorithm>
 #include <chrono>
@@ -25,17 +25,17 @@
 #include <utility>
 #include <vector>
 
-#include "coro/clock.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/event_log.h"
-#include "sim/events/event_queue.h"
-#include "sim/events/scheduler.h"
-#include "sim/events/step_pool.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/events/event_queue.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/events/step_pool.h"
 
-namespace sim {
+namespace drydock::sim {
 
 enum class ClockKind : std::uint8_t { kVirtual, kReal };
 
@@ -212,6 +212,6 @@ class Timeline final : public coro::Clock {
   std::function<void()> on_stuck_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_EVENTS_TIMELINE_H_
+#endif  // DRYDOCK_SIM_EVENTS_TIMELINE_H_

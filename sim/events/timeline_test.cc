@@ -1,6 +1,6 @@
 // When things happen, and who waits for them.
 
-#include "sim/events/timeline.h"
+#include "drydock/sim/events/timeline.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include <utility>
 #include <vector>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/events/scheduler.h"
 #include "gtest/gtest.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/event_log.h"
-#include "sim/events/scheduler.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -282,4 +282,4 @@ TEST_F(ScheduledTest, NetworkGoesOnForAProgramThatOnlyComputes) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,15 +12,15 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/json_reader.h"
-#include "fabric/faults/plan_json.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/json_reader.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/ranges.h"
+#include "drydock/sim/explore/strategy/strategy.h"
 #include "nlohmann/json.hpp"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/ranges.h"
-#include "sim/explore/strategy/strategy.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::faults::FaultPlan;
@@ -504,4 +504,4 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
   return absl::OkStatus();
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

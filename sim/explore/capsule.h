@@ -5,8 +5,8 @@
 // and which rules fired on which event, so that firings can be taken away. Its schema is in
 // README.md. It may come from anywhere: reading it is strict.
 
-#ifndef SIM_EXPLORE_CAPSULE_H_
-#define SIM_EXPLORE_CAPSULE_H_
+#ifndef DRYDOCK_SIM_EXPLORE_CAPSULE_H_
+#define DRYDOCK_SIM_EXPLORE_CAPSULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,14 +17,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/subject.h"
-#include "sim/explore/traced_run.h"
-#include "sim/explore/verdict.h"
-#include "sim/world/run_trace.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/explore/verdict.h"
+#include "drydock/sim/world/run_trace.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Which program it was: changes of either may change a digest only where something is wrong.
 struct Build {
@@ -73,6 +73,6 @@ absl::StatusOr<Capsule> ReadCapsule(const std::string& path);
 // kInvalidArgument: cannot be written, or longer than kMostBytes.
 absl::Status WriteCapsule(const std::string& path, const Capsule& capsule);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_CAPSULE_H_
+#endif  // DRYDOCK_SIM_EXPLORE_CAPSULE_H_

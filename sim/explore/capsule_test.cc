@@ -1,6 +1,6 @@
 // Capsules: written and read, replayed, shrunk.
 
-#include "sim/explore/capsule.h"
+#include "drydock/sim/explore/capsule.h"
 
 #include <array>
 #include <chrono>
@@ -16,24 +16,26 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/wait_list.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/ranges.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/shrink.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/explore/nodes.h"
-#include "sim/explore/ranges.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/shrink.h"
-#include "sim/explore/subject.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using fabric::async::BufferRef;
 using fabric::faults::Fault;
 using fabric::faults::FaultPlan;
@@ -44,8 +46,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Optional;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::array<Parameter, 2> kParameters = {
     Parameter{"writes", 300, 1, 10000, "one after the other"},
@@ -500,4 +500,4 @@ TEST(ShrinkTest, StopsAfterSoManyRuns) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,20 +1,20 @@
 // Every classic on a healthy network and under the swarm.
 
-#include "sim/explore/classics/classics.h"
+#include "drydock/sim/explore/classics/classics.h"
 
 #include <chrono>
 #include <set>
 #include <string>
 
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/explorer.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 class ClassicTest : public ::testing::TestWithParam<const Scenario*> {};
 
@@ -73,4 +73,4 @@ TEST(ClassicsTest, HaveDifferentNames) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,10 +1,10 @@
-#include "sim/explore/ddmin.h"
+#include "drydock/sim/explore/ddmin.h"
 
 #include <algorithm>
 #include <numeric>
 #include <utility>
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using Part = std::vector<std::size_t>;
@@ -62,4 +62,4 @@ std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const
   return part;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,14 +1,14 @@
 // The smallest part of a list that still does what the whole list does: delta debugging (Zeller,
 // Hildebrandt, "Simplifying and isolating failure-inducing input", IEEE TSE 28(2), 2002).
 
-#ifndef SIM_EXPLORE_DDMIN_H_
-#define SIM_EXPLORE_DDMIN_H_
+#ifndef DRYDOCK_SIM_EXPLORE_DDMIN_H_
+#define DRYDOCK_SIM_EXPLORE_DDMIN_H_
 
 #include <cstddef>
 #include <functional>
 #include <vector>
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // `fails`: whether these elements of a list of `count`, as rising indices, still fail. It fails for
 // all of them. Returns a part that fails and in which no single element can be spared; none at all
@@ -17,6 +17,6 @@ namespace sim::explore {
 std::vector<std::size_t> Ddmin(
     std::size_t count, const std::function<bool(const std::vector<std::size_t>& part)>& fails);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_DDMIN_H_
+#endif  // DRYDOCK_SIM_EXPLORE_DDMIN_H_

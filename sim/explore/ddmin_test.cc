@@ -1,11 +1,11 @@
-#include "sim/explore/ddmin.h"
+#include "drydock/sim/explore/ddmin.h"
 
 #include <algorithm>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using ::testing::ElementsAre;
@@ -75,4 +75,4 @@ TEST(DdminTest, AsksForNoPartTwiceInARow) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,4 +1,4 @@
-#include "sim/explore/explorer.h"
+#include "drydock/sim/explore/explorer.h"
 
 #include <poll.h>
 
@@ -11,12 +11,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/worker.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/worker.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // A worker's share: long enough that starting it costs nothing, short enough that the last ones end
@@ -276,4 +276,4 @@ absl::Status VerifyRules(const ExploreReport& report, const fabric::faults::Faul
   return absl::OkStatus();
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

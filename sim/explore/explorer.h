@@ -8,8 +8,8 @@
 //   seeds ──► ranges ──► worker ──pipe──► verdicts ──► report: the same for any number of jobs
 //                  └───► worker ──pipe──┘
 
-#ifndef SIM_EXPLORE_EXPLORER_H_
-#define SIM_EXPLORE_EXPLORER_H_
+#ifndef DRYDOCK_SIM_EXPLORE_EXPLORER_H_
+#define DRYDOCK_SIM_EXPLORE_EXPLORER_H_
 
 #include <array>
 #include <chrono>
@@ -22,15 +22,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/coverage/report.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/coverage/report.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct ExploreOptions {
   std::uint64_t first_seed = 1;
@@ -100,6 +100,6 @@ absl::StatusOr<ExploreReport> Explore(const Scenario& scenario, const ExploreOpt
 // often as it has to, or in some seed more often than it may.
 absl::Status VerifyRules(const ExploreReport& report, const fabric::faults::FaultPlan& plan);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_EXPLORER_H_
+#endif  // DRYDOCK_SIM_EXPLORE_EXPLORER_H_

@@ -1,7 +1,7 @@
 // The explorer: what becomes of seeds that crash, never end or differ, and that nothing depends on
 // how many workers there are.
 
-#include "sim/explore/explorer.h"
+#include "drydock/sim/explore/explorer.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -13,17 +13,19 @@
 #include <new>
 #include <vector>
 
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/seed_record.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/seed_record.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using fabric::faults::Fault;
 using fabric::faults::FaultPlan;
 using fabric::faults::FaultRule;
@@ -35,8 +37,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // What worker processes and this one both see.
 class SharedCounter {
@@ -282,4 +282,4 @@ TEST(SeedRecordTest, ComesOutAsItWentInHoweverItIsCut) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

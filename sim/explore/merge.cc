@@ -1,4 +1,4 @@
-#include "sim/explore/merge.h"
+#include "drydock/sim/explore/merge.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 bool ComesBefore(const NamedResults& a, const NamedResults& b) {
@@ -84,4 +84,4 @@ absl::StatusOr<Merged> Merge(std::vector<NamedResults> files) {
   return merged;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,18 +1,18 @@
 // The files of a sweep's shards as one report, which does not depend on how many there were, on
 // their order, or on how often a shard was killed.
 
-#ifndef SIM_EXPLORE_MERGE_H_
-#define SIM_EXPLORE_MERGE_H_
+#ifndef DRYDOCK_SIM_EXPLORE_MERGE_H_
+#define DRYDOCK_SIM_EXPLORE_MERGE_H_
 
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/results.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/results.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct Merged {
   SweepWords sweep;
@@ -28,6 +28,6 @@ using NamedResults = std::pair<std::string, Results>;
 // line: no file, files of different sweeps, or a seed that is in two of them.
 absl::StatusOr<Merged> Merge(std::vector<NamedResults> files);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_MERGE_H_
+#endif  // DRYDOCK_SIM_EXPLORE_MERGE_H_

@@ -1,11 +1,11 @@
-#include "sim/explore/needs.h"
+#include "drydock/sim/explore/needs.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr std::uint64_t kNeeds = 0x6e65656473;
@@ -32,4 +32,4 @@ Profile WithLittleMore(const Profile& profile, const Needs& needs, std::uint64_t
   return tight;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

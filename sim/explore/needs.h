@@ -1,13 +1,13 @@
 // What a program needs of its NICs at the most, and NICs that have hardly more than that.
 
-#ifndef SIM_EXPLORE_NEEDS_H_
-#define SIM_EXPLORE_NEEDS_H_
+#ifndef DRYDOCK_SIM_EXPLORE_NEEDS_H_
+#define DRYDOCK_SIM_EXPLORE_NEEDS_H_
 
 #include <cstdint>
 
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Of one NIC, at the same time. A program that asks for more than it says has a leak, or is wrong
 // about itself.
@@ -22,6 +22,6 @@ struct Needs {
 // twice the completions: a function of the seed. Never more than `profile` has.
 Profile WithLittleMore(const Profile& profile, const Needs& needs, std::uint64_t seed);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_NEEDS_H_
+#endif  // DRYDOCK_SIM_EXPLORE_NEEDS_H_

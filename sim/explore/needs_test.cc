@@ -1,21 +1,21 @@
 // Devices that have hardly more than a program says it needs.
 
-#include "sim/explore/needs.h"
+#include "drydock/sim/explore/needs.h"
 
 #include <cstdint>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/run_seed.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using ::testing::AllOf;
@@ -104,4 +104,4 @@ TEST(NeedsTest, OnlyTheSwarmIsTightAndACapsuleKeepsIt) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,11 +1,11 @@
-#include "sim/explore/nodes.h"
+#include "drydock/sim/explore/nodes.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 absl::StatusOr<std::unique_ptr<fabric::async::Node>> OpenNode(Trial& trial, coro::EventLoop& loop,
                                                               std::string name) {
@@ -23,4 +23,4 @@ absl::StatusOr<Nodes> OpenNodes(Trial& trial, coro::EventLoop& loop, std::size_t
   return nodes;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

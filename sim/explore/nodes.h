@@ -1,7 +1,7 @@
 // The machines of a trial, opened for coroutines: what a scenario's program runs on.
 
-#ifndef SIM_EXPLORE_NODES_H_
-#define SIM_EXPLORE_NODES_H_
+#ifndef DRYDOCK_SIM_EXPLORE_NODES_H_
+#define DRYDOCK_SIM_EXPLORE_NODES_H_
 
 #include <cstddef>
 #include <memory>
@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "fabric/async/node.h"
-#include "sim/explore/trial.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/explore/trial.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 using Nodes = std::vector<std::unique_ptr<fabric::async::Node>>;
 
@@ -24,6 +24,6 @@ absl::StatusOr<std::unique_ptr<fabric::async::Node>> OpenNode(Trial& trial, coro
 // `count` of them, each of which has all the others as peers by their numbers.
 absl::StatusOr<Nodes> OpenNodes(Trial& trial, coro::EventLoop& loop, std::size_t count);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_NODES_H_
+#endif  // DRYDOCK_SIM_EXPLORE_NODES_H_

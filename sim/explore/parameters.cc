@@ -1,4 +1,4 @@
-#include "sim/explore/parameters.h"
+#include "drydock/sim/explore/parameters.h"
 
 #include <algorithm>
 #include <vector>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 absl::Status CheckParameters(std::span<const Parameter> declared, const Parameters& values) {
   for (const auto& set : values) {
@@ -60,4 +60,4 @@ std::string FormatParameters(const Parameters& values) {
   return absl::StrJoin(values, ",", absl::PairFormatter("="));
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,8 +1,8 @@
 // The sizes of a scenario: how many machines, pages, rounds. Small numbers that a person may set,
 // and that a shrinker makes smaller.
 
-#ifndef SIM_EXPLORE_PARAMETERS_H_
-#define SIM_EXPLORE_PARAMETERS_H_
+#ifndef DRYDOCK_SIM_EXPLORE_PARAMETERS_H_
+#define DRYDOCK_SIM_EXPLORE_PARAMETERS_H_
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // One size that a scenario declares. Every number from least to most makes sense.
 struct Parameter {
@@ -38,6 +38,6 @@ Parameters AllParameters(std::span<const Parameter> declared, const Parameters& 
 absl::StatusOr<Parameters> ParseParameters(absl::string_view text);
 std::string FormatParameters(const Parameters& values);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_PARAMETERS_H_
+#endif  // DRYDOCK_SIM_EXPLORE_PARAMETERS_H_

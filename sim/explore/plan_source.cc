@@ -1,18 +1,18 @@
-#include "sim/explore/plan_source.h"
+#include "drydock/sim/explore/plan_source.h"
 
 #include <memory>
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/explore/swarm.h"
-#include "sim/faults/device_faults.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/explore/swarm.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 using fabric::faults::FaultEngine;
 using fabric::faults::FaultPlan;
@@ -44,4 +44,4 @@ absl::Status CheckPlan(const FaultPlan& plan) {
       .status();
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

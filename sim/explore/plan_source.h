@@ -1,19 +1,19 @@
 // What each seed of an exploration runs under: a fault plan, and who schedules the network.
 
-#ifndef SIM_EXPLORE_PLAN_SOURCE_H_
-#define SIM_EXPLORE_PLAN_SOURCE_H_
+#ifndef DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_
+#define DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/strategy/strategy.h"
-#include "sim/profile/unpublished.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/strategy/strategy.h"
+#include "drydock/sim/profile/unpublished.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // The faults that a run of a scenario can have: what the simulated NIC applies from within, and
 // what the decorator applies above it.
@@ -38,6 +38,6 @@ PlanSource SamePlan(std::string name, fabric::faults::FaultPlan plan);
 // Whether a run can have this plan. kInvalidArgument, kUnimplemented: one line that names the rule.
 absl::Status CheckPlan(const fabric::faults::FaultPlan& plan);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_PLAN_SOURCE_H_
+#endif  // DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_

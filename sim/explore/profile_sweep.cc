@@ -1,4 +1,4 @@
-#include "sim/explore/profile_sweep.h"
+#include "drydock/sim/explore/profile_sweep.h"
 
 #include <algorithm>
 #include <bit>
@@ -9,14 +9,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/check.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "sim/explore/ddmin.h"
-#include "sim/explore/traced_run.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/ddmin.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr std::uint64_t kFigures = 0x66696775726573;
@@ -164,4 +164,4 @@ absl::StatusOr<Dependence> FindDependence(const Scenario& scenario, const RunSpe
   return Search(scenario, spec, verdict).Run();
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -2,20 +2,20 @@
 // in the machines' profile (sim/profile/unpublished.h), and of a run that fails, on which of them
 // its failure depends.
 
-#ifndef SIM_EXPLORE_PROFILE_SWEEP_H_
-#define SIM_EXPLORE_PROFILE_SWEEP_H_
+#ifndef DRYDOCK_SIM_EXPLORE_PROFILE_SWEEP_H_
+#define DRYDOCK_SIM_EXPLORE_PROFILE_SWEEP_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/profile/unpublished.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/profile/unpublished.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // The figures of a seed: about half of all are drawn, the others stay what they are. Of those that
 // are drawn, a quarter is the least plausible value and a quarter the greatest, and the rest lies
@@ -46,6 +46,6 @@ struct Dependence {
 absl::StatusOr<Dependence> FindDependence(const Scenario& scenario, const RunSpec& spec,
                                           Verdict verdict);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_PROFILE_SWEEP_H_
+#endif  // DRYDOCK_SIM_EXPLORE_PROFILE_SWEEP_H_

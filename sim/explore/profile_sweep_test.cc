@@ -1,7 +1,7 @@
 // Other values for what nobody has published: how they are drawn, and on which of them a failure is
 // found to depend.
 
-#include "sim/explore/profile_sweep.h"
+#include "drydock/sim/explore/profile_sweep.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -14,20 +14,20 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
 
 TEST(DrawFiguresTest, EveryPartOfARangeComesUp) {
   std::map<std::string, std::set<std::int64_t>> values;
@@ -175,4 +175,4 @@ TEST(ProfileSweepTest, CapsuleKeepsTheFigures) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,11 +1,11 @@
-#include "sim/explore/ranges.h"
+#include "drydock/sim/explore/ranges.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 absl::Status Refuse(absl::string_view part) {
@@ -55,4 +55,4 @@ absl::StatusOr<std::vector<std::uint64_t>> ParseRanges(absl::string_view text, s
   return numbers;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // Rising numbers as text: "3,7-9".
 
-#ifndef SIM_EXPLORE_RANGES_H_
-#define SIM_EXPLORE_RANGES_H_
+#ifndef DRYDOCK_SIM_EXPLORE_RANGES_H_
+#define DRYDOCK_SIM_EXPLORE_RANGES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // REQUIRES: the numbers rise. Empty for none.
 std::string FormatRanges(const std::vector<std::uint64_t>& numbers);
@@ -19,6 +19,6 @@ std::string FormatRanges(const std::vector<std::uint64_t>& numbers);
 // The inverse. kInvalidArgument: not of this form, numbers that do not rise, or more than `most`.
 absl::StatusOr<std::vector<std::uint64_t>> ParseRanges(absl::string_view text, std::size_t most);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_RANGES_H_
+#endif  // DRYDOCK_SIM_EXPLORE_RANGES_H_

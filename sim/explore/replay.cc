@@ -1,12 +1,12 @@
-#include "sim/explore/replay.h"
+#include "drydock/sim/explore/replay.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // "the first 4096 events are the same": what the marks of both runs tell.
@@ -75,4 +75,4 @@ absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& ca
   return Compare(capsule, std::move(run));
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

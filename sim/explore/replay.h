@@ -1,19 +1,19 @@
 // Whether a run that a file tells of is still the same.
 
-#ifndef SIM_EXPLORE_REPLAY_H_
-#define SIM_EXPLORE_REPLAY_H_
+#ifndef DRYDOCK_SIM_EXPLORE_REPLAY_H_
+#define DRYDOCK_SIM_EXPLORE_REPLAY_H_
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct Replay {
   TracedRun run;
@@ -36,6 +36,6 @@ Replay Compare(const Capsule& capsule, TracedRun run);
 absl::StatusOr<Replay> ReplayCapsule(const Scenario& scenario, const Capsule& capsule,
                                      coro::Duration patience = std::chrono::minutes(1));
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_REPLAY_H_
+#endif  // DRYDOCK_SIM_EXPLORE_REPLAY_H_

@@ -1,4 +1,4 @@
-#include "sim/explore/results.h"
+#include "drydock/sim/explore/results.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -17,11 +17,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/json_reader.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/json_reader.h"
 #include "nlohmann/json.hpp"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::coverage::PointKind;
@@ -365,4 +365,4 @@ std::string DifferenceOf(const SweepWords& a, const SweepWords& b) {
   return "";
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

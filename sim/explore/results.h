@@ -5,8 +5,8 @@
 //   drydock-results 1 c0f1d7a2be0c5a11 5213       version, FNV-1a of what follows, its bytes
 //   {"sweep":{"scenario":"write",...},"first_seed":1,...,"report":{...}}
 
-#ifndef SIM_EXPLORE_RESULTS_H_
-#define SIM_EXPLORE_RESULTS_H_
+#ifndef DRYDOCK_SIM_EXPLORE_RESULTS_H_
+#define DRYDOCK_SIM_EXPLORE_RESULTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,10 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/shard.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/shard.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // What decides a seed's result beside the seed, as words of whoever started it: "scenario",
 // "faults", ... Shards whose words differ are not of one sweep.
@@ -56,6 +56,6 @@ absl::Status WriteResults(const std::string& path, const Results& results);
 // The first word in which two sweeps differ, "faults: swarm, none"; empty: they are the same.
 std::string DifferenceOf(const SweepWords& a, const SweepWords& b);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_RESULTS_H_
+#endif  // DRYDOCK_SIM_EXPLORE_RESULTS_H_

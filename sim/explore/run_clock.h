@@ -1,18 +1,18 @@
 // A world's time for a run that must end.
 
-#ifndef SIM_EXPLORE_RUN_CLOCK_H_
-#define SIM_EXPLORE_RUN_CLOCK_H_
+#ifndef DRYDOCK_SIM_EXPLORE_RUN_CLOCK_H_
+#define DRYDOCK_SIM_EXPLORE_RUN_CLOCK_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/wait_graph.h"
-#include "sim/world/world.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/wait_graph.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // The world's clock, which stops at a limit: a loop that would wait longer is told that nothing can
 // happen any more, ends, and the clock knows why. Not thread-safe. Dies before the world.
@@ -62,6 +62,6 @@ class RunClock final : public coro::Clock {
   WaitGraph waits_;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_RUN_CLOCK_H_
+#endif  // DRYDOCK_SIM_EXPLORE_RUN_CLOCK_H_

@@ -1,4 +1,4 @@
-#include "sim/explore/run_seed.h"
+#include "drydock/sim/explore/run_seed.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,15 +10,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
-#include "coro/check.h"
-#include "coro/report.h"
-#include "fabric/coverage/points.h"
-#include "sim/checks/checks.h"
-#include "sim/coverage/matrix.h"
-#include "sim/explore/needs.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/report.h"
+#include "drydock/fabric/coverage/points.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/coverage/matrix.h"
+#include "drydock/sim/explore/needs.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::faults::FaultEngine;
@@ -239,4 +239,4 @@ SeedResult RunChecked(const Scenario& scenario, const RunSpec& spec, bool twice)
   return result;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // From a scenario and a seed to a verdict, in this process.
 
-#ifndef SIM_EXPLORE_RUN_SEED_H_
-#define SIM_EXPLORE_RUN_SEED_H_
+#ifndef DRYDOCK_SIM_EXPLORE_RUN_SEED_H_
+#define DRYDOCK_SIM_EXPLORE_RUN_SEED_H_
 
 #include <chrono>
 #include <cstdint>
@@ -10,18 +10,18 @@
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
-#include "sim/profile/unpublished.h"
-#include "sim/world/run_twice.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
+#include "drydock/sim/profile/unpublished.h"
+#include "drydock/sim/world/run_twice.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Of virtual time: far beyond every time-out of a sensible program.
 inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
@@ -87,6 +87,6 @@ SeedResult RunSeedChecked(const Scenario& scenario, std::uint64_t seed, const Pl
 // What a second run of a seed, which should have been as the first one, makes of its verdict.
 SeedResult Nondeterministic(const SeedResult& first, const SeedResult& second);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_RUN_SEED_H_
+#endif  // DRYDOCK_SIM_EXPLORE_RUN_SEED_H_

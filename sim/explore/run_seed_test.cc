@@ -1,29 +1,31 @@
 // From a run to a verdict: every verdict that a run can have in its own process.
 
-#include "sim/explore/run_seed.h"
+#include "drydock/sim/explore/run_seed.h"
 
 #include <chrono>
 #include <cstdlib>
 #include <memory>
 #include <string>
 
-#include "coro/event_loop.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "coro/wait_list.h"
-#include "fabric/async/node.h"
-#include "fabric/faults/plan.h"
-#include "fabric/opened_nic.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using fabric::faults::Fault;
 using fabric::faults::FaultPlan;
 using fabric::faults::FaultRule;
@@ -33,8 +35,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 SeedResult RunOnce(const std::function<Outcome(Trial&)>& run,
                    const PlanSource& plans = NoFaults()) {
@@ -294,4 +294,4 @@ TEST(PlanSourceTest, PlanThatNoRunCanHaveIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // A program that can be explored: one whole run of it as a function of a trial.
 
-#ifndef SIM_EXPLORE_SCENARIO_H_
-#define SIM_EXPLORE_SCENARIO_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SCENARIO_H_
+#define DRYDOCK_SIM_EXPLORE_SCENARIO_H_
 
 #include <optional>
 #include <span>
@@ -10,11 +10,11 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "sim/explore/needs.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/trial.h"
+#include "drydock/sim/explore/needs.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/trial.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // How a run ended, by the program's own account and by what the scenario knows of the truth.
 class Outcome {
@@ -61,6 +61,6 @@ class Scenario {
   virtual Outcome Run(Trial& trial) const = 0;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SCENARIO_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SCENARIO_H_

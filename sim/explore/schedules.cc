@@ -1,16 +1,16 @@
-#include "sim/explore/schedules.h"
+#include "drydock/sim/explore/schedules.h"
 
 #include <memory>
 #include <span>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/check.h"
-#include "sim/explore/strategy/exhaustive.h"
-#include "sim/explore/strategy/strategy.h"
-#include "sim/explore/strategy/walk.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/explore/strategy/exhaustive.h"
+#include "drydock/sim/explore/strategy/strategy.h"
+#include "drydock/sim/explore/strategy/walk.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // A walk that adds up its steps elsewhere.
@@ -90,4 +90,4 @@ std::size_t CountSteps(const Scenario& scenario, std::uint64_t seed) {
   return steps;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // Explorations of schedules instead of seeds: all orders of one seed, in this process.
 
-#ifndef SIM_EXPLORE_SCHEDULES_H_
-#define SIM_EXPLORE_SCHEDULES_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SCHEDULES_H_
+#define DRYDOCK_SIM_EXPLORE_SCHEDULES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,14 +10,14 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/events/scheduler.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct OrdersOptions {
   std::uint64_t seed = 1;
@@ -48,6 +48,6 @@ absl::StatusOr<OrdersReport> ExploreOrders(const Scenario& scenario, const Order
 // How many steps one run of the seed has, without faults: what `pct` should reckon with.
 std::size_t CountSteps(const Scenario& scenario, std::uint64_t seed);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SCHEDULES_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SCHEDULES_H_

@@ -1,6 +1,6 @@
 // Strategies on whole scenarios: all orders of one, what each strategy finds, and what covers what.
 
-#include "sim/explore/schedules.h"
+#include "drydock/sim/explore/schedules.h"
 
 #include <chrono>
 #include <cstdint>
@@ -9,29 +9,29 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/node.h"
-#include "fabric/coverage/points.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/coverage/points.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/sim/explore/until_covered.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "sim/explore/until_covered.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using fabric::async::BufferRef;
 using fabric::async::BufferSlice;
 using ::testing::ElementsAre;
 using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kBytes = 64;
 
@@ -286,4 +286,4 @@ TEST(ExploredCoverageTest, WatchingChangesNoRun) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,11 +1,11 @@
-#include "sim/explore/seed_record.h"
+#include "drydock/sim/explore/seed_record.h"
 
 #include <cstring>
 #include <utility>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr char kStarted = 'S';
@@ -145,4 +145,4 @@ std::optional<SeedRecord> TakeRecord(std::string_view& bytes) {
   return record;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

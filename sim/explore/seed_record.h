@@ -1,17 +1,17 @@
 // What a worker process tells the explorer, as bytes in a pipe: frames of a length, a kind and a
 // body. Both ends are the same program, so that numbers go as they are.
 
-#ifndef SIM_EXPLORE_SEED_RECORD_H_
-#define SIM_EXPLORE_SEED_RECORD_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_
+#define DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct SeedRecord {
   bool started = false;  // the seed begins; otherwise it has ended as `result` says
@@ -25,6 +25,6 @@ void AppendEnded(std::string& bytes, const SeedResult& result);
 // Takes the first frame off `bytes`; absent while it is not whole.
 std::optional<SeedRecord> TakeRecord(std::string_view& bytes);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SEED_RECORD_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_

@@ -1,12 +1,12 @@
 // One of several equal parts of the seeds of an exploration, for many machines: each runs its part,
 // and knows of no other.
 
-#ifndef SIM_EXPLORE_SHARD_H_
-#define SIM_EXPLORE_SHARD_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SHARD_H_
+#define DRYDOCK_SIM_EXPLORE_SHARD_H_
 
 #include <cstdint>
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Number `index` of `count`, from 0 on.
 struct Shard {
@@ -38,6 +38,6 @@ constexpr SeedSpan PartOf(const SeedSpan& all, const Shard& shard) {
   return {all.first + from, begin(shard.index + 1) - from};
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SHARD_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SHARD_H_

@@ -1,14 +1,14 @@
-#include "sim/explore/shard_run.h"
+#include "drydock/sim/explore/shard_run.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr std::uint64_t kFirstBlock = 64;
@@ -74,4 +74,4 @@ absl::StatusOr<Results> ExploreShard(const Scenario& scenario, const ExploreOpti
   return results;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

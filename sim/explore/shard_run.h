@@ -1,20 +1,20 @@
 // One shard's seeds, in blocks, with what they came to in a file after each.
 
-#ifndef SIM_EXPLORE_SHARD_RUN_H_
-#define SIM_EXPLORE_SHARD_RUN_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SHARD_RUN_H_
+#define DRYDOCK_SIM_EXPLORE_SHARD_RUN_H_
 
 #include <chrono>
 #include <cstdint>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/results.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/shard.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/results.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/shard.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct ShardOptions {
   Shard shard;
@@ -32,6 +32,6 @@ struct ShardOptions {
 absl::StatusOr<Results> ExploreShard(const Scenario& scenario, const ExploreOptions& options,
                                      const ShardOptions& shard);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SHARD_RUN_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SHARD_RUN_H_

@@ -14,24 +14,24 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/merge.h"
+#include "drydock/sim/explore/results.h"
+#include "drydock/sim/explore/shard.h"
+#include "drydock/sim/explore/shard_run.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/merge.h"
-#include "sim/explore/results.h"
-#include "sim/explore/shard.h"
-#include "sim/explore/shard_run.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // Some of everything that a report has: errors, wrong data, points.
 Outcome Mixed(Trial& trial) {
@@ -245,4 +245,4 @@ TEST(ShardRunTest, FileOfSomethingElseIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,4 +1,4 @@
-#include "sim/explore/shrink.h"
+#include "drydock/sim/explore/shrink.h"
 
 #include <algorithm>
 #include <numeric>
@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/explore/ddmin.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/story.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/ddmin.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/story.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::faults::FiringId;
@@ -220,4 +220,4 @@ absl::StatusOr<ShrinkReport> Shrink(const Scenario& scenario, const Capsule& cap
   return Shrink(subject, capsule, options);
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

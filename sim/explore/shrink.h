@@ -1,8 +1,8 @@
 // Makes a failing run small, while it fails in the same way: fewer faults, fewer and smaller
 // operations, fewer delays; and tells what is left.
 
-#ifndef SIM_EXPLORE_SHRINK_H_
-#define SIM_EXPLORE_SHRINK_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SHRINK_H_
+#define DRYDOCK_SIM_EXPLORE_SHRINK_H_
 
 #include <chrono>
 #include <cstdint>
@@ -11,13 +11,13 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/subject.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct ShrinkOptions {
   // Runs at most: the smallest failure until then is the answer.
@@ -57,6 +57,6 @@ absl::StatusOr<ShrinkReport> Shrink(const Scenario& scenario, const Capsule& cap
 absl::StatusOr<ShrinkReport> Shrink(const Subject& subject, const Capsule& capsule,
                                     const ShrinkOptions& options);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SHRINK_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SHRINK_H_

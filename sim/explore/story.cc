@@ -1,4 +1,4 @@
-#include "sim/explore/story.h"
+#include "drydock/sim/explore/story.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "fabric/faults/fault.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::faults::FaultRule;
@@ -228,4 +228,4 @@ std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
   return story;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,16 +1,16 @@
 // What happens in a run, in a few sentences.
 
-#ifndef SIM_EXPLORE_STORY_H_
-#define SIM_EXPLORE_STORY_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STORY_H_
+#define DRYDOCK_SIM_EXPLORE_STORY_H_
 
 #include <string>
 #include <vector>
 
-#include "sim/explore/run_seed.h"
-#include "sim/explore/subject.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // One sentence a line: how large the run is, each fault that fires, each operation that is not calm
 // and what it overtakes, and what comes of it. Long for a run that was not shrunk: of each kind the
@@ -18,6 +18,6 @@ namespace sim::explore {
 std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
                                    const TracedRun& run);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STORY_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STORY_H_

@@ -1,8 +1,8 @@
 // What replaying, shrinking and telling need to know of what they run: a scenario, or a program
 // that is no scenario and runs in a process of its own.
 
-#ifndef SIM_EXPLORE_SUBJECT_H_
-#define SIM_EXPLORE_SUBJECT_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SUBJECT_H_
+#define DRYDOCK_SIM_EXPLORE_SUBJECT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // A program of `efa-run --virtual`: what it is started with, beside a RunSpec and a profile.
 struct Program {
@@ -50,6 +50,6 @@ struct Subject {
 // The scenario, which outlives it, run in this process.
 Subject SubjectOf(const Scenario& scenario);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SUBJECT_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SUBJECT_H_

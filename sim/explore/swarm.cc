@@ -1,13 +1,13 @@
-#include "sim/explore/swarm.h"
+#include "drydock/sim/explore/swarm.h"
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <vector>
 
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::OperationKind;
@@ -239,4 +239,4 @@ FaultPlan SwarmPlan(std::uint64_t seed, const Appliers& appliers) {
   return plan;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -4,19 +4,19 @@
 // states. So each family of faults is off altogether in half of the seeds (swarm testing: Groce,
 // Zhang, Eide, Chen, Regehr, ISSTA 2012), and what is on is mostly rare.
 
-#ifndef SIM_EXPLORE_SWARM_H_
-#define SIM_EXPLORE_SWARM_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SWARM_H_
+#define DRYDOCK_SIM_EXPLORE_SWARM_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
-#include "fabric/faults/engine.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // What is switched on and off together.
 enum class Family : std::uint8_t {
@@ -43,6 +43,6 @@ std::optional<Family> FamilyOf(fabric::faults::Fault fault);
 // applies, and with rules that may also never fire. A function of its arguments, on every machine.
 fabric::faults::FaultPlan SwarmPlan(std::uint64_t seed, const fabric::faults::Appliers& appliers);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SWARM_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SWARM_H_

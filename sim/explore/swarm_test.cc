@@ -1,20 +1,21 @@
 // What a swarm's plans have in common, over many seeds.
 
-#include "sim/explore/swarm.h"
+#include "drydock/sim/explore/swarm.h"
 
 #include <map>
 #include <set>
 #include <string>
 
-#include "fabric/faults/engine.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/plan_source.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using fabric::faults::Appliers;
 using fabric::faults::Fault;
 using fabric::faults::FaultPlan;
@@ -26,7 +27,6 @@ using ::testing::AllOf;
 using ::testing::Ge;
 using ::testing::IsEmpty;
 using ::testing::Le;
-using ::testing_matchers::IsOk;
 
 constexpr std::uint64_t kSeeds = 2000;
 
@@ -132,4 +132,4 @@ TEST(SwarmTest, OtherFamiliesDoNotMoveWhenALayerAppliesMore) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

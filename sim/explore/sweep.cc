@@ -1,13 +1,13 @@
-#include "sim/explore/sweep.h"
+#include "drydock/sim/explore/sweep.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/traced_run.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/traced_run.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::faults::FaultInfo;
@@ -113,4 +113,4 @@ absl::StatusOr<std::vector<SweepRow>> Sweep(const Scenario& scenario, const Swee
   return rows;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -2,8 +2,8 @@
 // to fails, for n = 1, 2, 3, ... until a run comes to its end before. What a program does with each
 // error at each of its steps, without luck.
 
-#ifndef SIM_EXPLORE_SWEEP_H_
-#define SIM_EXPLORE_SWEEP_H_
+#ifndef DRYDOCK_SIM_EXPLORE_SWEEP_H_
+#define DRYDOCK_SIM_EXPLORE_SWEEP_H_
 
 #include <array>
 #include <chrono>
@@ -14,14 +14,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // One row of the matrix.
 struct SweepCase {
@@ -72,6 +72,6 @@ struct SweepOptions {
 // REQUIRES: this process has one thread; the parameters pass CheckParameters.
 absl::StatusOr<std::vector<SweepRow>> Sweep(const Scenario& scenario, const SweepOptions& options);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_SWEEP_H_
+#endif  // DRYDOCK_SIM_EXPLORE_SWEEP_H_

@@ -1,26 +1,26 @@
-#include "sim/explore/sweep.h"
+#include "drydock/sim/explore/sweep.h"
 
 #include <algorithm>
 #include <csignal>
 #include <memory>
 #include <string>
 
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/testing/test_scenarios.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/testing/test_scenarios.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using fabric::faults::Fault;
 using fabric::faults::FaultPlan;
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
 
 std::uint64_t Count(const SweepRow& row, Verdict verdict) {
   return row.counts[static_cast<std::size_t>(verdict)];
@@ -116,4 +116,4 @@ TEST(SweepTest, CrashCostsItsRunAlone) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

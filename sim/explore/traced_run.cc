@@ -1,4 +1,4 @@
-#include "sim/explore/traced_run.h"
+#include "drydock/sim/explore/traced_run.h"
 
 #include <poll.h>
 
@@ -8,12 +8,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/explore/subject.h"
-#include "sim/explore/worker.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/explore/subject.h"
+#include "drydock/sim/explore/worker.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 class TracingObserver final : public RunObserver {
@@ -92,4 +92,4 @@ absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& s
   return traced;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

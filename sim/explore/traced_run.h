@@ -1,19 +1,19 @@
 // One run with its trace, in this process or in a child of its own.
 
-#ifndef SIM_EXPLORE_TRACED_RUN_H_
-#define SIM_EXPLORE_TRACED_RUN_H_
+#ifndef DRYDOCK_SIM_EXPLORE_TRACED_RUN_H_
+#define DRYDOCK_SIM_EXPLORE_TRACED_RUN_H_
 
 #include <chrono>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
-#include "sim/world/run_trace.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
+#include "drydock/sim/world/run_trace.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct TracedRun {
   SeedResult result;
@@ -29,6 +29,6 @@ TracedRun RunTraced(const Scenario& scenario, const RunSpec& spec);
 absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& spec,
                                       coro::Duration patience = std::chrono::minutes(1));
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_TRACED_RUN_H_
+#endif  // DRYDOCK_SIM_EXPLORE_TRACED_RUN_H_

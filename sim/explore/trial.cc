@@ -1,13 +1,13 @@
-#include "sim/explore/trial.h"
+#include "drydock/sim/explore/trial.h"
 
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 Trial::Trial(std::uint64_t seed, const Profile& profile,
              std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
@@ -40,4 +40,4 @@ absl::StatusOr<std::unique_ptr<fabric::Fabric>> Trial::Decorate(
   return wrapper_ ? wrapper_(std::move(faulty)) : std::move(faulty);
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // One run of one seed: a fresh world, its time, and the seed's faults around every machine.
 
-#ifndef SIM_EXPLORE_TRIAL_H_
-#define SIM_EXPLORE_TRIAL_H_
+#ifndef DRYDOCK_SIM_EXPLORE_TRIAL_H_
+#define DRYDOCK_SIM_EXPLORE_TRIAL_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,17 +11,17 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "sim/events/scheduler.h"
-#include "sim/explore/parameters.h"
-#include "sim/explore/run_clock.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/explore/parameters.h"
+#include "drydock/sim/explore/run_clock.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Not thread-safe. Outlives every fabric that was opened on it.
 class Trial {
@@ -59,6 +59,6 @@ class Trial {
   Wrapper wrapper_;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_TRIAL_H_
+#endif  // DRYDOCK_SIM_EXPLORE_TRIAL_H_

@@ -1,12 +1,12 @@
-#include "sim/explore/until_covered.h"
+#include "drydock/sim/explore/until_covered.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
-#include "coro/status_macros.h"
-#include "fabric/coverage/report.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/coverage/report.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // How much there is to see in it: cells, and points that held.
@@ -48,4 +48,4 @@ absl::StatusOr<CoveredReport> ExploreUntilCovered(const Scenario& scenario,
   return result;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

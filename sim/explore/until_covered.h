@@ -1,17 +1,17 @@
 // As many seeds as it takes: until the last ones showed nothing new.
 
-#ifndef SIM_EXPLORE_UNTIL_COVERED_H_
-#define SIM_EXPLORE_UNTIL_COVERED_H_
+#ifndef DRYDOCK_SIM_EXPLORE_UNTIL_COVERED_H_
+#define DRYDOCK_SIM_EXPLORE_UNTIL_COVERED_H_
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/explorer.h"
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/explorer.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 struct CoveredReport {
   ExploreReport report;
@@ -28,6 +28,6 @@ absl::StatusOr<CoveredReport> ExploreUntilCovered(const Scenario& scenario,
                                                   const ExploreOptions& options,
                                                   std::uint64_t block);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_UNTIL_COVERED_H_
+#endif  // DRYDOCK_SIM_EXPLORE_UNTIL_COVERED_H_

@@ -1,6 +1,6 @@
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 std::string_view Name(Verdict verdict) {
   switch (verdict) {
@@ -35,4 +35,4 @@ bool IsFailure(Verdict verdict) {
   return verdict != Verdict::kCorrect && verdict != Verdict::kCleanError;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,7 +1,7 @@
 // What a run of one seed came to.
 
-#ifndef SIM_EXPLORE_VERDICT_H_
-#define SIM_EXPLORE_VERDICT_H_
+#ifndef DRYDOCK_SIM_EXPLORE_VERDICT_H_
+#define DRYDOCK_SIM_EXPLORE_VERDICT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,11 +10,11 @@
 #include <string_view>
 #include <vector>
 
-#include "fabric/coverage/report.h"
-#include "fabric/faults/engine.h"
-#include "sim/events/event_log.h"
+#include "drydock/fabric/coverage/report.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/events/event_log.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 enum class Verdict : std::uint8_t {
   kCorrect,           // it ended, and its data is right
@@ -60,6 +60,6 @@ struct SeedResult {
   friend bool operator==(const SeedResult&, const SeedResult&) = default;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_VERDICT_H_
+#endif  // DRYDOCK_SIM_EXPLORE_VERDICT_H_

@@ -1,4 +1,4 @@
-#include "sim/explore/worker.h"
+#include "drydock/sim/explore/worker.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -12,9 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/explore/run_seed.h"
+#include "drydock/sim/explore/run_seed.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // How a child ends whose seed will not, after it has told its result.
@@ -117,4 +117,4 @@ std::string Worker::Reap() {
   return absl::StrCat("ended its process with status ", WEXITSTATUS(status));
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

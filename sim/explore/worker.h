@@ -1,7 +1,7 @@
 // A child process that runs a range of seeds.
 
-#ifndef SIM_EXPLORE_WORKER_H_
-#define SIM_EXPLORE_WORKER_H_
+#ifndef DRYDOCK_SIM_EXPLORE_WORKER_H_
+#define DRYDOCK_SIM_EXPLORE_WORKER_H_
 
 #include <sys/types.h>
 
@@ -11,10 +11,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/explore/seed_record.h"
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/seed_record.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Both ends included.
 struct SeedRange {
@@ -63,6 +63,6 @@ class Worker {
   std::uint64_t seed_;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_WORKER_H_
+#endif  // DRYDOCK_SIM_EXPLORE_WORKER_H_

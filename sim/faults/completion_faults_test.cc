@@ -3,11 +3,11 @@
 #include <chrono>
 #include <cstdint>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -187,4 +187,4 @@ TEST(InjectLimitTest, LongerMessagesAreNotInjected) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,8 +1,8 @@
-#include "sim/faults/device_faults.h"
+#include "drydock/sim/faults/device_faults.h"
 
 #include <cstddef>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using enum fabric::faults::Fault;
@@ -28,4 +28,4 @@ fabric::faults::FaultSet DeviceFaults() {
   return set;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,11 +1,11 @@
 // Which faults of the catalogue (docs/faults.md) the simulated NIC applies from within.
 
-#ifndef SIM_FAULTS_DEVICE_FAULTS_H_
-#define SIM_FAULTS_DEVICE_FAULTS_H_
+#ifndef DRYDOCK_SIM_FAULTS_DEVICE_FAULTS_H_
+#define DRYDOCK_SIM_FAULTS_DEVICE_FAULTS_H_
 
-#include "fabric/faults/fault.h"
+#include "drydock/fabric/faults/fault.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What to give to fabric::faults::FaultEngine::Create as Appliers::device, of an engine that a
 // World is given. Of the catalogue's device faults it lacks the one that is no NIC's doing
@@ -13,6 +13,6 @@ namespace sim {
 // layers could apply it has the ones for which the device is nearer to the truth.
 fabric::faults::FaultSet DeviceFaults();
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_FAULTS_DEVICE_FAULTS_H_
+#endif  // DRYDOCK_SIM_FAULTS_DEVICE_FAULTS_H_

@@ -1,9 +1,9 @@
-#include "sim/faults/fate.h"
+#include "drydock/sim/faults/fate.h"
 
 #include <cstdint>
 #include <optional>
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::faults::Fault;
 
@@ -45,4 +45,4 @@ CompletionVerdict Fate::Completion() const {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

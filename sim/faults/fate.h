@@ -1,15 +1,15 @@
 // What the rules of a fault plan have in store for one operation.
 
-#ifndef SIM_FAULTS_FATE_H_
-#define SIM_FAULTS_FATE_H_
+#ifndef DRYDOCK_SIM_FAULTS_FATE_H_
+#define DRYDOCK_SIM_FAULTS_FATE_H_
 
 #include <cstdint>
 
-#include "fabric/faults/engine.h"
-#include "sim/device/fault_points.h"
-#include "sim/efa_status.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A value; refers to the engine.
 struct Fate {
@@ -44,6 +44,6 @@ struct Fate {
   CompletionVerdict Completion() const;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_FAULTS_FATE_H_
+#endif  // DRYDOCK_SIM_FAULTS_FATE_H_

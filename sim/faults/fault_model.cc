@@ -1,12 +1,12 @@
-#include "sim/faults/fault_model.h"
+#include "drydock/sim/faults/fault_model.h"
 
 #include <algorithm>
 #include <bit>
 
-#include "sim/faults/placement_plan.h"
-#include "sim/random.h"
+#include "drydock/sim/faults/placement_plan.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::OperationKind;
 using fabric::faults::Capacity;
@@ -305,4 +305,4 @@ ForwardVerdict FaultModel::OnForward(const Operation& operation, Range range) {
   return verdict;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

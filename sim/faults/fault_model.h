@@ -1,8 +1,8 @@
 // A fault plan at work inside the simulated devices: asks the engine at each point of an
 // operation's life (sim/device/fault_points.h), and turns what fires into a verdict.
 
-#ifndef SIM_FAULTS_FAULT_MODEL_H_
-#define SIM_FAULTS_FAULT_MODEL_H_
+#ifndef DRYDOCK_SIM_FAULTS_FAULT_MODEL_H_
+#define DRYDOCK_SIM_FAULTS_FAULT_MODEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@
 #include <set>
 #include <utility>
 
-#include "coro/time.h"
-#include "fabric/faults/engine.h"
-#include "fabric/limits.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/observer.h"
-#include "sim/events/timeline.h"
-#include "sim/faults/fate.h"
-#include "sim/faults/fault_views.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/faults/fate.h"
+#include "drydock/sim/faults/fault_views.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // One per world that has an engine. Reaches into no device: it answers, and listens for operations
 // that are gone. Not thread-safe. The timeline outlives it.
@@ -90,6 +90,6 @@ class FaultModel final : public FaultPoints, public Observer {
   std::set<std::pair<std::uint32_t, std::uint32_t>> bare_;  // qkey, request id: without a context
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_FAULTS_FAULT_MODEL_H_
+#endif  // DRYDOCK_SIM_FAULTS_FAULT_MODEL_H_

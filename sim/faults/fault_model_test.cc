@@ -1,6 +1,6 @@
 // What each fault of a plan makes of each point of an operation's life.
 
-#include "sim/faults/fault_model.h"
+#include "drydock/sim/faults/fault_model.h"
 
 #include <chrono>
 #include <cstddef>
@@ -10,25 +10,25 @@
 #include <utility>
 #include <vector>
 
-#include "coro/check.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/event.h"
-#include "fabric/faults/fault.h"
-#include "fabric/faults/plan.h"
-#include "fabric/limits.h"
-#include "fabric/operation.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/wire.h"
+#include "drydock/sim/testing/bare_device.h"
 #include "gtest/gtest.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/operation.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
-#include "sim/faults/device_faults.h"
-#include "sim/memory/segment.h"
-#include "sim/network/wire.h"
-#include "sim/testing/bare_device.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -572,4 +572,4 @@ TEST(FaultModelTest, PlanMayNameAQueuePairByItsOrdinal) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,8 +1,8 @@
-#include "sim/faults/fault_views.h"
+#include "drydock/sim/faults/fault_views.h"
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::OperationKind;
 using fabric::faults::EventView;
@@ -57,4 +57,4 @@ EventView FaultViews::AtTarget(const NicState& nic, const Operation& operation) 
   return view;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

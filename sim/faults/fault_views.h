@@ -1,20 +1,20 @@
 // What the selectors of a fault plan see of an event in a device: who, what, how large, which peer.
 
-#ifndef SIM_FAULTS_FAULT_VIEWS_H_
-#define SIM_FAULTS_FAULT_VIEWS_H_
+#ifndef DRYDOCK_SIM_FAULTS_FAULT_VIEWS_H_
+#define DRYDOCK_SIM_FAULTS_FAULT_VIEWS_H_
 
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <tuple>
 
-#include "fabric/faults/event.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/efa_address.h"
-#include "sim/events/timeline.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/timeline.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. The timeline outlives it. A view refers to the NIC.
 class FaultViews {
@@ -42,6 +42,6 @@ class FaultViews {
   std::map<std::uint32_t, std::uint32_t> inserted_;  // by NIC: how many peers
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_FAULTS_FAULT_VIEWS_H_
+#endif  // DRYDOCK_SIM_FAULTS_FAULT_VIEWS_H_

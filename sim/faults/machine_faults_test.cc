@@ -5,11 +5,11 @@
 #include <string>
 #include <vector>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -226,4 +226,4 @@ TEST(RegionClosesTest, ReadsToo) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

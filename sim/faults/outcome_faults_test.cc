@@ -4,11 +4,11 @@
 #include <cstdint>
 #include <string>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -260,4 +260,4 @@ TEST(LostCompletionTest, ReceivesAndImmediatesToo) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -6,11 +6,11 @@
 #include <cstdint>
 #include <vector>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -274,4 +274,4 @@ TEST(CorruptPlacementTest, SoManyBitsAreWrong) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,11 +1,11 @@
-#include "sim/faults/placement_plan.h"
+#include "drydock/sim/faults/placement_plan.h"
 
 #include <algorithm>
 #include <chrono>
 
-#include "sim/random.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::faults::Fault;
 using fabric::faults::Firing;
@@ -105,4 +105,4 @@ std::vector<FlippedBits> PlanCorruption(const Fate& fate, std::uint64_t length, 
   return flipped;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

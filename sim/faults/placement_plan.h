@@ -1,18 +1,18 @@
 // How the bytes of a packet reach memory under a fault plan: in pieces, late, several times, wrong
 // or not at all.
 
-#ifndef SIM_FAULTS_PLACEMENT_PLAN_H_
-#define SIM_FAULTS_PLACEMENT_PLAN_H_
+#ifndef DRYDOCK_SIM_FAULTS_PLACEMENT_PLAN_H_
+#define DRYDOCK_SIM_FAULTS_PLACEMENT_PLAN_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/device/fault_points.h"
-#include "sim/faults/fate.h"
-#include "sim/memory/segment.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/faults/fate.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // For payload bytes [range) of an operation of `length` bytes. `spread`: the longest time between
 // pieces that land in any order. Pure: depends on the fate alone.
@@ -22,6 +22,6 @@ PlacementVerdict PlanPlacement(const Fate& fate, std::uint64_t length, Range ran
 // The bits of the range that are wrong in the end.
 std::vector<FlippedBits> PlanCorruption(const Fate& fate, std::uint64_t length, Range range);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_FAULTS_PLACEMENT_PLAN_H_
+#endif  // DRYDOCK_SIM_FAULTS_PLACEMENT_PLAN_H_

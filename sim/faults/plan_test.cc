@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/time.h"
-#include "fabric/error.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::ErrorCode;
@@ -151,4 +151,4 @@ TEST(FaultPlanInTheDeviceTest, HoldsOnTheMachinesClock) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -123,4 +123,4 @@ TEST(FaultSwarmTest, EveryOperationEndsOnce) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,13 +1,13 @@
 #include <map>
 #include <utility>
 
-#include "coro/time.h"
-#include "sim/checks/checks.h"
-#include "sim/hosts/forks.h"
-#include "sim/hosts/host_impl.h"
-#include "sim/random.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/hosts/forks.h"
+#include "drydock/sim/hosts/host_impl.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // The world is behind the program's time between two calls, and catches up in each of them.
@@ -100,4 +100,4 @@ std::unique_ptr<Host::Impl> MakeAlone(const HostOptions& options, const NodeIden
   return std::make_unique<Alone>(options, identity);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,6 +1,6 @@
-#include "sim/hosts/arrivals.h"
+#include "drydock/sim/hosts/arrivals.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // Of a packet's flags, those that the device draws by and counts by.
@@ -25,4 +25,4 @@ void ArriveReadData(Surroundings& around, Operation& operation, std::uint32_t fl
   Arrive(around, *operation.initiator, operation, EventKind::kReadData, flags, bytes);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,15 +1,15 @@
 // What the messages of another process become in our world. What they say is not trusted.
 
-#ifndef SIM_HOSTS_ARRIVALS_H_
-#define SIM_HOSTS_ARRIVALS_H_
+#ifndef DRYDOCK_SIM_HOSTS_ARRIVALS_H_
+#define DRYDOCK_SIM_HOSTS_ARRIVALS_H_
 
 #include <cstdint>
 
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A packet of `shadow` arrives now at its peer, a NIC of ours. `flags`: PacketFlags of the message;
 // `bytes`: of the payload, in it.
@@ -20,6 +20,6 @@ void ArrivePacket(Surroundings& around, Operation& shadow, std::uint32_t flags,
 void ArriveReadData(Surroundings& around, Operation& operation, std::uint32_t flags,
                     std::uint64_t bytes);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_ARRIVALS_H_
+#endif  // DRYDOCK_SIM_HOSTS_ARRIVALS_H_

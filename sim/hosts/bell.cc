@@ -1,4 +1,4 @@
-#include "sim/hosts/bell.h"
+#include "drydock/sim/hosts/bell.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
@@ -7,7 +7,7 @@
 #include <climits>
 #include <ctime>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // Not the private kind: the word is in memory of several processes.
@@ -44,4 +44,4 @@ void Bell::Wake() {
   Futex(word_, FUTEX_WAKE, INT_MAX, nullptr);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

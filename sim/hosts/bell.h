@@ -3,15 +3,15 @@
 // No wake-up is lost: who has something to say writes it, then rings; who wants to sleep prepares,
 // then looks once more, then sleeps. All of it is sequentially consistent.
 
-#ifndef SIM_HOSTS_BELL_H_
-#define SIM_HOSTS_BELL_H_
+#ifndef DRYDOCK_SIM_HOSTS_BELL_H_
+#define DRYDOCK_SIM_HOSTS_BELL_H_
 
 #include <atomic>
 #include <cstdint>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A view of the word. One thread sleeps at a time.
 class Bell {
@@ -44,6 +44,6 @@ class Bell {
   std::atomic<std::uint32_t>& word_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_BELL_H_
+#endif  // DRYDOCK_SIM_HOSTS_BELL_H_

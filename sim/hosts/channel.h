@@ -1,13 +1,13 @@
 // Messages to and from one incarnation of another process, however they travel.
 
-#ifndef SIM_HOSTS_CHANNEL_H_
-#define SIM_HOSTS_CHANNEL_H_
+#ifndef DRYDOCK_SIM_HOSTS_CHANNEL_H_
+#define DRYDOCK_SIM_HOSTS_CHANNEL_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace sim {
+namespace drydock::sim {
 
 // Nobody waits in any of its functions. Not thread-safe: belongs to the world of this process.
 class Channel {
@@ -38,6 +38,6 @@ class Channel {
   virtual State state() const = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_CHANNEL_H_
+#endif  // DRYDOCK_SIM_HOSTS_CHANNEL_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/cross_memory.h"
+#include "drydock/sim/hosts/cross_memory.h"
 
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace sim {
+namespace drydock::sim {
 
 bool ReadAcross(std::int32_t pid, std::uint64_t address, std::byte* target, std::size_t length) {
   while (length > 0) {
@@ -31,4 +31,4 @@ bool CanReadAcross(std::int32_t pid, std::uint64_t address, std::uint64_t word) 
          found == word;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
 // Reading another process's memory by cross-memory attach: process_vm_readv, with the rights that a
 // debugger needs.
 
-#ifndef SIM_HOSTS_CROSS_MEMORY_H_
-#define SIM_HOSTS_CROSS_MEMORY_H_
+#ifndef DRYDOCK_SIM_HOSTS_CROSS_MEMORY_H_
+#define DRYDOCK_SIM_HOSTS_CROSS_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
 
-namespace sim {
+namespace drydock::sim {
 
 // False when not all of [address, address + length) of process `pid` could be read: its memory is
 // not there any more, or we may not. `target` is host memory; what it holds then is undefined.
@@ -17,6 +17,6 @@ bool ReadAcross(std::int32_t pid, std::uint64_t address, std::byte* target, std:
 // another namespace with the same number.
 bool CanReadAcross(std::int32_t pid, std::uint64_t address, std::uint64_t word);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_CROSS_MEMORY_H_
+#endif  // DRYDOCK_SIM_HOSTS_CROSS_MEMORY_H_

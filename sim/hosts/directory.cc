@@ -1,4 +1,4 @@
-#include "sim/hosts/directory.h"
+#include "drydock/sim/hosts/directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,9 +17,9 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "sim/random.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::uint64_t kVersion = 0x3261'6665'6b63'6f64ull;  // of the layout
@@ -309,4 +309,4 @@ void RemoveDeadNetworks(const std::string& prefix) {
   for (const auto& [network, of_it] : files) RemoveIfDead(network, of_it);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -8,8 +8,8 @@
 // names, so that nothing of a dead process is ever taken for its successor's. The epoch counts
 // comings and goings.
 
-#ifndef SIM_HOSTS_DIRECTORY_H_
-#define SIM_HOSTS_DIRECTORY_H_
+#ifndef DRYDOCK_SIM_HOSTS_DIRECTORY_H_
+#define DRYDOCK_SIM_HOSTS_DIRECTORY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -20,10 +20,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/hosts/shared_file.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/hosts/shared_file.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 inline constexpr std::size_t kMachines = 256;
 
@@ -121,6 +121,6 @@ class Directory {
 // network of that name again.
 void RemoveDeadNetworks(const std::string& prefix);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_DIRECTORY_H_
+#endif  // DRYDOCK_SIM_HOSTS_DIRECTORY_H_

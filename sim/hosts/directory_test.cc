@@ -1,4 +1,4 @@
-#include "sim/hosts/directory.h"
+#include "drydock/sim/hosts/directory.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -17,10 +17,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
-#include "sim/testing/unique_name.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 const NetworkTerms kTerms{.profile = "some profile", .fingerprint = 42};
@@ -230,4 +230,4 @@ TEST_F(DirectoryTest, ALinkIsNotFollowed) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -15,21 +15,21 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/message.h"
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/hosts/gid.h"
-#include "sim/hosts/message.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/membership.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/sockets/stream.h"
-#include "sim/hosts/sockets/testing/meeting.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -404,4 +404,4 @@ TEST_F(FarRogueTest, AnythingIsSurvived) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -7,16 +7,16 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/host.h"
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/workout.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/hosts/host.h"
-#include "sim/hosts/sockets/testing/meeting.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/hosts/testing/workout.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -143,4 +143,4 @@ TEST_F(FarTest, AnotherProfileIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -11,14 +11,14 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/hosts/testing/station.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/faults/device_faults.h"
-#include "sim/hosts/testing/station.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -260,4 +260,4 @@ TEST(TargetFaultsTest, AReceiveFails) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

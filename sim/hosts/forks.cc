@@ -1,4 +1,4 @@
-#include "sim/hosts/forks.h"
+#include "drydock/sim/hosts/forks.h"
 
 #include <pthread.h>
 
@@ -6,7 +6,7 @@
 #include <mutex>
 #include <vector>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 struct Watchers {
@@ -39,4 +39,4 @@ void UnwatchForks(ForkAware& who) {
   std::erase(Everyone().list, &who);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

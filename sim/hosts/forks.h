@@ -1,9 +1,9 @@
 // What a forked child must not go on using.
 
-#ifndef SIM_HOSTS_FORKS_H_
-#define SIM_HOSTS_FORKS_H_
+#ifndef DRYDOCK_SIM_HOSTS_FORKS_H_
+#define DRYDOCK_SIM_HOSTS_FORKS_H_
 
-namespace sim {
+namespace drydock::sim {
 
 // Told, in a child that was forked off this process, before fork returns there. Only the forking
 // thread is there: no lock may be taken.
@@ -17,6 +17,6 @@ class ForkAware {
 void WatchForks(ForkAware& who);
 void UnwatchForks(ForkAware& who);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_FORKS_H_
+#endif  // DRYDOCK_SIM_HOSTS_FORKS_H_

@@ -1,11 +1,11 @@
-#include "sim/hosts/gid.h"
+#include "drydock/sim/hosts/gid.h"
 
 #include <unistd.h>
 
 #include "absl/strings/str_format.h"
-#include "sim/random.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kFabricAt = 8;
@@ -48,4 +48,4 @@ std::optional<NicPlace> PlaceOf(std::uint64_t fabric, const Gid& gid) {
   return place;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,17 +4,17 @@
 //
 // Whoever reads a GID of its own network knows whose it is, present or not.
 
-#ifndef SIM_HOSTS_GID_H_
-#define SIM_HOSTS_GID_H_
+#ifndef DRYDOCK_SIM_HOSTS_GID_H_
+#define DRYDOCK_SIM_HOSTS_GID_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "sim/efa_address.h"
+#include "drydock/sim/efa_address.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What tells the network of this name and seed from others on this computer: 40 bits.
 std::uint64_t FabricNumber(absl::string_view fabric, std::uint64_t seed);
@@ -33,6 +33,6 @@ Gid GidOf(std::uint64_t fabric, NicPlace place);
 // Absent: a GID of another network, or of none.
 std::optional<NicPlace> PlaceOf(std::uint64_t fabric, const Gid& gid);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_GID_H_
+#endif  // DRYDOCK_SIM_HOSTS_GID_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/host.h"
+#include "drydock/sim/hosts/host.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -16,21 +16,21 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/checks/checks.h"
-#include "sim/hosts/bell.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/forks.h"
-#include "sim/hosts/gid.h"
-#include "sim/hosts/host_impl.h"
-#include "sim/hosts/network.h"
-#include "sim/hosts/processor.h"
-#include "sim/hosts/sockets/far_machines.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/hosts/bell.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/forks.h"
+#include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/host_impl.h"
+#include "drydock/sim/hosts/network.h"
+#include "drydock/sim/hosts/processor.h"
+#include "drydock/sim/hosts/sockets/far_machines.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -384,4 +384,4 @@ bool Host::usable() const { return impl_->usable(); }
 bool Host::resting() const { return impl_->resting(); }
 HostCounters Host::counters() const { return impl_->counters(); }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,8 +6,8 @@
 // to the world of that process. In virtual time there is no other process, and no thread: the
 // program's waits run the world. See README.md.
 
-#ifndef SIM_HOSTS_HOST_H_
-#define SIM_HOSTS_HOST_H_
+#ifndef DRYDOCK_SIM_HOSTS_HOST_H_
+#define DRYDOCK_SIM_HOSTS_HOST_H_
 
 #include <cstdint>
 #include <functional>
@@ -16,12 +16,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/machine/node.h"
-#include "sim/profile/profile.h"
-#include "sim/virtual_time/virtual_time.h"
-#include "sim/world/world.h"
+#include "drydock/sim/machine/node.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct HostOptions {
   // Processes of one user that name the same fabric and seed share a network.
@@ -122,6 +122,6 @@ class Host {
   std::unique_ptr<Impl> impl_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_HOST_H_
+#endif  // DRYDOCK_SIM_HOSTS_HOST_H_

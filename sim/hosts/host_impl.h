@@ -1,15 +1,15 @@
 // What is behind a Host: a machine among others, or one that is alone in virtual time.
 
-#ifndef SIM_HOSTS_HOST_IMPL_H_
-#define SIM_HOSTS_HOST_IMPL_H_
+#ifndef DRYDOCK_SIM_HOSTS_HOST_IMPL_H_
+#define DRYDOCK_SIM_HOSTS_HOST_IMPL_H_
 
 #include <functional>
 #include <memory>
 #include <mutex>
 
-#include "sim/hosts/host.h"
+#include "drydock/sim/hosts/host.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Each function does what Host's function of its name says.
 class Host::Impl {
@@ -33,6 +33,6 @@ class Host::Impl {
 // One whose world follows the program's virtual time. REQUIRES: options.virtual_time is there.
 std::unique_ptr<Host::Impl> MakeAlone(const HostOptions& options, const NodeIdentity& identity);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_HOST_IMPL_H_
+#endif  // DRYDOCK_SIM_HOSTS_HOST_IMPL_H_

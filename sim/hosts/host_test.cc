@@ -1,6 +1,6 @@
 // Two hosts of one network, in one process: what passes between them, and how it fails.
 
-#include "sim/hosts/host.h"
+#include "drydock/sim/hosts/host.h"
 
 #include <atomic>
 #include <cstddef>
@@ -12,15 +12,15 @@
 #include <thread>
 
 #include "absl/status/status.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/workout.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/hosts/testing/workout.h"
-#include "sim/profile/profile.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -493,4 +493,4 @@ TEST(JoinTest, TheEnvironmentKeepsMemoryApart) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

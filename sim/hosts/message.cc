@@ -1,8 +1,8 @@
-#include "sim/hosts/message.h"
+#include "drydock/sim/hosts/message.h"
 
 #include <cstring>
 
-namespace sim {
+namespace drydock::sim {
 
 Message Describe(const Operation& operation) {
   Message message;
@@ -38,4 +38,4 @@ std::optional<Incoming> Parse(std::span<const std::byte> bytes) {
   return incoming;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,7 +1,7 @@
 // What one process tells another: a message of fixed size, and the payload that comes with it.
 
-#ifndef SIM_HOSTS_MESSAGE_H_
-#define SIM_HOSTS_MESSAGE_H_
+#ifndef DRYDOCK_SIM_HOSTS_MESSAGE_H_
+#define DRYDOCK_SIM_HOSTS_MESSAGE_H_
 
 #include <array>
 #include <cstddef>
@@ -10,10 +10,10 @@
 #include <span>
 #include <type_traits>
 
-#include "fabric/operation.h"
-#include "sim/device/operation.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/operation.h"
 
-namespace sim {
+namespace drydock::sim {
 
 enum class MessageType : std::uint8_t {
   kPacket = 1,    // initiator to target: a packet of an operation arrives
@@ -74,6 +74,6 @@ struct Incoming {
 };
 std::optional<Incoming> Parse(std::span<const std::byte> bytes);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_MESSAGE_H_
+#endif  // DRYDOCK_SIM_HOSTS_MESSAGE_H_

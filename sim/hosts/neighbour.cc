@@ -1,18 +1,18 @@
-#include "sim/hosts/neighbour.h"
+#include "drydock/sim/hosts/neighbour.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sim/device/ending.h"
-#include "sim/device/fault_points.h"
-#include "sim/hosts/arrivals.h"
-#include "sim/hosts/cross_memory.h"
-#include "sim/hosts/gid.h"
-#include "sim/hosts/shared_channel.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/hosts/arrivals.h"
+#include "drydock/sim/hosts/cross_memory.h"
+#include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/shared_channel.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -483,4 +483,4 @@ void Neighbour::TakeEnded(const Message& message) {
   shadows_.erase(message.operation);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,8 +1,8 @@
 // One other process of the network, as a world has it: proxies for its NICs, shadows of its
 // operations, and the channel to it.
 
-#ifndef SIM_HOSTS_NEIGHBOUR_H_
-#define SIM_HOSTS_NEIGHBOUR_H_
+#ifndef DRYDOCK_SIM_HOSTS_NEIGHBOUR_H_
+#define DRYDOCK_SIM_HOSTS_NEIGHBOUR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,17 +13,17 @@
 #include <unordered_map>
 #include <vector>
 
-#include "sim/hosts/channel.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/message.h"
-#include "sim/hosts/payload.h"
-#include "sim/hosts/proxy.h"
-#include "sim/hosts/remote_port.h"
-#include "sim/hosts/sockets/far_machines.h"
-#include "sim/machine/node.h"
-#include "sim/world/world.h"
+#include "drydock/sim/hosts/channel.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/message.h"
+#include "drydock/sim/hosts/payload.h"
+#include "drydock/sim/hosts/proxy.h"
+#include "drydock/sim/hosts/remote_port.h"
+#include "drydock/sim/hosts/sockets/far_machines.h"
+#include "drydock/sim/machine/node.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class Neighbour;
 
@@ -137,6 +137,6 @@ class Neighbour final : public RemotePort {
   std::unordered_map<std::uint64_t, Payload> reads_;   // of ours, by the id here
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_NEIGHBOUR_H_
+#endif  // DRYDOCK_SIM_HOSTS_NEIGHBOUR_H_

@@ -1,11 +1,11 @@
-#include "sim/hosts/network.h"
+#include "drydock/sim/hosts/network.h"
 
 #include <bit>
 #include <optional>
 
-#include "sim/hosts/gid.h"
+#include "drydock/sim/hosts/gid.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Network::Network(World& world, Node& node, Directory& directory, FarMachines* far,
                  std::uint64_t fabric, bool cross_memory)
@@ -130,4 +130,4 @@ std::uint64_t Network::bytes_across() const {
   return bytes;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

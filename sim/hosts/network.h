@@ -1,21 +1,21 @@
 // All other processes of a network, as a world has them.
 
-#ifndef SIM_HOSTS_NETWORK_H_
-#define SIM_HOSTS_NETWORK_H_
+#ifndef DRYDOCK_SIM_HOSTS_NETWORK_H_
+#define DRYDOCK_SIM_HOSTS_NETWORK_H_
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "sim/device/observer.h"
-#include "sim/device/surroundings.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/neighbour.h"
-#include "sim/machine/node.h"
-#include "sim/world/world.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/neighbour.h"
+#include "drydock/sim/machine/node.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world.
 class Network final : public NicDirectory, public Observer {
@@ -66,6 +66,6 @@ class Network final : public NicDirectory, public Observer {
   std::vector<Neighbour*> known_;                                 // in the order of their coming
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_NETWORK_H_
+#endif  // DRYDOCK_SIM_HOSTS_NETWORK_H_

@@ -1,13 +1,13 @@
-#include "sim/hosts/payload.h"
+#include "drydock/sim/hosts/payload.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/device/nic_state.h"
-#include "sim/hosts/cross_memory.h"
-#include "sim/memory/poison.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/hosts/cross_memory.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 
 void Payload::Add(Range packet, std::span<const std::byte> bytes) {
   pieces_.push_back({.range = packet,
@@ -68,4 +68,4 @@ bool Payload::FetchAcross(const Operation& operation, Range range, std::byte* ta
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

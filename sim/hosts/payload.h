@@ -1,18 +1,18 @@
 // The payload of one operation between two processes: what came with its packets, and where the
 // rest is.
 
-#ifndef SIM_HOSTS_PAYLOAD_H_
-#define SIM_HOSTS_PAYLOAD_H_
+#ifndef DRYDOCK_SIM_HOSTS_PAYLOAD_H_
+#define DRYDOCK_SIM_HOSTS_PAYLOAD_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "sim/device/operation.h"
-#include "sim/memory/memory_bus.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/memory/memory_bus.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The other process, as whoever reads its memory sees it.
 struct AcrossState {
@@ -57,6 +57,6 @@ class Payload final : public PayloadElsewhere {
   std::uint32_t incarnation_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_PAYLOAD_H_
+#endif  // DRYDOCK_SIM_HOSTS_PAYLOAD_H_

@@ -12,16 +12,16 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/shared_file.h"
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/workout.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/hosts/gid.h"
-#include "sim/hosts/shared_file.h"
-#include "sim/hosts/sockets/testing/meeting.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/hosts/testing/workout.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -262,4 +262,4 @@ TEST(ForkTest, AChildHasNoHost) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

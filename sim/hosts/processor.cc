@@ -1,4 +1,4 @@
-#include "sim/hosts/processor.h"
+#include "drydock/sim/hosts/processor.h"
 
 #include <sched.h>
 #include <sys/prctl.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <thread>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -53,4 +53,4 @@ void Processor::Yield() {
   if (after - before > kTurn) crowded_until_ = after + kMemory;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -5,13 +5,13 @@
 // used up its own, milliseconds later: yielding does not help, for the others do not sleep either.
 // Who sleeps for a moment is let in as soon as it wakes up, because it has used so little.
 
-#ifndef SIM_HOSTS_PROCESSOR_H_
-#define SIM_HOSTS_PROCESSOR_H_
+#ifndef DRYDOCK_SIM_HOSTS_PROCESSOR_H_
+#define DRYDOCK_SIM_HOSTS_PROCESSOR_H_
 
-#include "coro/steady_clock.h"
-#include "coro/time.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // For one thread.
 class Processor {
@@ -31,6 +31,6 @@ class Processor {
   coro::Time crowded_until_{};
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_PROCESSOR_H_
+#endif  // DRYDOCK_SIM_HOSTS_PROCESSOR_H_

@@ -1,6 +1,6 @@
 // Threads that spin on every processor, and one that waits beside them.
 
-#include "sim/hosts/processor.h"
+#include "drydock/sim/hosts/processor.h"
 
 #include <algorithm>
 #include <atomic>
@@ -12,12 +12,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drydock/sim/hosts/host.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/host.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/profile/profile.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -90,4 +90,4 @@ TEST(ProcessorTest, TheHostsThreadSeesMemoryWhileOthersSpin) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,14 +1,14 @@
-#include "sim/hosts/proxy.h"
+#include "drydock/sim/hosts/proxy.h"
 
 #include <utility>
 
-#include "coro/time.h"
-#include "fabric/operation.h"
-#include "sim/device/ending.h"
-#include "sim/device/rights.h"
-#include "sim/random.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/ending.h"
+#include "drydock/sim/device/rights.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -90,4 +90,4 @@ void Proxy::Lose(Operation& shadow) {
   around_.timeline.At(around_.timeline.now(), this, EventKind::kTimeOut, 0, shadow.id.Pack());
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

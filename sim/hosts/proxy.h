@@ -7,24 +7,24 @@
 // A shadow is an operation of the other process in our world: its initiator is a proxy. What a NIC
 // does with it, it does as with any other; the events for its initiator reach the proxy.
 
-#ifndef SIM_HOSTS_PROXY_H_
-#define SIM_HOSTS_PROXY_H_
+#ifndef DRYDOCK_SIM_HOSTS_PROXY_H_
+#define DRYDOCK_SIM_HOSTS_PROXY_H_
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_address.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/scheduler.h"
-#include "sim/hosts/remote_port.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/hosts/remote_port.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world, and lives as long. What it is given outlives it.
 class Proxy final : public Actor {
@@ -55,6 +55,6 @@ class Proxy final : public Actor {
   NicState state_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_PROXY_H_
+#endif  // DRYDOCK_SIM_HOSTS_PROXY_H_

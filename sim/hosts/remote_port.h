@@ -1,14 +1,14 @@
 // What a proxy and the arrivals of another process say to it (neighbour.h).
 
-#ifndef SIM_HOSTS_REMOTE_PORT_H_
-#define SIM_HOSTS_REMOTE_PORT_H_
+#ifndef DRYDOCK_SIM_HOSTS_REMOTE_PORT_H_
+#define DRYDOCK_SIM_HOSTS_REMOTE_PORT_H_
 
 #include <cstdint>
 
-#include "sim/device/operation.h"
-#include "sim/memory/segment.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // To one other process. Not thread-safe; outlives its proxies.
 class RemotePort {
@@ -26,6 +26,6 @@ class RemotePort {
   virtual void SendLost(const Operation& shadow) = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_REMOTE_PORT_H_
+#endif  // DRYDOCK_SIM_HOSTS_REMOTE_PORT_H_

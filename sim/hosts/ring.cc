@@ -1,9 +1,9 @@
-#include "sim/hosts/ring.h"
+#include "drydock/sim/hosts/ring.h"
 
 #include <algorithm>
 #include <atomic>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // In the first word of a record, its upper half.
@@ -109,4 +109,4 @@ void RingReader::Release() {
   Word(memory_ + kHeadAt).store(head_, std::memory_order_release);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -7,14 +7,14 @@
 // Each side trusts its own position only. What the other has written is checked before it is used:
 // nothing that stands there makes a side read or write outside the data.
 
-#ifndef SIM_HOSTS_RING_H_
-#define SIM_HOSTS_RING_H_
+#ifndef DRYDOCK_SIM_HOSTS_RING_H_
+#define DRYDOCK_SIM_HOSTS_RING_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace sim {
+namespace drydock::sim {
 
 // Bytes in front of the data.
 inline constexpr std::size_t kRingHeaderBytes = 256;
@@ -70,6 +70,6 @@ class RingReader {
   std::uint64_t size_ = 0;  // of the message that Next returned
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_RING_H_
+#endif  // DRYDOCK_SIM_HOSTS_RING_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/ring.h"
+#include "drydock/sim/hosts/ring.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 struct alignas(64) Line {
@@ -184,4 +184,4 @@ TEST(RingTest, AReaderSurvivesAnything) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/hosts/bell.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/gid.h"
+#include "drydock/sim/hosts/message.h"
+#include "drydock/sim/hosts/ring.h"
+#include "drydock/sim/hosts/shared_file.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/efa_status.h"
-#include "sim/hosts/bell.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/gid.h"
-#include "sim/hosts/message.h"
-#include "sim/hosts/ring.h"
-#include "sim/hosts/shared_file.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -333,4 +333,4 @@ TEST_F(RogueTest, AnythingIsSurvived) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,12 +1,12 @@
-#include "sim/hosts/shared_channel.h"
+#include "drydock/sim/hosts/shared_channel.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "sim/hosts/bell.h"
+#include "drydock/sim/hosts/bell.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // The data of a ring, or less where shared memory is short.
@@ -68,4 +68,4 @@ Channel::State SharedChannel::state() const {
   return sound ? State::kSound : State::kGarbage;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

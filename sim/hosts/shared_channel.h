@@ -1,19 +1,19 @@
 // A channel to another process of this computer: a ring in shared memory in each direction, and bells.
 
-#ifndef SIM_HOSTS_SHARED_CHANNEL_H_
-#define SIM_HOSTS_SHARED_CHANNEL_H_
+#ifndef DRYDOCK_SIM_HOSTS_SHARED_CHANNEL_H_
+#define DRYDOCK_SIM_HOSTS_SHARED_CHANNEL_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
 
-#include "sim/hosts/channel.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/ring.h"
-#include "sim/hosts/shared_file.h"
+#include "drydock/sim/hosts/channel.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/ring.h"
+#include "drydock/sim/hosts/shared_file.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SharedChannel final : public Channel {
  public:
@@ -42,6 +42,6 @@ class SharedChannel final : public Channel {
   bool garbage_ = false;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SHARED_CHANNEL_H_
+#endif  // DRYDOCK_SIM_HOSTS_SHARED_CHANNEL_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/shared_file.h"
+#include "drydock/sim/hosts/shared_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 absl::Status FailureOf(const char* what, const std::string& name, int error) {
@@ -87,4 +87,4 @@ SharedFile::~SharedFile() {
   if (data_ != nullptr) munmap(data_, size_);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,14 +1,14 @@
 // A file in shared memory, mapped.
 
-#ifndef SIM_HOSTS_SHARED_FILE_H_
-#define SIM_HOSTS_SHARED_FILE_H_
+#ifndef DRYDOCK_SIM_HOSTS_SHARED_FILE_H_
+#define DRYDOCK_SIM_HOSTS_SHARED_FILE_H_
 
 #include <cstddef>
 #include <string>
 
 #include "absl/status/statusor.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The folder of shared memory: "/dev/shm/".
 extern const char* const kSharedFolder;
@@ -46,6 +46,6 @@ class SharedFile {
 // Whether the open file is a plain one of this user that nobody else may open.
 bool IsOurs(int fd);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SHARED_FILE_H_
+#endif  // DRYDOCK_SIM_HOSTS_SHARED_FILE_H_

@@ -1,7 +1,7 @@
 // One machine of a simulated world, with the NICs of its profile.
 
-#ifndef SIM_MACHINE_NODE_H_
-#define SIM_MACHINE_NODE_H_
+#ifndef DRYDOCK_SIM_MACHINE_NODE_H_
+#define DRYDOCK_SIM_MACHINE_NODE_H_
 
 #include <cstddef>
 #include <memory>
@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/device/nic.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Belongs to its world. The profile outlives it.
 class Node {
@@ -41,6 +41,6 @@ class Node {
   const std::vector<std::unique_ptr<Nic>> nics_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MACHINE_NODE_H_
+#endif  // DRYDOCK_SIM_MACHINE_NODE_H_

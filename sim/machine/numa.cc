@@ -1,12 +1,12 @@
-#include "sim/machine/numa.h"
+#include "drydock/sim/machine/numa.h"
 
 #include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
-#include "sim/machine/node.h"
+#include "drydock/sim/machine/node.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -148,4 +148,4 @@ coro::Duration Numa::Search(const NicState& nic) const {
   return far ? sim::FarThreadCost(nic.profile) : coro::Duration{};
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -13,8 +13,8 @@
 // not place is as near as can be and meets no limit: a program that places nothing runs as if this
 // were not here, event for event.
 
-#ifndef SIM_MACHINE_NUMA_H_
-#define SIM_MACHINE_NUMA_H_
+#ifndef DRYDOCK_SIM_MACHINE_NUMA_H_
+#define DRYDOCK_SIM_MACHINE_NUMA_H_
 
 #include <array>
 #include <cstddef>
@@ -25,13 +25,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/time.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/operation.h"
-#include "sim/device/surroundings.h"
-#include "sim/memory/segment.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/memory/segment.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class Node;
 
@@ -114,6 +114,6 @@ class Numa final : public HostPath {
   std::vector<Machine> machines_;           // index = NicState::machine()
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MACHINE_NUMA_H_
+#endif  // DRYDOCK_SIM_MACHINE_NUMA_H_

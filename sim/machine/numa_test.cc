@@ -2,7 +2,7 @@
 // nobody says so. The default profile has a NIC on each of two nodes, and a narrow link between
 // them.
 
-#include "sim/machine/numa.h"
+#include "drydock/sim/machine/numa.h"
 
 #include <array>
 #include <chrono>
@@ -11,10 +11,10 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -215,4 +215,4 @@ TEST(NumaTest, PlacesThatDoNotExistAreRefused) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,11 +1,11 @@
-#include "sim/machine/processors.h"
+#include "drydock/sim/machine/processors.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // A program that has looked so often without waiting polls for something: time has to pass.
@@ -199,4 +199,4 @@ void Processors::FinishAll() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -25,8 +25,8 @@
 //
 // A program that assigns nothing runs as if this were not here, event for event.
 
-#ifndef SIM_MACHINE_PROCESSORS_H_
-#define SIM_MACHINE_PROCESSORS_H_
+#ifndef DRYDOCK_SIM_MACHINE_PROCESSORS_H_
+#define DRYDOCK_SIM_MACHINE_PROCESSORS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -37,18 +37,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/address.h"
-#include "sim/device/nic.h"
-#include "sim/device/queue_pair.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/machine/node.h"
-#include "sim/machine/numa.h"
-#include "sim/profile/host_costs.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/address.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/machine/node.h"
+#include "drydock/sim/machine/numa.h"
+#include "drydock/sim/profile/host_costs.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct CpuThreadOptions {
   int numa_node = Numa::kAnywhere;  // where it is pinned; kAnywhere: it wanders over all of them
@@ -181,6 +181,6 @@ class Processors final : public Actor {
   std::uint32_t looks_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MACHINE_PROCESSORS_H_
+#endif  // DRYDOCK_SIM_MACHINE_PROCESSORS_H_

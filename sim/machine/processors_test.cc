@@ -1,16 +1,16 @@
 // What CPU threads do to a program's time, and that they do nothing where nobody has any.
 
-#include "sim/machine/processors.h"
+#include "drydock/sim/machine/processors.h"
 
 #include <chrono>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -303,4 +303,4 @@ TEST(ProcessorsTest, WhatDoesNotExistIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

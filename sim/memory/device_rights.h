@@ -1,11 +1,11 @@
 // What EFA makes of the rights that a program registers memory with.
 
-#ifndef SIM_MEMORY_DEVICE_RIGHTS_H_
-#define SIM_MEMORY_DEVICE_RIGHTS_H_
+#ifndef DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
+#define DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
 
-#include "fabric/memory.h"
+#include "drydock/fabric/memory.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The device has one right for its own work requests, to write: the provider asks for it where a
 // region takes messages, the results of reads, or peers' writes, and anything that is registered
@@ -18,6 +18,6 @@ constexpr fabric::Access DeviceRights(fabric::Access asked) {
   return asked | kSend | kWrite | (writes ? kReceive | kRead : kNone);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_DEVICE_RIGHTS_H_
+#endif  // DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_

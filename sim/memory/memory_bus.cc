@@ -1,4 +1,4 @@
-#include "sim/memory/memory_bus.h"
+#include "drydock/sim/memory/memory_bus.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::MemoryRequest;
 using fabric::PeerMemory;
@@ -134,4 +134,4 @@ const std::byte* MemoryBus::View(std::uint64_t address, std::uint64_t length,
   return scratch.data();
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

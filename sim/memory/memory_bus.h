@@ -8,8 +8,8 @@
 // Bytes that a NIC has written to a device are not yet what the device sees: that is an event of
 // its own, later than the completion that the host may have read by then.
 
-#ifndef SIM_MEMORY_MEMORY_BUS_H_
-#define SIM_MEMORY_MEMORY_BUS_H_
+#ifndef DRYDOCK_SIM_MEMORY_MEMORY_BUS_H_
+#define DRYDOCK_SIM_MEMORY_MEMORY_BUS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,14 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/memory.h"
-#include "fabric/peer_memory.h"
-#include "sim/events/actor.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/poison.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world. Costs a comparison while no device memory is registered.
 class MemoryBus final : public Actor {
@@ -106,6 +106,6 @@ class MemoryBus final : public Actor {
   std::uint64_t next_number_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_MEMORY_BUS_H_
+#endif  // DRYDOCK_SIM_MEMORY_MEMORY_BUS_H_

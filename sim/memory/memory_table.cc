@@ -1,14 +1,14 @@
-#include "sim/memory/memory_table.h"
+#include "drydock/sim/memory/memory_table.h"
 
 #include <algorithm>
 #include <bit>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "sim/memory/device_rights.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/memory/device_rights.h"
 
-namespace sim {
+namespace drydock::sim {
 
 absl::Status MemoryTable::Check(std::uint64_t address, std::uint64_t length_bytes,
                                 fabric::Access access, unsigned page_shift) const {
@@ -87,4 +87,4 @@ void MemoryTable::Revoke(std::uint32_t remote_key) {
   ++withdrawals_;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

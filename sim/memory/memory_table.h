@@ -1,7 +1,7 @@
 // The memory keys of one NIC: which ranges it may touch, and how.
 
-#ifndef SIM_MEMORY_MEMORY_TABLE_H_
-#define SIM_MEMORY_MEMORY_TABLE_H_
+#ifndef DRYDOCK_SIM_MEMORY_MEMORY_TABLE_H_
+#define DRYDOCK_SIM_MEMORY_MEMORY_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/memory.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A protection domain of a NIC: keys of one say nothing in another.
 using ProtectionDomain = std::uint16_t;
@@ -121,6 +121,6 @@ class MemoryTable {
   std::vector<std::uint32_t> free_slots_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_MEMORY_TABLE_H_
+#endif  // DRYDOCK_SIM_MEMORY_MEMORY_TABLE_H_

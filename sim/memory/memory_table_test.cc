@@ -1,18 +1,18 @@
 // Keys, rights and limits of one NIC's memory table.
 
-#include "sim/memory/memory_table.h"
+#include "drydock/sim/memory/memory_table.h"
 
 #include <cstdint>
 #include <set>
 #include <vector>
 
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::Access;
@@ -244,4 +244,4 @@ TEST_F(MemoryTableTest, OtherStreamsGiveOtherKeys) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,10 +1,10 @@
-#include "sim/memory/poison.h"
+#include "drydock/sim/memory/poison.h"
 
 #ifdef SIM_POISONS
 
 #include <sanitizer/asan_interface.h>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // What the sanitizer says of a word: all of it is free; or a program poisoned it.
@@ -67,6 +67,6 @@ void Lifted::Restore() {
   for (const auto& [at, bytes] : lifted_) __asan_poison_memory_region(PointerAt(at), bytes);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
 #endif  // SIM_POISONS

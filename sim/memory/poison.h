@@ -5,8 +5,8 @@
 // or given out again, is never mistaken for ours, and no list has to agree with it. Bytes that
 // share their eight with others stay free.
 
-#ifndef SIM_MEMORY_POISON_H_
-#define SIM_MEMORY_POISON_H_
+#ifndef DRYDOCK_SIM_MEMORY_POISON_H_
+#define DRYDOCK_SIM_MEMORY_POISON_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@
 #endif
 #endif
 
-namespace sim {
+namespace drydock::sim {
 
 // Each takes what it can: whole words that are free, or that are poisoned.
 #ifdef SIM_POISONS
@@ -64,6 +64,6 @@ inline void DeviceCopy(std::byte* target, const std::byte* source, std::uint64_t
   std::memmove(target, source, length);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_POISON_H_
+#endif  // DRYDOCK_SIM_MEMORY_POISON_H_

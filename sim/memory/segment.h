@@ -1,14 +1,14 @@
 // Pieces of memory, and ranges of bytes that are spread over several of them.
 
-#ifndef SIM_MEMORY_SEGMENT_H_
-#define SIM_MEMORY_SEGMENT_H_
+#ifndef DRYDOCK_SIM_MEMORY_SEGMENT_H_
+#define DRYDOCK_SIM_MEMORY_SEGMENT_H_
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace sim {
+namespace drydock::sim {
 
 // A piece of registered memory, as a work request names it.
 struct Segment {
@@ -42,6 +42,6 @@ void WalkSegments(std::span<const Segment> segments, Range range, Visit visit) {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_SEGMENT_H_
+#endif  // DRYDOCK_SIM_MEMORY_SEGMENT_H_

@@ -1,6 +1,6 @@
 // Pieces of memory laid end to end.
 
-#include "sim/memory/segment.h"
+#include "drydock/sim/memory/segment.h"
 
 #include <cstdint>
 #include <utility>
@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // What WalkSegments visits, as (address, length) pairs.
@@ -48,4 +48,4 @@ TEST(WalkSegmentsTest, PiecesKeepTheirKeys) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

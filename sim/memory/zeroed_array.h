@@ -1,8 +1,8 @@
 // An array of zeros that takes memory only where it is used: rings are made for the worst case, and
 // most of a large one is never written.
 
-#ifndef SIM_MEMORY_ZEROED_ARRAY_H_
-#define SIM_MEMORY_ZEROED_ARRAY_H_
+#ifndef DRYDOCK_SIM_MEMORY_ZEROED_ARRAY_H_
+#define DRYDOCK_SIM_MEMORY_ZEROED_ARRAY_H_
 
 #include <sys/mman.h>
 
@@ -11,10 +11,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "coro/check.h"
-#include "sim/memory/poison.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/memory/poison.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // For types whose zero bytes are a valid value. Aligned to 16 bytes. Ends the program when there is
 // no address space left. Movable.
@@ -61,6 +61,6 @@ class ZeroedArray {
   T* values_ = nullptr;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_MEMORY_ZEROED_ARRAY_H_
+#endif  // DRYDOCK_SIM_MEMORY_ZEROED_ARRAY_H_

@@ -9,15 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/model/player.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/model/player.h"
-#include "sim/model/predictor.h"
-#include "sim/profile/profile.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
 struct Case {
@@ -130,8 +130,8 @@ TEST(PlayTest, SaysWhatItDoesNotPlay) {
     change(load);
     return Play(**FindProfile("p5"), load).status();
   };
+  using ::drydock::testing_matchers::StatusIs;
   using ::testing::HasSubstr;
-  using ::testing_matchers::StatusIs;
   constexpr auto kNot = absl::StatusCode::kUnimplemented;
   EXPECT_THAT(status([](Workload& load) { load.pollers = 1; }),
               StatusIs(kNot, HasSubstr("only reads completions")));
@@ -153,4 +153,4 @@ TEST(PlayTest, SaysWhatItDoesNotPlay) {
 }
 
 }  // namespace
-}  // namespace sim::model
+}  // namespace drydock::sim::model

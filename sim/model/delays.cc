@@ -1,9 +1,9 @@
-#include "sim/model/delays.h"
+#include "drydock/sim/model/delays.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
 using Shares = std::vector<double>;
@@ -94,4 +94,4 @@ Delays Delays::LastOf(std::size_t count, coro::Duration spacing) const {
   return Delays(fixed_, std::move(last));
 }
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model

@@ -1,15 +1,15 @@
 // Distributions of times, on a grid: how long a packet flies, how late the last of many is.
 
-#ifndef SIM_MODEL_DELAYS_H_
-#define SIM_MODEL_DELAYS_H_
+#ifndef DRYDOCK_SIM_MODEL_DELAYS_H_
+#define DRYDOCK_SIM_MODEL_DELAYS_H_
 
 #include <cstddef>
 #include <vector>
 
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 
 // Of a time that is a fixed part and a random one. A value; thread-safe as values are.
 class Delays {
@@ -41,6 +41,6 @@ class Delays {
   std::vector<double> shares_;  // how often the random part is so many steps; they add up to 1
 };
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model
 
-#endif  // SIM_MODEL_DELAYS_H_
+#endif  // DRYDOCK_SIM_MODEL_DELAYS_H_

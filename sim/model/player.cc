@@ -1,4 +1,4 @@
-#include "sim/model/player.h"
+#include "drydock/sim/model/player.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -9,15 +9,15 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/model/predictor.h"
-#include "sim/world/world.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
 // One side of a pair of NICs. Members die in reverse order.
@@ -333,4 +333,4 @@ absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
   return stage.Run(options.requests_per_nic);
 }
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model

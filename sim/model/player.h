@@ -6,17 +6,17 @@
 //
 // The same profile, the same workload and the same seed play the same run.
 
-#ifndef SIM_MODEL_PLAYER_H_
-#define SIM_MODEL_PLAYER_H_
+#ifndef DRYDOCK_SIM_MODEL_PLAYER_H_
+#define DRYDOCK_SIM_MODEL_PLAYER_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 
 struct PlayOptions {
   std::uint64_t seed = 1;
@@ -37,6 +37,6 @@ struct Played {
 absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
                             const PlayOptions& options = {});
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model
 
-#endif  // SIM_MODEL_PLAYER_H_
+#endif  // DRYDOCK_SIM_MODEL_PLAYER_H_

@@ -1,13 +1,13 @@
-#include "sim/model/predictor.h"
+#include "drydock/sim/model/predictor.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/model/delays.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/model/delays.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
 constexpr double kBitsPerByte = 8;
@@ -433,4 +433,4 @@ absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workl
   return Calculation(profile, workload).Run();
 }
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model

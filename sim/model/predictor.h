@@ -9,19 +9,19 @@
 // Each stage has a rate; the least of them is the workload's, and its stage the limiter. Nothing is
 // looked up: the published figures that the profiles were fitted to are tests (predictor_test.cc).
 
-#ifndef SIM_MODEL_PREDICTOR_H_
-#define SIM_MODEL_PREDICTOR_H_
+#ifndef DRYDOCK_SIM_MODEL_PREDICTOR_H_
+#define DRYDOCK_SIM_MODEL_PREDICTOR_H_
 
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/model/workload.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/model/workload.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 
 enum class Limiter : std::uint8_t {
   kWire,          // the NICs' links
@@ -76,6 +76,6 @@ absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workl
 // The most NICs that a workload can name on this machine, and so on: what Predict asks of it.
 absl::Status Check(const Profile& profile, const Workload& workload);
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model
 
-#endif  // SIM_MODEL_PREDICTOR_H_
+#endif  // DRYDOCK_SIM_MODEL_PREDICTOR_H_

@@ -1,6 +1,6 @@
 // The predictions beside what was published, and that they behave as machines do.
 
-#include "sim/model/predictor.h"
+#include "drydock/sim/model/predictor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,16 +12,16 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/model/published.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/benchmarks/published_p5.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "sim/model/published.h"
-#include "sim/profile/profile.h"
-#include "testing/benchmarks/published_p5.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 const Profile& ProfileNamed(const char* name) { return **FindProfile(name); }
 
@@ -402,4 +402,4 @@ TEST(PredictorTest, WhatMakesNoSenseIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim::model
+}  // namespace drydock::sim::model

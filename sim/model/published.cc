@@ -1,9 +1,9 @@
-#include "sim/model/published.h"
+#include "drydock/sim/model/published.h"
 
 #include <cstddef>
 #include <vector>
 
-namespace sim::model {
+namespace drydock::sim::model {
 namespace {
 
 constexpr std::uint64_t kKiB = 1 << 10;
@@ -271,4 +271,4 @@ std::span<const PublishedFigure> PublishedFigures() {
   return figures;
 }
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model

@@ -1,14 +1,14 @@
 // Published figures of EFA that a prediction can be held to: what was run, where, and how fast it
 // was. The profiles were fitted to some of them; the greater half was not looked at for that.
 
-#ifndef SIM_MODEL_PUBLISHED_H_
-#define SIM_MODEL_PUBLISHED_H_
+#ifndef DRYDOCK_SIM_MODEL_PUBLISHED_H_
+#define DRYDOCK_SIM_MODEL_PUBLISHED_H_
 
 #include <span>
 
-#include "sim/model/workload.h"
+#include "drydock/sim/model/workload.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 
 struct PublishedFigure {
   const char* name;     // a few words
@@ -27,6 +27,6 @@ std::span<const PublishedFigure> Staircase();
 // protocols, collectives over NVLink, and programs whose own work is the limit.
 std::span<const PublishedFigure> PublishedFigures();
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model
 
-#endif  // SIM_MODEL_PUBLISHED_H_
+#endif  // DRYDOCK_SIM_MODEL_PUBLISHED_H_

@@ -1,14 +1,14 @@
 // What a program does, as far as its speed depends on it.
 
-#ifndef SIM_MODEL_WORKLOAD_H_
-#define SIM_MODEL_WORKLOAD_H_
+#ifndef DRYDOCK_SIM_MODEL_WORKLOAD_H_
+#define DRYDOCK_SIM_MODEL_WORKLOAD_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/policy.h"
 
-namespace sim::model {
+namespace drydock::sim::model {
 
 using fabric::async::transfer::Policy;  // which NICs carry what
 
@@ -60,6 +60,6 @@ struct Workload {
   bool warm = true;              // every NIC has been in contact with its peers before
 };
 
-}  // namespace sim::model
+}  // namespace drydock::sim::model
 
-#endif  // SIM_MODEL_WORKLOAD_H_
+#endif  // DRYDOCK_SIM_MODEL_WORKLOAD_H_

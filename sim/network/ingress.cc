@@ -1,10 +1,10 @@
-#include "sim/network/ingress.h"
+#include "drydock/sim/network/ingress.h"
 
 #include <algorithm>
 
-#include "sim/network/link.h"
+#include "drydock/sim/network/link.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::uint32_t kMostRetransmissions = 8;  // of one packet: then it gets through
@@ -71,4 +71,4 @@ coro::Duration Ingress::Hold(std::uint32_t sender, std::uint64_t bytes_on_link, 
   return FromPicoseconds(next_held_ps_ - at_ps);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -13,16 +13,16 @@
 //
 // What exactly a sender does, and the figures, are a guess.
 
-#ifndef SIM_NETWORK_INGRESS_H_
-#define SIM_NETWORK_INGRESS_H_
+#ifndef DRYDOCK_SIM_NETWORK_INGRESS_H_
+#define DRYDOCK_SIM_NETWORK_INGRESS_H_
 
 #include <cstdint>
 
 #include "absl/container/flat_hash_map.h"
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What the link of a receiver did to a packet.
 struct Passage {
@@ -60,6 +60,6 @@ class Ingress {
   absl::flat_hash_map<std::uint32_t, Sender> slow_;  // whose packets have waited; only looked up
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_INGRESS_H_
+#endif  // DRYDOCK_SIM_NETWORK_INGRESS_H_

@@ -1,14 +1,14 @@
 // A receiver's link by itself: who waits, who holds back, and what is lost.
 
-#include "sim/network/ingress.h"
+#include "drydock/sim/network/ingress.h"
 
 #include <chrono>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -119,4 +119,4 @@ TEST(IngressTest, WithoutFiguresNothingIsLostOrHeldBack) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

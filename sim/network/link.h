@@ -11,16 +11,16 @@
 //
 // An assumption, with two figures that fit what was published of p5 (docs/performance.md).
 
-#ifndef SIM_NETWORK_LINK_H_
-#define SIM_NETWORK_LINK_H_
+#ifndef DRYDOCK_SIM_NETWORK_LINK_H_
+#define DRYDOCK_SIM_NETWORK_LINK_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "coro/time.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 constexpr std::uint64_t PicosecondsPerByte(double gbps) {
   return static_cast<std::uint64_t>(8000.0 / gbps);
@@ -73,6 +73,6 @@ class Link {
   std::uint64_t slowest_free_ps_ = 0;  // the same, of the slowest path
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_LINK_H_
+#endif  // DRYDOCK_SIM_NETWORK_LINK_H_

@@ -1,13 +1,13 @@
 // The random words of one operation: what its packets and their placement draw.
 
-#ifndef SIM_NETWORK_OPERATION_DRAWS_H_
-#define SIM_NETWORK_OPERATION_DRAWS_H_
+#ifndef DRYDOCK_SIM_NETWORK_OPERATION_DRAWS_H_
+#define DRYDOCK_SIM_NETWORK_OPERATION_DRAWS_H_
 
 #include <cstdint>
 
-#include "sim/random.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What a word is drawn for. Part of the key: never renumber, only append.
 enum class DrawPurpose : std::uint64_t {
@@ -38,6 +38,6 @@ class OperationDraws {
   std::uint64_t key_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_OPERATION_DRAWS_H_
+#endif  // DRYDOCK_SIM_NETWORK_OPERATION_DRAWS_H_

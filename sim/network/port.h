@@ -1,15 +1,15 @@
 // A NIC as the network knows it: where packets leave and arrive.
 
-#ifndef SIM_NETWORK_PORT_H_
-#define SIM_NETWORK_PORT_H_
+#ifndef DRYDOCK_SIM_NETWORK_PORT_H_
+#define DRYDOCK_SIM_NETWORK_PORT_H_
 
 #include <cstdint>
 
-#include "sim/network/ingress.h"
-#include "sim/network/link.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/network/ingress.h"
+#include "drydock/sim/network/link.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The profile outlives it.
 struct Port {
@@ -25,6 +25,6 @@ struct Port {
   Ingress ingress;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_PORT_H_
+#endif  // DRYDOCK_SIM_NETWORK_PORT_H_

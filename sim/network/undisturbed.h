@@ -1,15 +1,15 @@
 // Operations that travel as on a quiet network, while others do not: how a failing run is made
 // simpler without being made shorter.
 
-#ifndef SIM_NETWORK_UNDISTURBED_H_
-#define SIM_NETWORK_UNDISTURBED_H_
+#ifndef DRYDOCK_SIM_NETWORK_UNDISTURBED_H_
+#define DRYDOCK_SIM_NETWORK_UNDISTURBED_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <utility>
 #include <vector>
 
-namespace sim {
+namespace drydock::sim {
 
 // A set of operations, by their sequence (sim/device/operation.h). What is drawn for an undisturbed
 // one is always the most benign: the least delay, no loss, no second copy, no placement in two
@@ -37,6 +37,6 @@ class Undisturbed {
   std::vector<std::uint64_t> disturbed_;  // sorted
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_UNDISTURBED_H_
+#endif  // DRYDOCK_SIM_NETWORK_UNDISTURBED_H_

@@ -1,10 +1,10 @@
-#include "sim/network/wire.h"
+#include "drydock/sim/network/wire.h"
 
 #include <algorithm>
 
-#include "sim/network/link.h"
+#include "drydock/sim/network/link.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // The words of one packet, and the fields of the first two: path, second copy and loss; jitter and
@@ -80,4 +80,4 @@ coro::Duration Wire::PathDelay(const Port& from, const Port& to, std::uint64_t p
   return queued + UpTo(Combine(path_base_ + pair * 64, path), profile_.path_spread);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,21 +6,21 @@
 // SRD spreads the packets of one operation over many paths, and promises no order
 // (amzn/amzn-drivers SRD.txt).
 
-#ifndef SIM_NETWORK_WIRE_H_
-#define SIM_NETWORK_WIRE_H_
+#ifndef DRYDOCK_SIM_NETWORK_WIRE_H_
+#define DRYDOCK_SIM_NETWORK_WIRE_H_
 
 #include <cstdint>
 #include <set>
 #include <utility>
 
-#include "coro/time.h"
-#include "sim/network/operation_draws.h"
-#include "sim/network/port.h"
-#include "sim/network/undisturbed.h"
-#include "sim/profile/profile.h"
-#include "sim/random.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/network/operation_draws.h"
+#include "drydock/sim/network/port.h"
+#include "drydock/sim/network/undisturbed.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // How one packet travels.
 struct Flight {
@@ -86,6 +86,6 @@ class Wire {
   std::set<std::pair<std::uint32_t, std::uint32_t>> blocked_;  // indices of NICs: from, to
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_NETWORK_WIRE_H_
+#endif  // DRYDOCK_SIM_NETWORK_WIRE_H_

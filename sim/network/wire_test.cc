@@ -1,7 +1,7 @@
 // The wire between NICs: paths and delays, loss and retransmission, security groups, and links that
 // several flows share.
 
-#include "sim/network/wire.h"
+#include "drydock/sim/network/wire.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/network/link.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/network/link.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -669,4 +669,4 @@ TEST(LinkTest, RoundTripOfASmallWriteTakesAsLongAsTheProfileSays) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

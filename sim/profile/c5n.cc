@@ -2,9 +2,9 @@
 // of the first generation, without RDMA: EC2 user guide, page efa). The NIC is device 6 of bus 0:
 // `lspci` in aws/aws-parallelcluster pull request 1320, and `fi_info` of many users, rdmap0s6.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile C5nProfile() {
   Profile profile = GenerationProfile(Generation::kEfa1);
@@ -17,4 +17,4 @@ Profile C5nProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -2,9 +2,9 @@
 // optimized). EFA of the third generation; it is one of the few such types that have RDMA read and
 // no RDMA write (EC2 user guide, page efa).
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile C7gnProfile() {
   Profile profile = GenerationProfile(Generation::kEfa3);
@@ -20,4 +20,4 @@ Profile C7gnProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,9 +1,9 @@
 // c8gn.48xlarge: two network cards, 600 Gbit/s together, 192 CPUs of one thread each (EC2 instance
 // types, compute optimized; EFA of the fourth generation: EC2 user guide, page efa).
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile C8gnProfile() {
   Profile profile = GenerationProfile(Generation::kEfa4);
@@ -17,4 +17,4 @@ Profile C8gnProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,9 +4,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -113,4 +113,4 @@ void AddGpu(Profile& profile, const GpuModel& model, Place place, int bus, int s
                                     .pcie_switch = place.pcie_switch});
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
 // The instance families, one small file each, and what they are built from. For profiles.cc only.
 
-#ifndef SIM_PROFILE_FAMILIES_H_
-#define SIM_PROFILE_FAMILIES_H_
+#ifndef DRYDOCK_SIM_PROFILE_FAMILIES_H_
+#define DRYDOCK_SIM_PROFILE_FAMILIES_H_
 
 #include <string>
 
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile SmallProfile();
 Profile P4dProfile();
@@ -64,6 +64,6 @@ constexpr Place kUnknownPlace{-1, -1};
 void AddNic(Profile& profile, Place place, int bus, int slot = 0);
 void AddGpu(Profile& profile, const GpuModel& model, Place place, int bus, int slot = 0);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_PROFILE_FAMILIES_H_
+#endif  // DRYDOCK_SIM_PROFILE_FAMILIES_H_

@@ -3,9 +3,9 @@
 // NUMA nodes of the GPUs, which are all on bus 0: aws/aws-ofi-nccl topology/g5.48xl-topo.xml. No
 // GPUDirect (its src/platform-aws.cpp). The GPU's number: pci.ids, GA102GL, A10G.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile G5Profile() {
   Profile profile = GenerationProfile(Generation::kEfa1);
@@ -24,4 +24,4 @@ Profile G5Profile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -2,9 +2,9 @@
 // EFA of the second generation, with RDMA read and write: EC2 user guide, page efa). The GPU's
 // number: pci.ids, AD104GL, L4.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile G6Profile() {
   Profile profile = GenerationProfile(Generation::kEfa2);
@@ -20,4 +20,4 @@ Profile G6Profile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -2,9 +2,9 @@
 // Server Edition (EC2 instance types, accelerated computing; EFA of the fourth generation: EC2 user
 // guide, page efa). The GPU's number: `lspci` in bigstack-oss/cubecos issue 312.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile G7eProfile() {
   Profile profile = GenerationProfile(Generation::kEfa4);
@@ -21,4 +21,4 @@ Profile G7eProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

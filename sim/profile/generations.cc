@@ -3,9 +3,9 @@
 
 #include <chrono>
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using namespace std::chrono_literals;
 
@@ -54,4 +54,4 @@ Profile GenerationProfile(Generation generation) {
   return profile;  // the second is that of p5, from which EfaProfile is taken
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,15 +6,15 @@
 //   slowdown      =  1 + others * machine + others that share state * state       pinned threads
 //                    1 + (the same) * wandering                                   threads that roam
 
-#ifndef SIM_PROFILE_HOST_COSTS_H_
-#define SIM_PROFILE_HOST_COSTS_H_
+#ifndef DRYDOCK_SIM_PROFILE_HOST_COSTS_H_
+#define DRYDOCK_SIM_PROFILE_HOST_COSTS_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of one kind of machine. Zeros: nothing is charged beyond posts, doorbells and polls.
 struct HostCosts {
@@ -46,6 +46,6 @@ constexpr coro::Duration Times(coro::Duration duration, double factor) {
   return coro::Duration(static_cast<std::int64_t>(static_cast<double>(duration.count()) * factor));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_PROFILE_HOST_COSTS_H_
+#endif  // DRYDOCK_SIM_PROFILE_HOST_COSTS_H_

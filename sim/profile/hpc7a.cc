@@ -1,9 +1,9 @@
 // hpc7a.96xlarge: two network cards, 300 Gbit/s together, 192 CPUs of one thread each (EC2 instance
 // types, high-performance computing; EFA of the second generation: EC2 user guide, page efa).
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile Hpc7aProfile() {
   Profile profile = GenerationProfile(Generation::kEfa2);
@@ -18,4 +18,4 @@ Profile Hpc7aProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

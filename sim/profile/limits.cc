@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/efa_queue/ring.h"
-#include "sim/profile/profile.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kAddressBytes = 32;      // GID, queue pair number, qkey, and 10 unused
@@ -146,4 +146,4 @@ std::uint32_t RailOf(const Profile& profile, std::size_t nic) {
   return place >= 0 ? static_cast<std::uint32_t>(place) : static_cast<std::uint32_t>(nic);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -3,9 +3,9 @@
 // GPUDirect (aws/aws-ofi-nccl src/platform-aws.cpp). The GPU's number: pci.ids, GV100GL, V100 SXM2
 // 32GB.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile P3dnProfile() {
   Profile profile = GenerationProfile(Generation::kEfa1);
@@ -21,4 +21,4 @@ Profile P3dnProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

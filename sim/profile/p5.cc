@@ -7,9 +7,9 @@
 
 #include <chrono>
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using namespace std::chrono_literals;
 
@@ -99,4 +99,4 @@ Profile P54xlargeProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

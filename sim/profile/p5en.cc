@@ -4,9 +4,9 @@
 
 #include <chrono>
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using namespace std::chrono_literals;
 
@@ -64,4 +64,4 @@ Profile P5enProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

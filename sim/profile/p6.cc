@@ -5,9 +5,9 @@
 
 #include <chrono>
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ Profile P6B300Profile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

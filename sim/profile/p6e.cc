@@ -3,9 +3,9 @@
 // aws/aws-ofi-nccl (tests/unit/fixtures/topology/p6e-gb200/topology.xml, tests/unit/topo_fixture.cpp).
 // It shows devices of 0xefa3, where the EC2 user guide, page efa, says the third generation.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile P6eGb200Profile() {
   Profile profile = GenerationProfile(Generation::kEfa4);
@@ -39,4 +39,4 @@ Profile P6eGb200Profile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -4,8 +4,8 @@
 // Where a figure comes from is said beside it in sim/profile/. Where the behaviour of the hardware
 // is not known, the default takes the harsher side and says so.
 
-#ifndef SIM_PROFILE_PROFILE_H_
-#define SIM_PROFILE_PROFILE_H_
+#ifndef DRYDOCK_SIM_PROFILE_PROFILE_H_
+#define DRYDOCK_SIM_PROFILE_PROFILE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -15,11 +15,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
-#include "fabric/limits.h"
-#include "sim/profile/host_costs.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/sim/profile/host_costs.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // One NIC of a machine.
 struct NicProfile {
@@ -255,6 +255,6 @@ std::span<const Profile> Profiles();
 // By name or alias. kNotFound lists the names that exist.
 absl::StatusOr<const Profile*> FindProfile(absl::string_view name);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_PROFILE_PROFILE_H_
+#endif  // DRYDOCK_SIM_PROFILE_PROFILE_H_

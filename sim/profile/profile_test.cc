@@ -1,6 +1,6 @@
 // The profiles hold together, and say of p5 what p5 said of itself.
 
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
 #include <algorithm>
 #include <bit>
@@ -15,17 +15,17 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing_matchers::StatusIs;
 
 const Profile& Find(const char* name) { return **FindProfile(name); }
 
@@ -604,4 +604,4 @@ TEST(FindProfileTest, RefusalListsTheNames) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

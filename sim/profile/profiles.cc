@@ -5,10 +5,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "sim/profile/families.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/families.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 std::vector<Profile> MakeProfiles() {
@@ -40,4 +40,4 @@ absl::StatusOr<const Profile*> FindProfile(absl::string_view name) {
                     [](std::string* out, const Profile& profile) { out->append(profile.name); })));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -2,9 +2,9 @@
 
 #include <chrono>
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 using namespace std::chrono_literals;
 
@@ -45,4 +45,4 @@ Profile SmallProfile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -3,9 +3,9 @@
 // instance types, accelerated computing; EC2 user guide, page efa). The accelerators are no GPUs:
 // they are not listed here.
 
-#include "sim/profile/families.h"
+#include "drydock/sim/profile/families.h"
 
-namespace sim {
+namespace drydock::sim {
 
 Profile Trn1Profile() {
   Profile profile = GenerationProfile(Generation::kEfa2);
@@ -37,4 +37,4 @@ Profile Trn2Profile() {
   return profile;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "sim/profile/unpublished.h"
+#include "drydock/sim/profile/unpublished.h"
 
 #include <chrono>
 #include <utility>
@@ -9,9 +9,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/time/time.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -189,4 +189,4 @@ std::string FormatFigure(const UnpublishedFigure& figure, std::int64_t value) {
   return absl::StrCat(value, "ns");
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

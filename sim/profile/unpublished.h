@@ -2,8 +2,8 @@
 // device's firmware, a delay inside of it, how often a packet is lost. The profile has our guess; a
 // program has to be right wherever in its range the truth lies.
 
-#ifndef SIM_PROFILE_UNPUBLISHED_H_
-#define SIM_PROFILE_UNPUBLISHED_H_
+#ifndef DRYDOCK_SIM_PROFILE_UNPUBLISHED_H_
+#define DRYDOCK_SIM_PROFILE_UNPUBLISHED_H_
 
 #include <cstdint>
 #include <map>
@@ -14,9 +14,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // One field of Profile. Every profile's own value lies in the range.
 struct UnpublishedFigure {
@@ -48,6 +48,6 @@ std::string FormatFigures(const Figures& figures);
 // "50us", "4".
 std::string FormatFigure(const UnpublishedFigure& figure, std::int64_t value);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_PROFILE_UNPUBLISHED_H_
+#endif  // DRYDOCK_SIM_PROFILE_UNPUBLISHED_H_

@@ -1,22 +1,22 @@
 // The figures that nobody has published: their ranges, and how they are written.
 
-#include "sim/profile/unpublished.h"
+#include "drydock/sim/profile/unpublished.h"
 
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 TEST(UnpublishedTest, OurGuessIsPlausibleInEveryProfile) {
   for (const Profile& profile : Profiles()) {
@@ -75,4 +75,4 @@ TEST(UnpublishedTest, OthersAreRefusedInALine) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

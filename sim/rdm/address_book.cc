@@ -1,11 +1,11 @@
-#include "sim/rdm/address_book.h"
+#include "drydock/sim/rdm/address_book.h"
 
 #include <algorithm>
 #include <span>
 
 #include "absl/strings/str_cat.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 // Where the fields of an address lie (ofiwg/libfabric prov/efa: 16 bytes GID, 2 queue pair number,
@@ -142,4 +142,4 @@ void AddressBook::Collect() {
   for (const Key& key : keys) DropIfUnused(key);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,8 +1,8 @@
 // The peers of one address vector: those that the program inserted, and those that the protocol
 // inserted because they sent us something.
 
-#ifndef SIM_RDM_ADDRESS_BOOK_H_
-#define SIM_RDM_ADDRESS_BOOK_H_
+#ifndef DRYDOCK_SIM_RDM_ADDRESS_BOOK_H_
+#define DRYDOCK_SIM_RDM_ADDRESS_BOOK_H_
 
 #include <array>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
-#include "fabric/address_vector.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/address_vector.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // The sender's mark in every packet: the qkey of its address, which is drawn at random when an
 // endpoint is opened. It tells two endpoints apart that had the same queue pair number one after
@@ -91,6 +91,6 @@ class AddressBook {
   std::uint64_t next_number_ = 1;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_ADDRESS_BOOK_H_
+#endif  // DRYDOCK_SIM_RDM_ADDRESS_BOOK_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/address_book.h"
+#include "drydock/sim/rdm/address_book.h"
 
 #include <array>
 #include <cstdint>
@@ -6,11 +6,11 @@
 #include <set>
 
 #include "absl/status/status.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Address;
@@ -138,4 +138,4 @@ TEST_F(AddressBookTest, OtherLengthsAreRefused) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

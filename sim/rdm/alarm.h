@@ -1,11 +1,11 @@
 // The time, and a way to be woken at some: all that the protocol needs of the world.
 
-#ifndef SIM_RDM_ALARM_H_
-#define SIM_RDM_ALARM_H_
+#ifndef DRYDOCK_SIM_RDM_ALARM_H_
+#define DRYDOCK_SIM_RDM_ALARM_H_
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Ownership: shared by everything that is opened on one fabric. Threads: the fabric's. Blocking:
 // never.
@@ -20,6 +20,6 @@ class Alarm {
   virtual void WakeAt(coro::Time time) = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_ALARM_H_
+#endif  // DRYDOCK_SIM_RDM_ALARM_H_

@@ -1,10 +1,10 @@
-#include "sim/rdm/atomic_call.h"
+#include "drydock/sim/rdm/atomic_call.h"
 
 #include <cstring>
 
-#include "sim/rdm/atomic_execution.h"
+#include "drydock/sim/rdm/atomic_execution.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Access;
@@ -122,4 +122,4 @@ void AtomicCall::Report() {
                             request_.result.has_value());
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,12 +1,12 @@
 // One of our atomics, until the peer has executed it.
 
-#ifndef SIM_RDM_ATOMIC_CALL_H_
-#define SIM_RDM_ATOMIC_CALL_H_
+#ifndef DRYDOCK_SIM_RDM_ATOMIC_CALL_H_
+#define DRYDOCK_SIM_RDM_ATOMIC_CALL_H_
 
-#include "fabric/atomics.h"
-#include "sim/rdm/operation.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/sim/rdm/operation.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // The operands are taken when it begins, the result is placed when it ends.
 class AtomicCall final : public ServedOperation {
@@ -47,6 +47,6 @@ fabric::ErrorCode CheckAtomic(const fabric::AtomicRequest& request, const Memory
 std::size_t MaxAtomicOperand(fabric::AtomicOperation operation, fabric::AtomicType type,
                              bool fetching, std::size_t room);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_ATOMIC_CALL_H_
+#endif  // DRYDOCK_SIM_RDM_ATOMIC_CALL_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/atomic_execution.h"
+#include "drydock/sim/rdm/atomic_execution.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::AtomicOperation;
@@ -108,4 +108,4 @@ void ExecuteAtomic(AtomicOperation operation, AtomicType type, std::span<std::by
   }
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,15 +1,15 @@
 // What an atomic operation does to the values in memory. On EFA a CPU does it: there is no hardware
 // to model, only C++.
 
-#ifndef SIM_RDM_ATOMIC_EXECUTION_H_
-#define SIM_RDM_ATOMIC_EXECUTION_H_
+#ifndef DRYDOCK_SIM_RDM_ATOMIC_EXECUTION_H_
+#define DRYDOCK_SIM_RDM_ATOMIC_EXECUTION_H_
 
 #include <cstddef>
 #include <span>
 
-#include "fabric/atomics.h"
+#include "drydock/fabric/atomics.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // True for the pairs that make sense: bits of integers only. False also for values outside of the
 // enums, which a peer may send.
@@ -22,6 +22,6 @@ void ExecuteAtomic(fabric::AtomicOperation operation, fabric::AtomicType type,
                    std::span<std::byte> target, std::span<const std::byte> operand,
                    std::span<const std::byte> compare, std::span<std::byte> before);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_ATOMIC_EXECUTION_H_
+#endif  // DRYDOCK_SIM_RDM_ATOMIC_EXECUTION_H_

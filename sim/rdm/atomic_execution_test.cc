@@ -1,4 +1,4 @@
-#include "sim/rdm/atomic_execution.h"
+#include "drydock/sim/rdm/atomic_execution.h"
 
 #include <cstdint>
 #include <cstring>
@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::AtomicOperation;
@@ -98,4 +98,4 @@ TEST(AtomicExecution, ValuesOutsideOfTheEnumsAreNotSupported) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -7,10 +7,10 @@
 #include <optional>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -321,4 +321,4 @@ TEST_F(AtomicsTest, TargetsProgramExecutes) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

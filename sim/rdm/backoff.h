@@ -1,15 +1,15 @@
 // How long a peer that has no receive left is let alone.
 
-#ifndef SIM_RDM_BACKOFF_H_
-#define SIM_RDM_BACKOFF_H_
+#ifndef DRYDOCK_SIM_RDM_BACKOFF_H_
+#define DRYDOCK_SIM_RDM_BACKOFF_H_
 
 #include <algorithm>
 #include <cstdint>
 
-#include "coro/time.h"
-#include "sim/rdm/settings.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/rdm/settings.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // The provider's policy (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ep_utils.c): a packet that was
 // refused twice puts its peer into back-off, first for a random short time, each further time twice
@@ -58,6 +58,6 @@ class Backoff {
   bool active_ = false;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_BACKOFF_H_
+#endif  // DRYDOCK_SIM_RDM_BACKOFF_H_

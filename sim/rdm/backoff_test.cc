@@ -1,11 +1,11 @@
-#include "sim/rdm/backoff.h"
+#include "drydock/sim/rdm/backoff.h"
 
 #include <chrono>
 #include <set>
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -73,4 +73,4 @@ TEST_F(BackoffTest, SuccessStartsAllOver) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

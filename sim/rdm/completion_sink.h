@@ -1,8 +1,8 @@
 // The software completion queue: what the program reads. The device's own queues lie below, one for
 // each endpoint, and are the protocol's.
 
-#ifndef SIM_RDM_COMPLETION_SINK_H_
-#define SIM_RDM_COMPLETION_SINK_H_
+#ifndef DRYDOCK_SIM_RDM_COMPLETION_SINK_H_
+#define DRYDOCK_SIM_RDM_COMPLETION_SINK_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Something that moves only when a queue is read: an endpoint.
 class ProgressSource {
@@ -68,6 +68,6 @@ class CompletionSink {
   std::vector<ProgressSource*> sources_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_COMPLETION_SINK_H_
+#endif  // DRYDOCK_SIM_RDM_COMPLETION_SINK_H_

@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Capability;
@@ -116,4 +116,4 @@ TEST_F(CounterTest, OwnAtomicsCountAsWritesAndReads) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,15 +1,15 @@
 // Completions counted: what stands behind fabric::Counter on this fabric.
 
-#ifndef SIM_RDM_COUNTERS_H_
-#define SIM_RDM_COUNTERS_H_
+#ifndef DRYDOCK_SIM_RDM_COUNTERS_H_
+#define DRYDOCK_SIM_RDM_COUNTERS_H_
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "sim/rdm/completion_sink.h"
+#include "drydock/sim/rdm/completion_sink.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Two numbers that the software raises with each completion that it reports: what a peer writes
 // without an immediate, or reads, makes none (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c,
@@ -66,6 +66,6 @@ inline void Count(const std::shared_ptr<CounterCore>& counter, bool ok) {
   if (counter != nullptr) counter->Count(ok);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_COUNTERS_H_
+#endif  // DRYDOCK_SIM_RDM_COUNTERS_H_

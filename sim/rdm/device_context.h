@@ -1,13 +1,13 @@
 // What our requests to the device below carry as their context: what they are, and whose.
 
-#ifndef SIM_RDM_DEVICE_CONTEXT_H_
-#define SIM_RDM_DEVICE_CONTEXT_H_
+#ifndef DRYDOCK_SIM_RDM_DEVICE_CONTEXT_H_
+#define DRYDOCK_SIM_RDM_DEVICE_CONTEXT_H_
 
 #include <cstdint>
 
-#include "fabric/operation.h"
+#include "drydock/fabric/operation.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 enum class DeviceRequest : std::uint8_t {
   kPacketSend = 1,     // number: the packet of the send pool
@@ -28,6 +28,6 @@ constexpr std::uint64_t NumberOf(fabric::Context context) {
   return static_cast<std::uint64_t>(context) & ((std::uint64_t{1} << kNumberBits) - 1);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_DEVICE_CONTEXT_H_
+#endif  // DRYDOCK_SIM_RDM_DEVICE_CONTEXT_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/device_transfer.h"
+#include "drydock/sim/rdm/device_transfer.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "sim/rdm/device_context.h"
+#include "drydock/sim/rdm/device_context.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::ErrorCode;
 using fabric::OperationKind;
@@ -82,4 +82,4 @@ void DeviceTransfer::Report() {
   services().reporter.Ended(kind_, context_, outcome_);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

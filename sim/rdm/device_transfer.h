@@ -1,15 +1,15 @@
 // A write or read that the device does, in pieces of what it takes at once.
 
-#ifndef SIM_RDM_DEVICE_TRANSFER_H_
-#define SIM_RDM_DEVICE_TRANSFER_H_
+#ifndef DRYDOCK_SIM_RDM_DEVICE_TRANSFER_H_
+#define DRYDOCK_SIM_RDM_DEVICE_TRANSFER_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 
-#include "sim/rdm/operation.h"
+#include "drydock/sim/rdm/operation.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Ends after its last piece, with the first failure of any. No piece is posted after a failure.
 class DeviceTransfer final : public ServedOperation {
@@ -42,6 +42,6 @@ class DeviceTransfer final : public ServedOperation {
   Outcome outcome_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_DEVICE_TRANSFER_H_
+#endif  // DRYDOCK_SIM_RDM_DEVICE_TRANSFER_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/engine.h"
+#include "drydock/sim/rdm/engine.h"
 
 #include <algorithm>
 #include <array>
@@ -6,9 +6,9 @@
 #include <optional>
 #include <utility>
 
-#include "sim/rdm/device_context.h"
+#include "drydock/sim/rdm/device_context.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Access;
@@ -384,4 +384,4 @@ void Engine::OnAnswer(Peer& peer, const Packet& packet) {
   if (operation == nullptr && asks && header.reply != kNoOperation) TellGone(peer, header.reply);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

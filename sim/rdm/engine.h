@@ -7,8 +7,8 @@
 //
 // All of this moves only while a completion queue of the endpoint is read, and during posts.
 
-#ifndef SIM_RDM_ENGINE_H_
-#define SIM_RDM_ENGINE_H_
+#ifndef DRYDOCK_SIM_RDM_ENGINE_H_
+#define DRYDOCK_SIM_RDM_ENGINE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,27 +19,27 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/domain.h"
-#include "fabric/limits.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/completion_sink.h"
-#include "sim/rdm/counters.h"
-#include "sim/rdm/initiator.h"
-#include "sim/rdm/memory_registry.h"
-#include "sim/rdm/operation_table.h"
-#include "sim/rdm/packet_receiver.h"
-#include "sim/rdm/packet_sender.h"
-#include "sim/rdm/peer_table.h"
-#include "sim/rdm/receive_queue.h"
-#include "sim/rdm/reporter.h"
-#include "sim/rdm/services.h"
-#include "sim/rdm/settings.h"
-#include "sim/rdm/statistics.h"
-#include "sim/rdm/target.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/completion_sink.h"
+#include "drydock/sim/rdm/counters.h"
+#include "drydock/sim/rdm/initiator.h"
+#include "drydock/sim/rdm/memory_registry.h"
+#include "drydock/sim/rdm/operation_table.h"
+#include "drydock/sim/rdm/packet_receiver.h"
+#include "drydock/sim/rdm/packet_sender.h"
+#include "drydock/sim/rdm/peer_table.h"
+#include "drydock/sim/rdm/receive_queue.h"
+#include "drydock/sim/rdm/reporter.h"
+#include "drydock/sim/rdm/services.h"
+#include "drydock/sim/rdm/settings.h"
+#include "drydock/sim/rdm/statistics.h"
+#include "drydock/sim/rdm/target.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // What an engine works with. All but the device's own objects outlive it.
 struct EngineOptions {
@@ -168,6 +168,6 @@ class Engine final : public ProgressSource {
   Initiator initiator_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_ENGINE_H_
+#endif  // DRYDOCK_SIM_RDM_ENGINE_H_

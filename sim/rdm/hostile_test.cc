@@ -8,13 +8,13 @@
 #include <span>
 #include <vector>
 
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/testing/attacker.h"
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/testing/attacker.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -164,4 +164,4 @@ TEST_P(HostileTest, RandomPacketsDuringAConversation) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

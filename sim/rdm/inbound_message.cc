@@ -1,8 +1,8 @@
-#include "sim/rdm/inbound_message.h"
+#include "drydock/sim/rdm/inbound_message.h"
 
 #include <utility>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 std::vector<ReadSegment> SegmentsOf(const Packet& request) {
@@ -56,4 +56,4 @@ void InboundMessage::Report() {
   services().reporter.Received(told);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

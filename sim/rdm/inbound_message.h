@@ -1,14 +1,14 @@
 // A message on its way into one of our receives, or waiting for one.
 
-#ifndef SIM_RDM_INBOUND_MESSAGE_H_
-#define SIM_RDM_INBOUND_MESSAGE_H_
+#ifndef DRYDOCK_SIM_RDM_INBOUND_MESSAGE_H_
+#define DRYDOCK_SIM_RDM_INBOUND_MESSAGE_H_
 
 #include <optional>
 
-#include "sim/rdm/inbound_stream.h"
-#include "sim/rdm/receive_queue.h"
+#include "drydock/sim/rdm/inbound_stream.h"
+#include "drydock/sim/rdm/receive_queue.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 class InboundMessage final : public InboundStream {
  public:
@@ -31,6 +31,6 @@ class InboundMessage final : public InboundStream {
   PostedReceive receive_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_INBOUND_MESSAGE_H_
+#endif  // DRYDOCK_SIM_RDM_INBOUND_MESSAGE_H_

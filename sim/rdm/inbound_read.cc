@@ -1,8 +1,8 @@
-#include "sim/rdm/inbound_read.h"
+#include "drydock/sim/rdm/inbound_read.h"
 
 #include <algorithm>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 InboundRead::InboundRead(const Services& services, Peer& peer, const fabric::ReadRequest& request)
     : InboundStream(services, peer, {.length = request.target.length_bytes}, {}),
@@ -52,4 +52,4 @@ void InboundRead::Report() {
   services().reporter.Ended(fabric::OperationKind::kRead, request_.context, outcome());
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

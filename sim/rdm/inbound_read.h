@@ -1,11 +1,11 @@
 // Our read from a peer's memory, done by the peer: its NIC or ours cannot.
 
-#ifndef SIM_RDM_INBOUND_READ_H_
-#define SIM_RDM_INBOUND_READ_H_
+#ifndef DRYDOCK_SIM_RDM_INBOUND_READ_H_
+#define DRYDOCK_SIM_RDM_INBOUND_READ_H_
 
-#include "sim/rdm/inbound_stream.h"
+#include "drydock/sim/rdm/inbound_stream.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 class InboundRead final : public InboundStream {
  public:
@@ -22,6 +22,6 @@ class InboundRead final : public InboundStream {
   bool answered_ = false;  // also an empty read has an answer: the peer may refuse it
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_INBOUND_READ_H_
+#endif  // DRYDOCK_SIM_RDM_INBOUND_READ_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/inbound_stream.h"
+#include "drydock/sim/rdm/inbound_stream.h"
 
 #include <algorithm>
 #include <optional>
 
-#include "sim/rdm/device_context.h"
+#include "drydock/sim/rdm/device_context.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::ErrorCode;
@@ -189,4 +189,4 @@ void InboundStream::FallBack() {
   SendGrant(PacketKind::kReadNack);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -4,8 +4,8 @@
 // The bytes may come before it is known where they belong: they are held until Bind. From then on
 // each is placed once, within the target and nowhere else, whatever the peer sends.
 
-#ifndef SIM_RDM_INBOUND_STREAM_H_
-#define SIM_RDM_INBOUND_STREAM_H_
+#ifndef DRYDOCK_SIM_RDM_INBOUND_STREAM_H_
+#define DRYDOCK_SIM_RDM_INBOUND_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,13 +14,13 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/memory.h"
-#include "sim/rdm/operation.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/range_set.h"
-#include "sim/rdm/scatter_list.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/rdm/operation.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/range_set.h"
+#include "drydock/sim/rdm/scatter_list.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 class InboundStream : public ServedOperation {
  public:
@@ -104,6 +104,6 @@ class InboundStream : public ServedOperation {
   std::size_t reads_in_flight_ = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_INBOUND_STREAM_H_
+#endif  // DRYDOCK_SIM_RDM_INBOUND_STREAM_H_

@@ -1,6 +1,6 @@
-#include "sim/rdm/inbound_write.h"
+#include "drydock/sim/rdm/inbound_write.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 std::vector<ReadSegment> SegmentsOf(const Packet& request) {
@@ -33,4 +33,4 @@ void InboundWrite::Report() {
                                        .source = peer().entry->handle});
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

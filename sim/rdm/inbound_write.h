@@ -1,11 +1,11 @@
 // A peer's write into our memory, done by us: its NIC or ours cannot.
 
-#ifndef SIM_RDM_INBOUND_WRITE_H_
-#define SIM_RDM_INBOUND_WRITE_H_
+#ifndef DRYDOCK_SIM_RDM_INBOUND_WRITE_H_
+#define DRYDOCK_SIM_RDM_INBOUND_WRITE_H_
 
-#include "sim/rdm/inbound_stream.h"
+#include "drydock/sim/rdm/inbound_stream.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 class InboundWrite final : public InboundStream {
  public:
@@ -19,6 +19,6 @@ class InboundWrite final : public InboundStream {
   const PacketHeader header_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_INBOUND_WRITE_H_
+#endif  // DRYDOCK_SIM_RDM_INBOUND_WRITE_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/initiator.h"
+#include "drydock/sim/rdm/initiator.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,11 +6,11 @@
 #include <variant>
 #include <vector>
 
-#include "sim/rdm/atomic_call.h"
-#include "sim/rdm/device_transfer.h"
-#include "sim/rdm/inbound_read.h"
+#include "drydock/sim/rdm/atomic_call.h"
+#include "drydock/sim/rdm/device_transfer.h"
+#include "drydock/sim/rdm/inbound_read.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::Access;
 using fabric::ErrorCode;
@@ -208,4 +208,4 @@ ErrorCode Initiator::Atomic(const fabric::AtomicRequest& request) {
   return ErrorCode::kOk;
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

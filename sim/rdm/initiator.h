@@ -1,22 +1,22 @@
 // What our program asks of peers: messages, writes, reads and atomics.
 
-#ifndef SIM_RDM_INITIATOR_H_
-#define SIM_RDM_INITIATOR_H_
+#ifndef DRYDOCK_SIM_RDM_INITIATOR_H_
+#define DRYDOCK_SIM_RDM_INITIATOR_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "fabric/atomics.h"
-#include "fabric/operation.h"
-#include "sim/rdm/operation_table.h"
-#include "sim/rdm/outbound_stream.h"
-#include "sim/rdm/peer_table.h"
-#include "sim/rdm/scatter_list.h"
-#include "sim/rdm/services.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/operation_table.h"
+#include "drydock/sim/rdm/outbound_stream.h"
+#include "drydock/sim/rdm/peer_table.h"
+#include "drydock/sim/rdm/scatter_list.h"
+#include "drydock/sim/rdm/services.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // A send of either kind.
 struct MessageRequest {
@@ -84,6 +84,6 @@ class Initiator {
   std::vector<Peer*> unasked_;  // peers that could not be asked yet
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_INITIATOR_H_
+#endif  // DRYDOCK_SIM_RDM_INITIATOR_H_

@@ -6,14 +6,14 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/testing/attacker.h"
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/testing/attacker.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -381,4 +381,4 @@ TEST(BoundTest, InventedSendersAreHeldToALimit) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -4,10 +4,10 @@
 #include <iterator>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -371,4 +371,4 @@ TEST_P(MatchingTest, ReceiveOfAWaitingMessageWakesTheProgram) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,14 +1,14 @@
-#include "sim/rdm/memory_registry.h"
+#include "drydock/sim/rdm/memory_registry.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "sim/memory/device_rights.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/memory/device_rights.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Access;
@@ -111,4 +111,4 @@ std::shared_ptr<fabric::MemoryRegion> MemoryRegistry::Borrow(const fabric::Local
   return borrowed;
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

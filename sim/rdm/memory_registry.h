@@ -1,8 +1,8 @@
 // The registered memory of one domain as the software sees it. Where a packet's bytes are copied by
 // the CPU, no NIC checks keys, ranges and rights: the registry does.
 
-#ifndef SIM_RDM_MEMORY_REGISTRY_H_
-#define SIM_RDM_MEMORY_REGISTRY_H_
+#ifndef DRYDOCK_SIM_RDM_MEMORY_REGISTRY_H_
+#define DRYDOCK_SIM_RDM_MEMORY_REGISTRY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/domain.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/memory.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Not thread-safe: belongs to its domain.
 class MemoryRegistry {
@@ -68,6 +68,6 @@ class MemoryRegistry {
   std::map<std::uint64_t, Region*> by_remote_key_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_MEMORY_REGISTRY_H_
+#endif  // DRYDOCK_SIM_RDM_MEMORY_REGISTRY_H_

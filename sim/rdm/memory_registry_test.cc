@@ -1,21 +1,21 @@
 // The registry, and the lists of buffers whose rights it checks.
 
-#include "sim/rdm/memory_registry.h"
+#include "drydock/sim/rdm/memory_registry.h"
 
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/rdm/scatter_list.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/rdm/scatter_list.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Access;
@@ -192,4 +192,4 @@ TEST_F(ScatterListTest, WhatIsNotAllowedIsNotTouched) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Completion;
@@ -300,4 +300,4 @@ TEST(LongReadTest, IsCutIntoWhatTheDeviceReadsAtOnce) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

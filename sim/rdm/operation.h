@@ -1,17 +1,17 @@
 // Something under way between us and one peer: a message going out or coming in, a write, a read,
 // an atomic. Each kind is a class of its own; the table (operation_table.h) drives them all alike.
 
-#ifndef SIM_RDM_OPERATION_H_
-#define SIM_RDM_OPERATION_H_
+#ifndef DRYDOCK_SIM_RDM_OPERATION_H_
+#define DRYDOCK_SIM_RDM_OPERATION_H_
 
 #include <cstdint>
 
-#include "sim/rdm/outcome.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/peer.h"
-#include "sim/rdm/services.h"
+#include "drydock/sim/rdm/outcome.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/peer.h"
+#include "drydock/sim/rdm/services.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Why an operation could not go on.
 enum class Blocked : std::uint8_t {
@@ -75,6 +75,6 @@ class ServedOperation : public Operation {
   const Services& services_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_OPERATION_H_
+#endif  // DRYDOCK_SIM_RDM_OPERATION_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/operation_table.h"
+#include "drydock/sim/rdm/operation_table.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/rdm/device_context.h"
+#include "drydock/sim/rdm/device_context.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 constexpr unsigned kSlotBits = 32;
@@ -94,4 +94,4 @@ bool OperationTable::Any(const std::function<bool(const Operation&)>& predicate)
   });
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,7 +1,7 @@
 // All operations of one endpoint, by the numbers that packets carry.
 
-#ifndef SIM_RDM_OPERATION_TABLE_H_
-#define SIM_RDM_OPERATION_TABLE_H_
+#ifndef DRYDOCK_SIM_RDM_OPERATION_TABLE_H_
+#define DRYDOCK_SIM_RDM_OPERATION_TABLE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,9 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "sim/rdm/operation.h"
+#include "drydock/sim/rdm/operation.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Number = slot + generation: a late packet for an operation that has ended finds nothing, or so a
 // peer that invents numbers. Not thread-safe.
@@ -58,6 +58,6 @@ class OperationTable {
   std::size_t live_ = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_OPERATION_TABLE_H_
+#endif  // DRYDOCK_SIM_RDM_OPERATION_TABLE_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/operation_table.h"
+#include "drydock/sim/rdm/operation_table.h"
 
 #include <cstdint>
 #include <memory>
@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 // What an operation of the test does; it says when it was run.
@@ -131,4 +131,4 @@ TEST_F(OperationTableTest, VisitReachesEveryOperation) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,10 +1,10 @@
-#include "sim/rdm/outbound_stream.h"
+#include "drydock/sim/rdm/outbound_stream.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::ErrorCode;
@@ -205,4 +205,4 @@ void OutboundStream::TellPeer(OperationId operation) {
                                                          : std::uint64_t{kErrorPeerAborted}});
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

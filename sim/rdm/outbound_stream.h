@@ -8,8 +8,8 @@
 //              us to send them after all
 //   response   packets, as far as the peer's request has cleared them to send
 
-#ifndef SIM_RDM_OUTBOUND_STREAM_H_
-#define SIM_RDM_OUTBOUND_STREAM_H_
+#ifndef DRYDOCK_SIM_RDM_OUTBOUND_STREAM_H_
+#define DRYDOCK_SIM_RDM_OUTBOUND_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -17,13 +17,13 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/memory.h"
-#include "fabric/operation.h"
-#include "sim/rdm/operation.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/scatter_list.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/operation.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/scatter_list.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // What is to be sent, and who is told of the end.
 struct Outbound {
@@ -96,6 +96,6 @@ class OutboundStream final : public ServedOperation {
   Outcome outcome_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_OUTBOUND_STREAM_H_
+#endif  // DRYDOCK_SIM_RDM_OUTBOUND_STREAM_H_

@@ -1,6 +1,6 @@
-#include "sim/rdm/outcome.h"
+#include "drydock/sim/rdm/outcome.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::ErrorCode;
 
@@ -43,4 +43,4 @@ Outcome FromPeerError(std::uint64_t number) {
   return {ErrorCode::kPeerAborted, kErrorPeerAborted};
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

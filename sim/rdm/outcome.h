@@ -1,14 +1,14 @@
 // How a piece of work ended, and the provider's own numbers for it.
 
-#ifndef SIM_RDM_OUTCOME_H_
-#define SIM_RDM_OUTCOME_H_
+#ifndef DRYDOCK_SIM_RDM_OUTCOME_H_
+#define DRYDOCK_SIM_RDM_OUTCOME_H_
 
 #include <cstdint>
 #include <string_view>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 struct Outcome {
   fabric::ErrorCode error = fabric::ErrorCode::kOk;
@@ -43,6 +43,6 @@ Outcome FromDevice(fabric::ErrorCode error, std::int32_t provider_error, bool sh
 // What the number in a peer's error packet means for us. Any number will do: it comes from outside.
 Outcome FromPeerError(std::uint64_t number);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_OUTCOME_H_
+#endif  // DRYDOCK_SIM_RDM_OUTCOME_H_

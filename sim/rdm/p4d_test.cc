@@ -7,10 +7,10 @@
 #include <string>
 #include <tuple>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Access;
@@ -145,4 +145,4 @@ TEST_P(P4dTest, RightsAreThoseThatTheProgramGave) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,11 +1,11 @@
-#include "sim/rdm/packet.h"
+#include "drydock/sim/rdm/packet.h"
 
 #include <algorithm>
 #include <array>
 
-#include "sim/rdm/atomic_execution.h"
+#include "drydock/sim/rdm/atomic_execution.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 constexpr std::size_t kBaseBytes = 56;
@@ -234,4 +234,4 @@ std::vector<ReadSegment> DecodeSegments(std::span<const std::byte> payload) {
   return segments;
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -12,8 +12,8 @@
 //    16  operation 8                        payload
 //    24  reply 8
 
-#ifndef SIM_RDM_PACKET_H_
-#define SIM_RDM_PACKET_H_
+#ifndef DRYDOCK_SIM_RDM_PACKET_H_
+#define DRYDOCK_SIM_RDM_PACKET_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -21,11 +21,11 @@
 #include <span>
 #include <vector>
 
-#include "fabric/address.h"
-#include "fabric/atomics.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/memory.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 enum class PacketKind : std::uint8_t {
   // Answers: they name the operation that they are for.
@@ -158,6 +158,6 @@ void EncodeSegments(std::span<const ReadSegment> segments, std::span<std::byte> 
 // REQUIRES: the payload of a decoded long-read request.
 std::vector<ReadSegment> DecodeSegments(std::span<const std::byte> payload);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PACKET_H_
+#endif  // DRYDOCK_SIM_RDM_PACKET_H_

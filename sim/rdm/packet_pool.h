@@ -1,7 +1,7 @@
 // Registered memory for packets: bounce buffers of one MTU each.
 
-#ifndef SIM_RDM_PACKET_POOL_H_
-#define SIM_RDM_PACKET_POOL_H_
+#ifndef DRYDOCK_SIM_RDM_PACKET_POOL_H_
+#define DRYDOCK_SIM_RDM_PACKET_POOL_H_
 
 #include <cstddef>
 #include <memory>
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "fabric/domain.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/memory.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Move-only. The device must be done with the memory before the pool goes.
 class PacketPool {
@@ -53,6 +53,6 @@ class PacketPool {
   std::unique_ptr<fabric::MemoryRegion> region_;  // dies before the memory
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PACKET_POOL_H_
+#endif  // DRYDOCK_SIM_RDM_PACKET_POOL_H_

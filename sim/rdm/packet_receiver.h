@@ -1,7 +1,7 @@
 // Keeps the device supplied with receives.
 
-#ifndef SIM_RDM_PACKET_RECEIVER_H_
-#define SIM_RDM_PACKET_RECEIVER_H_
+#ifndef DRYDOCK_SIM_RDM_PACKET_RECEIVER_H_
+#define DRYDOCK_SIM_RDM_PACKET_RECEIVER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/endpoint.h"
-#include "sim/rdm/device_context.h"
-#include "sim/rdm/packet_pool.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/sim/rdm/device_context.h"
+#include "drydock/sim/rdm/packet_pool.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Every packet of the pool is either posted, or at a caller's between its completion and GiveBack.
 // Not thread-safe. The device outlives it.
@@ -67,6 +67,6 @@ class PacketReceiver {
   std::vector<fabric::RecvRequest> batch_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PACKET_RECEIVER_H_
+#endif  // DRYDOCK_SIM_RDM_PACKET_RECEIVER_H_

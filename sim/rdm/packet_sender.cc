@@ -1,14 +1,14 @@
-#include "sim/rdm/packet_sender.h"
+#include "drydock/sim/rdm/packet_sender.h"
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
 
-#include "coro/check.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/device_context.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/device_context.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 // Sends that one doorbell covers at most.
@@ -201,4 +201,4 @@ void PacketSender::Tick() {
   PumpAnswers();
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

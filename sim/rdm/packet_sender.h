@@ -4,8 +4,8 @@
 //   Begin ──► Post ──► ready ──Flush──► device ──► Done (or refused: ready again, then parked)
 //             Answer ─► waits for a packet, before all others
 
-#ifndef SIM_RDM_PACKET_SENDER_H_
-#define SIM_RDM_PACKET_SENDER_H_
+#ifndef DRYDOCK_SIM_RDM_PACKET_SENDER_H_
+#define DRYDOCK_SIM_RDM_PACKET_SENDER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,16 +14,16 @@
 #include <span>
 #include <vector>
 
-#include "fabric/address.h"
-#include "fabric/endpoint.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/outcome.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/packet_pool.h"
-#include "sim/rdm/peer.h"
-#include "sim/rdm/statistics.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/outcome.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/packet_pool.h"
+#include "drydock/sim/rdm/peer.h"
+#include "drydock/sim/rdm/statistics.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // What the packet is for decides how many of the pool one peer may hold.
 enum class PacketUse : std::uint8_t {
@@ -130,6 +130,6 @@ class PacketSender {
   std::vector<fabric::SendRequest> batch_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PACKET_SENDER_H_
+#endif  // DRYDOCK_SIM_RDM_PACKET_SENDER_H_

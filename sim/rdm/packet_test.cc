@@ -1,4 +1,4 @@
-#include "sim/rdm/packet.h"
+#include "drydock/sim/rdm/packet.h"
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::AtomicOperation;
@@ -337,4 +337,4 @@ TEST(PacketTest, RandomBytesNeverMakeAContradiction) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,7 +1,7 @@
 // What one endpoint knows about one peer.
 
-#ifndef SIM_RDM_PEER_H_
-#define SIM_RDM_PEER_H_
+#ifndef DRYDOCK_SIM_RDM_PEER_H_
+#define DRYDOCK_SIM_RDM_PEER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,14 +12,14 @@
 #include <variant>
 #include <vector>
 
-#include "fabric/operation.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/backoff.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/reorder_window.h"
-#include "sim/rdm/settings.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/backoff.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/reorder_window.h"
+#include "drydock/sim/rdm/settings.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // An answer for which no packet was free.
 struct Answer {
@@ -64,6 +64,6 @@ struct Peer {
   std::size_t answers_in_flight = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PEER_H_
+#endif  // DRYDOCK_SIM_RDM_PEER_H_

@@ -1,7 +1,7 @@
 // The peers of one endpoint.
 
-#ifndef SIM_RDM_PEER_TABLE_H_
-#define SIM_RDM_PEER_TABLE_H_
+#ifndef DRYDOCK_SIM_RDM_PEER_TABLE_H_
+#define DRYDOCK_SIM_RDM_PEER_TABLE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -11,12 +11,12 @@
 #include <memory>
 #include <utility>
 
-#include "fabric/address.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/peer.h"
-#include "sim/rdm/settings.h"
+#include "drydock/fabric/address.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/peer.h"
+#include "drydock/sim/rdm/settings.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Peers are made when they are first spoken to or heard of, and stay as long as the endpoint. Not
 // thread-safe. The book and the settings outlive it.
@@ -68,6 +68,6 @@ class PeerTable {
   std::map<std::uint64_t, std::unique_ptr<Peer>> peers_;  // by the number of their address
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_PEER_TABLE_H_
+#endif  // DRYDOCK_SIM_RDM_PEER_TABLE_H_

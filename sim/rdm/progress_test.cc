@@ -6,11 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using namespace std::chrono_literals;
@@ -355,4 +355,4 @@ TEST(DeterminismTest, SameSeedSameRun) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

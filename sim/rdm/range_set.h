@@ -1,13 +1,13 @@
 // Which bytes of a message have arrived.
 
-#ifndef SIM_RDM_RANGE_SET_H_
-#define SIM_RDM_RANGE_SET_H_
+#ifndef DRYDOCK_SIM_RDM_RANGE_SET_H_
+#define DRYDOCK_SIM_RDM_RANGE_SET_H_
 
 #include <cstdint>
 #include <iterator>
 #include <map>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Invariant: no byte is counted twice, whatever a peer repeats. Adjacent ranges are one.
 class RangeSet {
@@ -41,6 +41,6 @@ class RangeSet {
   std::uint64_t total_ = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_RANGE_SET_H_
+#endif  // DRYDOCK_SIM_RDM_RANGE_SET_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/range_set.h"
+#include "drydock/sim/rdm/range_set.h"
 
 #include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 TEST(RangeSetTest, CountsBytes) {
@@ -69,4 +69,4 @@ TEST(RangeSetTest, AgreesWithAnArrayOfFlags) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

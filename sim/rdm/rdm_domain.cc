@@ -1,14 +1,14 @@
-#include "sim/rdm/rdm_domain.h"
+#include "drydock/sim/rdm/rdm_domain.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/error.h"
-#include "fabric/shared_core.h"
-#include "sim/rdm/outcome.h"
-#include "sim/rdm/rdm_endpoint.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/shared_core.h"
+#include "drydock/sim/rdm/outcome.h"
+#include "drydock/sim/rdm/rdm_endpoint.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::Capability;
 using fabric::ClosedError;
@@ -245,4 +245,4 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> RdmDomain::OpenEndpoint(
 
 absl::Status RdmDomain::Close() { return CloseShared(core_, "domain"); }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

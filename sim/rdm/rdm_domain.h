@@ -1,7 +1,7 @@
 // The objects that a program opens: each is thin, and shares its core with what was opened from it.
 
-#ifndef SIM_RDM_RDM_DOMAIN_H_
-#define SIM_RDM_RDM_DOMAIN_H_
+#ifndef DRYDOCK_SIM_RDM_RDM_DOMAIN_H_
+#define DRYDOCK_SIM_RDM_RDM_DOMAIN_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,16 +12,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/domain.h"
-#include "fabric/error_data.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/completion_sink.h"
-#include "sim/rdm/counters.h"
-#include "sim/rdm/memory_registry.h"
-#include "sim/rdm/settings.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/completion_sink.h"
+#include "drydock/sim/rdm/counters.h"
+#include "drydock/sim/rdm/memory_registry.h"
+#include "drydock/sim/rdm/settings.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 struct DomainCore {
   DomainCore(std::shared_ptr<Alarm> clock, const Settings& knobs,
@@ -166,6 +166,6 @@ class RdmDomain final : public fabric::Domain {
   std::shared_ptr<DomainCore> core_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_RDM_DOMAIN_H_
+#endif  // DRYDOCK_SIM_RDM_RDM_DOMAIN_H_

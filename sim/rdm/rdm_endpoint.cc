@@ -1,11 +1,11 @@
-#include "sim/rdm/rdm_endpoint.h"
+#include "drydock/sim/rdm/rdm_endpoint.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "sim/rdm/atomic_call.h"
+#include "drydock/sim/rdm/atomic_call.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::ErrorCode;
 using fabric::PostResult;
@@ -156,4 +156,4 @@ ErrorCode RdmEndpoint::CancelReceive(fabric::Context context) {
   return engine_->target().CancelReceive(context);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,7 +1,7 @@
 // The endpoint that the program sees: it checks requests, and hands them to the protocol.
 
-#ifndef SIM_RDM_RDM_ENDPOINT_H_
-#define SIM_RDM_RDM_ENDPOINT_H_
+#ifndef DRYDOCK_SIM_RDM_RDM_ENDPOINT_H_
+#define DRYDOCK_SIM_RDM_RDM_ENDPOINT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +11,16 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/atomics.h"
-#include "fabric/cancel.h"
-#include "fabric/endpoint.h"
-#include "fabric/tagged_messages.h"
-#include "sim/rdm/counters.h"
-#include "sim/rdm/engine.h"
-#include "sim/rdm/rdm_domain.h"
-#include "sim/rdm/statistics.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/sim/rdm/counters.h"
+#include "drydock/sim/rdm/engine.h"
+#include "drydock/sim/rdm/rdm_domain.h"
+#include "drydock/sim/rdm/statistics.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 class RdmEndpoint final : public fabric::Endpoint,
                           public fabric::TaggedMessages,
@@ -77,6 +77,6 @@ absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenRdmEndpoint(
     const std::shared_ptr<QueueCore>& receive_queue, const std::shared_ptr<VectorCore>& peers,
     std::optional<std::uint32_t> retries, Counters counters);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_RDM_ENDPOINT_H_
+#endif  // DRYDOCK_SIM_RDM_RDM_ENDPOINT_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/rdm_fabric.h"
+#include "drydock/sim/rdm/rdm_fabric.h"
 
 #include <algorithm>
 #include <string>
@@ -7,11 +7,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/rdm_domain.h"
-#include "sim/rdm/scatter_list.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/rdm_domain.h"
+#include "drydock/sim/rdm/scatter_list.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Capability;
@@ -124,4 +124,4 @@ std::unique_ptr<fabric::Fabric> OpenRdmFabric(std::unique_ptr<fabric::Fabric> de
   return std::make_unique<RdmFabric>(std::move(device), std::move(alarm), settings);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

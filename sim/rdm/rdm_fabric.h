@@ -3,16 +3,16 @@
 //
 // It is a backend on top of a backend: it sees nothing of the fabric below but the contract.
 
-#ifndef SIM_RDM_RDM_FABRIC_H_
-#define SIM_RDM_RDM_FABRIC_H_
+#ifndef DRYDOCK_SIM_RDM_RDM_FABRIC_H_
+#define DRYDOCK_SIM_RDM_RDM_FABRIC_H_
 
 #include <memory>
 
-#include "fabric/fabric.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/settings.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/settings.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Offers every NIC of `device` that can carry messages. The settings are copied.
 std::unique_ptr<fabric::Fabric> OpenRdmFabric(std::unique_ptr<fabric::Fabric> device,
@@ -22,6 +22,6 @@ std::unique_ptr<fabric::Fabric> OpenRdmFabric(std::unique_ptr<fabric::Fabric> de
 // What such a NIC says of itself, given the NIC below.
 fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settings = {});
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_RDM_FABRIC_H_
+#endif  // DRYDOCK_SIM_RDM_RDM_FABRIC_H_

@@ -1,9 +1,9 @@
-#include "sim/rdm/receive_queue.h"
+#include "drydock/sim/rdm/receive_queue.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 PostedReceive ReceiveQueue::TakePart(const PostedReceive& receive,
                                      std::uint64_t length_bytes) const {
@@ -64,4 +64,4 @@ std::optional<PostedReceive> ReceiveQueue::Cancel(fabric::Context context) {
   return receive;
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,7 +1,7 @@
 // Matching: which message goes into which posted receive.
 
-#ifndef SIM_RDM_RECEIVE_QUEUE_H_
-#define SIM_RDM_RECEIVE_QUEUE_H_
+#ifndef DRYDOCK_SIM_RDM_RECEIVE_QUEUE_H_
+#define DRYDOCK_SIM_RDM_RECEIVE_QUEUE_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -11,12 +11,12 @@
 #include <optional>
 #include <utility>
 
-#include "fabric/operation.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/scatter_list.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/scatter_list.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // A buffer that takes several messages, shared by those that it has taken.
 struct MultiBuffer {
@@ -120,6 +120,6 @@ class ReceiveQueue {
   std::list<UnexpectedMessage> unexpected_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_RECEIVE_QUEUE_H_
+#endif  // DRYDOCK_SIM_RDM_RECEIVE_QUEUE_H_

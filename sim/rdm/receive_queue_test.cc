@@ -1,11 +1,11 @@
-#include "sim/rdm/receive_queue.h"
+#include "drydock/sim/rdm/receive_queue.h"
 
 #include <array>
 #include <memory>
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Context;
@@ -172,4 +172,4 @@ TEST_F(ReceiveQueueTest, CancelTakesTheOldestWithTheContext) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

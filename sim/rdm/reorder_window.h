@@ -1,8 +1,8 @@
 // Puts a peer's messages back into the order in which they were sent: the device below delivers in
 // any.
 
-#ifndef SIM_RDM_REORDER_WINDOW_H_
-#define SIM_RDM_REORDER_WINDOW_H_
+#ifndef DRYDOCK_SIM_RDM_REORDER_WINDOW_H_
+#define DRYDOCK_SIM_RDM_REORDER_WINDOW_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // A packet that came before its turn, copied out of the receive pool.
 using HeldPacket = std::vector<std::byte>;
@@ -94,6 +94,6 @@ class ReorderWindow {
   std::map<std::uint32_t, std::vector<HeldPacket>> held_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_REORDER_WINDOW_H_
+#endif  // DRYDOCK_SIM_RDM_REORDER_WINDOW_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/reorder_window.h"
+#include "drydock/sim/rdm/reorder_window.h"
 
 #include <cstdint>
 #include <vector>
 
 #include "gtest/gtest.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using Turn = ReorderWindow::Turn;
@@ -90,4 +90,4 @@ TEST(ReorderWindowTest, OverflowIsCountedAndKept) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

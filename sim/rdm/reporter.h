@@ -1,7 +1,7 @@
 // Tells the program how its requests ended.
 
-#ifndef SIM_RDM_REPORTER_H_
-#define SIM_RDM_REPORTER_H_
+#ifndef DRYDOCK_SIM_RDM_REPORTER_H_
+#define DRYDOCK_SIM_RDM_REPORTER_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,13 +9,13 @@
 #include <optional>
 #include <utility>
 
-#include "fabric/operation.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/completion_sink.h"
-#include "sim/rdm/counters.h"
-#include "sim/rdm/outcome.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/completion_sink.h"
+#include "drydock/sim/rdm/counters.h"
+#include "drydock/sim/rdm/outcome.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Counts the program's sends, writes, reads and atomics, from their acceptance until a queue is
 // read after their end, and writes each end into the right queue, once: of a request without a
@@ -100,6 +100,6 @@ class Reporter {
   std::size_t ended_ = 0;  // of these, since a queue was last read
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_REPORTER_H_
+#endif  // DRYDOCK_SIM_RDM_REPORTER_H_

@@ -1,11 +1,11 @@
-#include "sim/rdm/scatter_list.h"
+#include "drydock/sim/rdm/scatter_list.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 ScatterList::ScatterList(const fabric::LocalBuffer& first, fabric::MoreSegments more) {
   DD_CHECK(more.size() < kMaxSegments, "a scatter list of too many segments");
@@ -72,4 +72,4 @@ void ScatterList::CopyOut(std::uint64_t offset, std::span<std::byte> bytes) cons
   }
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,18 +1,18 @@
 // A message's bytes in memory: up to four registered buffers, one after the other.
 
-#ifndef SIM_RDM_SCATTER_LIST_H_
-#define SIM_RDM_SCATTER_LIST_H_
+#ifndef DRYDOCK_SIM_RDM_SCATTER_LIST_H_
+#define DRYDOCK_SIM_RDM_SCATTER_LIST_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "fabric/memory.h"
-#include "fabric/operation.h"
-#include "sim/rdm/memory_registry.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/rdm/memory_registry.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 inline constexpr std::size_t kMaxSegments = 4;
 
@@ -57,6 +57,6 @@ class ScatterList {
   std::uint64_t length_ = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_SCATTER_LIST_H_
+#endif  // DRYDOCK_SIM_RDM_SCATTER_LIST_H_

@@ -1,19 +1,19 @@
 // What every part of one endpoint's protocol works with.
 
-#ifndef SIM_RDM_SERVICES_H_
-#define SIM_RDM_SERVICES_H_
+#ifndef DRYDOCK_SIM_RDM_SERVICES_H_
+#define DRYDOCK_SIM_RDM_SERVICES_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/endpoint.h"
-#include "sim/rdm/memory_registry.h"
-#include "sim/rdm/packet_sender.h"
-#include "sim/rdm/reporter.h"
-#include "sim/rdm/settings.h"
-#include "sim/rdm/statistics.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/sim/rdm/memory_registry.h"
+#include "drydock/sim/rdm/packet_sender.h"
+#include "drydock/sim/rdm/reporter.h"
+#include "drydock/sim/rdm/settings.h"
+#include "drydock/sim/rdm/statistics.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // References to the parts; all outlive whoever uses them.
 struct Services {
@@ -28,6 +28,6 @@ struct Services {
   Statistics& statistics;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_SERVICES_H_
+#endif  // DRYDOCK_SIM_RDM_SERVICES_H_

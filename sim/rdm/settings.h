@@ -1,16 +1,16 @@
 // The knobs of the `efa` fabric, with the defaults of its provider (ofiwg/libfabric
 // prov/efa/src/efa_env.c and prov/efa/docs/efa_rdm_protocol_v4.md).
 
-#ifndef SIM_RDM_SETTINGS_H_
-#define SIM_RDM_SETTINGS_H_
+#ifndef DRYDOCK_SIM_RDM_SETTINGS_H_
+#define DRYDOCK_SIM_RDM_SETTINGS_H_
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 struct Settings {
   // --- Which protocol a message or write takes, by its length in bytes ---
@@ -64,6 +64,6 @@ struct Settings {
   std::size_t operations = 0;  // sends, writes, reads and atomics under way
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_SETTINGS_H_
+#endif  // DRYDOCK_SIM_RDM_SETTINGS_H_

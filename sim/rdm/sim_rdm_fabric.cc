@@ -1,9 +1,9 @@
-#include "sim/rdm/sim_rdm_fabric.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
 
-#include "sim/driver/sim_fabric.h"
-#include "sim/rdm/rdm_fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/rdm/rdm_fabric.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 class WorldAlarm final : public Alarm {
@@ -26,4 +26,4 @@ std::unique_ptr<fabric::Fabric> OpenSimRdmFabric(World& world, Node& node,
   return OpenRdmFabric(OpenSimDevice(world, node), AlarmOf(world), settings);
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

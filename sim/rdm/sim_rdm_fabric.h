@@ -3,17 +3,17 @@
 //   sim::World world(/*seed=*/1, profile);
 //   auto fabric = sim::rdm::OpenSimRdmFabric(world, world.AddNode("a"));
 
-#ifndef SIM_RDM_SIM_RDM_FABRIC_H_
-#define SIM_RDM_SIM_RDM_FABRIC_H_
+#ifndef DRYDOCK_SIM_RDM_SIM_RDM_FABRIC_H_
+#define DRYDOCK_SIM_RDM_SIM_RDM_FABRIC_H_
 
 #include <memory>
 
-#include "fabric/fabric.h"
-#include "sim/rdm/alarm.h"
-#include "sim/rdm/settings.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/rdm/alarm.h"
+#include "drydock/sim/rdm/settings.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Opens sim::OpenSimDevice(world, node) below. World and node outlive the fabric and
 // everything opened from it.
@@ -23,6 +23,6 @@ std::unique_ptr<fabric::Fabric> OpenSimRdmFabric(World& world, Node& node,
 // The world's time, for a fabric that is opened over something else.
 std::shared_ptr<Alarm> AlarmOf(World& world);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_SIM_RDM_FABRIC_H_
+#endif  // DRYDOCK_SIM_RDM_SIM_RDM_FABRIC_H_

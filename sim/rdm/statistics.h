@@ -2,14 +2,14 @@
 //
 //   auto* noticed = endpoint.capability<sim::rdm::EndpointStatistics>();
 
-#ifndef SIM_RDM_STATISTICS_H_
-#define SIM_RDM_STATISTICS_H_
+#ifndef DRYDOCK_SIM_RDM_STATISTICS_H_
+#define DRYDOCK_SIM_RDM_STATISTICS_H_
 
 #include <cstdint>
 
-#include "fabric/capability.h"
+#include "drydock/fabric/capability.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 struct Statistics {
   // --- Packets that were received and dropped ---
@@ -53,6 +53,6 @@ class EndpointStatistics {
   virtual const Statistics& statistics() const = 0;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_STATISTICS_H_
+#endif  // DRYDOCK_SIM_RDM_STATISTICS_H_

@@ -1,4 +1,4 @@
-#include "sim/rdm/target.h"
+#include "drydock/sim/rdm/target.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
-#include "sim/rdm/atomic_execution.h"
-#include "sim/rdm/inbound_write.h"
-#include "sim/rdm/outbound_stream.h"
+#include "drydock/sim/rdm/atomic_execution.h"
+#include "drydock/sim/rdm/inbound_write.h"
+#include "drydock/sim/rdm/outbound_stream.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using fabric::Access;
 using fabric::ErrorCode;
@@ -272,4 +272,4 @@ void Target::Refuse(Peer& peer, const Packet& packet) {
                                       .tag = kErrorRemoteAddress});
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,21 +1,21 @@
 // What peers ask of us: messages, and emulated writes, reads and atomics.
 
-#ifndef SIM_RDM_TARGET_H_
-#define SIM_RDM_TARGET_H_
+#ifndef DRYDOCK_SIM_RDM_TARGET_H_
+#define DRYDOCK_SIM_RDM_TARGET_H_
 
 #include <cstddef>
 #include <span>
 #include <vector>
 
-#include "sim/rdm/inbound_message.h"
-#include "sim/rdm/operation_table.h"
-#include "sim/rdm/outcome.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/peer.h"
-#include "sim/rdm/receive_queue.h"
-#include "sim/rdm/services.h"
+#include "drydock/sim/rdm/inbound_message.h"
+#include "drydock/sim/rdm/operation_table.h"
+#include "drydock/sim/rdm/outcome.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/peer.h"
+#include "drydock/sim/rdm/receive_queue.h"
+#include "drydock/sim/rdm/services.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // Not thread-safe. The services and the operations outlive it.
 class Target {
@@ -73,6 +73,6 @@ class Target {
   std::vector<Peer*> stuck_;  // in the order in which they got stuck
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_TARGET_H_
+#endif  // DRYDOCK_SIM_RDM_TARGET_H_

@@ -9,10 +9,10 @@
 #include <set>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Completion;
@@ -289,4 +289,4 @@ TEST(WorkloadTest, TwoHundredSeeds) {
 }
 
 }  // namespace
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

@@ -1,14 +1,14 @@
-#include "sim/testing/bare_device.h"
+#include "drydock/sim/testing/bare_device.h"
 
 #include <algorithm>
 #include <chrono>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "sim/random.h"
+#include "drydock/coro/check.h"
+#include "drydock/sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 using fabric::OperationKind;
 using namespace std::chrono_literals;
@@ -318,4 +318,4 @@ BenchParts::BenchParts(BenchNic& nic)
       requester(nic.state, nic.bench.around, transmitter, placement, completions),
       responder(nic.state, nic.bench.around, transmitter, placement, completions) {}
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -14,8 +14,8 @@
 // Nothing happens by itself: events that are due go to an actor that records them, and a test hands
 // them on to the part that it is about.
 
-#ifndef SIM_TESTING_BARE_DEVICE_H_
-#define SIM_TESTING_BARE_DEVICE_H_
+#ifndef DRYDOCK_SIM_TESTING_BARE_DEVICE_H_
+#define DRYDOCK_SIM_TESTING_BARE_DEVICE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -28,41 +28,41 @@
 #include <utility>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/limits.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
-#include "sim/device/completion_ring.h"
-#include "sim/device/completion_writer.h"
-#include "sim/device/fault_points.h"
-#include "sim/device/landing.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation.h"
-#include "sim/device/operation_table.h"
-#include "sim/device/placement.h"
-#include "sim/device/queue_pair.h"
-#include "sim/device/requester.h"
-#include "sim/device/responder.h"
-#include "sim/device/surroundings.h"
-#include "sim/device/transmitter.h"
-#include "sim/efa_address.h"
-#include "sim/efa_status.h"
-#include "sim/events/actor.h"
-#include "sim/events/deferred_actions.h"
-#include "sim/events/event.h"
-#include "sim/events/timeline.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/memory/memory_table.h"
-#include "sim/memory/segment.h"
-#include "sim/network/wire.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/limits.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/completion_writer.h"
+#include "drydock/sim/device/fault_points.h"
+#include "drydock/sim/device/landing.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/device/placement.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/device/requester.h"
+#include "drydock/sim/device/responder.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/device/transmitter.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/efa_status.h"
+#include "drydock/sim/events/actor.h"
+#include "drydock/sim/events/deferred_actions.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/memory/segment.h"
+#include "drydock/sim/network/wire.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Nothing is drawn on this one, and its times are easy to add up: a packet takes 10 us on its way
 // and 1 ns a byte on the link, an answer 1 us more; patience ends after 2 ms with a peer that has
@@ -321,6 +321,6 @@ struct BenchParts {
   sim::Responder responder;
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_BARE_DEVICE_H_
+#endif  // DRYDOCK_SIM_TESTING_BARE_DEVICE_H_

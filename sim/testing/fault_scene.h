@@ -5,8 +5,8 @@
 //   EXPECT_EQ(scene.Fired(), 1u);
 //   scene.ExpectHealed();
 
-#ifndef SIM_TESTING_FAULT_SCENE_H_
-#define SIM_TESTING_FAULT_SCENE_H_
+#ifndef DRYDOCK_SIM_TESTING_FAULT_SCENE_H_
+#define DRYDOCK_SIM_TESTING_FAULT_SCENE_H_
 
 #include <cstdint>
 #include <memory>
@@ -14,15 +14,15 @@
 #include <utility>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/error.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/faults/device_faults.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 using fabric::faults::Fault;
 using fabric::faults::FaultEngine;
@@ -108,6 +108,6 @@ struct FaultScene {
   Side& b;
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_FAULT_SCENE_H_
+#endif  // DRYDOCK_SIM_TESTING_FAULT_SCENE_H_

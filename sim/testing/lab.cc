@@ -1,4 +1,4 @@
-#include "sim/testing/lab.h"
+#include "drydock/sim/testing/lab.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/checks/checks.h"
-#include "sim/memory/poison.h"
-#include "sim/random.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/memory/poison.h"
+#include "drydock/sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 using fabric::Completion;
 using fabric::ErrorCode;
@@ -275,4 +275,4 @@ void Lab::ExpectNoMore(coro::Duration watch) {
   }
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

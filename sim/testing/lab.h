@@ -9,8 +9,8 @@
 //   ASSERT_EQ(a.endpoint->Write(a.WriteTo(b, 0, 4096, 7)), fabric::ErrorCode::kOk);
 //   EXPECT_TRUE(lab.Take(a, 7).ok());
 
-#ifndef SIM_TESTING_LAB_H_
-#define SIM_TESTING_LAB_H_
+#ifndef DRYDOCK_SIM_TESTING_LAB_H_
+#define DRYDOCK_SIM_TESTING_LAB_H_
 
 #include <chrono>
 #include <cstddef>
@@ -25,17 +25,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/driver/queue_access.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 #include "gtest/gtest.h"
-#include "sim/checks/finding.h"
-#include "sim/driver/queue_access.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // The value of something that cannot fail in this test; stops the program with the reason when it
 // does.
@@ -200,6 +200,6 @@ class Lab {
   Decorate decorate_;
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_LAB_H_
+#endif  // DRYDOCK_SIM_TESTING_LAB_H_

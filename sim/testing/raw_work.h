@@ -1,16 +1,16 @@
 // Work requests written to an endpoint's rings by hand, past its driver: as a GPU does it, or a
 // program that is wrong.
 
-#ifndef SIM_TESTING_RAW_WORK_H_
-#define SIM_TESTING_RAW_WORK_H_
+#ifndef DRYDOCK_SIM_TESTING_RAW_WORK_H_
+#define DRYDOCK_SIM_TESTING_RAW_WORK_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/wqe.h"
-#include "sim/driver/queue_access.h"
-#include "sim/testing/lab.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/driver/queue_access.h"
+#include "drydock/sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // A request id that the driver never gives out in a short test: an old generation.
 inline constexpr std::uint16_t kRawRequestId = 0xffc0;
@@ -51,6 +51,6 @@ inline void RingRaw(Side& side) {
   rings.nic().RingSend(rings.queue_pair(), rings.send_producer().Ring());
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_RAW_WORK_H_
+#endif  // DRYDOCK_SIM_TESTING_RAW_WORK_H_

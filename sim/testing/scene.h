@@ -1,17 +1,17 @@
 // Who takes part in most tests of failures: an initiator, a target where something is wrong, and a
 // bystander whose traffic must not notice.
 
-#ifndef SIM_TESTING_SCENE_H_
-#define SIM_TESTING_SCENE_H_
+#ifndef DRYDOCK_SIM_TESTING_SCENE_H_
+#define DRYDOCK_SIM_TESTING_SCENE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // The context of the operation that is to fail.
 inline constexpr std::uint64_t kBad = 0xbad;
@@ -76,6 +76,6 @@ struct Scene {
   std::uint64_t good_ = 0;
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_SCENE_H_
+#endif  // DRYDOCK_SIM_TESTING_SCENE_H_

@@ -1,11 +1,11 @@
-#include "sim/testing/unique_name.h"
+#include "drydock/sim/testing/unique_name.h"
 
 #include <cstdint>
 #include <random>
 
 #include "absl/strings/str_format.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 std::string UniqueName(absl::string_view stem) {
   std::random_device device;
@@ -13,4 +13,4 @@ std::string UniqueName(absl::string_view stem) {
   return absl::StrFormat("%s-%016x", stem, drawn);
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,5 +1,5 @@
-#ifndef SIM_TESTING_UNIQUE_NAME_H_
-#define SIM_TESTING_UNIQUE_NAME_H_
+#ifndef DRYDOCK_SIM_TESTING_UNIQUE_NAME_H_
+#define DRYDOCK_SIM_TESTING_UNIQUE_NAME_H_
 
 // Names of shared memory and of fabrics that no other test of this machine has.
 
@@ -7,12 +7,12 @@
 
 #include "absl/strings/string_view.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // `stem`, a dash and 16 random hexadecimal digits. Not made of a process number: each test in a
 // sandbox can have the same one, while all of them share one folder of shared memory. Thread-safe.
 std::string UniqueName(absl::string_view stem);
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_TESTING_UNIQUE_NAME_H_
+#endif  // DRYDOCK_SIM_TESTING_UNIQUE_NAME_H_

@@ -1,4 +1,4 @@
-#include "sim/topology/topology_of.h"
+#include "drydock/sim/topology/topology_of.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
-#include "gpu/topology/cpu_list.h"
-#include "gpu/topology/pci_device.h"
+#include "drydock/gpu/topology/cpu_list.h"
+#include "drydock/gpu/topology/pci_device.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using gpu::topology::Bridge;
@@ -112,4 +112,4 @@ Machine TopologyOf(const Profile& profile) {
   return machine;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,16 +1,16 @@
 // The machine that one of the simulator's profiles describes, as a topology.
 
-#ifndef SIM_TOPOLOGY_TOPOLOGY_OF_H_
-#define SIM_TOPOLOGY_TOPOLOGY_OF_H_
+#ifndef DRYDOCK_SIM_TOPOLOGY_TOPOLOGY_OF_H_
+#define DRYDOCK_SIM_TOPOLOGY_TOPOLOGY_OF_H_
 
-#include "gpu/topology/machine.h"
-#include "sim/profile/profile.h"
+#include "drydock/gpu/topology/machine.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What the profile does not tell, the memory of its NUMA nodes for example, is not told here either.
 gpu::topology::Machine TopologyOf(const Profile& profile);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_TOPOLOGY_TOPOLOGY_OF_H_
+#endif  // DRYDOCK_SIM_TOPOLOGY_TOPOLOGY_OF_H_

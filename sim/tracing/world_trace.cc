@@ -1,15 +1,15 @@
-#include "sim/tracing/world_trace.h"
+#include "drydock/sim/tracing/world_trace.h"
 
 #include <string>
 #include <string_view>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/error.h"
-#include "fabric/faults/fault.h"
-#include "fabric/trace/json_text.h"
-#include "sim/efa_address.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/faults/fault.h"
+#include "drydock/fabric/trace/json_text.h"
+#include "drydock/sim/efa_address.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
@@ -285,4 +285,4 @@ void WorldTrace::RecordFindings() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -6,8 +6,8 @@
 //
 // Observing changes nothing: a run has the digest that it would have without.
 
-#ifndef SIM_TRACING_WORLD_TRACE_H_
-#define SIM_TRACING_WORLD_TRACE_H_
+#ifndef DRYDOCK_SIM_TRACING_WORLD_TRACE_H_
+#define DRYDOCK_SIM_TRACING_WORLD_TRACE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -19,14 +19,14 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
-#include "fabric/faults/engine.h"
-#include "fabric/trace/event.h"
-#include "fabric/trace/posted_work.h"
-#include "fabric/trace/recorder.h"
-#include "sim/device/observer.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/posted_work.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to its world.
 class WorldTrace final : public Observer, private fabric::faults::FiringListener {
@@ -105,6 +105,6 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   std::int64_t began_ns_;     // the recorder's time then
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_TRACING_WORLD_TRACE_H_
+#endif  // DRYDOCK_SIM_TRACING_WORLD_TRACE_H_

@@ -1,7 +1,7 @@
 // A program on simulated devices, as it is drawn: every operation has one number and one flow from
 // its post to its poll, and nothing is another for being observed.
 
-#include "sim/tracing/world_trace.h"
+#include "drydock/sim/tracing/world_trace.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/trace/perfetto.h"
-#include "fabric/trace/recorder.h"
-#include "fabric/trace/testing/trace_checker.h"
-#include "fabric/trace/traced_fabric.h"
+#include "drydock/fabric/trace/perfetto.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/fabric/trace/testing/trace_checker.h"
+#include "drydock/fabric/trace/traced_fabric.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::trace::CheckedSlice;
@@ -263,4 +263,4 @@ TEST(WorldTraceTest, ObservingChangesNothing) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

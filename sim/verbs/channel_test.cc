@@ -8,10 +8,10 @@
 #include <cerrno>
 #include <cstdint>
 
+#include "drydock/sim/verbs/end.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 bool Readable(const ibv_comp_channel* channel, int timeout_ms) {
@@ -172,4 +172,4 @@ TEST_F(ChannelTest, ADescriptorThatDoesNotBlock) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

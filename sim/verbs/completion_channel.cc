@@ -1,4 +1,4 @@
-#include "sim/verbs/completion_channel.h"
+#include "drydock/sim/verbs/completion_channel.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // As the kernel tells a completion, to whoever reads the descriptor: libibverbs, or a program that
@@ -113,31 +113,31 @@ void Abandon(Queue& queue) {
   if (queue.channel != nullptr) ChannelOf(queue.channel).Drop(queue);
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using sim::verbs::Calling;
-using sim::verbs::ChannelOf;
-using sim::verbs::ContextOf;
-using sim::verbs::TellBusy;
-using sim::verbs::TellOpened;
-using sim::verbs::WaitInVirtualTime;
+using drydock::sim::verbs::Calling;
+using drydock::sim::verbs::ChannelOf;
+using drydock::sim::verbs::ContextOf;
+using drydock::sim::verbs::TellBusy;
+using drydock::sim::verbs::TellOpened;
+using drydock::sim::verbs::WaitInVirtualTime;
 
 extern "C" {
 
 ibv_comp_channel* ibv_create_comp_channel(ibv_context* context) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) return nullptr;
-  auto* channel = new sim::verbs::Channel(ends[0], ends[1]);
+  auto* channel = new drydock::sim::verbs::Channel(ends[0], ends[1]);
   channel->context = context;
   channel->refcnt = 0;
   const Calling lock(ContextOf(context));
-  TellOpened(channel->opened, ContextOf(context), sim::ObjectKind::kCompletionChannel);
+  TellOpened(channel->opened, ContextOf(context), drydock::sim::ObjectKind::kCompletionChannel);
   return channel;
 }
 
 int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
   {
-    const sim::verbs::Closing lock(ContextOf(channel->context));
+    const drydock::sim::verbs::Closing lock(ContextOf(channel->context));
     if (!lock) return EBUSY;
     if (channel->refcnt > 0) {
       TellBusy(ChannelOf(channel).opened);
@@ -152,7 +152,7 @@ int ibv_destroy_comp_channel(ibv_comp_channel* channel) {
 int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_context) {
   ChannelOf(channel).Retry();
   WaitInVirtualTime(channel->fd, ContextOf(channel->context));
-  sim::verbs::Event event = 0;
+  drydock::sim::verbs::Event event = 0;
   ssize_t bytes;
   do {
     bytes = read(channel->fd, &event, sizeof event);
@@ -160,12 +160,12 @@ int ibv_get_cq_event(ibv_comp_channel* channel, ibv_cq** queue, void** cq_contex
   if (bytes != sizeof event) return -1;
   *queue = reinterpret_cast<ibv_cq*>(static_cast<std::uintptr_t>(event));
   *cq_context = (*queue)->cq_context;
-  sim::verbs::QueueOf(*queue).events_taken.fetch_add(1, std::memory_order_relaxed);
+  drydock::sim::verbs::QueueOf(*queue).events_taken.fetch_add(1, std::memory_order_relaxed);
   return 0;
 }
 
 void ibv_ack_cq_events(ibv_cq* queue, unsigned count) {
-  sim::verbs::QueueOf(queue).comp_events_completed += count;
+  drydock::sim::verbs::QueueOf(queue).comp_events_completed += count;
 }
 
 }  // extern "C"

@@ -1,12 +1,12 @@
 // Completion channels: a file descriptor that can be read when a queue that was armed has a new
 // completion.
 
-#ifndef SIM_VERBS_COMPLETION_CHANNEL_H_
-#define SIM_VERBS_COMPLETION_CHANNEL_H_
+#ifndef DRYDOCK_SIM_VERBS_COMPLETION_CHANNEL_H_
+#define DRYDOCK_SIM_VERBS_COMPLETION_CHANNEL_H_
 
-#include "sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/completion_queue.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // The queue was armed: its channel is told of the next completion. REQUIRES of both: the context's
 // mutex is held.
@@ -14,6 +14,6 @@ void Await(Queue& queue);
 // The queue goes: nobody is told any more.
 void Abandon(Queue& queue);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_COMPLETION_CHANNEL_H_
+#endif  // DRYDOCK_SIM_VERBS_COMPLETION_CHANNEL_H_

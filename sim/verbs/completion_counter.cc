@@ -1,4 +1,4 @@
-#include "sim/verbs/completion_counter.h"
+#include "drydock/sim/verbs/completion_counter.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,12 +9,12 @@
 #include <memory>
 #include <utility>
 
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/page_rights.h"
-#include "sim/verbs/queue_pair.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/page_rights.h"
+#include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/refusal.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 constexpr char kNone[] = "ibv_create_comp_cntr: these NICs have no completion counters";
@@ -214,4 +214,4 @@ int QueuePair::Attach(Counter& counter, std::uint32_t operations) {
   return 0;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,17 +1,17 @@
 // Completion counters: two numbers that the device raises, in memory of its own or of the program's.
 
-#ifndef SIM_VERBS_COMPLETION_COUNTER_H_
-#define SIM_VERBS_COMPLETION_COUNTER_H_
+#ifndef DRYDOCK_SIM_VERBS_COMPLETION_COUNTER_H_
+#define DRYDOCK_SIM_VERBS_COMPLETION_COUNTER_H_
 
 #include <cstdint>
 #include <memory>
 
-#include "sim/device/completion_counters.h"
-#include "sim/verbs/external_memory.h"
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/objects.h"
+#include "drydock/sim/device/completion_counters.h"
+#include "drydock/sim/verbs/external_memory.h"
+#include "drydock/sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/objects.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Where one of the numbers is for the program.
 struct CounterPlace {
@@ -34,6 +34,6 @@ struct Counter : CompCntr {
   std::uint32_t users = 0;  // queue pairs that raise it
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_COMPLETION_COUNTER_H_
+#endif  // DRYDOCK_SIM_VERBS_COMPLETION_COUNTER_H_

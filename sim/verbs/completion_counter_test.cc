@@ -11,12 +11,12 @@
 #include <memory>
 #include <vector>
 
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/profile_in_use.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/profile_in_use.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace v = sim::verbs;
@@ -215,4 +215,4 @@ TEST_F(CompletionCounterTest, ADeviceHasSoManyAndNoMore) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/completion_queue.h"
 
 #include <endian.h>
 #include <sched.h>
@@ -9,13 +9,13 @@
 #include <cstring>
 #include <utility>
 
-#include "fabric/efa_queue/cqe.h"
-#include "sim/verbs/completion_channel.h"
-#include "sim/verbs/queue_pair.h"
-#include "sim/verbs/refusal.h"
-#include "sim/verbs/wc_status.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/sim/verbs/completion_channel.h"
+#include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/refusal.h"
+#include "drydock/sim/verbs/wc_status.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 namespace efa = fabric::efa_queue;
 
@@ -319,12 +319,12 @@ int RequestEvent(ibv_cq* ibv, int solicited_only) {
   return 0;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using sim::verbs::Calling;
-using sim::verbs::Context;
-using sim::verbs::Queue;
-using sim::verbs::QueueOf;
+using drydock::sim::verbs::Calling;
+using drydock::sim::verbs::Context;
+using drydock::sim::verbs::Queue;
+using drydock::sim::verbs::QueueOf;
 
 extern "C" {
 
@@ -335,45 +335,46 @@ ibv_cq* ibv_create_cq(ibv_context* context, int count, void* cq_context, ibv_com
   attr.cq_context = cq_context;
   attr.channel = channel;
   attr.comp_vector = static_cast<std::uint32_t>(vector);
-  return reinterpret_cast<ibv_cq*>(sim::verbs::CreateExtendedQueue(context, &attr));
+  return reinterpret_cast<ibv_cq*>(drydock::sim::verbs::CreateExtendedQueue(context, &attr));
 }
 
 ibv_cq_ex* efadv_create_cq(ibv_context* context, ibv_cq_init_attr_ex* attr, efadv_cq_init_attr* efa,
                            std::uint32_t length) {
   // As it was when it came: a mask and flags.
-  constexpr std::uint32_t kShortest = offsetof(sim::verbs::CqInitAttr, flags);
-  sim::verbs::CqInitAttr given{};
+  constexpr std::uint32_t kShortest = offsetof(drydock::sim::verbs::CqInitAttr, flags);
+  drydock::sim::verbs::CqInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
-  if (given.comp_mask != 0 || !sim::verbs::RestIsZero(efa, sizeof given, length)) {
-    return sim::verbs::RefuseObject("efadv_create_cq: members that rdma-core 65 does not have",
-                                    EINVAL);
+  if (given.comp_mask != 0 || !drydock::sim::verbs::RestIsZero(efa, sizeof given, length)) {
+    return drydock::sim::verbs::RefuseObject(
+        "efadv_create_cq: members that rdma-core 65 does not have", EINVAL);
   }
   if (length < kShortest) {
     errno = EINVAL;
     return nullptr;
   }
-  return sim::verbs::Create(context, *attr, given);
+  return drydock::sim::verbs::Create(context, *attr, given);
 }
 
 efadv_cq* efadv_cq_from_ibv_cq_ex(ibv_cq_ex* queue) {
-  sim::verbs::CqFunctions& functions = QueueOf(queue).functions();
+  drydock::sim::verbs::CqFunctions& functions = QueueOf(queue).functions();
   return reinterpret_cast<efadv_cq*>(&functions);
 }
 
 int ibv_destroy_cq(ibv_cq* ibv) {
   Queue& queue = QueueOf(ibv);
   {
-    const sim::verbs::Closing lock(queue.owner());
+    const drydock::sim::verbs::Closing lock(queue.owner());
     if (!lock) return EBUSY;
-    for (const sim::verbs::QueuePair* user : queue.owner().queue_pairs) {
+    for (const drydock::sim::verbs::QueuePair* user : queue.owner().queue_pairs) {
       if (user == nullptr) continue;
       if (&user->send_queue() != &queue && &user->receive_queue() != &queue) continue;
-      sim::verbs::TellBusy(queue.opened);
+      drydock::sim::verbs::TellBusy(queue.opened);
       return EBUSY;
     }
-    sim::verbs::Abandon(queue);
-    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue);
-    sim::verbs::TellQueueClosing(queue, queue.events_taken - queue.comp_events_completed);
+    drydock::sim::verbs::Abandon(queue);
+    if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
+      trace->Closed(&queue);
+    drydock::sim::verbs::TellQueueClosing(queue, queue.events_taken - queue.comp_events_completed);
     queue.opened.reset();
     queue.owner().queues.erase(&queue);
     queue.owner().nic->admin().DestroyCompletionRing();

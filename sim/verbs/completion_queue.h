@@ -1,8 +1,8 @@
 // Completion queues: entries of a simulated ring, as ibv_poll_cq and the extended functions of a
 // poll tell them.
 
-#ifndef SIM_VERBS_COMPLETION_QUEUE_H_
-#define SIM_VERBS_COMPLETION_QUEUE_H_
+#ifndef DRYDOCK_SIM_VERBS_COMPLETION_QUEUE_H_
+#define DRYDOCK_SIM_VERBS_COMPLETION_QUEUE_H_
 
 #include <infiniband/verbs.h>
 
@@ -13,15 +13,15 @@
 #include <mutex>
 #include <vector>
 
-#include "sim/device/completion_ring.h"
-#include "sim/device/one_thread.h"
-#include "sim/efa_address.h"
-#include "sim/verbs/external_memory.h"
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/telling.h"
+#include "drydock/sim/device/completion_ring.h"
+#include "drydock/sim/device/one_thread.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/verbs/external_memory.h"
+#include "drydock/sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/telling.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // What a program reads of one completion.
 struct WorkCompletion {
@@ -136,6 +136,6 @@ ibv_cq_ex* CreateExtendedQueue(ibv_context* context, ibv_cq_init_attr_ex* attr);
 int PollQueue(ibv_cq* queue, int count, ibv_wc* entries);
 int RequestEvent(ibv_cq* queue, int solicited_only);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_COMPLETION_QUEUE_H_
+#endif  // DRYDOCK_SIM_VERBS_COMPLETION_QUEUE_H_

@@ -12,17 +12,17 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "sim/verbs/completion_queue.h"
-#include "sim/verbs/machine.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/queue_pair.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/refusal.h"
 
 // Macros of the header that stand before the functions of the same name.
 #undef ibv_query_port
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 using fabric::ErrorCode;
@@ -226,17 +226,17 @@ int AskPlan(const Context& context, fabric::faults::Point point) {
   return firing ? ErrnoOf(firing.parameters().error) : 0;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using sim::verbs::Calling;
-using sim::verbs::Context;
-using sim::verbs::ContextOf;
-using sim::verbs::Machine;
+using drydock::sim::verbs::Calling;
+using drydock::sim::verbs::Context;
+using drydock::sim::verbs::ContextOf;
+using drydock::sim::verbs::Machine;
 
 extern "C" {
 
 ibv_device** ibv_get_device_list(int* count) {
-  const auto& devices = sim::verbs::Devices();
+  const auto& devices = drydock::sim::verbs::Devices();
   if (count != nullptr) *count = static_cast<int>(devices.size());
   if (!Machine::Get().ok()) {
     errno = EINVAL;
@@ -252,7 +252,7 @@ void ibv_free_device_list(ibv_device** list) { std::free(list); }
 const char* ibv_get_device_name(ibv_device* device) { return device->name; }
 
 int ibv_get_device_index(ibv_device* device) {
-  return static_cast<int>(static_cast<sim::verbs::Device*>(device)->index);
+  return static_cast<int>(static_cast<drydock::sim::verbs::Device*>(device)->index);
 }
 
 __be64 ibv_get_device_guid(ibv_device* device) {
@@ -262,7 +262,7 @@ __be64 ibv_get_device_guid(ibv_device* device) {
 ibv_context* ibv_open_device(ibv_device* device) {
   auto host = (*Machine::Get())->Open();
   if (!host.ok()) {
-    sim::verbs::Say(std::string(host.status().message()));
+    drydock::sim::verbs::Say(std::string(host.status().message()));
     errno = ENODEV;
     return nullptr;
   }
@@ -270,21 +270,23 @@ ibv_context* ibv_open_device(ibv_device* device) {
   context->host = *std::move(host);
   context->nic = &context->host->node().nic(static_cast<std::size_t>(ibv_get_device_index(device)));
   context->handle.context = context;
-  sim::verbs::FillFunctions(*context, device);
+  drydock::sim::verbs::FillFunctions(*context, device);
   const Calling lock(*context);
-  if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
+  if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess()) {
     trace->OpenedNic(context, *context->nic);
   }
-  if (sim::verbs::Findings* findings = (*Machine::Get())->findings()) findings->Opened(*context);
+  if (drydock::sim::verbs::Findings* findings = (*Machine::Get())->findings())
+    findings->Opened(*context);
   return &context->handle.verbs.context;
 }
 
 int ibv_close_device(ibv_context* context) {
   {
-    const sim::verbs::Closing lock(ContextOf(context));
+    const drydock::sim::verbs::Closing lock(ContextOf(context));
     if (!lock) return EBUSY;
-    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&ContextOf(context));
-    sim::verbs::Findings* const findings = (*Machine::Get())->findings();
+    if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
+      trace->Closed(&ContextOf(context));
+    drydock::sim::verbs::Findings* const findings = (*Machine::Get())->findings();
     if (findings != nullptr) findings->Closed(ContextOf(context));
   }
   delete &ContextOf(context);
@@ -292,14 +294,15 @@ int ibv_close_device(ibv_context* context) {
 }
 
 int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
-  sim::verbs::Fill(ContextOf(context), *attr);
+  drydock::sim::verbs::Fill(ContextOf(context), *attr);
   return 0;
 }
 
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attr) {
   // What the structure was before its last two fields.
   constexpr std::size_t kCompatBytes = offsetof(ibv_port_attr, port_cap_flags2);
-  return sim::verbs::QueryPort(context, port, reinterpret_cast<ibv_port_attr*>(attr), kCompatBytes);
+  return drydock::sim::verbs::QueryPort(context, port, reinterpret_cast<ibv_port_attr*>(attr),
+                                        kCompatBytes);
 }
 
 int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* gid) {
@@ -307,14 +310,14 @@ int ibv_query_gid(ibv_context* context, std::uint8_t port, int index, ibv_gid* g
     errno = EINVAL;
     return -1;
   }
-  const sim::Gid& ours = ContextOf(context).nic->gid();
+  const drydock::sim::Gid& ours = ContextOf(context).nic->gid();
   std::copy(ours.begin(), ours.end(), gid->raw);
   return 0;
 }
 
 int _ibv_query_gid_ex(ibv_context* context, std::uint32_t port, std::uint32_t index,
                       ibv_gid_entry* entry, std::uint32_t flags, std::size_t bytes) {
-  if (flags != 0) return sim::verbs::Refuse("ibv_query_gid_ex: unknown flags");
+  if (flags != 0) return drydock::sim::verbs::Refuse("ibv_query_gid_ex: unknown flags");
   ibv_gid_entry filled{};
   if (port > 1 || index > 0 ||
       ibv_query_gid(context, static_cast<std::uint8_t>(port), 0, &filled.gid) != 0) {
@@ -349,8 +352,8 @@ int ibv_query_pkey(ibv_context*, std::uint8_t port, int index, __be16* pkey) {
 }
 
 int efadv_query_device(ibv_context* context, efadv_device_attr* attr, std::uint32_t length) {
-  const sim::DeviceAttributes& device = ContextOf(context).profile().device;
-  using namespace sim::verbs;  // NOLINT(build/namespaces)
+  const drydock::sim::DeviceAttributes& device = ContextOf(context).profile().device;
+  using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
   if (length < offsetof(DeviceAttr, inline_buf_size_ex)) return EINVAL;
   DeviceAttr filled{};
   filled.max_sq_wr = device.max_sq_depth;

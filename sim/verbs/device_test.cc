@@ -11,13 +11,13 @@
 #include <set>
 #include <string>
 
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/profile_in_use.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/profile_in_use.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using sim::DeviceAttributes;
@@ -235,4 +235,4 @@ TEST(DeviceTest, NothingIsPinned) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/verbs/end.h"
+#include "drydock/sim/verbs/end.h"
 
 #include <endian.h>
 
@@ -10,13 +10,13 @@
 #include <cstring>
 #include <thread>
 
+#include "drydock/sim/testing/unique_name.h"
+#include "drydock/sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/profile_in_use.h"
+#include "drydock/sim/verbs/settings.h"
 #include "gtest/gtest.h"
-#include "sim/testing/unique_name.h"
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/profile_in_use.h"
-#include "sim/verbs/settings.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using sim::verbs::CqFunctions;
@@ -340,4 +340,4 @@ bool Holds(std::span<const std::byte> bytes, unsigned seed) {
   return std::equal(bytes.begin(), bytes.end(), expected.begin());
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -2,8 +2,8 @@
 // domain, two completion queues, a queue pair that is ready, and some memory. For tests, which use
 // the interface itself for all that they look at.
 
-#ifndef SIM_VERBS_END_H_
-#define SIM_VERBS_END_H_
+#ifndef DRYDOCK_SIM_VERBS_END_H_
+#define DRYDOCK_SIM_VERBS_END_H_
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Sets the variables that the library reads, unless they are set: profile `small`, and a network of
 // this process's own. Happens by itself before main when this file is linked; prints the seed.
@@ -135,6 +135,6 @@ int MakeReady(ibv_qp* queue_pair, std::uint8_t rnr_retry = 7);
 void Fill(std::span<std::byte> bytes, unsigned seed);
 bool Holds(std::span<const std::byte> bytes, unsigned seed);
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_VERBS_END_H_
+#endif  // DRYDOCK_SIM_VERBS_END_H_

@@ -1,7 +1,7 @@
 // Memory of a program's, given as a dmabuf, that the simulated device writes.
 
-#ifndef SIM_VERBS_EXTERNAL_MEMORY_H_
-#define SIM_VERBS_EXTERNAL_MEMORY_H_
+#ifndef DRYDOCK_SIM_VERBS_EXTERNAL_MEMORY_H_
+#define DRYDOCK_SIM_VERBS_EXTERNAL_MEMORY_H_
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // A view of it, for as long as this lives. Moves.
 class ExternalMemory {
@@ -55,6 +55,6 @@ class ExternalMemory {
   std::byte* data_ = nullptr;
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_EXTERNAL_MEMORY_H_
+#endif  // DRYDOCK_SIM_VERBS_EXTERNAL_MEMORY_H_

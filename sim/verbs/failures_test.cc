@@ -18,11 +18,11 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/settings.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/settings.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 // An int: the macros of verbs.h mix enumerations otherwise.
@@ -540,4 +540,4 @@ TEST_F(FailuresTest, APlanThatCannotBeUsed) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

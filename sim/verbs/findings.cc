@@ -1,4 +1,4 @@
-#include "sim/verbs/findings.h"
+#include "drydock/sim/verbs/findings.h"
 
 #include <cxxabi.h>
 #include <dlfcn.h>
@@ -20,15 +20,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "fabric/trace/json_text.h"
-#include "sim/checks/checks.h"
-#include "sim/verbs/completion_queue.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/queue_pair.h"
-#include "sim/verbs/telling.h"
-#include "sim/verbs/trace.h"
+#include "drydock/fabric/trace/json_text.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/telling.h"
+#include "drydock/sim/verbs/trace.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 constexpr int kMostFrames = 32;
@@ -200,4 +200,4 @@ void Findings::Write() const {
   if (!out) Say(absl::StrCat("findings ", path, ": writing failed"));
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

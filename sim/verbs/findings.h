@@ -1,8 +1,8 @@
 // --findings of efa-run: the rules that this process breaks (docs/checks.md), told to its user. Each
 // is one line on standard error when it is found, and the last line has how often; a file has all.
 
-#ifndef SIM_VERBS_FINDINGS_H_
-#define SIM_VERBS_FINDINGS_H_
+#ifndef DRYDOCK_SIM_VERBS_FINDINGS_H_
+#define DRYDOCK_SIM_VERBS_FINDINGS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/checks/finding.h"
-#include "sim/hosts/host.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/hosts/host.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 struct Context;
 
@@ -77,6 +77,6 @@ class Findings {
 // "my_program+0x1234" where a function has no name. Without those of this library.
 std::vector<std::string> CallStack();
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_FINDINGS_H_
+#endif  // DRYDOCK_SIM_VERBS_FINDINGS_H_

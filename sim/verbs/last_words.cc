@@ -1,4 +1,4 @@
-#include "sim/verbs/last_words.h"
+#include "drydock/sim/verbs/last_words.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,7 +14,7 @@
 #include <system_error>
 #include <thread>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 constexpr int kEnds[] = {SIGINT, SIGTERM, SIGHUP};
@@ -137,4 +137,4 @@ Unhurried::~Unhurried() {
   if (self.calls == 0 && dying != 0 && listener == getpid()) AwaitDeath(dying);
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,9 +1,9 @@
 // What is still done when a person ends the program by a signal.
 
-#ifndef SIM_VERBS_LAST_WORDS_H_
-#define SIM_VERBS_LAST_WORDS_H_
+#ifndef DRYDOCK_SIM_VERBS_LAST_WORDS_H_
+#define DRYDOCK_SIM_VERBS_LAST_WORDS_H_
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // From now on SIGINT, SIGTERM and SIGHUP, those that the program neither handles nor ignores, run
 // `say` in a thread of its own before the process dies of them. The first call counts. The program
@@ -25,6 +25,6 @@ class Unhurried {
   Unhurried& operator=(const Unhurried&) = delete;
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_LAST_WORDS_H_
+#endif  // DRYDOCK_SIM_VERBS_LAST_WORDS_H_

@@ -1,4 +1,4 @@
-#include "sim/verbs/last_words.h"
+#include "drydock/sim/verbs/last_words.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using sim::verbs::BeforeDeathBySignal;
@@ -137,4 +137,4 @@ TEST_F(LastWordsTest, AForkedChildDiesByItself) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/verbs/machine.h"
+#include "drydock/sim/verbs/machine.h"
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/faults/device_faults.h"
-#include "sim/random.h"
-#include "sim/verbs/last_words.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/verbs/last_words.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 using fabric::faults::Fault;
@@ -282,4 +282,4 @@ absl::StatusOr<std::shared_ptr<Host>> Machine::Open() {
   return shared;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

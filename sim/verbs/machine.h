@@ -1,7 +1,7 @@
 // The machine that this process is on the simulated network, as long as it has a device open.
 
-#ifndef SIM_VERBS_MACHINE_H_
-#define SIM_VERBS_MACHINE_H_
+#ifndef DRYDOCK_SIM_VERBS_MACHINE_H_
+#define DRYDOCK_SIM_VERBS_MACHINE_H_
 
 #include <cstdint>
 #include <memory>
@@ -10,18 +10,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/faults/engine.h"
-#include "sim/device/nic.h"
-#include "sim/events/event_log.h"
-#include "sim/hosts/host.h"
-#include "sim/profile/profile.h"
-#include "sim/verbs/findings.h"
-#include "sim/verbs/run_recorder.h"
-#include "sim/verbs/settings.h"
-#include "sim/verbs/trace.h"
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/hosts/host.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/findings.h"
+#include "drydock/sim/verbs/run_recorder.h"
+#include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/verbs/trace.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // What the environment asks for: its devices exist before anything is opened. Thread-safe.
 class Machine {
@@ -95,6 +95,6 @@ bool LockSoon(std::unique_lock<std::mutex>& lock);
 // Says one line on standard error, for a person who looks for the reason of an errno.
 void Say(const std::string& line);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_MACHINE_H_
+#endif  // DRYDOCK_SIM_VERBS_MACHINE_H_

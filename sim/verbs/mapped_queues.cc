@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <memory>
 
-#include "fabric/efa_queue/ring.h"
-#include "sim/verbs/completion_channel.h"
-#include "sim/verbs/completion_queue.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/queue_pair.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/sim/verbs/completion_channel.h"
+#include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/refusal.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // Entries that were written before a value came to the doorbell are visible once it is.
@@ -130,4 +130,4 @@ int QueryEfaQueue(ibv_cq* ibv, CqAttr* attr, std::uint32_t length) {
   return 0;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

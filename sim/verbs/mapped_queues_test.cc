@@ -13,15 +13,15 @@
 #include <optional>
 #include <thread>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_functions.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_functions.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -368,4 +368,4 @@ TEST_F(ExternalQueueTest, MemoryThatCannotBeIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

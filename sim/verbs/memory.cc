@@ -7,16 +7,16 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sim/verbs/machine.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/page_rights.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/page_rights.h"
+#include "drydock/sim/verbs/refusal.h"
 
 #undef ibv_reg_mr
 #undef ibv_reg_mr_iova
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 using fabric::Access;
@@ -191,9 +191,9 @@ int QueryEfaRegion(ibv_mr*, MrAttr* attr, std::uint32_t length) {
   return 0;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using namespace sim::verbs;  // NOLINT(build/namespaces)
+using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
 
 extern "C" {
 
@@ -213,7 +213,7 @@ ibv_pd* ibv_alloc_pd(ibv_context* ibv) {
   domain->context = ibv;
   domain->ibv_pd::handle = *number;
   domain->number = *number;
-  TellOpened(domain->opened, context, sim::ObjectKind::kDomain);
+  TellOpened(domain->opened, context, drydock::sim::ObjectKind::kDomain);
   return domain;
 }
 
@@ -292,7 +292,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   }
   Context& context = ContextOf(pd->context);
   const Calling lock(context);
-  sim::Gid gid{};
+  drydock::sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
   context.host->Progress();  // who has come by now counts
   const auto number =
@@ -308,7 +308,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   handle->pd = pd;
   handle->ibv_ah::handle = *number;
   handle->number = *number;
-  TellOpened(handle->opened, context, sim::ObjectKind::kAddressHandle);
+  TellOpened(handle->opened, context, drydock::sim::ObjectKind::kAddressHandle);
   return handle;
 }
 

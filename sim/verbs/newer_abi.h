@@ -7,15 +7,15 @@
 // A structure that has grown is told by the length that a caller passes: what lies beyond it is
 // neither read nor written. What a caller has beyond the structures here has to be zero.
 
-#ifndef SIM_VERBS_NEWER_ABI_H_
-#define SIM_VERBS_NEWER_ABI_H_
+#ifndef DRYDOCK_SIM_VERBS_NEWER_ABI_H_
+#define DRYDOCK_SIM_VERBS_NEWER_ABI_H_
 
 #include <infiniband/efadv.h>
 
 #include <cstddef>
 #include <cstdint>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Bits of efadv_device_attr::device_caps.
 inline constexpr std::uint32_t kCapRdmaRead = 1u << 0;
@@ -232,6 +232,6 @@ struct RqDepthAttr {
   std::uint32_t max_recv_sge;
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_NEWER_ABI_H_
+#endif  // DRYDOCK_SIM_VERBS_NEWER_ABI_H_

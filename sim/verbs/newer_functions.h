@@ -5,17 +5,17 @@
 // Results and errors are those of the manual pages of linux-rdma/rdma-core (libibverbs/man and
 // providers/efa/man, under the name that stands in quotation marks).
 
-#ifndef SIM_VERBS_NEWER_FUNCTIONS_H_
-#define SIM_VERBS_NEWER_FUNCTIONS_H_
+#ifndef DRYDOCK_SIM_VERBS_NEWER_FUNCTIONS_H_
+#define DRYDOCK_SIM_VERBS_NEWER_FUNCTIONS_H_
 
 #include <infiniband/verbs.h>
 
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/newer_abi.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // ---- libefa ----
 
@@ -60,6 +60,6 @@ int ReadErrorCounter(CompCntr* counter, std::uint64_t* value) asm("ibv_read_err_
 int AttachCounter(ibv_qp* queue_pair, CompCntr* counter,
                   AttachCompCntrAttr* attr) asm("ibv_qp_attach_comp_cntr");
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_NEWER_FUNCTIONS_H_
+#endif  // DRYDOCK_SIM_VERBS_NEWER_FUNCTIONS_H_

@@ -1,7 +1,7 @@
 // What stands behind the handles that a program has: the structure of the interface, and ours.
 
-#ifndef SIM_VERBS_OBJECTS_H_
-#define SIM_VERBS_OBJECTS_H_
+#ifndef DRYDOCK_SIM_VERBS_OBJECTS_H_
+#define DRYDOCK_SIM_VERBS_OBJECTS_H_
 
 #include <infiniband/verbs.h>
 
@@ -13,15 +13,15 @@
 #include <type_traits>
 #include <vector>
 
-#include "fabric/faults/event.h"
-#include "sim/device/nic.h"
-#include "sim/hosts/host.h"
-#include "sim/memory/memory_table.h"
-#include "sim/verbs/last_words.h"
-#include "sim/verbs/machine.h"
-#include "sim/verbs/telling.h"
+#include "drydock/fabric/faults/event.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/hosts/host.h"
+#include "drydock/sim/memory/memory_table.h"
+#include "drydock/sim/verbs/last_words.h"
+#include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/telling.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 class Queue;
 class QueuePair;
@@ -117,6 +117,6 @@ class Closing {
 // The environment's fault plan is asked at a call of the driver; an errno, or 0.
 int AskPlan(const Context& context, fabric::faults::Point point);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_OBJECTS_H_
+#endif  // DRYDOCK_SIM_VERBS_OBJECTS_H_

@@ -23,16 +23,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/hosts/host.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/profile_in_use.h"
+#include "drydock/sim/verbs/settings.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/hosts/host.h"
-#include "sim/profile/profile.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/profile_in_use.h"
-#include "sim/verbs/settings.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 // An int: the macros of verbs.h mix enumerations otherwise.
@@ -792,4 +792,4 @@ TEST_F(ObjectsTest, WhereWorkCanBePosted) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/verbs/page_rights.h"
+#include "drydock/sim/verbs/page_rights.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -16,7 +16,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // By the list of the process's mappings, which has a line each: "7f00-7f10 rw-p ...".
@@ -101,4 +101,4 @@ std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::ui
   return known < end ? 0 : smallest;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

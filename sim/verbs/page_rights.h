@@ -1,13 +1,13 @@
 // What a kernel looks at before it pins a program's memory for a device.
 
-#ifndef SIM_VERBS_PAGE_RIGHTS_H_
-#define SIM_VERBS_PAGE_RIGHTS_H_
+#ifndef DRYDOCK_SIM_VERBS_PAGE_RIGHTS_H_
+#define DRYDOCK_SIM_VERBS_PAGE_RIGHTS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <istream>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Whether every page of the range is this process's and may be read by it, or with `write` written,
 // too. The pages of a small range are there afterwards, as pinned ones are.
@@ -25,6 +25,6 @@ bool MayHaveHugePages(std::istream& mappings, std::uint64_t address, std::uint64
 // PageBytesOf by the list of a process's mappings (proc(5), /proc/PID/smaps). Of any length.
 std::uint64_t PageBytesIn(std::istream& mappings, std::uint64_t address, std::uint64_t length);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_PAGE_RIGHTS_H_
+#endif  // DRYDOCK_SIM_VERBS_PAGE_RIGHTS_H_

@@ -1,6 +1,6 @@
 // How large a process's pages are.
 
-#include "sim/verbs/page_rights.h"
+#include "drydock/sim/verbs/page_rights.h"
 
 #include <unistd.h>
 
@@ -12,7 +12,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // Lines of proc(5): two mappings of huge pages beside each other, then one of small ones, a hole,
@@ -77,4 +77,4 @@ TEST(PageBytesTest, OwnMemoryIsLookedAtWhereItIsLarge) {
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

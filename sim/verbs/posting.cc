@@ -8,10 +8,10 @@
 #include <cstring>
 #include <span>
 
-#include "sim/verbs/machine.h"
-#include "sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/queue_pair.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 namespace efa = fabric::efa_queue;
 
@@ -304,4 +304,4 @@ void FillWorkRequestFunctions(QueuePair& queue_pair, std::uint64_t send_ops,
   }
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,15 +1,15 @@
 // The profile of the simulated devices that the environment names.
 
-#ifndef SIM_VERBS_PROFILE_IN_USE_H_
-#define SIM_VERBS_PROFILE_IN_USE_H_
+#ifndef DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_
+#define DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_
 
 #include <cstdlib>
 
 #include "absl/status/statusor.h"
-#include "sim/profile/profile.h"
-#include "sim/verbs/settings.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/settings.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 inline const sim::Profile& ProfileInUse() {
   const absl::StatusOr<const sim::Profile*> profile =
@@ -19,6 +19,6 @@ inline const sim::Profile& ProfileInUse() {
 }
 inline const sim::DeviceAttributes& Device() { return ProfileInUse().device; }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_VERBS_PROFILE_IN_USE_H_
+#endif  // DRYDOCK_SIM_VERBS_PROFILE_IN_USE_H_

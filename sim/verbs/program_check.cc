@@ -1,4 +1,4 @@
-#include "sim/verbs/program_check.h"
+#include "drydock/sim/verbs/program_check.h"
 
 #include <elf.h>
 #include <sys/stat.h>
@@ -13,9 +13,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // A file of whatever content: nothing of it is believed.
@@ -153,4 +153,4 @@ absl::Status CheckProgram(const std::string& file) {
   return absl::OkStatus();
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,14 +1,14 @@
 // Whether a program can be run on the simulated device, before it is.
 
-#ifndef SIM_VERBS_PROGRAM_CHECK_H_
-#define SIM_VERBS_PROGRAM_CHECK_H_
+#ifndef DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_
+#define DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // The file that a shell would run for this word: itself when it has a slash, else the first in
 // `path` (of folders with colons between). kNotFound; kPermissionDenied: not executable.
@@ -20,6 +20,6 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const std::stri
 // and what is no ELF file of 64 bits are fine: nothing is known of them.
 absl::Status CheckProgram(const std::string& file);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_PROGRAM_CHECK_H_
+#endif  // DRYDOCK_SIM_VERBS_PROGRAM_CHECK_H_

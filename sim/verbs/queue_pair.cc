@@ -1,4 +1,4 @@
-#include "sim/verbs/queue_pair.h"
+#include "drydock/sim/verbs/queue_pair.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 #include <memory>
 #include <utility>
 
-#include "sim/verbs/completion_counter.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/completion_counter.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/refusal.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 namespace efa = fabric::efa_queue;
 
@@ -278,21 +278,21 @@ ibv_qp* CreateQueuePair(ibv_context* context, ibv_qp_init_attr_ex* attr) {
 
 QpFunctions* EfaFunctionsOf(ibv_qp_ex* queue_pair) { return &QueuePairOf(queue_pair).functions(); }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using sim::verbs::Calling;
-using sim::verbs::Context;
-using sim::verbs::QpInitAttr;
-using sim::verbs::QueuePair;
-using sim::verbs::QueuePairOf;
-using sim::verbs::Refuse;
-using sim::verbs::RefuseObject;
+using drydock::sim::verbs::Calling;
+using drydock::sim::verbs::Context;
+using drydock::sim::verbs::QpInitAttr;
+using drydock::sim::verbs::QueuePair;
+using drydock::sim::verbs::QueuePairOf;
+using drydock::sim::verbs::Refuse;
+using drydock::sim::verbs::RefuseObject;
 
 extern "C" {
 
 ibv_qp* ibv_create_qp(ibv_pd* pd, ibv_qp_init_attr* attr) {
-  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(sim::verbs::kOnlyUd);
-  return sim::verbs::CreatePlain(pd, attr, QpInitAttr{});
+  if (attr->qp_type != IBV_QPT_UD) return RefuseObject(drydock::sim::verbs::kOnlyUd);
+  return drydock::sim::verbs::CreatePlain(pd, attr, QpInitAttr{});
 }
 
 ibv_qp* efadv_create_driver_qp(ibv_pd* pd, ibv_qp_init_attr* attr, std::uint32_t type) {
@@ -302,7 +302,7 @@ ibv_qp* efadv_create_driver_qp(ibv_pd* pd, ibv_qp_init_attr* attr, std::uint32_t
   }
   QpInitAttr efa{};
   efa.driver_qp_type = type;
-  return sim::verbs::CreatePlain(pd, attr, efa);
+  return drydock::sim::verbs::CreatePlain(pd, attr, efa);
 }
 
 ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efadv_qp_init_attr* efa,
@@ -310,14 +310,14 @@ ibv_qp* efadv_create_qp_ex(ibv_context* context, ibv_qp_init_attr_ex* attr, efad
   QpInitAttr given{};
   std::memcpy(&given, efa, std::min<std::size_t>(length, sizeof given));
   if (given.comp_mask != 0 || given.reserved[0] != 0 ||
-      !sim::verbs::RestIsZero(efa, sizeof given, length)) {
+      !drydock::sim::verbs::RestIsZero(efa, sizeof given, length)) {
     return RefuseObject("efadv_create_qp_ex: members that rdma-core 65 does not have", EINVAL);
   }
   if (attr->qp_type != IBV_QPT_DRIVER || length < offsetof(QpInitAttr, flags)) {
     errno = EINVAL;
     return nullptr;
   }
-  return sim::verbs::Create(context, *attr, given);
+  return drydock::sim::verbs::Create(context, *attr, given);
 }
 
 ibv_qp_ex* ibv_qp_to_qp_ex(ibv_qp* queue_pair) { return &QueuePairOf(queue_pair); }
@@ -326,12 +326,14 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   const auto mask = static_cast<unsigned>(given);
   const Calling lock(queue_pair.owner());
-  sim::QueuePair& device = queue_pair.device();
-  if ((mask & IBV_QP_STATE) != 0 && !sim::verbs::IsLegal(ibv->state, attr->qp_state, mask)) {
+  drydock::sim::QueuePair& device = queue_pair.device();
+  if ((mask & IBV_QP_STATE) != 0 &&
+      !drydock::sim::verbs::IsLegal(ibv->state, attr->qp_state, mask)) {
     return EINVAL;
   }
   if ((mask & IBV_QP_RNR_RETRY) != 0) {
-    if (!queue_pair.owner().profile().device.rnr_retry || attr->rnr_retry > sim::kRetryForEver) {
+    if (!queue_pair.owner().profile().device.rnr_retry ||
+        attr->rnr_retry > drydock::sim::kRetryForEver) {
       return Refuse("ibv_modify_qp: this number of receiver-not-ready retries");
     }
     device.rnr_retries = attr->rnr_retry;
@@ -339,18 +341,19 @@ int ibv_modify_qp(ibv_qp* ibv, ibv_qp_attr* attr, int given) {
   queue_pair.owner().host->Progress();
   if ((mask & IBV_QP_QKEY) != 0) {
     device.qkey = attr->qkey;
-    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) {
+    if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess()) {
       trace->OpenedEndpoint(&queue_pair, *queue_pair.owner().nic, device, &queue_pair.send_queue(),
                             &queue_pair.receive_queue());
     }
-    sim::verbs::TellReady(queue_pair);
+    drydock::sim::verbs::TellReady(queue_pair);
   }
   if ((mask & IBV_QP_STATE) != 0) {
     ibv->state = attr->qp_state;
     const bool ready =
         ibv->state == IBV_QPS_RTR || ibv->state == IBV_QPS_RTS || ibv->state == IBV_QPS_SQD;
     if (ibv->state == IBV_QPS_ERR) queue_pair.owner().nic->admin().FailQueuePair(device);
-    device.state = ready ? sim::QueuePairState::kReadyToSend : sim::QueuePairState::kError;
+    device.state =
+        ready ? drydock::sim::QueuePairState::kReadyToSend : drydock::sim::QueuePairState::kError;
   }
   queue_pair.owner().host->Posted();
   return 0;
@@ -379,18 +382,19 @@ int ibv_destroy_qp(ibv_qp* ibv) {
   QueuePair& queue_pair = QueuePairOf(ibv);
   Context& context = queue_pair.owner();
   {
-    const sim::verbs::Closing lock(context);
+    const drydock::sim::verbs::Closing lock(context);
     if (!lock) return EBUSY;
     context.host->Progress();
     const std::uint16_t number = queue_pair.device().number;
     queue_pair.send_queue().Forget(number);
     queue_pair.receive_queue().Forget(number);
     context.queue_pairs[number] = nullptr;
-    if (sim::verbs::Trace* trace = sim::verbs::TraceOfProcess()) trace->Closed(&queue_pair);
-    sim::verbs::TellClosing(queue_pair);
+    if (drydock::sim::verbs::Trace* trace = drydock::sim::verbs::TraceOfProcess())
+      trace->Closed(&queue_pair);
+    drydock::sim::verbs::TellClosing(queue_pair);
     queue_pair.opened.reset();
     context.nic->admin().DestroyQueuePair(queue_pair.device());
-    --static_cast<sim::verbs::Domain*>(ibv->pd)->users;
+    --static_cast<drydock::sim::verbs::Domain*>(ibv->pd)->users;
     context.host->Posted();
     delete &queue_pair;
   }
@@ -400,9 +404,9 @@ int ibv_destroy_qp(ibv_qp* ibv) {
 // EFA promises no order of a whole message. Of aligned blocks of 128 bytes, where the device has it,
 // it is told to those who ask for all that there is.
 int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
-  using namespace sim::verbs;  // NOLINT(build/namespaces)
+  using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
   if ((flags & kInOrderReturnCaps) == 0) return 0;
-  const sim::DeviceAttributes& device = QueuePairOf(queue_pair).owner().profile().device;
+  const drydock::sim::DeviceAttributes& device = QueuePairOf(queue_pair).owner().profile().device;
   bool in_order = device.data_polling_128;
   if (operation == IBV_WR_SEND || operation == IBV_WR_SEND_WITH_IMM) {
     in_order = in_order || device.send_in_order_128;

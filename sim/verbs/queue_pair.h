@@ -1,8 +1,8 @@
 // Queue pairs: the host driver for the rings of a simulated queue pair, as the verbs interface
 // shows them. It writes entries of the hardware's format and rings.
 
-#ifndef SIM_VERBS_QUEUE_PAIR_H_
-#define SIM_VERBS_QUEUE_PAIR_H_
+#ifndef DRYDOCK_SIM_VERBS_QUEUE_PAIR_H_
+#define DRYDOCK_SIM_VERBS_QUEUE_PAIR_H_
 
 #include <infiniband/verbs.h>
 
@@ -13,19 +13,19 @@
 #include <mutex>
 #include <vector>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "sim/device/one_thread.h"
-#include "sim/device/queue_pair.h"
-#include "sim/driver/request_slots.h"
-#include "sim/verbs/completion_queue.h"
-#include "sim/verbs/newer_abi.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/telling.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/device/one_thread.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/driver/request_slots.h"
+#include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/newer_abi.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/telling.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // A work request that a program builds call by call, and its errno so far. The bytes of an inline
 // one are kept here.
@@ -148,6 +148,6 @@ int PostReceives(ibv_qp* queue_pair, ibv_recv_wr* request, ibv_recv_wr** bad);
 void FillWorkRequestFunctions(QueuePair& queue_pair, std::uint64_t send_ops,
                               std::uint64_t efa_settings);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_QUEUE_PAIR_H_
+#endif  // DRYDOCK_SIM_VERBS_QUEUE_PAIR_H_

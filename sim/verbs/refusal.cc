@@ -1,4 +1,4 @@
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/refusal.h"
 
 #include <cerrno>
 #include <cstring>
@@ -7,9 +7,9 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "sim/verbs/machine.h"
+#include "drydock/sim/verbs/machine.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // Whether this is the first time. A program that asks for ever new things is not followed.
@@ -42,4 +42,4 @@ std::nullptr_t RefuseObject(std::string_view what, int error) {
 
 std::nullptr_t RefuseObject(std::string_view what) { return RefuseObject(what, EOPNOTSUPP); }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,13 +1,13 @@
 // Why a program does not get what it asked for: its own line says "Operation not supported", if it
 // has one at all.
 
-#ifndef SIM_VERBS_REFUSAL_H_
-#define SIM_VERBS_REFUSAL_H_
+#ifndef DRYDOCK_SIM_VERBS_REFUSAL_H_
+#define DRYDOCK_SIM_VERBS_REFUSAL_H_
 
 #include <cstddef>
 #include <string_view>
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Says `what` on standard error, the first time in this process, and returns `error`. `what`: the
 // function, a colon, and the reason; the same text is the same kind. Thread-safe.
@@ -23,6 +23,6 @@ void SayOnce(std::string_view line);
 std::nullptr_t RefuseObject(std::string_view what, int error);
 std::nullptr_t RefuseObject(std::string_view what);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_REFUSAL_H_
+#endif  // DRYDOCK_SIM_VERBS_REFUSAL_H_

@@ -1,4 +1,4 @@
-#include "sim/verbs/run_record.h"
+#include "drydock/sim/verbs/run_record.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 template <typename Value, std::size_t kMost>
@@ -89,4 +89,4 @@ std::string PathOfDescriptor(int descriptor) {
                       file);
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -2,8 +2,8 @@
 // happen and which operations are calm, and then what came of it. A file without a name that both
 // map, so that a process that dies leaves what it had written.
 
-#ifndef SIM_VERBS_RUN_RECORD_H_
-#define SIM_VERBS_RUN_RECORD_H_
+#ifndef DRYDOCK_SIM_VERBS_RUN_RECORD_H_
+#define DRYDOCK_SIM_VERBS_RUN_RECORD_H_
 
 #include <array>
 #include <cstddef>
@@ -16,11 +16,11 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/faults/engine.h"
-#include "sim/events/event_log.h"
-#include "sim/world/run_trace.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/world/run_trace.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // A text of at most so many bytes, cut where it is longer.
 template <std::size_t kBytes>
@@ -89,6 +89,6 @@ class RunRecordFile {
 // length: a path is memory in a program that is to find its own at the same place in every run.
 std::string PathOfDescriptor(int descriptor);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_RUN_RECORD_H_
+#endif  // DRYDOCK_SIM_VERBS_RUN_RECORD_H_

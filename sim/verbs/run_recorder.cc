@@ -1,4 +1,4 @@
-#include "sim/verbs/run_recorder.h"
+#include "drydock/sim/verbs/run_recorder.h"
 
 #include <fcntl.h>
 #include <link.h>
@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 // Far from where the kernel puts the program's own memory, which is to lie as it does without us.
@@ -91,4 +91,4 @@ void RunRecorder::End(const Digest& digest, std::uint64_t events, absl::string_v
   record_.ended = true;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

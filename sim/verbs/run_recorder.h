@@ -1,22 +1,22 @@
 // The program's side of a RunRecord: does in its worlds what is asked, and writes down what
 // happens.
 
-#ifndef SIM_VERBS_RUN_RECORDER_H_
-#define SIM_VERBS_RUN_RECORDER_H_
+#ifndef DRYDOCK_SIM_VERBS_RUN_RECORDER_H_
+#define DRYDOCK_SIM_VERBS_RUN_RECORDER_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
-#include "fabric/faults/engine.h"
-#include "sim/events/event_log.h"
-#include "sim/verbs/run_record.h"
-#include "sim/world/run_trace.h"
-#include "sim/world/world.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/verbs/run_record.h"
+#include "drydock/sim/world/run_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Not thread-safe: of a process of one thread, which it outlives.
 class RunRecorder {
@@ -42,6 +42,6 @@ class RunRecorder {
   Tracer tracer_;
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_RUN_RECORDER_H_
+#endif  // DRYDOCK_SIM_VERBS_RUN_RECORDER_H_

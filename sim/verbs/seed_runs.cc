@@ -1,4 +1,4 @@
-#include "sim/verbs/seed_runs.h"
+#include "drydock/sim/verbs/seed_runs.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -24,9 +24,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 struct CloseFile {
@@ -204,4 +204,4 @@ std::string AsShellWords(const std::vector<std::string>& words) {
   });
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

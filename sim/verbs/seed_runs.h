@@ -1,8 +1,8 @@
 // Runs of one program, each in a process of its own: one, or many seeds, as many at a time as there
 // are processors. For `efa-run --virtual --seeds` and for capsules.
 
-#ifndef SIM_VERBS_SEED_RUNS_H_
-#define SIM_VERBS_SEED_RUNS_H_
+#ifndef DRYDOCK_SIM_VERBS_SEED_RUNS_H_
+#define DRYDOCK_SIM_VERBS_SEED_RUNS_H_
 
 #include <chrono>
 #include <cstdint>
@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Both are run.
 struct SeedRange {
@@ -54,6 +54,6 @@ absl::StatusOr<EndedRun> RunAlone(const Process& process, std::chrono::milliseco
 // The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".
 std::string AsShellWords(const std::vector<std::string>& words);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_SEED_RUNS_H_
+#endif  // DRYDOCK_SIM_VERBS_SEED_RUNS_H_

@@ -1,7 +1,7 @@
 // Many seeds of one program: all are run, failures are told with what they said, and a command can
 // be typed again.
 
-#include "sim/verbs/seed_runs.h"
+#include "drydock/sim/verbs/seed_runs.h"
 
 #include <unistd.h>
 
@@ -15,15 +15,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::StatusIs;
 
 // All runs, by seed.
 std::map<std::uint64_t, EndedRun> RunAll(const SeedRange& seeds,
@@ -157,4 +157,4 @@ TEST(SeedRunsTest, ACommandCanBeTypedAgain) {
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -15,12 +15,12 @@
 #include <thread>
 #include <vector>
 
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/two_ends.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/two_ends.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 void Begin(End& end, std::uint64_t wr_id) {
@@ -252,4 +252,4 @@ TEST_F(TrafficTest, SessionsOfSeveralThreads) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,15 +1,15 @@
-#include "sim/verbs/settings.h"
+#include "drydock/sim/verbs/settings.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "sim/hosts/sockets/network_name.h"
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 using Variable = std::function<const char*(const char*)>;
@@ -142,4 +142,4 @@ absl::StatusOr<Profile> Settings::MakeProfile() const {
   return made;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,8 +1,8 @@
 // What efa-run tells the library about the device to simulate: environment variables, because the
 // program in between knows nothing of either.
 
-#ifndef SIM_VERBS_SETTINGS_H_
-#define SIM_VERBS_SETTINGS_H_
+#ifndef DRYDOCK_SIM_VERBS_SETTINGS_H_
+#define DRYDOCK_SIM_VERBS_SETTINGS_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 inline constexpr char kProfileVariable[] = "DRYDOCK_EFA_PROFILE";
 inline constexpr char kNicsVariable[] = "DRYDOCK_EFA_NICS";
@@ -69,6 +69,6 @@ struct Settings {
   absl::StatusOr<Profile> MakeProfile() const;
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_SETTINGS_H_
+#endif  // DRYDOCK_SIM_VERBS_SETTINGS_H_

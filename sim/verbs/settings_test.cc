@@ -1,4 +1,4 @@
-#include "sim/verbs/settings.h"
+#include "drydock/sim/verbs/settings.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,10 +8,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 using Environment = std::map<std::string, std::string>;
@@ -186,4 +186,4 @@ TEST(SettingsTest, AProfileThatIsNotThere) {
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

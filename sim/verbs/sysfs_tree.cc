@@ -1,4 +1,4 @@
-#include "sim/verbs/sysfs_tree.h"
+#include "drydock/sim/verbs/sysfs_tree.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -10,9 +10,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -159,4 +159,4 @@ absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::stri
   return tree;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,16 +1,16 @@
 // The files below /sys that libfabric and programs above it read about a NIC, for NICs that are not
 // there.
 
-#ifndef SIM_VERBS_SYSFS_TREE_H_
-#define SIM_VERBS_SYSFS_TREE_H_
+#ifndef DRYDOCK_SIM_VERBS_SYSFS_TREE_H_
+#define DRYDOCK_SIM_VERBS_SYSFS_TREE_H_
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "sim/profile/profile.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // Writes the tree of the profile's NICs below `root`, a folder that is there and empty: what
 // libibverbs and libfabric look for (class/infiniband_verbs/abi_version; of each NIC a PCI folder
@@ -26,6 +26,6 @@ absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,
                                          const std::string& topology);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_SYSFS_TREE_H_
+#endif  // DRYDOCK_SIM_VERBS_SYSFS_TREE_H_

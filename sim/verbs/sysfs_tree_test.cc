@@ -1,4 +1,4 @@
-#include "sim/verbs/sysfs_tree.h"
+#include "drydock/sim/verbs/sysfs_tree.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -14,10 +14,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 namespace fs = std::filesystem;
@@ -219,4 +219,4 @@ TEST_F(SysfsTreeTest, WhatIsNoFolderIsRefused) {
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,4 +1,4 @@
-#include "sim/verbs/telling.h"
+#include "drydock/sim/verbs/telling.h"
 
 #include <dlfcn.h>
 
@@ -6,16 +6,16 @@
 #include <cstring>
 #include <string_view>
 
-#include "fabric/endpoint.h"
-#include "sim/device/nic_state.h"
-#include "sim/device/posted.h"
-#include "sim/events/event.h"
-#include "sim/verbs/completion_queue.h"
-#include "sim/verbs/machine.h"
-#include "sim/verbs/objects.h"
-#include "sim/verbs/queue_pair.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/sim/device/nic_state.h"
+#include "drydock/sim/device/posted.h"
+#include "drydock/sim/events/event.h"
+#include "drydock/sim/verbs/completion_queue.h"
+#include "drydock/sim/verbs/machine.h"
+#include "drydock/sim/verbs/objects.h"
+#include "drydock/sim/verbs/queue_pair.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -231,4 +231,4 @@ void TellTwoThreads(const Queue& queue) {
                                      std::uint32_t{queue.ring()->number()}, false);
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

@@ -1,19 +1,19 @@
 // What a program of the interface does, told to the observers of its world: the checks
 // (docs/checks.md) know no verbs. Nothing is told where they do not watch.
 
-#ifndef SIM_VERBS_TELLING_H_
-#define SIM_VERBS_TELLING_H_
+#ifndef DRYDOCK_SIM_VERBS_TELLING_H_
+#define DRYDOCK_SIM_VERBS_TELLING_H_
 
 #include <cstdint>
 #include <optional>
 
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/operation.h"
-#include "sim/device/observer.h"
-#include "sim/driver/open_object.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/driver/open_object.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 struct Context;
 class Queue;
@@ -55,6 +55,6 @@ void TellTwoThreads(const Queue& queue);
 
 fabric::OperationKind KindOf(fabric::efa_queue::Operation operation);
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_TELLING_H_
+#endif  // DRYDOCK_SIM_VERBS_TELLING_H_

@@ -1,4 +1,4 @@
-#include "sim/verbs/trace.h"
+#include "drydock/sim/verbs/trace.h"
 
 #include <errno.h>
 #include <unistd.h>
@@ -8,10 +8,10 @@
 #include <fstream>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/error.h"
-#include "fabric/trace/perfetto.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/trace/perfetto.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -339,4 +339,4 @@ void Trace::Polled(const void* object, const std::vector<Read>& entries) {
   recorder_.Record(events);
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

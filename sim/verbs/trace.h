@@ -2,8 +2,8 @@
 // of every trace (docs/trace-format.md). One file a process, and one more for each time that it has
 // done some work, closes all its devices and opens one again.
 
-#ifndef SIM_VERBS_TRACE_H_
-#define SIM_VERBS_TRACE_H_
+#ifndef DRYDOCK_SIM_VERBS_TRACE_H_
+#define DRYDOCK_SIM_VERBS_TRACE_H_
 
 #include <cstdint>
 #include <map>
@@ -15,22 +15,22 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/receive_wqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "fabric/faults/engine.h"
-#include "fabric/memory.h"
-#include "fabric/trace/event.h"
-#include "fabric/trace/json_text.h"
-#include "fabric/trace/posted_work.h"
-#include "fabric/trace/recorder.h"
-#include "sim/device/nic.h"
-#include "sim/device/queue_pair.h"
-#include "sim/efa_address.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/trace/event.h"
+#include "drydock/fabric/trace/json_text.h"
+#include "drydock/fabric/trace/posted_work.h"
+#include "drydock/fabric/trace/recorder.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 // "out.json" of process 17: "out.17.json"; of its second life: "out.17.2.json".
 std::string TraceFileOf(const std::string& file, int pid, int life = 1);
@@ -135,6 +135,6 @@ class Trace {
   std::vector<fabric::trace::Event> segments_;                      // of the post that is told
 };
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-#endif  // SIM_VERBS_TRACE_H_
+#endif  // DRYDOCK_SIM_VERBS_TRACE_H_

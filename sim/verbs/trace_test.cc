@@ -1,4 +1,4 @@
-#include "sim/verbs/trace.h"
+#include "drydock/sim/verbs/trace.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -16,15 +16,15 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "fabric/trace/testing/trace_checker.h"
+#include "drydock/fabric/trace/testing/trace_checker.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/settings.h"
+#include "drydock/sim/world/world.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/settings.h"
-#include "sim/world/world.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::trace::CheckedSlice;
@@ -246,4 +246,4 @@ TEST_F(TraceTest, WhoeverIsEndedDiesOfTheSignalAndHasATrace) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -13,11 +13,11 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/two_ends.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/two_ends.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 // ---- Messages ----
@@ -479,4 +479,4 @@ TEST_F(TrafficTest, AQueueThatIsTooShort) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

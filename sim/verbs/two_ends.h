@@ -1,7 +1,7 @@
 // The fixture of tests between two NICs of a machine.
 
-#ifndef SIM_VERBS_TWO_ENDS_H_
-#define SIM_VERBS_TWO_ENDS_H_
+#ifndef DRYDOCK_SIM_VERBS_TWO_ENDS_H_
+#define DRYDOCK_SIM_VERBS_TWO_ENDS_H_
 
 #include <infiniband/verbs.h>
 
@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <span>
 
+#include "drydock/sim/verbs/end.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Two ends that know each other.
 class TrafficTest : public ::testing::Test {
@@ -48,6 +48,6 @@ inline std::span<const std::byte> Bytes(const End& end, std::size_t offset, std:
   return std::span(end.memory).subspan(offset, length);
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_VERBS_TWO_ENDS_H_
+#endif  // DRYDOCK_SIM_VERBS_TWO_ENDS_H_

@@ -7,10 +7,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "sim/verbs/newer_functions.h"
-#include "sim/verbs/refusal.h"
+#include "drydock/sim/verbs/newer_functions.h"
+#include "drydock/sim/verbs/refusal.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 constexpr char kShared[] = "ibv_create_srq: EFA has no shared receive queues";
@@ -31,9 +31,9 @@ int ExportDeviceMemory(ibv_dm*) {
   return -1;
 }
 
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
-using namespace sim::verbs;  // NOLINT(build/namespaces)
+using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
 
 extern "C" {
 

@@ -15,12 +15,12 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/verbs/end.h"
+#include "drydock/sim/verbs/newer_functions.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/verbs/end.h"
-#include "sim/verbs/newer_functions.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using sim::verbs::Buffer;
@@ -206,4 +206,4 @@ TEST(RatesTest, AreThoseOfLibibverbs) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,10 +1,10 @@
-#include "sim/verbs/wc_status.h"
+#include "drydock/sim/verbs/wc_status.h"
 
 #include <array>
 
-#include "sim/efa_status.h"
+#include "drydock/sim/efa_status.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 
 ibv_wc_status WcStatusOf(std::uint8_t efa_status) {
   switch (static_cast<EfaStatus>(efa_status)) {
@@ -74,9 +74,10 @@ constexpr std::array<const char*, 24> kTexts = {
 };
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs
 
 extern "C" const char* ibv_wc_status_str(ibv_wc_status status) {
   const auto index = static_cast<std::size_t>(status);
-  return index < sim::verbs::kTexts.size() ? sim::verbs::kTexts[index] : "unknown";
+  return index < drydock::sim::verbs::kTexts.size() ? drydock::sim::verbs::kTexts[index]
+                                                    : "unknown";
 }

@@ -1,4 +1,4 @@
-#include "sim/verbs/wc_status.h"
+#include "drydock/sim/verbs/wc_status.h"
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim::verbs {
+namespace drydock::sim::verbs {
 namespace {
 
 struct Row {
@@ -71,4 +71,4 @@ TEST(WcStatusTest, TheTextsStandAtTheirStatuses) {
 }
 
 }  // namespace
-}  // namespace sim::verbs
+}  // namespace drydock::sim::verbs

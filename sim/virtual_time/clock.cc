@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-#include "sim/virtual_time/process_time.h"
+#include "drydock/sim/virtual_time/process_time.h"
 
 namespace {
 
@@ -15,7 +15,9 @@ constexpr std::int64_t kSecond = 1'000'000'000;
 
 timespec Split(std::int64_t time) { return {.tv_sec = time / kSecond, .tv_nsec = time % kSecond}; }
 
-std::int64_t Calendar() { return sim::ProcessTime::kCalendar + sim::ProcessTime::Get().Look(); }
+std::int64_t Calendar() {
+  return drydock::sim::ProcessTime::kCalendar + drydock::sim::ProcessTime::Get().Look();
+}
 
 }  // namespace
 
@@ -35,7 +37,7 @@ int clock_gettime(clockid_t clock, timespec* time) {
     case CLOCK_BOOTTIME:
     case CLOCK_PROCESS_CPUTIME_ID:
     case CLOCK_THREAD_CPUTIME_ID:
-      *time = Split(sim::ProcessTime::Get().Look());
+      *time = Split(drydock::sim::ProcessTime::Get().Look());
       return 0;
     default:
       return static_cast<int>(syscall(SYS_clock_gettime, clock, time));
@@ -61,6 +63,6 @@ time_t time(time_t* time) {
   return now;
 }
 
-clock_t clock() { return sim::ProcessTime::Get().Look() / (kSecond / CLOCKS_PER_SEC); }
+clock_t clock() { return drydock::sim::ProcessTime::Get().Look() / (kSecond / CLOCKS_PER_SEC); }
 
 }  // extern "C"

@@ -1,4 +1,4 @@
-#include "sim/virtual_time/process_time.h"
+#include "drydock/sim/virtual_time/process_time.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::int64_t kSecond = 1'000'000'000;
@@ -67,7 +67,9 @@ std::int64_t ProcessTime::After(const timespec* left) const {
   return now_ + left->tv_sec * kSecond + left->tv_nsec;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
 // The library in front of libibverbs asks for this by name.
-extern "C" sim::VirtualTime* drydock_virtual_time() { return &sim::ProcessTime::Get(); }
+extern "C" drydock::sim::VirtualTime* drydock_virtual_time() {
+  return &drydock::sim::ProcessTime::Get();
+}

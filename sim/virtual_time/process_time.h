@@ -1,13 +1,13 @@
 // The virtual time of this process: what the functions in front of libc's go by.
 
-#ifndef SIM_VIRTUAL_TIME_PROCESS_TIME_H_
-#define SIM_VIRTUAL_TIME_PROCESS_TIME_H_
+#ifndef DRYDOCK_SIM_VIRTUAL_TIME_PROCESS_TIME_H_
+#define DRYDOCK_SIM_VIRTUAL_TIME_PROCESS_TIME_H_
 
 #include <ctime>
 
-#include "sim/virtual_time/virtual_time.h"
+#include "drydock/sim/virtual_time/virtual_time.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. Usable before any constructor of the process has run.
 class ProcessTime final : public VirtualTime {
@@ -54,6 +54,6 @@ class ProcessTime final : public VirtualTime {
   static constexpr std::int64_t kLongestLook = 100'000;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_VIRTUAL_TIME_PROCESS_TIME_H_
+#endif  // DRYDOCK_SIM_VIRTUAL_TIME_PROCESS_TIME_H_

@@ -1,6 +1,6 @@
 // The time of a process: what looks, waits and sleeps cost, and when it ends.
 
-#include "sim/virtual_time/process_time.h"
+#include "drydock/sim/virtual_time/process_time.h"
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -106,4 +106,4 @@ TEST(ProcessTimeDeathTest, SomebodyElseMayEndTheProcess) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

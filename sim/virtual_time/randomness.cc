@@ -15,7 +15,7 @@
 #include <cstring>
 #include <string_view>
 
-#include "coro/keyed_random.h"
+#include "drydock/coro/keyed_random.h"
 
 namespace {
 
@@ -26,7 +26,7 @@ std::uint64_t Draw() {
     return text == nullptr ? 1 : std::strtoull(text, nullptr, 10);
   }();
   static std::uint64_t drawn = 0;
-  return coro::Combine(coro::Mix(seed), ++drawn);
+  return drydock::coro::Combine(drydock::coro::Mix(seed), ++drawn);
 }
 
 void Fill(void* buffer, std::size_t bytes) {

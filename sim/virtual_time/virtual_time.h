@@ -3,13 +3,13 @@
 // The library in front of libc (libdrydock_time.so) has one, the library in front of libibverbs
 // finds it by name: the two share nothing else.
 
-#ifndef SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_
-#define SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_
+#ifndef DRYDOCK_SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_
+#define DRYDOCK_SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_
 
 #include <chrono>
 #include <cstdint>
 
-namespace sim {
+namespace drydock::sim {
 
 // Of a process of one thread: not thread-safe. Times are in nanoseconds on the program's monotonic
 // clock.
@@ -53,6 +53,6 @@ inline constexpr char kVirtualTimeFunction[] = "drydock_virtual_time";
 // set.
 inline constexpr char kLimitVariable[] = "DRYDOCK_EFA_LIMIT";
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_
+#endif  // DRYDOCK_SIM_VIRTUAL_TIME_VIRTUAL_TIME_H_

@@ -18,11 +18,11 @@
 #include <csignal>
 #include <cstdio>
 
-#include "sim/virtual_time/process_time.h"
+#include "drydock/sim/virtual_time/process_time.h"
 
 namespace {
 
-using sim::ProcessTime;
+using drydock::sim::ProcessTime;
 
 constexpr std::int64_t kSecond = 1'000'000'000;
 constexpr std::int64_t kNever = ProcessTime::kNever;

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_format.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -245,4 +245,4 @@ TEST(DeterminismTest, DrawsOfOnePurposeDoNotDisturbAnother) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

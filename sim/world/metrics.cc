@@ -1,11 +1,11 @@
-#include "sim/world/metrics.h"
+#include "drydock/sim/world/metrics.h"
 
 #include <cstdint>
 #include <iterator>
 #include <string>
 #include <utility>
 
-namespace sim {
+namespace drydock::sim {
 
 using fabric::metrics::CounterValue;
 using fabric::metrics::NicMetrics;
@@ -87,4 +87,4 @@ std::vector<NicMetrics> MetricsOf(const World& world) {
   return all;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

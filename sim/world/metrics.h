@@ -1,15 +1,15 @@
 // What the NICs of a simulated world have counted, as values for whoever shows them.
 
-#ifndef SIM_WORLD_METRICS_H_
-#define SIM_WORLD_METRICS_H_
+#ifndef DRYDOCK_SIM_WORLD_METRICS_H_
+#define DRYDOCK_SIM_WORLD_METRICS_H_
 
 #include <vector>
 
-#include "fabric/metrics/counters.h"
-#include "sim/device/device_counters.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/metrics/counters.h"
+#include "drydock/sim/device/device_counters.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Every counter under its name, in the order of fabric::metrics::CounterTable().
 std::vector<fabric::metrics::CounterValue> NamedCounters(const DeviceCounters& counters);
@@ -17,6 +17,6 @@ std::vector<fabric::metrics::CounterValue> NamedCounters(const DeviceCounters& c
 // Of every NIC of the world's machines, in their order. NICs of other processes are left out.
 std::vector<fabric::metrics::NicMetrics> MetricsOf(const World& world);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_WORLD_METRICS_H_
+#endif  // DRYDOCK_SIM_WORLD_METRICS_H_

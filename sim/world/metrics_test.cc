@@ -1,22 +1,22 @@
 // What the device counts: exact values of known runs, and what two ends must agree on.
 
-#include "sim/world/metrics.h"
+#include "drydock/sim/world/metrics.h"
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "fabric/error.h"
-#include "fabric/metrics/counted_fabric.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/metrics/counted_fabric.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/scene.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::Access;
@@ -283,4 +283,4 @@ TEST(CountedFabricTest, CountsWhatTheDeviceCountsAsFarAsItCanBeSeen) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

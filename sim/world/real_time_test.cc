@@ -8,11 +8,11 @@
 #include <set>
 #include <vector>
 
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/testing/raw_work.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
-#include "sim/testing/raw_work.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -388,4 +388,4 @@ TEST_F(LiveTest, OverrunLosesEntries) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,4 +1,4 @@
-#include "sim/world/run_trace.h"
+#include "drydock/sim/world/run_trace.h"
 
 #include <sys/mman.h>
 
@@ -6,9 +6,9 @@
 #include <new>
 #include <string_view>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using fabric::faults::EventView;
@@ -154,4 +154,4 @@ void Tracer::NoteMark() {
   trace_.marks[trace_.mark_count++] = {trace_.event_count, world_->digest()};
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,8 +1,8 @@
 // What a run leaves behind: the faults that fired, its operations, its last events. In memory that
 // a child process can share with its parent, so that a run whose process dies leaves it, too.
 
-#ifndef SIM_WORLD_RUN_TRACE_H_
-#define SIM_WORLD_RUN_TRACE_H_
+#ifndef DRYDOCK_SIM_WORLD_RUN_TRACE_H_
+#define DRYDOCK_SIM_WORLD_RUN_TRACE_H_
 
 #include <array>
 #include <cstddef>
@@ -11,13 +11,13 @@
 #include <type_traits>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/faults/engine.h"
-#include "fabric/operation.h"
-#include "sim/events/event_log.h"
-#include "sim/world/world.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Of a NIC, cut where it is longer.
 using ShortName = std::array<char, 40>;
@@ -132,6 +132,6 @@ class Tracer final : public fabric::faults::FiringListener, public EventListener
   std::vector<std::uint64_t> eligible_before_;  // by rule
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_WORLD_RUN_TRACE_H_
+#endif  // DRYDOCK_SIM_WORLD_RUN_TRACE_H_

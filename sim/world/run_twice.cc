@@ -1,9 +1,9 @@
-#include "sim/world/run_twice.h"
+#include "drydock/sim/world/run_twice.h"
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace sim {
+namespace drydock::sim {
 
 void RunTwice::Watch(World& world) {
   ++runs_;
@@ -33,4 +33,4 @@ std::optional<std::string> RunTwice::difference() const {
                       ": the second run had ended; the first: ", ToText(first_[next_]));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -12,18 +12,18 @@
 // What makes runs differ is nearly always the program: an uninitialised byte, an order taken from
 // pointers or from a hash table, the wall clock.
 
-#ifndef SIM_WORLD_RUN_TWICE_H_
-#define SIM_WORLD_RUN_TWICE_H_
+#ifndef DRYDOCK_SIM_WORLD_RUN_TWICE_H_
+#define DRYDOCK_SIM_WORLD_RUN_TWICE_H_
 
 #include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "sim/events/event_log.h"
-#include "sim/world/world.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe. Outlives the worlds that it watches. Takes 48 bytes for each event of the first
 // run.
@@ -45,6 +45,6 @@ class RunTwice final : public EventListener {
   std::optional<std::string> difference_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_WORLD_RUN_TWICE_H_
+#endif  // DRYDOCK_SIM_WORLD_RUN_TWICE_H_

@@ -1,17 +1,17 @@
 // A program that is a function of its seed has no difference; one that is not is told where.
 
-#include "sim/world/run_twice.h"
+#include "drydock/sim/world/run_twice.h"
 
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using fabric::ErrorCode;
@@ -100,4 +100,4 @@ TEST(RunTwiceTest, DigestsAgreeWithTheVerdict) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,15 +1,15 @@
-#include "sim/world/world.h"
+#include "drydock/sim/world/world.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/faults/engine.h"
-#include "sim/checks/checks.h"
-#include "sim/device/log_writer.h"
-#include "sim/faults/fault_model.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/device/log_writer.h"
+#include "drydock/sim/faults/fault_model.h"
 
-namespace sim {
+namespace drydock::sim {
 
 World::World(std::uint64_t seed, const Profile& profile, const WorldOptions& options)
     : undelayed_(options.delays ? std::nullopt : std::optional(WithoutDelays(profile))),
@@ -113,4 +113,4 @@ void World::UseFaultEngine(std::shared_ptr<fabric::faults::FaultEngine> engine) 
   observers_.Add(*faults_);
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

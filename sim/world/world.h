@@ -13,8 +13,8 @@
 // rights, limits, errors and faults are the same. Such a run is not deterministic: it keeps no log,
 // and the checks are on only where they are asked for.
 
-#ifndef SIM_WORLD_WORLD_H_
-#define SIM_WORLD_WORLD_H_
+#ifndef DRYDOCK_SIM_WORLD_WORLD_H_
+#define DRYDOCK_SIM_WORLD_WORLD_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -27,31 +27,31 @@
 #include <utility>
 #include <vector>
 
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/peer_memory.h"
-#include "sim/checks/finding.h"
-#include "sim/device/nic.h"
-#include "sim/device/observer.h"
-#include "sim/device/operation_table.h"
-#include "sim/device/surroundings.h"
-#include "sim/efa_address.h"
-#include "sim/events/deferred_actions.h"
-#include "sim/events/event_log.h"
-#include "sim/events/scheduler.h"
-#include "sim/events/timeline.h"
-#include "sim/machine/node.h"
-#include "sim/machine/numa.h"
-#include "sim/machine/processors.h"
-#include "sim/memory/memory_bus.h"
-#include "sim/network/wire.h"
-#include "sim/profile/profile.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/peer_memory.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/device/nic.h"
+#include "drydock/sim/device/observer.h"
+#include "drydock/sim/device/operation_table.h"
+#include "drydock/sim/device/surroundings.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/events/deferred_actions.h"
+#include "drydock/sim/events/event_log.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/events/timeline.h"
+#include "drydock/sim/machine/node.h"
+#include "drydock/sim/machine/numa.h"
+#include "drydock/sim/machine/processors.h"
+#include "drydock/sim/memory/memory_bus.h"
+#include "drydock/sim/network/wire.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 class FaultEngine;
 }
 
-namespace sim {
+namespace drydock::sim {
 
 // Most programs name none of them, and their headers are heavy.
 class Checks;
@@ -177,6 +177,6 @@ class World final : public coro::Clock, private NicDirectory {
   NicDirectory* neighbours_ = nullptr;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_WORLD_WORLD_H_
+#endif  // DRYDOCK_SIM_WORLD_WORLD_H_

@@ -1,9 +1,9 @@
-#include "testing/benchmarks/allocation_counter.h"
+#include "drydock/testing/benchmarks/allocation_counter.h"
 
 #include <cstdlib>
 #include <new>
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 Allocations allocations;
@@ -18,19 +18,19 @@ void* CountedMalloc(std::size_t size) {
 
 Allocations AllocationsSoFar() { return allocations; }
 
-}  // namespace bench
+}  // namespace drydock::bench
 
 void* operator new(std::size_t size) {
-  void* bytes = bench::CountedMalloc(size);
+  void* bytes = drydock::bench::CountedMalloc(size);
   if (bytes == nullptr) std::abort();
   return bytes;
 }
 void* operator new[](std::size_t size) { return ::operator new(size); }
 void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-  return bench::CountedMalloc(size);
+  return drydock::bench::CountedMalloc(size);
 }
 void* operator new[](std::size_t size, const std::nothrow_t&) noexcept {
-  return bench::CountedMalloc(size);
+  return drydock::bench::CountedMalloc(size);
 }
 void operator delete(void* bytes) noexcept { std::free(bytes); }
 void operator delete[](void* bytes) noexcept { std::free(bytes); }

@@ -1,11 +1,11 @@
 // Counts what a program takes from the heap: linking this replaces the global operator new.
 
-#ifndef TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_
-#define TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_
+#define DRYDOCK_TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_
 
 #include <cstdint>
 
-namespace bench {
+namespace drydock::bench {
 
 struct Allocations {
   std::uint64_t count = 0;
@@ -16,6 +16,6 @@ struct Allocations {
 // not seen. For programs of one thread.
 Allocations AllocationsSoFar();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_ALLOCATION_COUNTER_H_

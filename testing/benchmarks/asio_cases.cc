@@ -1,4 +1,4 @@
-#include "testing/benchmarks/asio_cases.h"
+#include "drydock/testing/benchmarks/asio_cases.h"
 
 #include <array>
 #include <chrono>
@@ -24,11 +24,11 @@
 #include "asio/this_coro.hpp"
 #include "asio/use_awaitable.hpp"
 #include "benchmark/benchmark.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/asio_ring.h"
-#include "testing/benchmarks/coro_limits.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/asio_ring.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using asio::awaitable;
@@ -416,4 +416,4 @@ absl::Status VerifyAsioCases() {
   return VerifySleeps();
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

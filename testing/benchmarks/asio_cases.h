@@ -1,15 +1,15 @@
 // The same things done by asio, the loop that most C++ programs have: its coroutines in the form
 // that its users write, on one thread.
 
-#ifndef TESTING_BENCHMARKS_ASIO_CASES_H_
-#define TESTING_BENCHMARKS_ASIO_CASES_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_ASIO_CASES_H_
+#define DRYDOCK_TESTING_BENCHMARKS_ASIO_CASES_H_
 
 #include <vector>
 
 #include "absl/status/status.h"
-#include "testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/paired.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Names of the cases that MakeAsioCases returns.
 inline constexpr char kAsioTask[] = "asio: create, await and destroy a task";
@@ -32,6 +32,6 @@ std::vector<Case> MakeAsioCases();
 // early, each operation completes once, one that does not complete ends at its deadline.
 absl::Status VerifyAsioCases();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_ASIO_CASES_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_ASIO_CASES_H_

@@ -1,21 +1,21 @@
 // The cases that asio is measured by do what their names say, as often as they are asked to.
 
-#include "testing/benchmarks/asio_cases.h"
+#include "drydock/testing/benchmarks/asio_cases.h"
 
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "drydock/testing/benchmarks/coro_cases.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "testing/benchmarks/coro_cases.h"
-#include "testing/benchmarks/coro_limits.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 TEST(AsioCasesTest, AreWhatTheySay) { EXPECT_THAT(VerifyAsioCases(), IsOk()); }
 
@@ -38,4 +38,4 @@ TEST(AsioCasesTest, HaveNamesOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,8 +1,8 @@
 // Operations on a ring in memory as an asynchronous library on asio makes them: any completion
 // token may wait for them, they can be cancelled, and what lies between the two is asio's.
 
-#ifndef TESTING_BENCHMARKS_ASIO_RING_H_
-#define TESTING_BENCHMARKS_ASIO_RING_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_ASIO_RING_H_
+#define DRYDOCK_TESTING_BENCHMARKS_ASIO_RING_H_
 
 #include <array>
 #include <cstddef>
@@ -18,9 +18,9 @@
 #include "asio/io_context.hpp"
 #include "asio/post.hpp"
 #include "asio/recycling_allocator.hpp"
-#include "testing/benchmarks/completion_ring.h"
+#include "drydock/testing/benchmarks/completion_ring.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // An operation in flight: the ring names it by its address, so it stays until its completion was
 // read, also when no coroutine waits for it.
@@ -159,6 +159,6 @@ class AsioRing::Waiting final : public AsioOperation {
   std::optional<Handler> handler_;  // absent: cancelled
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_ASIO_RING_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_ASIO_RING_H_

@@ -1,13 +1,13 @@
-#include "testing/benchmarks/bare_paths.h"
+#include "drydock/testing/benchmarks/bare_paths.h"
 
 #include <array>
 #include <cstring>
 #include <string>
 
 #include "benchmark/benchmark.h"
-#include "testing/benchmarks/write_loop.h"
+#include "drydock/testing/benchmarks/write_loop.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 class MemcpyPath final : public WritePath {
@@ -169,4 +169,4 @@ std::unique_ptr<WritePath> MakeFloorPath(const Buffers& buffers) {
   return std::make_unique<FloorPath>(buffers);
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

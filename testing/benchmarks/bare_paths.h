@@ -1,13 +1,13 @@
 // The two limits that no simulator can beat: a copy, and the least that a NIC in a process can do.
 
-#ifndef TESTING_BENCHMARKS_BARE_PATHS_H_
-#define TESTING_BENCHMARKS_BARE_PATHS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_BARE_PATHS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_BARE_PATHS_H_
 
 #include <memory>
 
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // memcpy and nothing else, over the same ranges of the same buffers.
 std::unique_ptr<WritePath> MakeMemcpyPath(const Buffers& buffers);
@@ -17,6 +17,6 @@ std::unique_ptr<WritePath> MakeMemcpyPath(const Buffers& buffers);
 // their phase bits.
 std::unique_ptr<WritePath> MakeFloorPath(const Buffers& buffers);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_BARE_PATHS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_BARE_PATHS_H_

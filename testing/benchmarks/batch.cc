@@ -9,17 +9,17 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/engine_path.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/sim_paths.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/engine_path.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {64, 256, 1024, 4096};
@@ -88,15 +88,16 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(
+  return drydock::bench::RunMain(
       argc, argv, "batch",
       "how many pages a second the transfer engine writes, beside the bare endpoint.",
-      bench::kRounds,
-      [](const bench::Options& options) {
-        return options.paired.rounds * bench::kSizes.size() * bench::kWindows.size() * 2;
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
+        return options.paired.rounds * drydock::bench::kSizes.size() *
+               drydock::bench::kWindows.size() * 2;
       },
-      bench::Run);
+      drydock::bench::Run);
 }

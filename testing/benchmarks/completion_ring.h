@@ -1,15 +1,15 @@
 // A completion queue that is a ring in memory: what bare coroutines and our loop are both measured
 // driving.
 
-#ifndef TESTING_BENCHMARKS_COMPLETION_RING_H_
-#define TESTING_BENCHMARKS_COMPLETION_RING_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_COMPLETION_RING_H_
+#define DRYDOCK_TESTING_BENCHMARKS_COMPLETION_RING_H_
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace bench {
+namespace drydock::bench {
 
 // What is posted completes at once, with success. A provider's queue is a call away: neither of the
 // two functions may be inlined in any driver. Not thread-safe.
@@ -43,6 +43,6 @@ class CompletionRing {
   std::uint64_t read_ = 0;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_COMPLETION_RING_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_COMPLETION_RING_H_

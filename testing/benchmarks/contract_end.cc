@@ -1,12 +1,12 @@
-#include "testing/benchmarks/contract_end.h"
+#include "drydock/testing/benchmarks/contract_end.h"
 
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace bench {
+namespace drydock::bench {
 
 absl::StatusOr<std::unique_ptr<ContractEnd>> ContractEnd::Open(fabric::Fabric& fabric,
                                                                std::byte* memory,
@@ -45,4 +45,4 @@ bool ContractEnd::Fail(const fabric::Completion& completion) {
   return false;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

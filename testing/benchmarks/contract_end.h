@@ -1,7 +1,7 @@
 // An endpoint of any backend of the contract as an End (write_end.h).
 
-#ifndef TESTING_BENCHMARKS_CONTRACT_END_H_
-#define TESTING_BENCHMARKS_CONTRACT_END_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_CONTRACT_END_H_
+#define DRYDOCK_TESTING_BENCHMARKS_CONTRACT_END_H_
 
 #include <array>
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "fabric/operation.h"
-#include "testing/benchmarks/write_end.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/testing/benchmarks/write_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Its members that polls and posts write begin a cache line: two threads may have one each.
 class alignas(64) ContractEnd {
@@ -108,6 +108,6 @@ class alignas(64) ContractEnd {
   absl::Status error_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_CONTRACT_END_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_CONTRACT_END_H_

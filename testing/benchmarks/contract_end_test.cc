@@ -1,24 +1,24 @@
-#include "testing/benchmarks/contract_end.h"
+#include "drydock/testing/benchmarks/contract_end.h"
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kLength = 4096;
 
@@ -107,4 +107,4 @@ TEST_F(ContractEndTest, FullQueueIsNoFailure) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

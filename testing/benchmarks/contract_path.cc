@@ -1,11 +1,11 @@
-#include "testing/benchmarks/contract_path.h"
+#include "drydock/testing/benchmarks/contract_path.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "testing/benchmarks/contract_end.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/contract_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 absl::StatusOr<std::unique_ptr<PairPath>> OpenContractPath(const ContractBackend& backend,
                                                            const Buffers& buffers) {
@@ -20,4 +20,4 @@ absl::StatusOr<std::unique_ptr<PairPath>> OpenContractPath(const ContractBackend
       std::move(target));
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

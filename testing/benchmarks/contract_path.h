@@ -1,18 +1,18 @@
 // Any backend of the contract as a way to write from one endpoint to another.
 
-#ifndef TESTING_BENCHMARKS_CONTRACT_PATH_H_
-#define TESTING_BENCHMARKS_CONTRACT_PATH_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_CONTRACT_PATH_H_
+#define DRYDOCK_TESTING_BENCHMARKS_CONTRACT_PATH_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "fabric/fabric.h"
-#include "testing/benchmarks/path_of_ends.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/coro/clock.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/testing/benchmarks/path_of_ends.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // The backend under a path. The fabrics may be one.
 struct ContractBackend {
@@ -29,6 +29,6 @@ struct ContractBackend {
 absl::StatusOr<std::unique_ptr<PairPath>> OpenContractPath(const ContractBackend& backend,
                                                            const Buffers& buffers);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_CONTRACT_PATH_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_CONTRACT_PATH_H_

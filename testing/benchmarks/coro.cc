@@ -13,19 +13,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/allocation_counter.h"
-#include "testing/benchmarks/coro_cases.h"
-#include "testing/benchmarks/coro_limits.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/statistics.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/allocation_counter.h"
+#include "drydock/testing/benchmarks/coro_cases.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/statistics.h"
 #ifdef DRYDOCK_HAVE_ASIO
-#include "testing/benchmarks/asio_cases.h"
+#include "drydock/testing/benchmarks/asio_cases.h"
 #endif
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::size_t kRounds = 31;
@@ -284,16 +284,16 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(
+  return drydock::bench::RunMain(
       argc, argv, "coro",
       "what tasks, switches, timers and completions cost on our loop, as multiples of bare "
       "coroutines.",
-      bench::kRounds,
-      [](const bench::Options& options) {
-        return options.paired.rounds * bench::AllCases().size();
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
+        return options.paired.rounds * drydock::bench::AllCases().size();
       },
-      bench::Run);
+      drydock::bench::Run);
 }

@@ -1,4 +1,4 @@
-#include "testing/benchmarks/coro_cases.h"
+#include "drydock/testing/benchmarks/coro_cases.h"
 
 #include <chrono>
 #include <cstdint>
@@ -7,22 +7,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
-#include "coro/event_loop.h"
-#include "coro/now_task.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/virtual_clock.h"
-#include "coro/wait_list.h"
-#include "coro/when_all.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "testing/benchmarks/coro_limits.h"
-#include "testing/benchmarks/memory_fabric.h"
-#include "testing/benchmarks/ring_operations.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
+#include "drydock/testing/benchmarks/memory_fabric.h"
+#include "drydock/testing/benchmarks/ring_operations.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using coro::Task;
@@ -392,4 +392,4 @@ absl::Status VerifyCoroCases() {
   return RunErrors(1);
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

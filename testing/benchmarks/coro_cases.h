@@ -1,14 +1,14 @@
 // What the loop, its tasks and the operations on top of them are measured doing.
 
-#ifndef TESTING_BENCHMARKS_CORO_CASES_H_
-#define TESTING_BENCHMARKS_CORO_CASES_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_CORO_CASES_H_
+#define DRYDOCK_TESTING_BENCHMARKS_CORO_CASES_H_
 
 #include <vector>
 
 #include "absl/status/status.h"
-#include "testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/paired.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Names of the cases that MakeCoroCases returns.
 inline constexpr char kTask[] = "create, await and destroy a task";
@@ -36,6 +36,6 @@ std::vector<Case> MakeCoroCases();
 // early, an error arrives as it was sent.
 absl::Status VerifyCoroCases();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_CORO_CASES_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_CORO_CASES_H_

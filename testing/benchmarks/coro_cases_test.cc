@@ -1,23 +1,23 @@
 // The cases that coro is measured by do what their names say, as often as they are asked to.
 
-#include "testing/benchmarks/coro_cases.h"
+#include "drydock/testing/benchmarks/coro_cases.h"
 
 #include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "drydock/testing/benchmarks/allocation_counter.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
+#include "drydock/testing/benchmarks/memory_fabric.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/benchmarks/allocation_counter.h"
-#include "testing/benchmarks/coro_limits.h"
-#include "testing/benchmarks/memory_fabric.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 std::vector<Case> AllCases() {
   std::vector<Case> cases = MakeLimits();
@@ -71,4 +71,4 @@ TEST(AllocationCounterTest, SeesWhatIsTakenFromTheHeap) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,4 +1,4 @@
-#include "testing/benchmarks/coro_limits.h"
+#include "drydock/testing/benchmarks/coro_limits.h"
 
 #include <array>
 #include <coroutine>
@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "benchmark/benchmark.h"
-#include "testing/benchmarks/completion_ring.h"
+#include "drydock/testing/benchmarks/completion_ring.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 // The plainest coroutine type: starts suspended, stays suspended at its end, owned by hand.
@@ -138,4 +138,4 @@ std::vector<Case> MakeLimits() {
           {kLimitQ, kManyTasks, PushAndPop}};
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

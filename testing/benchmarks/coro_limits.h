@@ -1,15 +1,15 @@
 // What bare C++ coroutines cost with no library around them: the limits that the loop's own costs
 // are divided by.
 
-#ifndef TESTING_BENCHMARKS_CORO_LIMITS_H_
-#define TESTING_BENCHMARKS_CORO_LIMITS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_CORO_LIMITS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_CORO_LIMITS_H_
 
 #include <cstddef>
 #include <vector>
 
-#include "testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/paired.h"
 
-namespace bench {
+namespace drydock::bench {
 
 inline constexpr std::size_t kOperationsInFlight = 64;
 inline constexpr std::size_t kManyTasks = 10000;
@@ -23,6 +23,6 @@ inline constexpr char kLimitQ[] = "Q";  // std::priority_queue: push and pop of 
 // May be run in any order, any number of times.
 std::vector<Case> MakeLimits();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_CORO_LIMITS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_CORO_LIMITS_H_

@@ -1,4 +1,4 @@
-#include "testing/benchmarks/engine_path.h"
+#include "drydock/testing/benchmarks/engine_path.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/fabric.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using fabric::async::transfer::Engine;
@@ -130,4 +130,4 @@ absl::StatusOr<std::unique_ptr<WritePath>> OpenLiveEnginePath(const Buffers& buf
   return absl::StatusOr<std::unique_ptr<WritePath>>(std::move(path));
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

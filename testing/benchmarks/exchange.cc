@@ -1,16 +1,16 @@
-#include "testing/benchmarks/exchange.h"
+#include "drydock/testing/benchmarks/exchange.h"
 
 #include <algorithm>
 #include <array>
 #include <chrono>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "fabric/error.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr coro::Duration kLook = std::chrono::microseconds(200);
@@ -108,4 +108,4 @@ absl::Status Exchange::Write(std::size_t distance) {
   return absl::OkStatus();
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -2,8 +2,8 @@
 // on around the ring, each NIC to the NIC of its number. What a large world costs, and how fast its
 // events are, is measured on it.
 
-#ifndef TESTING_BENCHMARKS_EXCHANGE_H_
-#define TESTING_BENCHMARKS_EXCHANGE_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_EXCHANGE_H_
+#define DRYDOCK_TESTING_BENCHMARKS_EXCHANGE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +12,17 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address_vector.h"
-#include "fabric/completion_queue.h"
-#include "fabric/domain.h"
-#include "fabric/endpoint.h"
-#include "fabric/fabric.h"
-#include "fabric/memory.h"
-#include "fabric/opened_nic.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/fabric/address_vector.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // In virtual time, all checks on. Not thread-safe.
 class Exchange {
@@ -71,6 +71,6 @@ class Exchange {
   std::vector<Machine> machines_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_EXCHANGE_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_EXCHANGE_H_

@@ -10,20 +10,20 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/explore/write_scenario.h"
-#include "coro/status_macros.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/scenario.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/sim_paths.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/apps/explore/write_scenario.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using sim::explore::PlanSource;
@@ -119,10 +119,10 @@ std::size_t Ticks(const Options& options) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(argc, argv, "explore",
-                        "Prints how many seeds and operations a second are simulated.",
-                        bench::kRounds, bench::Ticks, bench::Run);
+  return drydock::bench::RunMain(
+      argc, argv, "explore", "Prints how many seeds and operations a second are simulated.",
+      drydock::bench::kRounds, drydock::bench::Ticks, drydock::bench::Run);
 }

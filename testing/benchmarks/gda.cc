@@ -14,24 +14,24 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/device_choice.h"
-#include "coro/clock.h"
-#include "coro/status_macros.h"
-#include "coro/time.h"
-#include "fabric/memory.h"
-#include "gpu/gda/device/kernels.h"
-#include "gpu/gda/kernels.h"
-#include "gpu/gda/sim_pair.h"
-#include "gpu/gda/sim_ranks.h"
-#include "sim/profile/profile.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/statistics.h"
+#include "drydock/apps/common/device_choice.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/gpu/gda/device/kernels.h"
+#include "drydock/gpu/gda/kernels.h"
+#include "drydock/gpu/gda/sim_pair.h"
+#include "drydock/gpu/gda/sim_ranks.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/statistics.h"
 
 ABSL_FLAG(std::string, device, "auto", "Whose threads post: host, cuda:N or auto.");
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using namespace gpu::gda;  // NOLINT(build/namespaces)
@@ -219,10 +219,10 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 std::size_t Ticks(const Options& options) { return options.paired.rounds * 18; }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(argc, argv, "gda",
-                        "Prints what a write costs that a device posts by itself, in three ways.",
-                        bench::kRounds, bench::Ticks, bench::Run);
+  return drydock::bench::RunMain(
+      argc, argv, "gda", "Prints what a write costs that a device posts by itself, in three ways.",
+      drydock::bench::kRounds, drydock::bench::Ticks, drydock::bench::Run);
 }

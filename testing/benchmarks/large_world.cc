@@ -12,15 +12,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/status_macros.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/benchmarks/exchange.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/statistics.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/benchmarks/exchange.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/statistics.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using WallClock = std::chrono::steady_clock;
@@ -160,10 +160,11 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 std::size_t Ticks(const Options& options) { return Sizes(options.smoke).size(); }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(argc, argv, "large_world",
-                        "Prints what worlds of many machines cost: memory, and time for an event.",
-                        bench::kRounds, bench::Ticks, bench::Run);
+  return drydock::bench::RunMain(
+      argc, argv, "large_world",
+      "Prints what worlds of many machines cost: memory, and time for an event.",
+      drydock::bench::kRounds, drydock::bench::Ticks, drydock::bench::Run);
 }

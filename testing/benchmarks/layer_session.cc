@@ -1,4 +1,4 @@
-#include "testing/benchmarks/layer_session.h"
+#include "drydock/testing/benchmarks/layer_session.h"
 
 #include <array>
 #include <chrono>
@@ -11,15 +11,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "testing/benchmarks/libfabric_paths.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/two_threads.h"
-#include "testing/harness/subprocess.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/testing/benchmarks/libfabric_paths.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/two_threads.h"
+#include "drydock/testing/harness/subprocess.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {64, 4096, 65536, 1u << 20};
@@ -150,4 +150,4 @@ std::optional<int> SessionMain() {
   return 1;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,8 +1,8 @@
 // A session of layer_tax: one provider opened twice, by raw calls and by our backend, and every row
 // of both measured by turns.
 
-#ifndef TESTING_BENCHMARKS_LAYER_SESSION_H_
-#define TESTING_BENCHMARKS_LAYER_SESSION_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_LAYER_SESSION_H_
+#define DRYDOCK_TESTING_BENCHMARKS_LAYER_SESSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/path_of_ends.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/path_of_ends.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // How the writes are made: a row has this beside its provider and size.
 struct Way {
@@ -50,6 +50,6 @@ absl::StatusOr<std::vector<Pair>> RunSession(const std::string& provider, const 
 // For main(), first of all: when this process is a session, runs it, and returns its exit status.
 std::optional<int> SessionMain();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_LAYER_SESSION_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_LAYER_SESSION_H_

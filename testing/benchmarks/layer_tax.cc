@@ -8,15 +8,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/layer_session.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/two_threads.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/layer_session.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/two_threads.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::array<const char*, 2> kProviders = {"shm", "tcp"};
@@ -92,16 +92,17 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  if (const auto status = bench::SessionMain()) return *status;
-  return bench::RunMain(
+  if (const auto status = drydock::bench::SessionMain()) return *status;
+  return drydock::bench::RunMain(
       argc, argv, "layer_tax",
       "what our libfabric backend costs over the same loop on libfabric's own calls.",
-      bench::kRounds,
-      [](const bench::Options& options) {
-        return bench::SessionsOf(options) * bench::kProviders.size() * bench::SamplesOf(options);
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
+        return drydock::bench::SessionsOf(options) * drydock::bench::kProviders.size() *
+               drydock::bench::SamplesOf(options);
       },
-      bench::Run);
+      drydock::bench::Run);
 }

@@ -1,16 +1,16 @@
-#include "testing/benchmarks/libfabric_paths.h"
+#include "drydock/testing/benchmarks/libfabric_paths.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/libfabric/api.h"
-#include "fabric/libfabric/libfabric_fabric.h"
-#include "fabric/libfabric/provider_selection.h"
-#include "testing/benchmarks/contract_path.h"
-#include "testing/benchmarks/raw_end.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/libfabric/provider_selection.h"
+#include "drydock/testing/benchmarks/contract_path.h"
+#include "drydock/testing/benchmarks/raw_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 absl::StatusOr<std::unique_ptr<PairPath>> OpenRawLibfabricPath(const std::string& provider,
                                                                const Buffers& buffers) {
@@ -38,4 +38,4 @@ absl::StatusOr<std::unique_ptr<PairPath>> OpenLibfabricBackendPath(const std::st
       buffers);
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -2,17 +2,17 @@
 // same interface with the same attributes and look at the same parts of each completion, so that
 // what differs is the layer.
 
-#ifndef TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
-#define TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
 
 #include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "testing/benchmarks/path_of_ends.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/path_of_ends.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // fi_writemsg with FI_REMOTE_CQ_DATA, fi_cq_read of both queues, and what the loops want to know of
 // each entry; nothing in between. kNotFound: the provider offers no interface here.
@@ -23,6 +23,6 @@ absl::StatusOr<std::unique_ptr<PairPath>> OpenRawLibfabricPath(const std::string
 absl::StatusOr<std::unique_ptr<PairPath>> OpenLibfabricBackendPath(const std::string& provider,
                                                                    const Buffers& buffers);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_LIBFABRIC_PATHS_H_

@@ -1,9 +1,9 @@
-#include "testing/benchmarks/memory_fabric.h"
+#include "drydock/testing/benchmarks/memory_fabric.h"
 
 #include <memory>
 #include <utility>
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 class UnknownRegion final : public fabric::MemoryRegion {
@@ -34,4 +34,4 @@ fabric::async::BufferRef MakeMemoryBuffer(std::size_t length_bytes) {
       std::make_unique<fabric::async::RegisteredBuffer>(std::move(bytes), std::move(region)));
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -2,8 +2,8 @@
 // completion queue that is a ring in memory. What a loop costs shows best over something that costs
 // nothing.
 
-#ifndef TESTING_BENCHMARKS_MEMORY_FABRIC_H_
-#define TESTING_BENCHMARKS_MEMORY_FABRIC_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_MEMORY_FABRIC_H_
+#define DRYDOCK_TESTING_BENCHMARKS_MEMORY_FABRIC_H_
 
 #include <array>
 #include <cstddef>
@@ -12,11 +12,11 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/completion_queue.h"
-#include "fabric/endpoint.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/endpoint.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Not thread-safe. Outlives its endpoint.
 class MemoryQueue final : public fabric::CompletionQueue {
@@ -79,6 +79,6 @@ class MemoryEndpoint final : public fabric::Endpoint {
 // A registered buffer that no device knows of.
 fabric::async::BufferRef MakeMemoryBuffer(std::size_t length_bytes);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_MEMORY_FABRIC_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_MEMORY_FABRIC_H_

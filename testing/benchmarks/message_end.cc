@@ -1,10 +1,10 @@
-#include "testing/benchmarks/message_end.h"
+#include "drydock/testing/benchmarks/message_end.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace bench {
+namespace drydock::bench {
 
 absl::StatusOr<std::unique_ptr<MessageEnd>> MessageEnd::Open(fabric::Fabric& fabric,
                                                              std::size_t bytes) {
@@ -35,4 +35,4 @@ bool MessageEnd::Fail(absl::Status why) {
   return false;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,8 +1,8 @@
 // Messages between endpoints of any backend of the contract, as an End (write_end.h) of a ping-pong:
 // one is under way at a time.
 
-#ifndef TESTING_BENCHMARKS_MESSAGE_END_H_
-#define TESTING_BENCHMARKS_MESSAGE_END_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_MESSAGE_END_H_
+#define DRYDOCK_TESTING_BENCHMARKS_MESSAGE_END_H_
 
 #include <array>
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
-#include "fabric/error.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "fabric/operation.h"
-#include "testing/benchmarks/write_end.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/testing/benchmarks/write_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Owns its memory: a message to send, and the receives. One thread.
 class MessageEnd {
@@ -104,6 +104,6 @@ class MessageEnd {
   absl::Status error_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_MESSAGE_END_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_MESSAGE_END_H_

@@ -1,4 +1,4 @@
-#include "testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/options.h"
 
 #include <cstdint>
 #include <fstream>
@@ -8,11 +8,11 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/svg_flag.h"
-#include "coro/steady_clock.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/svg_flag.h"
+#include "drydock/coro/steady_clock.h"
 
 ABSL_FLAG(bool, check, false, "Exit with 1 when a goal is missed.");
 ABSL_FLAG(bool, smoke, false,
@@ -20,7 +20,7 @@ ABSL_FLAG(bool, smoke, false,
 ABSL_FLAG(std::uint64_t, rounds, 0,
           "Interleaved rounds, each with one sample of everything; 0 means the benchmark's own.");
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::uint64_t kMostRounds = 100000;
@@ -93,4 +93,4 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
   return missed ? apps::kExitFailed : apps::kExitOk;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,18 +1,18 @@
 // The command line that all benchmarks share: --json, --csv, --svg, --check, --smoke,
 // --rounds.
 
-#ifndef TESTING_BENCHMARKS_OPTIONS_H_
-#define TESTING_BENCHMARKS_OPTIONS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_OPTIONS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_OPTIONS_H_
 
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
 
-namespace bench {
+namespace drydock::bench {
 
 struct Options {
   bool smoke = false;    // the smallest run that touches everything; its figures mean nothing
@@ -31,6 +31,6 @@ int RunMain(int argc, char** argv, const std::string& name, const std::string& w
             std::size_t rounds, const std::function<std::size_t(const Options&)>& ticks,
             const Benchmark& benchmark);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_OPTIONS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_OPTIONS_H_

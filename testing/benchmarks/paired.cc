@@ -1,4 +1,4 @@
-#include "testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/paired.h"
 
 #include <time.h>
 
@@ -9,10 +9,10 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 // A warm-up takes this share of a slice.
@@ -96,4 +96,4 @@ absl::StatusOr<std::vector<Series>> MeasurePaired(const std::vector<Case>& cases
   return series;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -6,8 +6,8 @@
 // ratios within each round (statistics.h): the absolute figures of a shared machine drift by tens
 // of per cent, the ratios hardly.
 
-#ifndef TESTING_BENCHMARKS_PAIRED_H_
-#define TESTING_BENCHMARKS_PAIRED_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_PAIRED_H_
+#define DRYDOCK_TESTING_BENCHMARKS_PAIRED_H_
 
 #include <chrono>
 #include <cstddef>
@@ -18,10 +18,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "coro/time.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // One thing to measure. `run` performs that many operations of it, a multiple of `granule`; the
 // first failure ends the whole measurement.
@@ -63,6 +63,6 @@ absl::StatusOr<std::vector<Series>> MeasurePaired(const std::vector<Case>& cases
                                                   const coro::Clock& clock,
                                                   const std::function<void()>& tick);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_PAIRED_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_PAIRED_H_

@@ -1,6 +1,6 @@
 // The arithmetic behind every figure that is quoted, on a clock that the cases move themselves.
 
-#include "testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/paired.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,22 +9,22 @@
 #include <string>
 #include <vector>
 
-#include "coro/virtual_clock.h"
+#include "drydock/coro/virtual_clock.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 TEST(StatisticsTest, QuantilesInterpolateBetweenNeighbours) {
   EXPECT_EQ(Quantile({7}, 0.5), 7);
@@ -178,4 +178,4 @@ TEST(ProcessorClockTest, PassesWhileThisProcessComputes) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,7 +1,7 @@
 // Two ends as a way to write, driven by one thread or by two.
 
-#ifndef TESTING_BENCHMARKS_PATH_OF_ENDS_H_
-#define TESTING_BENCHMARKS_PATH_OF_ENDS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_PATH_OF_ENDS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_PATH_OF_ENDS_H_
 
 #include <atomic>
 #include <cstddef>
@@ -11,15 +11,15 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/check.h"
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "testing/benchmarks/two_threads.h"
-#include "testing/benchmarks/write_end.h"
-#include "testing/benchmarks/write_loop.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/testing/benchmarks/two_threads.h"
+#include "drydock/testing/benchmarks/write_end.h"
+#include "drydock/testing/benchmarks/write_loop.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // A way whose ends two threads may drive: the base class's functions, and two more ways to use
 // it. The buffers hold at least BytesForTwoThreads(bytes).
@@ -101,6 +101,6 @@ class PathOfEnds final : public PairPath {
   const std::unique_ptr<End> target_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_PATH_OF_ENDS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_PATH_OF_ENDS_H_

@@ -1,4 +1,4 @@
-#include "testing/benchmarks/process_session.h"
+#include "drydock/testing/benchmarks/process_session.h"
 
 #include <algorithm>
 #include <atomic>
@@ -14,22 +14,22 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "fabric/address.h"
-#include "fabric/libfabric/libfabric_fabric.h"
-#include "fabric/memory.h"
-#include "sim/hosts/testing/child_process.h"
-#include "testing/benchmarks/contract_end.h"
-#include "testing/benchmarks/message_end.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/two_threads.h"
-#include "testing/benchmarks/write_path.h"
-#include "testing/harness/subprocess.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/testing/benchmarks/contract_end.h"
+#include "drydock/testing/benchmarks/message_end.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/two_threads.h"
+#include "drydock/testing/benchmarks/write_path.h"
+#include "drydock/testing/harness/subprocess.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using namespace std::chrono_literals;
@@ -323,4 +323,4 @@ std::optional<int> SessionMain() {
   return 0;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,8 +1,8 @@
 // A session of two_processes: one provider between two processes that are forked for it, and every
 // row measured once.
 
-#ifndef TESTING_BENCHMARKS_PROCESS_SESSION_H_
-#define TESTING_BENCHMARKS_PROCESS_SESSION_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_PROCESS_SESSION_H_
+#define DRYDOCK_TESTING_BENCHMARKS_PROCESS_SESSION_H_
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 #include "absl/status/statusor.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // What a session measures, in the order of the table.
 enum class Way : std::uint8_t { kMessages, kWrites, kLargeWrites, kSleep };
@@ -36,6 +36,6 @@ absl::StatusOr<Figures> RunSession(const std::string& provider,
 // For main(), first of all: when this process is a session, runs it, and returns its exit status.
 std::optional<int> SessionMain();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_PROCESS_SESSION_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_PROCESS_SESSION_H_

@@ -10,22 +10,22 @@
 
 #include "absl/flags/flag.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/model/predictor.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/published_p5.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/rma_bandwidth.h"
-#include "testing/benchmarks/statistics.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/model/predictor.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/published_p5.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/rma_bandwidth.h"
+#include "drydock/testing/benchmarks/statistics.h"
 
 ABSL_FLAG(std::uint64_t, seed, 1,
           "Seed of the first simulated world; each further round takes the next.");
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr double kTolerance = 0.10;  // of what is simulated, and of what is calculated
@@ -109,15 +109,15 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(
+  return drydock::bench::RunMain(
       argc, argv, "profile_p5",
       "the time that writes take on the simulator's p5 profile, beside what a real p5 takes.",
-      bench::kRounds,
-      [](const bench::Options& options) {
-        return options.paired.rounds * bench::kPublishedP5.size();
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
+        return options.paired.rounds * drydock::bench::kPublishedP5.size();
       },
-      bench::Run);
+      drydock::bench::Run);
 }

@@ -1,13 +1,13 @@
 // What fi_rma_bw measured on one NIC of a p5.48xlarge, writes, libfabric 2.0.0
 // (abcdabcd987/libfabric-efa-demo data/fi_rma_bw.txt).
 
-#ifndef TESTING_BENCHMARKS_PUBLISHED_P5_H_
-#define TESTING_BENCHMARKS_PUBLISHED_P5_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_PUBLISHED_P5_H_
+#define DRYDOCK_TESTING_BENCHMARKS_PUBLISHED_P5_H_
 
 #include <array>
 #include <cstddef>
 
-namespace bench {
+namespace drydock::bench {
 
 struct PublishedPoint {
   std::size_t bytes;
@@ -31,6 +31,6 @@ inline constexpr auto kPublishedP5 = std::to_array<PublishedPoint>({
 // noisy.
 inline constexpr std::size_t kPromisedBytes = 768 << 10;
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_PUBLISHED_P5_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_PUBLISHED_P5_H_

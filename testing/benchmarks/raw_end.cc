@@ -1,13 +1,13 @@
-#include "testing/benchmarks/raw_end.h"
+#include "drydock/testing/benchmarks/raw_end.h"
 
 #include <rdma/fi_cm.h>
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 // Takes what an fi_..._open call returned by pointer.
@@ -113,4 +113,4 @@ bool RawEnd::FailKind(std::uint64_t flags) {
   return false;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

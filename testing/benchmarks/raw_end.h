@@ -1,7 +1,7 @@
 // An endpoint on libfabric's own calls as an End (write_end.h), with nothing in between.
 
-#ifndef TESTING_BENCHMARKS_RAW_END_H_
-#define TESTING_BENCHMARKS_RAW_END_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_RAW_END_H_
+#define DRYDOCK_TESTING_BENCHMARKS_RAW_END_H_
 
 #include <rdma/fabric.h>
 #include <rdma/fi_domain.h>
@@ -18,10 +18,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/libfabric/spin_pause.h"
-#include "testing/benchmarks/write_end.h"
+#include "drydock/fabric/libfabric/spin_pause.h"
+#include "drydock/testing/benchmarks/write_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 struct CloseFid {
   template <typename Object>
@@ -119,6 +119,6 @@ class alignas(64) RawEnd {
   absl::Status error_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_RAW_END_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_RAW_END_H_

@@ -1,12 +1,12 @@
-#include "testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/report.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/report/result_json.h"
+#include "drydock/apps/common/report/result_json.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 const char* Name(Goal::State state) {
@@ -90,4 +90,4 @@ bool Report::GoalsHold() const {
   });
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,8 +1,8 @@
 // What a benchmark prints: one table of figures, as every program does (apps/common/report), and
 // the goals that they were held against.
 
-#ifndef TESTING_BENCHMARKS_REPORT_H_
-#define TESTING_BENCHMARKS_REPORT_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_REPORT_H_
+#define DRYDOCK_TESTING_BENCHMARKS_REPORT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
-#include "apps/common/report/result_table.h"
+#include "drydock/apps/common/report/result_table.h"
 
-namespace bench {
+namespace drydock::bench {
 
 using apps::Cell;
 
@@ -77,6 +77,6 @@ class Report {
   std::vector<Goal> goals_;
 };
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_REPORT_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_REPORT_H_

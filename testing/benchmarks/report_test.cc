@@ -1,6 +1,6 @@
 // What a benchmark says, and when --check calls it a failure.
 
-#include "testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/report.h"
 
 #include <optional>
 #include <string>
@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using ::testing::HasSubstr;
@@ -88,4 +88,4 @@ TEST(ReportTest, GoalsHoldUnlessOneWasMissedOrNotMeasured) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -2,8 +2,8 @@
 // slot for each operation, and a selector that wakes its coroutine. What the loop's own part of
 // an operation costs, with no fabric around it.
 
-#ifndef TESTING_BENCHMARKS_RING_OPERATIONS_H_
-#define TESTING_BENCHMARKS_RING_OPERATIONS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_RING_OPERATIONS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_RING_OPERATIONS_H_
 
 #include <array>
 #include <coroutine>
@@ -13,15 +13,15 @@
 #include <span>
 #include <utility>
 
-#include "coro/event_loop.h"
-#include "coro/selector.h"
-#include "coro/slot_table.h"
-#include "coro/timer_queue.h"
-#include "coro/wait_node.h"
-#include "fabric/async/registered_buffer.h"
-#include "testing/benchmarks/completion_ring.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/slot_table.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/coro/wait_node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/testing/benchmarks/completion_ring.h"
 
-namespace bench {
+namespace drydock::bench {
 
 class RingOperationBase;
 
@@ -171,6 +171,6 @@ inline std::size_t RingQueue::Poll(std::size_t budget) {
   return handled;
 }
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_RING_OPERATIONS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_RING_OPERATIONS_H_

@@ -1,15 +1,15 @@
-#include "testing/benchmarks/rma_bandwidth.h"
+#include "drydock/testing/benchmarks/rma_bandwidth.h"
 
 #include <algorithm>
 #include <memory>
 #include <span>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/error.h"
-#include "fabric/opened_nic.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/opened_nic.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 // One side, with memory for a window of writes. Members die in reverse order.
@@ -86,4 +86,4 @@ absl::StatusOr<double> MeasureRmaBandwidth(fabric::Fabric& initiator, fabric::Fa
          static_cast<double>(options.iterations);
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,17 +1,17 @@
 // The bandwidth test of libfabric's fabtests, fi_rma_bw, on any backend of the contract, timed by
 // the backend's clock.
 
-#ifndef TESTING_BENCHMARKS_RMA_BANDWIDTH_H_
-#define TESTING_BENCHMARKS_RMA_BANDWIDTH_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_RMA_BANDWIDTH_H_
+#define DRYDOCK_TESTING_BENCHMARKS_RMA_BANDWIDTH_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
-#include "coro/clock.h"
-#include "fabric/fabric.h"
+#include "drydock/coro/clock.h"
+#include "drydock/fabric/fabric.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Defaults as the tool's (ofiwg/libfabric fabtests/benchmarks/benchmark_shared.c,
 // include/shared.h).
@@ -32,6 +32,6 @@ std::size_t RmaBandwidthIterations(std::size_t bytes);
 absl::StatusOr<double> MeasureRmaBandwidth(fabric::Fabric& initiator, fabric::Fabric& target,
                                            coro::Clock& clock, const RmaBandwidthOptions& options);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_RMA_BANDWIDTH_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_RMA_BANDWIDTH_H_

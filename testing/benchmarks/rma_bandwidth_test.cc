@@ -1,21 +1,21 @@
 // fi_rma_bw's scheme on a simulated pair of NICs: what is timed, and what happens when nobody
 // answers.
 
-#include "testing/benchmarks/rma_bandwidth.h"
+#include "drydock/testing/benchmarks/rma_bandwidth.h"
 
 #include <memory>
 
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/benchmarks/published_p5.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/benchmarks/published_p5.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
-using ::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOk;
 
 struct Pair {
   explicit Pair(std::uint64_t seed)
@@ -91,4 +91,4 @@ TEST(PublishedP5Test, IsAPlausibleSweep) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

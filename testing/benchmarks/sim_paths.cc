@@ -1,14 +1,14 @@
-#include "testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
 
 #include <string>
 #include <utility>
 
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/benchmarks/contract_path.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/benchmarks/contract_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 namespace {
 
@@ -36,4 +36,4 @@ absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers) 
   return OpenPath("sim, real time", sim::kAsFastAsItGoes, buffers);
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

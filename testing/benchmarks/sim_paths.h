@@ -1,14 +1,14 @@
 // The simulator as rows.
 
-#ifndef TESTING_BENCHMARKS_SIM_PATHS_H_
-#define TESTING_BENCHMARKS_SIM_PATHS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_SIM_PATHS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_SIM_PATHS_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Virtual time, default profile, everything that is checked by default is checked.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& buffers);
@@ -16,6 +16,6 @@ absl::StatusOr<std::unique_ptr<WritePath>> OpenVirtualTimePath(const Buffers& bu
 // Real time without delays, default profile, on the thread that polls.
 absl::StatusOr<std::unique_ptr<WritePath>> OpenLivePath(const Buffers& buffers);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_SIM_PATHS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_SIM_PATHS_H_

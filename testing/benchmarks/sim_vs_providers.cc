@@ -11,21 +11,21 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/bare_paths.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/paired.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/sim_paths.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/bare_paths.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/paired.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
 #ifdef DRYDOCK_HAVE_LIBFABRIC
-#include "testing/benchmarks/libfabric_paths.h"
+#include "drydock/testing/benchmarks/libfabric_paths.h"
 #endif
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::array<std::size_t, 4> kSizes = {64, 4096, 65536, 1u << 20};
@@ -210,18 +210,19 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  return bench::RunMain(
+  return drydock::bench::RunMain(
       argc, argv, "sim_vs_providers",
       "writes with immediate between two endpoints of one process: the simulator beside "
       "libfabric's "
       "software providers, a bare loop and memcpy.",
-      bench::kRounds,
-      [](const bench::Options& options) {
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
         constexpr std::size_t kRowsAbout = 8;
-        return options.paired.rounds * bench::kSizes.size() * bench::kWindows.size() * kRowsAbout;
+        return options.paired.rounds * drydock::bench::kSizes.size() *
+               drydock::bench::kWindows.size() * kRowsAbout;
       },
-      bench::Run);
+      drydock::bench::Run);
 }

@@ -18,7 +18,7 @@
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 using ::testing::AnyOf;
@@ -135,4 +135,4 @@ TEST(SmokeTest, RefusesWhatItDoesNotKnow) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,11 +1,11 @@
-#include "testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/statistics.h"
 
 #include <algorithm>
 #include <cstddef>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace bench {
+namespace drydock::bench {
 
 double Quantile(std::vector<double> samples, double fraction) {
   DD_CHECK(!samples.empty(), "a quantile of nothing");
@@ -37,4 +37,4 @@ Ratio Compare(const std::vector<double>& numerator, const std::vector<double>& d
           .upper_quartile = Quantile(ratios, 0.75)};
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,12 +1,12 @@
 // What is said about a set of samples: medians and quartiles, because one preempted sample must not
 // move a figure.
 
-#ifndef TESTING_BENCHMARKS_STATISTICS_H_
-#define TESTING_BENCHMARKS_STATISTICS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_STATISTICS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_STATISTICS_H_
 
 #include <vector>
 
-namespace bench {
+namespace drydock::bench {
 
 // Of one set of samples, in the samples' unit.
 struct Summary {
@@ -36,6 +36,6 @@ Summary Summarize(const std::vector<double>& samples);
 // `denominator`. Sample i of both is of round i.
 Ratio Compare(const std::vector<double>& numerator, const std::vector<double>& denominator);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_STATISTICS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_STATISTICS_H_

@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "testing/benchmarks/options.h"
-#include "testing/benchmarks/process_session.h"
-#include "testing/benchmarks/report.h"
-#include "testing/benchmarks/statistics.h"
-#include "testing/benchmarks/two_threads.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/testing/benchmarks/options.h"
+#include "drydock/testing/benchmarks/process_session.h"
+#include "drydock/testing/benchmarks/report.h"
+#include "drydock/testing/benchmarks/statistics.h"
+#include "drydock/testing/benchmarks/two_threads.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::size_t kRounds = 7;
@@ -150,14 +150,16 @@ absl::StatusOr<Report> Run(const Options& options, const std::function<void()>& 
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
 int main(int argc, char** argv) {
-  if (const auto status = bench::SessionMain()) return *status;
-  return bench::RunMain(
+  if (const auto status = drydock::bench::SessionMain()) return *status;
+  return drydock::bench::RunMain(
       argc, argv, "two_processes",
       "libfabric's provider efa on simulated NICs between two processes, beside shm and tcp.",
-      bench::kRounds,
-      [](const bench::Options& options) { return options.paired.rounds * bench::kPaths; },
-      bench::Run);
+      drydock::bench::kRounds,
+      [](const drydock::bench::Options& options) {
+        return options.paired.rounds * drydock::bench::kPaths;
+      },
+      drydock::bench::Run);
 }

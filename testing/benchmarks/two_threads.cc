@@ -1,4 +1,4 @@
-#include "testing/benchmarks/two_threads.h"
+#include "drydock/testing/benchmarks/two_threads.h"
 
 #ifdef __linux__
 #include <sched.h>
@@ -8,9 +8,9 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "coro/steady_clock.h"
+#include "drydock/coro/steady_clock.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(20);
@@ -78,4 +78,4 @@ std::size_t Processors() {
   return std::thread::hardware_concurrency();
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

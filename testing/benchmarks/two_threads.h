@@ -2,8 +2,8 @@
 // programs. In one thread (write_loop.h) one sees what both ends take of a processor, and
 // neither of them: nobody waits for anybody there.
 
-#ifndef TESTING_BENCHMARKS_TWO_THREADS_H_
-#define TESTING_BENCHMARKS_TWO_THREADS_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_TWO_THREADS_H_
+#define DRYDOCK_TESTING_BENCHMARKS_TWO_THREADS_H_
 
 #include <algorithm>
 #include <atomic>
@@ -12,10 +12,10 @@
 #include <functional>
 
 #include "absl/status/status.h"
-#include "coro/time.h"
-#include "testing/benchmarks/write_end.h"
+#include "drydock/coro/time.h"
+#include "drydock/testing/benchmarks/write_end.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Of a stream: the target acknowledges each 16 writes with one of its own. Twice as many are under
 // way, so that some are posted while others are acknowledged.
@@ -183,6 +183,6 @@ absl::Status InTwoThreads(const Side& here, const Side& there);
 // Processors that this process may use.
 std::size_t Processors();
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_TWO_THREADS_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_TWO_THREADS_H_

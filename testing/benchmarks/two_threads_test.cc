@@ -1,6 +1,6 @@
 // The loops of two threads: what they post and when, and that they notice what did not happen.
 
-#include "testing/benchmarks/two_threads.h"
+#include "drydock/testing/benchmarks/two_threads.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,17 +13,17 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "drydock/testing/benchmarks/path_of_ends.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/benchmarks/path_of_ends.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // What lies between two ends: the writes that arrived and were not seen yet, and what goes wrong.
 struct Wire {
@@ -202,4 +202,4 @@ TEST_F(TwoThreadsTest, FirstFailureIsTold) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -1,14 +1,14 @@
 // One endpoint with its completion queue, that writes to a peer and is written to: what the loops
 // of one thread (write_loop.h) and of two (two_threads.h) drive.
 
-#ifndef TESTING_BENCHMARKS_WRITE_END_H_
-#define TESTING_BENCHMARKS_WRITE_END_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_WRITE_END_H_
+#define DRYDOCK_TESTING_BENCHMARKS_WRITE_END_H_
 
 #include <cstddef>
 
-#include "testing/benchmarks/write_loop.h"
+#include "drydock/testing/benchmarks/write_loop.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // Writes with immediate, of the same size and one behind another: slot i of both ends' memory is
 // the range that begins at offset_bytes + i * bytes.
@@ -36,6 +36,6 @@ struct BurstOutcome {
 //                                            one failed, or is of another kind
 //   absl::Status error();                    why something failed
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_WRITE_END_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_WRITE_END_H_

@@ -1,8 +1,8 @@
 // The loop of a program that writes and waits, written once: for every pair that is compared, the
 // program around them is the same.
 
-#ifndef TESTING_BENCHMARKS_WRITE_LOOP_H_
-#define TESTING_BENCHMARKS_WRITE_LOOP_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_WRITE_LOOP_H_
+#define DRYDOCK_TESTING_BENCHMARKS_WRITE_LOOP_H_
 
 #include <chrono>
 #include <cstddef>
@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/steady_clock.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
-namespace bench {
+namespace drydock::bench {
 
 enum class PostOutcome { kPosted, kAgain, kFailed };
 
@@ -86,6 +86,6 @@ absl::Status WriteInWindows(Ends& ends, const Shape& shape, std::uint64_t count)
   return absl::OkStatus();
 }
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_WRITE_LOOP_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_WRITE_LOOP_H_

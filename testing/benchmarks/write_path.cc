@@ -1,14 +1,14 @@
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <new>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 constexpr std::size_t kPage = 4096;
@@ -52,4 +52,4 @@ absl::Status VerifyPath(WritePath& path, const Buffers& buffers, const Shape& sh
   return VerifyWrites(path.name(), buffers, shape, [&] { return path.Write(shape, shape.window); });
 }
 
-}  // namespace bench
+}  // namespace drydock::bench

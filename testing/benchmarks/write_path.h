@@ -3,8 +3,8 @@
 // To add a row, implement WritePath (OpenContractPath does it for any backend of the contract), and
 // add it to the list in the benchmark's main file.
 
-#ifndef TESTING_BENCHMARKS_WRITE_PATH_H_
-#define TESTING_BENCHMARKS_WRITE_PATH_H_
+#ifndef DRYDOCK_TESTING_BENCHMARKS_WRITE_PATH_H_
+#define DRYDOCK_TESTING_BENCHMARKS_WRITE_PATH_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -14,7 +14,7 @@
 
 #include "absl/status/status.h"
 
-namespace bench {
+namespace drydock::bench {
 
 // The memory that all paths share, so that they differ in nothing but the way. Slot i of a window
 // of writes of n bytes is the range [i * n, (i + 1) * n): writes in flight never overlap.
@@ -66,6 +66,6 @@ absl::Status VerifyWrites(const std::string& name, const Buffers& buffers, const
 // The same of one window of a path.
 absl::Status VerifyPath(WritePath& path, const Buffers& buffers, const Shape& shape);
 
-}  // namespace bench
+}  // namespace drydock::bench
 
-#endif  // TESTING_BENCHMARKS_WRITE_PATH_H_
+#endif  // DRYDOCK_TESTING_BENCHMARKS_WRITE_PATH_H_

@@ -1,7 +1,7 @@
 // A path that cheats must not look fast: every way of writing moves every byte, and the loop around
 // it notices completions that are not those of its writes.
 
-#include "testing/benchmarks/write_path.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
 #include <cstring>
 #include <memory>
@@ -9,20 +9,20 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/testing/benchmarks/bare_paths.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/write_loop.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/benchmarks/bare_paths.h"
-#include "testing/benchmarks/sim_paths.h"
-#include "testing/benchmarks/write_loop.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::size_t kLength = 16 * 4096;
 
@@ -161,4 +161,4 @@ TEST(WriteLoopTest, NoticesWritesOfAnotherLength) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench

@@ -10,17 +10,17 @@
 
 #include "absl/flags/flag.h"
 #include "absl/status/statusor.h"
-#include "apps/common/command_line.h"
-#include "testing/benchmarks/bare_paths.h"
-#include "testing/benchmarks/sim_paths.h"
-#include "testing/benchmarks/write_path.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/testing/benchmarks/bare_paths.h"
+#include "drydock/testing/benchmarks/sim_paths.h"
+#include "drydock/testing/benchmarks/write_path.h"
 
 ABSL_FLAG(std::string, path, "virtual", "virtual, live or floor.");
 ABSL_FLAG(std::uint64_t, bytes, 64, "Bytes of a write.");
 ABSL_FLAG(std::uint64_t, window, 1, "Writes under way at a time.");
 ABSL_FLAG(std::uint64_t, count, 100000, "Writes; a multiple of --window.");
 
-namespace bench {
+namespace drydock::bench {
 namespace {
 
 absl::StatusOr<std::unique_ptr<WritePath>> Open(const std::string& name, const Buffers& buffers) {
@@ -45,6 +45,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace bench
+}  // namespace drydock::bench
 
-int main(int argc, char** argv) { return bench::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::bench::Main(argc, argv); }

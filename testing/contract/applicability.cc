@@ -1,4 +1,4 @@
-#include "testing/contract/applicability.h"
+#include "drydock/testing/contract/applicability.h"
 
 #include <algorithm>
 #include <map>
@@ -6,7 +6,7 @@
 
 #include "gtest/gtest.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using Registry = std::multimap<std::string, Need>;
@@ -95,4 +95,4 @@ std::vector<std::string> RegisteredNeeds() {
   return names;
 }
 
-}  // namespace contract
+}  // namespace drydock::contract

@@ -6,18 +6,18 @@
 //   const Needs kNeeds("TaggedContract", {Capability::kTaggedMessages});  // all of a suite
 //   const Needs kLong("TaggedContract.LongMessageIsCut", {Trait::kLongTruncation});
 
-#ifndef TESTING_CONTRACT_APPLICABILITY_H_
-#define TESTING_CONTRACT_APPLICABILITY_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_APPLICABILITY_H_
+#define DRYDOCK_TESTING_CONTRACT_APPLICABILITY_H_
 
 #include <initializer_list>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "fabric/capability.h"
-#include "testing/contract/trait.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/testing/contract/trait.h"
 
-namespace contract {
+namespace drydock::contract {
 
 // A capability or a trait. A value.
 using Need = std::variant<fabric::Capability, Trait>;
@@ -52,6 +52,6 @@ std::vector<std::string> NotApplicable(const Abilities& abilities);
 // What was registered, for a check that it names behaviours.
 std::vector<std::string> RegisteredNeeds();
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_APPLICABILITY_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_APPLICABILITY_H_

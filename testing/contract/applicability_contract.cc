@@ -4,12 +4,12 @@
 #include <string>
 #include <vector>
 
+#include "drydock/testing/contract/applicability.h"
+#include "drydock/testing/contract/backend.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/contract/applicability.h"
-#include "testing/contract/backend.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -34,4 +34,4 @@ TEST(ApplicabilityContract, EveryNeedNamesABehaviour) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <vector>
 
-#include "fabric/atomics.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -361,4 +361,4 @@ TEST_F(AtomicsContract, ClosedEndpointPostsNothing) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

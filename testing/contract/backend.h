@@ -2,19 +2,19 @@
 //
 // A backend's test is a small library that defines MakeBackend() plus the suite, see README.md.
 
-#ifndef TESTING_CONTRACT_BACKEND_H_
-#define TESTING_CONTRACT_BACKEND_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_BACKEND_H_
+#define DRYDOCK_TESTING_CONTRACT_BACKEND_H_
 
 #include <memory>
 #include <memory_resource>
 #include <string>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/fabric.h"
-#include "testing/contract/trait.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/testing/contract/trait.h"
 
-namespace contract {
+namespace drydock::contract {
 
 class Backend {
  public:
@@ -59,6 +59,6 @@ class Backend {
 // Defined by each backend's test.
 std::unique_ptr<Backend> MakeBackend();
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_BACKEND_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_BACKEND_H_

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Context;
@@ -197,4 +197,4 @@ TEST_F(BurstContract, EveryMessageFindsAReceive) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "fabric/cancel.h"
-#include "fabric/tagged_messages.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Cancel;
@@ -158,4 +158,4 @@ TEST_F(CancelContract, ClosedEndpointCancelsNothing) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

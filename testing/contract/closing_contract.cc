@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -146,4 +146,4 @@ TEST_F(ClosingContract, NextEndpointOnAQueueStartsClean) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -1,11 +1,11 @@
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
 #include <algorithm>
 #include <array>
 #include <iostream>
 #include <utility>
 
-namespace contract {
+namespace drydock::contract {
 
 using fabric::Completion;
 using fabric::Context;
@@ -241,4 +241,4 @@ bool ContractTest::Untouched(std::span<const std::byte> bytes) {
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-}  // namespace contract
+}  // namespace drydock::contract

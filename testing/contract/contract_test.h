@@ -1,8 +1,8 @@
 // The fixture of the contract suite: two sides, ready to talk, and the verbs that its tests are
 // written in.
 
-#ifndef TESTING_CONTRACT_CONTRACT_TEST_H_
-#define TESTING_CONTRACT_CONTRACT_TEST_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_CONTRACT_TEST_H_
+#define DRYDOCK_TESTING_CONTRACT_CONTRACT_TEST_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,16 +13,16 @@
 #include <span>
 #include <vector>
 
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/testing/contract/applicability.h"
+#include "drydock/testing/contract/backend.h"
+#include "drydock/testing/contract/side_memory.h"
+#include "drydock/testing/contract/trait.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/contract/applicability.h"
-#include "testing/contract/backend.h"
-#include "testing/contract/side_memory.h"
-#include "testing/contract/trait.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace contract {
+namespace drydock::contract {
 
 // One end of the conversation: everything that a program opens on one node, and what it has read
 // from its queue.
@@ -168,6 +168,6 @@ class ContractTest : public ::testing::Test {
                                   const char* what);
 };
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_CONTRACT_TEST_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_CONTRACT_TEST_H_

@@ -4,9 +4,9 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -244,4 +244,4 @@ TEST_F(CounterContract, CounterOfAnotherDomainIsRefused) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

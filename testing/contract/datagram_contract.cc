@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -174,4 +174,4 @@ TEST_F(DatagramContract, NobodyAnswersForAClosedPeer) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

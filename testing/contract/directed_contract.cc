@@ -2,10 +2,10 @@
 
 #include <cstdint>
 
-#include "fabric/tagged_messages.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -146,4 +146,4 @@ TEST_F(DirectedContract, UnknownSourceIsRefused) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Completion;
@@ -117,4 +117,4 @@ TEST_F(EndpointContract, BothSidesCanTalkAtOnce) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -4,9 +4,9 @@
 #include <limits>
 #include <optional>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -117,4 +117,4 @@ TEST_F(FlagContract, RemoteWriteHasNoContextOfItsOwn) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

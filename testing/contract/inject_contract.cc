@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fabric/tagged_messages.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -226,4 +226,4 @@ TEST_F(InjectContract, WishBeyondAllBoundsIsRefused) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

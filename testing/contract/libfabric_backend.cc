@@ -15,13 +15,13 @@
 #include <string_view>
 #include <vector>
 
-#include "coro/steady_clock.h"
-#include "fabric/libfabric/libfabric_fabric.h"
-#include "fabric/opened_nic.h"
-#include "testing/contract/backend.h"
-#include "testing/two_processes/far_fabric.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/testing/contract/backend.h"
+#include "drydock/testing/two_processes/far_fabric.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using namespace std::chrono_literals;
@@ -185,4 +185,4 @@ class LibfabricBackend final : public Backend {
 
 std::unique_ptr<Backend> MakeBackend() { return std::make_unique<LibfabricBackend>(); }
 
-}  // namespace contract
+}  // namespace drydock::contract

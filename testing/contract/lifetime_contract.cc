@@ -6,9 +6,9 @@
 #include <memory>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Completion;
@@ -174,4 +174,4 @@ TEST_F(LifetimeContract, ClosedAddressVectorKnowsNothing) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <memory>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -213,4 +213,4 @@ TEST_F(LocalMemoryContract, NextRequestIsUnharmed) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

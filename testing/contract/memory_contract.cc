@@ -8,9 +8,9 @@
 #include <limits>
 #include <memory>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -186,4 +186,4 @@ TEST_F(MemoryContract, GoodWriteWorksAfterARefusedOne) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

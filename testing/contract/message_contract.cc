@@ -5,9 +5,9 @@
 #include <numeric>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -149,4 +149,4 @@ TEST_F(MessageContract, MessagesKeepTheirOrderWherePromised) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

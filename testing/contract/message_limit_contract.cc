@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <string>
 
-#include "fabric/error_data.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -149,4 +149,4 @@ TEST_F(MessageLimitContract, MessageOverTheLimitIsRefused) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

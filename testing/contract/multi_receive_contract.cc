@@ -5,9 +5,9 @@
 #include <map>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -167,4 +167,4 @@ TEST_F(MultiReceiveContract, ItsEndpointCanBeClosed) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -145,4 +145,4 @@ TEST_F(OpenContract, EndpointsCanRunOut) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

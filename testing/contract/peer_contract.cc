@@ -4,9 +4,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -157,4 +157,4 @@ TEST_F(PeerContract, TargetMustKnowTheInitiatorWhereTold) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

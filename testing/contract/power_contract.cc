@@ -7,12 +7,12 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "fabric/atomics.h"
-#include "fabric/cancel.h"
-#include "fabric/tagged_messages.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -154,4 +154,4 @@ TEST_F(PowerContract, EndpointsTellTheLimitsOfTheirDomain) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -6,9 +6,9 @@
 #include <limits>
 #include <memory>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -156,4 +156,4 @@ TEST_F(ProtectionContract, ClosedRegionCannotBeWritten) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

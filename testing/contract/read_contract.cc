@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Completion;
@@ -94,4 +94,4 @@ TEST_F(ReadContract, ManyReadsEachGetTheirOwnBytes) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

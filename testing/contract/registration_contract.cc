@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -109,4 +109,4 @@ TEST_F(RegistrationContract, RegistrationsCanComeAndGoForLong) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

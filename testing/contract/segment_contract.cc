@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Access;
@@ -197,4 +197,4 @@ TEST_F(SegmentContract, SegmentsMayLieInDifferentRegions) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

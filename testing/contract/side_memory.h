@@ -1,13 +1,13 @@
 // The memory of one side: zero in the beginning, from wherever its backend wants it.
 
-#ifndef TESTING_CONTRACT_SIDE_MEMORY_H_
-#define TESTING_CONTRACT_SIDE_MEMORY_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_SIDE_MEMORY_H_
+#define DRYDOCK_TESTING_CONTRACT_SIDE_MEMORY_H_
 
 #include <cstddef>
 #include <cstring>
 #include <memory_resource>
 
-namespace contract {
+namespace drydock::contract {
 
 // Like a vector whose size changes once. (A vector with such an allocator fills byte by byte, which
 // takes most of a test's time where nothing is optimised.)
@@ -45,6 +45,6 @@ class SideMemory {
   std::size_t size_ = 0;
 };
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_SIDE_MEMORY_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_SIDE_MEMORY_H_

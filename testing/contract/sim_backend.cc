@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/driver/sim_fabric.h"
-#include "testing/contract/simulated_backend.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/testing/contract/simulated_backend.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -52,4 +52,4 @@ class SimBackend final : public SimulatedBackend {
 
 std::unique_ptr<Backend> MakeBackend() { return std::make_unique<SimBackend>(); }
 
-}  // namespace contract
+}  // namespace drydock::contract

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "sim/rdm/sim_rdm_fabric.h"
-#include "testing/contract/simulated_backend.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
+#include "drydock/testing/contract/simulated_backend.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -53,4 +53,4 @@ class SimEfaBackend final : public SimulatedBackend {
 
 std::unique_ptr<Backend> MakeBackend() { return std::make_unique<SimEfaBackend>(); }
 
-}  // namespace contract
+}  // namespace drydock::contract

@@ -9,16 +9,16 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/rdm/sim_rdm_fabric.h"
-#include "testing/contract/applicability.h"
-#include "testing/contract/simulated_backend.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
+#include "drydock/testing/contract/applicability.h"
+#include "drydock/testing/contract/simulated_backend.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::faults::FaultEngine;
@@ -99,4 +99,4 @@ class SimFaultyBackend final : public SimulatedBackend {
 
 std::unique_ptr<Backend> MakeBackend() { return std::make_unique<SimFaultyBackend>(); }
 
-}  // namespace contract
+}  // namespace drydock::contract

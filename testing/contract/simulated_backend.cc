@@ -1,14 +1,14 @@
-#include "testing/contract/simulated_backend.h"
+#include "drydock/testing/contract/simulated_backend.h"
 
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/efa_address.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/efa_address.h"
-#include "sim/profile/profile.h"
 
-namespace contract {
+namespace drydock::contract {
 
 using namespace std::chrono_literals;
 
@@ -39,4 +39,4 @@ std::string SimulatedBackend::Description() const {
   return absl::StrCat(name_, ", seed ", world_.seed());
 }
 
-}  // namespace contract
+}  // namespace drydock::contract

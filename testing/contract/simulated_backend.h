@@ -1,19 +1,19 @@
 // What the backends of the simulator share: a small machine twice, in a world whose seed is what
 // --gtest_random_seed says, or 1. A failing test names it.
 
-#ifndef TESTING_CONTRACT_SIMULATED_BACKEND_H_
-#define TESTING_CONTRACT_SIMULATED_BACKEND_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_SIMULATED_BACKEND_H_
+#define DRYDOCK_TESTING_CONTRACT_SIMULATED_BACKEND_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 
-#include "fabric/fabric.h"
-#include "sim/world/world.h"
-#include "testing/contract/backend.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/contract/backend.h"
 
-namespace contract {
+namespace drydock::contract {
 
 // The seed of this run of the test.
 std::uint64_t Seed();
@@ -59,6 +59,6 @@ class SimulatedBackend : public Backend {
   const std::unique_ptr<fabric::Fabric> target_;
 };
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_SIMULATED_BACKEND_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_SIMULATED_BACKEND_H_

@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -136,4 +136,4 @@ TEST_F(SolicitedContract, EndpointsThatDifferRefuseImmediates) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -6,10 +6,10 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/tagged_messages.h"
-#include "testing/contract/contract_test.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -362,4 +362,4 @@ TEST_F(TaggedContract, PostedReceivesEndWithTheirEndpoint) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

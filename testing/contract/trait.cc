@@ -1,6 +1,6 @@
-#include "testing/contract/trait.h"
+#include "drydock/testing/contract/trait.h"
 
-namespace contract {
+namespace drydock::contract {
 
 std::string_view NameOf(Trait trait) {
   switch (trait) {
@@ -34,4 +34,4 @@ std::string_view NameOf(Trait trait) {
   return "unknown";
 }
 
-}  // namespace contract
+}  // namespace drydock::contract

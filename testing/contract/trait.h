@@ -2,14 +2,14 @@
 // of these it has, and the behaviours expect accordingly. What a program may ask is a
 // fabric::Capability.
 
-#ifndef TESTING_CONTRACT_TRAIT_H_
-#define TESTING_CONTRACT_TRAIT_H_
+#ifndef DRYDOCK_TESTING_CONTRACT_TRAIT_H_
+#define DRYDOCK_TESTING_CONTRACT_TRAIT_H_
 
 #include <cstdint>
 #include <set>
 #include <string_view>
 
-namespace contract {
+namespace drydock::contract {
 
 enum class Trait : std::uint8_t {
   kRemoteErrors,           // an operation that the target refuses fails at its initiator
@@ -32,6 +32,6 @@ using Traits = std::set<Trait>;
 // For the log of a test that does not apply: snake_case. Static storage.
 std::string_view NameOf(Trait trait);
 
-}  // namespace contract
+}  // namespace drydock::contract
 
-#endif  // TESTING_CONTRACT_TRAIT_H_
+#endif  // DRYDOCK_TESTING_CONTRACT_TRAIT_H_

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <optional>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Completion;
@@ -99,4 +99,4 @@ TEST_F(UnsignalledContract, FailureIsToldWithoutAContext) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

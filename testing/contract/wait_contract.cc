@@ -4,9 +4,9 @@
 #include <chrono>
 #include <cstdint>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_F(WaitContract, NobodySleepsOverACompletion) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

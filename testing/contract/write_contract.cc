@@ -4,9 +4,9 @@
 #include <memory>
 #include <vector>
 
-#include "testing/contract/contract_test.h"
+#include "drydock/testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Capability;
@@ -163,4 +163,4 @@ TEST_F(WriteContract, LaterWriteWinsWhereWritesAreOrdered) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

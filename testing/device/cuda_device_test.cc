@@ -1,15 +1,15 @@
-#include "gpu/cuda/cuda_device.h"
+#include "drydock/gpu/cuda/cuda_device.h"
 
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
-#include "testing/device/device_contract.h"
-#include "testing/matchers/status_matchers.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/testing/device/device_contract.h"
+#include "drydock/testing/matchers/status_matchers.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 using testing::AnyOf;
@@ -70,4 +70,4 @@ TEST(CudaDeviceTest, TwoGpusCopyToEachOther) {
 }
 
 }  // namespace
-}  // namespace gpu
+}  // namespace drydock::gpu

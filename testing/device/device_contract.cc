@@ -1,4 +1,4 @@
-#include "testing/device/device_contract.h"
+#include "drydock/testing/device/device_contract.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -14,22 +14,22 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/when_all.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/counter_memory.h"
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "gpu/device_buffer.h"
-#include "gpu/pattern.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/counter_memory.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/gpu/device_buffer.h"
+#include "drydock/gpu/pattern.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 using fabric::MemoryRequest;
@@ -465,4 +465,4 @@ TEST_P(DeviceContract, MemoryOfADmabufOutlivesItsOwner) {
   EXPECT_EQ(last, PatternWord(kSeed, kLength / 8 - 1));
 }
 
-}  // namespace gpu
+}  // namespace drydock::gpu

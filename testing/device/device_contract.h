@@ -2,8 +2,8 @@
 //
 //   INSTANTIATE_TEST_SUITE_P(Host, DeviceContract, testing::Values(DeviceUnderTest{"host", open}));
 
-#ifndef TESTING_DEVICE_DEVICE_CONTRACT_H_
-#define TESTING_DEVICE_DEVICE_CONTRACT_H_
+#ifndef DRYDOCK_TESTING_DEVICE_DEVICE_CONTRACT_H_
+#define DRYDOCK_TESTING_DEVICE_DEVICE_CONTRACT_H_
 
 #include <functional>
 #include <memory>
@@ -11,10 +11,10 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "gpu/device_memory.h"
+#include "drydock/gpu/device_memory.h"
 #include "gtest/gtest.h"
 
-namespace gpu {
+namespace drydock::gpu {
 
 struct DeviceUnderTest {
   std::string name;
@@ -39,6 +39,6 @@ class DeviceContract : public testing::TestWithParam<DeviceUnderTest> {
   std::unique_ptr<Device> device_;
 };
 
-}  // namespace gpu
+}  // namespace drydock::gpu
 
-#endif  // TESTING_DEVICE_DEVICE_CONTRACT_H_
+#endif  // DRYDOCK_TESTING_DEVICE_DEVICE_CONTRACT_H_

@@ -1,4 +1,4 @@
-#include "gpu/host_device/host_device.h"
+#include "drydock/gpu/host_device/host_device.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -11,18 +11,18 @@
 #include <thread>
 #include <vector>
 
-#include "fabric/fabric.h"
-#include "fabric/opened_nic.h"
-#include "gpu/device_memory.h"
-#include "gpu/host_device/current_device.h"
-#include "sim/checks/finding.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
-#include "testing/device/device_contract.h"
-#include "testing/matchers/status_matchers.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/host_device/current_device.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/device/device_contract.h"
+#include "drydock/testing/matchers/status_matchers.h"
 
-namespace gpu {
+namespace drydock::gpu {
 namespace {
 
 using testing_matchers::IsOk;
@@ -378,4 +378,4 @@ TEST_F(VisibilityTest, AChangedSourceIsFound) {
 }
 
 }  // namespace
-}  // namespace gpu
+}  // namespace drydock::gpu

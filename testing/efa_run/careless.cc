@@ -11,9 +11,9 @@
 #include <functional>
 #include <string_view>
 
-#include "testing/efa_run/verbs_side.h"
+#include "drydock/testing/efa_run/verbs_side.h"
 
-namespace rules {
+namespace drydock::rules {
 namespace {
 
 constexpr std::uint32_t kBytes = 64;
@@ -45,10 +45,10 @@ bool Run(bool kept) {
 }
 
 }  // namespace
-}  // namespace rules
+}  // namespace drydock::rules
 
 int main(int count, char** words) {
   const std::string_view what = count == 2 ? words[1] : "";
-  if (what == "late" && !rules::Run(true)) return 4;
-  return rules::Run(what == "kept") ? 0 : 3;
+  if (what == "late" && !drydock::rules::Run(true)) return 4;
+  return drydock::rules::Run(what == "kept") ? 0 : 3;
 }

@@ -4,12 +4,12 @@
 #include <cstdlib>
 
 #include "absl/status/status.h"
-#include "apps/doctor/probes.h"
+#include "drydock/apps/doctor/probes.h"
+#include "drydock/sim/testing/unique_name.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/testing/unique_name.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 TEST(DoctorDevicesTest, EveryNicTellsWhatItCan) {
@@ -37,4 +37,4 @@ TEST(DoctorDevicesTest, WhatIsNoLibraryIsUnavailable) {
 }
 
 }  // namespace
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

@@ -12,10 +12,10 @@
 #include <string>
 
 #include "absl/strings/escaping.h"
-#include "fabric/error.h"
-#include "testing/efa_run/provider_node.h"
+#include "drydock/fabric/error.h"
+#include "drydock/testing/efa_run/provider_node.h"
 
-namespace efa_run {
+namespace drydock::efa_run {
 namespace {
 
 using fabric::Completion;
@@ -83,9 +83,9 @@ int SendUntilItFails(const std::string& hex, double seconds) {
 }
 
 }  // namespace
-}  // namespace efa_run
+}  // namespace drydock::efa_run
 
 int main(int count, char** words) {
-  if (count == 1) efa_run::ReceiveForEver();
-  return efa_run::SendUntilItFails(words[1], count > 2 ? std::atof(words[2]) : 0);
+  if (count == 1) drydock::efa_run::ReceiveForEver();
+  return drydock::efa_run::SendUntilItFails(words[1], count > 2 ? std::atof(words[2]) : 0);
 }

@@ -16,16 +16,16 @@
 #include <thread>
 #include <vector>
 
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/random.h"
+#include "drydock/testing/efa_run/provider_node.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/random.h"
-#include "testing/efa_run/provider_node.h"
 
 namespace {
 
-using fabric::Context;
-using fabric::ErrorCode;
+using drydock::fabric::Context;
+using drydock::fabric::ErrorCode;
 
 constexpr std::size_t kSends = 64;     // under way from each side
 constexpr std::size_t kReceives = 96;  // posted by each side
@@ -39,7 +39,7 @@ constexpr std::size_t kPatternBytes = 64 << 10;
 
 // Short ones mostly, as in control traffic; some of a packet, some of nearly two.
 std::size_t LengthOf(std::uint64_t number) {
-  const std::uint64_t word = sim::Combine(number, 5);
+  const std::uint64_t word = drydock::sim::Combine(number, 5);
   const std::size_t most = word % 16 == 0 ? kSlotBytes : word % 4 == 0 ? 1024 : 64;
   return 16 + static_cast<std::size_t>((word >> 8) % (most - 15));
 }
@@ -65,12 +65,12 @@ class Correspondent {
   explicit Correspondent(std::uint64_t count) : count_(count) {
     pattern_.resize(kPatternBytes + kSlotBytes);
     for (std::size_t i = 0; i < pattern_.size(); ++i) {
-      pattern_[i] = static_cast<std::byte>(sim::Combine(i, 9));
+      pattern_[i] = static_cast<std::byte>(drydock::sim::Combine(i, 9));
     }
     for (std::size_t i = 0; i < kSends; ++i) idle_.push_back(i);
   }
 
-  void Run(sim_testing::Talk& talk) {
+  void Run(drydock::sim_testing::Talk& talk) {
     for (std::size_t i = 0; i < kReceives; ++i) PostReceive(i);
     node_.TellAddress(talk);
     peer_ = node_.HearPeer(talk);
@@ -91,31 +91,31 @@ class Correspondent {
   }
 
  private:
-  fabric::LocalBuffer Slot(std::size_t number, std::size_t length) const {
+  drydock::fabric::LocalBuffer Slot(std::size_t number, std::size_t length) const {
     return node_.region->Local(number * kSlotBytes, length);
   }
 
   void PostReceive(std::size_t number) {
     ASSERT_EQ(
-        node_.nic.endpoint->Recv(fabric::RecvRequest{.buffer = Slot(kSends + number, kSlotBytes),
-                                                     .context = Context{kReceive + number}}),
+        node_.nic.endpoint->Recv(drydock::fabric::RecvRequest{
+            .buffer = Slot(kSends + number, kSlotBytes), .context = Context{kReceive + number}}),
         ErrorCode::kOk);
   }
 
   std::span<const std::byte> PatternOf(std::uint64_t number, std::size_t length) const {
-    return std::span(pattern_).subspan(sim::Combine(number, 3) % kPatternBytes, length);
+    return std::span(pattern_).subspan(drydock::sim::Combine(number, 3) % kPatternBytes, length);
   }
 
   // False: the queue is full.
   bool PostNext() {
     const std::size_t slot = idle_.back();
     const std::size_t length = LengthOf(posted_);
-    const fabric::LocalBuffer buffer = Slot(slot, length);
+    const drydock::fabric::LocalBuffer buffer = Slot(slot, length);
     const std::span<const std::byte> body = PatternOf(posted_, length - sizeof(posted_));
     std::memcpy(buffer.data, &posted_, sizeof(posted_));
     std::copy(body.begin(), body.end(), buffer.data + sizeof(posted_));
     const ErrorCode error = node_.nic.endpoint->Send(
-        fabric::SendRequest{.buffer = buffer, .peer = peer_, .context = Context{slot}});
+        drydock::fabric::SendRequest{.buffer = buffer, .peer = peer_, .context = Context{slot}});
     if (error == ErrorCode::kAgain) return false;
     EXPECT_EQ(error, ErrorCode::kOk);
     idle_.pop_back();
@@ -124,10 +124,10 @@ class Correspondent {
   }
 
   void ReadQueue() {
-    std::array<fabric::Completion, 32> entries;
-    const fabric::ReadResult read = node_.nic.queue->Read(entries);
+    std::array<drydock::fabric::Completion, 32> entries;
+    const drydock::fabric::ReadResult read = node_.nic.queue->Read(entries);
     ASSERT_EQ(read.error, ErrorCode::kOk);
-    for (const fabric::Completion& completion : std::span(entries).first(read.count)) {
+    for (const drydock::fabric::Completion& completion : std::span(entries).first(read.count)) {
       ASSERT_TRUE(completion.ok()) << node_.nic.queue->ErrorText(completion);
       const auto context = static_cast<std::uint64_t>(completion.context.value());
       if (context < kReceive) {
@@ -142,7 +142,7 @@ class Correspondent {
 
   // Messages of one sender arrive in order: the next one is expected, with its own bytes.
   void Verify(std::size_t number, std::uint64_t length) {
-    const fabric::LocalBuffer buffer = Slot(kSends + number, kSlotBytes);
+    const drydock::fabric::LocalBuffer buffer = Slot(kSends + number, kSlotBytes);
     std::uint64_t which = 0;
     std::memcpy(&which, buffer.data, sizeof(which));
     ASSERT_EQ(which, received_);
@@ -154,8 +154,8 @@ class Correspondent {
   }
 
   const std::uint64_t count_;
-  efa_run::ProviderNode node_{(kSends + kReceives) * kSlotBytes};
-  fabric::Peer peer_{};
+  drydock::efa_run::ProviderNode node_{(kSends + kReceives) * kSlotBytes};
+  drydock::fabric::Peer peer_{};
   std::vector<std::byte> pattern_;
   std::vector<std::size_t> idle_;  // slots of sends
   std::uint64_t posted_ = 0, sent_ = 0, received_ = 0;
@@ -163,7 +163,7 @@ class Correspondent {
 };
 
 // What both sides check of themselves.
-void Correspond(std::uint64_t count, sim_testing::Talk& talk) {
+void Correspond(std::uint64_t count, drydock::sim_testing::Talk& talk) {
   Correspondent correspondent(count);
   correspondent.Run(talk);
   // The provider's pools may grow by as much as may wait.
@@ -184,8 +184,8 @@ TEST(ManyMessagesTest, EveryOneArrivesOnceAndInOrder) {
   const char* asked = std::getenv("DRYDOCK_MESSAGES");
   const std::uint64_t count = asked == nullptr ? 100000 : std::strtoull(asked, nullptr, 10);
   ASSERT_GE(count, 1000u) << "DRYDOCK_MESSAGES";
-  sim_testing::ChildProcess child(
-      [count](sim_testing::Talk& talk) { Correspond(count / 2, talk); });
+  drydock::sim_testing::ChildProcess child(
+      [count](drydock::sim_testing::Talk& talk) { Correspond(count / 2, talk); });
   Correspond(count / 2, child.talk());
   EXPECT_EQ(child.Wait(), 0);
 }

@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <optional>
 
-#include "coro/steady_clock.h"
-#include "fabric/error.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/testing/efa_run/provider_node.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/testing/child_process.h"
-#include "testing/efa_run/provider_node.h"
 
-namespace efa_run {
+namespace drydock::efa_run {
 namespace {
 
 using namespace std::chrono_literals;
@@ -110,4 +110,4 @@ TEST(PeerDeathTest, SilentPeerIsToldAndItsSuccessorReached) {
 }
 
 }  // namespace
-}  // namespace efa_run
+}  // namespace drydock::efa_run

@@ -1,7 +1,7 @@
 // One end of a conversation through libfabric's own provider `efa`, in a process of its own.
 
-#ifndef TESTING_EFA_RUN_PROVIDER_NODE_H_
-#define TESTING_EFA_RUN_PROVIDER_NODE_H_
+#ifndef DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_
+#define DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_
 
 #include <algorithm>
 #include <array>
@@ -10,12 +10,12 @@
 #include <memory>
 #include <vector>
 
-#include "fabric/fabric.h"
-#include "fabric/libfabric/libfabric_fabric.h"
-#include "fabric/opened_nic.h"
-#include "sim/hosts/testing/child_process.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/libfabric/libfabric_fabric.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/hosts/testing/child_process.h"
 
-namespace efa_run {
+namespace drydock::efa_run {
 
 // Everything that a program opens, and memory with every right. What cannot be opened ends the
 // process.
@@ -50,6 +50,6 @@ struct ProviderNode {
   };
 };
 
-}  // namespace efa_run
+}  // namespace drydock::efa_run
 
-#endif  // TESTING_EFA_RUN_PROVIDER_NODE_H_
+#endif  // DRYDOCK_TESTING_EFA_RUN_PROVIDER_NODE_H_

@@ -17,9 +17,9 @@
 #include <string>
 #include <thread>
 
-#include "testing/efa_run/verbs_side.h"
+#include "drydock/testing/efa_run/verbs_side.h"
 
-namespace rules {
+namespace drydock::rules {
 namespace {
 
 using namespace std::chrono_literals;
@@ -263,10 +263,10 @@ int Run(std::string name) {
 }
 
 }  // namespace
-}  // namespace rules
+}  // namespace drydock::rules
 
 int main(int count, char** words) {
-  if (count == 2) return rules::Run(words[1]);
-  for (const auto& [name, program] : rules::Programs()) std::printf("%s\n", name.c_str());
+  if (count == 2) return drydock::rules::Run(words[1]);
+  for (const auto& [name, program] : drydock::rules::Programs()) std::printf("%s\n", name.c_str());
   return 0;
 }

@@ -9,13 +9,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "fabric/cancel.h"
-#include "fabric/error.h"
-#include "fabric/tagged_messages.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/contract/contract_test.h"
 #include "gtest/gtest.h"
-#include "testing/contract/contract_test.h"
 
-namespace contract {
+namespace drydock::contract {
 namespace {
 
 using fabric::Completion;
@@ -221,4 +221,4 @@ TEST_F(Plan, RegistrationFails) {
 }
 
 }  // namespace
-}  // namespace contract
+}  // namespace drydock::contract

@@ -1,9 +1,9 @@
-#include "testing/efa_run/verbs_side.h"
+#include "drydock/testing/efa_run/verbs_side.h"
 
 #include <cerrno>
 #include <chrono>
 
-namespace rules {
+namespace drydock::rules {
 namespace {
 
 constexpr std::uint32_t kQkey = 0x11223344;
@@ -208,4 +208,4 @@ Pair::Pair(const SideOptions& of_a, const SideOptions& of_b) : a(of_a), b(of_b) 
   b.HandleOf(a);
 }
 
-}  // namespace rules
+}  // namespace drydock::rules

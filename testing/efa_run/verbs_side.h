@@ -2,8 +2,8 @@
 // some memory. Unlike those of sim/verbs it is linked with libibverbs itself, and knows nothing of
 // us.
 
-#ifndef TESTING_EFA_RUN_VERBS_SIDE_H_
-#define TESTING_EFA_RUN_VERBS_SIDE_H_
+#ifndef DRYDOCK_TESTING_EFA_RUN_VERBS_SIDE_H_
+#define DRYDOCK_TESTING_EFA_RUN_VERBS_SIDE_H_
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -16,7 +16,7 @@
 #include <map>
 #include <vector>
 
-namespace rules {
+namespace drydock::rules {
 
 // Ends the program, with exit status 3, when a call that every program needs fails.
 inline void Need(bool good, const char* what) {
@@ -90,6 +90,6 @@ struct Pair {
   Side a, b;
 };
 
-}  // namespace rules
+}  // namespace drydock::rules
 
-#endif  // TESTING_EFA_RUN_VERBS_SIDE_H_
+#endif  // DRYDOCK_TESTING_EFA_RUN_VERBS_SIDE_H_

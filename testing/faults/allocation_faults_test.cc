@@ -8,8 +8,8 @@
 #include <cstdlib>
 #include <new>
 
+#include "drydock/testing/faults/faulty_scene.h"
 #include "gtest/gtest.h"
-#include "testing/faults/faulty_scene.h"
 
 namespace {
 
@@ -38,7 +38,7 @@ void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); 
 void operator delete(void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 void operator delete[](void* memory, const std::nothrow_t&) noexcept { std::free(memory); }
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using namespace std::chrono_literals;
@@ -88,4 +88,4 @@ TEST(AllocationTest, RefusedPostsLeaveNothingBehind) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

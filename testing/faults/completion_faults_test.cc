@@ -5,12 +5,12 @@
 #include <string>
 #include <vector>
 
-#include "fabric/error_data.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/testing/faults/faulty_scene.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/faults/faulty_scene.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using ::testing::HasSubstr;
@@ -254,4 +254,4 @@ TEST(CompletionFaultsTest, EveryAcceptedOperationEndsOnce) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -1,8 +1,8 @@
 // Two simulated machines, with a fault plan above the fabrics of one or of both: what the tests of
 // the decorator start from. For tests only.
 
-#ifndef TESTING_FAULTS_FAULTY_SCENE_H_
-#define TESTING_FAULTS_FAULTY_SCENE_H_
+#ifndef DRYDOCK_TESTING_FAULTS_FAULTY_SCENE_H_
+#define DRYDOCK_TESTING_FAULTS_FAULTY_SCENE_H_
 
 #include <algorithm>
 #include <array>
@@ -17,17 +17,17 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
-#include "fabric/faults/engine.h"
-#include "fabric/faults/faulty_fabric.h"
-#include "fabric/faults/plan.h"
-#include "fabric/opened_nic.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/faults/engine.h"
+#include "drydock/fabric/faults/faulty_fabric.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 
 // A plan of rules, as far as illegal ones.
 inline FaultPlan PlanOf(std::vector<FaultRule> rules) {
@@ -153,6 +153,6 @@ class FaultyScene {
   Peer to_initiator{};
 };
 
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults
 
-#endif  // TESTING_FAULTS_FAULTY_SCENE_H_
+#endif  // DRYDOCK_TESTING_FAULTS_FAULTY_SCENE_H_

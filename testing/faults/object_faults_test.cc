@@ -6,19 +6,19 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "drydock/sim/driver/queue_access.h"
+#include "drydock/testing/faults/faulty_scene.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/driver/queue_access.h"
-#include "testing/faults/faulty_scene.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 // A fabric of one machine, and what opening each thing on it says.
 struct Opener {
@@ -181,4 +181,4 @@ INSTANTIATE_TEST_SUITE_P(Catalogue, DecoratorFaultTest, ::testing::ValuesIn(Deco
                          [](const auto& row) { return std::string(Describe(row.param).name); });
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

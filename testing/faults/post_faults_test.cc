@@ -3,10 +3,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/testing/faults/faulty_scene.h"
 #include "gtest/gtest.h"
-#include "testing/faults/faulty_scene.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 TEST(PostFaultsTest, FullSendQueueRefusesOnePostWithoutEffect) {
@@ -118,4 +118,4 @@ TEST(PostFaultsTest, ClosedEndpointSaysSoWhateverTheRules) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/testing/faults/faulty_scene.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/faults/faulty_scene.h"
-#include "testing/mocks/mock_fabric.h"
 
-namespace fabric::faults {
+namespace drydock::fabric::faults {
 namespace {
 
 using namespace std::chrono_literals;
@@ -328,4 +328,4 @@ TEST(WaitFaultsTest, SleepEndsWhenAHeldCompletionIsDue) {
 }
 
 }  // namespace
-}  // namespace fabric::faults
+}  // namespace drydock::fabric::faults

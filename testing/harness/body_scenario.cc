@@ -1,14 +1,14 @@
-#include "testing/harness/body_scenario.h"
+#include "drydock/testing/harness/body_scenario.h"
 
 #include <utility>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
-#include "coro/event_loop.h"
+#include "drydock/coro/event_loop.h"
 #include "gtest/gtest.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using sim::explore::Outcome;
@@ -59,4 +59,4 @@ void RegisterTest(const char* suite, const std::string& name, const char* file, 
                           [run]() -> BodyTest* { return new BodyTest(run); });
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

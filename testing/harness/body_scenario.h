@@ -1,18 +1,18 @@
 // The body of a test as a scenario; for seed_test.h and sweep_test.h.
 
-#ifndef TESTING_HARNESS_BODY_SCENARIO_H_
-#define TESTING_HARNESS_BODY_SCENARIO_H_
+#ifndef DRYDOCK_TESTING_HARNESS_BODY_SCENARIO_H_
+#define DRYDOCK_TESTING_HARNESS_BODY_SCENARIO_H_
 
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/trial.h"
+#include "drydock/coro/task.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/trial.h"
 
-namespace harness {
+namespace drydock::harness {
 
 using SeedTestBody = std::function<coro::Task<absl::Status>(sim::explore::Trial& trial)>;
 
@@ -43,6 +43,6 @@ int FailedParts();
 void RegisterTest(const char* suite, const std::string& name, const char* file, int line,
                   std::function<void()> run);
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_BODY_SCENARIO_H_
+#endif  // DRYDOCK_TESTING_HARNESS_BODY_SCENARIO_H_

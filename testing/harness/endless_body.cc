@@ -1,10 +1,10 @@
-#include "testing/harness/endless_body.h"
+#include "drydock/testing/harness/endless_body.h"
 
 #include <cstdlib>
 #include <iostream>
 #include <utility>
 
-namespace harness {
+namespace drydock::harness {
 
 EndlessBody::EndlessBody(Words words)
     : before_(sim::explore::SetEndProcess(
@@ -15,4 +15,4 @@ EndlessBody::EndlessBody(Words words)
 
 EndlessBody::~EndlessBody() { sim::explore::SetEndProcess(std::move(before_)); }
 
-}  // namespace harness
+}  // namespace drydock::harness

@@ -1,15 +1,15 @@
 // What a test says when its body never returns.
 
-#ifndef TESTING_HARNESS_ENDLESS_BODY_H_
-#define TESTING_HARNESS_ENDLESS_BODY_H_
+#ifndef DRYDOCK_TESTING_HARNESS_ENDLESS_BODY_H_
+#define DRYDOCK_TESTING_HARNESS_ENDLESS_BODY_H_
 
 #include <functional>
 #include <string>
 
-#include "sim/explore/run_seed.h"
-#include "sim/explore/verdict.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace harness {
+namespace drydock::harness {
 
 // A body that polls for ever cannot be made to return: its process ends, with status 1 and, while
 // this lives, with `words` on standard output. Not thread-safe.
@@ -25,6 +25,6 @@ class EndlessBody {
   sim::explore::EndProcess before_;
 };
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_ENDLESS_BODY_H_
+#endif  // DRYDOCK_TESTING_HARNESS_ENDLESS_BODY_H_

@@ -1,16 +1,16 @@
-#include "testing/harness/order_test.h"
+#include "drydock/testing/harness/order_test.h"
 
 #include <optional>
 #include <string_view>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/event_loop.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/scenario.h"
-#include "sim/explore/verdict.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/scenario.h"
+#include "drydock/sim/explore/verdict.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using sim::explore::Outcome;
@@ -70,4 +70,4 @@ class StatefulScenario final : public sim::explore::Scenario {
   return ::testing::AssertionFailure() << test << " fails: " << sim::ToText(*finding);
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

@@ -13,22 +13,22 @@
 // takes no data from the seed. The test fails when two states differ, naming the first two seeds;
 // and when a body returns an error, hangs or breaks a rule that the simulator checks.
 
-#ifndef TESTING_HARNESS_ORDER_TEST_H_
-#define TESTING_HARNESS_ORDER_TEST_H_
+#ifndef DRYDOCK_TESTING_HARNESS_ORDER_TEST_H_
+#define DRYDOCK_TESTING_HARNESS_ORDER_TEST_H_
 
 #include <cstdint>
 #include <functional>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/checks/order_independence.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/trial.h"
 #include "gtest/gtest.h"
-#include "sim/checks/order_independence.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/trial.h"
 
-namespace harness {
+namespace drydock::harness {
 
 struct OrderTestOptions {
   std::uint64_t orders = 20;
@@ -47,15 +47,16 @@ using OrderTestBody =
 
 // The options are those of OrderTestOptions, in braces.
 #define DD_ORDER_TEST(suite, name, ...)                                                            \
-  static ::coro::Task<::absl::StatusOr<::sim::Digest>> DdOrderTest_##suite##_##name(               \
-      ::sim::explore::Trial& trial);                                                               \
+  static ::drydock::coro::Task<::absl::StatusOr<::drydock::sim::Digest>>                           \
+      DdOrderTest_##suite##_##name(::drydock::sim::explore::Trial& trial);                         \
   TEST(suite, name) {                                                                              \
-    EXPECT_TRUE(::harness::HasOneResult(#suite "." #name, ::harness::OrderTestOptions __VA_ARGS__, \
-                                        &DdOrderTest_##suite##_##name));                           \
+    EXPECT_TRUE(::drydock::harness::HasOneResult(#suite "." #name,                                 \
+                                                 ::drydock::harness::OrderTestOptions __VA_ARGS__, \
+                                                 &DdOrderTest_##suite##_##name));                  \
   }                                                                                                \
-  static ::coro::Task<::absl::StatusOr<::sim::Digest>> DdOrderTest_##suite##_##name(               \
-      [[maybe_unused]] ::sim::explore::Trial& trial)
+  static ::drydock::coro::Task<::absl::StatusOr<::drydock::sim::Digest>>                           \
+      DdOrderTest_##suite##_##name([[maybe_unused]] ::drydock::sim::explore::Trial& trial)
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_ORDER_TEST_H_
+#endif  // DRYDOCK_TESTING_HARNESS_ORDER_TEST_H_

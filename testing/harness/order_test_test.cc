@@ -1,22 +1,22 @@
 // Order tests: what they accept, and what a failure says.
 
-#include "testing/harness/order_test.h"
+#include "drydock/testing/harness/order_test.h"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/wait_list.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/explore/nodes.h"
 #include "gmock/gmock.h"
-#include "sim/explore/nodes.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using fabric::async::BufferRef;
@@ -114,4 +114,4 @@ TEST(StateHashTest, DependsOnEveryByteAndItsPlace) {
 }
 
 }  // namespace
-}  // namespace harness
+}  // namespace drydock::harness

@@ -1,4 +1,4 @@
-#include "testing/harness/readme.h"
+#include "drydock/testing/harness/readme.h"
 
 #include <fstream>
 
@@ -6,9 +6,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "testing/harness/subprocess.h"
+#include "drydock/testing/harness/subprocess.h"
 
-namespace harness {
+namespace drydock::harness {
 
 std::vector<ReadmeSession> ReadmeSessions(std::istream& page, absl::string_view target) {
   const std::string command = absl::StrCat("$ ./bazelw run ", target, " ");
@@ -36,4 +36,4 @@ std::vector<ReadmeSession> ReadmeSessions(absl::string_view target) {
   return ReadmeSessions(page, target);
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

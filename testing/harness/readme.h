@@ -5,8 +5,8 @@
 //   what it prints
 //   ```
 
-#ifndef TESTING_HARNESS_README_H_
-#define TESTING_HARNESS_README_H_
+#ifndef DRYDOCK_TESTING_HARNESS_README_H_
+#define DRYDOCK_TESTING_HARNESS_README_H_
 
 #include <istream>
 #include <string>
@@ -14,7 +14,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace harness {
+namespace drydock::harness {
 
 struct ReadmeSession {
   std::vector<std::string> arguments;  // behind "--"
@@ -29,6 +29,6 @@ std::vector<ReadmeSession> ReadmeSessions(std::istream& page, absl::string_view 
 // BUILD). Fails the process if it is not set; none if there is no such file.
 std::vector<ReadmeSession> ReadmeSessions(absl::string_view target);
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_README_H_
+#endif  // DRYDOCK_TESTING_HARNESS_README_H_

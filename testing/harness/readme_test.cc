@@ -1,4 +1,4 @@
-#include "testing/harness/readme.h"
+#include "drydock/testing/harness/readme.h"
 
 #include <sstream>
 #include <string>
@@ -7,7 +7,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using ::testing::ElementsAre;
@@ -53,4 +53,4 @@ TEST(ReadmeTest, OtherProgramsHaveSessionsOfTheirOwn) {
 }
 
 }  // namespace
-}  // namespace harness
+}  // namespace drydock::harness

@@ -1,13 +1,13 @@
-#include "testing/harness/run_program.h"
+#include "drydock/testing/harness/run_program.h"
 
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace harness {
+namespace drydock::harness {
 
 std::vector<std::string> Program::Command(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), ProgramPath(variable_));
@@ -38,4 +38,4 @@ std::string Program::Refusal(const std::vector<std::string>& arguments) const {
   return end.err;
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

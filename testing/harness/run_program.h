@@ -4,15 +4,15 @@
 //   EXPECT_THAT(kWhatif.Output({"--nics=1"}), HasSubstr("predicted"));
 //   EXPECT_THAT(kWhatif.Refusal({"--nics=33"}), HasSubstr("has 32"));
 
-#ifndef TESTING_HARNESS_RUN_PROGRAM_H_
-#define TESTING_HARNESS_RUN_PROGRAM_H_
+#ifndef DRYDOCK_TESTING_HARNESS_RUN_PROGRAM_H_
+#define DRYDOCK_TESTING_HARNESS_RUN_PROGRAM_H_
 
 #include <string>
 #include <vector>
 
-#include "testing/harness/subprocess.h"
+#include "drydock/testing/harness/subprocess.h"
 
-namespace harness {
+namespace drydock::harness {
 
 class Program {
  public:
@@ -46,6 +46,6 @@ class Program {
   bool offers_efa_ = true;
 };
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_RUN_PROGRAM_H_
+#endif  // DRYDOCK_TESTING_HARNESS_RUN_PROGRAM_H_

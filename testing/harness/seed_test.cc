@@ -1,4 +1,4 @@
-#include "testing/harness/seed_test.h"
+#include "drydock/testing/harness/seed_test.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,15 +9,15 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/explore/capsule.h"
-#include "sim/explore/replay.h"
-#include "sim/explore/traced_run.h"
-#include "sim/explore/verdict.h"
-#include "testing/harness/body_scenario.h"
-#include "testing/harness/endless_body.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/replay.h"
+#include "drydock/sim/explore/traced_run.h"
+#include "drydock/sim/explore/verdict.h"
+#include "drydock/testing/harness/body_scenario.h"
+#include "drydock/testing/harness/endless_body.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using sim::explore::Capsule;
@@ -159,4 +159,4 @@ bool RegisterSeedTest(const char* suite, const char* name, const char* file, int
   return true;
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

@@ -24,22 +24,22 @@
 //
 // The rule `dd_seed_test` (bazel/defs.bzl) has all of it.
 
-#ifndef TESTING_HARNESS_SEED_TEST_H_
-#define TESTING_HARNESS_SEED_TEST_H_
+#ifndef DRYDOCK_TESTING_HARNESS_SEED_TEST_H_
+#define DRYDOCK_TESTING_HARNESS_SEED_TEST_H_
 
 #include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/trial.h"
+#include "drydock/testing/harness/body_scenario.h"
 #include "gtest/gtest.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/trial.h"
-#include "testing/harness/body_scenario.h"
 
-namespace harness {
+namespace drydock::harness {
 
 struct SeedTestOptions {
   std::uint64_t seeds = 100;
@@ -62,14 +62,16 @@ bool RegisterSeedTest(const char* suite, const char* name, const char* file, int
                       const SeedTestOptions& options, const SeedTestBody& body);
 
 // The options are those of SeedTestOptions, in braces. A suite has only such tests, or none.
-#define DD_SEED_TEST(suite, name, ...)                                                             \
-  static ::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(::sim::explore::Trial& trial);   \
-  [[maybe_unused]] static const bool dd_registered_##suite##_##name = ::harness::RegisterSeedTest( \
-      #suite, #name, __FILE__, __LINE__, ::harness::SeedTestOptions __VA_ARGS__,                   \
-      &DdSeedTest_##suite##_##name);                                                               \
-  static ::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(                                 \
-      [[maybe_unused]] ::sim::explore::Trial& trial)
+#define DD_SEED_TEST(suite, name, ...)                                                      \
+  static ::drydock::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(                 \
+      ::drydock::sim::explore::Trial& trial);                                               \
+  [[maybe_unused]] static const bool dd_registered_##suite##_##name =                       \
+      ::drydock::harness::RegisterSeedTest(#suite, #name, __FILE__, __LINE__,               \
+                                           ::drydock::harness::SeedTestOptions __VA_ARGS__, \
+                                           &DdSeedTest_##suite##_##name);                   \
+  static ::drydock::coro::Task<::absl::Status> DdSeedTest_##suite##_##name(                 \
+      [[maybe_unused]] ::drydock::sim::explore::Trial& trial)
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_SEED_TEST_H_
+#endif  // DRYDOCK_TESTING_HARNESS_SEED_TEST_H_

@@ -8,12 +8,12 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
+#include "drydock/sim/explore/capsule.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/capsule.h"
-#include "testing/harness/subprocess.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using ::testing::AllOf;
@@ -175,4 +175,4 @@ TEST(SeedTestTest, SeedThatIsNoNumberIsAFailure) {
 }
 
 }  // namespace
-}  // namespace harness
+}  // namespace drydock::harness

@@ -1,4 +1,4 @@
-#include "testing/harness/shared_memory.h"
+#include "drydock/testing/harness/shared_memory.h"
 
 #include <filesystem>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "absl/strings/match.h"
 
-namespace harness {
+namespace drydock::harness {
 
 void RemoveSharedMemoryOf(pid_t pid) {
   std::error_code ignored;
@@ -18,4 +18,4 @@ void RemoveSharedMemoryOf(pid_t pid) {
   }
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

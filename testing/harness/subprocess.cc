@@ -1,4 +1,4 @@
-#include "testing/harness/subprocess.h"
+#include "drydock/testing/harness/subprocess.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -19,12 +19,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
 
 extern char** environ;
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using namespace std::chrono_literals;
@@ -289,4 +289,4 @@ std::string ProgramPath(const char* name) {
   return path;
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

@@ -9,8 +9,8 @@
 // Tests synchronise with what the program prints, never with time: every wait ends as soon as the
 // output is there, and its limit is only against waiting for ever.
 
-#ifndef TESTING_HARNESS_SUBPROCESS_H_
-#define TESTING_HARNESS_SUBPROCESS_H_
+#ifndef DRYDOCK_TESTING_HARNESS_SUBPROCESS_H_
+#define DRYDOCK_TESTING_HARNESS_SUBPROCESS_H_
 
 #include <sys/types.h>
 
@@ -25,10 +25,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
 
-namespace harness {
+namespace drydock::harness {
 
 enum class Stream { kOut = 0, kErr = 1 };
 
@@ -118,6 +118,6 @@ class Subprocess {
 // (see `env` in BUILD). Fails the process if it is not set.
 std::string ProgramPath(const char* name);
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_SUBPROCESS_H_
+#endif  // DRYDOCK_TESTING_HARNESS_SUBPROCESS_H_

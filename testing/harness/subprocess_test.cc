@@ -1,4 +1,4 @@
-#include "testing/harness/subprocess.h"
+#include "drydock/testing/harness/subprocess.h"
 
 #include <signal.h>
 #include <sys/wait.h>
@@ -8,18 +8,18 @@
 #include <cstdlib>
 #include <string>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace harness {
+namespace drydock::harness {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 std::vector<std::string> Shell(const char* script) { return {"/bin/sh", "-c", script}; }
 
@@ -129,4 +129,4 @@ TEST(SubprocessTest, ProgramThatDoesNotExist) {
 }
 
 }  // namespace
-}  // namespace harness
+}  // namespace drydock::harness

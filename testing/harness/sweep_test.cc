@@ -1,12 +1,12 @@
-#include "testing/harness/sweep_test.h"
+#include "drydock/testing/harness/sweep_test.h"
 
 #include "absl/strings/str_cat.h"
-#include "fabric/faults/plan.h"
-#include "fabric/faults/plan_json.h"
-#include "sim/explore/verdict.h"
-#include "testing/harness/endless_body.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan_json.h"
+#include "drydock/sim/explore/verdict.h"
+#include "drydock/testing/harness/endless_body.h"
 
-namespace harness {
+namespace drydock::harness {
 
 using fabric::faults::FaultPlan;
 using sim::explore::RunSpec;
@@ -62,4 +62,4 @@ bool RegisterSweepTest(const char* suite, const char* name, const char* file, in
   return true;
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

@@ -11,21 +11,21 @@
 // for each fault, Write.EveryStepMayFail/remote_address and .../remote_address_sticky, so that
 // shards share them; a failure names the n and the plan.
 
-#ifndef TESTING_HARNESS_SWEEP_TEST_H_
-#define TESTING_HARNESS_SWEEP_TEST_H_
+#ifndef DRYDOCK_TESTING_HARNESS_SWEEP_TEST_H_
+#define DRYDOCK_TESTING_HARNESS_SWEEP_TEST_H_
 
 #include <cstdint>
 #include <string>
 
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/run_seed.h"
+#include "drydock/sim/explore/sweep.h"
+#include "drydock/sim/explore/trial.h"
+#include "drydock/testing/harness/body_scenario.h"
 #include "gtest/gtest.h"
-#include "sim/explore/run_seed.h"
-#include "sim/explore/sweep.h"
-#include "sim/explore/trial.h"
-#include "testing/harness/body_scenario.h"
 
-namespace harness {
+namespace drydock::harness {
 
 struct SweepTestOptions {
   std::uint64_t seed = 1;                              // of every run
@@ -45,14 +45,16 @@ bool RegisterSweepTest(const char* suite, const char* name, const char* file, in
 
 // The options are those of SweepTestOptions, in braces. A suite has only such tests and seed tests,
 // or none.
-#define DD_SWEEP_TEST(suite, name, ...)                                                           \
-  static ::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(::sim::explore::Trial& trial); \
-  [[maybe_unused]] static const bool dd_sweep_##suite##_##name = ::harness::RegisterSweepTest(    \
-      #suite, #name, __FILE__, __LINE__, ::harness::SweepTestOptions __VA_ARGS__,                 \
-      &DdSweepTest_##suite##_##name);                                                             \
-  static ::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(                               \
-      [[maybe_unused]] ::sim::explore::Trial& trial)
+#define DD_SWEEP_TEST(suite, name, ...)                                                       \
+  static ::drydock::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(                  \
+      ::drydock::sim::explore::Trial& trial);                                                 \
+  [[maybe_unused]] static const bool dd_sweep_##suite##_##name =                              \
+      ::drydock::harness::RegisterSweepTest(#suite, #name, __FILE__, __LINE__,                \
+                                            ::drydock::harness::SweepTestOptions __VA_ARGS__, \
+                                            &DdSweepTest_##suite##_##name);                   \
+  static ::drydock::coro::Task<::absl::Status> DdSweepTest_##suite##_##name(                  \
+      [[maybe_unused]] ::drydock::sim::explore::Trial& trial)
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_SWEEP_TEST_H_
+#endif  // DRYDOCK_TESTING_HARNESS_SWEEP_TEST_H_

@@ -1,16 +1,16 @@
-#include "testing/harness/transfer_hosts.h"
+#include "drydock/testing/harness/transfer_hosts.h"
 
 #include <algorithm>
 #include <chrono>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "sim/driver/sim_fabric.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/driver/sim_fabric.h"
 
-namespace harness {
+namespace drydock::harness {
 
 using fabric::async::transfer::PeerDescriptor;
 
@@ -149,4 +149,4 @@ std::unique_ptr<Host> LivePair::Open(const char* name) {
   return Host::Open(loop_, std::move(fabrics), 1, options).value();
 }
 
-}  // namespace harness
+}  // namespace drydock::harness

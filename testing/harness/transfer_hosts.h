@@ -1,7 +1,7 @@
 // Machines with transfer engines in one simulated world.
 
-#ifndef TESTING_HARNESS_TRANSFER_HOSTS_H_
-#define TESTING_HARNESS_TRANSFER_HOSTS_H_
+#ifndef DRYDOCK_TESTING_HARNESS_TRANSFER_HOSTS_H_
+#define DRYDOCK_TESTING_HARNESS_TRANSFER_HOSTS_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,16 +10,16 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/rail_threads.h"
-#include "fabric/fabric.h"
-#include "sim/profile/profile.h"
-#include "sim/world/world.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/world/world.h"
 
-namespace harness {
+namespace drydock::harness {
 
 using fabric::async::transfer::Engine;
 using fabric::async::transfer::EngineOptions;
@@ -125,6 +125,6 @@ class LivePair {
   std::unique_ptr<Host> receiver_;
 };
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_TRANSFER_HOSTS_H_
+#endif  // DRYDOCK_TESTING_HARNESS_TRANSFER_HOSTS_H_

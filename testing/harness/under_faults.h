@@ -11,24 +11,24 @@
 // the right result or to one clean error, does not hang, and leaves nothing behind. Everything in
 // it has a deadline: completions get lost.
 
-#ifndef TESTING_HARNESS_UNDER_FAULTS_H_
-#define TESTING_HARNESS_UNDER_FAULTS_H_
+#ifndef DRYDOCK_TESTING_HARNESS_UNDER_FAULTS_H_
+#define DRYDOCK_TESTING_HARNESS_UNDER_FAULTS_H_
 
 #include <chrono>
 #include <cstdint>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/plan_source.h"
+#include "drydock/sim/explore/trial.h"
+#include "drydock/testing/harness/seed_test.h"
 #include "gtest/gtest.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/plan_source.h"
-#include "sim/explore/trial.h"
-#include "testing/harness/seed_test.h"
 
-namespace harness {
+namespace drydock::harness {
 
 using fabric::async::Node;
 using sim::explore::OpenNodes;
@@ -104,24 +104,25 @@ inline coro::Task<absl::Status> RunUnderFaults(sim::explore::Trial& trial, Endin
   co_return status;
 }
 
-#define DD_TEST_UNDER_FAULTS_(suite, name, body, ending)                             \
-  DD_SEED_TEST(suite, name, {.seeds = 8, .faults = {#name, &::harness::name}}) {     \
-    return ::harness::RunUnderFaults(trial, ::harness::Ending::ending, body(trial)); \
+#define DD_TEST_UNDER_FAULTS_(suite, name, body, ending)                                  \
+  DD_SEED_TEST(suite, name, {.seeds = 8, .faults = {#name, &::drydock::harness::name}}) { \
+    return ::drydock::harness::RunUnderFaults(trial, ::drydock::harness::Ending::ending,  \
+                                              body(trial));                               \
   }
 
 // Also under the plans of the swarm, in which anything may happen, and nothing; and under none.
-#define DD_TEST_UNDER_FAULTS(suite, body)                                             \
-  DD_SEED_TEST(suite, NoFaults, {.seeds = 3, .faults = ::sim::explore::NoFaults()}) { \
-    return body(trial);                                                               \
-  }                                                                                   \
-  DD_SEED_TEST(suite, Swarm, {.seeds = 25}) { return body(trial); }                   \
-  DD_TEST_UNDER_FAULTS_(suite, LateCompletions, body, kRight)                         \
-  DD_TEST_UNDER_FAULTS_(suite, Reordering, body, kRight)                              \
-  DD_TEST_UNDER_FAULTS_(suite, LostCompletions, body, kRightOrCleanError)             \
-  DD_TEST_UNDER_FAULTS_(suite, FailingOperations, body, kRightOrCleanError)           \
-  DD_TEST_UNDER_FAULTS_(suite, DroppedPeers, body, kRightOrCleanError)                \
+#define DD_TEST_UNDER_FAULTS(suite, body)                                                      \
+  DD_SEED_TEST(suite, NoFaults, {.seeds = 3, .faults = ::drydock::sim::explore::NoFaults()}) { \
+    return body(trial);                                                                        \
+  }                                                                                            \
+  DD_SEED_TEST(suite, Swarm, {.seeds = 25}) { return body(trial); }                            \
+  DD_TEST_UNDER_FAULTS_(suite, LateCompletions, body, kRight)                                  \
+  DD_TEST_UNDER_FAULTS_(suite, Reordering, body, kRight)                                       \
+  DD_TEST_UNDER_FAULTS_(suite, LostCompletions, body, kRightOrCleanError)                      \
+  DD_TEST_UNDER_FAULTS_(suite, FailingOperations, body, kRightOrCleanError)                    \
+  DD_TEST_UNDER_FAULTS_(suite, DroppedPeers, body, kRightOrCleanError)                         \
   static_assert(true)
 
-}  // namespace harness
+}  // namespace drydock::harness
 
-#endif  // TESTING_HARNESS_UNDER_FAULTS_H_
+#endif  // DRYDOCK_TESTING_HARNESS_UNDER_FAULTS_H_

@@ -5,53 +5,54 @@
 #include <chrono>
 #include <cstddef>
 
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/node.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/testing/harness/sweep_test.h"
 #include "gmock/gmock.h"
-#include "sim/explore/nodes.h"
-#include "testing/harness/sweep_test.h"
 
 namespace {
 
-using fabric::async::BufferRef;
-using fabric::async::Node;
-using fabric::faults::Fault;
-using harness::SurvivesSweep;
-using sim::explore::OpenNodes;
-using sim::explore::Trial;
+using drydock::fabric::async::BufferRef;
+using drydock::fabric::async::Node;
+using drydock::fabric::faults::Fault;
+using drydock::harness::SurvivesSweep;
+using drydock::sim::explore::OpenNodes;
+using drydock::sim::explore::Trial;
 using ::testing::HasSubstr;
 
-coro::Task<absl::Status> WriteOnce(Node& from, BufferRef source, fabric::RemoteBuffer target) {
-  fabric::async::OperationOptions options;
+drydock::coro::Task<absl::Status> WriteOnce(Node& from, BufferRef source,
+                                            drydock::fabric::RemoteBuffer target) {
+  drydock::fabric::async::OperationOptions options;
   options.immediate = 1;
-  const fabric::Completion written =
+  const drydock::fabric::Completion written =
       co_await from.endpoint().Write(source, target, from.peer(1), options);
   co_return from.endpoint().ToStatus(written, "write");
 }
 
 DD_SWEEP_TEST(Write, EveryStepMayFail, {.seed = 3}) {
-  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, drydock::coro::EventLoop::Current(), 2));
   Node& target = *machines[1];
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(20000));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, target.Allocate(20000));
   std::fill(source->bytes().begin(), source->bytes().end(), std::byte{42});
-  fabric::async::ImmediateCounter announced(target.dispatcher(), 1);
+  drydock::fabric::async::ImmediateCounter announced(target.dispatcher(), 1);
   CO_RETURN_IF_ERROR(co_await WriteOnce(*machines[0], source, landed->region().remote()));
-  const coro::Time deadline =
-      coro::After(coro::EventLoop::Current().Now(), std::chrono::seconds(1));
+  const drydock::coro::Time deadline =
+      drydock::coro::After(drydock::coro::EventLoop::Current().Now(), std::chrono::seconds(1));
   const bool came = co_await announced.Reached(1, deadline);
   if (!came) co_return absl::DeadlineExceededError("no immediate came");
   if (!std::equal(source->bytes().begin(), source->bytes().end(), landed->bytes().begin())) {
-    co_return harness::WrongData("the immediate came before its bytes");
+    co_return drydock::harness::WrongData("the immediate came before its bytes");
   }
   co_return absl::OkStatus();
 }
 
 // Takes a write that failed for one that did not.
-coro::Task<absl::Status> Careless(Trial& trial) {
-  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, coro::EventLoop::Current(), 2));
+drydock::coro::Task<absl::Status> Careless(Trial& trial) {
+  CO_ASSIGN_OR_RETURN(auto machines, OpenNodes(trial, drydock::coro::EventLoop::Current(), 2));
   CO_ASSIGN_OR_RETURN(const BufferRef source, machines[0]->Allocate(100));
   CO_ASSIGN_OR_RETURN(const BufferRef landed, machines[1]->Allocate(100));
   for (int i = 0; i < 3; ++i) {
@@ -60,7 +61,7 @@ coro::Task<absl::Status> Careless(Trial& trial) {
         co_await WriteOnce(*machines[0], source, landed->region().remote());
     if (!written.ok() && i < 2) co_return written;
   }
-  if (landed->bytes()[0] != std::byte{3}) co_return harness::WrongData("the last write");
+  if (landed->bytes()[0] != std::byte{3}) co_return drydock::harness::WrongData("the last write");
   co_return absl::OkStatus();
 }
 

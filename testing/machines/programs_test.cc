@@ -6,28 +6,28 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "sim/profile/profile.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
 
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
 using Json = nlohmann::json;
 
-class EveryMachineTest : public ::testing::TestWithParam<const sim::Profile*> {
+class EveryMachineTest : public ::testing::TestWithParam<const drydock::sim::Profile*> {
  protected:
-  static harness::ProcessEnd Run(const char* program, std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), harness::ProgramPath(program));
-    absl::StatusOr<harness::ProcessEnd> end = harness::Subprocess::Run(arguments);
+  static drydock::harness::ProcessEnd Run(const char* program, std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), drydock::harness::ProgramPath(program));
+    absl::StatusOr<drydock::harness::ProcessEnd> end = drydock::harness::Subprocess::Run(arguments);
     EXPECT_THAT(end, IsOk());
-    return end.ok() ? *std::move(end) : harness::ProcessEnd();
+    return end.ok() ? *std::move(end) : drydock::harness::ProcessEnd();
   }
-  const sim::Profile& profile() const { return *GetParam(); }
+  const drydock::sim::Profile& profile() const { return *GetParam(); }
   // What a person would type: the name of the instance type, if it is one.
   std::string type() const {
     return profile().aliases.empty() ? profile().name : profile().aliases.front();
@@ -35,8 +35,8 @@ class EveryMachineTest : public ::testing::TestWithParam<const sim::Profile*> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Profiles, EveryMachineTest, ::testing::ValuesIn([] {
-                           std::vector<const sim::Profile*> all;
-                           for (const sim::Profile& profile : sim::Profiles()) {
+                           std::vector<const drydock::sim::Profile*> all;
+                           for (const drydock::sim::Profile& profile : drydock::sim::Profiles()) {
                              all.push_back(&profile);
                            }
                            return all;
@@ -48,7 +48,7 @@ INSTANTIATE_TEST_SUITE_P(Profiles, EveryMachineTest, ::testing::ValuesIn([] {
                          });
 
 TEST_P(EveryMachineTest, InfoListsItsNics) {
-  const harness::ProcessEnd end = Run("INFO", {"--profile=" + type(), "--json"});
+  const drydock::harness::ProcessEnd end = Run("INFO", {"--profile=" + type(), "--json"});
   ASSERT_EQ(end.exit_code, 0) << end;
   const Json json = Json::parse(end.out);
   EXPECT_EQ(json["profile"], profile().name);
@@ -59,7 +59,8 @@ TEST_P(EveryMachineTest, InfoListsItsNics) {
 }
 
 TEST_P(EveryMachineTest, GpulocSaysWhereItsDevicesAre) {
-  const harness::ProcessEnd end = Run("GPULOC", {"--topology=profile:" + type(), "--json"});
+  const drydock::harness::ProcessEnd end =
+      Run("GPULOC", {"--topology=profile:" + type(), "--json"});
   ASSERT_EQ(end.exit_code, 0) << end;
   const Json json = Json::parse(end.out);
   EXPECT_EQ(json["machine"], type());
@@ -72,7 +73,7 @@ TEST_P(EveryMachineTest, GpulocSaysWhereItsDevicesAre) {
 
 // Where the machine has no RDMA write, the program says so and names no rate.
 TEST_P(EveryMachineTest, WhatifPredictsItsRateOrSaysWhyNot) {
-  const harness::ProcessEnd end = Run("WHATIF", {"--profile=" + type(), "--json"});
+  const drydock::harness::ProcessEnd end = Run("WHATIF", {"--profile=" + type(), "--json"});
   if (profile().limits.max_rma_bytes == 0) {
     EXPECT_EQ(end.exit_code, 2) << end;
     EXPECT_THAT(end.err, HasSubstr(profile().name));
@@ -85,14 +86,15 @@ TEST_P(EveryMachineTest, WhatifPredictsItsRateOrSaysWhyNot) {
 }
 
 TEST_P(EveryMachineTest, DoctorPlansForIt) {
-  const harness::ProcessEnd end =
+  const drydock::harness::ProcessEnd end =
       Run("DOCTOR", {"--only=plan", "--plan-profile=" + type(), "--plan-memory=1MiB", "--json"});
   EXPECT_THAT(end.exit_code, ::testing::Le(1)) << end;
   EXPECT_THAT(end.out, HasSubstr("against " + profile().description));
 }
 
 TEST_P(EveryMachineTest, EfaRunIsIt) {
-  const harness::ProcessEnd end = Run("EFA_RUN", {"--profile=" + type(), "--", "/bin/true"});
+  const drydock::harness::ProcessEnd end =
+      Run("EFA_RUN", {"--profile=" + type(), "--", "/bin/true"});
   EXPECT_EQ(end.exit_code, 0) << end;
   EXPECT_THAT(end.err, HasSubstr(absl::StrCat("profile ", profile().name, " (",
                                               profile().description, "), ", profile().nics.size(),
@@ -100,10 +102,10 @@ TEST_P(EveryMachineTest, EfaRunIsIt) {
 }
 
 TEST(MachinesTest, HelpOfEfaRunNamesAllOfThem) {
-  const absl::StatusOr<harness::ProcessEnd> end =
-      harness::Subprocess::Run({harness::ProgramPath("EFA_RUN"), "--help"});
+  const absl::StatusOr<drydock::harness::ProcessEnd> end =
+      drydock::harness::Subprocess::Run({drydock::harness::ProgramPath("EFA_RUN"), "--help"});
   ASSERT_THAT(end, IsOk());
-  for (const sim::Profile& profile : sim::Profiles()) {
+  for (const drydock::sim::Profile& profile : drydock::sim::Profiles()) {
     EXPECT_THAT(end->out, HasSubstr(profile.name));
   }
 }

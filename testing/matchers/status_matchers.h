@@ -6,8 +6,8 @@
 //
 // There is no "is not OK" matcher: a test names the code that it expects.
 
-#ifndef TESTING_MATCHERS_STATUS_MATCHERS_H_
-#define TESTING_MATCHERS_STATUS_MATCHERS_H_
+#ifndef DRYDOCK_TESTING_MATCHERS_STATUS_MATCHERS_H_
+#define DRYDOCK_TESTING_MATCHERS_STATUS_MATCHERS_H_
 
 #include <ostream>
 #include <string>
@@ -17,7 +17,7 @@
 #include "absl/status/statusor.h"
 #include "gmock/gmock.h"
 
-namespace testing_matchers {
+namespace drydock::testing_matchers {
 
 inline const absl::Status& GetStatus(const absl::Status& status) { return status; }
 template <typename T>
@@ -49,7 +49,7 @@ MATCHER_P(IsOkAndHolds, value, "is OK and holds the value " + ::testing::PrintTo
   return ::testing::ExplainMatchResult(value, *arg, result_listener);
 }
 
-}  // namespace testing_matchers
+}  // namespace drydock::testing_matchers
 
 // Fails the test at once when `expression` is an error; otherwise assigns its value.
 #define ASSERT_OK_AND_ASSIGN(target, expression) \
@@ -61,4 +61,4 @@ MATCHER_P(IsOkAndHolds, value, "is OK and holds the value " + ::testing::PrintTo
 #define DD_TEST_JOIN_(a, b) a##b
 #define DD_TEST_JOIN(a, b) DD_TEST_JOIN_(a, b)
 
-#endif  // TESTING_MATCHERS_STATUS_MATCHERS_H_
+#endif  // DRYDOCK_TESTING_MATCHERS_STATUS_MATCHERS_H_

@@ -1,8 +1,8 @@
-#include "testing/matchers/status_matchers.h"
+#include "drydock/testing/matchers/status_matchers.h"
 
 #include "gtest/gtest.h"
 
-namespace testing_matchers {
+namespace drydock::testing_matchers {
 namespace {
 
 using ::testing::HasSubstr;
@@ -26,4 +26,4 @@ TEST(StatusMatchersTest, LookIntoResults) {
 }
 
 }  // namespace
-}  // namespace testing_matchers
+}  // namespace drydock::testing_matchers

@@ -1,4 +1,4 @@
-#include "testing/mocks/fake_libfabric.h"
+#include "drydock/testing/mocks/fake_libfabric.h"
 
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
@@ -7,7 +7,7 @@
 #include <cstring>
 #include <utility>
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 namespace {
 
 // Where an object's function tables find the fake: the fid's context, as in real providers.
@@ -475,4 +475,4 @@ void FakeLibfabric::AnswerEndpoints() {
   });
 }
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,8 +1,8 @@
 // A libfabric that opens everything and moves nothing: the mock's calls answered by objects whose
 // function tables lead back here. A test says what a call answers next, and sees what was asked.
 
-#ifndef TESTING_MOCKS_FAKE_LIBFABRIC_H_
-#define TESTING_MOCKS_FAKE_LIBFABRIC_H_
+#ifndef DRYDOCK_TESTING_MOCKS_FAKE_LIBFABRIC_H_
+#define DRYDOCK_TESTING_MOCKS_FAKE_LIBFABRIC_H_
 
 #include <rdma/fi_atomic.h>
 #include <rdma/fi_domain.h>
@@ -19,9 +19,9 @@
 #include <string>
 #include <vector>
 
-#include "testing/mocks/mock_libfabric_api.h"
+#include "drydock/testing/mocks/mock_libfabric_api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 // What fi_cq_read finds next: a success, or an error entry.
 struct FakeEntry {
@@ -160,6 +160,6 @@ class FakeLibfabric {
   fi_addr_t next_peer_ = 0;
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // TESTING_MOCKS_FAKE_LIBFABRIC_H_
+#endif  // DRYDOCK_TESTING_MOCKS_FAKE_LIBFABRIC_H_

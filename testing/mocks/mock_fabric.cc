@@ -1,8 +1,8 @@
-#include "testing/mocks/mock_fabric.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 
 // Here, and not in the header: a mock's constructor and destructor are what makes it slow to
 // compile.
-namespace fabric {
+namespace drydock::fabric {
 
 MockMemoryRegion::MockMemoryRegion() = default;
 MockMemoryRegion::~MockMemoryRegion() = default;
@@ -19,4 +19,4 @@ MockDomain::~MockDomain() = default;
 MockFabric::MockFabric() = default;
 MockFabric::~MockFabric() = default;
 
-}  // namespace fabric
+}  // namespace drydock::fabric

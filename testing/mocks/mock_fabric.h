@@ -1,8 +1,8 @@
 // GoogleMock doubles of the contract, one class per interface, no logic: expectations say what each
 // call returns. For a fabric that works, use the simulator instead (see testing/README.md).
 
-#ifndef TESTING_MOCKS_MOCK_FABRIC_H_
-#define TESTING_MOCKS_MOCK_FABRIC_H_
+#ifndef DRYDOCK_TESTING_MOCKS_MOCK_FABRIC_H_
+#define DRYDOCK_TESTING_MOCKS_MOCK_FABRIC_H_
 
 #include <cstddef>
 #include <memory>
@@ -12,10 +12,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
+#include "drydock/fabric/fabric.h"
 #include "gmock/gmock.h"
 
-namespace fabric {
+namespace drydock::fabric {
 
 class MockMemoryRegion : public MemoryRegion {
  public:
@@ -117,6 +117,6 @@ class MockFabric : public Fabric {
   MOCK_METHOD(void*, QueryPower, (const PowerId&), (override));
 };
 
-}  // namespace fabric
+}  // namespace drydock::fabric
 
-#endif  // TESTING_MOCKS_MOCK_FABRIC_H_
+#endif  // DRYDOCK_TESTING_MOCKS_MOCK_FABRIC_H_

@@ -1,8 +1,8 @@
-#include "testing/mocks/mock_libfabric_api.h"
+#include "drydock/testing/mocks/mock_libfabric_api.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 MockApi::MockApi() = default;
 MockApi::~MockApi() = default;
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric

@@ -1,15 +1,15 @@
 // GoogleMock double of libfabric's control path (fabric/libfabric/api.h).
 
-#ifndef TESTING_MOCKS_MOCK_LIBFABRIC_API_H_
-#define TESTING_MOCKS_MOCK_LIBFABRIC_API_H_
+#ifndef DRYDOCK_TESTING_MOCKS_MOCK_LIBFABRIC_API_H_
+#define DRYDOCK_TESTING_MOCKS_MOCK_LIBFABRIC_API_H_
 
 #include <cstddef>
 #include <cstdint>
 
-#include "fabric/libfabric/api.h"
+#include "drydock/fabric/libfabric/api.h"
 #include "gmock/gmock.h"
 
-namespace fabric::libfabric {
+namespace drydock::fabric::libfabric {
 
 class MockApi : public Api {
  public:
@@ -41,6 +41,6 @@ class MockApi : public Api {
   MOCK_METHOD(int, Close, (fid*), (override));
 };
 
-}  // namespace fabric::libfabric
+}  // namespace drydock::fabric::libfabric
 
-#endif  // TESTING_MOCKS_MOCK_LIBFABRIC_API_H_
+#endif  // DRYDOCK_TESTING_MOCKS_MOCK_LIBFABRIC_API_H_

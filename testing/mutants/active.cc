@@ -1,9 +1,9 @@
-#include "testing/mutants/active.h"
+#include "drydock/testing/mutants/active.h"
 
 #include <cstdlib>
 #include <string>
 
-namespace mutants {
+namespace drydock::mutants {
 
 bool Active(std::string_view name) {
   static const std::string active = [] {
@@ -13,4 +13,4 @@ bool Active(std::string_view name) {
   return active == name;
 }
 
-}  // namespace mutants
+}  // namespace drydock::mutants

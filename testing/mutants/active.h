@@ -1,16 +1,16 @@
 // Which mutant of the code this process runs: see README.md.
 
-#ifndef TESTING_MUTANTS_ACTIVE_H_
-#define TESTING_MUTANTS_ACTIVE_H_
+#ifndef DRYDOCK_TESTING_MUTANTS_ACTIVE_H_
+#define DRYDOCK_TESTING_MUTANTS_ACTIVE_H_
 
 #include <string_view>
 
-namespace mutants {
+namespace drydock::mutants {
 
 // Whether the environment variable DRYDOCK_MUTANT names this one. Asked by mutated code only, often
 // and from anywhere. Thread-safe.
 bool Active(std::string_view name);
 
-}  // namespace mutants
+}  // namespace drydock::mutants
 
-#endif  // TESTING_MUTANTS_ACTIVE_H_
+#endif  // DRYDOCK_TESTING_MUTANTS_ACTIVE_H_

@@ -1,4 +1,4 @@
-#include "testing/mutants/mutant_list.h"
+#include "drydock/testing/mutants/mutant_list.h"
 
 #include <fstream>
 #include <set>
@@ -8,7 +8,7 @@
 #include "absl/strings/str_replace.h"
 #include "nlohmann/json.hpp"
 
-namespace mutants {
+namespace drydock::mutants {
 namespace {
 
 constexpr const char* kFields[] = {"name", "file", "says", "find", "replace"};
@@ -62,10 +62,10 @@ absl::StatusOr<std::string> Mutate(const std::vector<Mutant>& mutants, const std
       return absl::InvalidArgumentError(
           absl::StrCat("mutant ", mutant.name, ": its code is not in ", file, " exactly once"));
     }
-    const std::string active = absl::StrCat("::mutants::Active(\"", mutant.name, "\")");
+    const std::string active = absl::StrCat("::drydock::mutants::Active(\"", mutant.name, "\")");
     text.replace(place, mutant.find.size(), absl::StrReplaceAll(mutant.replace, {{"$", active}}));
   }
-  return absl::StrCat("#include \"testing/mutants/active.h\"\n", text);
+  return absl::StrCat("#include \"drydock/testing/mutants/active.h\"\n", text);
 }
 
-}  // namespace mutants
+}  // namespace drydock::mutants

@@ -1,14 +1,14 @@
 // The mutants: small mistakes, each in one place of the code, each with a name.
 
-#ifndef TESTING_MUTANTS_MUTANT_LIST_H_
-#define TESTING_MUTANTS_MUTANT_LIST_H_
+#ifndef DRYDOCK_TESTING_MUTANTS_MUTANT_LIST_H_
+#define DRYDOCK_TESTING_MUTANTS_MUTANT_LIST_H_
 
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 
-namespace mutants {
+namespace drydock::mutants {
 
 struct Mutant {
   std::string name;  // lower case, words joined by "-"
@@ -29,6 +29,6 @@ absl::StatusOr<std::vector<Mutant>> LoadMutants(const std::string& path);
 absl::StatusOr<std::string> Mutate(const std::vector<Mutant>& mutants, const std::string& file,
                                    std::string text);
 
-}  // namespace mutants
+}  // namespace drydock::mutants
 
-#endif  // TESTING_MUTANTS_MUTANT_LIST_H_
+#endif  // DRYDOCK_TESTING_MUTANTS_MUTANT_LIST_H_

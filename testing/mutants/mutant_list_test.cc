@@ -1,12 +1,12 @@
-#include "testing/mutants/mutant_list.h"
+#include "drydock/testing/mutants/mutant_list.h"
 
 #include <fstream>
 
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace mutants {
+namespace drydock::mutants {
 namespace {
 
 using ::testing::HasSubstr;
@@ -20,13 +20,13 @@ std::vector<Mutant> One() { return {{"name", "a.cc", "", "says", "x < 1", "x < (
 
 TEST(MutateTest, CodeGetsItsSwitch) {
   EXPECT_THAT(Mutate(One(), "a.cc", "if (x < 1) return;"),
-              IsOkAndHolds("#include \"testing/mutants/active.h\"\n"
-                           "if (x < (::mutants::Active(\"name\") ? 2 : 1)) return;"));
+              IsOkAndHolds("#include \"drydock/testing/mutants/active.h\"\n"
+                           "if (x < (::drydock::mutants::Active(\"name\") ? 2 : 1)) return;"));
 }
 
 TEST(MutateTest, MutantsOfOtherFilesAreLeftOut) {
   EXPECT_THAT(Mutate(One(), "b.cc", "x < 1"),
-              IsOkAndHolds("#include \"testing/mutants/active.h\"\nx < 1"));
+              IsOkAndHolds("#include \"drydock/testing/mutants/active.h\"\nx < 1"));
 }
 
 TEST(MutateTest, CodeThatChangedIsNamed) {
@@ -70,4 +70,4 @@ TEST(LoadMutantsTest, BadListsAreRefused) {
 }
 
 }  // namespace
-}  // namespace mutants
+}  // namespace drydock::mutants

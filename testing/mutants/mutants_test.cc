@@ -11,14 +11,14 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
+#include "drydock/testing/harness/subprocess.h"
+#include "drydock/testing/matchers/status_matchers.h"
+#include "drydock/testing/mutants/mutant_list.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/subprocess.h"
-#include "testing/matchers/status_matchers.h"
-#include "testing/mutants/mutant_list.h"
 
-namespace mutants {
+namespace drydock::mutants {
 namespace {
 
 using ::testing::IsSupersetOf;
@@ -157,4 +157,4 @@ INSTANTIATE_TEST_SUITE_P(All, MutantTest, ::testing::ValuesIn(AllMutants()),
                          });
 
 }  // namespace
-}  // namespace mutants
+}  // namespace drydock::mutants

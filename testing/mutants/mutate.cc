@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "testing/mutants/mutant_list.h"
+#include "drydock/testing/mutants/mutant_list.h"
 
 namespace {
 
@@ -22,11 +22,11 @@ int main(int argc, char** argv) {
     std::cerr << "usage: mutate LIST NAME INPUT OUTPUT\n";
     return 2;
   }
-  const auto mutants = mutants::LoadMutants(argv[1]);
+  const auto mutants = drydock::mutants::LoadMutants(argv[1]);
   if (!mutants.ok()) return Fail(mutants.status());
   std::ifstream input(argv[3]);
   const std::string text(std::istreambuf_iterator<char>(input), {});
-  const auto mutated = mutants::Mutate(*mutants, argv[2], text);
+  const auto mutated = drydock::mutants::Mutate(*mutants, argv[2], text);
   if (!mutated.ok()) return Fail(mutated.status());
   std::ofstream output(argv[4]);
   output << *mutated << std::flush;

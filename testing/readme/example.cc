@@ -4,20 +4,23 @@
 #include <iostream>
 
 #include "absl/status/status.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/memory.h"
-#include "sim/cluster/two_nodes.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/cluster/two_nodes.h"
 
-using fabric::RemoteBuffer;
-using fabric::async::BufferRef;
-using fabric::async::BufferSlice;
-using fabric::async::ImmediateCounter;
-using fabric::async::Node;
+namespace coro = drydock::coro;
+namespace sim = drydock::sim;
+
+using drydock::fabric::RemoteBuffer;
+using drydock::fabric::async::BufferRef;
+using drydock::fabric::async::BufferSlice;
+using drydock::fabric::async::ImmediateCounter;
+using drydock::fabric::async::Node;
 
 // README.md shows what follows, to the end of the file; readme_test compares them.
 

@@ -11,17 +11,21 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/completion_dispatcher.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/endpoint.h"
-#include "fabric/memory.h"
-#include "fabric/operation.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/completion_dispatcher.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/fabric/operation.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/mocks/mock_fabric.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/mocks/mock_fabric.h"
+
+namespace coro = drydock::coro;
+namespace fabric = drydock::fabric;
+namespace sim = drydock::sim;
 
 namespace {
 
@@ -50,10 +54,10 @@ Next EndpointExample(fabric::Endpoint* endpoint, const fabric::MemoryRegion* reg
   // end
 }
 
-using fabric::async::AsyncEndpoint;
-using fabric::async::BufferRef;
-using fabric::async::BufferSlice;
-using fabric::async::CompletionDispatcher;
+using drydock::fabric::async::AsyncEndpoint;
+using drydock::fabric::async::BufferRef;
+using drydock::fabric::async::BufferSlice;
+using drydock::fabric::async::CompletionDispatcher;
 
 coro::Task<absl::Status> AsyncExample(CompletionDispatcher& dispatcher,
                                       std::unique_ptr<fabric::Endpoint> raw_endpoint,

@@ -10,12 +10,14 @@
 #include <mutex>
 #include <thread>
 
-#include "coro/event_loop.h"
-#include "coro/selector.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+
+namespace coro = drydock::coro;
 
 // docs/coroutines.md shows what follows, to the end of the class; readme_test compares them.
 

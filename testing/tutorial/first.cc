@@ -7,23 +7,27 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/async_endpoint.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/memory.h"
-#include "sim/cluster/two_nodes.h"
-#include "testing/tutorial/seeds.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/async_endpoint.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/memory.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/testing/tutorial/seeds.h"
 
-using fabric::RemoteBuffer;
-using fabric::async::BufferRef;
-using fabric::async::BufferSlice;
-using fabric::async::ImmediateCounter;
-using fabric::async::Node;
-using fabric::async::OperationOptions;
+namespace coro = drydock::coro;
+namespace sim = drydock::sim;
+namespace tutorial = drydock::tutorial;
+
+using drydock::fabric::RemoteBuffer;
+using drydock::fabric::async::BufferRef;
+using drydock::fabric::async::BufferSlice;
+using drydock::fabric::async::ImmediateCounter;
+using drydock::fabric::async::Node;
+using drydock::fabric::async::OperationOptions;
 
 // The tutorial shows what follows, to the end of the file; tutorial_test compares them.
 

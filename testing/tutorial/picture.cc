@@ -1,19 +1,19 @@
-#include "testing/tutorial/picture.h"
+#include "drydock/testing/tutorial/picture.h"
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/node.h"
-#include "fabric/async/registered_buffer.h"
-#include "sim/explore/nodes.h"
-#include "testing/harness/body_scenario.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/testing/harness/body_scenario.h"
 
-namespace tutorial {
+namespace drydock::tutorial {
 namespace {
 
 using fabric::RemoteBuffer;
@@ -68,4 +68,4 @@ coro::Task<absl::Status> TransferPicture(sim::explore::Trial& trial, coro::Durat
   co_return absl::OkStatus();
 }
 
-}  // namespace tutorial
+}  // namespace drydock::tutorial

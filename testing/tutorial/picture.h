@@ -1,14 +1,14 @@
 // The transfer of docs/tutorial.md as a test's body: with or without a deadline.
 
-#ifndef TESTING_TUTORIAL_PICTURE_H_
-#define TESTING_TUTORIAL_PICTURE_H_
+#ifndef DRYDOCK_TESTING_TUTORIAL_PICTURE_H_
+#define DRYDOCK_TESTING_TUTORIAL_PICTURE_H_
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "sim/explore/trial.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/trial.h"
 
-namespace tutorial {
+namespace drydock::tutorial {
 
 // Machine 0 sends machine 1 a picture. `patience`: how long each step may take; kForEver: no matter
 // how long. An error: a step failed or took longer. WrongData: pages were missing when all were
@@ -16,6 +16,6 @@ namespace tutorial {
 inline constexpr coro::Duration kForEver = coro::Duration::max();
 coro::Task<absl::Status> TransferPicture(sim::explore::Trial& trial, coro::Duration patience);
 
-}  // namespace tutorial
+}  // namespace drydock::tutorial
 
-#endif  // TESTING_TUTORIAL_PICTURE_H_
+#endif  // DRYDOCK_TESTING_TUTORIAL_PICTURE_H_

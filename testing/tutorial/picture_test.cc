@@ -1,10 +1,12 @@
 // The last program of docs/tutorial.md: the transfer under faults, with many seeds.
 
-#include "testing/tutorial/picture.h"
+#include "drydock/testing/tutorial/picture.h"
 
 #include <chrono>
 
-#include "testing/harness/seed_test.h"
+#include "drydock/testing/harness/seed_test.h"
+
+namespace tutorial = drydock::tutorial;
 
 namespace {
 

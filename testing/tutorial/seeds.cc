@@ -1,10 +1,10 @@
-#include "testing/tutorial/seeds.h"
+#include "drydock/testing/tutorial/seeds.h"
 
 #include <iostream>
 
 #include "absl/strings/numbers.h"
 
-namespace tutorial {
+namespace drydock::tutorial {
 namespace {
 
 constexpr std::uint64_t kMostSeeds = 1000000;
@@ -40,4 +40,4 @@ int RunSeeds(int argc, char** argv, std::size_t pages,
   return failed == 0 ? 0 : 1;
 }
 
-}  // namespace tutorial
+}  // namespace drydock::tutorial

@@ -1,14 +1,14 @@
 // Runs a program of the tutorial with one seed, or with many, and prints the results.
 
-#ifndef TESTING_TUTORIAL_SEEDS_H_
-#define TESTING_TUTORIAL_SEEDS_H_
+#ifndef DRYDOCK_TESTING_TUTORIAL_SEEDS_H_
+#define DRYDOCK_TESTING_TUTORIAL_SEEDS_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 
-namespace tutorial {
+namespace drydock::tutorial {
 
 // For main(): "FIRST_SEED [COUNT]" are the arguments. `run` makes a world of its own for its seed,
 // and returns how many of `pages` pages were missing. Returns the exit status: 0 none was, 1 some
@@ -16,6 +16,6 @@ namespace tutorial {
 int RunSeeds(int argc, char** argv, std::size_t pages,
              absl::StatusOr<std::size_t> (*run)(std::uint64_t seed));
 
-}  // namespace tutorial
+}  // namespace drydock::tutorial
 
-#endif  // TESTING_TUTORIAL_SEEDS_H_
+#endif  // DRYDOCK_TESTING_TUTORIAL_SEEDS_H_

@@ -15,9 +15,11 @@
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/subprocess.h"
+
+namespace harness = drydock::harness;
 
 namespace {
 

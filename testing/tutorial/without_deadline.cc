@@ -1,7 +1,9 @@
 // What docs/tutorial.md shows of a program that waits for ever: a test that is meant to fail.
 
-#include "testing/harness/seed_test.h"
-#include "testing/tutorial/picture.h"
+#include "drydock/testing/harness/seed_test.h"
+#include "drydock/testing/tutorial/picture.h"
+
+namespace tutorial = drydock::tutorial;
 
 namespace {
 

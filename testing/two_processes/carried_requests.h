@@ -1,19 +1,19 @@
 // A batch of requests, and all that they point to beside registered memory, where both processes
 // see it.
 
-#ifndef TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_
-#define TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_
+#ifndef DRYDOCK_TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_
+#define DRYDOCK_TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_
 
 #include <cstddef>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "fabric/endpoint.h"
-#include "testing/two_processes/carrying.h"
-#include "testing/two_processes/other_process.h"
+#include "drydock/fabric/endpoint.h"
+#include "drydock/testing/two_processes/carrying.h"
+#include "drydock/testing/two_processes/other_process.h"
 
-namespace two_processes {
+namespace drydock::two_processes {
 
 template <typename Request>
 class CarriedRequests {
@@ -58,6 +58,6 @@ class CarriedRequests {
   std::vector<std::unique_ptr<SharedList<std::byte>>> bytes_;
 };
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes
 
-#endif  // TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_
+#endif  // DRYDOCK_TESTING_TWO_PROCESSES_CARRIED_REQUESTS_H_

@@ -1,7 +1,7 @@
 // Serialisation of values that are not plain bytes, between two processes: statuses, texts, lists.
 
-#ifndef TESTING_TWO_PROCESSES_CARRYING_H_
-#define TESTING_TWO_PROCESSES_CARRYING_H_
+#ifndef DRYDOCK_TESTING_TWO_PROCESSES_CARRYING_H_
+#define DRYDOCK_TESTING_TWO_PROCESSES_CARRYING_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -15,10 +15,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "fabric/nic_info.h"
-#include "testing/two_processes/other_process.h"
+#include "drydock/fabric/nic_info.h"
+#include "drydock/testing/two_processes/other_process.h"
 
-namespace two_processes {
+namespace drydock::two_processes {
 
 // A text; cut off where it is longer.
 struct Text {
@@ -131,6 +131,6 @@ class SharedList {
   std::span<T> items_;
 };
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes
 
-#endif  // TESTING_TWO_PROCESSES_CARRYING_H_
+#endif  // DRYDOCK_TESTING_TWO_PROCESSES_CARRYING_H_

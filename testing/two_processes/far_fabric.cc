@@ -1,17 +1,17 @@
-#include "testing/two_processes/far_fabric.h"
+#include "drydock/testing/two_processes/far_fabric.h"
 
 #include <cstdint>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "fabric/atomics.h"
-#include "fabric/cancel.h"
-#include "fabric/error_data.h"
-#include "fabric/tagged_messages.h"
-#include "testing/two_processes/carried_requests.h"
-#include "testing/two_processes/carrying.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/error_data.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/testing/two_processes/carried_requests.h"
+#include "drydock/testing/two_processes/carrying.h"
 
-namespace two_processes {
+namespace drydock::two_processes {
 namespace {
 
 using fabric::Completion;
@@ -298,4 +298,4 @@ absl::StatusOr<std::unique_ptr<fabric::Domain>> FarFabric::OpenDomain(std::size_
   return std::make_unique<FarDomain>(process_, opened.value);
 }
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes

@@ -6,8 +6,8 @@
 // Memory that is registered with it, or that its requests name, must be of shared(): both processes
 // have it at the same address. Bytes of injected requests are carried over.
 
-#ifndef TESTING_TWO_PROCESSES_FAR_FABRIC_H_
-#define TESTING_TWO_PROCESSES_FAR_FABRIC_H_
+#ifndef DRYDOCK_TESTING_TWO_PROCESSES_FAR_FABRIC_H_
+#define DRYDOCK_TESTING_TWO_PROCESSES_FAR_FABRIC_H_
 
 #include <cstddef>
 #include <memory>
@@ -18,10 +18,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/fabric.h"
-#include "testing/two_processes/other_process.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/testing/two_processes/other_process.h"
 
-namespace two_processes {
+namespace drydock::two_processes {
 
 // Not thread-safe. Its objects die before it. It begins the other process, and ends it. Powers:
 // TaggedMessages, Atomics and Cancel of endpoints, ErrorDetails of queues, where the fabric over
@@ -46,6 +46,6 @@ class FarFabric final : public fabric::Fabric {
   std::vector<fabric::NicInfo> nics_;
 };
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes
 
-#endif  // TESTING_TWO_PROCESSES_FAR_FABRIC_H_
+#endif  // DRYDOCK_TESTING_TWO_PROCESSES_FAR_FABRIC_H_

@@ -1,4 +1,4 @@
-#include "testing/two_processes/other_process.h"
+#include "drydock/testing/two_processes/other_process.h"
 
 #include <signal.h>
 #include <sys/mman.h>
@@ -12,7 +12,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace two_processes {
+namespace drydock::two_processes {
 namespace {
 
 constexpr char kGo = 'g';    // to the founder: a process; to a process: a call; back: done
@@ -129,4 +129,4 @@ void OtherProcess::RunOverThere() {
   if (Hear(socket_) != kGo) Die("the other process died during a call");
 }
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes

@@ -10,8 +10,8 @@
 // and what it captures and returns are bytes that are copied. What is more than bytes goes through
 // shared(): memory that both have at the same address.
 
-#ifndef TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
-#define TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
+#ifndef DRYDOCK_TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
+#define DRYDOCK_TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
 
 #include <sys/types.h>
 
@@ -20,7 +20,7 @@
 #include <memory_resource>
 #include <type_traits>
 
-namespace two_processes {
+namespace drydock::two_processes {
 
 // One a program. Not thread-safe. When the other process dies, or this one does, so does its
 // partner: with a line that says how.
@@ -87,6 +87,6 @@ class OtherProcess {
   int socket_ = -1;                              // this process's end, or the other's
 };
 
-}  // namespace two_processes
+}  // namespace drydock::two_processes
 
-#endif  // TESTING_TWO_PROCESSES_OTHER_PROCESS_H_
+#endif  // DRYDOCK_TESTING_TWO_PROCESSES_OTHER_PROCESS_H_

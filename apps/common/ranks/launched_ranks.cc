@@ -1,4 +1,4 @@
-#include "apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
 
 #include <array>
 #include <cstdlib>
@@ -6,10 +6,10 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/ranks/local_ranks.h"
-#include "apps/common/ranks/pmix_ranks.h"
+#include "drydock/apps/common/ranks/local_ranks.h"
+#include "drydock/apps/common/ranks/pmix_ranks.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 struct Variables {
@@ -57,4 +57,4 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch) {
                    launch.launcher == "srun" ? ": add --mpi=pmix to srun" : ""));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -6,8 +6,8 @@
 // The launcher's environment says which rank this is, of how many; what ranks give each other goes by
 // PMIx, the interface that Slurm and Open MPI share (openpmix.org), to the launcher's daemons.
 
-#ifndef APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
-#define APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
+#ifndef DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
+#define DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
 
 #include <cstddef>
 #include <functional>
@@ -16,9 +16,9 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "apps/common/ranks/ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // What the environment says.
 struct Launch {
@@ -41,6 +41,6 @@ std::optional<Launch> FindLaunch();  // of this process
 // AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
+#endif  // DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_

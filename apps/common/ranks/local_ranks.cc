@@ -1,12 +1,12 @@
-#include "apps/common/ranks/local_ranks.h"
+#include "drydock/apps/common/ranks/local_ranks.h"
 
 #include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/wait_list.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 // What the ranks share.
@@ -59,4 +59,4 @@ std::vector<std::unique_ptr<Ranks>> MakeLocalRanks(std::size_t size) {
   return ranks;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,19 +1,19 @@
 // Ranks that are all in this process, on one loop: those of a simulated run.
 
-#ifndef APPS_COMMON_RANKS_LOCAL_RANKS_H_
-#define APPS_COMMON_RANKS_LOCAL_RANKS_H_
+#ifndef DRYDOCK_APPS_COMMON_RANKS_LOCAL_RANKS_H_
+#define DRYDOCK_APPS_COMMON_RANKS_LOCAL_RANKS_H_
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
-#include "apps/common/ranks/ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // All of them, by rank. They may die in any order.
 std::vector<std::unique_ptr<Ranks>> MakeLocalRanks(std::size_t size);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_RANKS_LOCAL_RANKS_H_
+#endif  // DRYDOCK_APPS_COMMON_RANKS_LOCAL_RANKS_H_

@@ -1,4 +1,4 @@
-#include "apps/common/ranks/pmix_ranks.h"
+#include "drydock/apps/common/ranks/pmix_ranks.h"
 
 #include <dlfcn.h>
 #include <pmix.h>
@@ -16,11 +16,11 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coro/event_loop.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -177,4 +177,4 @@ absl::StatusOr<std::unique_ptr<Ranks>> JoinByPmix(std::size_t rank, std::size_t 
                                           ", and the environment ", rank));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,10 +1,10 @@
-#include "apps/common/ranks/ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
 
 #include <utility>
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 
 coro::Task<absl::StatusOr<Gathered>> Ranks::AllGather(std::vector<std::byte> mine,
                                                       coro::Time deadline) {
@@ -26,4 +26,4 @@ coro::Task<absl::StatusOr<std::vector<std::string>>> Ranks::AllGatherText(std::s
   co_return texts;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -7,8 +7,8 @@
 // Whoever started the processes is behind it: a launcher with PMIx (launched_ranks.h), nobody, so
 // that they meet at an address (tcp_ranks.h), or the simulator (local_ranks.h).
 
-#ifndef APPS_COMMON_RANKS_RANKS_H_
-#define APPS_COMMON_RANKS_RANKS_H_
+#ifndef DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
+#define DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
 
 #include <cstddef>
 #include <string>
@@ -16,10 +16,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/task.h"
-#include "coro/time.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // What each rank gave, by rank.
 using Gathered = std::vector<std::vector<std::byte>>;
@@ -58,6 +58,6 @@ class Ranks {
   absl::Status apart_;  // why, once they are
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_RANKS_RANKS_H_
+#endif  // DRYDOCK_APPS_COMMON_RANKS_RANKS_H_

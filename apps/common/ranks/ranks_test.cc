@@ -1,6 +1,6 @@
 // Ranks that meet: all of them, or none of them and a line that says why.
 
-#include "apps/common/ranks/ranks.h"
+#include "drydock/apps/common/ranks/ranks.h"
 
 #include <chrono>
 #include <map>
@@ -11,29 +11,29 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/ranks/launched_ranks.h"
-#include "apps/common/ranks/local_ranks.h"
-#include "apps/common/ranks/tcp_ranks.h"
-#include "coro/descriptor.h"
-#include "coro/epoll_selector.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/tcp.h"
+#include "drydock/apps/common/ranks/launched_ranks.h"
+#include "drydock/apps/common/ranks/local_ranks.h"
+#include "drydock/apps/common/ranks/tcp_ranks.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 std::vector<std::byte> BytesOf(const std::string& text) {
   const auto* const begin = reinterpret_cast<const std::byte*>(text.data());
@@ -320,4 +320,4 @@ TEST(LaunchTest, WithoutPmixOneLineSaysWhatToDo) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

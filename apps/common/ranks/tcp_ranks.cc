@@ -1,4 +1,4 @@
-#include "apps/common/ranks/tcp_ranks.h"
+#include "drydock/apps/common/ranks/tcp_ranks.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,15 +10,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/frames.h"
-#include "apps/common/wire.h"
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/status_macros.h"
-#include "coro/wait_list.h"
+#include "drydock/apps/common/frames.h"
+#include "drydock/apps/common/wire.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/wait_list.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -245,4 +245,4 @@ coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& s
   co_return std::make_unique<GuestRanks>(mine, size, *std::move(connected), host);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -9,8 +9,8 @@
 // Nobody is authenticated: a network of one's own is assumed. Bytes of strangers are refused, and
 // never more.
 
-#ifndef APPS_COMMON_RANKS_TCP_RANKS_H_
-#define APPS_COMMON_RANKS_TCP_RANKS_H_
+#ifndef DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_
+#define DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_
 
 #include <cstddef>
 #include <memory>
@@ -18,14 +18,14 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "apps/common/ranks/ranks.h"
-#include "coro/descriptor.h"
-#include "coro/epoll_selector.h"
-#include "coro/task.h"
-#include "coro/tcp.h"
-#include "coro/time.h"
+#include "drydock/apps/common/ranks/ranks.h"
+#include "drydock/coro/descriptor.h"
+#include "drydock/coro/epoll_selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/tcp.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Of one that does not know its rank: rank 0 numbers those in the order of their coming.
 inline constexpr std::size_t kAnyRank = SIZE_MAX;
@@ -62,6 +62,6 @@ coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& s
                                                           coro::TcpAddress host, std::size_t rank,
                                                           coro::Time deadline);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_RANKS_TCP_RANKS_H_
+#endif  // DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_

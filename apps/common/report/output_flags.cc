@@ -1,4 +1,4 @@
-#include "apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/output_flags.h"
 
 #include "absl/flags/flag.h"
 #include "absl/status/status.h"
@@ -8,7 +8,7 @@ ABSL_FLAG(bool, json, false,
 ABSL_FLAG(bool, csv, false,
           "Print the result as comma-separated values on standard output, and nothing else.");
 
-namespace apps {
+namespace drydock::apps {
 
 absl::StatusOr<OutputForm> OutputFormFromFlags() {
   const bool json = absl::GetFlag(FLAGS_json);
@@ -19,4 +19,4 @@ absl::StatusOr<OutputForm> OutputFormFromFlags() {
 
 bool OutputIsForScripts() { return absl::GetFlag(FLAGS_json) || absl::GetFlag(FLAGS_csv); }
 
-}  // namespace apps
+}  // namespace drydock::apps

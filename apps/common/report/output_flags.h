@@ -1,13 +1,13 @@
 // --json, --csv, --svg=FILE: how a program gives its result, the same words for all.
 
-#ifndef APPS_COMMON_REPORT_OUTPUT_FLAGS_H_
-#define APPS_COMMON_REPORT_OUTPUT_FLAGS_H_
+#ifndef DRYDOCK_APPS_COMMON_REPORT_OUTPUT_FLAGS_H_
+#define DRYDOCK_APPS_COMMON_REPORT_OUTPUT_FLAGS_H_
 
 #include <cstdint>
 
 #include "absl/status/statusor.h"
 
-namespace apps {
+namespace drydock::apps {
 
 enum class OutputForm : std::uint8_t { kText, kJson, kCsv };
 
@@ -17,6 +17,6 @@ absl::StatusOr<OutputForm> OutputFormFromFlags();
 // Whether standard output is for a script: nothing but the result goes there.
 bool OutputIsForScripts();
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_REPORT_OUTPUT_FLAGS_H_
+#endif  // DRYDOCK_APPS_COMMON_REPORT_OUTPUT_FLAGS_H_

@@ -1,8 +1,8 @@
-#include "apps/common/report/result_json.h"
+#include "drydock/apps/common/report/result_json.h"
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -52,4 +52,4 @@ std::string ToRecordJson(const ResultTable& table, int indent) {
   return Dump(RowsJson(table)[0], indent);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

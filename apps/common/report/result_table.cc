@@ -1,4 +1,4 @@
-#include "apps/common/report/result_table.h"
+#include "drydock/apps/common/report/result_table.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -7,13 +7,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "apps/common/csv.h"
-#include "apps/common/plot.h"
-#include "apps/common/text_table.h"
-#include "apps/common/units.h"
-#include "coro/check.h"
+#include "drydock/apps/common/csv.h"
+#include "drydock/apps/common/plot.h"
+#include "drydock/apps/common/text_table.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/check.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
@@ -145,4 +145,4 @@ std::string ToSvg(const ResultTable& table) {
   return StackCharts(charts);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

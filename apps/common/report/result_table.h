@@ -5,8 +5,8 @@
 //   table.AddRow({TextCell("rdmap79s0"), NumberCell(91.3, 1)});
 //   std::cout << ToText(table);
 
-#ifndef APPS_COMMON_REPORT_RESULT_TABLE_H_
-#define APPS_COMMON_REPORT_RESULT_TABLE_H_
+#ifndef DRYDOCK_APPS_COMMON_REPORT_RESULT_TABLE_H_
+#define DRYDOCK_APPS_COMMON_REPORT_RESULT_TABLE_H_
 
 #include <cstdint>
 #include <string>
@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // How the figures came about: every form says so.
 enum class Origin : std::uint8_t {
@@ -108,6 +108,6 @@ std::string ToCsv(const ResultTable& table);
 // front of the first of these columns. Without such columns: an empty image.
 std::string ToSvg(const ResultTable& table);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_REPORT_RESULT_TABLE_H_
+#endif  // DRYDOCK_APPS_COMMON_REPORT_RESULT_TABLE_H_

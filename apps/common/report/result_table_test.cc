@@ -1,4 +1,4 @@
-#include "apps/common/report/result_table.h"
+#include "drydock/apps/common/report/result_table.h"
 
 #include <chrono>
 #include <fstream>
@@ -6,21 +6,21 @@
 #include <string>
 
 #include "absl/flags/reflection.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/report/svg_flag.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/report/svg_flag.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::IsOkAndHolds;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
 using ::testing::Not;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::IsOkAndHolds;
-using ::testing_matchers::StatusIs;
 
 constexpr auto kInvalid = absl::StatusCode::kInvalidArgument;
 
@@ -118,4 +118,4 @@ TEST_F(OutputFlagsTest, PictureGoesToItsFileOrIsNotDrawn) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

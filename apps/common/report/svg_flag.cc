@@ -1,4 +1,4 @@
-#include "apps/common/report/svg_flag.h"
+#include "drydock/apps/common/report/svg_flag.h"
 
 #include <fstream>
 
@@ -7,7 +7,7 @@
 
 ABSL_FLAG(std::string, svg, "", "Also draw charts, into this file.");
 
-namespace apps {
+namespace drydock::apps {
 
 absl::Status DrawIfAsked(const std::function<std::string()>& draw) {
   const std::string path = absl::GetFlag(FLAGS_svg);
@@ -18,4 +18,4 @@ absl::Status DrawIfAsked(const std::function<std::string()>& draw) {
   return absl::InvalidArgumentError(absl::StrCat("--svg=", path, ": cannot write this file"));
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,18 +1,18 @@
 // --svg=FILE: a picture of the result, for programs whose result can be drawn.
 
-#ifndef APPS_COMMON_REPORT_SVG_FLAG_H_
-#define APPS_COMMON_REPORT_SVG_FLAG_H_
+#ifndef DRYDOCK_APPS_COMMON_REPORT_SVG_FLAG_H_
+#define DRYDOCK_APPS_COMMON_REPORT_SVG_FLAG_H_
 
 #include <functional>
 #include <string>
 
 #include "absl/status/status.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // Where --svg is given, draws and writes the file. kInvalidArgument: it cannot be written.
 absl::Status DrawIfAsked(const std::function<std::string()>& draw);
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_REPORT_SVG_FLAG_H_
+#endif  // DRYDOCK_APPS_COMMON_REPORT_SVG_FLAG_H_

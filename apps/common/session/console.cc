@@ -1,10 +1,10 @@
-#include "apps/common/session/console.h"
+#include "drydock/apps/common/session/console.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps {
+namespace drydock::apps {
 
 Console::Console(std::ostream& out, std::ostream& err, const coro::Clock& clock,
                  const ConsoleOptions& options)
@@ -59,4 +59,4 @@ void Console::PrintResult(absl::string_view text) {
   out_ << std::string(text) << std::flush;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

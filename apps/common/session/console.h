@@ -1,8 +1,8 @@
 // What a program prints while it works: one line for each thing that happened, on a terminal a
 // progress line, and nothing of that where standard output is for a script.
 
-#ifndef APPS_COMMON_SESSION_CONSOLE_H_
-#define APPS_COMMON_SESSION_CONSOLE_H_
+#ifndef DRYDOCK_APPS_COMMON_SESSION_CONSOLE_H_
+#define DRYDOCK_APPS_COMMON_SESSION_CONSOLE_H_
 
 #include <cstdint>
 #include <functional>
@@ -11,13 +11,13 @@
 #include <string>
 
 #include "absl/strings/string_view.h"
-#include "apps/common/progress.h"
-#include "apps/common/report/output_flags.h"
-#include "coro/clock.h"
-#include "coro/time.h"
-#include "fabric/fabric.h"
+#include "drydock/apps/common/progress.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/fabric.h"
 
-namespace apps {
+namespace drydock::apps {
 
 enum class Severity : std::uint8_t {
   kDetail,   // every region and every write, for --verbose
@@ -76,6 +76,6 @@ class Console {
   std::uint64_t quarters_ = 0;  // of the work that were said
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_SESSION_CONSOLE_H_
+#endif  // DRYDOCK_APPS_COMMON_SESSION_CONSOLE_H_

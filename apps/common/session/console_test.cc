@@ -1,13 +1,13 @@
-#include "apps/common/session/console.h"
+#include "drydock/apps/common/session/console.h"
 
 #include <chrono>
 #include <sstream>
 #include <string>
 
-#include "coro/virtual_clock.h"
+#include "drydock/coro/virtual_clock.h"
 #include "gtest/gtest.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -83,4 +83,4 @@ TEST_F(ConsoleTest, AScriptGetsTheResultAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

@@ -1,8 +1,8 @@
-#include "apps/common/session/either_world.h"
+#include "drydock/apps/common/session/either_world.h"
 
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace apps {
+namespace drydock::apps {
 
 BackendOptions SimulatedUnlessNamed(absl::string_view profile) {
   BackendOptions options = BackendOptionsFromFlags();
@@ -24,4 +24,4 @@ absl::Status Observe(absl::string_view program, const BackendOptions& backend,
 }
 
 }  // namespace internal
-}  // namespace apps
+}  // namespace drydock::apps

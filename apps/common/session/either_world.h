@@ -6,8 +6,8 @@
 //       [&](const ChosenWorld& world) { return Simulate(world, policies); },
 //       [&](const ChosenWorld& world) { return Measure(world, policies); });
 
-#ifndef APPS_COMMON_SESSION_EITHER_WORLD_H_
-#define APPS_COMMON_SESSION_EITHER_WORLD_H_
+#ifndef DRYDOCK_APPS_COMMON_SESSION_EITHER_WORLD_H_
+#define DRYDOCK_APPS_COMMON_SESSION_EITHER_WORLD_H_
 
 #include <functional>
 #include <string>
@@ -15,10 +15,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/trace_flags.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/trace_flags.h"
 
-namespace apps {
+namespace drydock::apps {
 
 // The flags of the backend, where those that name none mean a simulated machine of `profile`.
 BackendOptions SimulatedUnlessNamed(absl::string_view profile);
@@ -51,6 +51,6 @@ absl::StatusOr<Result> RunObserved(
   return result;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_SESSION_EITHER_WORLD_H_
+#endif  // DRYDOCK_APPS_COMMON_SESSION_EITHER_WORLD_H_

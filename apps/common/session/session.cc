@@ -1,25 +1,25 @@
-#include "apps/common/session/session.h"
+#include "drydock/apps/common/session/session.h"
 
 #include <cstddef>
 #include <iostream>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "apps/common/backend_choice.h"
-#include "apps/common/command_line.h"
-#include "apps/common/fault_flags.h"
-#include "apps/common/metrics_flags.h"
-#include "apps/common/nic_choice.h"
-#include "apps/common/report/output_flags.h"
-#include "apps/common/trace_flags.h"
-#include "apps/common/units.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/faults/device_faults.h"
-#include "sim/tracing/world_trace.h"
-#include "sim/world/world.h"
+#include "drydock/apps/common/backend_choice.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/fault_flags.h"
+#include "drydock/apps/common/metrics_flags.h"
+#include "drydock/apps/common/nic_choice.h"
+#include "drydock/apps/common/report/output_flags.h"
+#include "drydock/apps/common/trace_flags.h"
+#include "drydock/apps/common/units.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/faults/device_faults.h"
+#include "drydock/sim/tracing/world_trace.h"
+#include "drydock/sim/world/world.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct Session::Parts {
   SessionOptions options;
@@ -214,4 +214,4 @@ int Session::Finish(int exit_code) {
   return DeliverMetrics(program(), parts_->metrics.get(), OutputIsForScripts(), exit_code);
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

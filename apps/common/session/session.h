@@ -13,8 +13,8 @@
 //   }
 //   return session->Finish(exit_code);
 
-#ifndef APPS_COMMON_SESSION_SESSION_H_
-#define APPS_COMMON_SESSION_SESSION_H_
+#ifndef DRYDOCK_APPS_COMMON_SESSION_SESSION_H_
+#define DRYDOCK_APPS_COMMON_SESSION_SESSION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -27,14 +27,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "apps/common/session/console.h"
-#include "coro/clock.h"
-#include "coro/event_loop.h"
-#include "fabric/async/node.h"
-#include "fabric/fabric.h"
-#include "fabric/peer_memory.h"
+#include "drydock/apps/common/session/console.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/node.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/peer_memory.h"
 
-namespace apps {
+namespace drydock::apps {
 
 struct SessionOptions {
   std::string program;  // its name
@@ -123,6 +123,6 @@ class Session {
   std::optional<fabric::NicInfo> nic_;  // of the machine that was opened last
 };
 
-}  // namespace apps
+}  // namespace drydock::apps
 
-#endif  // APPS_COMMON_SESSION_SESSION_H_
+#endif  // DRYDOCK_APPS_COMMON_SESSION_SESSION_H_

@@ -1,4 +1,4 @@
-#include "apps/common/session/transfer_report.h"
+#include "drydock/apps/common/session/transfer_report.h"
 
 #include <cstddef>
 #include <string>
@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/report/result_json.h"
-#include "apps/common/report/result_table.h"
-#include "apps/common/units.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/report/result_json.h"
+#include "drydock/apps/common/report/result_table.h"
+#include "drydock/apps/common/units.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 ResultTable ResultOf(const TransferReport& transfer, const Scene& scene) {
@@ -67,4 +67,4 @@ int Report(Console& console, const TransferReport& transfer, const Scene& scene)
   return verification.correct() ? kExitOk : kExitFailed;
 }
 
-}  // namespace apps
+}  // namespace drydock::apps

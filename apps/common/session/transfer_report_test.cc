@@ -1,16 +1,16 @@
-#include "apps/common/session/transfer_report.h"
+#include "drydock/apps/common/session/transfer_report.h"
 
 #include <chrono>
 #include <optional>
 #include <sstream>
 #include <string>
 
-#include "coro/virtual_clock.h"
+#include "drydock/coro/virtual_clock.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 using namespace std::chrono_literals;
@@ -74,4 +74,4 @@ TEST_F(ReportTest, CsvIsTheResultAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps

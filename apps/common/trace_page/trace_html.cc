@@ -7,10 +7,10 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "apps/common/command_line.h"
-#include "apps/common/trace_page.h"
+#include "drydock/apps/common/command_line.h"
+#include "drydock/apps/common/trace_page.h"
 
-namespace apps {
+namespace drydock::apps {
 namespace {
 
 const Usage kUsage = {
@@ -40,6 +40,6 @@ int Main(int argc, char** argv) {
 }
 
 }  // namespace
-}  // namespace apps
+}  // namespace drydock::apps
 
-int main(int argc, char** argv) { return apps::Main(argc, argv); }
+int main(int argc, char** argv) { return drydock::apps::Main(argc, argv); }

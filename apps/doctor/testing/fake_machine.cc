@@ -1,4 +1,4 @@
-#include "apps/doctor/testing/fake_machine.h"
+#include "drydock/apps/doctor/testing/fake_machine.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -8,11 +8,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "apps/doctor/system_files.h"
+#include "drydock/apps/doctor/system_files.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/profile/profile.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 namespace {
 
 namespace fs = std::filesystem;
@@ -289,4 +289,4 @@ std::vector<std::string> FakeMachine::Files() const {
   return files;
 }
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor

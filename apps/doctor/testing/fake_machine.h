@@ -1,8 +1,8 @@
 // Trees of files that stand for machines, made by tests: a healthy instance, from which a test
 // takes or breaks one thing.
 
-#ifndef APPS_DOCTOR_TESTING_FAKE_MACHINE_H_
-#define APPS_DOCTOR_TESTING_FAKE_MACHINE_H_
+#ifndef DRYDOCK_APPS_DOCTOR_TESTING_FAKE_MACHINE_H_
+#define DRYDOCK_APPS_DOCTOR_TESTING_FAKE_MACHINE_H_
 
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 
 #include "absl/strings/string_view.h"
 
-namespace apps::doctor {
+namespace drydock::apps::doctor {
 
 // A shared library that no loader would run, with what doctor reads of one.
 struct FakeLibrary {
@@ -56,6 +56,6 @@ class FakeMachine {
   std::string root_;
 };
 
-}  // namespace apps::doctor
+}  // namespace drydock::apps::doctor
 
-#endif  // APPS_DOCTOR_TESTING_FAKE_MACHINE_H_
+#endif  // DRYDOCK_APPS_DOCTOR_TESTING_FAKE_MACHINE_H_

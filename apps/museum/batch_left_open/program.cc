@@ -3,12 +3,12 @@
 #include <array>
 #include <cstdint>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/keyed_random.h"
-#include "fabric/more_to_come.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/fabric/more_to_come.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -69,4 +69,4 @@ const Exhibit& BatchLeftOpen() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

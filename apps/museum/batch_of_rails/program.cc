@@ -3,11 +3,11 @@
 #include <array>
 #include <cstdint>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "fabric/more_to_come.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/fabric/more_to_come.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -65,4 +65,4 @@ const Exhibit& BatchOfRails() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -4,13 +4,13 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using fabric::async::BufferRef;
@@ -85,4 +85,4 @@ const Exhibit& CloseBeforeAck() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "fabric/error_data.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/fabric/error_data.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -126,4 +126,4 @@ const Exhibit& ErrData() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

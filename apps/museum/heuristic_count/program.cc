@@ -5,10 +5,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -86,4 +86,4 @@ const Exhibit& HeuristicCount() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

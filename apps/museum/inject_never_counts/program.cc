@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <optional>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -65,4 +65,4 @@ const Exhibit& InjectNeverCounts() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -7,12 +7,12 @@
 #include <utility>
 #include <vector>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "fabric/capability.h"
-#include "sim/profile/profile.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/fabric/capability.h"
+#include "drydock/sim/profile/profile.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -132,4 +132,4 @@ const Exhibit& MixedVersions() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

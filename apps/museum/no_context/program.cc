@@ -10,15 +10,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/keyed_random.h"
-#include "coro/status_macros.h"
-#include "gpu/device_memory.h"
-#include "gpu/host_device/current_device.h"
-#include "gpu/host_device/host_device.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/host_device/current_device.h"
+#include "drydock/gpu/host_device/host_device.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -121,4 +121,4 @@ const Exhibit& NoContext() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

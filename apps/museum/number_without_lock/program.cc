@@ -4,14 +4,14 @@
 #include <cstdint>
 #include <set>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/mutex.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/message_receiver.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/mutex.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using fabric::async::BufferRef;
@@ -98,4 +98,4 @@ const Exhibit& NumberWithoutLock() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/time.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/time.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -91,4 +91,4 @@ const Exhibit& OneBadPeer() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

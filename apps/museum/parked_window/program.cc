@@ -5,10 +5,10 @@
 #include <cstdint>
 #include <set>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -73,4 +73,4 @@ const Exhibit& ParkedWindow() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

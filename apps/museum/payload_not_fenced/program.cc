@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <vector>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/keyed_random.h"
-#include "coro/time.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/time.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -118,4 +118,4 @@ const Exhibit& PayloadNotFenced() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -3,13 +3,13 @@
 #include <array>
 #include <cstdint>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/mutex.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/mutex.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using fabric::async::BufferRef;
@@ -94,4 +94,4 @@ const Exhibit& PeerRemovedInUse() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -3,10 +3,10 @@
 #include <array>
 #include <cstdint>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -65,4 +65,4 @@ const Exhibit& QueueOverrun() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

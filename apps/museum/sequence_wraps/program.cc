@@ -6,13 +6,13 @@
 #include <optional>
 #include <vector>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/message_receiver.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/message_receiver.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using fabric::async::BufferRef;
@@ -98,4 +98,4 @@ const Exhibit& SequenceWraps() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -4,10 +4,10 @@
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -71,4 +71,4 @@ const Exhibit& SlotsOfNumbers() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -3,14 +3,14 @@
 #include <array>
 #include <cstdint>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/async/message_receiver.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/async/message_receiver.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using fabric::async::BufferRef;
@@ -96,4 +96,4 @@ const Exhibit& StaleConnection() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -6,10 +6,10 @@
 #include <memory>
 #include <vector>
 
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -102,4 +102,4 @@ const Exhibit& TwoRegistrations() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

@@ -9,13 +9,13 @@
 #include <thread>
 
 #include "absl/strings/str_cat.h"
-#include "apps/museum/exhibits.h"
-#include "apps/museum/stage.h"
-#include "coro/keyed_random.h"
-#include "coro/time.h"
-#include "sim/device/observer.h"
+#include "drydock/apps/museum/exhibits.h"
+#include "drydock/apps/museum/stage.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/device/observer.h"
 
-namespace museum {
+namespace drydock::museum {
 namespace {
 
 using sim::explore::Outcome;
@@ -144,4 +144,4 @@ const Exhibit& TwoThreadsPost() {
   return exhibit;
 }
 
-}  // namespace museum
+}  // namespace drydock::museum

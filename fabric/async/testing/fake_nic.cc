@@ -1,11 +1,11 @@
-#include "fabric/async/testing/fake_nic.h"
+#include "drydock/fabric/async/testing/fake_nic.h"
 
 #include <algorithm>
 #include <chrono>
 #include <string>
 #include <utility>
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 using std::chrono::nanoseconds;
 
@@ -150,4 +150,4 @@ void FakeNic::BufferGone(const std::byte* buffer) {
   }
 }
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async

@@ -4,8 +4,8 @@
 //
 // For tests of who owns what: a buffer that goes while the NIC still has the operation is noticed.
 
-#ifndef FABRIC_ASYNC_TESTING_FAKE_NIC_H_
-#define FABRIC_ASYNC_TESTING_FAKE_NIC_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TESTING_FAKE_NIC_H_
+#define DRYDOCK_FABRIC_ASYNC_TESTING_FAKE_NIC_H_
 
 #include <chrono>
 #include <cstddef>
@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/clock.h"
-#include "coro/keyed_random.h"
-#include "coro/time.h"
-#include "fabric/async/registered_buffer.h"
-#include "fabric/completion_queue.h"
-#include "fabric/endpoint.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/registered_buffer.h"
+#include "drydock/fabric/completion_queue.h"
+#include "drydock/fabric/endpoint.h"
 
-namespace fabric::async {
+namespace drydock::fabric::async {
 
 // Time is virtual: it jumps to the next deadline or completion when nothing else can happen. Not
 // thread-safe. Outlives its queue, endpoint and buffers.
@@ -85,6 +85,6 @@ class FakeNic final : public coro::Clock {
   std::size_t violations_ = 0;
 };
 
-}  // namespace fabric::async
+}  // namespace drydock::fabric::async
 
-#endif  // FABRIC_ASYNC_TESTING_FAKE_NIC_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TESTING_FAKE_NIC_H_

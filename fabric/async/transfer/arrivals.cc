@@ -1,11 +1,11 @@
-#include "fabric/async/transfer/arrivals.h"
+#include "drydock/fabric/async/transfer/arrivals.h"
 
 #include <algorithm>
 
-#include "coro/check.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 ArrivalTable::ArrivalTable() : sinks_(kMostTransfers, nullptr) {}
 
@@ -56,4 +56,4 @@ coro::Task<bool> Expectation::Reached(std::uint32_t count, coro::Time deadline) 
   co_return distinct_ >= count;
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -4,18 +4,18 @@
 // page that it has not, is refused and counted; a second one of the same page is counted, and
 // changes nothing.
 
-#ifndef FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
-#define FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // Whoever is told of the arrivals of one transfer.
 class ArrivalSink {
@@ -87,6 +87,6 @@ class Expectation final : public ArrivalSink {
   coro::WaitList reached_{"pages of a transfer"};
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_

@@ -1,10 +1,10 @@
-#include "fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/balance.h"
 
 #include <algorithm>
 
-#include "coro/check.h"
+#include "drydock/coro/check.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 // A NIC of which nothing is known yet gets so much of its window at first.
@@ -230,4 +230,4 @@ void Balance::Worked(std::uint32_t peer, const Route& route) {
   if (way == Way::kFailed) way = Way::kUp;
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -5,19 +5,19 @@
 // its share, whatever the policy; the first one differs from sender to sender. A way from one NIC
 // to another that failed is avoided while there is another one.
 
-#ifndef FABRIC_ASYNC_TRANSFER_BALANCE_H_
-#define FABRIC_ASYNC_TRANSFER_BALANCE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_BALANCE_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_BALANCE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/async/transfer/policy.h"
-#include "fabric/async/transfer/share.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/share.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 struct BalanceOptions {
   std::vector<std::uint32_t> windows;     // pages that each NIC may have been given
@@ -121,6 +121,6 @@ class Balance {
   std::vector<const Share*> shares_;  // scratch, as order_
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_BALANCE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_BALANCE_H_

@@ -1,12 +1,12 @@
-#include "fabric/async/transfer/barrier_group.h"
+#include "drydock/fabric/async/transfer/barrier_group.h"
 
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/check.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 BarrierGroup::BarrierGroup(Engine& engine, MemoryRef flag, const BarrierGroupOptions& options)
     : engine_(engine),
@@ -88,4 +88,4 @@ coro::Task<absl::Status> BarrierGroup::Arrive(coro::Time deadline) {
   co_return absl::OkStatus();
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -9,8 +9,8 @@
 // one. What a member says has its number and its generation in it, as the number of a page: so what
 // is said twice counts once, and who is a generation ahead is not taken for one who is not.
 
-#ifndef FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
-#define FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
 
 #include <array>
 #include <cstddef>
@@ -18,14 +18,14 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/transfer/arrivals.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/memory.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/transfer/arrivals.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/memory.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 struct BarrierGroupOptions {
   std::uint32_t transfer = 0;  // the same for all, and nobody's else
@@ -81,6 +81,6 @@ class BarrierGroup final : private ArrivalSink {
   coro::WaitList changed_{"the others at a barrier"};
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_

@@ -1,13 +1,13 @@
-#include "fabric/async/transfer/descriptor.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
 
 #include <algorithm>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "coro/status_macros.h"
+#include "drydock/coro/status_macros.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 // The first four bytes say what follows, and in which edition.
@@ -135,4 +135,4 @@ absl::StatusOr<MemoryDescriptor> MemoryDescriptor::Parse(std::span<const std::by
   return memory;
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -1,8 +1,8 @@
 // How engines tell each other where they are: the addresses of a peer's NICs, and memory with a key
 // for each of them. Plain values that travel as bytes; whoever parses them trusts nothing.
 
-#ifndef FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
-#define FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "fabric/address.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/address.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // More NICs than any machine has (p5: 32).
 inline constexpr std::size_t kMostNics = 64;
@@ -43,6 +43,6 @@ struct MemoryDescriptor {
   static absl::StatusOr<MemoryDescriptor> Parse(std::span<const std::byte> bytes);
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_

@@ -1,16 +1,16 @@
-#include "fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/engine.h"
 
 #include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/engine_state.h"
-#include "fabric/async/transfer/immediate.h"
-#include "fabric/async/transfer/rail_threads.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/engine_state.h"
+#include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 // Chunks that what is left is cut into at least, for each NIC: so that the last of them are short.
@@ -441,4 +441,4 @@ void Engine::Give(Transfer& transfer, Dispatched chunk) {
                                .again = chunk.route.failed_before}});
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -23,8 +23,8 @@
 // go by others. A call returns OK when every page has been completed by the peer's NIC, and with an
 // error only when none of its pages is under way any more, unless its deadline came first.
 
-#ifndef FABRIC_ASYNC_TRANSFER_ENGINE_H_
-#define FABRIC_ASYNC_TRANSFER_ENGINE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -35,24 +35,24 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/intrusive_list.h"
-#include "coro/now_task.h"
-#include "coro/selector.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "coro/wait_list.h"
-#include "fabric/async/transfer/arrivals.h"
-#include "fabric/async/transfer/balance.h"
-#include "fabric/async/transfer/descriptor.h"
-#include "fabric/async/transfer/memory.h"
-#include "fabric/async/transfer/plan.h"
-#include "fabric/async/transfer/policy.h"
-#include "fabric/async/transfer/rail.h"
-#include "fabric/domain.h"
-#include "fabric/memory.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/intrusive_list.h"
+#include "drydock/coro/now_task.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/wait_list.h"
+#include "drydock/fabric/async/transfer/arrivals.h"
+#include "drydock/fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
+#include "drydock/fabric/async/transfer/memory.h"
+#include "drydock/fabric/async/transfer/plan.h"
+#include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/rail.h"
+#include "drydock/fabric/domain.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 class BarrierGroup;
 class RailThreads;
@@ -251,6 +251,6 @@ class Engine final : private coro::Selector {
   std::vector<std::unique_ptr<Rail>> rails_;  // go first: then nothing is under way
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_ENGINE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_H_

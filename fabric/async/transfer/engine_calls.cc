@@ -4,13 +4,13 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/barrier_group.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/engine_state.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/barrier_group.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/engine_state.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 absl::Status Refuse(const TransferOptions& options, absl::string_view why) {
@@ -225,4 +225,4 @@ coro::Task<absl::Status> Engine::Barrier(BarrierGroup& group, coro::Time deadlin
   co_return status;
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -1,15 +1,15 @@
 // What the engine remembers of its transfers: private to engine.cc and engine_calls.cc.
 
-#ifndef FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
-#define FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/plan.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/plan.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // One call under way; used again by a later one.
 struct Engine::Transfer : coro::ListNode {
@@ -48,6 +48,6 @@ struct Engine::Dispatched {
   std::uint64_t failed_bytes = 0;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_

@@ -1,6 +1,6 @@
 // What the engine moves, and by which NICs: with nothing going wrong. faults_test.cc has the rest.
 
-#include "fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/engine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -10,24 +10,24 @@
 #include <utility>
 #include <vector>
 
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/barrier_group.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/barrier_group.h"
+#include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/testing/harness/transfer_hosts.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/transfer_hosts.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using harness::Cluster;
 using ::testing::Each;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 
 constexpr std::uint64_t kSeed = 7;
 constexpr std::uint64_t kPage = 4096;
@@ -420,4 +420,4 @@ TEST(EngineTest, CallThatIsGivenUpKeepsItsMemoryUntilNothingIsUnderWay) {
 }
 
 }  // namespace
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

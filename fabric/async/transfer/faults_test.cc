@@ -10,21 +10,22 @@
 #include <utility>
 #include <vector>
 
-#include "coro/event_loop.h"
-#include "coro/scope.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/faults/plan.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/testing/harness/seed_test.h"
+#include "drydock/testing/harness/transfer_hosts.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/seed_test.h"
-#include "testing/harness/transfer_hosts.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using faults::Fault;
 using faults::FaultPlan;
 using faults::FaultRule;
@@ -32,7 +33,6 @@ using faults::Legality;
 using harness::Host;
 using harness::Introduce;
 using harness::UnequalPair;
-using ::testing_matchers::IsOk;
 
 constexpr std::uint32_t kPages = 96;
 constexpr std::uint64_t kPage = 256;
@@ -320,4 +320,4 @@ TEST(RateTest, NicThatIsSlowOrDeadCostsWhatItLacksAndNoMore) {
 }
 
 }  // namespace
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -3,12 +3,12 @@
 // A page that was re-issued because its NIC died may arrive twice, and nobody but the receiver can
 // notice. So an immediate names its page, and the receiver counts distinct pages (arrivals.h).
 
-#ifndef FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_
-#define FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_
 
 #include <cstdint>
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // The 32 bits of an immediate: 12 name the transfer, 20 the page.
 inline constexpr std::uint32_t kPageBits = 20;
@@ -22,6 +22,6 @@ constexpr std::uint32_t MakeImmediate(std::uint32_t transfer, std::uint32_t page
 constexpr std::uint32_t TransferOf(std::uint32_t immediate) { return immediate >> kPageBits; }
 constexpr std::uint32_t PageOf(std::uint32_t immediate) { return immediate & (kMostPages - 1); }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_

@@ -1,7 +1,7 @@
 // Memory that several NICs may use: the program's own, and a peer's.
 
-#ifndef FABRIC_ASYNC_TRANSFER_MEMORY_H_
-#define FABRIC_ASYNC_TRANSFER_MEMORY_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_MEMORY_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_MEMORY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/async/transfer/descriptor.h"
-#include "fabric/memory.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
+#include "drydock/fabric/memory.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // Memory that was registered with every NIC of an engine (Engine::Register). Shared by whoever
 // needs it to stay: the program, and transfers under way. Immutable; thread-safe but for its end.
@@ -67,6 +67,6 @@ class RemoteMemory {
 };
 using RemoteRef = std::shared_ptr<const RemoteMemory>;
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_MEMORY_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_MEMORY_H_

@@ -1,17 +1,17 @@
 // What the engine and its NICs tell each other, through rings (spsc_ring.h): plain values.
 
-#ifndef FABRIC_ASYNC_TRANSFER_MESSAGES_H_
-#define FABRIC_ASYNC_TRANSFER_MESSAGES_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_MESSAGES_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_MESSAGES_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "fabric/async/transfer/plan.h"
-#include "fabric/error.h"
-#include "fabric/operation.h"
+#include "drydock/fabric/async/transfer/plan.h"
+#include "drydock/fabric/error.h"
+#include "drydock/fabric/operation.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // A new peer: the engine fills in the addresses, each NIC its own answer.
 struct Introduction {
@@ -57,6 +57,6 @@ struct Report {
   Introduction* introduction = nullptr;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_MESSAGES_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_MESSAGES_H_

@@ -3,16 +3,16 @@
 // A plan is written once, when the transfer is submitted, and then only read, by the threads of all
 // NICs at once. Pages are computed where they are posted: a submission costs no time per page.
 
-#ifndef FABRIC_ASYNC_TRANSFER_PLAN_H_
-#define FABRIC_ASYNC_TRANSFER_PLAN_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_PLAN_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_PLAN_H_
 
 #include <algorithm>
 #include <cstdint>
 #include <vector>
 
-#include "fabric/async/transfer/memory.h"
+#include "drydock/fabric/async/transfer/memory.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // Offsets of the pages of one end.
 struct PageOffsets {
@@ -85,6 +85,6 @@ struct Plan {
   }
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_PLAN_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_PLAN_H_

@@ -1,11 +1,11 @@
-#include "fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/policy.h"
 
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 std::string_view Name(Policy policy) {
   switch (policy) {
@@ -36,4 +36,4 @@ absl::StatusOr<Policy> ParsePolicy(absl::string_view name) {
   return absl::InvalidArgumentError(absl::StrCat("policy \"", name, "\" does not exist: ", names));
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -1,7 +1,7 @@
 // Which NICs a transfer's pages go out by.
 
-#ifndef FABRIC_ASYNC_TRANSFER_POLICY_H_
-#define FABRIC_ASYNC_TRANSFER_POLICY_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_POLICY_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_POLICY_H_
 
 #include <cstdint>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // Under every policy a NIC whose window is full is passed over, so that one that is slow gets less;
 // and one that died, or has no way to the peer, is replaced by others.
@@ -28,6 +28,6 @@ std::string_view Name(Policy policy);
 // kInvalidArgument lists the names that exist.
 absl::StatusOr<Policy> ParsePolicy(absl::string_view name);
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_POLICY_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_POLICY_H_

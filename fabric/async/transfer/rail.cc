@@ -1,15 +1,15 @@
-#include "fabric/async/transfer/rail.h"
+#include "drydock/fabric/async/transfer/rail.h"
 
 #include <algorithm>
 #include <bit>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/check.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/immediate.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/immediate.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 // After kAgain: the first wait, and what doubling leads to.
@@ -374,4 +374,4 @@ void Rail::EndAll() {
   }
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

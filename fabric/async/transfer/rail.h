@@ -8,8 +8,8 @@
 // queue, and then posts one burst, as far as the window goes. Nothing is shared with other NICs,
 // and nothing is allocated for a page.
 
-#ifndef FABRIC_ASYNC_TRANSFER_RAIL_H_
-#define FABRIC_ASYNC_TRANSFER_RAIL_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_H_
 
 #include <array>
 #include <atomic>
@@ -21,15 +21,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/event_loop.h"
-#include "coro/selector.h"
-#include "coro/time.h"
-#include "coro/timer_queue.h"
-#include "fabric/async/transfer/messages.h"
-#include "fabric/async/transfer/spsc_ring.h"
-#include "fabric/domain.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/time.h"
+#include "drydock/coro/timer_queue.h"
+#include "drydock/fabric/async/transfer/messages.h"
+#include "drydock/fabric/async/transfer/spsc_ring.h"
+#include "drydock/fabric/domain.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 struct RailOptions {
   // Pages under way at the most; less where the endpoint's send queue is shorter, or half of the
@@ -191,6 +191,6 @@ class Rail final : public coro::Selector {
   RailCounters counters_;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_RAIL_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_H_

@@ -1,14 +1,14 @@
-#include "fabric/async/transfer/rail_threads.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
 
 #include <utility>
 
-#include "coro/check.h"
-#include "coro/selector.h"
-#include "coro/steady_clock.h"
-#include "coro/task.h"
-#include "coro/wait_list.h"
+#include "drydock/coro/check.h"
+#include "drydock/coro/selector.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/wait_list.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 // Tells a loop's task that the threads are to stop.
@@ -75,4 +75,4 @@ void RailThreads::Work(std::size_t thread) {
   for (Rail* const rail : rails_[thread]) rail->Detach();
 }
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -6,8 +6,8 @@
 //   ... loop.Run(...) ...
 //   threads.Stop();   // before the engine dies
 
-#ifndef FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_
-#define FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_
 
 #include <atomic>
 #include <chrono>
@@ -16,11 +16,11 @@
 #include <thread>
 #include <vector>
 
-#include "coro/clock.h"
-#include "coro/event_loop.h"
-#include "fabric/async/transfer/rail.h"
+#include "drydock/coro/clock.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/fabric/async/transfer/rail.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 struct RailThreadsOptions {
   std::size_t threads = 1;
@@ -61,6 +61,6 @@ class RailThreads {
   std::vector<std::thread> threads_;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_RAIL_THREADS_H_

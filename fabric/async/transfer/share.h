@@ -1,14 +1,14 @@
 // What one NIC, ours or a peer's, has of the work: how much is under way, and how fast it goes.
 
-#ifndef FABRIC_ASYNC_TRANSFER_SHARE_H_
-#define FABRIC_ASYNC_TRANSFER_SHARE_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_SHARE_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_SHARE_H_
 
 #include <cstdint>
 #include <vector>
 
-#include "coro/time.h"
+#include "drydock/coro/time.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // The rate is that of the times in which there was work under way: of a NIC that is idle nothing is
 // learned.
@@ -93,6 +93,6 @@ class Finish {
   double limit_ = 0;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_SHARE_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_SHARE_H_

@@ -1,8 +1,8 @@
 // A bounded queue from one thread to one other, without a lock: how the program's thread hands work
 // to a NIC's thread, and how it hears of it.
 
-#ifndef FABRIC_ASYNC_TRANSFER_SPSC_RING_H_
-#define FABRIC_ASYNC_TRANSFER_SPSC_RING_H_
+#ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_SPSC_RING_H_
+#define DRYDOCK_FABRIC_ASYNC_TRANSFER_SPSC_RING_H_
 
 #include <atomic>
 #include <bit>
@@ -10,7 +10,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 
 // Of plain values. Each side remembers what it last saw of the other's position, so that it reads
 // the other's cache line only when the ring looks full or empty. Both sides may be one thread.
@@ -66,6 +66,6 @@ class SpscRing {
   std::size_t seen_head_ = 0;
 };
 
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer
 
-#endif  // FABRIC_ASYNC_TRANSFER_SPSC_RING_H_
+#endif  // DRYDOCK_FABRIC_ASYNC_TRANSFER_SPSC_RING_H_

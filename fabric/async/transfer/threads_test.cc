@@ -4,21 +4,21 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "fabric/async/transfer/engine.h"
-#include "fabric/async/transfer/rail_threads.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/fabric/async/transfer/engine.h"
+#include "drydock/fabric/async/transfer/rail_threads.h"
+#include "drydock/testing/harness/transfer_hosts.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/harness/transfer_hosts.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
 using harness::LivePair;
-using ::testing_matchers::IsOk;
 
 class ThreadsTest : public ::testing::TestWithParam<std::size_t> {};
 
@@ -60,4 +60,4 @@ TEST_P(ThreadsTest, EveryPageArrivesWhoeverWorksForTheNics) {
 INSTANTIATE_TEST_SUITE_P(Threads, ThreadsTest, ::testing::Values(0, 1, 2));
 
 }  // namespace
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

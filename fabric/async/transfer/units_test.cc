@@ -7,23 +7,23 @@
 #include <thread>
 #include <vector>
 
-#include "fabric/async/transfer/arrivals.h"
-#include "fabric/async/transfer/balance.h"
-#include "fabric/async/transfer/descriptor.h"
-#include "fabric/async/transfer/immediate.h"
-#include "fabric/async/transfer/policy.h"
-#include "fabric/async/transfer/spsc_ring.h"
+#include "drydock/fabric/async/transfer/arrivals.h"
+#include "drydock/fabric/async/transfer/balance.h"
+#include "drydock/fabric/async/transfer/descriptor.h"
+#include "drydock/fabric/async/transfer/immediate.h"
+#include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/fabric/async/transfer/spsc_ring.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace fabric::async::transfer {
+namespace drydock::fabric::async::transfer {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::IsOk;
+using ::drydock::testing_matchers::StatusIs;
 using ::testing::HasSubstr;
-using ::testing_matchers::IsOk;
-using ::testing_matchers::StatusIs;
 using Bytes = std::vector<std::byte>;
 
 // ---- Descriptors ----
@@ -316,4 +316,4 @@ TEST_F(BalanceTest, SilentReceivingNicDoesNotTakeTheWholeWindow) {
 }
 
 }  // namespace
-}  // namespace fabric::async::transfer
+}  // namespace drydock::fabric::async::transfer

@@ -1,8 +1,8 @@
 // Test helper: memory whose neighbours cannot be touched. A read or write one byte outside ends the
 // process, in every build.
 
-#ifndef FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_
-#define FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 class GuardedPage {
  public:
@@ -38,6 +38,6 @@ class GuardedPage {
   void* map_ = nullptr;
 };
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_TESTING_GUARDED_PAGE_H_

@@ -1,8 +1,8 @@
 // Test helper: entries as hexadecimal text, so that expected bytes can be read in the test and a
 // difference in its failure.
 
-#ifndef FABRIC_EFA_QUEUE_TESTING_HEX_H_
-#define FABRIC_EFA_QUEUE_TESTING_HEX_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_TESTING_HEX_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_TESTING_HEX_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 // Room for any entry, or for a few of the small ones, aligned as rings are.
 struct alignas(8) Image {
@@ -48,6 +48,6 @@ inline Image FromHex(std::string_view text) {
   return image;
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_TESTING_HEX_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_TESTING_HEX_H_

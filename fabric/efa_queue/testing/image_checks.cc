@@ -1,11 +1,11 @@
-#include "fabric/efa_queue/testing/image_checks.h"
+#include "drydock/fabric/efa_queue/testing/image_checks.h"
 
 #include <cstring>
 
-#include "fabric/efa_queue/layout.h"
-#include "fabric/efa_queue/receive_wqe.h"
+#include "drydock/fabric/efa_queue/layout.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 namespace {
 
 // ---- the second reading of the formats: byte by byte, slow, sharing nothing with the decoders
@@ -194,4 +194,4 @@ ImageVerdict CheckCompletionImage(const std::uint8_t* cqe, CqeSize size, unsigne
   return {why};
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue

@@ -1,16 +1,16 @@
 // Test helper: what must hold of any bytes at all that are taken for a queue entry. Shared by the
 // fuzz test, which runs everywhere, and the libFuzzer target.
 
-#ifndef FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
-#define FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/malformed.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/malformed.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 struct ImageVerdict {
   Malformed why = Malformed::kNone;  // what the decoder said
@@ -32,6 +32,6 @@ ImageVerdict CheckReceiveImage(const std::uint8_t* ring, std::uint32_t entries,
 // `cqe` has `size` bytes, 8-byte aligned.
 ImageVerdict CheckCompletionImage(const std::uint8_t* cqe, CqeSize size, unsigned phase);
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_

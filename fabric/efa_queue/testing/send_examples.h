@@ -1,17 +1,17 @@
 // Send entries that tests encode: one destination, one buffer here and one there.
 
-#ifndef FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_
-#define FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_
+#ifndef DRYDOCK_FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_
+#define DRYDOCK_FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <vector>
 
-#include "fabric/efa_queue/testing/hex.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/testing/hex.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 
-namespace fabric::efa_queue {
+namespace drydock::fabric::efa_queue {
 
 inline constexpr SendFormat kNarrow{};
 inline constexpr SendFormat kWide{.wide = true};
@@ -81,6 +81,6 @@ inline Image Encoded(const SendWork& work, SendFormat format, unsigned phase) {
   return image;
 }
 
-}  // namespace fabric::efa_queue
+}  // namespace drydock::fabric::efa_queue
 
-#endif  // FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_
+#endif  // DRYDOCK_FABRIC_EFA_QUEUE_TESTING_SEND_EXAMPLES_H_

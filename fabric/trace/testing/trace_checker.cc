@@ -1,4 +1,4 @@
-#include "fabric/trace/testing/trace_checker.h"
+#include "drydock/fabric/trace/testing/trace_checker.h"
 
 #include <cmath>
 #include <set>
@@ -7,7 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "nlohmann/json.hpp"
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 namespace {
 
 using nlohmann::json;
@@ -166,4 +166,4 @@ std::string CheckedTrace::PathOf(const std::string& flow) const {
 
 CheckedTrace CheckTrace(const std::string& json) { return Checker().Run(json); }
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace

@@ -1,15 +1,15 @@
 // For tests: reads a trace as a viewer does, and says what is wrong with it by
 // docs/trace-format.md.
 
-#ifndef FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
-#define FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
+#ifndef DRYDOCK_FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
+#define DRYDOCK_FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
 
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
 
-namespace fabric::trace {
+namespace drydock::fabric::trace {
 
 struct CheckedSlice {
   std::string name;
@@ -38,6 +38,6 @@ struct CheckedTrace {
 // Never fails: what cannot be read is a problem.
 CheckedTrace CheckTrace(const std::string& json);
 
-}  // namespace fabric::trace
+}  // namespace drydock::fabric::trace
 
-#endif  // FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
+#endif  // DRYDOCK_FABRIC_TRACE_TESTING_TRACE_CHECKER_H_

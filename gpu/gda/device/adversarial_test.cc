@@ -7,15 +7,15 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/faults/plan.h"
+#include "drydock/fabric/faults/plan.h"
+#include "drydock/gpu/gda/device/payload.h"
+#include "drydock/gpu/gda/device/port.h"
+#include "drydock/gpu/gda/device/testing/host_ranks.h"
+#include "drydock/sim/testing/fault_scene.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/device/payload.h"
-#include "gpu/gda/device/port.h"
-#include "gpu/gda/device/testing/host_ranks.h"
 #include "gtest/gtest.h"
-#include "sim/testing/fault_scene.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using fabric::faults::Fault;
@@ -353,4 +353,4 @@ TEST(AdversarialTest, StaleArrivalsAfterAReconnectAreDropped) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

@@ -3,18 +3,18 @@
 //
 // Stronger than a NIC's: a signal comes after all stores that its scope fenced before it.
 
-#ifndef GPU_GDA_DEVICE_COPIES_PORT_H_
-#define GPU_GDA_DEVICE_COPIES_PORT_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_COPIES_PORT_H_
+#define DRYDOCK_GPU_GDA_DEVICE_COPIES_PORT_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/device/payload.h"
-#include "gpu/gda/device/port.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/device/payload.h"
+#include "drydock/gpu/gda/device/port.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/device_ops.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct CopiesView {
   std::uint32_t rank = 0;
@@ -138,6 +138,6 @@ class CopiesPort {
   const CopiesView& view_;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_COPIES_PORT_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_COPIES_PORT_H_

@@ -15,15 +15,15 @@
 // A field that overflows becomes another rank's signal (uccl-project/uccl PR 766, 1021): who opens a
 // port is refused what does not fit.
 
-#ifndef GPU_GDA_DEVICE_IMMEDIATE_H_
-#define GPU_GDA_DEVICE_IMMEDIATE_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_IMMEDIATE_H_
+#define DRYDOCK_GPU_GDA_DEVICE_IMMEDIATE_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
-#include "gpu/gda/device/views.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/gpu/gda/device/views.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct SignalImmediate {
   static constexpr std::uint32_t kEpochs = 16;
@@ -69,6 +69,6 @@ DD_HOST_DEVICE inline bool NoteArrival(ArrivalWindow& window, std::uint32_t sequ
   return true;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_IMMEDIATE_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_IMMEDIATE_H_

@@ -1,11 +1,11 @@
-#include "gpu/gda/device/immediate.h"
+#include "drydock/gpu/gda/device/immediate.h"
 
 #include <cstdint>
 #include <memory>
 
 #include "gtest/gtest.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 TEST(SignalImmediateTest, EveryFieldKeepsItsLargestValue) {
@@ -43,4 +43,4 @@ TEST(ArrivalWindowTest, OneThatIsLateByAQueueIsCountedStill) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

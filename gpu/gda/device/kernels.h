@@ -1,17 +1,17 @@
 // Kernels on ports: puts as fast as they go, two ranks that signal each other in turns, and the two
 // of moe.h. Teams: as those of gpu/gda/kernels.h, with Warp(), warps() and warp_number().
 
-#ifndef GPU_GDA_DEVICE_KERNELS_H_
-#define GPU_GDA_DEVICE_KERNELS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_KERNELS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_KERNELS_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/device/moe.h"
-#include "gpu/gda/device/port.h"
-#include "gpu/gda/kernel_arguments.h"
+#include "drydock/gpu/gda/device/moe.h"
+#include "drydock/gpu/gda/device/port.h"
+#include "drydock/gpu/gda/kernel_arguments.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Each block of at most a warp puts `count` pieces to the peer, `batch` at a time, which ring once
 // and complete before the next.
@@ -96,6 +96,6 @@ DD_HOST_DEVICE void PingPongBody(const PingPongArguments& arguments, Team& team)
   *arguments.report = report;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_KERNELS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_KERNELS_H_

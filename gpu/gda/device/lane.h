@@ -22,20 +22,20 @@
 // handed over without ringing. The lowest ticket that is not handed over never waits for a higher
 // one.
 
-#ifndef GPU_GDA_DEVICE_LANE_H_
-#define GPU_GDA_DEVICE_LANE_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_LANE_H_
+#define DRYDOCK_GPU_GDA_DEVICE_LANE_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/device/lane_completions.h"
-#include "gpu/gda/device/lane_counts.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/entry_writer.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/device/lane_completions.h"
+#include "drydock/gpu/gda/device/lane_counts.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/entry_writer.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // One thread's handle; all its functions but Fill are for the leader of a scope. Exclusive: of one
 // handle on the queue, from construction to Save. `Failed` is told of each failure:
@@ -274,6 +274,6 @@ class Lane : public LaneCompletions<kSharing> {
   std::uint32_t end_ = 0;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_LANE_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_LANE_H_

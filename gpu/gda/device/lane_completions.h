@@ -1,17 +1,17 @@
 // The completions of one queue: looked at several at a time, by whoever waits; each frees its slot.
 
-#ifndef GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
-#define GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "gpu/gda/device/lane_counts.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/done_ring.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/gpu/gda/device/lane_counts.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/done_ring.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Base of Lane. `Failed` is told of each failure: failed(status, Note).
 template <Sharing kSharing>
@@ -184,6 +184,6 @@ class LaneCompletions : public LaneCounts<kSharing> {
   }
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_LANE_COMPLETIONS_H_

@@ -8,15 +8,15 @@
 // Exclusive counts are copied from the device's memory and back; of shared ones every look is at
 // the memory itself.
 
-#ifndef GPU_GDA_DEVICE_LANE_COUNTS_H_
-#define GPU_GDA_DEVICE_LANE_COUNTS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_LANE_COUNTS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_LANE_COUNTS_H_
 
 #include <cstdint>
 
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/device_ops.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 enum class Sharing : std::uint8_t { kExclusive, kShared };
 
@@ -166,6 +166,6 @@ class LaneCounts {
   }
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_LANE_COUNTS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_LANE_COUNTS_H_

@@ -1,20 +1,20 @@
 // One queue of a port against a NIC that is this test: completions in any order, laps, what cannot
 // be, and what is left of an earlier connection.
 
-#include "gpu/gda/device/lane.h"
+#include "drydock/gpu/gda/device/lane.h"
 
 #include <array>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -192,4 +192,4 @@ TYPED_TEST(LaneTest, TheNextKernelGoesOn) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

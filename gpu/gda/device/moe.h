@@ -14,20 +14,20 @@
 // Values are integers of 32 bits, and sums are modulo 2^32: the result is the same to the bit, in
 // whatever order tokens come.
 
-#ifndef GPU_GDA_DEVICE_MOE_H_
-#define GPU_GDA_DEVICE_MOE_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_MOE_H_
+#define DRYDOCK_GPU_GDA_DEVICE_MOE_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/device/copies_port.h"
-#include "gpu/gda/device/moe_shape.h"
-#include "gpu/gda/device/payload.h"
-#include "gpu/gda/device/port.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/kernel_arguments.h"
+#include "drydock/gpu/gda/device/copies_port.h"
+#include "drydock/gpu/gda/device/moe_shape.h"
+#include "drydock/gpu/gda/device/payload.h"
+#include "drydock/gpu/gda/device/port.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/kernel_arguments.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // Where everything is in the window of a rank: offsets in bytes. Choice c is token c / top_k's.
 struct MoeLayout {
@@ -327,6 +327,6 @@ DD_HOST_DEVICE void MoeCombineBody(const MoeArgumentsOf<View>& arguments, Team& 
   if (team.block() == 0 && team.rank() == 0) arguments.report->nanoseconds = Nanoseconds() - start;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_MOE_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_MOE_H_

@@ -1,14 +1,14 @@
 // The size of a mixture of experts, and what its experts compute: for kernels, for programs of the
 // host, and for the reference that both are checked against.
 
-#ifndef GPU_GDA_DEVICE_MOE_SHAPE_H_
-#define GPU_GDA_DEVICE_MOE_SHAPE_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_MOE_SHAPE_H_
+#define DRYDOCK_GPU_GDA_DEVICE_MOE_SHAPE_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/host_device.h"
+#include "drydock/fabric/efa_queue/host_device.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 struct MoeShape {
   std::uint32_t ranks = 1;
@@ -32,6 +32,6 @@ DD_HOST_DEVICE inline std::uint32_t Expert(std::uint32_t expert, std::uint32_t i
   return value * (2 * expert + 1) + (expert ^ index);
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_MOE_SHAPE_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_MOE_SHAPE_H_

@@ -11,16 +11,16 @@
 // (__threadfence, or an atomic operation) is for the device's threads, and not for a NIC. On the
 // stand-in such a store lingers where its seed wants it.
 
-#ifndef GPU_GDA_DEVICE_PAYLOAD_H_
-#define GPU_GDA_DEVICE_PAYLOAD_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_PAYLOAD_H_
+#define DRYDOCK_GPU_GDA_DEVICE_PAYLOAD_H_
 
 #include <cstdint>
 #include <cstring>
 
-#include "fabric/efa_queue/host_device.h"
-#include "gpu/gda/device_ops.h"
+#include "drydock/fabric/efa_queue/host_device.h"
+#include "drydock/gpu/gda/device_ops.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // 4 bytes, aligned.
 DD_HOST_DEVICE DD_HOT void StorePayload(std::uint32_t* where, std::uint32_t value) {
@@ -45,6 +45,6 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadPayload(const std::uint32_t* where) {
 #endif
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_PAYLOAD_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_PAYLOAD_H_

@@ -31,20 +31,20 @@
 //   entry that reports them, which lies in       NIC: a PCIe read pushes writes before it (as NCCL
 //   other memory.                                does: NVIDIA/nccl src/transport/net_ib.cc, iflush).
 
-#ifndef GPU_GDA_DEVICE_PORT_H_
-#define GPU_GDA_DEVICE_PORT_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_PORT_H_
+#define DRYDOCK_GPU_GDA_DEVICE_PORT_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/wqe.h"
-#include "gpu/gda/device/immediate.h"
-#include "gpu/gda/device/lane.h"
-#include "gpu/gda/device/receive_entry.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/device_ops.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/gpu/gda/device/immediate.h"
+#include "drydock/gpu/gda/device/lane.h"
+#include "drydock/gpu/gda/device/receive_entry.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/device_ops.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // One thread, as a scope.
 struct SingleThread {
@@ -370,6 +370,6 @@ class Port {
   std::uint32_t reported_;  // failures that were told
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_PORT_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_PORT_H_

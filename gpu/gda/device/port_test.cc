@@ -1,7 +1,7 @@
 // The operations of a port between ranks on stand-in GPUs, by threads, warps and blocks. Nothing
 // here depends on how fast anything is.
 
-#include "gpu/gda/device/port.h"
+#include "drydock/gpu/gda/device/port.h"
 
 #include <atomic>
 #include <cstdint>
@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
+#include "drydock/gpu/gda/device/payload.h"
+#include "drydock/gpu/gda/device/testing/host_ranks.h"
 #include "gmock/gmock.h"
-#include "gpu/gda/device/payload.h"
-#include "gpu/gda/device/testing/host_ranks.h"
 #include "gtest/gtest.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 namespace {
 
 using ::testing::Each;
@@ -293,4 +293,4 @@ TEST(PortTest, WhatDoesNotFitIsRefused) {
 }
 
 }  // namespace
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda

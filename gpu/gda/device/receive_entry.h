@@ -1,16 +1,16 @@
 // Entries of a receive completion ring, several at a look: on a GPU each look is a trip over PCIe.
 
-#ifndef GPU_GDA_DEVICE_RECEIVE_ENTRY_H_
-#define GPU_GDA_DEVICE_RECEIVE_ENTRY_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_RECEIVE_ENTRY_H_
+#define DRYDOCK_GPU_GDA_DEVICE_RECEIVE_ENTRY_H_
 
 #include <cstdint>
 
-#include "fabric/efa_queue/cqe.h"
-#include "gpu/gda/device_ops.h"
-#include "gpu/gda/done_ring.h"
-#include "gpu/gda/queue.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/gpu/gda/device_ops.h"
+#include "drydock/gpu/gda/done_ring.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // What a port needs of one.
 struct ReceiveEntry {
@@ -64,6 +64,6 @@ DD_HOST_DEVICE inline ReceiveEntries LookAtReceived(const DoneRing& ring, std::u
   return found;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_RECEIVE_ENTRY_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_RECEIVE_ENTRY_H_

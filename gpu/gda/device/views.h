@@ -6,16 +6,16 @@
 //          ── PortState ────► what came, and how far everybody is: memory of the device
 //          ── PortErrors ───► the first failure, in memory of the host
 
-#ifndef GPU_GDA_DEVICE_VIEWS_H_
-#define GPU_GDA_DEVICE_VIEWS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_VIEWS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_VIEWS_H_
 
 #include <cstdint>
 #include <type_traits>
 
-#include "gpu/gda/channel.h"
-#include "gpu/gda/queue.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/queue.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 inline constexpr std::uint32_t kMaxRanks = 16;
 inline constexpr std::uint32_t kMaxQueues = 8;
@@ -131,6 +131,6 @@ inline constexpr std::uint64_t kFlushBytes = 64;
 // Of a send ring that a port drives.
 inline constexpr std::uint32_t kMaxLaneEntries = 4096;
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_VIEWS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_VIEWS_H_

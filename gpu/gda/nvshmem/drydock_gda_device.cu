@@ -5,16 +5,16 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "gpu/gda/channel.h"
-#include "gpu/gda/nvshmem/drydock_gda_device.h"
-#include "gpu/gda/nvshmem/drydock_gda_hook.h"
+#include "drydock/gpu/gda/channel.h"
+#include "drydock/gpu/gda/nvshmem/drydock_gda_device.h"
+#include "drydock/gpu/gda/nvshmem/drydock_gda_hook.h"
 
 // A queue that was not published has no entries.
-__device__ gpu::gda::QueueView drydock_gda_queues[DRYDOCK_GDA_MAX_QUEUES];
-__device__ gpu::gda::QueueState drydock_gda_states[DRYDOCK_GDA_MAX_QUEUES];
+__device__ drydock::gpu::gda::QueueView drydock_gda_queues[DRYDOCK_GDA_MAX_QUEUES];
+__device__ drydock::gpu::gda::QueueState drydock_gda_states[DRYDOCK_GDA_MAX_QUEUES];
 
-int drydock_gda_publish(const gpu::gda::QueueView* view, const gpu::gda::QueueState* state,
-                        int index) {
+int drydock_gda_publish(const drydock::gpu::gda::QueueView* view,
+                        const drydock::gpu::gda::QueueState* state, int index) {
   const std::size_t number = static_cast<std::size_t>(index);
   cudaError_t error = cudaMemcpyToSymbol(drydock_gda_queues, view, sizeof(*view),
                                          number * sizeof(*view), cudaMemcpyHostToDevice);
@@ -30,11 +30,11 @@ int drydock_gda_publish(const gpu::gda::QueueView* view, const gpu::gda::QueueSt
 // result[1]: EFA's status.
 extern "C" __global__ void drydock_gda_test_put_kernel(void* raddr, const void* src, std::size_t n,
                                                        std::uint32_t lkey, std::uint32_t rkey,
-                                                       gpu::gda::PeerView peer, int index,
+                                                       drydock::gpu::gda::PeerView peer, int index,
                                                        std::uint64_t timeout_ns,
                                                        std::uint32_t* result) {
   if (threadIdx.x != 0 || blockIdx.x != 0) return;
-  gpu::gda::ChannelView view;
+  drydock::gpu::gda::ChannelView view;
   view.queue = drydock_gda_queues[index];
   view.queue_state = &drydock_gda_states[index];
   view.peer = peer;
@@ -42,13 +42,13 @@ extern "C" __global__ void drydock_gda_test_put_kernel(void* raddr, const void* 
     result[0] = 255;
     return;
   }
-  gpu::gda::Transfer transfer;
+  drydock::gpu::gda::Transfer transfer;
   transfer.length = static_cast<std::uint32_t>(n);
   transfer.lkey = lkey;
   transfer.rkey = rkey;
   transfer.local = reinterpret_cast<std::uint64_t>(src);
   transfer.remote = reinterpret_cast<std::uint64_t>(raddr);
-  gpu::gda::Channel<false> channel(view, timeout_ns);
+  drydock::gpu::gda::Channel<false> channel(view, timeout_ns);
   result[0] = static_cast<std::uint32_t>(channel.Put(transfer));
   result[1] = channel.status();
   channel.Save();

@@ -1,4 +1,4 @@
-#include "gpu/gda/nvshmem/drydock_gda_hook.h"
+#include "drydock/gpu/gda/nvshmem/drydock_gda_hook.h"
 
 #include <cuda_runtime_api.h>
 #include <rdma/fabric.h>
@@ -13,8 +13,8 @@
 #include <map>
 #include <mutex>
 
-#include "gpu/gda/nvshmem/drydock_gda_device.h"
-#include "gpu/gda/queue.h"
+#include "drydock/gpu/gda/nvshmem/drydock_gda_device.h"
+#include "drydock/gpu/gda/queue.h"
 
 #if __has_include(<rdma/fi_ext_efa.h>)
 #include <rdma/fi_ext_efa.h>
@@ -69,7 +69,7 @@ int Map(T*& address, std::size_t bytes, unsigned flags, const char* what) {
   return 0;
 }
 
-int Query(fi_efa_ops_gda* ops, fid_ep* endpoint, fid_cq* cq, gpu::gda::QueueView& view) {
+int Query(fi_efa_ops_gda* ops, fid_ep* endpoint, fid_cq* cq, drydock::gpu::gda::QueueView& view) {
   fi_efa_wq_attr send{}, receive{};
   fi_efa_cq_attr done{};
   int error = ops->query_qp_wqs(endpoint, &send, &receive);
@@ -86,12 +86,12 @@ int Query(fi_efa_ops_gda* ops, fid_ep* endpoint, fid_cq* cq, gpu::gda::QueueView
   view.send_done.entry_bytes = done.entry_size;
   const bool sound = view.send.entries != nullptr && view.send.bell.word != nullptr &&
                      view.send_done.entries != nullptr && view.send.max_batch != 0 &&
-                     fabric::efa_queue::IsRingSize(view.send.entry_count) &&
-                     fabric::efa_queue::IsRingSize(view.send_done.entry_count);
+                     drydock::fabric::efa_queue::IsRingSize(view.send.entry_count) &&
+                     drydock::fabric::efa_queue::IsRingSize(view.send_done.entry_count);
   return sound ? 0 : Fail(EIO, "query_qp_wqs", "the provider's queues are not mapped");
 }
 
-int MapAll(gpu::gda::QueueView& view) {
+int MapAll(drydock::gpu::gda::QueueView& view) {
   int error = Map(view.send.entries, std::size_t{view.send.entry_count} * view.send.entry_bytes,
                   kNicMemory, "map the send ring");
   if (error == 0) {
@@ -122,11 +122,11 @@ extern "C" int drydock_gda_init_on_ep(fid_domain* domain, fid_ep* endpoint, fid_
   if (error != 0 || ops == nullptr) {
     return Fail(ENOSYS, "fi_open_ops", "the domain's fabric must be efa-direct");
   }
-  gpu::gda::QueueView view;
+  drydock::gpu::gda::QueueView view;
   error = Query(ops, endpoint, cq, view);
   if (error == 0) error = MapAll(view);
   if (error != 0) return error;
-  const gpu::gda::QueueState state = gpu::gda::FreshState(view);
+  const drydock::gpu::gda::QueueState state = drydock::gpu::gda::FreshState(view);
   if (drydock_gda_publish(&view, &state, index) != 0) {
     return Fail(EIO, "publish", "cudaMemcpyToSymbol failed");
   }

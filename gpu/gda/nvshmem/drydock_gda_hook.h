@@ -3,8 +3,8 @@
 // C interface, C++17 inside, needs nothing but libfabric and the CUDA runtime: it is compiled
 // inside an NVSHMEM source tree, where install.sh puts it.
 
-#ifndef GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_
-#define GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_
+#ifndef DRYDOCK_GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_
+#define DRYDOCK_GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_
 
 struct fid_cq;
 struct fid_domain;
@@ -32,4 +32,4 @@ void drydock_gda_fini(void);
 }
 #endif
 
-#endif  // GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_
+#endif  // DRYDOCK_GPU_GDA_NVSHMEM_DRYDOCK_GDA_HOOK_H_

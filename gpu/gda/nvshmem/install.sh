@@ -21,7 +21,7 @@ manual_steps() {
   cat <<'TEXT'
 By hand, in NVSHMEM's libfabric transport:
   1. copy the headers and sources that this script lists with --files into a folder drydock_gda beside libfabric.cpp
-  2. near the other includes:            #include "gpu/gda/nvshmem/drydock_gda_hook.h"
+  2. near the other includes:            #include "drydock/gpu/gda/nvshmem/drydock_gda_hook.h"
   3. after each fi_enable(ENDPOINT):     drydock_gda_init_on_ep(DOMAIN, ENDPOINT, CQ, INDEX);
      (the endpoint that sends; a failure is no reason to stop)
   4. first in ..._finalize(...):         drydock_gda_fini();
@@ -87,21 +87,21 @@ if [ $check -eq 1 ]; then
 fi
 
 for file in "${HEADERS[@]}" "${OWN[@]/#/gpu/gda/nvshmem/}"; do
-  mkdir -p "$folder/drydock_gda/$(dirname "$file")"
-  cp "$repository/$file" "$folder/drydock_gda/$file"
+  mkdir -p "$folder/drydock_gda/drydock/$(dirname "$file")"
+  cp "$repository/$file" "$folder/drydock_gda/drydock/$file"
 done
 # From the last line to the first, so that the numbers stay right.
 sed -i \
   -e "${assertion}a\\    drydock_gda_fini();" \
   -e "${after}a\\        drydock_gda_init_on_ep($domain, $endpoint, $cq, $index);  /* it may fail: kernels find no queue then */" \
-  -e "${include}a\\#include \"gpu/gda/nvshmem/drydock_gda_hook.h\"" \
+  -e "${include}a\\#include \"drydock/gpu/gda/nvshmem/drydock_gda_hook.h\"" \
   "$transport"
 cat >>"$cmake" <<TEXT
 
 # drydock_gda: queues for kernels
 add_library(drydock_gda_objs OBJECT
-  drydock_gda/gpu/gda/nvshmem/drydock_gda_hook.cc
-  drydock_gda/gpu/gda/nvshmem/drydock_gda_device.cu)
+  drydock_gda/drydock/gpu/gda/nvshmem/drydock_gda_hook.cc
+  drydock_gda/drydock/gpu/gda/nvshmem/drydock_gda_device.cu)
 set_target_properties(drydock_gda_objs PROPERTIES
   CUDA_STANDARD 17 CXX_STANDARD 17 POSITION_INDEPENDENT_CODE ON CUDA_SEPARABLE_COMPILATION ON)
 target_include_directories(drydock_gda_objs PUBLIC

@@ -79,13 +79,13 @@ both_forms__are_wired() {
     make_tree "$form"
     run_script "$INSTALL" "$WORLD"
     expect "done" status_is 0
-    expect "in order, $form" has_in_order '#include "gpu/gda/nvshmem/drydock_gda_hook.h"' \
+    expect "in order, $form" has_in_order '#include "drydock/gpu/gda/nvshmem/drydock_gda_hook.h"' \
       "fi_enable(state->eps[i]${form}endpoint);" 'Unable to enable' 'status);' \
       "drydock_gda_init_on_ep(state->domain, state->eps[i]${form}endpoint, state->eps[i]${form}cq, i);" \
       'status = dev;' nvshmemt_libfabric_finalize 'assert(transport);' 'drydock_gda_fini();' fi_close
     expect "the target" grep -q 'target_sources(nvshmem_transport_libfabric PRIVATE' "$folder/CMakeLists.txt"
-    expect "the headers" test -f "$folder/drydock_gda/gpu/gda/device_queue.h"
-    expect "their headers" test -f "$folder/drydock_gda/fabric/efa_queue/wqe.h"
+    expect "the headers" test -f "$folder/drydock_gda/drydock/gpu/gda/device_queue.h"
+    expect "their headers" test -f "$folder/drydock_gda/drydock/fabric/efa_queue/wqe.h"
     expect "the exports" said 'export NVSHMEM_REMOTE_TRANSPORT=libfabric'
     expect "it compiles" compiles
   done
@@ -95,7 +95,7 @@ every_header__that_is_included_is_there() {
   make_tree .
   run_script "$INSTALL" "$WORLD"
   local name
-  for name in $(grep -rhoE '#include "(gpu|fabric)/[^"]*"' "$folder/drydock_gda" | cut -d'"' -f2 | sort -u); do
+  for name in $(grep -rhoE '#include "drydock/[^"]*"' "$folder/drydock_gda" | cut -d'"' -f2 | sort -u); do
     expect "$name" test -f "$folder/drydock_gda/$name"
   done
 }

@@ -2,13 +2,13 @@
 // its own: it stands in two of them of the libfabric transport, and leaves the others alone. The page
 // says of each what becomes of it (docs/gda.md), and a test holds the page to this list.
 
-#ifndef GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_
-#define GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_
+#ifndef DRYDOCK_GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_
+#define DRYDOCK_GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_
 
 #include <array>
 #include <string_view>
 
-namespace gpu::gda::nvshmem {
+namespace drydock::gpu::gda::nvshmem {
 
 // In the order of nvshmem_transport_host_ops (NVIDIA/nvshmem
 // src/include/internal/host_transport/transport.h, commit 2c7f5a37 of 2025).
@@ -30,6 +30,6 @@ inline constexpr std::array<std::string_view, 15> kTransportOps = {
     "add_device_remote_mem_handles",
 };
 
-}  // namespace gpu::gda::nvshmem
+}  // namespace drydock::gpu::gda::nvshmem
 
-#endif  // GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_
+#endif  // DRYDOCK_GPU_GDA_NVSHMEM_TRANSPORT_OPS_H_

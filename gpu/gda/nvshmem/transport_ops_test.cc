@@ -1,6 +1,6 @@
 // The page has a row for each function that NVSHMEM asks of a transport, in their order.
 
-#include "gpu/gda/nvshmem/transport_ops.h"
+#include "drydock/gpu/gda/nvshmem/transport_ops.h"
 
 #include <fstream>
 #include <string>
@@ -9,7 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace gpu::gda::nvshmem {
+namespace drydock::gpu::gda::nvshmem {
 namespace {
 
 using ::testing::ElementsAreArray;
@@ -36,4 +36,4 @@ TEST(TransportOpsTest, ThePageHasEachMember) {
 }
 
 }  // namespace
-}  // namespace gpu::gda::nvshmem
+}  // namespace drydock::gpu::gda::nvshmem

@@ -1,19 +1,19 @@
 // Two simulated machines whose queues are a device's, for the tests of this folder.
 
-#ifndef GPU_GDA_TESTING_TEST_BED_H_
-#define GPU_GDA_TESTING_TEST_BED_H_
+#ifndef DRYDOCK_GPU_GDA_TESTING_TEST_BED_H_
+#define DRYDOCK_GPU_GDA_TESTING_TEST_BED_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "gpu/gda/queue.h"
-#include "gpu/gda/sim_engine.h"
-#include "gpu/gda/sim_queue.h"
-#include "gpu/gda/transfer.h"
-#include "sim/testing/lab.h"
+#include "drydock/gpu/gda/queue.h"
+#include "drydock/gpu/gda/sim_engine.h"
+#include "drydock/gpu/gda/sim_queue.h"
+#include "drydock/gpu/gda/transfer.h"
+#include "drydock/sim/testing/lab.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // One machine with its queue, and what its device knows.
 struct TestSide {
@@ -65,6 +65,6 @@ struct TestBed {
   PeerView to_a;
 };
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_TESTING_TEST_BED_H_
+#endif  // DRYDOCK_GPU_GDA_TESTING_TEST_BED_H_

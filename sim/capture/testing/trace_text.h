@@ -1,8 +1,8 @@
 // Writes traces by hand, for tests: two machines with a NIC, a queue, an address vector, an
 // endpoint and a region each, that know each other; then whatever a test wants to have happened.
 
-#ifndef SIM_CAPTURE_TESTING_TRACE_TEXT_H_
-#define SIM_CAPTURE_TESTING_TRACE_TEXT_H_
+#ifndef DRYDOCK_SIM_CAPTURE_TESTING_TRACE_TEXT_H_
+#define DRYDOCK_SIM_CAPTURE_TESTING_TRACE_TEXT_H_
 
 #include <cstdint>
 #include <string>
@@ -14,7 +14,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 
-namespace sim::capture {
+namespace drydock::sim::capture {
 
 class TraceText {
  public:
@@ -105,6 +105,6 @@ class TraceText {
   std::vector<std::string> lines_;
 };
 
-}  // namespace sim::capture
+}  // namespace drydock::sim::capture
 
-#endif  // SIM_CAPTURE_TESTING_TRACE_TEXT_H_
+#endif  // DRYDOCK_SIM_CAPTURE_TESTING_TRACE_TEXT_H_

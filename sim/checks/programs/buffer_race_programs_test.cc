@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/checks/programs/stage.h"
+#include "drydock/sim/checks/programs/stage.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -436,4 +436,4 @@ INSTANTIATE_TEST_SUITE_P(Sources, ProgramTest, ::testing::ValuesIn(kSources), Na
 INSTANTIATE_TEST_SUITE_P(Targets, ProgramTest, ::testing::ValuesIn(kTargets), NameOf);
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -14,16 +14,16 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/scope.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
-#include "fabric/context_owner.h"
+#include "drydock/coro/scope.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/context_owner.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/programs/program_test.h"
+#include "drydock/sim/device/observer.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/programs/program_test.h"
-#include "sim/device/observer.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -482,4 +482,4 @@ const Program kPrograms[] = {
 INSTANTIATE_TEST_SUITE_P(Lifetime, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -4,8 +4,8 @@
 //   const Program kPrograms[] = {BAD(kRetryIdempotence, PostsTwice), GOOD(PostsOnce)};
 //   INSTANTIATE_TEST_SUITE_P(Retries, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
 
-#ifndef SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
-#define SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#ifndef DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#define DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
 
 #include <chrono>
 #include <cstddef>
@@ -15,14 +15,14 @@
 #include <string>
 #include <vector>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/cluster/two_nodes.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/finding.h"
-#include "sim/cluster/two_nodes.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Two machines that know each other.
 struct Pair {
@@ -94,11 +94,11 @@ struct Program {
 inline void PrintTo(const Program& program, std::ostream* out) { *out << program.name; }
 
 #define BAD(check, program) \
-  ::sim_testing::Program { #program, ::sim::Check::check, &program }
+  ::drydock::sim_testing::Program { #program, ::drydock::sim::Check::check, &program }
 #define GOOD(program) \
-  ::sim_testing::Program { #program, std::nullopt, &program }
+  ::drydock::sim_testing::Program { #program, std::nullopt, &program }
 #define GOOD_ASYNC(program) \
-  ::sim_testing::Program { #program, std::nullopt, nullptr, &program }
+  ::drydock::sim_testing::Program { #program, std::nullopt, nullptr, &program }
 
 class ProgramTest : public ::testing::TestWithParam<Program> {};
 
@@ -122,6 +122,6 @@ TEST_P(ProgramTest, TheSameSeedFindsTheSame) {
 
 inline std::string NameOf(const ::testing::TestParamInfo<Program>& info) { return info.param.name; }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_
+#endif  // DRYDOCK_SIM_CHECKS_PROGRAMS_PROGRAM_TEST_H_

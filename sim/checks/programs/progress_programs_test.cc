@@ -9,13 +9,13 @@
 #include <optional>
 
 #include "absl/status/status.h"
-#include "coro/sleep.h"
-#include "coro/task.h"
+#include "drydock/coro/sleep.h"
+#include "drydock/coro/task.h"
+#include "drydock/sim/checks/checks.h"
+#include "drydock/sim/checks/programs/program_test.h"
 #include "gtest/gtest.h"
-#include "sim/checks/checks.h"
-#include "sim/checks/programs/program_test.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -332,4 +332,4 @@ const Program kPrograms[] = {
 INSTANTIATE_TEST_SUITE_P(Progress, ProgramTest, ::testing::ValuesIn(kPrograms), NameOf);
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

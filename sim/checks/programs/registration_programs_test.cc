@@ -9,10 +9,10 @@
 #include <utility>
 #include <vector>
 
-#include "sim/checks/programs/stage.h"
-#include "sim/testing/fault_scene.h"
+#include "drydock/sim/checks/programs/stage.h"
+#include "drydock/sim/testing/fault_scene.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -316,4 +316,4 @@ INSTANTIATE_TEST_SUITE_P(Faults, PlanTest,
                                            Fault::kDuplicatePlacement, Fault::kTornPlacement));
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

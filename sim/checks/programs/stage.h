@@ -1,8 +1,8 @@
 // Programs that break a rule and programs that do not, each a few lines: three machines, what one
 // of them does, and what the checks make of it.
 
-#ifndef SIM_CHECKS_PROGRAMS_STAGE_H_
-#define SIM_CHECKS_PROGRAMS_STAGE_H_
+#ifndef DRYDOCK_SIM_CHECKS_PROGRAMS_STAGE_H_
+#define DRYDOCK_SIM_CHECKS_PROGRAMS_STAGE_H_
 
 #include <cstdint>
 #include <memory>
@@ -11,13 +11,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/error.h"
+#include "drydock/fabric/error.h"
+#include "drydock/sim/checks/finding.h"
+#include "drydock/sim/testing/lab.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/checks/finding.h"
-#include "sim/testing/lab.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Where a program runs. What is in `kept` is still open when it is over.
 struct Stage {
@@ -80,6 +80,6 @@ inline void ExpectVerdict(const Program& program, std::uint64_t seed, const sim:
 
 class ProgramTest : public ::testing::TestWithParam<Program> {};
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_CHECKS_PROGRAMS_STAGE_H_
+#endif  // DRYDOCK_SIM_CHECKS_PROGRAMS_STAGE_H_

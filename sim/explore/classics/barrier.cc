@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/immediate_counter.h"
-#include "fabric/coverage/points.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/classics/program.h"
-#include "sim/explore/needs.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/immediate_counter.h"
+#include "drydock/fabric/coverage/points.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/classics/program.h"
+#include "drydock/sim/explore/needs.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::async::BufferRef;
@@ -148,4 +148,4 @@ const Scenario& Barrier() {
   return scenario;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,9 +1,9 @@
-#include "sim/explore/classics/classics.h"
+#include "drydock/sim/explore/classics/classics.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 std::vector<const Scenario*> Classics() {
   return {&PingPong(), &Barrier(), &CreditFlow(), &AllToAll(), &TryAgain()};
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,14 +1,14 @@
 // Small programs that every network runs in some form, each right on EFA: whatever legal faults
 // they meet, they end with right data or with an error, and never wait for ever.
 
-#ifndef SIM_EXPLORE_CLASSICS_CLASSICS_H_
-#define SIM_EXPLORE_CLASSICS_CLASSICS_H_
+#ifndef DRYDOCK_SIM_EXPLORE_CLASSICS_CLASSICS_H_
+#define DRYDOCK_SIM_EXPLORE_CLASSICS_CLASSICS_H_
 
 #include <vector>
 
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Two machines send each other one message in turn, and check every byte.
 const Scenario& PingPong();
@@ -30,6 +30,6 @@ const Scenario& Failover();
 // All of these that are right.
 std::vector<const Scenario*> Classics();
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_CLASSICS_CLASSICS_H_
+#endif  // DRYDOCK_SIM_EXPLORE_CLASSICS_CLASSICS_H_

@@ -4,16 +4,16 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/status_macros.h"
-#include "coro/task.h"
-#include "fabric/async/message_receiver.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/classics/program.h"
-#include "sim/explore/needs.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/task.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/classics/program.h"
+#include "drydock/sim/explore/needs.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::async::BufferRef;
@@ -90,4 +90,4 @@ const Scenario& Failover() {
   return scenario;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -5,15 +5,15 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/when_all.h"
-#include "fabric/async/message_receiver.h"
-#include "fabric/coverage/points.h"
-#include "sim/explore/classics/classics.h"
-#include "sim/explore/classics/program.h"
-#include "sim/explore/needs.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/when_all.h"
+#include "drydock/fabric/async/message_receiver.h"
+#include "drydock/fabric/coverage/points.h"
+#include "drydock/sim/explore/classics/classics.h"
+#include "drydock/sim/explore/classics/program.h"
+#include "drydock/sim/explore/needs.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::async::BufferRef;
@@ -104,4 +104,4 @@ const Scenario& PingPong() {
   return scenario;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

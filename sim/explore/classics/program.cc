@@ -1,9 +1,9 @@
-#include "sim/explore/classics/program.h"
+#include "drydock/sim/explore/classics/program.h"
 
-#include "coro/keyed_random.h"
-#include "fabric/coverage/points.h"
+#include "drydock/coro/keyed_random.h"
+#include "drydock/fabric/coverage/points.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 std::byte ByteOf(std::uint64_t what, std::size_t index) {
@@ -43,4 +43,4 @@ bool Holds(std::span<const std::byte> bytes, std::uint64_t what) {
   return true;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

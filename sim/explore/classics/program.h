@@ -1,7 +1,7 @@
 // What the classics share: machines, a truth to compare with, and patience.
 
-#ifndef SIM_EXPLORE_CLASSICS_PROGRAM_H_
-#define SIM_EXPLORE_CLASSICS_PROGRAM_H_
+#ifndef DRYDOCK_SIM_EXPLORE_CLASSICS_PROGRAM_H_
+#define DRYDOCK_SIM_EXPLORE_CLASSICS_PROGRAM_H_
 
 #include <chrono>
 #include <cstddef>
@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "coro/event_loop.h"
-#include "coro/task.h"
-#include "coro/time.h"
-#include "sim/explore/nodes.h"
-#include "sim/explore/scenario.h"
+#include "drydock/coro/event_loop.h"
+#include "drydock/coro/task.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/explore/nodes.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // What the programs must not be wrong about: kept beside them, where no fault reaches it.
 class Truth {
@@ -51,6 +51,6 @@ inline coro::Time GiveUpTime() {
   return coro::After(coro::EventLoop::Current().Now(), std::chrono::seconds(1));
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_CLASSICS_PROGRAM_H_
+#endif  // DRYDOCK_SIM_EXPLORE_CLASSICS_PROGRAM_H_

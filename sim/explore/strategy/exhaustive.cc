@@ -1,11 +1,11 @@
-#include "sim/explore/strategy/exhaustive.h"
+#include "drydock/sim/explore/strategy/exhaustive.h"
 
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // The index of `step`, or the number of steps when it is not among them.
@@ -165,4 +165,4 @@ void ExhaustiveSearch::WantBefore(std::size_t i, std::size_t j, const Step& step
   node.wanted.assign(node.wanted.size(), true);
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -12,8 +12,8 @@
 // 1996). A run in which all that is possible sleeps is equivalent to an earlier one: it is
 // redundant, which shows only on the way, and no order of its own.
 
-#ifndef SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_
-#define SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,9 @@
 #include <string>
 #include <vector>
 
-#include "sim/events/scheduler.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Not thread-safe. Use: while (search.Next()) { run the program with search.NewScheduler(); }
 class ExhaustiveSearch {
@@ -79,6 +79,6 @@ class ExhaustiveSearch {
   bool diverged_ = false;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_EXHAUSTIVE_H_

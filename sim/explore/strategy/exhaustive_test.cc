@@ -1,6 +1,6 @@
 // The exhaustive search: every order once, and none twice.
 
-#include "sim/explore/strategy/exhaustive.h"
+#include "drydock/sim/explore/strategy/exhaustive.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -14,12 +14,12 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/world/world.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
-#include "sim/world/world.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using fabric::ErrorCode;
@@ -325,4 +325,4 @@ TEST(ExhaustiveSearchTest, ProgramThatIsNoFunctionOfItsScheduleIsNoticed) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

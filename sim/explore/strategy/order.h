@@ -1,7 +1,7 @@
 // A schedule that somebody has written down: to see a run of an exhaustive search again.
 
-#ifndef SIM_EXPLORE_STRATEGY_ORDER_H_
-#define SIM_EXPLORE_STRATEGY_ORDER_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_ORDER_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_ORDER_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "sim/events/scheduler.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Choice i is the index of the step that happens the i-th time that there is more than one. After
 // the last choice the first step happens. An index beyond the last step, because the program has
@@ -37,6 +37,6 @@ class OrderScheduler final : public Scheduler {
   std::size_t next_ = 0;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_ORDER_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_ORDER_H_

@@ -1,6 +1,6 @@
-#include "sim/explore/strategy/pct.h"
+#include "drydock/sim/explore/strategy/pct.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 // Above every priority that a change gives.
@@ -37,4 +37,4 @@ std::size_t PctScheduler::Pick(std::span<const Step> ready, coro::Duration) {
   return Highest(ready);
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -7,8 +7,8 @@
 // found by one run with a probability of at least 1 / (n k^(depth-1)); a walk finds it with one
 // that falls exponentially with the steps that one operation must wait.
 
-#ifndef SIM_EXPLORE_STRATEGY_PCT_H_
-#define SIM_EXPLORE_STRATEGY_PCT_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_PCT_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_PCT_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +16,10 @@
 #include <span>
 #include <vector>
 
-#include "sim/events/scheduler.h"
-#include "sim/random.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/random.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 class PctScheduler final : public Scheduler {
  public:
@@ -38,6 +38,6 @@ class PctScheduler final : public Scheduler {
   std::size_t step_ = 0;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_PCT_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_PCT_H_

@@ -1,8 +1,8 @@
-#include "sim/explore/strategy/starve.h"
+#include "drydock/sim/explore/strategy/starve.h"
 
 #include <chrono>
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr std::uint64_t kOneIn = 16;      // steps: how often a window begins
@@ -49,4 +49,4 @@ std::size_t StarveScheduler::Pick(std::span<const Step> ready, coro::Duration no
   return free_.empty() ? kNobody : free_[draws_.NextBelow(free_.size())];
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -5,18 +5,18 @@
 // The length of a window is drawn so that every power of two is as likely, from a microsecond to
 // two seconds: longer than a program's own time-outs.
 
-#ifndef SIM_EXPLORE_STRATEGY_STARVE_H_
-#define SIM_EXPLORE_STRATEGY_STARVE_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_STARVE_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_STARVE_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "sim/events/scheduler.h"
-#include "sim/random.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/random.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 class StarveScheduler final : public Scheduler {
  public:
@@ -41,6 +41,6 @@ class StarveScheduler final : public Scheduler {
   std::vector<std::size_t> free_;  // of `ready`
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_STARVE_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_STARVE_H_

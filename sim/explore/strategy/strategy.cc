@@ -1,4 +1,4 @@
-#include "sim/explore/strategy/strategy.h"
+#include "drydock/sim/explore/strategy/strategy.h"
 
 #include <vector>
 
@@ -7,12 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "sim/explore/strategy/order.h"
-#include "sim/explore/strategy/pct.h"
-#include "sim/explore/strategy/starve.h"
-#include "sim/explore/strategy/walk.h"
+#include "drydock/sim/explore/strategy/order.h"
+#include "drydock/sim/explore/strategy/pct.h"
+#include "drydock/sim/explore/strategy/starve.h"
+#include "drydock/sim/explore/strategy/walk.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 constexpr std::size_t kDeepest = 10;
@@ -79,4 +79,4 @@ absl::StatusOr<Strategy> ParseStrategy(absl::string_view text) {
   return strategy;
 }
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

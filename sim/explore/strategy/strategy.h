@@ -10,8 +10,8 @@
 //
 // All orders of a small program: exhaustive.h.
 
-#ifndef SIM_EXPLORE_STRATEGY_STRATEGY_H_
-#define SIM_EXPLORE_STRATEGY_STRATEGY_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_STRATEGY_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_STRATEGY_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -21,9 +21,9 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "sim/events/scheduler.h"
+#include "drydock/sim/events/scheduler.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 // Makes the scheduler of one run, a function of the seed; empty: none, times are drawn.
 using Schedule = std::function<std::unique_ptr<Scheduler>(std::uint64_t seed)>;
@@ -42,6 +42,6 @@ inline constexpr std::size_t kUsualSteps = 100;
 // kInvalidArgument: one line that says what there is.
 absl::StatusOr<Strategy> ParseStrategy(absl::string_view text);
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_STRATEGY_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_STRATEGY_H_

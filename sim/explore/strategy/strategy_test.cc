@@ -1,6 +1,6 @@
 // The strategies, one by one, and the worlds that they schedule.
 
-#include "sim/explore/strategy/strategy.h"
+#include "drydock/sim/explore/strategy/strategy.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,20 +13,21 @@
 #include <utility>
 #include <vector>
 
+#include "drydock/sim/explore/strategy/order.h"
+#include "drydock/sim/explore/strategy/pct.h"
+#include "drydock/sim/explore/strategy/starve.h"
+#include "drydock/sim/explore/strategy/walk.h"
+#include "drydock/sim/testing/lab.h"
+#include "drydock/sim/world/world.h"
+#include "drydock/testing/matchers/status_matchers.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "sim/explore/strategy/order.h"
-#include "sim/explore/strategy/pct.h"
-#include "sim/explore/strategy/starve.h"
-#include "sim/explore/strategy/walk.h"
-#include "sim/testing/lab.h"
-#include "sim/world/world.h"
-#include "testing/matchers/status_matchers.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 namespace {
 
 using namespace std::chrono_literals;
+using ::drydock::testing_matchers::StatusIs;
 using fabric::ErrorCode;
 using sim_testing::Lab;
 using sim_testing::Side;
@@ -35,7 +36,6 @@ using ::testing::Ge;
 using ::testing::HasSubstr;
 using ::testing::Le;
 using ::testing::SizeIs;
-using ::testing_matchers::StatusIs;
 
 void Post(Side& from, const Side& to, std::uint64_t context) {
   ASSERT_EQ(from.endpoint->Write(from.WriteTo(to, 64 * context, 64, context)), ErrorCode::kOk);
@@ -330,4 +330,4 @@ TEST(StarveTest, ProgramsWaitThroughWindows) {
 }
 
 }  // namespace
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore

@@ -1,16 +1,16 @@
 // The plainest strategy: each time any step that is possible, with equal odds.
 
-#ifndef SIM_EXPLORE_STRATEGY_WALK_H_
-#define SIM_EXPLORE_STRATEGY_WALK_H_
+#ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_WALK_H_
+#define DRYDOCK_SIM_EXPLORE_STRATEGY_WALK_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "sim/events/scheduler.h"
-#include "sim/random.h"
+#include "drydock/sim/events/scheduler.h"
+#include "drydock/sim/random.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 class WalkScheduler final : public Scheduler {
  public:
@@ -29,6 +29,6 @@ class WalkScheduler final : public Scheduler {
   std::size_t picks_ = 0;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_STRATEGY_WALK_H_
+#endif  // DRYDOCK_SIM_EXPLORE_STRATEGY_WALK_H_

@@ -1,16 +1,16 @@
 // Scenarios with the bugs that an explorer has to notice.
 
-#ifndef SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_
-#define SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_
+#ifndef DRYDOCK_SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_
+#define DRYDOCK_SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_
 
 #include <functional>
 #include <span>
 #include <string_view>
 #include <utility>
 
-#include "sim/explore/scenario.h"
+#include "drydock/sim/explore/scenario.h"
 
-namespace sim::explore {
+namespace drydock::sim::explore {
 
 class TestScenario final : public Scenario {
  public:
@@ -28,6 +28,6 @@ class TestScenario final : public Scenario {
   const std::span<const Parameter> parameters_;
 };
 
-}  // namespace sim::explore
+}  // namespace drydock::sim::explore
 
-#endif  // SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_
+#endif  // DRYDOCK_SIM_EXPLORE_TESTING_TEST_SCENARIOS_H_

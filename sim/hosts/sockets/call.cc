@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/call.h"
 
 #include <poll.h>
 
@@ -10,14 +10,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "sim/hosts/sockets/control.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/key.h"
-#include "sim/hosts/sockets/network_name.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/sim/hosts/sockets/control.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -87,4 +87,4 @@ absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

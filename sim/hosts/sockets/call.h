@@ -1,16 +1,16 @@
 // A call to the rendezvous, up to where both have proven themselves.
 
-#ifndef SIM_HOSTS_SOCKETS_CALL_H_
-#define SIM_HOSTS_SOCKETS_CALL_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CALL_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_CALL_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "coro/time.h"
-#include "sim/hosts/sockets/mac.h"
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 
 struct CalledRendezvous {
   Stream stream;
@@ -27,6 +27,6 @@ absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
 // Waits until the next message is there, `patience` at the most. False: none came.
 bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_CALL_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_CALL_H_

@@ -9,8 +9,8 @@
 //
 // Who comes is welcomed when all others know of it: whoever hears of an address can use it.
 
-#ifndef SIM_HOSTS_SOCKETS_CONTROL_H_
-#define SIM_HOSTS_SOCKETS_CONTROL_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
 
 #include <array>
 #include <cstdint>
@@ -19,10 +19,10 @@
 #include <type_traits>
 
 #include "absl/strings/string_view.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/socket.h"
 
-namespace sim {
+namespace drydock::sim {
 
 enum class ControlType : std::uint32_t { kJoin = 1, kNews, kKnown, kWelcome, kRefused };
 
@@ -42,6 +42,6 @@ struct Control {
 };
 static_assert(std::is_trivially_copyable_v<Control>);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_CONTROL_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_

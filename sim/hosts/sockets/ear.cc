@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/ear.h"
+#include "drydock/sim/hosts/sockets/ear.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <utility>
 
-namespace sim {
+namespace drydock::sim {
 
 Ear::Ear(int sockets, std::function<void()> heard)
     : sockets_(sockets),
@@ -52,4 +52,4 @@ void Ear::Run() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,13 +1,13 @@
 // A thread that sleeps until something comes over a set of sockets, and then wakes another one that
 // cannot wait for sockets itself.
 
-#ifndef SIM_HOSTS_SOCKETS_EAR_H_
-#define SIM_HOSTS_SOCKETS_EAR_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_EAR_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_EAR_H_
 
 #include <functional>
 #include <thread>
 
-namespace sim {
+namespace drydock::sim {
 
 class Ear {
  public:
@@ -31,6 +31,6 @@ class Ear {
   std::thread thread_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_EAR_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_EAR_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/far_machines.h"
+#include "drydock/sim/hosts/sockets/far_machines.h"
 
 #include <poll.h>
 #include <sys/epoll.h>
@@ -8,11 +8,11 @@
 #include <chrono>
 #include <utility>
 
-#include "coro/status_macros.h"
-#include "sim/hosts/message.h"
-#include "sim/hosts/sockets/call.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/sim/hosts/message.h"
+#include "drydock/sim/hosts/sockets/call.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -205,4 +205,4 @@ bool FarMachines::Listen() {
   return poll(&sockets, 1, 0) > 0;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,7 +1,7 @@
 // The machines of our network, as sockets reach them: all of them, those of this computer too.
 
-#ifndef SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
-#define SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
 
 #include <array>
 #include <cstdint>
@@ -11,15 +11,15 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/sockets/ear.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/membership.h"
-#include "sim/hosts/sockets/socket_channel.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/sockets/ear.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/socket_channel.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Not thread-safe: belongs to the world of this process.
 class FarMachines {
@@ -90,6 +90,6 @@ class FarMachines {
   std::unique_ptr<Ear> ear_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_

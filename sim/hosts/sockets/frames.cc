@@ -1,10 +1,10 @@
-#include "sim/hosts/sockets/frames.h"
+#include "drydock/sim/hosts/sockets/frames.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kLengthBytes = sizeof(std::uint32_t);
@@ -77,4 +77,4 @@ std::byte* FrameWriter::Reserve(std::size_t bytes) {
   return room.data() + kLengthBytes;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

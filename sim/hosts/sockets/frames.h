@@ -4,14 +4,14 @@
 //
 // The stream comes in pieces of any size, from anybody: a length that cannot be is the end of it.
 
-#ifndef SIM_HOSTS_SOCKETS_FRAMES_H_
-#define SIM_HOSTS_SOCKETS_FRAMES_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_FRAMES_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_FRAMES_H_
 
 #include <cstddef>
 #include <memory>
 #include <span>
 
-namespace sim {
+namespace drydock::sim {
 
 // Bytes between two positions of memory that grows to a limit, in the order in which they came.
 class ByteQueue {
@@ -75,6 +75,6 @@ class FrameWriter {
   ByteQueue queue_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_FRAMES_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_FRAMES_H_

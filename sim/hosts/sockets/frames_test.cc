@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/frames.h"
+#include "drydock/sim/hosts/sockets/frames.h"
 
 #include <algorithm>
 #include <cstdint>
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 void Put(FrameWriter& writer, const std::string& text) {
@@ -114,4 +114,4 @@ TEST(FramesTest, WhatIsNotTakenFillsTheWriter) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,12 +1,12 @@
-#include "sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
 
 #include <cstring>
 
-#include "sim/hosts/message.h"
-#include "sim/hosts/sockets/key.h"
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/sim/hosts/message.h"
+#include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // "drydock" and the layout of everything that is sent. The order of its bytes is a part of it.
@@ -48,4 +48,4 @@ bool Called::Believes(std::span<const std::byte> proof) const {
   return Read(proof, given) && IsSame(given.mac, MacFor('c', key_, hello_, challenge_.number));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

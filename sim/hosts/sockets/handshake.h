@@ -9,8 +9,8 @@
 // The numbers are fresh: what was heard on one connection proves nothing on another. The key
 // itself is never sent. Nothing after the handshake is authenticated or encrypted.
 
-#ifndef SIM_HOSTS_SOCKETS_HANDSHAKE_H_
-#define SIM_HOSTS_SOCKETS_HANDSHAKE_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_HANDSHAKE_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_HANDSHAKE_H_
 
 #include <array>
 #include <cstddef>
@@ -18,9 +18,9 @@
 #include <optional>
 #include <span>
 
-#include "sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // A machine of a network of several computers.
 struct Seat {
@@ -89,6 +89,6 @@ class Called {
   Challenge challenge_;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_HANDSHAKE_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_HANDSHAKE_H_

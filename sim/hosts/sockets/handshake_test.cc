@@ -1,13 +1,13 @@
-#include "sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
 
 #include <cstddef>
 #include <optional>
 #include <span>
 
+#include "drydock/sim/hosts/sockets/key.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/key.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 template <typename T>
@@ -84,4 +84,4 @@ TEST(HandshakeTest, OtherSizesAreNoMessages) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/key.h"
 
 #include <fcntl.h>
 #include <sys/random.h>
@@ -13,7 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::size_t kDigits = 32;
@@ -104,4 +104,4 @@ absl::StatusOr<Key> ReadOrMakeKey(const std::string& file) {
   return named ? ReadKey(file) : Failure(file, std::strerror(error));
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

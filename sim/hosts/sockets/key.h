@@ -1,16 +1,16 @@
 // The key of a network of several computers, in a file: who can read it may join.
 
-#ifndef SIM_HOSTS_SOCKETS_KEY_H_
-#define SIM_HOSTS_SOCKETS_KEY_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_KEY_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_KEY_H_
 
 #include <cstddef>
 #include <span>
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // The key in a file of 32 hexadecimal digits. kNotFound: there is no such file. kPermissionDenied:
 // somebody else may read it, or it is somebody else's. kInvalidArgument: it holds no key.
@@ -23,6 +23,6 @@ absl::StatusOr<Key> ReadOrMakeKey(const std::string& file);
 // Bytes that nobody can guess, of the kernel.
 void FillRandomly(std::span<std::byte> bytes);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_KEY_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_KEY_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/key.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 class KeyTest : public testing::Test {
@@ -70,4 +70,4 @@ TEST_F(KeyTest, AFolderThatIsNotThereIsSaid) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

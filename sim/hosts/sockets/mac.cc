@@ -1,10 +1,10 @@
-#include "sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 
 #include <bit>
 #include <cstdint>
 #include <cstring>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 static_assert(std::endian::native == std::endian::little, "words are read as they stand");
@@ -74,4 +74,4 @@ bool IsSame(const Mac& one, const Mac& other) {
   return difference == std::byte{};
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,6 +1,6 @@
 // SipHash-2-4-128 against the vectors of its reference code (vectors.h, vectors_sip128).
 
-#include "sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 Key Counting() {
@@ -48,4 +48,4 @@ TEST(MacTest, EveryBitOfKeyAndBytesMatters) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/membership.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -9,11 +9,11 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "sim/hosts/shared_file.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/random.h"
+#include "drydock/sim/hosts/shared_file.h"
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/random.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -92,4 +92,4 @@ bool Membership::Listen() {
   return !stream_.ended() && !stream_.garbage();
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,20 +1,20 @@
 // This machine's place in a network of several computers, and what it knows of the others.
 
-#ifndef SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
-#define SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
 
 #include <array>
 #include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/sockets/control.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/sockets/control.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // What tells the shared memory that we see from that of others: processes with the same number can
 // share memory.
@@ -61,6 +61,6 @@ class Membership {
   std::uint32_t epoch_ = 0;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_MEMBERSHIP_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
 
 #include <optional>
 #include <vector>
@@ -10,7 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 constexpr std::uint32_t kFirstPort = 20000;
@@ -105,4 +105,4 @@ absl::StatusOr<NetworkName> NetworkOfLauncher(
       "--network=tcp: neither Slurm's nor Open MPI's environment is here: name the host and port");
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

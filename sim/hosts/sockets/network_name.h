@@ -1,7 +1,7 @@
 // What --network says: where the machines of several computers meet.
 
-#ifndef SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
-#define SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // "tcp://node1:7471": the host is a name or an address, an IPv6 address in brackets.
 struct NetworkName {
@@ -30,6 +30,6 @@ absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text);
 absl::StatusOr<NetworkName> NetworkOfLauncher(
     const std::function<const char*(const char*)>& variable);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_NETWORK_NAME_H_

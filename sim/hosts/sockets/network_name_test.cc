@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
 
 #include <map>
 #include <string>
@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "gtest/gtest.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 std::string Launched(const std::map<std::string, std::string>& environment) {
@@ -56,4 +56,4 @@ TEST(NetworkNameTest, OpenMpiNamesThatOfMpirun) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/rendezvous.h"
+#include "drydock/sim/hosts/sockets/rendezvous.h"
 
 #include <poll.h>
 
@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/key.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -248,4 +248,4 @@ void Rendezvous::ClearUp() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,24 +1,24 @@
 // Where the machines of a network on several computers find each other: it gives each the first free
 // slot, and tells it of all others. What they send to each other does not pass here.
 
-#ifndef SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
-#define SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
 
 #include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "sim/hosts/directory.h"
-#include "sim/hosts/sockets/control.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/mac.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/hosts/directory.h"
+#include "drydock/sim/hosts/sockets/control.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Serves any number of fabrics. Not thread-safe.
 class Rendezvous {
@@ -62,6 +62,6 @@ class Rendezvous {
   coro::Time empty_since_{};
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_

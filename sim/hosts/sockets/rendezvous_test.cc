@@ -1,6 +1,6 @@
 // The rendezvous and its members: slots, news, refusals, and strangers.
 
-#include "sim/hosts/sockets/rendezvous.h"
+#include "drydock/sim/hosts/sockets/rendezvous.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,15 +19,15 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/hosts/sockets/key.h"
-#include "sim/hosts/sockets/membership.h"
-#include "sim/hosts/sockets/network_name.h"
-#include "sim/hosts/sockets/testing/meeting.h"
-#include "sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -260,4 +260,4 @@ TEST_F(RendezvousTest, NonsenseIsSurvived) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

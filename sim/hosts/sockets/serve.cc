@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/serve.h"
+#include "drydock/sim/hosts/sockets/serve.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -14,14 +14,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "coro/status_macros.h"
-#include "coro/steady_clock.h"
-#include "coro/time.h"
-#include "sim/hosts/sockets/key.h"
-#include "sim/hosts/sockets/rendezvous.h"
-#include "sim/hosts/sockets/socket.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
+#include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/rendezvous.h"
+#include "drydock/sim/hosts/sockets/socket.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -87,4 +87,4 @@ absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string&
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

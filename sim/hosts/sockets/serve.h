@@ -1,14 +1,14 @@
 // A rendezvous in a process of its own, which nobody has to start or to stop.
 
-#ifndef SIM_HOSTS_SOCKETS_SERVE_H_
-#define SIM_HOSTS_SOCKETS_SERVE_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_SERVE_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_SERVE_H_
 
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "sim/hosts/sockets/network_name.h"
+#include "drydock/sim/hosts/sockets/network_name.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // If the address is this computer's, and nobody has it, serves there: makes the key where there is
 // none, and leaves a process behind that ends when the calling one has ended, and all members have
@@ -16,6 +16,6 @@ namespace sim {
 // to. Errors: of SocketAddress::Of, ReadOrMakeKey and Socket::Bind. Not while other threads work.
 absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string& key_file);
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_SERVE_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_SERVE_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/serve.h"
+#include "drydock/sim/hosts/sockets/serve.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,14 +10,14 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/membership.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/hosts/sockets/membership.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/testing/unique_name.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
@@ -93,4 +93,4 @@ TEST_F(ServeTest, NoKeyNoService) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

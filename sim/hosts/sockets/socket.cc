@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/socket.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
@@ -15,7 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // A computer that does not answer for so long is not there. The kernels of both ask and answer, so
@@ -180,4 +180,4 @@ void CloseSocketsInChild() {
   }
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

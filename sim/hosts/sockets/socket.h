@@ -1,7 +1,7 @@
 // TCP sockets that do not wait, and their addresses.
 
-#ifndef SIM_HOSTS_SOCKETS_SOCKET_H_
-#define SIM_HOSTS_SOCKETS_SOCKET_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_H_
 
 #include <array>
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 struct sockaddr;
 
-namespace sim {
+namespace drydock::sim {
 
 // Of IPv4 or IPv6. Trivially copyable: it goes through messages, and may hold anything then.
 class SocketAddress {
@@ -65,6 +65,6 @@ class Socket {
 // the parent end with the parent. Takes no lock.
 void CloseSocketsInChild();
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_SOCKET_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_H_

@@ -1,10 +1,10 @@
-#include "sim/hosts/sockets/socket_channel.h"
+#include "drydock/sim/hosts/sockets/socket_channel.h"
 
 #include <utility>
 
 #include "absl/status/statusor.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 // What the kernel does not take at once.
@@ -74,4 +74,4 @@ Channel::State SocketChannel::state() const {
   return ended ? State::kEnded : State::kSound;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -3,8 +3,8 @@
 // A connection that ends takes the other one with it, and everything that was under way. The next
 // message makes a new one: to both sides it is as if the other machine had gone and come back.
 
-#ifndef SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_
-#define SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include <span>
 #include <utility>
 
-#include "sim/hosts/channel.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/mac.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/sim/hosts/channel.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 
 class SocketChannel final : public Channel {
  public:
@@ -67,6 +67,6 @@ class SocketChannel final : public Channel {
   bool ended_ = false;
 };
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_SOCKET_CHANNEL_H_

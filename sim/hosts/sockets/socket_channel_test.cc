@@ -1,6 +1,6 @@
 // One machine's channel to another, of which the test is the sockets.
 
-#include "sim/hosts/sockets/socket_channel.h"
+#include "drydock/sim/hosts/sockets/socket_channel.h"
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -13,13 +13,13 @@
 #include <span>
 #include <utility>
 
+#include "drydock/sim/hosts/sockets/call.h"
+#include "drydock/sim/hosts/sockets/handshake.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/call.h"
-#include "sim/hosts/sockets/handshake.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/hosts/sockets/stream.h"
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 using namespace std::chrono_literals;
@@ -181,4 +181,4 @@ TEST_F(SocketChannelTest, EventsOfNoConnectionAreNothing) {
 }
 
 }  // namespace
-}  // namespace sim
+}  // namespace drydock::sim

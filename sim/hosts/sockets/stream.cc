@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/stream.h"
+#include "drydock/sim/hosts/sockets/stream.h"
 
 #include <linux/sockios.h>
 #include <sys/ioctl.h>
@@ -6,7 +6,7 @@
 
 #include <cerrno>
 
-namespace sim {
+namespace drydock::sim {
 namespace {
 
 bool MayComeLater(int error) { return error == EAGAIN || error == EINTR; }
@@ -49,4 +49,4 @@ bool Stream::Receive() {
   return false;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim

@@ -1,7 +1,7 @@
 // A connection that carries messages both ways.
 
-#ifndef SIM_HOSTS_SOCKETS_STREAM_H_
-#define SIM_HOSTS_SOCKETS_STREAM_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_STREAM_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_STREAM_H_
 
 #include <cstddef>
 #include <cstring>
@@ -9,10 +9,10 @@
 #include <type_traits>
 #include <utility>
 
-#include "sim/hosts/sockets/frames.h"
-#include "sim/hosts/sockets/socket.h"
+#include "drydock/sim/hosts/sockets/frames.h"
+#include "drydock/sim/hosts/sockets/socket.h"
 
-namespace sim {
+namespace drydock::sim {
 
 // Never waits. Not thread-safe.
 class Stream {
@@ -76,6 +76,6 @@ bool Read(std::span<const std::byte> message, T& value) {
   return true;
 }
 
-}  // namespace sim
+}  // namespace drydock::sim
 
-#endif  // SIM_HOSTS_SOCKETS_STREAM_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_STREAM_H_

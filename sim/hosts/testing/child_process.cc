@@ -1,4 +1,4 @@
-#include "sim/hosts/testing/child_process.h"
+#include "drydock/sim/hosts/testing/child_process.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "gtest/gtest.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 void Talk::Write(const void* data, std::size_t bytes) {
   const char* at = static_cast<const char*>(data);
@@ -89,4 +89,4 @@ int ChildProcess::Wait() {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

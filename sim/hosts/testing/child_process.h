@@ -1,7 +1,7 @@
 // A child of a test, with a pipe in each direction.
 
-#ifndef SIM_HOSTS_TESTING_CHILD_PROCESS_H_
-#define SIM_HOSTS_TESTING_CHILD_PROCESS_H_
+#ifndef DRYDOCK_SIM_HOSTS_TESTING_CHILD_PROCESS_H_
+#define DRYDOCK_SIM_HOSTS_TESTING_CHILD_PROCESS_H_
 
 #include <sys/types.h>
 
@@ -9,7 +9,7 @@
 #include <functional>
 #include <type_traits>
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // One end of both pipes. Blocks; ends the process when the other one is gone.
 class Talk {
@@ -61,6 +61,6 @@ class ChildProcess {
   Talk talk_{-1, -1};
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_HOSTS_TESTING_CHILD_PROCESS_H_
+#endif  // DRYDOCK_SIM_HOSTS_TESTING_CHILD_PROCESS_H_

@@ -17,13 +17,13 @@
 #include <thread>
 #include <vector>
 
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/profile/profile.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/testing/meeting.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/hosts/testing/station.h"
-#include "sim/profile/profile.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -215,9 +215,9 @@ int Main() {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
 int main(int count, char** words) {
   testing::InitGoogleTest(&count, words);
-  return sim_testing::Main();
+  return drydock::sim_testing::Main();
 }

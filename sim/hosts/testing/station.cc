@@ -1,4 +1,4 @@
-#include "sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/station.h"
 
 #include <algorithm>
 #include <chrono>
@@ -9,13 +9,13 @@
 #include <utility>
 
 #include "absl/status/statusor.h"
-#include "coro/steady_clock.h"
-#include "fabric/efa_queue/receive_wqe.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/fabric/efa_queue/receive_wqe.h"
+#include "drydock/sim/random.h"
+#include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
-#include "sim/testing/unique_name.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 namespace efa = fabric::efa_queue;
 
@@ -285,4 +285,4 @@ bool BytesHold(std::span<const std::byte> bytes, std::uint64_t seed) {
   return true;
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,8 +1,8 @@
 // A program on a host, as small as can be: one queue pair, one completion queue, some memory, and
 // the rings written by hand. For tests.
 
-#ifndef SIM_HOSTS_TESTING_STATION_H_
-#define SIM_HOSTS_TESTING_STATION_H_
+#ifndef DRYDOCK_SIM_HOSTS_TESTING_STATION_H_
+#define DRYDOCK_SIM_HOSTS_TESTING_STATION_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -13,13 +13,13 @@
 #include <string>
 #include <vector>
 
-#include "fabric/efa_queue/cqe.h"
-#include "fabric/efa_queue/ring.h"
-#include "fabric/efa_queue/wqe.h"
-#include "sim/device/queue_pair.h"
-#include "sim/hosts/host.h"
+#include "drydock/fabric/efa_queue/cqe.h"
+#include "drydock/fabric/efa_queue/ring.h"
+#include "drydock/fabric/efa_queue/wqe.h"
+#include "drydock/sim/device/queue_pair.h"
+#include "drydock/sim/hosts/host.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // The default profile, with short timeouts. Static storage.
 const sim::Profile& StationProfile();
@@ -134,6 +134,6 @@ class Station {
 void FillBytes(std::span<std::byte> bytes, std::uint64_t seed);
 bool BytesHold(std::span<const std::byte> bytes, std::uint64_t seed);
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_HOSTS_TESTING_STATION_H_
+#endif  // DRYDOCK_SIM_HOSTS_TESTING_STATION_H_

@@ -1,4 +1,4 @@
-#include "sim/hosts/testing/workout.h"
+#include "drydock/sim/hosts/testing/workout.h"
 
 #include <algorithm>
 #include <cstring>
@@ -7,10 +7,10 @@
 #include <thread>
 #include <vector>
 
+#include "drydock/sim/random.h"
 #include "gtest/gtest.h"
-#include "sim/random.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
@@ -190,4 +190,4 @@ WorkoutTally ServeWorkout(Station& station, const std::function<bool(const Worko
   return tally;
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

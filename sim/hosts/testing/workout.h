@@ -1,15 +1,15 @@
 // Random operations between two stations, with every byte verified.
 
-#ifndef SIM_HOSTS_TESTING_WORKOUT_H_
-#define SIM_HOSTS_TESTING_WORKOUT_H_
+#ifndef DRYDOCK_SIM_HOSTS_TESTING_WORKOUT_H_
+#define DRYDOCK_SIM_HOSTS_TESTING_WORKOUT_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 
-#include "sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/station.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // What both sides count.
 struct WorkoutTally {
@@ -32,6 +32,6 @@ WorkoutTally ServeWorkout(Station& station, const std::function<bool(const Worko
 // What has to be there before the other side begins.
 void PrepareToServe(Station& station);
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_HOSTS_TESTING_WORKOUT_H_
+#endif  // DRYDOCK_SIM_HOSTS_TESTING_WORKOUT_H_

@@ -1,16 +1,16 @@
 // Many random operations between two processes, in both byte ways.
 
-#include "sim/hosts/testing/workout.h"
+#include "drydock/sim/hosts/testing/workout.h"
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
+#include "drydock/sim/hosts/testing/child_process.h"
+#include "drydock/sim/hosts/testing/station.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/testing/child_process.h"
-#include "sim/hosts/testing/station.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 constexpr std::uint64_t kOperations = 50000;
@@ -50,4 +50,4 @@ TEST_P(WorkoutTest, EveryByteArrives) {
 }
 
 }  // namespace
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

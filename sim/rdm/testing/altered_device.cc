@@ -1,12 +1,12 @@
-#include "sim/rdm/testing/altered_device.h"
+#include "drydock/sim/rdm/testing/altered_device.h"
 
 #include <deque>
 #include <utility>
 
 #include "absl/status/status.h"
-#include "fabric/forwarding.h"
+#include "drydock/fabric/forwarding.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 namespace {
 
 using fabric::Completion;
@@ -158,4 +158,4 @@ std::unique_ptr<fabric::Fabric> AlterDevice(std::unique_ptr<fabric::Fabric> devi
   return std::make_unique<AlteredFabric>(std::move(device), alteration, std::move(alarm));
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

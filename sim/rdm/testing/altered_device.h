@@ -1,7 +1,7 @@
 // A device with something taken away, for tests: it decorates any fabric of the contract.
 
-#ifndef SIM_RDM_TESTING_ALTERED_DEVICE_H_
-#define SIM_RDM_TESTING_ALTERED_DEVICE_H_
+#ifndef DRYDOCK_SIM_RDM_TESTING_ALTERED_DEVICE_H_
+#define DRYDOCK_SIM_RDM_TESTING_ALTERED_DEVICE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <optional>
 #include <vector>
 
-#include "fabric/fabric.h"
-#include "sim/rdm/alarm.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/sim/rdm/alarm.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 struct Alteration {
   // Says that it cannot do these, and refuses them when it is asked all the same.
@@ -31,6 +31,6 @@ std::unique_ptr<fabric::Fabric> AlterDevice(std::unique_ptr<fabric::Fabric> devi
                                             const Alteration& alteration,
                                             std::shared_ptr<Alarm> alarm);
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_TESTING_ALTERED_DEVICE_H_
+#endif  // DRYDOCK_SIM_RDM_TESTING_ALTERED_DEVICE_H_

@@ -1,8 +1,8 @@
 // What tests of peers that lie have in common: a peer that says what it likes, and the honest
 // conversation that goes on beside it.
 
-#ifndef SIM_RDM_TESTING_ATTACKER_H_
-#define SIM_RDM_TESTING_ATTACKER_H_
+#ifndef DRYDOCK_SIM_RDM_TESTING_ATTACKER_H_
+#define DRYDOCK_SIM_RDM_TESTING_ATTACKER_H_
 
 #include <array>
 #include <cstddef>
@@ -14,14 +14,14 @@
 #include <utility>
 #include <vector>
 
-#include "fabric/opened_nic.h"
+#include "drydock/fabric/opened_nic.h"
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/rdm/address_book.h"
+#include "drydock/sim/rdm/packet.h"
+#include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/rdm/address_book.h"
-#include "sim/rdm/packet.h"
-#include "sim/rdm/testing/test_bed.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // A bare device endpoint that sends what it likes, and keeps what it is answered.
 class Attacker {
@@ -156,6 +156,6 @@ inline void ExpectGoodConversation(TestBed& bed, std::uint32_t pattern) {
   }
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_TESTING_ATTACKER_H_
+#endif  // DRYDOCK_SIM_RDM_TESTING_ATTACKER_H_

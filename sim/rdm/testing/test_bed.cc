@@ -1,14 +1,14 @@
-#include "sim/rdm/testing/test_bed.h"
+#include "drydock/sim/rdm/testing/test_bed.h"
 
 #include <algorithm>
 #include <array>
 
+#include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/rdm/rdm_fabric.h"
+#include "drydock/sim/rdm/sim_rdm_fabric.h"
 #include "gtest/gtest.h"
-#include "sim/driver/sim_fabric.h"
-#include "sim/rdm/rdm_fabric.h"
-#include "sim/rdm/sim_rdm_fabric.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 using namespace std::chrono_literals;
 using fabric::Completion;
@@ -179,4 +179,4 @@ bool Untouched(std::span<const std::byte> bytes) {
                      [](std::byte byte) { return byte == std::byte{0}; });
 }
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm

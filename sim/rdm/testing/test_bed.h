@@ -1,8 +1,8 @@
 // Machines of one simulated world that talk over the `efa` fabric, and the verbs that tests of it
 // are written in.
 
-#ifndef SIM_RDM_TESTING_TEST_BED_H_
-#define SIM_RDM_TESTING_TEST_BED_H_
+#ifndef DRYDOCK_SIM_RDM_TESTING_TEST_BED_H_
+#define DRYDOCK_SIM_RDM_TESTING_TEST_BED_H_
 
 #include <chrono>
 #include <cstddef>
@@ -13,18 +13,18 @@
 #include <span>
 #include <vector>
 
-#include "coro/time.h"
-#include "fabric/atomics.h"
-#include "fabric/cancel.h"
-#include "fabric/fabric.h"
-#include "fabric/tagged_messages.h"
-#include "sim/profile/profile.h"
-#include "sim/rdm/settings.h"
-#include "sim/rdm/statistics.h"
-#include "sim/rdm/testing/altered_device.h"
-#include "sim/world/world.h"
+#include "drydock/coro/time.h"
+#include "drydock/fabric/atomics.h"
+#include "drydock/fabric/cancel.h"
+#include "drydock/fabric/fabric.h"
+#include "drydock/fabric/tagged_messages.h"
+#include "drydock/sim/profile/profile.h"
+#include "drydock/sim/rdm/settings.h"
+#include "drydock/sim/rdm/statistics.h"
+#include "drydock/sim/rdm/testing/altered_device.h"
+#include "drydock/sim/world/world.h"
 
-namespace sim::rdm {
+namespace drydock::sim::rdm {
 
 // One machine: everything that its program opens, and what it has read.
 struct Machine {
@@ -140,6 +140,6 @@ class Dice {
   std::uint64_t state_;
 };
 
-}  // namespace sim::rdm
+}  // namespace drydock::sim::rdm
 
-#endif  // SIM_RDM_TESTING_TEST_BED_H_
+#endif  // DRYDOCK_SIM_RDM_TESTING_TEST_BED_H_

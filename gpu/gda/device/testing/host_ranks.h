@@ -1,7 +1,7 @@
 // Ranks on stand-in GPUs, and kernels of a test's own on their threads.
 
-#ifndef GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_
-#define GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_
+#ifndef DRYDOCK_GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_
+#define DRYDOCK_GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_
 
 #include <chrono>
 #include <cstddef>
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "gpu/device_memory.h"
-#include "gpu/gda/device/views.h"
-#include "gpu/gda/host_team.h"
-#include "gpu/gda/sim_ranks.h"
-#include "gpu/host_device/host_device.h"
+#include "drydock/gpu/device_memory.h"
+#include "drydock/gpu/gda/device/views.h"
+#include "drydock/gpu/gda/host_team.h"
+#include "drydock/gpu/gda/sim_ranks.h"
+#include "drydock/gpu/host_device/host_device.h"
+#include "drydock/sim/testing/lab.h"
 #include "gtest/gtest.h"
-#include "sim/testing/lab.h"
 
-namespace gpu::gda {
+namespace drydock::gpu::gda {
 
 // A profile whose time-outs a test can wait for.
 inline sim::Profile Impatient() {
@@ -90,6 +90,6 @@ inline std::vector<std::uint32_t> Counting(std::uint32_t first, std::size_t coun
   return words;
 }
 
-}  // namespace gpu::gda
+}  // namespace drydock::gpu::gda
 
-#endif  // GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_
+#endif  // DRYDOCK_GPU_GDA_DEVICE_TESTING_HOST_RANKS_H_

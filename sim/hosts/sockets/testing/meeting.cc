@@ -1,4 +1,4 @@
-#include "sim/hosts/sockets/testing/meeting.h"
+#include "drydock/sim/hosts/sockets/testing/meeting.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -10,13 +10,13 @@
 
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/sim/hosts/sockets/key.h"
+#include "drydock/sim/hosts/sockets/rendezvous.h"
+#include "drydock/sim/hosts/sockets/socket.h"
+#include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
-#include "sim/hosts/sockets/key.h"
-#include "sim/hosts/sockets/rendezvous.h"
-#include "sim/hosts/sockets/socket.h"
-#include "sim/testing/unique_name.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 namespace {
 
 template <typename T>
@@ -58,4 +58,4 @@ void Meeting::Stop() {
   pid_ = -1;
 }
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing

@@ -1,15 +1,15 @@
 // A rendezvous on this computer, for tests.
 
-#ifndef SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
-#define SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
+#ifndef DRYDOCK_SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
+#define DRYDOCK_SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
 
 #include <sys/types.h>
 
 #include <string>
 
-#include "sim/hosts/sockets/mac.h"
+#include "drydock/sim/hosts/sockets/mac.h"
 
-namespace sim_testing {
+namespace drydock::sim_testing {
 
 // Serves in a process of its own, at a port that nobody has, with a key of its own. To be made
 // while the process has one thread.
@@ -33,6 +33,6 @@ class Meeting {
   pid_t pid_ = -1;  // -1: it is not there any more
 };
 
-}  // namespace sim_testing
+}  // namespace drydock::sim_testing
 
-#endif  // SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
+#endif  // DRYDOCK_SIM_HOSTS_SOCKETS_TESTING_MEETING_H_
