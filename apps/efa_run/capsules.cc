@@ -240,7 +240,8 @@ absl::Status WriteProgramCapsule(const std::string& path, const Request& request
   Subject subject = SubjectOf(request);
   subject.program->files = recorded.FilesOf(request);
   Capsule capsule = MakeCapsule(subject, recorded.spec(), run);
-  // By its rules and its seed it is this run, also where the program opens its devices again.
+  // Its rules and its seed give this run again, however many firings it has: the list that a trace
+  // has may be a part of them, and a capsule has not room for every list.
   capsule.run.firings = recorded.spec().firings;
   return Write(path, capsule);
 }

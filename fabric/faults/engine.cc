@@ -131,7 +131,7 @@ FaultEngine::FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& app
     const auto at = static_cast<std::size_t>(info.point);
     listening_[static_cast<std::size_t>(layer)][at].Add(operations);
     at_[static_cast<std::size_t>(layer)][at].push_back(rules_.size());
-    rules_.push_back({&rule, layer, operations, KeyOf(seed, rule.name), {}, {}});
+    rules_.push_back({&rule, layer, operations, KeyOf(seed, rule.name), {}, 0});
   }
 }
 
@@ -140,10 +140,11 @@ bool FaultEngine::Matches(const ArmedRule& armed, const EventView& view) {
   return faults::Concerns(armed.rule->fault, view) && MatchesFilters(armed.rule->when, view);
 }
 
-bool FaultEngine::Fires(const ArmedRule& armed, RuleSchedule& schedule,
-                        std::uint64_t number) const {
+bool FaultEngine::Fires(std::size_t index, RuleSchedule& schedule, std::uint64_t number) const {
+  const ArmedRule& armed = rules_[index];
   if (!restricted_) return schedule.Next(armed.rule->when, Word(armed.key, kSchedule, number));
-  return schedule.Count(std::binary_search(armed.only.begin(), armed.only.end(), number));
+  const FiringId id{static_cast<std::uint32_t>(index), armed.before + number};
+  return schedule.Count(std::binary_search(only_.begin(), only_.end(), id));
 }
 
 Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {
@@ -156,7 +157,7 @@ Firing FaultEngine::Decide(Layer layer, Point point, const EventView& view) {
     ArmedRule& armed = rules_[index];
     if (!Matches(armed, view)) continue;
     const std::uint64_t number = armed.schedule.eligible() + 1;
-    if (!Fires(armed, armed.schedule, number)) continue;
+    if (!Fires(index, armed.schedule, number)) continue;
     if (acting) {
       armed.schedule.Yield();
       continue;
@@ -179,7 +180,7 @@ Firing FaultEngine::Foresee(Layer layer, Point point, const EventView& view) con
     if (!Matches(armed, view)) continue;
     RuleSchedule schedule = armed.schedule;
     const std::uint64_t number = schedule.eligible() + 1;
-    if (Fires(armed, schedule, number)) {
+    if (Fires(index, schedule, number)) {
       return {armed.rule, Word(armed.key, kFault, number)};
     }
   }
@@ -197,24 +198,13 @@ void FaultEngine::HealAt(const coro::Clock& clock, coro::Time time) {
   heal_at_ = time;
 }
 
-void FaultEngine::Restrict(const std::vector<FiringId>& only) {
+void FaultEngine::Restrict(std::span<const FiringId> only, std::span<const std::uint64_t> before) {
   const std::lock_guard<std::mutex> lock(mutex_);
   restricted_ = true;
-  for (const FiringId& id : only) rules_[id.rule].only.push_back(id.number);
-  for (ArmedRule& armed : rules_) std::sort(armed.only.begin(), armed.only.end());
-}
-
-std::vector<FiringId> FaultEngine::Missed() const {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  std::vector<FiringId> missed;
-  for (std::size_t i = 0; i < rules_.size(); ++i) {
-    for (const std::uint64_t number : rules_[i].only) {
-      if (number > rules_[i].schedule.eligible()) {
-        missed.push_back({static_cast<std::uint32_t>(i), number});
-      }
-    }
+  only_ = only;
+  for (std::size_t i = 0; i < std::min(before.size(), rules_.size()); ++i) {
+    rules_[i].before = before[i];
   }
-  return missed;
 }
 
 void FaultEngine::set_listener(FiringListener* listener) {

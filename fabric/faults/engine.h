@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -124,10 +125,11 @@ class FaultEngine {
 
   // From now on a rule acts on exactly those of its eligible events that are listed, whatever its
   // schedule says. What it draws for one of them is what it would have drawn without the list, and
-  // events count as before. REQUIRES: rules of the plan; nothing was decided yet.
-  void Restrict(const std::vector<FiringId>& only);
-  // Of what Restrict listed, the firings whose event has not come.
-  std::vector<FiringId> Missed() const;
+  // events count as before. `before`: by rule, how many of its events the numbers of the list count
+  // before the first one of this engine; empty: none. Takes no memory, however long the list is,
+  // which is read where it lies. REQUIRES: the list is sorted, and outlives the engine; nothing was
+  // decided yet.
+  void Restrict(std::span<const FiringId> only, std::span<const std::uint64_t> before = {});
 
   // Null: nobody. The listener outlives the engine, or is taken away before. Whoever takes the
   // place of another one tells it, and gives it back its place.
@@ -150,7 +152,7 @@ class FaultEngine {
     OperationSet operations;
     std::uint64_t key;  // of its random draws
     RuleSchedule schedule;
-    std::vector<std::uint64_t> only;  // when restricted: the events to act on, sorted
+    std::uint64_t before;  // when restricted: see there
   };
 
   FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& appliers);
@@ -159,8 +161,8 @@ class FaultEngine {
     return listening_[static_cast<std::size_t>(layer)][static_cast<std::size_t>(point)];
   }
   static bool Matches(const ArmedRule& armed, const EventView& view);
-  // Whether the rule fires on the next event that `schedule` counts.
-  bool Fires(const ArmedRule& armed, RuleSchedule& schedule, std::uint64_t number) const;
+  // Whether the rule at `index` fires on the next event that `schedule` counts.
+  bool Fires(std::size_t index, RuleSchedule& schedule, std::uint64_t number) const;
   bool IsHealed() const {
     return healed_ || (heal_clock_ != nullptr && heal_clock_->Now() >= heal_at_);
   }
@@ -172,6 +174,7 @@ class FaultEngine {
   const coro::Clock* heal_clock_ = nullptr;  // null: no time is set
   coro::Time heal_at_{};
   bool restricted_ = false;
+  std::span<const FiringId> only_;  // when restricted
   FiringListener* listener_ = nullptr;
   std::vector<ArmedRule> rules_;  // the plan's order
   std::array<std::array<std::vector<std::size_t>, kPointCount>, kLayerCount> at_;  // indices

@@ -39,9 +39,12 @@ std::string Difference(const Capsule& capsule, const Replay& replay) {
   }
   absl::StrAppend(&text, then.events, " events then, ", now.events, " now; ",
                   SameUpTo(capsule, *replay.run.trace));
-  if (capsule.run.firings.has_value() && replay.run.trace->missed_count > 0) {
-    absl::StrAppend(&text, "; ", replay.run.trace->missed_count, " of ",
-                    capsule.run.firings->size(), " firings no longer apply");
+  if (capsule.run.firings.has_value()) {
+    const std::uint64_t listed = capsule.run.firings->size();
+    const std::uint64_t fired = replay.run.trace->firing_count;
+    if (fired < listed) {
+      absl::StrAppend(&text, "; ", listed - fired, " of ", listed, " firings no longer apply");
+    }
   }
   if (capsule.build != Build::This()) {
     const Build build = Build::This();

@@ -104,8 +104,15 @@ bool SameRun(const SeedResult& a, const SeedResult& b) {
 std::shared_ptr<FaultEngine> EngineOf(const RunSpec& spec) {
   auto engine = FaultEngine::Create(spec.plan, spec.seed, AppliedFaults());
   DD_CHECK(engine.ok(), "the seed's plan was checked");
-  if (spec.firings.has_value()) (*engine)->Restrict(*spec.firings);
   return *std::move(engine);
+}
+
+// What a spec lists, in the order in which it is looked up.
+template <typename Value>
+std::vector<Value> Sorted(const std::optional<std::vector<Value>>& list) {
+  std::vector<Value> sorted = list.value_or(std::vector<Value>());
+  std::sort(sorted.begin(), sorted.end());
+  return sorted;
 }
 
 // Absent: the devices are those of the profile.
@@ -149,7 +156,10 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
   const std::string_view profile = scenario.profile();
   const auto found = FindProfile({profile.data(), profile.size()});
   DD_CHECK(found.ok(), "the scenario's profile exists");
+  const std::vector<fabric::faults::FiringId> firings = Sorted(spec.firings);
+  const std::vector<std::uint64_t> wild = Sorted(spec.wild);
   const std::shared_ptr<FaultEngine> engine = EngineOf(spec);
+  if (spec.firings.has_value()) engine->Restrict(firings);
   const std::unique_ptr<Scheduler> scheduler = SchedulerOf(spec);
   const Parameters parameters = AllParameters(scenario.parameters(), spec.parameters);
   std::optional<Profile> figured;
@@ -162,9 +172,7 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
     engine->HealAt(trial.world().timeline().backstage(),
                    coro::After(trial.world().Now(), *spec.heal_after));
   }
-  if (spec.wild.has_value()) {
-    trial.world().wire().UseUndisturbed(Undisturbed::AllBut(*spec.wild));
-  };
+  if (spec.wild.has_value()) trial.world().wire().UseUndisturbed(Undisturbed::AllBut(wild));
   if (observer != nullptr) {
     observer->Begin(trial.world(), *engine);
     trial.set_wrapper([&](std::unique_ptr<fabric::Fabric> fabric) {

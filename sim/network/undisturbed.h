@@ -6,8 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <utility>
-#include <vector>
+#include <span>
 
 namespace drydock::sim {
 
@@ -18,23 +17,25 @@ namespace drydock::sim {
 class Undisturbed {
  public:
   Undisturbed() = default;
-  // All operations but these.
-  static Undisturbed AllBut(std::vector<std::uint64_t> disturbed) {
+  // All operations but these, which are read where they lie. `before`: how many operations their
+  // numbers count before the first one of this world. REQUIRES: sorted; outlives the set.
+  static Undisturbed AllBut(std::span<const std::uint64_t> disturbed, std::uint64_t before = 0) {
     Undisturbed set;
     set.any_ = true;
-    set.disturbed_ = std::move(disturbed);
-    std::sort(set.disturbed_.begin(), set.disturbed_.end());
+    set.disturbed_ = disturbed;
+    set.before_ = before;
     return set;
   }
 
   bool any() const { return any_; }
   bool Has(std::uint64_t sequence) const {
-    return any_ && !std::binary_search(disturbed_.begin(), disturbed_.end(), sequence);
+    return any_ && !std::binary_search(disturbed_.begin(), disturbed_.end(), before_ + sequence);
   }
 
  private:
   bool any_ = false;
-  std::vector<std::uint64_t> disturbed_;  // sorted
+  std::span<const std::uint64_t> disturbed_;
+  std::uint64_t before_ = 0;
 };
 
 }  // namespace drydock::sim

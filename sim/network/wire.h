@@ -59,7 +59,7 @@ class Wire {
               std::uint32_t packet, bool undisturbed) const;
 
   // Operations that meet nothing but the least delay from now on, on the wire and in the NICs.
-  void UseUndisturbed(Undisturbed undisturbed) { undisturbed_ = std::move(undisturbed); }
+  void UseUndisturbed(Undisturbed undisturbed) { undisturbed_ = undisturbed; }
   const Undisturbed& undisturbed() const { return undisturbed_; }
 
   // Whether anything gets from one NIC to the other.

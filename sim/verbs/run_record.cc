@@ -23,7 +23,7 @@ absl::Status Fill(const char* what, const std::optional<std::vector<Value>>& val
   }
   restricts = true;
   count = values->size();
-  std::copy(values->begin(), values->end(), places.begin());
+  std::sort(places.begin(), std::copy(values->begin(), values->end(), places.begin()));
   return absl::OkStatus();
 }
 

@@ -41,7 +41,7 @@ struct ShortText {
 struct RunRecord {
   static constexpr std::size_t kMostLibraries = 128;
 
-  // --- What is asked: numbers count on over all worlds of the process ---
+  // --- What is asked: numbers count on over all worlds of the process, and are sorted ---
   bool restricts_firings;  // to those that are listed
   bool restricts_wild;     // the operations that are not calm
   std::uint64_t firing_count;

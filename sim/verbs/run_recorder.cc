@@ -6,9 +6,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
-#include <vector>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -31,6 +35,12 @@ void* Map(int file) {
       mmap(kPlace, sizeof(RunRecord), kBoth, MAP_SHARED | MAP_FIXED_NOREPLACE, file, 0);
   if (there != MAP_FAILED) return there;
   return mmap(nullptr, sizeof(RunRecord), kBoth, MAP_SHARED, file, 0);
+}
+
+// The program may have written to it.
+template <typename Value, std::size_t kMost>
+std::span<const Value> Listed(const std::array<Value, kMost>& places, std::uint64_t count) {
+  return {places.data(), static_cast<std::size_t>(std::min<std::uint64_t>(count, kMost))};
 }
 
 }  // namespace
@@ -66,14 +76,14 @@ void RunRecorder::NoteLibraries() {
 
 void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began) {
   Leave();  // one that nobody could close any more
+  // Read where they are mapped: the heap is the program's, and what lies where in it must not depend
+  // on what is listed.
   if (record_.restricts_firings && faults != nullptr) {
-    const auto* const first = record_.firings.data();
-    faults->Restrict(tracer_.FiringsToCome({first, first + record_.firing_count}));
+    faults->Restrict(Listed(record_.firings, record_.firing_count), tracer_.eligible_before());
   }
   if (record_.restricts_wild) {
-    const std::uint64_t* const first = record_.wild.data();
     world.wire().UseUndisturbed(
-        Undisturbed::AllBut(tracer_.OperationsToCome({first, first + record_.wild_count})));
+        Undisturbed::AllBut(Listed(record_.wild, record_.wild_count), tracer_.operations_before()));
   }
   tracer_.Begin(world, faults, began);
 }

@@ -68,27 +68,9 @@ void Tracer::End() {
   operations_before_ = trace_.operation_count;
   if (engine_ == nullptr) return;
   engine_->set_listener(nullptr);
-  trace_.missed_count = engine_->Missed().size();
   const std::vector<fabric::faults::RuleReport> rules = engine_->Report();
   eligible_before_.resize(rules.size());
   for (std::size_t i = 0; i < rules.size(); ++i) eligible_before_[i] += rules[i].eligible;
-}
-
-std::vector<FiringId> Tracer::FiringsToCome(const std::vector<FiringId>& all) const {
-  std::vector<FiringId> firings;
-  for (const FiringId& id : all) {
-    const std::uint64_t before = FiringsBefore(id.rule);
-    if (id.number > before) firings.push_back({id.rule, id.number - before});
-  }
-  return firings;
-}
-
-std::vector<std::uint64_t> Tracer::OperationsToCome(const std::vector<std::uint64_t>& all) const {
-  std::vector<std::uint64_t> operations;
-  for (const std::uint64_t number : all) {
-    if (number >= operations_before_) operations.push_back(number - operations_before_);
-  }
-  return operations;
 }
 
 void Tracer::OnFired(const FiringId& id, const EventView& view, const Firing&) {

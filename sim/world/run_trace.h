@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <type_traits>
 #include <vector>
 
@@ -68,7 +69,6 @@ struct RunTrace {
   std::uint64_t event_count = 0;
   std::uint64_t mark_count = 0;
   std::uint64_t mark_distance = kFirstDistance;
-  std::uint64_t missed_count = 0;  // of the firings that the run was restricted to
   std::array<Mark, kMostMarks> marks;
   std::array<LoggedEvent, kMostEvents> last_events;  // a ring
   std::array<ShortName, kMostNics> nics;
@@ -105,10 +105,10 @@ class Tracer final : public fabric::faults::FiringListener, public EventListener
   void End();
   bool is_tracing() const { return world_ != nullptr; }
 
-  // Of numbers that count on over all worlds, those of the world that comes next, as it counts.
-  std::vector<fabric::faults::FiringId> FiringsToCome(
-      const std::vector<fabric::faults::FiringId>& all) const;
-  std::vector<std::uint64_t> OperationsToCome(const std::vector<std::uint64_t>& all) const;
+  // What numbers that count on over all worlds count before the one that comes next: events that
+  // were eligible, by rule, where there was a world; operations.
+  std::span<const std::uint64_t> eligible_before() const { return eligible_before_; }
+  std::uint64_t operations_before() const { return operations_before_; }
 
   void OnFired(const fabric::faults::FiringId& id, const fabric::faults::EventView& view,
                const fabric::faults::Firing& firing) override;

@@ -151,6 +151,20 @@ refused "--capsule=file" --seeds=1..2 --capsule=file true
 run --seeds=1 --capsule=x sh -c 'exit 1' $'\xff'
 [ "$status" = 2 ] && grep -qF 'is no UTF-8' said.txt || fail "words that are no text: $status"
 
+echo "== what a run is told takes no room in the program: its memory lies where it does without a list"
+echo '{"rules": [{"name": "lost", "fault": "bad_destination"}]}' >always.json
+run --nics=2 --seeds=1 --faults=always.json --capsule=where ./careless where
+wrong=$(ls where/careless-1-exit-3.capsule)
+room() { sed -n 's/^[0-9]* bytes at 0x/&/p' said.txt; }
+again "$wrong"
+first=$(room)
+[ "$(wc -l <<<"$first")" = 12 ] || fail "no room"
+for last in 1 40 3000 60000; do
+  changed "capsule['firings'] = {'lost': '1-$last'}; capsule['wild'] = '0-$last'"
+  again bad.capsule
+  [ "$(room)" = "$first" ] || fail "another place with a list of $last; it was $first"
+done
+
 echo "== the stack is as high, whatever the environment is"
 height() { run --virtual "$waiting" waits && [ "$status" = 0 ] && sed -n 's/.*the stack is at \(0x[0-9a-f]*\),.*/\1/p' said.txt; }
 first=$(height)

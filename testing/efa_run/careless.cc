@@ -5,8 +5,12 @@
 //   careless         as above
 //   careless kept    its repaired twin, which sends again what has failed
 //   careless late    the twin, and when it has closed everything, the careless one
+//   careless where   says where its heap has room, and fails
 
+#include <array>
+#include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <functional>
 #include <string_view>
@@ -44,11 +48,31 @@ bool Run(bool kept) {
   return true;
 }
 
+// With the devices open, and when they are closed and open again.
+void TellRoom() {
+  for (int life = 0; life < 2; ++life) {
+    Pair pair;
+    std::array<void*, 6> places;
+    std::size_t bytes = 64;
+    for (void*& place : places) {
+      place = std::malloc(bytes);
+      std::printf("%zu bytes at %p\n", bytes, place);
+      bytes *= 8;
+    }
+    for (void* const place : places) std::free(place);
+    pair.Close();
+  }
+}
+
 }  // namespace
 }  // namespace drydock::rules
 
 int main(int count, char** words) {
   const std::string_view what = count == 2 ? words[1] : "";
+  if (what == "where") {
+    drydock::rules::TellRoom();
+    return 3;
+  }
   if (what == "late" && !drydock::rules::Run(true)) return 4;
   return drydock::rules::Run(what == "kept") ? 0 : 3;
 }
