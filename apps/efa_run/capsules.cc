@@ -13,6 +13,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -46,8 +47,6 @@ using sim::explore::Subject;
 using sim::explore::TracedRun;
 using sim::verbs::EndedRun;
 
-constexpr std::chrono::minutes kPatience{10};  // in real time, for one run
-
 Subject SubjectOf(const Request& request) {
   sim::explore::Program program;
   program.words = request.program;
@@ -63,7 +62,7 @@ Subject SubjectOf(const Request& request) {
 }
 
 // The program's process knows nothing of what the user has set for other runs.
-absl::StatusOr<Request> RequestOf(const Capsule& capsule, const std::string& self) {
+absl::StatusOr<Request> RequestOf(const Capsule& capsule, const Request& asked) {
   for (const char* variable :
        {sim::verbs::kFabricVariable, sim::verbs::kFaultsVariable, sim::verbs::kTraceVariable,
         sim::verbs::kZoneVariable, sim::verbs::kFindingsFileVariable, sim::verbs::kNetworkVariable,
@@ -78,12 +77,13 @@ absl::StatusOr<Request> RequestOf(const Capsule& capsule, const std::string& sel
   setenv(sim::kLimitVariable, absl::StrCat(seconds.count()).c_str(), 1);
   setenv(sim::verbs::kFindingsVariable, capsule.program->findings.c_str(), 1);
   Request request;
+  request.patience = asked.patience;
   ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
   request.quiet = true;
   request.topology = capsule.program->topology;
   request.is_virtual = true;
   request.program = capsule.program->words;
-  request.self = self;
+  request.self = asked.self;
   return request;
 }
 
@@ -92,9 +92,10 @@ absl::StatusOr<Request> RequestOf(const Capsule& capsule, const std::string& sel
 struct LoadedProgram {
   Capsule capsule;
   Request request;
-  std::chrono::milliseconds patience = kPatience;
-  std::shared_ptr<RecordedRun> recorded;  // of the last run
-  EndedRun ended;                         // the same
+  std::chrono::milliseconds patience{};            // in real time, for one run
+  std::shared_ptr<RecordedRun> recorded;           // of the last run
+  EndedRun ended;                                  // the same
+  std::optional<std::chrono::milliseconds> first;  // how long the first attempt took
 
   absl::StatusOr<TracedRun> Run(const RunSpec& spec) {
     ASSIGN_OR_RETURN(recorded, RecordedRun::Prepare(spec));
@@ -108,34 +109,42 @@ struct LoadedProgram {
     return RecordedRun::ResultOf(recorded, ended);
   }
 
-  // For the shrinker: what a process cannot be told of fails in no way, and what takes much longer
-  // than the first run is a hang.
+  // For the shrinker: what a process cannot be told of fails in no way. Nor does a run that is not
+  // over after much more time than the first one took, unless that is how the capsule's fails: a
+  // machine may be busy, and a hang is what the program's own clock shows.
   absl::StatusOr<TracedRun> Attempt(const RunSpec& spec) {
     const auto began = std::chrono::steady_clock::now();
     absl::StatusOr<TracedRun> run = Run(spec);
-    if (run.status().code() == absl::StatusCode::kInvalidArgument) {
-      return TracedRun{{}, sim::NewTrace()};
+    const auto nothing = [] { return TracedRun{{}, sim::NewTrace()}; };
+    if (run.status().code() == absl::StatusCode::kInvalidArgument) return nothing();
+    RETURN_IF_ERROR(run.status());
+    const bool is_unfinished = IsUnfinished(run->result);
+    const bool was_unfinished = IsUnfinished(capsule.result);
+    if (!first.has_value() && is_unfinished && !was_unfinished) {
+      return absl::DeadlineExceededError(absl::StrCat("the capsule's run is not over after ",
+                                                      request.patience.count(), " s (--patience)"));
     }
-    if (patience == kPatience) {
-      patience = std::min<std::chrono::milliseconds>(
-          kPatience,
-          std::chrono::seconds(10) + 10 * std::chrono::duration_cast<std::chrono::milliseconds>(
-                                              std::chrono::steady_clock::now() - began));
+    const std::chrono::milliseconds took =
+        std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - began);
+    if (!first.has_value()) {
+      first = took;
+      patience = std::min(patience, std::chrono::seconds(10) + 10 * took);
     }
-    return run;
+    const bool is_hang = run->result.verdict == sim::explore::Verdict::kHang;
+    return is_hang && is_unfinished != was_unfinished ? nothing() : run;
   }
 };
 
 // Says what it is going to run before anything runs: the file may come from anywhere.
-absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const std::string& path,
-                                                    const std::string& self) {
+absl::StatusOr<std::unique_ptr<LoadedProgram>> Load(const std::string& path, const Request& asked) {
   auto loaded = std::make_unique<LoadedProgram>();
   ASSIGN_OR_RETURN(loaded->capsule, sim::explore::ReadCapsule(path));
   const Capsule& capsule = loaded->capsule;
   if (const absl::Status status = CheckProgramCapsule(capsule); !status.ok()) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": ", status.message()));
   }
-  ASSIGN_OR_RETURN(loaded->request, RequestOf(capsule, self));
+  ASSIGN_OR_RETURN(loaded->request, RequestOf(capsule, asked));
+  loaded->patience = asked.patience;
   RETURN_IF_ERROR(loaded->request.settings.MakeProfile().status());
   ASSIGN_OR_RETURN(const std::string program, FindOnPath(capsule.program->words[0]));
   const std::string found = program == capsule.program->words[0]
@@ -247,7 +256,7 @@ absl::Status WriteProgramCapsule(const std::string& path, const Request& request
 }
 
 absl::StatusOr<int> ReplayProgram(const Request& request) {
-  ASSIGN_OR_RETURN(const auto loaded, Load(request.replay, request.self));
+  ASSIGN_OR_RETURN(const auto loaded, Load(request.replay, request));
   ASSIGN_OR_RETURN(TracedRun run, loaded->Run(loaded->capsule.run));
   const auto replay = Compare(loaded->capsule, std::move(run));
   const std::string& said = loaded->ended.output;
@@ -265,7 +274,7 @@ absl::StatusOr<int> ReplayProgram(const Request& request) {
 }
 
 absl::StatusOr<int> ShrinkProgram(const Request& request) {
-  ASSIGN_OR_RETURN(const auto loaded, Load(request.shrink, request.self));
+  ASSIGN_OR_RETURN(const auto loaded, Load(request.shrink, request));
   RETURN_IF_ERROR(RecordedRun::Prepare(loaded->capsule.run).status());
   Subject subject = SubjectOf(loaded->request);
   subject.run = [&](const RunSpec& spec) { return loaded->Attempt(spec); };

@@ -68,6 +68,8 @@ constexpr char kMoreHelp[] = R"(
                    the run, the program or a library is another one
   --shrink=FILE    runs it with fewer and fewer faults and delays while it fails in the same way, tells what is left, and
                    writes it to --out=FILE (default: FILE.min); --picture=FILE draws it (SVG)
+  --patience=SECONDS  with --seeds, --replay and --shrink: of the machine's time, for one run (default 600); who is not over by
+                   then is ended, and fails
   --limit=SECONDS  of virtual time (default 3600): who lives longer hangs, and ends with exit status 124
   --quiet          does not say what is simulated
   --help           this

@@ -84,8 +84,11 @@ class SeedReport {
     if (!run.output.empty() && run.output.back() != '\n') std::fputc('\n', stderr);
     was_run_ = run.was_run;
     if (!run.was_run) return;
-    std::fprintf(stderr, "efa-run: seed %llu: exit status %d; again: %s\n",
-                 static_cast<unsigned long long>(run.seed), run.status,
+    const std::string how =
+        run.in_time ? absl::StrCat("exit status ", run.status)
+                    : absl::StrCat("not over after ", request_.patience.count(), " s (--patience)");
+    std::fprintf(stderr, "efa-run: seed %llu: %s; again: %s\n",
+                 static_cast<unsigned long long>(run.seed), how.c_str(),
                  CommandFor(request_, run.seed).c_str());
   }
 
@@ -169,7 +172,7 @@ absl::StatusOr<int> RunAllSeeds(const Request& request) {
     if (keeper != nullptr) kept.Update(keeper->End(run, report));
     return goes_on && kept.ok();
   };
-  RETURN_IF_ERROR(sim::verbs::RunSeeds(*request.seeds, begin, ended));
+  RETURN_IF_ERROR(sim::verbs::RunSeeds(*request.seeds, request.patience, begin, ended));
   RETURN_IF_ERROR(kept);
   return report.End();
 }

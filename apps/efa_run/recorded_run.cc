@@ -31,6 +31,8 @@ using sim::explore::Verdict;
 using sim::verbs::EndedRun;
 using sim::verbs::RunRecord;
 
+constexpr char kUnfinished[] = "it was not over when patience with it was (--patience)";
+
 // A file without a name that holds `text`.
 absl::StatusOr<int> FileOf(const std::string& text) {
   const int file = memfd_create("drydock-plan", MFD_CLOEXEC);
@@ -70,7 +72,7 @@ SeedResult Judge(const EndedRun& ended, const RunRecord& record) {
   result.events = record.ended ? record.events : record.trace.event_count;
   if (!ended.in_time) {
     result.verdict = Verdict::kHang;
-    result.text = "the program runs on without ever waiting";
+    result.text = kUnfinished;
   } else if (const std::string why = record.hang.Get();
              !why.empty() && ended.status == sim::VirtualTime::kHangs) {
     result.verdict = Verdict::kHang;
@@ -140,7 +142,12 @@ std::map<std::string, std::string> RecordedRun::FilesOf(const Request& request) 
   return files;
 }
 
+bool IsUnfinished(const SeedResult& result) {
+  return result.verdict == Verdict::kHang && result.text == kUnfinished;
+}
+
 std::string KindOf(const EndedRun& ended, const SeedResult& result) {
+  if (IsUnfinished(result)) return "unfinished";
   if (result.verdict == Verdict::kHang) return "hang";
   if (result.verdict == Verdict::kFinding) return result.check;
   if (ended.signal != 0) return absl::StrCat("signal-", ended.signal);

@@ -54,8 +54,12 @@ class RecordedRun {
   const int plan_;  // the plan, as text; negative: it has no rules
 };
 
+// Whether it was killed because it was not over in time, of the machine's: no hang that the clock of
+// the program shows.
+bool IsUnfinished(const sim::explore::SeedResult& result);
+
 // A word for how a run failed, of which there is one capsule each: "exit-3", "signal-11", "hang",
-// "use-after-deregister".
+// "unfinished", "use-after-deregister".
 std::string KindOf(const sim::verbs::EndedRun& ended, const sim::explore::SeedResult& result);
 
 // "ended with exit status 3", "hang: nothing is under way ...": one line for a person.

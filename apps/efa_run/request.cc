@@ -51,6 +51,15 @@ bool TakesOwnFlag(absl::string_view word, Request& request) {
   return false;
 }
 
+absl::Status ReadPatience(absl::string_view value, Request& request) {
+  std::uint32_t seconds = 0;
+  if (!absl::SimpleAtoi(value, &seconds) || seconds == 0) {
+    return Bad(absl::StrCat("--patience=", value, ": it takes a number of seconds"));
+  }
+  request.patience = std::chrono::seconds(seconds);
+  return absl::OkStatus();
+}
+
 // False: nobody knows it.
 bool TakesFlag(absl::string_view word, Request& request) {
   request.flags.emplace_back(word);
@@ -94,7 +103,12 @@ absl::Status CheckCapsuleFlags(const Request& request, bool has_program) {
   return absl::OkStatus();
 }
 
-absl::Status CheckFlags(const Request& request) {
+absl::Status CheckFlags(const Request& request, bool has_patience) {
+  const bool waits =
+      request.seeds.has_value() || !request.replay.empty() || !request.shrink.empty();
+  if (has_patience && !waits) {
+    return Bad("--patience is for runs that are waited for: with --seeds, --replay or --shrink");
+  }
   bool has_limit = false;
   for (const std::string& flag : request.flags) {
     has_limit = has_limit || absl::StartsWith(flag, "--limit=");
@@ -123,6 +137,7 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
   Request request;
   request.self = words[0];
   int next = 1;
+  bool has_patience = false;
   for (; next < count && absl::StartsWith(words[next], "-"); ++next) {
     const absl::string_view word = words[next];
     if (word == "--") {
@@ -134,13 +149,18 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
       request.is_virtual = true;
       continue;
     }
+    if (absl::string_view value = word; absl::ConsumePrefix(&value, "--patience=")) {
+      RETURN_IF_ERROR(ReadPatience(value, request));
+      has_patience = true;
+      continue;
+    }
     if (TakesOwnFlag(word, request)) continue;
     if (!TakesFlag(word, request)) {
       return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
     }
   }
   if (request.help) return request;
-  RETURN_IF_ERROR(CheckFlags(request));
+  RETURN_IF_ERROR(CheckFlags(request, has_patience));
   RETURN_IF_ERROR(CheckCapsuleFlags(request, next < count));
   // A run among many that breaks a rule is one to be told of.
   if (request.seeds.has_value() && std::getenv(sim::verbs::kFindingsVariable) == nullptr) {

@@ -3,6 +3,7 @@
 #ifndef DRYDOCK_APPS_EFA_RUN_REQUEST_H_
 #define DRYDOCK_APPS_EFA_RUN_REQUEST_H_
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -26,9 +27,10 @@ struct Request {
   std::string shrink;                          // the same
   std::string out;                             // with shrink: a file; empty: its own and .min
   std::string picture;                         // with shrink: a file
+  std::chrono::seconds patience{600};          // with seeds or a capsule: real time for one run
   std::vector<std::string> program;            // with its arguments
   std::string self;                            // how efa-run was named
-  std::vector<std::string> flags;              // all but --seeds and --capsule, as they were given
+  std::vector<std::string> flags;              // of the program's process, as they were given
 };
 
 // Flags are told to the program's process by the environment: those that it has already count where

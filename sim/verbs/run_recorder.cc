@@ -76,8 +76,8 @@ void RunRecorder::NoteLibraries() {
 
 void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began) {
   Leave();  // one that nobody could close any more
-  // Read where they are mapped: the heap is the program's, and what lies where in it must not depend
-  // on what is listed.
+  // Read where they are mapped: the heap is the program's, and what lies where in it must not
+  // depend on what is listed.
   if (record_.restricts_firings && faults != nullptr) {
     faults->Restrict(Listed(record_.firings, record_.firing_count), tracer_.eligible_before());
   }

@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -17,6 +17,7 @@
 #include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
@@ -51,25 +52,40 @@ class Descriptor {
   int fd_;
 };
 
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
 struct Run {
   std::uint64_t seed = 0;
   File output;
   Descriptor returned;  // holds a byte when `become` has returned
   pid_t process = 0;
+  Descriptor watched;            // readable when it is over; negative: the kernel cannot tell
+  steady_clock::time_point end;  // of patience with it
+  bool is_killed = false;        // because of that
 };
 
 absl::Status Failure(const char* what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-std::string ReadAll(std::FILE* file) {
-  std::string all;
-  std::array<char, 4096> piece;
-  std::rewind(file);
-  while (const std::size_t count = std::fread(piece.data(), 1, piece.size(), file)) {
-    all.append(piece.data(), count);
+// What it said; a program that says more than anybody reads is quoted with the end of it.
+std::string ReadOutput(int file) {
+  constexpr off_t kMost = 1 << 20;
+  struct stat status {};
+  if (fstat(file, &status) != 0) return "";
+  const off_t first = std::max<off_t>(status.st_size - kMost, 0);
+  std::string text(static_cast<std::size_t>(status.st_size - first), '\0');
+  std::size_t done = 0;
+  while (done < text.size()) {  // at a place of ours: who is left of the program may still write
+    const ssize_t count =
+        pread(file, text.data() + done, text.size() - done, first + static_cast<off_t>(done));
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<std::size_t>(count);
   }
-  return all;
+  text.resize(done);
+  return first == 0 ? text : absl::StrCat("[", first, " bytes before this]\n", text);
 }
 
 // In the new process. Descriptors of ours are none of the program's.
@@ -84,9 +100,10 @@ std::string ReadAll(std::FILE* file) {
   _exit(status);
 }
 
-absl::StatusOr<Run> Begin(std::uint64_t seed, const Process& process) {
+absl::StatusOr<Run> Begin(std::uint64_t seed, milliseconds patience, const Process& process) {
   Run run;
   run.seed = seed;
+  run.end = steady_clock::now() + patience;
   run.output = File(std::tmpfile());
   if (run.output == nullptr) return Failure("a file for the output of a run");
   fcntl(fileno(run.output.get()), F_SETFD, FD_CLOEXEC);
@@ -98,6 +115,7 @@ absl::StatusOr<Run> Begin(std::uint64_t seed, const Process& process) {
   run.process = fork();
   if (run.process < 0) return Failure("fork");
   if (run.process == 0) Become(run, returned.get(), process);
+  run.watched = Descriptor(static_cast<int>(syscall(SYS_pidfd_open, run.process, 0)));
   return run;
 }
 
@@ -106,25 +124,48 @@ EndedRun Ended(const Run& run, int how) {
   return {.seed = run.seed,
           .status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how),
           .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0,
-          .in_time = true,
+          .in_time = !run.is_killed || !WIFSIGNALED(how),
           .was_run = read(run.returned.get(), &byte, 1) != 1,
-          .output = ReadAll(run.output.get())};
+          .output = ReadOutput(fileno(run.output.get()))};
 }
 
-// Where the kernel cannot tell, there is no end to patience.
-bool EndsSoon(pid_t process, std::chrono::milliseconds patience) {
-  const Descriptor watched(static_cast<int>(syscall(SYS_pidfd_open, process, 0)));
-  if (watched.get() < 0) return true;
-  using std::chrono::steady_clock;
-  const auto end = steady_clock::now() + patience;
+using Runs = std::map<pid_t, Run>;
+
+void KillLate(Runs& runs) {
+  const auto now = steady_clock::now();
+  for (auto& [process, run] : runs) {
+    if (run.is_killed || now < run.end) continue;
+    run.is_killed = true;
+    kill(process, SIGKILL);
+  }
+}
+
+// Until one of them is over, or patience with one is.
+void Rest(const Runs& runs) {
+  const auto now = steady_clock::now();
+  milliseconds left(1000);
+  std::vector<pollfd> watched;
+  for (const auto& [process, run] : runs) {
+    watched.push_back({run.watched.get(), POLLIN, 0});
+    if (run.is_killed) continue;
+    left = std::min(left, std::chrono::ceil<milliseconds>(run.end - now));
+  }
+  poll(watched.data(), watched.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
+}
+
+// The next of them that is over. Where the kernel cannot tell, there is no end to patience.
+absl::StatusOr<EndedRun> TakeNext(Runs& runs) {
   for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - steady_clock::now());
-    if (left.count() <= 0) return false;
-    pollfd descriptor{watched.get(), POLLIN, 0};
-    if (poll(&descriptor, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 1000))) > 0) {
-      return true;
-    }
+    KillLate(runs);
+    const bool are_watched = std::all_of(
+        runs.begin(), runs.end(), [](const auto& run) { return run.second.watched.get() >= 0; });
+    int how = 0;
+    const pid_t process = waitpid(-1, &how, are_watched ? WNOHANG : 0);
+    if (process < 0 && errno != EINTR) return Failure("wait");
+    if (process == 0) Rest(runs);
+    if (process <= 0) continue;
+    const auto run = runs.extract(process);
+    if (!run.empty()) return Ended(run.mapped(), how);
   }
 }
 
@@ -142,12 +183,12 @@ absl::StatusOr<SeedRange> ParseSeedRange(absl::string_view text) {
   return seeds;
 }
 
-absl::Status RunSeeds(const SeedRange& seeds,
+absl::Status RunSeeds(const SeedRange& seeds, milliseconds patience,
                       const std::function<absl::StatusOr<Process>(std::uint64_t seed)>& begin,
                       const std::function<bool(const EndedRun& run)>& ended) {
   const std::size_t most = std::max(std::thread::hardware_concurrency(), 1u);
   std::signal(SIGCHLD, SIG_DFL);  // who ignores it is not told how a process ended
-  std::map<pid_t, Run> under_way;
+  Runs under_way;
   std::uint64_t begun = 0;
   bool goes_on = true;
   const auto more = [&] { return goes_on && begun <= seeds.last - seeds.first; };
@@ -156,34 +197,26 @@ absl::Status RunSeeds(const SeedRange& seeds,
       const std::uint64_t seed = seeds.first + begun;
       const absl::StatusOr<Process> program = begin(seed);
       absl::StatusOr<Run> run =
-          program.ok() ? Begin(seed, *program) : absl::StatusOr<Run>(program.status());
+          program.ok() ? Begin(seed, patience, *program) : absl::StatusOr<Run>(program.status());
       if (!run.ok() && under_way.empty()) return run.status();
       if (!run.ok()) break;  // when one has ended, there may be room
       ++begun;
       const pid_t process = run->process;
       under_way.emplace(process, *std::move(run));
     }
-    int how = 0;
-    const pid_t process = wait(&how);
-    if (process < 0) return Failure("wait");
-    const auto run = under_way.extract(process);
-    if (!run.empty()) goes_on = ended(Ended(run.mapped(), how)) && goes_on;
+    ASSIGN_OR_RETURN(const EndedRun run, TakeNext(under_way));
+    goes_on = ended(run) && goes_on;
   }
   return absl::OkStatus();
 }
 
-absl::StatusOr<EndedRun> RunAlone(const Process& process, std::chrono::milliseconds patience) {
+absl::StatusOr<EndedRun> RunAlone(const Process& process, milliseconds patience) {
   std::signal(SIGCHLD, SIG_DFL);
-  ASSIGN_OR_RETURN(const Run run, Begin(0, process));
-  const bool in_time = EndsSoon(run.process, patience);
-  if (!in_time) kill(run.process, SIGKILL);
-  int how = 0;
-  while (waitpid(run.process, &how, 0) < 0) {
-    if (errno != EINTR) return Failure("wait");
-  }
-  EndedRun ended = Ended(run, how);
-  ended.in_time = in_time;
-  return ended;
+  ASSIGN_OR_RETURN(Run run, Begin(0, patience, process));
+  Runs alone;
+  const pid_t number = run.process;
+  alone.emplace(number, std::move(run));
+  return TakeNext(alone);
 }
 
 std::string AsShellWords(const std::vector<std::string>& words) {

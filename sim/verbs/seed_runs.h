@@ -33,7 +33,7 @@ struct EndedRun {
   int signal = 0;       // that one; 0: it ended by itself
   bool in_time = true;  // false: it was killed, because nobody waits for it any longer
   bool was_run = true;  // false: its Process returned, and `status` is what it returned
-  std::string output;   // what it said, on both streams
+  std::string output;   // what it said, on both streams; of more than 1 MiB the end
 };
 
 // What a new process does, which has no input and of ours only the two streams of output: it
@@ -41,14 +41,14 @@ struct EndedRun {
 using Process = std::function<int()>;
 
 // A process for each seed: `begin` is called here before it, `ended` after it, in the order of
-// their ends: false begins no further one. Processes that are left when this process ends are
-// killed. UNAVAILABLE, when no run is under way: the machine has no processes or files left. Other
-// errors: those of `begin`.
-absl::Status RunSeeds(const SeedRange& seeds,
+// their ends: false begins no further one. One that is not over after `patience` of real time is
+// killed, and so are those that are left when this process ends. UNAVAILABLE, when no run is under
+// way: the machine has no processes or files left. Other errors: those of `begin`.
+absl::Status RunSeeds(const SeedRange& seeds, std::chrono::milliseconds patience,
                       const std::function<absl::StatusOr<Process>(std::uint64_t seed)>& begin,
                       const std::function<bool(const EndedRun& run)>& ended);
 
-// One process; waits for its end, at most so long in real time. UNAVAILABLE: as above.
+// One process. UNAVAILABLE: as above.
 absl::StatusOr<EndedRun> RunAlone(const Process& process, std::chrono::milliseconds patience);
 
 // The words as a shell takes them back: "efa-run '--faults=a b.json' ./my_test".

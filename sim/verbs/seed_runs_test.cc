@@ -23,14 +23,19 @@ namespace drydock::sim::verbs {
 namespace {
 
 using ::drydock::testing_matchers::StatusIs;
+using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+constexpr std::chrono::minutes kLong{10};
 
 // All runs, by seed.
 std::map<std::uint64_t, EndedRun> RunAll(const SeedRange& seeds,
-                                         const std::function<int(std::uint64_t)>& become) {
+                                         const std::function<int(std::uint64_t)>& become,
+                                         std::chrono::milliseconds patience = kLong) {
   std::map<std::uint64_t, EndedRun> runs;
   const absl::Status status = RunSeeds(
-      seeds,
+      seeds, patience,
       [&](std::uint64_t seed) -> Process { return [&become, seed] { return become(seed); }; },
       [&](const EndedRun& run) {
         runs[run.seed] = run;
@@ -102,7 +107,7 @@ TEST(SeedRunsTest, AProgramThatWasNotRunIsToldApartFromOneThatFails) {
 TEST(SeedRunsTest, WhoHasSeenEnoughBeginsNoFurtherOne) {
   int seen = 0;
   const absl::Status status = RunSeeds(
-      {1, 18446744073709551615u}, [](std::uint64_t) -> Process { return [] { return 1; }; },
+      {1, 18446744073709551615u}, kLong, [](std::uint64_t) -> Process { return [] { return 1; }; },
       [&](const EndedRun&) { return ++seen < 3; });
   EXPECT_TRUE(status.ok()) << status;
   EXPECT_GE(seen, 3);
@@ -112,7 +117,7 @@ TEST(SeedRunsTest, WhoHasSeenEnoughBeginsNoFurtherOne) {
 TEST(SeedRunsTest, WhatCannotBeginIsToldWhenNothingElseRuns) {
   int ended = 0;
   const absl::Status status = RunSeeds(
-      {1, 9},
+      {1, 9}, kLong,
       [](std::uint64_t seed) -> absl::StatusOr<Process> {
         if (seed == 3) return absl::UnavailableError("no memory");
         return Process([] { return 0; });
@@ -142,6 +147,53 @@ TEST(SeedRunsTest, NobodyWaitsForEverForOne) {
   EXPECT_TRUE(quick->in_time);
   EXPECT_EQ(quick->status, 7);
   EXPECT_EQ(quick->output, "here\n");
+}
+
+TEST(SeedRunsTest, OneSeedThatNeverEndsDoesNotKeepTheOthers) {
+  const auto runs = RunAll(
+      {1, 6},
+      [](std::uint64_t seed) {
+        while (seed == 2) pause();
+        return 3;
+      },
+      std::chrono::seconds(5));
+  ASSERT_EQ(runs.size(), 6u);
+  for (const auto& [seed, run] : runs) {
+    EXPECT_EQ(run.in_time, seed != 2) << seed;
+    EXPECT_EQ(run.status, seed == 2 ? 128 + SIGKILL : 3) << seed;
+  }
+}
+
+// A terminal that changes its size, a job that goes on: nothing that ends the wait for a run.
+TEST(SeedRunsTest, ASignalDoesNotEndTheWait) {
+  struct sigaction quiet {};
+  quiet.sa_handler = [](int) {};
+  struct sigaction before {};
+  ASSERT_EQ(sigaction(SIGWINCH, &quiet, &before), 0);
+  const pid_t waits = getpid();
+  const auto runs = RunAll({1, 4}, [waits](std::uint64_t) {
+    for (int i = 0; i < 20; ++i) {
+      kill(waits, SIGWINCH);
+      usleep(1000);
+    }
+    return 5;
+  });
+  sigaction(SIGWINCH, &before, nullptr);
+  ASSERT_EQ(runs.size(), 4u);
+  EXPECT_EQ(runs.at(4).status, 5);
+}
+
+TEST(SeedRunsTest, WhoSaysTooMuchIsQuotedWithTheEnd) {
+  const auto run = RunAlone(
+      [] {
+        for (int i = 0; i < 300'000; ++i) std::printf("line %06d\n", i);
+        return 1;
+      },
+      kLong);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_LT(run->output.size(), 1'100'000u);
+  EXPECT_THAT(run->output, StartsWith("[2551424 bytes before this]\n"));
+  EXPECT_THAT(run->output, EndsWith("\nline 299999\n"));
 }
 
 TEST(SeedRunsTest, WhoIgnoresItsChildrenIsToldOfThem) {

@@ -88,6 +88,20 @@ smaller "$late" late.min
 number=$(sed -n 's/.*, the \([0-9]*\)[a-z]* event that it could: .*/\1/p' late.txt)
 [ "$number" -gt 12 ] || fail "the first life had 12 events, and the fault hits number $number"
 
+echo "== who is not over in time is ended, which is no hang of the program's clock"
+run --nics=1 --seeds=1..2 --patience=2 --capsule=endless sh -c 'while :; do :; done'
+[ "$status" = 1 ] && [ "$(ls endless)" = "$(cd endless && ls sh-[12]-unfinished.capsule)" ] || fail "endless: $status, $(ls endless)"
+said "not over after 2 s (--patience); again: "
+said "2 of 2 seeds failed: 1, 2"
+endless=$(ls endless/*)
+run --replay="$endless" --patience=1
+[ "$status" = 0 ] || fail "replay of what never ends: $status"
+run --shrink="$endless" --patience=1 --out=endless.min
+[ "$status" = 0 ] && grep -qF -- '(--patience)' endless.min || fail "shrink of what never ends: $status"
+sed 's/"text": "it was not over.*"/"text": "nothing is under way"/' "$endless" >hangs.capsule
+run --shrink=hangs.capsule --patience=1
+[ "$status" = 2 ] && grep -qF 'not over after 1 s (--patience)' said.txt || fail "a hang that is none: $status"
+
 echo "== another program, or another end, is told in a line"
 printf x >>careless
 run --replay="$wrong"
@@ -143,6 +157,8 @@ refused "the capsule says how" --nics=1 --replay="$wrong"
 refused "the capsule names its program" --replay="$wrong" true
 refused "with --seeds" --virtual --capsule=x true
 refused "with --shrink" --replay="$wrong" --out=x
+refused "with --seeds, --replay or --shrink" --virtual --patience=5 true
+for patience in 0 -1 '' 5m; do refused "a number of seconds" --seeds=1 --patience=$patience true; done
 refused "--faults=not-there" --seeds=1..2 --capsule=x --faults=not-there true
 echo '{"rules": [{"fault": "nothing"}]}' >bad.json
 refused "bad.json" --seeds=1..2 --capsule=x --faults=bad.json true
