@@ -49,7 +49,8 @@ struct RunRecord {
   std::array<fabric::faults::FiringId, RunTrace::kMostFirings> firings;
   std::array<std::uint64_t, RunTrace::kMostOperations> wild;
 
-  // --- What came of it ---
+  // --- What came of it: of the process's last program that has opened it ---
+  bool is_open;
   bool ended;           // by itself: the digest is of all that happened
   ShortText<64> check;  // the first rule that it broke; where nothing else made it fail
   ShortText<256> hang;  // why it would have waited for ever

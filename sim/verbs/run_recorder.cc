@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <link.h>
+#include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -37,6 +38,24 @@ void* Map(int file) {
   return mmap(nullptr, sizeof(RunRecord), kBoth, MAP_SHARED, file, 0);
 }
 
+// Set once; of a process and its forked children.
+RunRecord* of_process = nullptr;
+
+// A forked child: the record is its parent's. It has an empty one instead, which nobody reads.
+void LeaveRecord() {
+  constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
+  void* const own = mmap(of_process, sizeof(RunRecord), PROT_READ | PROT_WRITE, kOwn, -1, 0);
+  if (own != MAP_FAILED) InitTrace(&of_process->trace);
+}
+
+// What came of a program that the process was before.
+void Forget(RunRecord& record) {
+  auto* const first = reinterpret_cast<char*>(&record.is_open);
+  auto* const end = reinterpret_cast<char*>(&record + 1);
+  std::memset(first, 0, static_cast<std::size_t>(end - first));
+  InitTrace(&record.trace);
+}
+
 // The program may have written to it.
 template <typename Value, std::size_t kMost>
 std::span<const Value> Listed(const std::array<Value, kMost>& places, std::uint64_t count) {
@@ -55,7 +74,11 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Open(const std::string
         absl::StrCat("the record of the run, ", path, ": ", std::strerror(error)));
   }
   // Mapped as long as the process lives.
-  std::unique_ptr<RunRecorder> recorder(new RunRecorder(*static_cast<RunRecord*>(memory)));
+  of_process = static_cast<RunRecord*>(memory);
+  if (of_process->is_open) Forget(*of_process);
+  of_process->is_open = true;
+  pthread_atfork(nullptr, nullptr, &LeaveRecord);
+  std::unique_ptr<RunRecorder> recorder(new RunRecorder(*of_process));
   recorder->NoteLibraries();
   return recorder;
 }

@@ -18,9 +18,11 @@
 
 namespace drydock::sim::verbs {
 
-// Not thread-safe: of a process of one thread, which it outlives.
+// Not thread-safe: of a process of one thread, which it outlives. What a forked child does with its
+// copy is not written down. A process has one.
 class RunRecorder {
  public:
+  // Begins anew: what a program has written that this process was before (exec) is gone.
   // kUnavailable: the file is not there, or is none of a RunRecordFile.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Open(const std::string& path);
 

@@ -88,6 +88,17 @@ smaller "$late" late.min
 number=$(sed -n 's/.*, the \([0-9]*\)[a-z]* event that it could: .*/\1/p' late.txt)
 [ "$number" -gt 12 ] || fail "the first life had 12 events, and the fault hits number $number"
 
+echo "== what a child does is not its parent's run, and what a process did before exec is not what it is now"
+run --nics=2 --seeds=1 --findings=off --capsule=forks ./careless forks
+run --shrink=forks/careless-1-exit-5.capsule
+said "before: 0 firings, 0 operations (0 not calm), 0 events"
+run --nics=2 --seeds=1..30 --limit=2 --faults=plan.json --capsule=execs ./careless execs
+execs=$(ls execs/careless-*-exit-3.capsule)
+again "$execs"
+events=$(sed -n 's/^ "events": \([0-9]*\),$/\1/p' "$execs")
+run --shrink="$execs"
+said "not calm), $events events"
+
 echo "== who is not over in time is ended, which is no hang of the program's clock"
 run --nics=1 --seeds=1..2 --patience=2 --capsule=endless sh -c 'while :; do :; done'
 [ "$status" = 1 ] && [ "$(ls endless)" = "$(cd endless && ls sh-[12]-unfinished.capsule)" ] || fail "endless: $status, $(ls endless)"

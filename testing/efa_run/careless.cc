@@ -6,6 +6,11 @@
 //   careless kept    its repaired twin, which sends again what has failed
 //   careless late    the twin, and when it has closed everything, the careless one
 //   careless where   says where its heap has room, and fails
+//   careless forks   has a child that writes with its parent's devices, and fails when that is over
+//   careless execs   writes, and becomes the careless one with everything open
+
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
@@ -64,6 +69,24 @@ void TellRoom() {
   }
 }
 
+int Fork() {
+  Pair pair;
+  const pid_t child = fork();
+  if (child == 0) {
+    Send(pair.a, false, [&] { return pair.a.Write(pair.b, 1, kBytes); });
+    _exit(0);
+  }
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? 5 : 4;
+}
+
+void Exec(const char* program) {
+  Pair pair;
+  Send(pair.a, true, [&] { return pair.a.Write(pair.b, 1, kBytes); });
+  execl(program, program, nullptr);
+}
+
 }  // namespace
 }  // namespace drydock::rules
 
@@ -73,6 +96,8 @@ int main(int count, char** words) {
     drydock::rules::TellRoom();
     return 3;
   }
+  if (what == "forks") return drydock::rules::Fork();
+  if (what == "execs") drydock::rules::Exec(words[0]);
   if (what == "late" && !drydock::rules::Run(true)) return 4;
   return drydock::rules::Run(what == "kept") ? 0 : 3;
 }
