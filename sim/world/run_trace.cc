@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "drydock/coro/check.h"
+#include "drydock/coro/keyed_random.h"
 
 namespace drydock::sim {
 namespace {
@@ -64,6 +65,8 @@ void Tracer::Begin(World& world, FaultEngine* engine, coro::Duration began) {
 
 void Tracer::End() {
   world_->log().set_listener(nullptr);
+  digest_before_ = DigestSoFar();
+  has_before_ = true;
   world_ = nullptr;
   operations_before_ = trace_.operation_count;
   if (engine_ == nullptr) return;
@@ -88,7 +91,9 @@ void Tracer::OnFired(const FiringId& id, const EventView& view, const Firing&) {
 }
 
 void Tracer::OnLogged(const LoggedEvent& event) {
-  trace_.last_events[trace_.event_count++ % RunTrace::kMostEvents] = event;
+  LoggedEvent& noted = trace_.last_events[trace_.event_count++ % RunTrace::kMostEvents];
+  noted = event;
+  noted.time += began_;
   if (trace_.event_count % trace_.mark_distance == 0) NoteMark();
   if (event.kind == EventKind::kFetch) NoteFetch(event);
   if (event.kind != EventKind::kPlace) return;
@@ -123,6 +128,13 @@ void Tracer::NoteFetch(const LoggedEvent& event) {
   }
 }
 
+Digest Tracer::DigestSoFar() const {
+  const Digest& digest = world_->digest();
+  if (!has_before_) return digest;
+  return {coro::Combine(digest_before_.high, digest.high),
+          coro::Combine(digest_before_.low, digest.low)};
+}
+
 // Never more than a few: when there is no room, every second one goes.
 void Tracer::NoteMark() {
   if (trace_.mark_count == RunTrace::kMostMarks) {
@@ -133,7 +145,7 @@ void Tracer::NoteMark() {
     trace_.mark_distance *= 2;
     if (trace_.event_count % trace_.mark_distance != 0) return;
   }
-  trace_.marks[trace_.mark_count++] = {trace_.event_count, world_->digest()};
+  trace_.marks[trace_.mark_count++] = {trace_.event_count, DigestSoFar()};
 }
 
 }  // namespace drydock::sim

@@ -26,7 +26,7 @@ using ShortName = std::array<char, 40>;
 // One firing, as a person is told of it.
 struct FiringEntry {
   fabric::faults::FiringId id;
-  coro::Duration time{};  // since the world began
+  coro::Duration time{};  // since the run began: in whichever of its worlds
   ShortName nic{};        // empty: not of one NIC
   bool has_operation = false;
   fabric::OperationKind operation{};
@@ -48,7 +48,7 @@ struct OperationEntry {
   coro::Duration landing{};  // of the last of its bytes
 };
 
-// The digest after so many events.
+// The digest after so many events, of which those of the worlds before are a part.
 struct Mark {
   std::uint64_t events = 0;
   Digest digest;
@@ -70,7 +70,7 @@ struct RunTrace {
   std::uint64_t mark_count = 0;
   std::uint64_t mark_distance = kFirstDistance;
   std::array<Mark, kMostMarks> marks;
-  std::array<LoggedEvent, kMostEvents> last_events;  // a ring
+  std::array<LoggedEvent, kMostEvents> last_events;  // a ring; times are since the run began
   std::array<ShortName, kMostNics> nics;
   std::array<FiringEntry, kMostFirings> firings;
   std::array<OperationEntry, kMostOperations> operations;
@@ -122,12 +122,15 @@ class Tracer final : public fabric::faults::FiringListener, public EventListener
   OperationEntry* EntryOf(const Operation& operation);
   void NoteFetch(const LoggedEvent& event);
   void NoteMark();
+  Digest DigestSoFar() const;
 
   RunTrace& trace_;
   World* world_ = nullptr;  // null: none has begun
   fabric::faults::FaultEngine* engine_ = nullptr;
   coro::Duration began_{};
   // Of the worlds that are over.
+  Digest digest_before_;
+  bool has_before_ = false;
   std::uint64_t operations_before_ = 0;
   std::vector<std::uint64_t> eligible_before_;  // by rule
 };
