@@ -32,8 +32,9 @@ constexpr struct {
 
 absl::Status Bad(absl::string_view what) { return absl::InvalidArgumentError(what); }
 
-// Flags whose value is for efa-run itself. True: it was one of them.
-bool TakesOwnFlag(absl::string_view word, Request& request) {
+// A file or folder for efa-run itself. False: the word is no such flag. kInvalidArgument: it names
+// none.
+absl::StatusOr<bool> TakesFile(absl::string_view word, Request& request) {
   const struct {
     const char* flag;
     std::string& value;
@@ -45,6 +46,7 @@ bool TakesOwnFlag(absl::string_view word, Request& request) {
   for (const auto& each : own) {
     absl::string_view value = word;
     if (!absl::ConsumePrefix(&value, each.flag)) continue;
+    if (value.empty()) return Bad(absl::StrCat(word, ": it takes a file or a folder"));
     each.value = std::string(value);
     return true;
   }
@@ -95,7 +97,7 @@ absl::Status CheckCapsuleFlags(const Request& request, bool has_program) {
   }
   if (!of_file) return absl::OkStatus();
   for (const std::string& flag : request.flags) {
-    if (flag != "--quiet" && flag != "--virtual")
+    if (flag != "--quiet")
       return Bad(absl::StrCat(flag, ": the capsule says how its program runs"));
   }
   if (has_program || request.seeds.has_value())
@@ -118,6 +120,16 @@ absl::Status CheckFlags(const Request& request, bool has_patience) {
     return Bad("--digest is of one run: with --seed, not with --seeds");
   }
   return absl::OkStatus();
+}
+
+// Files that the library writes take memory of the program's: with them it would be another run
+// than its replay, which has none.
+absl::Status CheckRecorded(const Request& request) {
+  if (request.capsules.empty()) return absl::OkStatus();
+  if (!request.settings.trace.empty())
+    return Bad("--trace: not with --capsule, which is replayed without");
+  if (request.settings.findings_file.empty()) return absl::OkStatus();
+  return Bad("--findings-file: not with --capsule, which is replayed without");
 }
 
 }  // namespace
@@ -154,7 +166,8 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
       has_patience = true;
       continue;
     }
-    if (TakesOwnFlag(word, request)) continue;
+    ASSIGN_OR_RETURN(const bool is_file, TakesFile(word, request));
+    if (is_file) continue;
     if (!TakesFlag(word, request)) {
       return Bad(absl::StrCat("unknown flag ", word, " (--help lists them)"));
     }
@@ -172,6 +185,7 @@ absl::StatusOr<Request> ParseRequest(int count, char** words) {
   if (next >= count) return Bad("no program to run (--help shows how)");
   request.program.assign(words + next, words + count);
   ASSIGN_OR_RETURN(request.settings, SettingsOfEnvironment());
+  RETURN_IF_ERROR(CheckRecorded(request));
   return request;
 }
 

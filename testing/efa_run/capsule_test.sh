@@ -167,6 +167,10 @@ changed 'capsule["wild"] = "0-70000"'; run --replay=bad.capsule
 refused "the capsule says how" --nics=1 --replay="$wrong"
 refused "the capsule names its program" --replay="$wrong" true
 refused "with --seeds" --virtual --capsule=x true
+for flag in --virtual --digest --trace=x --findings=off; do refused "$flag: the capsule says how" "$flag" --replay="$wrong"; done
+for flag in --replay --shrink --capsule --out --picture; do refused "$flag=: it takes a file" --seeds=1 $flag= true; done
+refused "not with --capsule" --seeds=1 --capsule=x --trace=trace.json true
+refused "not with --capsule" --seeds=1 --capsule=x --findings-file=found.json true
 refused "with --shrink" --replay="$wrong" --out=x
 refused "with --seeds, --replay or --shrink" --virtual --patience=5 true
 for patience in 0 -1 '' 5m; do refused "a number of seconds" --seeds=1 --patience=$patience true; done
