@@ -3,14 +3,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -229,16 +226,9 @@ absl::StatusOr<RunSpec> SpecOfRequest(const Request& request) {
   spec.seed = request.settings.seed;
   spec.limit = std::chrono::seconds(LimitOfEnvironment());
   if (request.settings.faults.empty()) return spec;
-  std::ifstream file(request.settings.faults, std::ios::binary);
-  if (!file) {
-    return absl::NotFoundError(
-        absl::StrCat("--faults=", request.settings.faults, ": ", std::strerror(errno)));
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
-  auto plan = fabric::faults::ParseFaultPlan(text);
+  auto plan = fabric::faults::ReadFaultPlan(request.settings.faults);
   if (!plan.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--faults=", request.settings.faults, ": ", plan.status().message()));
+    return absl::Status(plan.status().code(), absl::StrCat("--faults=", plan.status().message()));
   }
   spec.plan = *std::move(plan);
   return spec;

@@ -1,5 +1,10 @@
 #include "drydock/fabric/faults/plan_json.h"
 
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <fstream>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -272,6 +277,24 @@ absl::StatusOr<FaultPlan> ParseFaultPlan(absl::string_view text) {
   if (!value.contains("rules")) return absl::InvalidArgumentError("rules is missing");
   RETURN_IF_ERROR(Validate(plan));
   return plan;
+}
+
+absl::StatusOr<FaultPlan> ReadFaultPlan(const std::string& path) {
+  constexpr std::size_t kMost = 1 << 20;
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return absl::NotFoundError(absl::StrCat(path, ": ", std::strerror(errno)));
+  std::string text;
+  std::array<char, 4096> piece;
+  while (text.size() <= kMost && (file.read(piece.data(), piece.size()), file.gcount() > 0)) {
+    text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
+  }
+  if (text.size() > kMost) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": a fault plan has at most ", kMost, " bytes"));
+  }
+  absl::StatusOr<FaultPlan> plan = ParseFaultPlan(text);
+  if (plan.ok()) return plan;
+  return absl::Status(plan.status().code(), absl::StrCat(path, ": ", plan.status().message()));
 }
 
 std::string FormatFaultPlan(const FaultPlan& plan) {

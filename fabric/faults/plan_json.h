@@ -17,6 +17,10 @@ namespace drydock::fabric::faults {
 // allow, an illegal fault without the word "illegal".
 absl::StatusOr<FaultPlan> ParseFaultPlan(absl::string_view text);
 
+// The plan of a file, which may be any: of at most 1 MiB. Messages begin with its name. kNotFound: it
+// cannot be read. Other codes: ParseFaultPlan's.
+absl::StatusOr<FaultPlan> ReadFaultPlan(const std::string& path);
+
 // The plan as text, with every parameter that its faults take and everything else that is not the
 // default. What ParseFaultPlan makes of it equals `plan`, if that is valid.
 std::string FormatFaultPlan(const FaultPlan& plan);

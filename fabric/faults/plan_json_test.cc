@@ -3,6 +3,7 @@
 #include "drydock/fabric/faults/plan_json.h"
 
 #include <chrono>
+#include <fstream>
 #include <string>
 
 #include "drydock/fabric/error.h"
@@ -317,6 +318,27 @@ TEST(MalformedTextTest, WhatIsNoJsonIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument));
   EXPECT_THAT(ParseFaultPlan(std::string(1000, '[') + std::string(1000, ']')).status(),
               StatusIs(absl::StatusCode::kInvalidArgument, "it is nested too deeply"));
+}
+
+// Writes a file of the test's own, and reads it as a plan.
+absl::StatusOr<FaultPlan> ReadFile(const std::string& text) {
+  const std::string path = ::testing::TempDir() + "/plan.json";
+  std::ofstream(path, std::ios::binary) << text;
+  return ReadFaultPlan(path);
+}
+
+TEST(PlanFileTest, AFileIsReadAndNamedWhereItIsRefused) {
+  const auto plan = ReadFile(R"({"rules": [{"name": "x", "fault": "bad_destination"}]})");
+  ASSERT_TRUE(plan.ok()) << plan.status();
+  EXPECT_EQ(plan->rules.size(), 1u);
+  EXPECT_THAT(ReadFile("nonsense").status(),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/plan.json: not JSON: ")));
+  EXPECT_THAT(ReadFile(std::string((1 << 20) + 1, ' ')).status(),
+              StatusIs(absl::StatusCode::kInvalidArgument,
+                       HasSubstr("/plan.json: a fault plan has at most 1048576 bytes")));
+  EXPECT_THAT(
+      ReadFaultPlan("/no/such/plan.json").status(),
+      StatusIs(absl::StatusCode::kNotFound, "/no/such/plan.json: No such file or directory"));
 }
 
 }  // namespace

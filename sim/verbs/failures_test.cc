@@ -519,7 +519,8 @@ std::string SaidAtOpening() {
 
 TEST_F(FailuresTest, APlanThatCannotBeUsed) {
   unlink(PlanFile().c_str());
-  EXPECT_EQ(SaidAtOpening(), "drydock-efa: fault plan " + PlanFile() + ": not readable\n");
+  EXPECT_EQ(SaidAtOpening(),
+            "drydock-efa: fault plan " + PlanFile() + ": No such file or directory\n");
   const std::vector<std::string> plans = {
       "",
       "{",

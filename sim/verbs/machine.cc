@@ -7,8 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
-#include <fstream>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -38,13 +36,9 @@ fabric::faults::FaultSet DriverFaults() {
 
 absl::StatusOr<std::shared_ptr<FaultEngine>> LoadFaults(const std::string& file,
                                                         std::uint64_t seed) {
-  std::ifstream stream(file, std::ios::binary);
-  if (!stream) return absl::NotFoundError(absl::StrCat("fault plan ", file, ": not readable"));
-  const std::string text{std::istreambuf_iterator<char>(stream), {}};
-  absl::StatusOr<FaultPlan> plan = fabric::faults::ParseFaultPlan(text);
+  absl::StatusOr<FaultPlan> plan = fabric::faults::ReadFaultPlan(file);
   if (!plan.ok()) {
-    return absl::Status(plan.status().code(),
-                        absl::StrCat("fault plan ", file, ": ", plan.status().message()));
+    return absl::Status(plan.status().code(), absl::StrCat("fault plan ", plan.status().message()));
   }
   return FaultEngine::Create(*std::move(plan), seed,
                              {.device = DeviceFaults(), .decorator = DriverFaults()});
