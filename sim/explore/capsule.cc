@@ -1,12 +1,18 @@
 #include "drydock/sim/explore/capsule.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "absl/strings/numbers.h"
@@ -494,14 +500,21 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": the capsule would have ", text.size(),
                                                    " bytes: at most ", Capsule::kMostBytes));
   }
-  std::ofstream file(path, std::ios::binary);
+  // Whoever reads the file finds all of it or what was there before. A device is no file to replace.
+  std::error_code error;
+  const std::filesystem::file_status there = std::filesystem::symlink_status(path, error);
+  const bool is_replaced = !std::filesystem::exists(there) || is_regular_file(there);
+  const std::string written = is_replaced ? absl::StrCat(path, ".", getpid(), ".part") : path;
+  std::ofstream file(written, std::ios::binary);
   file << text;
   file.close();
-  if (!file) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, ": cannot be written: ", std::strerror(errno)));
+  if (file && (!is_replaced || std::rename(written.c_str(), path.c_str()) == 0)) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  const int reason = errno;
+  if (is_replaced) std::remove(written.c_str());
+  return absl::InvalidArgumentError(
+      absl::StrCat(path, ": cannot be written: ", std::strerror(reason)));
 }
 
 }  // namespace drydock::sim::explore

@@ -5,8 +5,10 @@
 #include <array>
 #include <chrono>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <span>
@@ -355,6 +357,27 @@ TEST(CapsuleTest, FilesAreWrittenAndRead) {
   EXPECT_THAT(ReadCapsule(path), StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr(path)));
   EXPECT_THAT(WriteCapsule("/no/such/folder/a", capsule),
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("/no/such/folder/a")));
+}
+
+TEST(CapsuleTest, WhoReadsAFileFindsAllOfIt) {
+  const std::string folder = ::testing::TempDir() + "replaced";
+  std::filesystem::create_directory(folder);
+  const std::string path = folder + "/one.capsule";
+  std::ofstream(path) << "what was there";
+  std::ifstream before(path);
+  const Capsule capsule = CapsuleOf(Planted(3, 4), EveryWriteFails());
+  ASSERT_THAT(WriteCapsule(path, capsule), IsOk());
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(before), {}), "what was there");
+  EXPECT_THAT(ReadCapsule(path), IsOk());
+  const auto files = std::filesystem::directory_iterator(folder);
+  EXPECT_EQ(std::distance(begin(files), end(files)), 1) << "nothing is left beside it";
+  // A link stays one, and a device a device.
+  const std::string link = ::testing::TempDir() + "link.capsule";
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(path, link);
+  EXPECT_THAT(WriteCapsule(link, capsule), IsOk());
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_THAT(WriteCapsule("/dev/null", capsule), IsOk());
 }
 
 TEST(RangesTest, AreReadAsTheyAreWritten) {
