@@ -198,10 +198,14 @@ absl::Status Draw(const std::string& path, const sim::explore::ShrinkReport& rep
   return absl::InvalidArgumentError(absl::StrCat("--picture=", path, ": cannot be written"));
 }
 
-// A file has UTF-8; the program's words are bytes.
+// A file has UTF-8; the program's words are bytes. What could not be read again is not written.
 absl::Status Write(const std::string& path, const Capsule& capsule) {
   const auto read = sim::explore::ParseCapsule(sim::explore::FormatCapsule(capsule));
-  if (read.ok() && read->program->words != capsule.program->words) {
+  if (!read.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, ": not written: the capsule ", read.status().message()));
+  }
+  if (read->program->words != capsule.program->words) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": not written: a word of the program's is no UTF-8"));
   }

@@ -5,10 +5,13 @@
 
 #include <array>
 #include <cerrno>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
+#include <system_error>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -36,16 +39,23 @@ constexpr char kUnfinished[] = "it was not over when patience with it was (--pat
 // A file without a name that holds `text`.
 absl::StatusOr<int> FileOf(const std::string& text) {
   const int file = memfd_create("drydock-plan", MFD_CLOEXEC);
-  const bool written =
-      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size());
-  if (written) return file;
+  std::size_t done = 0;
+  while (file >= 0 && done < text.size()) {
+    const ssize_t count = write(file, text.data() + done, text.size() - done);
+    if (count < 0 && errno != EINTR) break;
+    if (count > 0) done += static_cast<std::size_t>(count);
+  }
+  if (file >= 0 && done == text.size()) return file;
   const int error = errno;
   if (file >= 0) close(file);
   return absl::UnavailableError(absl::StrCat("a file for the plan: ", std::strerror(error)));
 }
 
-// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read.
+// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read, or it is no
+// plain file: a name that a program has written may be that of one without an end.
 std::string HashOf(const std::string& path) {
+  std::error_code error;
+  if (!std::filesystem::is_regular_file(path, error)) return "";
   std::ifstream file(path, std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325ull;
   std::array<char, 1 << 16> bytes;

@@ -111,7 +111,9 @@ class Shrinker {
     const bool was_all = !best_.wild.has_value();
     std::vector<std::uint64_t> all;
     if (was_all) {
-      all.resize(run_.trace->operation_count);
+      // Those beyond are calm in every attempt.
+      constexpr std::uint64_t kMostListed = 1 << 20;
+      all.resize(std::min(run_.trace->operation_count, kMostListed));
       std::iota(all.begin(), all.end(), std::uint64_t{0});
     } else {
       all = *best_.wild;

@@ -1,14 +1,17 @@
 #include "drydock/sim/verbs/run_record.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <span>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/time.h"
 
 namespace drydock::sim::verbs {
 namespace {
@@ -27,13 +30,58 @@ absl::Status Fill(const char* what, const std::optional<std::vector<Value>>& val
   return absl::OkStatus();
 }
 
-// Whether all numbers are such as a Tracer writes.
+// A byte that somebody else has written may be neither true nor false.
+bool IsBool(const bool& place) {
+  unsigned char byte = 0;
+  std::memcpy(&byte, &place, 1);
+  return byte <= 1;
+}
+
+bool IsTime(coro::Duration time) { return time.count() >= 0; }
+
+bool MakesSense(const FiringEntry& entry, std::size_t rules) {
+  return entry.id.rule < rules && IsTime(entry.time) && IsBool(entry.has_operation) &&
+         IsBool(entry.has_peer);
+}
+
+bool MakesSense(const OperationEntry& entry) {
+  return IsBool(entry.has_immediate) && IsBool(entry.landed) && IsTime(entry.fetched) &&
+         IsTime(entry.landing);
+}
+
+template <typename Entry, std::size_t kMost>
+std::span<const Entry> Known(const std::array<Entry, kMost>& entries, std::uint64_t count) {
+  return {entries.data(), static_cast<std::size_t>(std::min<std::uint64_t>(count, kMost))};
+}
+
+// Whether everything is such as a Tracer writes. Kinds may be any: they have names.
 bool MakesSense(const RunTrace& trace, std::size_t rules) {
-  const auto known = static_cast<std::ptrdiff_t>(
-      std::min<std::uint64_t>(trace.firing_count, RunTrace::kMostFirings));
-  return trace.mark_count <= RunTrace::kMostMarks &&
-         std::all_of(trace.firings.begin(), trace.firings.begin() + known,
-                     [&](const FiringEntry& entry) { return entry.id.rule < rules; });
+  const auto marks = Known(trace.marks, trace.mark_count);
+  const auto firings = Known(trace.firings, trace.firing_count);
+  const auto operations = Known(trace.operations, trace.operation_count);
+  return trace.mark_count == marks.size() &&
+         std::adjacent_find(marks.begin(), marks.end(),
+                            [](const Mark& one, const Mark& next) {
+                              return one.events >= next.events;
+                            }) == marks.end() &&
+         std::all_of(firings.begin(), firings.end(),
+                     [&](const FiringEntry& entry) { return MakesSense(entry, rules); }) &&
+         std::all_of(operations.begin(), operations.end(),
+                     [](const OperationEntry& entry) { return MakesSense(entry); }) &&
+         std::all_of(trace.last_events.begin(), trace.last_events.end(),
+                     [](const LoggedEvent& event) { return IsTime(event.time); });
+}
+
+void Terminate(RunTrace& trace) {
+  for (ShortName& nic : trace.nics) nic.back() = '\0';
+  const auto known = std::min<std::uint64_t>(trace.firing_count, RunTrace::kMostFirings);
+  for (std::uint64_t i = 0; i < known; ++i) trace.firings[i].nic.back() = '\0';
+}
+
+// A check is part of a file's name.
+bool IsWord(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char letter) { return (letter >= 'a' && letter <= 'z') || letter == '-'; });
 }
 
 }  // namespace
@@ -41,9 +89,11 @@ bool MakesSense(const RunTrace& trace, std::size_t rules) {
 absl::StatusOr<std::unique_ptr<RunRecordFile>> RunRecordFile::Create(
     const std::optional<std::vector<fabric::faults::FiringId>>& firings,
     const std::optional<std::vector<std::uint64_t>>& wild) {
-  const int file = memfd_create("drydock-run", MFD_CLOEXEC);
+  const int file = memfd_create("drydock-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* memory = MAP_FAILED;
-  if (file >= 0 && ftruncate(file, sizeof(RunRecord)) == 0) {
+  // A program that made it shorter would end whoever reads it.
+  if (file >= 0 && ftruncate(file, sizeof(RunRecord)) == 0 &&
+      fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0) {
     memory = mmap(nullptr, sizeof(RunRecord), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   }
   if (memory == MAP_FAILED) {
@@ -70,11 +120,13 @@ RunRecordFile::~RunRecordFile() {
 std::string RunRecordFile::path() const { return PathOfDescriptor(file_); }
 
 const RunRecord& RunRecordFile::Read(std::size_t rules) {
-  if (!MakesSense(record_->trace, rules)) {
-    record_->trace.mark_count = 0;
-    record_->trace.firing_count = 0;
-    record_->trace.operation_count = 0;
+  RunTrace& trace = record_->trace;
+  if (!MakesSense(trace, rules)) {
+    trace.mark_count = trace.firing_count = trace.operation_count = trace.event_count = 0;
   }
+  Terminate(trace);
+  if (!IsBool(record_->ended)) record_->ended = false;
+  if (!IsWord(record_->check.Get())) record_->check.Set("");
   record_->library_count =
       std::min<std::uint64_t>(record_->library_count, RunRecord::kMostLibraries);
   return *record_;

@@ -75,8 +75,8 @@ class RunRecordFile {
 
   // Under which another process opens it while this one lives; as long as that of every other one.
   std::string path() const;
-  // The program may have written anywhere: counts and rules that make no sense are none. `rules`:
-  // how many its plan has. To be called when the process is over.
+  // The program may have written anywhere: a trace that makes no sense is empty, and a check that is
+  // no word is none. `rules`: how many its plan has. To be called when the process is over.
   const RunRecord& Read(std::size_t rules);
 
  private:
