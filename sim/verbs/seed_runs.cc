@@ -156,13 +156,15 @@ void Rest(const Runs& runs) {
 // The next of them that is over. Where the kernel cannot tell, there is no end to patience.
 absl::StatusOr<EndedRun> TakeNext(Runs& runs) {
   for (;;) {
-    KillLate(runs);
     const bool are_watched = std::all_of(
         runs.begin(), runs.end(), [](const auto& run) { return run.second.watched.get() >= 0; });
     int how = 0;
     const pid_t process = waitpid(-1, &how, are_watched ? WNOHANG : 0);
     if (process < 0 && errno != EINTR) return Failure("wait");
-    if (process == 0) Rest(runs);
+    if (process == 0) {  // those that are left are under way
+      KillLate(runs);
+      Rest(runs);
+    }
     if (process <= 0) continue;
     const auto run = runs.extract(process);
     if (!run.empty()) return Ended(run.mapped(), how);
