@@ -111,7 +111,7 @@ const Outcome& Search::At(const Point& point) {
   if (!is_new) return known->second;
   options_.progress(++found_.predicted);
   const Workload load = space_.At(point);
-  const auto prediction = sim::model::Predict(space_.profile(), load);
+  const auto prediction = predictor_.Predict(load);
   if (!prediction.ok()) {
     status_.Update(prediction.status());
     known->second = {.latency = coro::Duration::max()};

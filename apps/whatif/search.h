@@ -99,7 +99,8 @@ struct Found {
 class Search {
  public:
   // The space outlives it; `progress` is told of each prediction. REQUIRES: 0 < depth < 1, times > 1.
-  Search(const Space& space, SearchOptions options) : space_(space), options_(std::move(options)) {}
+  Search(const Space& space, SearchOptions options)
+      : space_(space), options_(std::move(options)), predictor_(space.profile()) {}
 
   // Errors: those of Predict, where the machine cannot do what the plain workload asks.
   absl::StatusOr<Found> Run();
@@ -135,6 +136,7 @@ class Search {
 
   const Space& space_;
   const SearchOptions options_;
+  sim::model::Predictor predictor_;
   std::map<Point, Outcome> outcomes_;
   absl::Status status_;
   Found found_;

@@ -5,7 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/sim/model/delays.h"
+#include "drydock/sim/model/flights.h"
 
 namespace drydock::sim::model {
 namespace {
@@ -27,15 +27,15 @@ struct Request {
 
 class Calculation {
  public:
-  Calculation(const Profile& profile, const Workload& workload)
+  Calculation(const Profile& profile, const Workload& workload, Flights& flights)
       : profile_(profile),
         load_(workload),
+        flights_(flights),
         nics_(ActiveNics()),
         parts_(PartsOfPage()),
         request_(RequestOf(static_cast<double>(workload.page_bytes) / static_cast<double>(parts_))),
         threads_(std::min(workload.threads, nics_)),
-        route_gbps_(RouteGbps()),
-        flight_(Delays::OfFlight(profile)) {}
+        route_gbps_(RouteGbps()) {}
 
   Prediction Run();
 
@@ -68,9 +68,8 @@ class Calculation {
   ThreadCrowd Crowd(std::size_t sharing, bool pinned) const;
   // How far the slowest path is behind when so many requests have followed each other.
   coro::Duration Behind(double requests, double seconds_each) const;
-  // From when the last packet has left until it has arrived, and from then to the completion.
-  Delays Arrival(coro::Duration behind) const;
-  Delays Ending(coro::Duration behind) const { return Arrival(behind) + flight_ + AckDelay(); }
+  // From when a request's last packet has left to its completion.
+  Flight Ending(coro::Duration behind) const;
   // A write is acknowledged; a read's own request goes there first.
   coro::Duration AckDelay() const {
     return load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{};
@@ -84,12 +83,12 @@ class Calculation {
 
   const Profile& profile_;
   const Workload& load_;
+  Flights& flights_;
   const std::size_t nics_;   // that are used
   const std::size_t parts_;  // of a page: each is a request
   const Request request_;
   const std::size_t threads_;  // that have something to do
   const double route_gbps_;    // that pass on a NIC's link between these NICs
-  const Delays flight_;
 };
 
 // ---- Who does what ----
@@ -218,16 +217,16 @@ coro::Duration Calculation::Behind(double requests, double seconds_each) const {
   return std::min(behind, profile_.path_lag);
 }
 
-Delays Calculation::Arrival(coro::Duration behind) const {
-  const coro::Duration packet = FromSeconds(OnLink(route_gbps_) / std::max(1.0, request_.packets));
-  return Delays::OfFlight(profile_, behind)
-      .LastOf(static_cast<std::size_t>(request_.packets), packet);
+Flight Calculation::Ending(coro::Duration behind) const {
+  return {.packets = static_cast<std::size_t>(request_.packets),
+          .spacing = FromSeconds(OnLink(route_gbps_) / std::max(1.0, request_.packets)),
+          .behind = behind};
 }
 
 coro::Duration Calculation::MeanEnding(coro::Duration behind, std::size_t together) const {
-  // The mean of a sum needs no distribution of it, which takes most of a prediction's time.
-  if (together == 1) return Arrival(behind).MeanOfSum(flight_) + AckDelay();
-  return Ending(behind).LastOf(together, {}).mean();
+  const Flight flight = Ending(behind);
+  return AckDelay() +
+         (together == 1 ? flights_.MeanEnding(flight) : flights_.MeanOfLast(flight, together, {}));
 }
 
 // Of a page of which so many requests go out together, by as many NICs.
@@ -299,9 +298,9 @@ double Calculation::WindowRate(double slowest_stage) const {
   }
   // All of a window follow each other at the pace of the slowest stage; then the last ending.
   const double pace = static_cast<double>(nics_) / slowest_stage;
-  const Delays last = Ending(Behind(window, pace));
-  const double ending =
-      Seconds(last.LastOf(static_cast<std::size_t>(window), FromSeconds(pace)).mean());
+  const double ending = Seconds(AckDelay() + flights_.MeanOfLast(Ending(Behind(window, pace)),
+                                                                 static_cast<std::size_t>(window),
+                                                                 FromSeconds(pace)));
   const double once = Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost);
   return OfNics((window * pace + once + ending) / window);
 }
@@ -428,9 +427,13 @@ absl::Status Check(const Profile& profile, const Workload& workload) {
   return absl::OkStatus();
 }
 
+absl::StatusOr<Prediction> Predictor::Predict(const Workload& workload) {
+  RETURN_IF_ERROR(Check(profile_, workload));
+  return Calculation(profile_, workload, flights_).Run();
+}
+
 absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workload) {
-  RETURN_IF_ERROR(Check(profile, workload));
-  return Calculation(profile, workload).Run();
+  return Predictor(profile).Predict(workload);
 }
 
 }  // namespace drydock::sim::model

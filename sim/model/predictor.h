@@ -18,6 +18,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "drydock/coro/time.h"
+#include "drydock/sim/model/flights.h"
 #include "drydock/sim/model/workload.h"
 #include "drydock/sim/profile/profile.h"
 
@@ -67,6 +68,21 @@ struct Prediction {
   coro::Duration contact_time{};  // before the first page, where nothing is warm
   coro::Duration total{};         // for Workload::operations, contact included; 0: for ever
   double overall_gbps = 0;        // over that time; with no end, the same as gbps
+};
+
+// Predicts many workloads of one kind of machine faster than Predict does each: it remembers the
+// distributions of delays that it has worked out. Not thread-safe. The profile outlives it and does
+// not change.
+class Predictor {
+ public:
+  explicit Predictor(const Profile& profile) : profile_(profile), flights_(profile) {}
+
+  // As the function of this name.
+  absl::StatusOr<Prediction> Predict(const Workload& workload);
+
+ private:
+  const Profile& profile_;
+  Flights flights_;
 };
 
 // kInvalidArgument: says what the machine does not have, or what makes no sense. kUnimplemented:

@@ -381,6 +381,22 @@ TEST(PredictorTest, PoliciesUseTheNicsThatTheyUse) {
   EXPECT_NEAR(gbps(Policy::kByPeer, 3) / one, 3, 0.1);
 }
 
+// Of all that is published there are few kinds of requests, and each is remembered.
+TEST(PredictorTest, WhatWasPredictedBeforeMakesNoDifference) {
+  Predictor predictor(ProfileNamed("p5"));
+  for (int turn = 0; turn < 2; ++turn) {
+    for (const PublishedFigure& figure : PublishedFigures()) {
+      if (std::string(figure.profile) != "p5") continue;
+      const absl::StatusOr<Prediction> prediction = predictor.Predict(figure.workload);
+      ASSERT_THAT(prediction, IsOk());
+      const Prediction alone = Of(figure);
+      EXPECT_EQ(prediction->operations_per_s, alone.operations_per_s) << figure.name;
+      EXPECT_EQ(prediction->latency, alone.latency) << figure.name;
+      EXPECT_EQ(prediction->limiter, alone.limiter) << figure.name;
+    }
+  }
+}
+
 TEST(PredictorTest, WhatMakesNoSenseIsRefused) {
   const auto code = [](const char* profile, auto change) {
     Workload load;
