@@ -15,8 +15,8 @@ namespace {
 using sim::model::PlayOptions;
 using sim::model::Workload;
 
-absl::StatusOr<Simulated> Played(const Space& space, const Point& point, Measure measure,
-                                 std::uint64_t seed) {
+absl::StatusOr<Simulated> Play(const Space& space, const Point& point, Measure measure,
+                               std::uint64_t seed) {
   constexpr std::uint64_t kWindows = 2;  // beside those with which a run begins
   constexpr std::uint64_t kLeast = 32;
   Workload load = space.At(point);
@@ -53,12 +53,18 @@ absl::string_view Name(Verdict verdict) {
   return "unknown";
 }
 
-absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
-                                     const SearchOptions& options) {
+absl::StatusOr<Simulated> Confirmer::At(const Point& point, Measure measure) {
+  const auto known = played_.find({point, measure});
+  if (known != played_.end()) return known->second;
+  return played_.emplace(std::pair(point, measure), Play(space_, point, measure, options_.seed))
+      .first->second;
+}
+
+absl::StatusOr<Confirmation> Confirmer::Confirm(const Cliff& cliff) {
   Confirmation confirmation;
   for (const auto& [point, simulated] : {std::pair(&cliff.point, &confirmation.here),
                                          std::pair(&cliff.neighbour, &confirmation.there)}) {
-    absl::StatusOr<Simulated> played = Played(space, *point, cliff.measure, options.seed);
+    const absl::StatusOr<Simulated> played = At(*point, cliff.measure);
     if (absl::IsUnimplemented(played.status())) {
       return Confirmation{.reason = std::string(played.status().message())};
     }
@@ -66,7 +72,7 @@ absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
     *simulated = *played;
   }
   const bool is_there = ValueOf(confirmation.here, cliff.measure) <=
-                        options.Enough(cliff.measure) * ValueOf(confirmation.there, cliff.measure);
+                        options_.Enough(cliff.measure) * ValueOf(confirmation.there, cliff.measure);
   confirmation.verdict = is_there ? Verdict::kConfirmed : Verdict::kNotSeen;
   return confirmation;
 }

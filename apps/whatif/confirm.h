@@ -3,14 +3,17 @@
 #ifndef DRYDOCK_APPS_WHATIF_CONFIRM_H_
 #define DRYDOCK_APPS_WHATIF_CONFIRM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "drydock/apps/whatif/search.h"
+#include "drydock/apps/whatif/space.h"
 #include "drydock/coro/time.h"
-#include "drydock/sim/profile/profile.h"
 
 namespace drydock::apps::whatif {
 
@@ -37,10 +40,26 @@ struct Confirmation {
   Simulated there;
 };
 
-// Plays the cliff's workload and its neighbour. The options are those of the search. Errors:
-// those of sim::model::Play, except that what it does not play is the verdict kModelOnly.
-absl::StatusOr<Confirmation> Confirm(const Space& space, const Cliff& cliff,
-                                     const SearchOptions& options);
+// Not thread-safe: it remembers what it has played, since many cliffs share a neighbour. The space
+// outlives it.
+class Confirmer {
+ public:
+  // The options are those of the search.
+  Confirmer(const Space& space, const SearchOptions& options) : space_(space), options_(options) {}
+
+  // Plays the cliff's workload and its neighbour. Errors: those of sim::model::Play, except that
+  // what it does not play is the verdict kModelOnly.
+  absl::StatusOr<Confirmation> Confirm(const Cliff& cliff);
+
+  std::size_t played() const { return played_.size(); }  // workloads, also those that were refused
+
+ private:
+  absl::StatusOr<Simulated> At(const Point& point, Measure measure);
+
+  const Space& space_;
+  const SearchOptions options_;
+  std::map<std::pair<Point, Measure>, absl::StatusOr<Simulated>> played_;
+};
 
 }  // namespace drydock::apps::whatif
 

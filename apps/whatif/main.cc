@@ -99,10 +99,11 @@ absl::StatusOr<std::vector<Confirmation>> Confirmed(const CliffReport& report,
   const coro::SteadyClock clock;
   Progress progress({.what = "cliffs on the simulator", .total = report.found.cliffs.size()},
                     clock);
+  Confirmer confirmer(report.space, options);
   std::vector<Confirmation> confirmations;
   for (const Cliff& cliff : report.found.cliffs) {
     progress.Update(confirmations.size());
-    ASSIGN_OR_RETURN(confirmations.emplace_back(), Confirm(report.space, cliff, options));
+    ASSIGN_OR_RETURN(confirmations.emplace_back(), confirmer.Confirm(cliff));
   }
   return confirmations;
 }

@@ -347,7 +347,7 @@ class ConfirmTest : public ::testing::Test {
       ADD_FAILURE() << All(space, found);
       return {};
     }
-    const absl::StatusOr<Confirmation> confirmation = Confirm(space, *cliff, {});
+    const absl::StatusOr<Confirmation> confirmation = Confirmer(space, {}).Confirm(*cliff);
     EXPECT_THAT(confirmation, IsOk());
     return confirmation.value_or(Confirmation{});
   }
@@ -374,7 +374,7 @@ TEST_F(ConfirmTest, WhatItDoesNotPlayIsModelOnly) {
   const Found found = FoundIn(space);
   const Cliff* cliff = Find(space, found, Measure::kRate, Limiter::kPollRate, {{"pollers", "1"}});
   ASSERT_NE(cliff, nullptr);
-  const absl::StatusOr<Confirmation> confirmation = Confirm(space, *cliff, {});
+  const absl::StatusOr<Confirmation> confirmation = Confirmer(space, {}).Confirm(*cliff);
   ASSERT_THAT(confirmation, IsOk());
   EXPECT_EQ(confirmation->verdict, Verdict::kModelOnly);
   EXPECT_THAT(confirmation->reason, HasSubstr("only reads completions"));
@@ -385,10 +385,22 @@ TEST_F(ConfirmTest, WhatIsNoCliffIsNotSeen) {
   const Space space = *Space::Around(Named("p5"), load).Varying({"window"});
   Cliff cliff{.measure = Measure::kRate, .limiter = Limiter::kWindow, .point = space.plain()};
   cliff.neighbour = space.plain();
-  const absl::StatusOr<Confirmation> confirmation = Confirm(space, cliff, {});
+  const absl::StatusOr<Confirmation> confirmation = Confirmer(space, {}).Confirm(cliff);
   ASSERT_THAT(confirmation, IsOk());
   EXPECT_EQ(confirmation->verdict, Verdict::kNotSeen);
   EXPECT_NEAR(confirmation->here.gbps, 97.4, 1);
+}
+
+TEST_F(ConfirmTest, ANeighbourOfManyCliffsIsPlayedOnce) {
+  Workload load;
+  const Space space = *Space::Around(Named("p5"), load).Varying({"window"});
+  Confirmer confirmer(space, {});
+  Cliff cliff{.measure = Measure::kRate, .limiter = Limiter::kWindow, .point = space.plain()};
+  cliff.neighbour = space.plain();
+  for (cliff.point[0] = 0; cliff.point[0] < 3; ++cliff.point[0]) {
+    ASSERT_THAT(confirmer.Confirm(cliff), IsOk());
+  }
+  EXPECT_EQ(confirmer.played(), 4u);
 }
 
 // ---- The space ----
