@@ -21,7 +21,8 @@ absl::StatusOr<Simulated> Play(const Space& space, const Point& point, Measure m
   constexpr std::uint64_t kLeast = 32;
   Workload load = space.At(point);
   PlayOptions options{.seed = seed};
-  options.requests_per_nic = std::max<std::uint64_t>(kLeast, kWindows * load.window);
+  options.requests_per_nic =
+      std::max<std::uint64_t>(kLeast, kWindows * WindowOf(space.profile(), load));
   if (measure == Measure::kLatency) {
     ASSIGN_OR_RETURN(const sim::model::Prediction prediction,
                      sim::model::Predict(space.profile(), load));
@@ -56,6 +57,7 @@ absl::string_view Name(Verdict verdict) {
 absl::StatusOr<Simulated> Confirmer::At(const Point& point, Measure measure) {
   const auto known = played_.find({point, measure});
   if (known != played_.end()) return known->second;
+  ++plays_;
   return played_.emplace(std::pair(point, measure), Play(space_, point, measure, options_.seed))
       .first->second;
 }

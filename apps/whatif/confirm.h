@@ -51,7 +51,7 @@ class Confirmer {
   // what it does not play is the verdict kModelOnly.
   absl::StatusOr<Confirmation> Confirm(const Cliff& cliff);
 
-  std::size_t played() const { return played_.size(); }  // workloads, also those that were refused
+  std::size_t plays() const { return plays_; }  // how often the simulator was asked
 
  private:
   absl::StatusOr<Simulated> At(const Point& point, Measure measure);
@@ -59,6 +59,7 @@ class Confirmer {
   const Space& space_;
   const SearchOptions options_;
   std::map<std::pair<Point, Measure>, absl::StatusOr<Simulated>> played_;
+  std::size_t plays_ = 0;
 };
 
 }  // namespace drydock::apps::whatif

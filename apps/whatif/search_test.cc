@@ -400,7 +400,7 @@ TEST_F(ConfirmTest, ANeighbourOfManyCliffsIsPlayedOnce) {
   for (cliff.point[0] = 0; cliff.point[0] < 3; ++cliff.point[0]) {
     ASSERT_THAT(confirmer.Confirm(cliff), IsOk());
   }
-  EXPECT_EQ(confirmer.played(), 4u);
+  EXPECT_EQ(confirmer.plays(), 4u);
 }
 
 // ---- The space ----

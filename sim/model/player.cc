@@ -41,11 +41,11 @@ struct End {
 // A NIC that writes to its peer or reads from it, and keeps its window full.
 class Lane {
  public:
-  Lane(const Workload& load, std::size_t request_bytes, End here, End there)
+  Lane(const Profile& profile, const Workload& load, std::size_t request_bytes, End here, End there)
       : load_(load),
         request_bytes_(request_bytes),
-        window_(load.pattern == Pattern::kSingle ? 1 : load.window),
-        burst_(std::min(load.burst, window_)),
+        window_(WindowOf(profile, load)),
+        burst_(BurstOf(profile, load)),
         completions_(burst_),
         here_(std::move(here)),
         there_(std::move(there)) {}
@@ -77,8 +77,9 @@ class Lane {
   // As far as the window and `most`, the requests of a whole run, allow.
   absl::Status Post(std::uint64_t most) {
     if (load_.pattern != Pattern::kPaged && in_flight_ > 0) return absl::OkStatus();
-    while (posted_ < most && in_flight_ + burst_ <= window_) {
-      const std::size_t count = std::min<std::uint64_t>(burst_, most - posted_);
+    while (posted_ < most && in_flight_ < window_) {
+      const std::size_t count =
+          std::min<std::uint64_t>({burst_, window_ - in_flight_, most - posted_});
       const fabric::ErrorCode error =
           load_.direction == Direction::kWrite ? PostWrites(count) : PostReads(count);
       if (error != fabric::ErrorCode::kOk) {
@@ -155,7 +156,7 @@ class Stage {
         nics_(prediction.active_nics),
         parts_(prediction.parts),
         request_bytes_(std::max<std::uint64_t>(1, load.page_bytes / parts_)),
-        window_(load.pattern == Pattern::kSingle ? 1 : load.window),
+        window_(WindowOf(profile, load)),
         world_(options.seed, profile_, {.checks = false}),  // of programs' mistakes: here is none
         here_(world_.AddNode("here")),
         from_(OpenSimFabric(world_, here_)) {}
@@ -240,7 +241,7 @@ absl::Status Stage::OpenLane(std::size_t nic) {
   RETURN_IF_ERROR(Place(here_, nic, here));
   RETURN_IF_ERROR(Place(*there_[peer], target, there));
   lanes_.push_back(
-      std::make_unique<Lane>(load_, request_bytes_, std::move(here), std::move(there)));
+      std::make_unique<Lane>(profile_, load_, request_bytes_, std::move(here), std::move(there)));
   return lanes_.back()->Meet();
 }
 
@@ -303,7 +304,7 @@ absl::Status CheckPlayable(const Profile& profile, const Workload& load,
   if (is_far && profile.numa_cpus.size() != 2) return refuse("far is one of two NUMA nodes");
   const std::uint64_t nics = prediction.active_nics;
   const std::uint64_t bytes = load.page_bytes / prediction.parts;
-  const std::uint64_t window = load.pattern == Pattern::kSingle ? 1 : load.window;
+  const std::uint64_t window = WindowOf(profile, load);
   if (bytes * Lane::Places(window) * nics > options.most_bytes) {
     return refuse("it takes ", bytes * Lane::Places(window) * nics >> 20, " MiB of memory");
   }

@@ -162,8 +162,7 @@ double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads)
 
 double Calculation::PostSeconds(bool pinned, bool far_threads) const {
   const HostCosts& host = profile_.host;
-  const std::size_t window = load_.pattern == Pattern::kSingle ? 1 : load_.window;
-  const std::size_t burst = std::min(load_.burst, window);
+  const std::size_t burst = BurstOf(profile_, load_);
   const std::size_t batch =
       MaxBatch(profile_, WorkRequestBytes(profile_, 0), profile_.limits.send_queue_depth);
   const std::size_t doorbells = (burst + batch - 1) / batch;
@@ -200,7 +199,7 @@ double Calculation::PollRate() const {
   const double each = load_.bare ? 0
                                  : Seconds(profile_.host.progress) *
                                        Slowdown(profile_.host, Crowd(threads_, load_.pinned));
-  const auto found = static_cast<double>(std::min(load_.burst, load_.window));
+  const auto found = static_cast<double>(BurstOf(profile_, load_));
   return static_cast<double>(std::min(load_.pollers, nics_)) / (LookSeconds() / found + each);
 }
 
@@ -287,7 +286,7 @@ double Calculation::FarMemoryRate() const {
 }
 
 double Calculation::WindowRate(double slowest_stage) const {
-  const auto window = static_cast<double>(std::min(load_.window, profile_.limits.send_queue_depth));
+  const auto window = static_cast<double>(WindowOf(profile_, load_));
   switch (load_.pattern) {
     case Pattern::kSingle:
       return static_cast<double>(load_.gpus * parts_) / LatencySeconds(parts_);

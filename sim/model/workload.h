@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "drydock/fabric/async/transfer/policy.h"
+#include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim::model {
 
@@ -59,6 +60,12 @@ struct Workload {
   std::uint64_t operations = 0;  // pages of all GPUs together; 0: it goes on for ever
   bool warm = true;              // every NIC has been in contact with its peers before
 };
+
+// Requests of a NIC that are under way together: as many as the pattern and the NIC's send queue
+// allow of the window.
+std::size_t WindowOf(const Profile& profile, const Workload& load);
+// Requests of a post call, where so many are free to go.
+std::size_t BurstOf(const Profile& profile, const Workload& load);
 
 }  // namespace drydock::sim::model
 
