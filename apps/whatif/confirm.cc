@@ -26,7 +26,8 @@ absl::StatusOr<Simulated> Play(const Space& space, const Point& point, Measure m
   if (measure == Measure::kLatency) {
     ASSIGN_OR_RETURN(const sim::model::Prediction prediction,
                      sim::model::Predict(space.profile(), load));
-    load.operations = prediction.active_nics;  // a page of each
+    // A request of each NIC.
+    load.operations = std::max<std::size_t>(1, prediction.active_nics / prediction.parts);
   }
   ASSIGN_OR_RETURN(const sim::model::Played played,
                    sim::model::Play(space.profile(), load, options));

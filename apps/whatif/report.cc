@@ -200,7 +200,7 @@ std::string Text(const Comparison& comparison) {
   return absl::StrCat(Beginning(*comparison.profile), "\n", FormatTable(rows), "\n",
                       uses["checked"] + uses["missed"],
                       " figures were not fitted: ", uses["checked"], " are within ",
-                      Percent(Comparison::kTolerance), ", ", uses["missed"], " missed\n");
+                      Percent(sim::model::kTolerance), ", ", uses["missed"], " missed\n");
 }
 
 std::string JsonText(const Comparison& comparison) {
@@ -272,7 +272,7 @@ absl::StatusOr<Answer> Predict(Question question) {
 
 const char* Comparison::Row::verdict() const {
   if (published->fitted) return "fitted";
-  return std::abs(deviation()) <= kTolerance ? "checked" : "missed";
+  return std::abs(deviation()) <= sim::model::kTolerance ? "checked" : "missed";
 }
 
 absl::StatusOr<Comparison> Compare(const sim::Profile& profile) {

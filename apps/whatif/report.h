@@ -33,10 +33,9 @@ struct Comparison {
 
     double deviation() const { return prediction.overall_gbps / published->gbps - 1; }
     // What the figure is for: "fitted"; "checked", for those that the profile was not fitted to;
-    // "missed", for those of them that are off by more than kTolerance. Static storage.
+    // "missed", for those of them that are off by more than sim::model::kTolerance. Static storage.
     const char* verdict() const;
   };
-  static constexpr double kTolerance = 0.15;
   const sim::Profile* profile = nullptr;
   std::vector<Row> rows;
 };

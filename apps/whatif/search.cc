@@ -24,10 +24,10 @@ Outcome OutcomeOf(const sim::Profile& profile, const Workload& load, const Predi
       .share =
           prediction.overall_gbps * 1e9 / 8 / static_cast<double>(load.page_bytes) / capability,
       .of_links = prediction.overall_gbps / (profile.link_gbps * static_cast<double>(load.nics)),
-      .latency = prediction.contact_time + prediction.latency,
+      .latency = prediction.contact_time + prediction.first_pages,
       .limiter = prediction.limiter,
       .bounds = prediction.bounds,
-      .parts = prediction.latency_parts};
+      .parts = prediction.first_pages_parts};
   for (Bound& bound : outcome.bounds) bound.operations_per_s /= capability;
   // A window that is drained takes as long as its slowest stage does, and then ends: where the stage
   // takes the greater part, it is to blame.

@@ -159,7 +159,7 @@ TEST_P(P5SearchTest, FirstContactIsSlow) {
   const Cliff* latency = Find(Measure::kLatency, Limiter::kFirstContact, {{"contact", "cold"}});
   ASSERT_NE(latency, nullptr);
   EXPECT_EQ(FeaturesOf(space(), *latency), "contact cold");
-  EXPECT_GT(latency->here.latency, 1000 * latency->there.latency);
+  EXPECT_GT(latency->here.latency, 500 * latency->there.latency);
   const Cliff* rate = Find(Measure::kRate, Limiter::kFirstContact, {{"contact", "cold"}});
   ASSERT_NE(rate, nullptr);
   EXPECT_THAT(Values(space(), *rate, "pages"), Contains("10000"));

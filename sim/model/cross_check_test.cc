@@ -120,11 +120,45 @@ TEST(PlayTest, FirstContactIsPaidByShortRuns) {
   ASSERT_TRUE(predicted.ok() && played.ok()) << predicted.status() << played.status();
   EXPECT_EQ(predicted->limiter, Limiter::kFirstContact);
   EXPECT_NEAR(predicted->overall_gbps * 1e9 / 8 / (64 << 10) / played->pages_per_s, 1, 0.10);
-  const coro::Duration first = predicted->contact_time + predicted->latency;
+  const coro::Duration first = predicted->contact_time + predicted->first_pages;
   EXPECT_NEAR(static_cast<double>(first.count()) / static_cast<double>(played->first_page.count()),
               1, 0.10);
   load.warm = true;
   EXPECT_GT(Play(profile, load)->pages_per_s, 5 * played->pages_per_s);
+}
+
+// The mean of some seeds: the last of many packets may be a late one.
+TEST(PlayTest, TheFirstPagesEndWhenTheModelSays) {
+  const auto check = [](const char* name, const char* profile, auto change, double within = 0.15) {
+    constexpr std::uint64_t kSeeds = 20;
+    Workload load = Load(8, 2, 64 << 10, 64, 16);
+    change(load);
+    const absl::StatusOr<Prediction> predicted = Predict(**FindProfile(profile), load);
+    ASSERT_TRUE(predicted.ok()) << predicted.status();
+    load.operations = load.nics;
+    coro::Duration sum{};
+    for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
+      const absl::StatusOr<Played> played = Play(**FindProfile(profile), load, {.seed = seed});
+      ASSERT_TRUE(played.ok()) << played.status();
+      sum += played->first_page;
+    }
+    EXPECT_NEAR(static_cast<double>(predicted->first_pages.count()) /
+                    static_cast<double>(sum.count() / static_cast<std::int64_t>(kSeeds)),
+                1, within)
+        << name;
+  };
+  check("as it is", "p5", [](Workload&) {});
+  check("one NIC", "p5", [](Workload& load) { load.nics = load.threads = 1; });
+  check("one thread", "p5", [](Workload& load) { load.threads = 1; });
+  check("all", "p5", [](Workload& load) { load.nics = 32, load.gpus = load.threads = 8; });
+  check("short pages", "p5", [](Workload& load) { load.page_bytes = 64; });
+  check("long pages", "p5", [](Workload& load) { load.page_bytes = 1 << 20; });
+  check("reads", "p5", [](Workload& load) { load.direction = Direction::kRead; });
+  check("loopback", "p5", [](Workload& load) { load.route = Route::kLoopback; });
+  // The late ones are on their way while the others are taken in, which the model does not know.
+  check(
+      "one receiver", "p5", [](Workload& load) { load.receivers = 1; }, 0.25);
+  check("p5en", "p5en", [](Workload&) {});
 }
 
 TEST(PlayTest, SaysWhatItDoesNotPlay) {

@@ -34,6 +34,7 @@ class Calculation {
         nics_(ActiveNics()),
         parts_(PartsOfPage()),
         request_(RequestOf(static_cast<double>(workload.page_bytes) / static_cast<double>(parts_))),
+        burst_(BurstOf(profile, workload)),
         threads_(std::min(workload.threads, nics_)),
         route_gbps_(RouteGbps()) {}
 
@@ -44,6 +45,13 @@ class Calculation {
     Limiter stage;
     double seconds;
   };
+  // Requests of which the last to end is waited for.
+  struct Group {
+    std::size_t requests = 1;
+    double posted = 0;   // until the last of them is posted
+    double spacing = 0;  // from one post to the next
+    double in_turn = 1;  // of them that a receiving NIC takes in, one after the other
+  };
 
   std::size_t ActiveNics() const;
   std::size_t PartsOfPage() const;
@@ -53,6 +61,10 @@ class Calculation {
   // --- Rates of stages, in requests of all NICs a second ---
   double OfNics(double seconds_each) const { return static_cast<double>(nics_) / seconds_each; }
   double OnLink(double gbps) const { return request_.bytes_on_link * kBitsPerByte / (gbps * 1e9); }
+  double ReceiveGbps() const {
+    return profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps;
+  }
+  double Receivers() const;
   double ReceiveRate() const;
   double PollRate() const;
   double PostRate(double seconds_each) const;
@@ -61,7 +73,8 @@ class Calculation {
 
   // --- Times ---
   // Of a thread, for each request, in a crowd of others or alone.
-  double PostSeconds(bool pinned, bool far) const;
+  double PostSeconds(bool pinned, bool far) const { return PostSeconds(pinned, far, burst_); }
+  double PostSeconds(bool pinned, bool far, std::size_t burst) const;
   // Of a poller, for each look at a NIC.
   double LookSeconds() const;
   double FarShare(std::size_t threads, bool pinned, bool far) const;
@@ -74,12 +87,14 @@ class Calculation {
   coro::Duration AckDelay() const {
     return load_.direction == Direction::kWrite ? profile_.ack_delay : coro::Duration{};
   }
-  // Until the last of so many that end independently, in the mean.
-  coro::Duration MeanEnding(coro::Duration behind, std::size_t together) const;
-  std::vector<Part> LatencyParts(std::size_t together) const;
-  double LatencySeconds(std::size_t together) const;
+  Group RequestsOfPage(std::size_t requests) const;
+  Group FirstOfEachNic() const;
+  // Until the last of a group ends, in the mean.
+  coro::Duration MeanEnding(coro::Duration behind, const Group& group) const;
+  std::vector<Part> LatencyParts(const Group& group) const;
+  double LatencySeconds(const Group& group) const;
   double ContactSeconds() const;
-  bool IsMisplaced() const;
+  Limiter PostingStage() const;
 
   const Profile& profile_;
   const Workload& load_;
@@ -87,6 +102,7 @@ class Calculation {
   const std::size_t nics_;   // that are used
   const std::size_t parts_;  // of a page: each is a request
   const Request request_;
+  const std::size_t burst_;
   const std::size_t threads_;  // that have something to do
   const double route_gbps_;    // that pass on a NIC's link between these NICs
 };
@@ -160,9 +176,8 @@ double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads)
   return static_cast<double>(far) / static_cast<double>(nics_);
 }
 
-double Calculation::PostSeconds(bool pinned, bool far_threads) const {
+double Calculation::PostSeconds(bool pinned, bool far_threads, std::size_t burst) const {
   const HostCosts& host = profile_.host;
-  const std::size_t burst = BurstOf(profile_, load_);
   const std::size_t batch =
       MaxBatch(profile_, WorkRequestBytes(profile_, 0), profile_.limits.send_queue_depth);
   const std::size_t doorbells = (burst + batch - 1) / batch;
@@ -199,7 +214,7 @@ double Calculation::PollRate() const {
   const double each = load_.bare ? 0
                                  : Seconds(profile_.host.progress) *
                                        Slowdown(profile_.host, Crowd(threads_, load_.pinned));
-  const auto found = static_cast<double>(BurstOf(profile_, load_));
+  const auto found = static_cast<double>(burst_);
   return static_cast<double>(std::min(load_.pollers, nics_)) / (LookSeconds() / found + each);
 }
 
@@ -222,20 +237,35 @@ Flight Calculation::Ending(coro::Duration behind) const {
           .behind = behind};
 }
 
-coro::Duration Calculation::MeanEnding(coro::Duration behind, std::size_t together) const {
+coro::Duration Calculation::MeanEnding(coro::Duration behind, const Group& group) const {
   const Flight flight = Ending(behind);
-  return AckDelay() +
-         (together == 1 ? flights_.MeanEnding(flight) : flights_.MeanOfLast(flight, together, {}));
+  return AckDelay() + (group.requests == 1 ? flights_.MeanEnding(flight)
+                                           : flights_.MeanOfLast(flight, group.requests,
+                                                                 FromSeconds(group.spacing)));
 }
 
-// Of a page of which so many requests go out together, by as many NICs.
-std::vector<Calculation::Part> Calculation::LatencyParts(std::size_t together) const {
+// As many as are given, each of another NIC, posted among others.
+Calculation::Group Calculation::RequestsOfPage(std::size_t requests) const {
+  return {.requests = requests,
+          .posted = PostSeconds(load_.pinned, load_.far) * static_cast<double>(requests)};
+}
+
+// With which a run begins: a post call for each NIC, by threads that have several of them.
+Calculation::Group Calculation::FirstOfEachNic() const {
+  const double call = PostSeconds(load_.pinned, load_.far, 1);
+  const auto threads = static_cast<double>(threads_);
+  const auto nics = static_cast<double>(nics_);
+  return {.requests = nics_,
+          .posted = call * std::ceil(nics / threads),
+          .spacing = call / threads,
+          .in_turn = nics / Receivers()};
+}
+
+std::vector<Calculation::Part> Calculation::LatencyParts(const Group& group) const {
   const double routed = OnLink(route_gbps_);
   const double carried = std::max(routed, OnLink(profile_.dma_gbps > 0 ? profile_.dma_gbps : 1e9));
-  const double taken_in =
-      OnLink(profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps);
-  const double posted = PostSeconds(load_.pinned, load_.far) * static_cast<double>(together);
-  const coro::Duration ending = MeanEnding(Behind(1, std::max(carried, taken_in)), together);
+  const double taken_in = OnLink(ReceiveGbps()) * group.in_turn;
+  const coro::Duration ending = MeanEnding(Behind(1, std::max(carried, taken_in)), group);
   // A poller is at another NIC: half of its round, in the mean.
   const double round = load_.pollers == 0 ? 0
                                           : LookSeconds() * static_cast<double>(nics_) /
@@ -244,7 +274,7 @@ std::vector<Calculation::Part> Calculation::LatencyParts(std::size_t together) c
                           : carried > routed                 ? Limiter::kPcie
                           : route_gbps_ < profile_.link_gbps ? Limiter::kRoute
                                                              : Limiter::kWire;
-  return {{IsMisplaced() ? Limiter::kNuma : Limiter::kPostRate, posted},
+  return {{PostingStage(), group.posted},
           {Limiter::kPollRate, round},
           {Limiter::kRequestRate,
            Seconds(profile_.issue_cost + profile_.dma_latency + profile_.poll_cost)},
@@ -252,17 +282,18 @@ std::vector<Calculation::Part> Calculation::LatencyParts(std::size_t together) c
           {Limiter::kWire, Seconds(ending)}};
 }
 
-double Calculation::LatencySeconds(std::size_t together) const {
+double Calculation::LatencySeconds(const Group& group) const {
   double seconds = 0;
-  for (const Part& part : LatencyParts(together)) seconds += part.seconds;
+  for (const Part& part : LatencyParts(group)) seconds += part.seconds;
   return seconds;
 }
 
-// Where another place would cure a fourth of what a post costs, the place is what is amiss.
-bool Calculation::IsMisplaced() const {
-  constexpr double kCure = 4.0 / 3;
+// The threads' place is named where another one would gain more than what predictions are off by.
+Limiter Calculation::PostingStage() const {
   const bool misplaced = !load_.pinned || load_.far;
-  return misplaced && PostSeconds(load_.pinned, load_.far) > kCure * PostSeconds(true, false);
+  const bool matters = misplaced && PostSeconds(load_.pinned, load_.far) >
+                                        (1 + kTolerance) * PostSeconds(true, false);
+  return matters ? Limiter::kNuma : Limiter::kPostRate;
 }
 
 double Calculation::ContactSeconds() const {
@@ -273,12 +304,12 @@ double Calculation::ContactSeconds() const {
 
 // ---- Rates ----
 
-double Calculation::ReceiveRate() const {
+double Calculation::Receivers() const {
   const std::size_t each = load_.receivers == 0 ? nics_ : std::min(load_.receivers, nics_);
-  const double gbps = profile_.receive_gbps > 0 ? profile_.receive_gbps : profile_.link_gbps;
-  const auto receivers = static_cast<double>(std::min(each * load_.peers, nics_));
-  return receivers / OnLink(gbps);
+  return static_cast<double>(std::min(each * load_.peers, nics_));
 }
+
+double Calculation::ReceiveRate() const { return Receivers() / OnLink(ReceiveGbps()); }
 
 double Calculation::FarMemoryRate() const {
   return profile_.numa_link_gbytes_per_s * 1e9 * static_cast<double>(profile_.numa_cpus.size()) /
@@ -289,9 +320,9 @@ double Calculation::WindowRate(double slowest_stage) const {
   const auto window = static_cast<double>(WindowOf(profile_, load_));
   switch (load_.pattern) {
     case Pattern::kSingle:
-      return static_cast<double>(load_.gpus * parts_) / LatencySeconds(parts_);
+      return static_cast<double>(load_.gpus * parts_) / LatencySeconds(RequestsOfPage(parts_));
     case Pattern::kPaged:
-      return OfNics(LatencySeconds(1) / window);
+      return OfNics(LatencySeconds(RequestsOfPage(1)) / window);
     case Pattern::kDrained:
       break;
   }
@@ -319,13 +350,13 @@ Prediction Calculation::Run() {
     bound(Limiter::kReceiveSide, ReceiveRate());
   }
   bound(Limiter::kRequestRate, OfNics(Seconds(profile_.issue_cost)));
-  bound(IsMisplaced() ? Limiter::kNuma : Limiter::kPostRate, PostRate(post));
+  bound(PostingStage(), PostRate(post));
   if (load_.pollers > 0) bound(Limiter::kPollRate, PollRate());
   if (load_.memory != Memory::kGpu && profile_.host_memory_gbytes_per_s > 0) {
     bound(Limiter::kMemory, profile_.host_memory_gbytes_per_s * 1e9 / request_.bytes);
   }
   if (load_.memory == Memory::kFar && profile_.numa_link_gbytes_per_s > 0) {
-    bound(Limiter::kNuma, FarMemoryRate());
+    bound(Limiter::kFarMemory, FarMemoryRate());
   }
   const auto less = [](const Bound& a, const Bound& b) {
     return a.operations_per_s < b.operations_per_s;
@@ -340,12 +371,11 @@ Prediction Calculation::Run() {
       prediction.operations_per_s * static_cast<double>(load_.page_bytes) * kBitsPerByte / 1e9;
   prediction.share_of_line =
       prediction.gbps / (profile_.link_gbps * static_cast<double>(load_.nics));
-  double latency = 0;
-  for (const Part& part : LatencyParts(parts_)) {
-    prediction.latency_parts.push_back({part.stage, FromSeconds(part.seconds)});
-    latency += part.seconds;
+  prediction.latency = FromSeconds(LatencySeconds(RequestsOfPage(parts_)));
+  for (const Part& part : LatencyParts(FirstOfEachNic())) {
+    prediction.first_pages_parts.push_back({part.stage, FromSeconds(part.seconds)});
+    prediction.first_pages += prediction.first_pages_parts.back().time;
   }
-  prediction.latency = FromSeconds(latency);
   prediction.active_nics = nics_;
   prediction.parts = parts_;
   prediction.post_cost = FromSeconds(post);
@@ -390,6 +420,8 @@ std::string_view Name(Limiter limiter) {
       return "window";
     case Limiter::kMemory:
       return "host memory";
+    case Limiter::kFarMemory:
+      return "far memory";
     case Limiter::kFirstContact:
       return "first contact";
   }

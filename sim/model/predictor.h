@@ -24,6 +24,9 @@
 
 namespace drydock::sim::model {
 
+// What predictions are held to: one that was not fitted is as published within this, or missed.
+inline constexpr double kTolerance = 0.15;
+
 enum class Limiter : std::uint8_t {
   kWire,          // the NICs' links
   kRoute,         // the same, where less passes: between rails, in loopback, of reads
@@ -32,10 +35,11 @@ enum class Limiter : std::uint8_t {
   kRequestRate,   // the NICs' own pace, request by request
   kPostRate,      // the CPU threads
   kPollRate,      // those of them that only read completions
-  kNuma,          // the same, and not for want of threads: they are pinned nowhere, or far from
-                  // their NICs; or far memory
+  kNuma,          // those that post, and not for want of threads: they are pinned nowhere, or far
+                  // from their NICs
   kWindow,        // too little under way for the latency
   kMemory,        // the host's
+  kFarMemory,     // between the NUMA nodes, where memory is of another one than its NIC
   kFirstContact,  // of NICs and peers that have not met, where the work has an end
 };
 
@@ -59,9 +63,13 @@ struct Prediction {
   double gbps = 0;              // Gbit/s of payload
   double share_of_line = 0;     // of the links of all NICs that the workload names: 0 to 1
   Limiter limiter = Limiter::kWire;
-  std::vector<Bound> bounds;               // of every stage, the least first
-  coro::Duration latency{};                // of one page, from the post to its completion, alone
-  std::vector<LatencyPart> latency_parts;  // which it is the sum of
+  std::vector<Bound> bounds;  // of every stage, the least first
+  coro::Duration latency{};   // of one page, from the post to its completion, alone
+  // With which a run begins: from the first post until every NIC has ended its first request,
+  // contact aside. Longer than `latency`: threads post to one NIC after the other, and the last to
+  // end counts.
+  coro::Duration first_pages{};
+  std::vector<LatencyPart> first_pages_parts;  // which it is the sum of
   std::size_t active_nics = 0;    // of those that the workload names: the others carry nothing
   std::size_t parts = 1;          // of a page, each a request of another NIC
   coro::Duration post_cost{};     // of a thread, per request
