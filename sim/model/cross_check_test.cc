@@ -57,6 +57,7 @@ Workload Load(std::size_t nics, std::size_t threads, std::uint64_t page_bytes, s
   return load;
 }
 
+// docs/performance.md says how many these are, and of which limiters.
 std::vector<Case> Cases() {
   std::vector<Case> cases = {
       {"wire", "p5", Load(1, 1, 64 << 10, 64, 4), Limiter::kWire, 300},
