@@ -95,11 +95,15 @@ std::string Simulation(const CliffReport& report, std::size_t i) {
                       Reached(confirmation.there, measure));
 }
 
+const char* Kind(const CliffReport& report) {
+  return report.confirmations.empty() ? "predicted" : "predicted and simulated";
+}
+
 std::string ForPeople(const CliffReport& report) {
   const Space& space = report.space;
   std::string text = absl::StrCat(
       "profile    ", space.profile().name, " (", space.profile().description,
-      "): both machines\nfigures    predicted and simulated from the profile, not measured\n",
+      "): both machines\nfigures    ", Kind(report), " from the profile, not measured\n",
       "plain      ", report.plain, "\nseed       ", report.seed, ", ", report.found.predicted,
       " workloads predicted\nceiling    ", Ceiling(report), "\ncliffs     ",
       report.found.cliffs.size(),
@@ -180,7 +184,7 @@ std::string ForScripts(const CliffReport& report) {
   }
   const Outcome& highest = report.found.highest;
   const Json json = {
-      {"kind", "predicted"},
+      {"kind", Kind(report)},
       {"profile", report.space.profile().name},
       {"seed", report.seed},
       {"depth", report.depth},

@@ -107,8 +107,12 @@ TEST(WhatifTest, CsvHasALineForEachRow) {
 TEST(WhatifTest, DrawsWhatItSays) {
   const std::filesystem::path path =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "whatif.svg";
-  for (const char* what : {"--sweep=size", "--steps", "--nics=1", "--search"}) {
-    kWhatif.Output({what, "--vary=route", "--noconfirm", absl::StrCat("--svg=", path.string())});
+  const std::vector<std::vector<std::string>> questions = {
+      {"--sweep=size"}, {"--steps"}, {"--nics=1"}, {"--search", "--vary=route", "--noconfirm"}};
+  for (std::vector<std::string> question : questions) {
+    const std::string what = question.front();
+    question.push_back(absl::StrCat("--svg=", path.string()));
+    kWhatif.Output(question);
     std::ifstream file(path);
     const std::string svg(std::istreambuf_iterator<char>(file), {});
     EXPECT_THAT(drydock::gpu::topology::ParseXml(svg), IsOk()) << what;
@@ -148,6 +152,8 @@ TEST(WhatifTest, SearchSaysForAScriptWhatItSaysForAPerson) {
   const Json json = Json::parse(with({"--json"}));
   EXPECT_EQ(json["profile"], "p5");
   EXPECT_EQ(json["ceiling"]["limiter"], "wire");
+  EXPECT_EQ(json["kind"], "predicted and simulated");
+  EXPECT_EQ(Json::parse(with({"--json", "--noconfirm"}))["kind"], "predicted");
   const auto crossing =
       std::find_if(json["cliffs"].begin(), json["cliffs"].end(),
                    [](const Json& cliff) { return cliff["workload"]["route"] == "crossing"; });
@@ -158,7 +164,8 @@ TEST(WhatifTest, SearchSaysForAScriptWhatItSaysForAPerson) {
   EXPECT_EQ((*crossing)["simulated"]["verdict"], "confirmed");
   EXPECT_LT((*crossing)["reached"]["gbps"], (*crossing)["neighbour"]["gbps"]);
   EXPECT_THAT(with({}), AllOf(HasSubstr("route crossing"), HasSubstr("confirmed: ")));
-  EXPECT_THAT(with({"--noconfirm"}), Not(HasSubstr("confirmed")));
+  EXPECT_THAT(with({"--noconfirm"}),
+              AllOf(Not(HasSubstr("confirmed")), Not(HasSubstr("simulated"))));
   const std::vector<std::string> lines = absl::StrSplit(with({"--csv", "--noconfirm"}), '\n');
   EXPECT_EQ(lines.size(), json["cliffs"].size() + 2);  // a heading, and nothing after the last
   EXPECT_THAT(lines[0], StartsWith("profile,measure,limiter,features"));
@@ -211,6 +218,17 @@ TEST(WhatifTest, WhatCannotBeIsRefused) {
   EXPECT_THAT(kWhatif.Refusal({"--search", "--budget=0"}), HasSubstr("1 or more"));
   EXPECT_THAT(kWhatif.Refusal({"--search", "--vary=colour"}),
               HasSubstr("--vary: nothing varies by the name of \"colour\": there are page"));
+  EXPECT_THAT(kWhatif.Refusal({"--search", "--vary=route,page,route"}),
+              HasSubstr("--vary: \"route\" is named twice"));
+  for (const char* of_search :
+       {"--vary=page", "--seed=2", "--budget=7", "--depth=0.5", "--times=2", "--noconfirm"}) {
+    for (const char* question : {"--nics=1", "--steps", "--sweep=size"}) {
+      EXPECT_THAT(kWhatif.Refusal({of_search, question}), HasSubstr("goes with --search only"));
+    }
+  }
+  EXPECT_THAT(kWhatif.Refusal({"--pages=18446744073709551615"}), HasSubstr("pages: at most"));
+  EXPECT_THAT(kWhatif.Refusal({"--policy=by-peer", "--peers=2305843009213693952"}),
+              HasSubstr("peers, pollers and receivers are at most"));
   EXPECT_THAT(kWhatif.Refusal({"--search", "--profile=p4d"}), HasSubstr("do not both read"));
   EXPECT_THAT(kWhatif.Refusal({"--svg=/nowhere/at/all.svg"}), HasSubstr("cannot write this file"));
 }

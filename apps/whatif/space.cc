@@ -160,8 +160,8 @@ absl::StatusOr<Space> Space::Varying(const std::vector<std::string>& names) cons
   Space space = *this;
   space.dimensions_.clear();
   for (const std::string& name : names) {
-    const auto found = std::find_if(dimensions_.begin(), dimensions_.end(),
-                                    [&](const Dimension& each) { return each.name == name; });
+    const auto is_same = [&](const Dimension& each) { return each.name == name; };
+    const auto found = std::find_if(dimensions_.begin(), dimensions_.end(), is_same);
     if (found == dimensions_.end()) {
       std::string known;
       for (const Dimension& each : dimensions_) {
@@ -169,6 +169,9 @@ absl::StatusOr<Space> Space::Varying(const std::vector<std::string>& names) cons
       }
       return absl::InvalidArgumentError(
           absl::StrCat("nothing varies by the name of \"", name, "\": there are ", known));
+    }
+    if (std::any_of(space.dimensions_.begin(), space.dimensions_.end(), is_same)) {
+      return absl::InvalidArgumentError(absl::StrCat("\"", name, "\" is named twice"));
     }
     space.dimensions_.push_back(*found);
   }

@@ -38,8 +38,8 @@ class Space {
   // All dimensions around `plain`, which becomes a point of the space. The profile outlives it.
   static Space Around(const sim::Profile& profile, const sim::model::Workload& plain);
 
-  // The same, where only these dimensions vary. kInvalidArgument: there is no such dimension; the
-  // message lists those that there are.
+  // The same, where only these dimensions vary. kInvalidArgument: there is no such dimension, and the
+  // message lists those that there are; or one is named twice.
   absl::StatusOr<Space> Varying(const std::vector<std::string>& names) const;
   // The same, where a dimension has only the values with these labels, and the plain one.
   // REQUIRES: there is such a dimension.

@@ -451,6 +451,17 @@ absl::Status Check(const Profile& profile, const Workload& workload) {
   if (workload.threads == 0 || workload.window == 0 || workload.burst == 0 || workload.peers == 0) {
     return refuse("predict: threads, window, burst and peers are 1 or more");
   }
+  // Far beyond any machine, and near enough that no sum or time overflows.
+  constexpr std::uint64_t kMost = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kMostPages = std::uint64_t{1} << 32;
+  if (std::max({workload.threads, workload.window, workload.burst, workload.peers, workload.pollers,
+                workload.receivers}) > kMost) {
+    return refuse("predict: threads, window, burst, peers, pollers and receivers are at most ",
+                  kMost);
+  }
+  if (workload.operations > kMostPages) {
+    return refuse("predict: ", workload.operations, " pages: at most ", kMostPages);
+  }
   if (workload.page_bytes == 0 || workload.page_bytes > profile.device.max_rdma_size) {
     return refuse("predict: page of ", workload.page_bytes, " bytes: 1 to ",
                   profile.device.max_rdma_size);

@@ -416,6 +416,18 @@ TEST(PredictorTest, WhatWasPredictedBeforeMakesNoDifference) {
   }
 }
 
+TEST(PredictorTest, TheLongestRunHasATime) {
+  Workload load = WholeP5();
+  load.threads = load.pollers = load.peers = 1 << 20;
+  load.pinned = load.warm = load.sharded = false;
+  load.pattern = Pattern::kSingle;
+  load.route = Route::kLoopback;
+  load.page_bytes = 1 << 30;
+  load.operations = std::uint64_t{1} << 32;
+  EXPECT_GT(Of("p5", load).total, Of("p5", load).contact_time);
+  EXPECT_GT(Of("p5", load).overall_gbps, 0);
+}
+
 TEST(PredictorTest, WhatMakesNoSenseIsRefused) {
   const auto code = [](const char* profile, auto change) {
     Workload load;
@@ -433,6 +445,15 @@ TEST(PredictorTest, WhatMakesNoSenseIsRefused) {
   EXPECT_EQ(code("p5", [](Workload& load) { load.peers = 0; }), kBad);
   EXPECT_EQ(code("p5", [](Workload& load) { load.page_bytes = 0; }), kBad);
   EXPECT_EQ(code("p5", [](Workload& load) { load.page_bytes = (1 << 30) + 1; }), kBad);
+  constexpr std::size_t kTooMany = (std::size_t{1} << 20) + 1;
+  EXPECT_EQ(code("p5", [](Workload& load) { load.threads = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.window = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.burst = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.peers = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.pollers = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.receivers = kTooMany; }), kBad);
+  EXPECT_EQ(code("p5", [](Workload& load) { load.operations = (std::uint64_t{1} << 32) + 1; }),
+            kBad);
   EXPECT_EQ(code("p4d", [](Workload&) {}), absl::StatusCode::kUnimplemented);
 }
 
