@@ -21,6 +21,7 @@
 #include "drydock/fabric/async/transfer/engine.h"
 #include "drydock/fabric/fabric.h"
 #include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/machine/thread_shares.h"
 #include "drydock/sim/tracing/world_trace.h"
 #include "drydock/sim/world/world.h"
 
@@ -77,33 +78,15 @@ class Machine {
   std::vector<MemoryRef> memories;
 };
 
-// Gives the NICs of a machine to `threads` CPU threads, an equal share each.
-absl::Status GiveToThreads(sim::World& world, sim::Node& node, const Groups& groups,
-                           std::size_t threads, const Load& load) {
-  std::vector<std::size_t> nics;
-  for (const auto& group : groups) nics.insert(nics.end(), group.begin(), group.end());
-  for (std::size_t i = 0; i < threads; ++i) {
-    const std::size_t begin = i * nics.size() / threads;
-    sim::CpuThreadOptions options;
-    options.numa_node =
-        load.pin ? node.profile().nics[nics[begin]].numa_node : sim::Numa::kAnywhere;
-    options.shares_state = !load.sharded;
-    options.progress_in_post = !load.lazy;
-    ASSIGN_OR_RETURN(const std::size_t thread, world.processors().AddThread(node, options));
-    for (std::size_t at = begin; at < (i + 1) * nics.size() / threads; ++at) {
-      RETURN_IF_ERROR(world.processors().Assign(node, nics[at], thread));
-    }
-  }
-  return absl::OkStatus();
-}
-
 // The receiver is given a thread for each NIC, so that it is never what a run waits for.
 absl::Status GiveThreads(sim::World& world, sim::Node& here, sim::Node& there, const Groups& groups,
                          const Load& load) {
-  RETURN_IF_ERROR(GiveToThreads(world, here, groups, load.threads, load));
-  Load idle = load;
-  idle.pin = idle.sharded = idle.lazy = true;
-  return GiveToThreads(world, there, groups, load.nics(), idle);
+  std::vector<std::size_t> nics;
+  for (const auto& group : groups) nics.insert(nics.end(), group.begin(), group.end());
+  RETURN_IF_ERROR(world.processors().ShareOut(
+      here, nics, load.threads, load.pin ? sim::ThreadPlace::kNear : sim::ThreadPlace::kNowhere,
+      {.shares_state = !load.sharded, .progress_in_post = !load.lazy}));
+  return world.processors().ShareOut(there, nics, load.nics(), sim::ThreadPlace::kNear, {});
 }
 
 // The run itself, once everything is open.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/status_macros.h"
 
 namespace drydock::sim {
 namespace {
@@ -54,6 +55,29 @@ absl::Status Processors::Assign(Node& machine, std::size_t nic, std::size_t thre
 }
 
 // Works out anew how much the threads of a machine are in each other's way.
+absl::Status Processors::ShareOut(Node& machine, std::span<const std::size_t> nics,
+                                  std::size_t threads, ThreadPlace place,
+                                  CpuThreadOptions options) {
+  const Profile& profile = machine.profile();
+  if (place == ThreadPlace::kFar && profile.numa_cpus.size() != 2) {
+    return absl::InvalidArgumentError("place threads: far is one of two NUMA nodes");
+  }
+  for (std::size_t i = 0; i < threads; ++i) {
+    const ThreadShare share = ShareOf(i, threads, nics.size());
+    if (share.begin == share.end) continue;
+    const std::size_t first = nics[share.begin];
+    const int near = first < profile.nics.size() ? profile.nics[first].numa_node : Numa::kAnywhere;
+    options.numa_node = place == ThreadPlace::kNowhere            ? Numa::kAnywhere
+                        : place == ThreadPlace::kFar && near >= 0 ? 1 - near
+                                                                  : near;
+    ASSIGN_OR_RETURN(const std::size_t thread, AddThread(machine, options));
+    for (const std::size_t nic : nics.subspan(share.begin, share.end - share.begin)) {
+      RETURN_IF_ERROR(Assign(machine, nic, thread));
+    }
+  }
+  return absl::OkStatus();
+}
+
 void Processors::Crowd(std::uint32_t machine) {
   const auto count = [&](bool only_sharing) {
     return static_cast<std::size_t>(

@@ -32,6 +32,7 @@
 #include <cstdint>
 #include <deque>
 #include <set>
+#include <span>
 #include <tuple>
 #include <vector>
 
@@ -46,6 +47,7 @@
 #include "drydock/sim/events/timeline.h"
 #include "drydock/sim/machine/node.h"
 #include "drydock/sim/machine/numa.h"
+#include "drydock/sim/machine/thread_shares.h"
 #include "drydock/sim/profile/host_costs.h"
 
 namespace drydock::sim {
@@ -72,6 +74,11 @@ class Processors final : public Actor {
   // where it is pinned. Before the program opens the NIC. kInvalidArgument: there is no such NIC,
   // or the thread is not one of this machine's.
   absl::Status Assign(Node& machine, std::size_t nic, std::size_t thread);
+
+  // Adds so many threads with these options, but for where they are pinned, and gives each its share
+  // of these NICs (ShareOf). kInvalidArgument: as Assign; or far of what is not one of two nodes.
+  absl::Status ShareOut(Node& machine, std::span<const std::size_t> nics, std::size_t threads,
+                        ThreadPlace place, CpuThreadOptions options);
 
   std::size_t thread_count() const { return threads_.size(); }
   // How long a thread has worked, as far as it has been told to. REQUIRES: it was added.

@@ -2,6 +2,7 @@
 
 #include "drydock/sim/machine/processors.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <utility>
@@ -288,6 +289,43 @@ TEST(ProcessorsTest, ClosingFinishesWhatWasPosted) {
   EXPECT_TRUE(machines.lab.world().findings().empty());
 }
 
+TEST(ProcessorsTest, NicsAreSharedOutInTheirOrder) {
+  const auto shares = [](std::size_t threads, std::size_t nics) {
+    std::vector<std::size_t> sizes;
+    std::size_t end = 0;
+    for (std::size_t i = 0; i < threads; ++i) {
+      const sim::ThreadShare share = sim::ShareOf(i, threads, nics);
+      EXPECT_EQ(share.begin, end);
+      end = share.end;
+      sizes.push_back(share.end - share.begin);
+    }
+    EXPECT_EQ(end, nics);
+    return sizes;
+  };
+  EXPECT_EQ(shares(1, 5), (std::vector<std::size_t>{5}));
+  EXPECT_EQ(shares(3, 8), (std::vector<std::size_t>{2, 3, 3}));
+  EXPECT_EQ(shares(3, 2), (std::vector<std::size_t>{0, 1, 1}));
+}
+
+TEST(ProcessorsTest, ThreadsAreNearTheirNicsOrFarOrNowhere) {
+  sim::Profile profile = RoundFigures();
+  profile.numa_crossing = 40us;
+  const std::vector<std::size_t> nics = {0, 1};
+  const auto work = [&](sim::ThreadPlace place, std::size_t threads) {
+    Machines machines(profile);
+    EXPECT_TRUE(
+        machines.processors().ShareOut(machines.from[0]->node, nics, threads, place, {}).ok());
+    EXPECT_EQ(machines.processors().thread_count(), std::min<std::size_t>(threads, 2));
+    machines.Post(0);
+    return machines.processors().WorkOf(0);
+  };
+  const coro::Duration near = work(sim::ThreadPlace::kNear, 1);
+  EXPECT_GT(work(sim::ThreadPlace::kFar, 1), near);
+  EXPECT_GT(work(sim::ThreadPlace::kNowhere, 1), near);
+  EXPECT_LT(work(sim::ThreadPlace::kNowhere, 1), work(sim::ThreadPlace::kFar, 1));
+  EXPECT_EQ(work(sim::ThreadPlace::kNear, 3), near);  // which has no NIC for one of them
+}
+
 TEST(ProcessorsTest, WhatDoesNotExistIsRefused) {
   Machines machines(Small());
   Processors& processors = machines.processors();
@@ -300,6 +338,15 @@ TEST(ProcessorsTest, WhatDoesNotExistIsRefused) {
   EXPECT_TRUE(is_bad(processors.Assign(machines.from[0]->node, 2, thread)));
   EXPECT_TRUE(is_bad(processors.Assign(machines.from[0]->node, 0, thread + 1)));
   EXPECT_TRUE(is_bad(processors.Assign(machines.to[0]->node, 0, thread)));
+  const std::vector<std::size_t> nics = {0, 2};
+  EXPECT_TRUE(
+      is_bad(processors.ShareOut(machines.from[0]->node, nics, 2, sim::ThreadPlace::kNear, {})));
+  sim::Profile one_node = RoundFigures();
+  one_node.numa_cpus.resize(1);
+  for (auto& nic : one_node.nics) nic.numa_node = 0;
+  Machines narrow(one_node, 1);
+  EXPECT_TRUE(is_bad(narrow.processors().ShareOut(narrow.from[0]->node, {nics.data(), 1}, 1,
+                                                  sim::ThreadPlace::kFar, {})));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "drydock/fabric/fabric.h"
 #include "drydock/fabric/opened_nic.h"
 #include "drydock/sim/driver/sim_fabric.h"
+#include "drydock/sim/machine/thread_shares.h"
 #include "drydock/sim/model/predictor.h"
 #include "drydock/sim/world/world.h"
 
@@ -202,19 +204,14 @@ absl::Status Stage::Open() {
 }
 
 absl::Status Stage::GiveThreads() {
-  const std::size_t threads = std::min(load_.threads, nics_);
-  for (std::size_t i = 0; i < threads; ++i) {
-    const std::size_t begin = i * nics_ / threads;
-    const int node = load_.pinned ? NodeFor(begin, load_.far) : Numa::kAnywhere;
-    ASSIGN_OR_RETURN(const std::size_t thread,
-                     world_.processors().AddThread(here_, {.numa_node = node,
-                                                           .shares_state = !load_.sharded,
-                                                           .progress_in_post = !load_.lazy}));
-    for (std::size_t nic = begin; nic < (i + 1) * nics_ / threads; ++nic) {
-      RETURN_IF_ERROR(world_.processors().Assign(here_, nic, thread));
-    }
-  }
-  return absl::OkStatus();
+  std::vector<std::size_t> nics(nics_);
+  std::iota(nics.begin(), nics.end(), 0);
+  const ThreadPlace place = !load_.pinned ? ThreadPlace::kNowhere
+                            : load_.far   ? ThreadPlace::kFar
+                                          : ThreadPlace::kNear;
+  return world_.processors().ShareOut(
+      here_, nics, std::min(load_.threads, nics_), place,
+      {.shares_state = !load_.sharded, .progress_in_post = !load_.lazy});
 }
 
 std::size_t Stage::TargetOf(std::size_t nic) const {

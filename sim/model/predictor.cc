@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/sim/machine/thread_shares.h"
 #include "drydock/sim/model/flights.h"
 
 namespace drydock::sim::model {
@@ -166,8 +167,7 @@ double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads)
   if (!pinned) return 1.0 - 1.0 / static_cast<double>(nodes);
   std::size_t far = 0;
   for (std::size_t thread = 0; thread < threads; ++thread) {
-    const std::size_t begin = thread * nics_ / threads;
-    const std::size_t end = (thread + 1) * nics_ / threads;
+    const auto [begin, end] = ShareOf(thread, threads, nics_);
     for (std::size_t nic = begin; nic < end; ++nic) {
       const bool here = profile_.nics[nic].numa_node == profile_.nics[begin].numa_node;
       far += here == far_threads ? 1 : 0;
