@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
+#include <compare>
 #include <cstddef>
 #include <cstdlib>
 #include <deque>
@@ -88,13 +90,10 @@ class Player {
   // What a CPU does next.
   struct Due {
     Time at;
-    std::uint64_t order;
-    OpIndex op;
+    OpIndex op;  // of those of one moment the first one of the schedule is first
     Moment moment;
 
-    bool operator>(const Due& other) const {
-      return at != other.at ? at > other.at : order > other.order;
-    }
+    auto operator<=>(const Due&) const = default;
   };
 
   Time now() { return world_.timeline().now(); }
@@ -102,7 +101,7 @@ class Player {
   std::string Describe(OpIndex op) const;
 
   absl::Status Ready(OpIndex op);
-  void Occupy(OpIndex op, Duration takes);
+  absl::Status Occupy(OpIndex op, Duration takes);
   void Begin(OpIndex op);
   void End(OpIndex op);
   void Release(OpIndex op, bool begins);
@@ -124,6 +123,7 @@ class Player {
   const sim::Profile machine_;
   Bell bell_;
   sim::World world_;
+  const Time latest_ = world_.timeline().now() + kMostSimulated;
   std::unique_ptr<std::byte, FreeMemory> memory_;
   std::vector<std::unique_ptr<fabric::Fabric>> fabrics_;
   std::vector<Nic> ends_;  // rank * nics_ + NIC
@@ -131,9 +131,9 @@ class Player {
   std::vector<Time> cpu_free_;        // rank * cpus + CPU
   std::vector<std::uint32_t> waits_;  // by operation: for how many others
   std::vector<State> states_;
-  std::vector<OpIndex> ready_;  // that wait for nobody, and have not asked for their CPU
+  std::vector<OpIndex> ready_;   // that wait for nobody, and have not asked for their CPU
+  std::vector<OpIndex> asking_;  // those of them that do now
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
-  std::uint64_t order_ = 0;
   std::uint64_t left_ = 0;
   PlayResult result_;
 };
@@ -205,30 +205,33 @@ void Player::End(OpIndex op) {
 // ---- CPUs ----
 
 // It begins when its CPU is free, and needs it for so long.
-void Player::Occupy(OpIndex op, Duration takes) {
+absl::Status Player::Occupy(OpIndex op, Duration takes) {
   const std::size_t cpu = schedule_.RankOf(op) * schedule_.cpus() + schedule_.ops()[op].cpu;
   const Time begins = std::max(cpu_free_[cpu], now());
+  if (takes > latest_ - begins) {
+    return absl::FailedPreconditionError(absl::StrCat(Describe(op), " ends after more than ",
+                                                      kMostSimulated / std::chrono::hours(24),
+                                                      " days of simulated time"));
+  }
   cpu_free_[cpu] = begins + takes;
   if (states_[op] == State::kWaits) {
     if (begins > now()) {
-      due_.push({begins, order_++, op, Moment::kBegins});
+      due_.push({begins, op, Moment::kBegins});
     } else {
       Begin(op);
     }
   }
-  due_.push({begins + takes, order_++, op, Moment::kEnds});
+  due_.push({begins + takes, op, Moment::kEnds});
+  return absl::OkStatus();
 }
 
 absl::Status Player::Ready(OpIndex op) {
   const Op& what = schedule_.ops()[op];
   if (what.kind == Kind::kCalc) {
-    Occupy(op, Duration(static_cast<std::int64_t>(what.amount)));
-    return absl::OkStatus();
+    constexpr std::uint64_t kMost = Duration::max().count();
+    return Occupy(op, Duration(static_cast<std::int64_t>(std::min(what.amount, kMost))));
   }
-  if (what.kind == Kind::kSend) {
-    Occupy(op, post_takes_);
-    return absl::OkStatus();
-  }
+  if (what.kind == Kind::kSend) return Occupy(op, post_takes_);
   Begin(op);
   const auto send = mail_[schedule_.RankOf(op)].Post(what, op);
   return send.has_value() ? Match(op, *send) : absl::OkStatus();
@@ -239,8 +242,7 @@ absl::Status Player::Match(OpIndex receive, OpIndex send) {
     return absl::FailedPreconditionError(
         absl::StrCat(Describe(receive), " is shorter than its message: ", Describe(send)));
   }
-  Occupy(receive, poll_takes_);
-  return absl::OkStatus();
+  return Occupy(receive, poll_takes_);
 }
 
 absl::Status Player::Happens(OpIndex op, Moment moment) {
@@ -255,17 +257,19 @@ absl::Status Player::Happens(OpIndex op, Moment moment) {
   return absl::OkStatus();
 }
 
+// What becomes ready together asks for its CPU in the order of the schedule.
 absl::Status Player::RunDue() {
   while (true) {
-    while (!ready_.empty()) {
-      const OpIndex op = ready_.back();
-      ready_.pop_back();
-      RETURN_IF_ERROR(Ready(op));
+    while (!due_.empty() && due_.top().at <= now()) {
+      const Due due = due_.top();
+      due_.pop();
+      RETURN_IF_ERROR(Happens(due.op, due.moment));
     }
-    if (due_.empty() || due_.top().at > now()) return absl::OkStatus();
-    const Due due = due_.top();
-    due_.pop();
-    RETURN_IF_ERROR(Happens(due.op, due.moment));
+    if (ready_.empty()) return absl::OkStatus();
+    std::swap(ready_, asking_);
+    std::ranges::sort(asking_);
+    for (const OpIndex op : asking_) RETURN_IF_ERROR(Ready(op));
+    asking_.clear();
   }
 }
 
@@ -356,8 +360,7 @@ absl::StatusOr<PlayResult> Player::Play() {
   for (OpIndex op = 0; op < waits_.size(); ++op) {
     for (const Edge& edge : schedule_.Followers(op)) ++waits_[edge.after];
   }
-  // The last one is looked at first: see RunDue.
-  for (auto op = static_cast<OpIndex>(waits_.size()); op-- > 0;) {
+  for (OpIndex op = 0; op < waits_.size(); ++op) {
     if (waits_[op] == 0) ready_.push_back(op);
   }
   sim::Timeline& timeline = world_.timeline();

@@ -12,6 +12,7 @@
 #ifndef DRYDOCK_APPS_GOAL_PLAYER_H_
 #define DRYDOCK_APPS_GOAL_PLAYER_H_
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -27,6 +28,9 @@ namespace drydock::apps::goal {
 // With so many, collectives take as long as by packets within 3 %, and a tenth of the events
 // (docs/fidelity.md); with more they do not.
 inline constexpr std::uint32_t kFlowPackets = 16;
+
+// A schedule that runs longer has a mistake in it, and the clock has an end.
+inline constexpr coro::Duration kMostSimulated = std::chrono::hours(24 * 100);
 
 struct PlayOptions {
   std::uint64_t seed = 1;
@@ -53,7 +57,7 @@ struct PlayResult {
 
 // kInvalidArgument: machines of this profile have fewer NICs, or cannot send so much at once.
 // kFailedPrecondition: a receive waits for a message that never comes, or that is longer: one line
-// says which, and how much is left. Others: those of the fabric, and of a write that failed.
+// says which, and how much is left; or an operation ends after kMostSimulated. Others: those of the fabric, and of a write that failed.
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options = {});
 

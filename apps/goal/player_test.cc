@@ -39,6 +39,34 @@ TEST(PlayerTest, CalcsOfACpuFollowEachOtherAndThoseOfTwoDoNot) {
   EXPECT_EQ(Nanoseconds(Played(Read("num_ranks 1\nrank 0 {\ncalc 100\ncalc 200 cpu 1\n}"))), 200);
 }
 
+// Two followers of one operation, whose waits are said in either order, and two of two operations
+// that end together: the first one of the schedule has the CPU first.
+TEST(PlayerTest, WhatBecomesReadyTogetherRunsInTheOrderOfTheSchedule) {
+  // Then e waits for c only, which is first.
+  const std::string tail = "c: calc 100\nd: calc 10\ne: calc 1000 cpu 2\ne requires c\n";
+  const std::string one = "num_ranks 1\nrank 0 {\na: calc 5 cpu 1\n" + tail;
+  EXPECT_EQ(Nanoseconds(Played(Read(one + "c requires a\nd requires a\n}"))), 1105);
+  EXPECT_EQ(Nanoseconds(Played(Read(one + "d requires a\nc requires a\n}"))), 1105);
+  // b has its CPU before a has.
+  const std::string two =
+      "num_ranks 1\nrank 0 {\nz: calc 2 cpu 1\na: calc 3 cpu 1\nb: calc 5 cpu 3\n" + tail;
+  EXPECT_EQ(Nanoseconds(Played(Read(two + "a requires z\nc requires a\nd requires b\n}"))), 1105);
+  EXPECT_EQ(Nanoseconds(Played(Read(two + "a requires z\nd requires a\nc requires b\n}"))), 1105);
+}
+
+TEST(PlayerTest, AScheduleEndsWithinAHundredDays) {
+  std::string text = "num_ranks 1\nrank 0 {\n";
+  for (int i = 0; i < 8; ++i) absl::StrAppend(&text, "calc 1152921504606846976\n");
+  EXPECT_THAT(Play(Read(text + "}"), Named("small")).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition,
+                       "operation 1 of rank 0 (calc 1152921504606846976) ends after more than 100 "
+                       "days of simulated time"));
+  const std::string days = "num_ranks 1\nrank 0 {\ncalc 4320000000000000\ncalc ";
+  EXPECT_EQ(Nanoseconds(Played(Read(days + "4320000000000000\n}"))), kMostSimulated.count());
+  EXPECT_THAT(Play(Read(days + "4320000000000001\n}"), Named("small")).status(),
+              StatusIs(absl::StatusCode::kFailedPrecondition, HasSubstr("operation 2 of rank 0")));
+}
+
 TEST(PlayerTest, RequiresWaitsForTheEndAndIrequiresForTheBeginning) {
   const std::string two = "num_ranks 1\nrank 0 {\na: calc 100\nb: calc 50 cpu 1\n";
   EXPECT_EQ(Nanoseconds(Played(Read(two + "b requires a\n}"))), 150);
