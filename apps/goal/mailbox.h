@@ -27,22 +27,23 @@ class Mailbox {
   std::size_t left() const { return left_; }
 
  private:
-  using Key = std::pair<std::uint32_t, std::uint32_t>;  // source, tag
+  using Key = std::pair<std::uint32_t, std::uint32_t>;  // source, tag; of any, too
   // In the order in which they came, with their places in that order.
-  using Line = std::list<std::pair<std::uint64_t, OpIndex>>;
+  using Entry = std::pair<std::uint64_t, OpIndex>;
+  using Line = std::list<Entry>;
   using Lines = absl::flat_hash_map<Key, Line>;
 
-  struct Wild {
-    std::uint64_t place;
-    OpIndex receive;
-    Key wants;
-  };
-
   static OpIndex TakeFirst(Lines& lines, Lines::iterator line);
+  void AddToWildLines(const Key& key, const Entry& entry);
+  std::optional<OpIndex> TakeWild(const Key& wants);
 
-  Lines arrived_;
-  Lines posted_;          // that name source and tag
-  std::list<Wild> wild_;  // that do not, in the order in which they were posted
+  Lines posted_;   // receives, by what they want
+  Lines arrived_;  // messages, by what they are
+  // The same by what a receive of any source or tag wants, from the first such receive on. Those
+  // that were taken from arrived_ meanwhile are left in them.
+  Lines wild_;
+  absl::flat_hash_map<std::uint64_t, Key> here_;  // those in wild_ that are not taken, by place
+  bool has_wild_ = false;
   std::size_t left_ = 0;
   std::uint64_t place_ = 0;
 };

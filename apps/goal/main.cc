@@ -78,7 +78,7 @@ struct Input {
   std::string source;
 };
 
-absl::StatusOr<Input> FromPattern(const std::string& name) {
+absl::StatusOr<Input> FromPattern(const std::string& name, const sim::Profile& profile) {
   const std::uint64_t machines = absl::GetFlag(FLAGS_machines);
   const std::uint64_t nics = absl::GetFlag(FLAGS_nics);
   if (machines < 2 || machines > kMostRanks) {
@@ -87,6 +87,8 @@ absl::StatusOr<Input> FromPattern(const std::string& name) {
   if (nics < 1 || nics > 256) {
     return BadInput(absl::StrCat("--nics=", nics, " is not between 1 and 256"));
   }
+  // As text it may be for any machines.
+  if (absl::GetFlag(FLAGS_write).empty()) RETURN_IF_ERROR(CheckMachines(machines, nics, profile));
   PatternOptions options{.ranks = static_cast<std::uint32_t>(machines),
                          .nics = static_cast<std::uint32_t>(nics)};
   ASSIGN_OR_RETURN(options.bytes, ParseBytes(absl::GetFlag(FLAGS_bytes)));
@@ -130,12 +132,12 @@ absl::StatusOr<Input> FromFiles(const std::vector<std::string>& paths) {
   return FromTraces(std::move(files), absl::StrJoin(paths, ", "));
 }
 
-absl::StatusOr<Input> Load(const std::vector<std::string>& paths) {
+absl::StatusOr<Input> Load(const std::vector<std::string>& paths, const sim::Profile& profile) {
   const std::string pattern = absl::GetFlag(FLAGS_pattern);
   if (pattern.empty() == paths.empty()) {
     return BadInput("what to run: a file of GOAL, the traces of a run, or --pattern");
   }
-  return pattern.empty() ? FromFiles(paths) : FromPattern(pattern);
+  return pattern.empty() ? FromFiles(paths) : FromPattern(pattern, profile);
 }
 
 absl::StatusOr<int> Write(const Schedule& schedule, const std::string& path) {
@@ -170,7 +172,7 @@ absl::StatusOr<int> Run(const std::vector<std::string>& paths) {
   ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
   ASSIGN_OR_RETURN(const sim::Profile* const profile,
                    sim::FindProfile(absl::GetFlag(FLAGS_profile)));
-  ASSIGN_OR_RETURN(const Input input, Load(paths));
+  ASSIGN_OR_RETURN(const Input input, Load(paths, *profile));
   if (!absl::GetFlag(FLAGS_write).empty()) {
     return Write(input.schedule, absl::GetFlag(FLAGS_write));
   }

@@ -388,13 +388,22 @@ absl::StatusOr<PlayResult> Player::Play() {
 
 }  // namespace
 
+absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics,
+                           const sim::Profile& profile) {
+  if (nics > profile.nics.size()) {
+    return absl::InvalidArgumentError(absl::StrCat("machines of ", nics, " NICs: profile ",
+                                                   profile.name, " has ", profile.nics.size()));
+  }
+  if (nics > kMostNics / machines) {
+    return absl::InvalidArgumentError(absl::StrCat(machines, " machines of ", nics,
+                                                   " NICs: at most ", kMostNics, " NICs in all"));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options) {
-  if (schedule.nics() > profile.nics.size()) {
-    return absl::InvalidArgumentError(absl::StrCat("machines of ", schedule.nics(),
-                                                   " NICs: profile ", profile.name, " has ",
-                                                   profile.nics.size()));
-  }
+  RETURN_IF_ERROR(CheckMachines(schedule.ranks(), schedule.nics(), profile));
   if (schedule.longest_message() > profile.device.max_rdma_size) {
     return absl::InvalidArgumentError(
         absl::StrCat("a message of ", schedule.longest_message(), " bytes: NICs of profile ",

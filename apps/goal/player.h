@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "drydock/apps/goal/schedule.h"
 #include "drydock/coro/time.h"
@@ -55,7 +56,13 @@ struct PlayResult {
   std::vector<std::string> findings;  // rules that the run broke, where it was checked
 };
 
-// kInvalidArgument: machines of this profile have fewer NICs, or cannot send so much at once.
+// Of all machines, of some 20 KiB each.
+inline constexpr std::uint64_t kMostNics = 65536;
+
+// kInvalidArgument: machines of this profile have fewer NICs, or they are more than kMostNics in all.
+absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics, const sim::Profile& profile);
+
+// kInvalidArgument: what CheckMachines says, or NICs of this profile cannot send so much at once.
 // kFailedPrecondition: a receive waits for a message that never comes, or that is longer: one line
 // says which, and how much is left; or an operation ends after kMostSimulated. Others: those of the fabric, and of a write that failed.
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,

@@ -165,6 +165,36 @@ TEST(PlayerTest, WhatTheMachinesLackIsRefused) {
       StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("a message of 99999999999 bytes")));
 }
 
+TEST(PlayerTest, AWorldOfTooManyNicsIsRefused) {
+  EXPECT_THAT(
+      Play(Read("num_ranks 65536\nrank 0 {\nsend 8b to 1 nic 15\n}"), Named("p5en")).status(),
+      StatusIs(absl::StatusCode::kInvalidArgument,
+               "65536 machines of 16 NICs: at most 65536 NICs in all"));
+}
+
+// Only what is sent must fit into a message.
+TEST(PlayerTest, AReceiveHasRoomForMoreThanAMessage) {
+  const PlayResult result =
+      Played(Read("num_ranks 2\nrank 0 {\nsend 8b to 1\n}\nrank 1 {\nrecv 99999999999b from 0\n}"));
+  EXPECT_EQ(result.ranks[1].operations, 1u);
+}
+
+// As if each message and each receive were looked at in turn.
+TEST(PlayerTest, ReceivesOfAnyTakeTheFirstMessageThatFits) {
+  // Messages of growing size are here before their receives; each has room for its own only.
+  const std::string sends =
+      "num_ranks 2\nrank 1 {\nsend 1b to 0 tag 1\nb: send 2b to 0 tag 2\nc: send 3b to 0 tag 1\n"
+      "d: send 4b to 0 tag 2\nb requires a\nc requires b\nd requires c\n}\nrank 0 {\n";
+  std::string text = sends;
+  text.replace(text.find("send 1b"), 0, "a: ");
+  absl::StrAppend(&text,
+                  "w: calc 1000000000\nk: recv 2b from 1 tag 2\nl: recv 1b from -1 tag -1\n"
+                  "m: recv 4b from -1 tag 2\nn: recv 3b from 1 tag -1\nk requires w\nk requires "
+                  "w\nl requires k\n"
+                  "m requires l\nn requires m\n}");
+  EXPECT_EQ(Played(Read(text)).unreceived, 0u);
+}
+
 TEST(PlayerTest, ARankSendsToItself) {
   const PlayResult result = Played(Read("num_ranks 1\nrank 0 {\nsend 8b to 0\nrecv 8b from 0\n}"));
   EXPECT_EQ(result.ranks[0].operations, 2u);

@@ -29,6 +29,10 @@ using sim::capture::StepKind;
 constexpr std::uint8_t kProgram = 0;  // the CPU of what a program does
 constexpr std::uint8_t kDevice = 1;   // of what a NIC does by itself
 
+// What a message becomes at most: of a read, what is computed before, and the request and its
+// answer, each sent and received.
+constexpr std::size_t kOpsOfMessage = 5;
+
 // An operation that moves bytes, by its node and its number there.
 struct Message {
   Index from = 0;
@@ -47,15 +51,16 @@ class Converter {
       : capture_(capture), builder_(static_cast<std::uint32_t>(capture.nodes.size())) {}
 
   absl::StatusOr<Recording> Convert() {
+    if (capture_.nodes.size() > kMostRanks) {
+      return absl::InvalidArgumentError(absl::StrCat("the traces are of ", capture_.nodes.size(),
+                                                     " machines: at most ", kMostRanks));
+    }
     RETURN_IF_ERROR(FindMessages());
     for (Index node = 0; node < capture_.nodes.size(); ++node) {
       builder_.BeginRank(static_cast<std::uint32_t>(node));
       RETURN_IF_ERROR(AddProgram(node));
       AddWhatNobodyWaitsFor(node);
       DD_CHECK(!builder_.EndRank().has_value(), "a program waits for what it did later");
-      if (builder_.size() > kMostOps) {
-        return absl::InvalidArgumentError("the traces have more operations than a schedule can");
-      }
     }
     return Recording{std::move(builder_).Build(), left_out_};
   }
@@ -88,6 +93,9 @@ class Converter {
             sim::capture::IsMessage(operation.kind) || operation.immediate.has_value();
         messages_.push_back(message);
       }
+    }
+    if (messages_.size() > kMostOps / kOpsOfMessage) {
+      return absl::InvalidArgumentError("the traces have more operations than a schedule can");
     }
     std::stable_sort(messages_.begin(), messages_.end(), [](const Message& a, const Message& b) {
       return a.operation->posted < b.operation->posted;

@@ -28,8 +28,8 @@ struct Recording {
   std::uint64_t left_out = 0;  // operations
 };
 
-// `capture` was joined (sim/capture/join.h). kInvalidArgument: a NIC or more operations than a
-// schedule can name.
+// `capture` was joined (sim/capture/join.h). kInvalidArgument: a NIC, or more machines or
+// operations, than a schedule can name.
 absl::StatusOr<Recording> ScheduleOf(const sim::capture::Capture& capture);
 
 }  // namespace drydock::apps::goal

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/apps/goal/player.h"
@@ -139,6 +140,14 @@ TEST(RecordingTest, WhatFailedIsLeftOut) {
   const Recording recording = Recorded(trace);
   EXPECT_EQ(recording.left_out, 2u);
   EXPECT_EQ(TextOf(recording), "num_ranks 2\n");
+}
+
+TEST(RecordingTest, MoreMachinesThanAScheduleHasRanksAreRefused) {
+  sim::capture::Capture capture;
+  capture.nodes.resize(kMostRanks + 1);
+  EXPECT_THAT(ScheduleOf(capture).status(),
+              testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
+                                         "the traces are of 65537 machines: at most 65536"));
 }
 
 TEST(RecordingTest, WhatWasRecordedRuns) {

@@ -41,7 +41,7 @@ OpIndex ScheduleBuilder::Add(const Op& op) {
   schedule_.ops_.push_back(op);
   schedule_.cpus_ = std::max(schedule_.cpus_, op.cpu + 1u);
   schedule_.nics_ = std::max(schedule_.nics_, op.nic + 1u);
-  if (op.kind != Kind::kCalc) schedule_.longest_ = std::max(schedule_.longest_, op.amount);
+  if (op.kind == Kind::kSend) schedule_.longest_ = std::max(schedule_.longest_, op.amount);
   return static_cast<OpIndex>(size() - 1);
 }
 

@@ -69,6 +69,7 @@ class Schedule {
   // How many of each rank there are: one more than the highest number that an operation names.
   std::uint32_t nics() const { return nics_; }
   std::uint32_t cpus() const { return cpus_; }
+  // That is sent.
   std::uint64_t longest_message() const { return longest_; }
 
   // The same operations of the same ranks in the same order, and the same waits.

@@ -35,11 +35,14 @@ class Words {
       const std::size_t end = rest_.find('\n');
       Split(rest_.substr(0, end));
       rest_.remove_prefix(end == absl::string_view::npos ? rest_.size() : end + 1);
+      if (too_many_) rest_ = {};
     }
     return words_;
   }
   std::size_t line() const { return line_; }
   bool in_comment() const { return in_comment_; }
+  // A line has more than kMostWordsOfLine: nothing comes after it.
+  bool too_many() const { return too_many_; }
 
  private:
   static bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\r'; }
@@ -47,6 +50,11 @@ class Words {
 
   void Split(absl::string_view line) {
     for (std::size_t i = 0; i < line.size();) {
+      if (words_.size() > kMostWordsOfLine) {
+        too_many_ = true;
+        words_.clear();
+        return;
+      }
       const absl::string_view here = line.substr(i);
       if (in_comment_) {
         in_comment_ = here.substr(0, 2) != "*/";
@@ -76,6 +84,7 @@ class Words {
   std::vector<Word> words_;
   std::size_t line_ = 0;
   bool in_comment_ = false;
+  bool too_many_ = false;
 };
 
 bool IsLabel(Word word) {
@@ -101,13 +110,21 @@ class Reader {
   explicit Reader(absl::string_view text) : words_(text) {}
 
   absl::StatusOr<Schedule> Read() {
-    RETURN_IF_ERROR(ReadRankCount());
-    while (!Next().empty()) RETURN_IF_ERROR(ReadRank());
-    if (words_.in_comment()) return Wrong("a comment has no end");
+    const absl::Status read = ReadAll();
+    if (words_.too_many()) {
+      return Wrong(absl::StrCat("there are more than ", kMostWordsOfLine, " words"));
+    }
+    RETURN_IF_ERROR(read);
     return std::move(*builder_).Build();
   }
 
  private:
+  absl::Status ReadAll() {
+    RETURN_IF_ERROR(ReadRankCount());
+    while (!Next().empty()) RETURN_IF_ERROR(ReadRank());
+    return words_.in_comment() ? Wrong("a comment has no end") : absl::OkStatus();
+  }
+
   struct Label {
     OpIndex op;
     std::size_t line;
@@ -218,6 +235,9 @@ class Reader {
     for (const Word label : {wait.op, wait.other}) {
       if (!IsLabel(label)) return Wrong(absl::StrCat(Quoted(label), " is no label"));
     }
+    if (++waits_of_file_ > kMostWaitsOfFile) {
+      return Wrong(absl::StrCat("there are more than ", kMostWaitsOfFile, " waits"));
+    }
     waits_.push_back(wait);
     return EndOfLine();
   }
@@ -311,6 +331,7 @@ class Reader {
   std::size_t at_ = 0;
   std::optional<ScheduleBuilder> builder_;
   std::vector<bool> begun_;  // by rank
+  std::size_t waits_of_file_ = 0;
   // Of the open rank:
   OpIndex first_ = 0;
   absl::flat_hash_map<Word, Label> labels_;

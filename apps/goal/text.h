@@ -27,10 +27,12 @@
 namespace drydock::apps::goal {
 
 inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kMostWordsOfLine = 4096;
+inline constexpr std::size_t kMostWaitsOfFile = std::size_t{1} << 25;  // of 48 bytes each
 
 // kInvalidArgument: "line 12: ..." says what is wrong there: a word, a number, a label that nobody
 // has or two have, a rank that is not there or there twice, operations that wait for each other in
-// a circle, more of them than kMostOps.
+// a circle, more of them than kMostOps, more waits or words than above.
 absl::StatusOr<Schedule> ReadGoal(absl::string_view text);
 
 // Every operation has a label, and the waits of a rank follow its operations. ReadGoal reads the same

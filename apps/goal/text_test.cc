@@ -170,5 +170,13 @@ TEST(GoalTextTest, EveryPrefixAndEveryChangedByteIsReadOrRefused) {
   }
 }
 
+TEST(GoalTextTest, ALineOfTooManyWordsIsRefused) {
+  std::string line = "rank 0 {";
+  for (std::size_t i = 0; i < kMostWordsOfLine; ++i) line += " {";
+  EXPECT_THAT(ReadGoal("num_ranks 1\n" + line).status(),
+              testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
+                                         "line 2: there are more than 4096 words"));
+}
+
 }  // namespace
 }  // namespace drydock::apps::goal
