@@ -40,12 +40,11 @@ class Times final : public sim::Observer {
   sim::World& world_;
 };
 
-// Losses, copies and paths of their own; packets land in one step.
+// Losses, copies and paths of their own; packets land in one step or two.
 sim::Profile Network(std::uint32_t flow_packets) {
   sim::Profile profile = Small();
   profile.duplicate_one_in = 16;
   profile.duplicate_delay = std::chrono::microseconds(50);
-  profile.split_placement_one_in = 0;
   profile.retransmit_one_in = 64;
   profile.flow_packets = flow_packets;
   return profile;
@@ -103,6 +102,8 @@ TEST_P(FlowTest, APieceIsInWhenTheLastOfItsPacketsIs) {
     EXPECT_EQ(packets.receiver.retrans_pkts, flow.receiver.retrans_pkts) << seed;
     EXPECT_EQ(packets.receiver.rx_pkts, flow.receiver.rx_pkts) << seed;
     EXPECT_EQ(packets.receiver.rx_bytes, flow.receiver.rx_bytes) << seed;
+    EXPECT_EQ(packets.sender.placed_twice, flow.sender.placed_twice) << seed;
+    EXPECT_EQ(packets.receiver.placed_twice, flow.receiver.placed_twice) << seed;
     EXPECT_LT(flow.events * 4, packets.events) << seed;  // 23 packets are two pieces
     lost += flow.sender.retrans_pkts + flow.receiver.retrans_pkts;
   }
@@ -120,6 +121,29 @@ TEST(FlowEndTest, APieceThatNobodyTakesEndsAsItsPacketsDo) {
   EXPECT_EQ(packets.error, ErrorCode::kUnreachable);
   EXPECT_EQ(flow.error, ErrorCode::kUnreachable);
   EXPECT_EQ(packets.times, flow.times);
+  EXPECT_GT(packets.sender.tx_pkts, 0u);
+  EXPECT_EQ(packets.sender.tx_pkts, flow.sender.tx_pkts);
+  EXPECT_EQ(packets.sender.tx_bytes, flow.sender.tx_bytes);
+  EXPECT_EQ(flow.receiver.rx_pkts, 0u);
+}
+
+// It looks for a receive again by its last packet, not by its last piece.
+TEST(FlowEndTest, ARetryIsOnePacketOfAPiece) {
+  const auto sent = [](std::uint32_t flow_packets) {
+    Lab lab(3, Network(flow_packets));
+    const SideOptions options{.retries = 2, .receives_take_immediates = true};
+    Side& a = lab.Add("a", options);
+    Side& b = lab.Add("b", options);
+    lab.Introduce();
+    fabric::WriteRequest write = a.WriteTo(b, 0, kBytes, 7);
+    write.immediate = 1;
+    EXPECT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
+    EXPECT_FALSE(lab.Take(a, 7).ok());
+    const sim::DeviceCounters& counters = a.nic.state().counters;
+    return std::pair(counters.tx_pkts, counters.tx_bytes);
+  };
+  EXPECT_GT(sent(1).first, 23u);
+  EXPECT_EQ(sent(kFlow), sent(1));
 }
 
 // A plan may name each of them.

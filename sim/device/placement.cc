@@ -2,31 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "drydock/fabric/operation.h"
 #include "drydock/sim/device/ending.h"
 #include "drydock/sim/device/rights.h"
+#include "drydock/sim/device/split.h"
+#include "drydock/sim/profile/profile.h"
 #include "drydock/sim/random.h"
 
 namespace drydock::sim {
 namespace {
 
 using fabric::OperationKind;
-
-// Devices that promise it place aligned blocks of this size in one piece, and in order.
-constexpr std::uint64_t kInOrderBlock = 128;
-
-// Words of DrawPurpose::kPlacement.
-enum Word : unsigned { kSplit, kSplitDelay, kFirstRun };
-
-// The piece of a packet's bytes that reaches memory last; empty when there is nothing to split.
-// `address`: of the byte at range.offset.
-Range LastPiece(Range range, std::uint64_t address, bool in_order_blocks) {
-  if (!in_order_blocks) return {range.offset, range.length / 2};
-  const std::uint64_t middle = (address + range.length / 2) / kInOrderBlock * kInOrderBlock;
-  return {range.offset, middle > address ? middle - address : 0};
-}
 
 // What is left of a range when `last` of it comes later.
 Range Without(Range range, Range last) {
@@ -124,25 +113,26 @@ void Placement::Place(Operation& operation, std::uint32_t flags) {
   }
   if (range.length > nic_.profile.device.mtu) return PlaceWhole(operation, flags, range);
   if (nic_.profile.split_placement_one_in != 0) {
-    coro::Duration later{};
-    const Range last = FirstStep(operation, range);
-    if (last.length > 0 && DrawSplit(operation, flags, later)) {
+    const Range last = LastOfPacket(nic_.profile, operation, range);
+    const auto later = last.length > 0 ? DrawSplit(nic_.profile, operation, flags) : std::nullopt;
+    if (later.has_value()) {
       if (!Permits(operation, range)) return;  // a packet is refused as a whole
       if (!PutPiece(operation, flags, Without(range, last), true)) return;
-      return around_.timeline.After(later, nic_.actor, EventKind::kPlaceRest, flags,
+      return around_.timeline.After(*later, nic_.actor, EventKind::kPlaceRest, flags,
                                     operation.id.Pack());
     }
   }
   if (PutPiece(operation, flags, range, false)) PacketPlaced(operation);
 }
 
-// An operation whose packets take no time: from a random packet on to the end, and then from the
+// An operation whose packets take no time, or a piece of several: from a random packet on to the end, and then from the
 // beginning. A device's memory takes it in one piece, for each costs a command of some
 // microseconds.
 void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range range) {
   const std::uint64_t mtu = nic_.profile.device.mtu;
-  const std::uint64_t packets = (range.length + mtu - 1) / mtu;
-  const std::uint64_t word = operation.draws.Word(DrawPurpose::kPlacement, flags, kFirstRun);
+  const std::uint64_t packets = PacketsInPiece(nic_.profile, range.length);
+  const std::uint64_t word =
+      operation.draws.Word(DrawPurpose::kPlacement, flags, PlacementWord::kFirstRun);
   const std::uint64_t first = around_.bus.HostOnly() ? Below(word, packets) * mtu : 0;
   const bool two = first > 0;
   if (!PutPiece(operation, flags, {range.offset + first, range.length - first}, two)) return;
@@ -152,7 +142,8 @@ void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range rang
 
 void Placement::PlaceRest(Operation& operation, std::uint32_t flags) {
   const Range packet = operation.PacketRange(PacketFlags::NumberOf(flags));
-  if (PutPiece(operation, flags, FirstStep(operation, packet), false)) PacketPlaced(operation);
+  if (PutPiece(operation, flags, LastOfPacket(nic_.profile, operation, packet), false))
+    PacketPlaced(operation);
 }
 
 bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes) {
@@ -189,24 +180,6 @@ bool Placement::PutPiece(Operation& operation, std::uint32_t flags, Range range,
 void Placement::PacketPlaced(Operation& operation) {
   ++operation.placed;
   if (operation.all_placed()) listener_.OnAllPlaced(operation);
-}
-
-Range Placement::FirstStep(const Operation& operation, Range range) const {
-  const bool read = operation.kind == OperationKind::kRead;
-  const std::uint64_t base = read ? operation.segments[0].address : operation.remote_address;
-  return LastPiece(range, base + range.offset, nic_.profile.device.write_in_order_128);
-}
-
-bool Placement::DrawSplit(const Operation& operation, std::uint32_t flags,
-                          coro::Duration& later) const {
-  const std::uint32_t one_in = nic_.profile.split_placement_one_in;
-  if (one_in == 0 || operation.undisturbed) return false;
-  const OperationDraws& draws = operation.draws;
-  if (Below(draws.Word(DrawPurpose::kPlacement, flags, kSplit), one_in) != 0) return false;
-  const auto most = static_cast<std::uint64_t>(nic_.profile.split_placement_delay.count());
-  later = coro::Duration(static_cast<std::int64_t>(
-      Below(draws.Word(DrawPurpose::kPlacement, flags, kSplitDelay), most + 1)));
-  return true;
 }
 
 // ---- By the steps of a fault plan ----
@@ -256,16 +229,17 @@ void Placement::PlaceMessage(Operation& operation, QueuePair& target, Landing la
     const PlacementVerdict verdict = around_.faults->OnPlacement(nic_, operation, all);
     if (!verdict.as_usual) return LandBySteps(operation, target, std::move(landing), verdict);
   }
-  coro::Duration later{};
-  const Range last = LastPiece(all, 0, nic_.profile.device.send_in_order_128);
-  if (last.length == 0 || !DrawSplit(operation, PacketFlags::kOfMessage, later)) {
+  const Range last = LastOfMessage(nic_.profile, operation.length);
+  const auto later =
+      last.length > 0 ? DrawSplit(nic_.profile, operation, PacketFlags::kOfMessage) : std::nullopt;
+  if (!later.has_value()) {
     PutMessage(landing, &operation, target, all, false);
     return listener_.OnLanded(target, landing, &operation);
   }
   PutMessage(landing, &operation, target, Without(all, last), true);
   landing.rest = last;
   const std::uint64_t number = Stage(operation, target, last.length, std::move(landing));
-  around_.timeline.After(later, nic_.actor, EventKind::kLand, 0, number);
+  around_.timeline.After(*later, nic_.actor, EventKind::kLand, 0, number);
 }
 
 void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,

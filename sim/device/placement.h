@@ -83,9 +83,6 @@ class Placement {
   bool PutPiece(Operation& operation, std::uint32_t flags, Range range, bool rest_comes);
   void PacketPlaced(Operation& operation);
   void PlaceWhole(Operation& operation, std::uint32_t flags, Range range);
-  // Whether this packet lands in two steps, and how much later the second one is.
-  bool DrawSplit(const Operation& operation, std::uint32_t flags, coro::Duration& later) const;
-  Range FirstStep(const Operation& operation, Range range) const;
   void PlaceBySteps(Operation& operation, std::uint32_t flags, Range range,
                     const PlacementVerdict& verdict);
   void Flip(const Operation& operation, const FlippedBits& bits);

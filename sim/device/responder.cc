@@ -9,6 +9,7 @@
 #include "drydock/sim/device/ending.h"
 #include "drydock/sim/device/flight.h"
 #include "drydock/sim/device/rights.h"
+#include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
 
@@ -252,12 +253,14 @@ void Responder::NoReceive(Operation& operation, QueuePair& target) {
   }
 }
 
-// A retry is a packet of the initiator's: it needs a way to here.
+// A retry is a packet of the initiator's, the last one of the operation: it needs a way to here.
 void Responder::OnRetry(Operation& operation) {
   NicState& initiator = *operation.initiator;
   if (!initiator.alive()) return;
   const bool passes = RetryPasses(around_, nic_, operation);
-  const std::uint64_t bytes = operation.PacketRange(operation.packets - 1).length;
+  const std::uint64_t piece = operation.PacketRange(operation.packets - 1).length;
+  const std::uint64_t before = PacketsInPiece(nic_.profile, piece) - 1;
+  const std::uint64_t bytes = piece - before * nic_.profile.device.mtu;
   initiator.counters.Sent(1, bytes, nic_.profile.header_bytes);
   if (!passes) return FallSilent(around_, operation);
   nic_.counters.Received(1, bytes, nic_.profile.header_bytes);

@@ -5,17 +5,14 @@
 #include "drydock/fabric/operation.h"
 #include "drydock/sim/device/ending.h"
 #include "drydock/sim/device/flight.h"
+#include "drydock/sim/device/split.h"
+#include "drydock/sim/profile/profile.h"
 
 namespace drydock::sim {
 
 using fabric::OperationKind;
 
 namespace {
-
-std::uint64_t PacketsOf(const Profile& profile, std::uint64_t bytes) {
-  const std::uint64_t mtu = profile.device.mtu;
-  return bytes <= mtu ? 1 : (bytes + mtu - 1) / mtu;
-}
 
 // What became of the packets of a piece.
 struct Journey {
@@ -24,20 +21,29 @@ struct Journey {
   coro::Time sent{};     // when the last bit of all had left
 };
 
-// Packets of `bytes` in all, from number `packet` on. Each meets what it would meet alone: the link,
+// From the packet's arrival until its last step.
+coro::Duration LastStep(const Profile& profile, const Operation& operation, Range range,
+                        std::uint32_t flags) {
+  if (profile.split_placement_one_in == 0) return {};
+  if (LastOfPacket(profile, operation, range).length == 0) return {};
+  return DrawSplit(profile, operation, flags).value_or(coro::Duration{});
+}
+
+// Packets of this range, from number `packet` on. Each meets what it would meet alone: the link,
 // a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all of
 // them. REQUIRES: the direction is not blocked.
 Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
-               bool response, std::uint32_t packet, std::uint64_t bytes, coro::Time ready) {
+               bool response, std::uint32_t packet, Range range, coro::Time ready) {
   const Profile& profile = from.profile;
   const std::uint64_t slowness = Slowness(from.port, to.port, response);
   const DrawPurpose purpose = response ? DrawPurpose::kResponse : DrawPurpose::kRequest;
   Journey journey;
   std::uint32_t lost = 0;
-  for (std::uint64_t left = bytes; left > 0; ++packet) {
-    const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, left);
+  for (; range.length > 0; ++packet) {
+    const std::uint64_t payload = std::min<std::uint64_t>(profile.device.mtu, range.length);
     const std::uint64_t on_link = payload + profile.header_bytes;
-    left -= payload;
+    const Range part{range.offset, payload};
+    range = {range.offset + payload, range.length - payload};
     journey.sent = from.port.link.Send(on_link, ready, slowness);
     const Flight flight = around.wire.Send(from.port, to.port, operation.draws, purpose, packet,
                                            operation.undisturbed);
@@ -47,11 +53,17 @@ Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operati
     if (times > 0) from.counters.Retransmitted(times, payload, profile.header_bytes);
     if (passage.impairs) ++from.counters.impaired_remote_conn_events;
     lost += times;
-    // A packet that is placed twice is in with its second copy.
+    // A packet that is placed twice is in when both copies are, and all their steps.
     const bool copy = flight.twice && (response || operation.kind == OperationKind::kWrite);
+    if (copy) ++to.counters.placed_twice;
+    const std::uint32_t flags = packet | (response ? PacketFlags::kOfRead : 0);
+    coro::Duration placed = LastStep(to.profile, operation, part, flags);
+    if (copy) {
+      placed = std::max(placed, flight.second_delay + LastStep(to.profile, operation, part,
+                                                               flags | PacketFlags::kSecondCopy));
+    }
     const coro::Duration way = journey.sent - around.timeline.now() + profile.dma_latency +
-                               flight.delay + passage.wait +
-                               (copy ? flight.second_delay : coro::Duration{});
+                               flight.delay + passage.wait + placed;
     if (way < journey.way) continue;
     journey.way = way;
     journey.slowest = flight;
@@ -165,7 +177,7 @@ void Transmitter::Silence(const Job& job) {
 bool Transmitter::HoldBack(const Operation& operation, Job job, std::uint64_t bytes) {
   NicState* const receiver = job.response ? operation.initiator : operation.peer;
   if (nic_.profile.instant || receiver == nullptr) return false;
-  const std::uint64_t headers = PacketsOf(nic_.profile, bytes) * nic_.profile.header_bytes;
+  const std::uint64_t headers = PacketsInPiece(nic_.profile, bytes) * nic_.profile.header_bytes;
   const coro::Duration hold = receiver->port.ingress.Hold(nic_.index(), bytes + headers,
                                                           now() + nic_.profile.one_way.fixed);
   if (hold <= coro::Duration::zero()) return false;
@@ -185,7 +197,7 @@ void Transmitter::ComeBack(const Job& job) {
 void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool response,
                              Range range) {
   const Profile& profile = nic_.profile;
-  const std::uint64_t packets = PacketsOf(profile, range.length);
+  const std::uint64_t packets = PacketsInPiece(profile, range.length);
   if (packets > 1 && !profile.instant) [[unlikely]] {
     return SendPiece(operation, packet, response, range);
   }
@@ -244,14 +256,13 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
   const Profile& profile = nic_.profile;
   NicState* const receiver = response ? operation.initiator : operation.peer;
   if (receiver == nullptr || !around_.wire.Passes(nic_.port, receiver->port)) [[unlikely]] {
-    return FallSilent(around_, operation);
+    return SendIntoNothing(operation, piece, response, range);
   }
   const bool first = piece == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  Journey journey =
-      Travel(around_, nic_, *receiver, operation, response, piece * profile.flow_packets,
-             range.length, first ? engine_free_ : now());
-  const std::uint64_t packets = PacketsOf(profile, range.length);
+  Journey journey = Travel(around_, nic_, *receiver, operation, response,
+                           piece * profile.flow_packets, range, first ? engine_free_ : now());
+  const std::uint64_t packets = PacketsInPiece(profile, range.length);
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   receiver->counters.Received(packets, range.length, profile.header_bytes);
   around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
@@ -262,6 +273,22 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
   around_.timeline.Deliver(journey.way, receiver->actor,
                            response ? EventKind::kReadData : EventKind::kArrive, piece,
                            operation.id.Pack());
+}
+
+// It leaves all the same: who sends it cannot know.
+void Transmitter::SendIntoNothing(Operation& operation, std::uint32_t piece, bool response,
+                                  Range range) {
+  const Profile& profile = nic_.profile;
+  const std::uint64_t packets = PacketsInPiece(profile, range.length);
+  const NicState* const receiver = response ? operation.initiator : operation.peer;
+  const bool first = piece == 0 && !response;
+  if (first) engine_free_ = now() + profile.issue_cost;
+  nic_.port.link.Send(range.length + packets * profile.header_bytes, first ? engine_free_ : now(),
+                      receiver == nullptr ? 0 : Slowness(nic_.port, receiver->port, response));
+  nic_.counters.Sent(packets, range.length, profile.header_bytes);
+  around_.observers.Tell<&Observer::OnSent>(nic_, operation, piece, response, range.length,
+                                            Flight{.arrives = false});
+  FallSilent(around_, operation);
 }
 
 }  // namespace drydock::sim

@@ -90,6 +90,8 @@ class Transmitter {
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, Range range);
   // The same for a piece of several packets, one after the other (Profile::flow_packets).
   void SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range);
+  // A piece to whom nothing gets.
+  void SendIntoNothing(Operation& operation, std::uint32_t piece, bool response, Range range);
 
   NicState& nic_;
   Surroundings& around_;

@@ -308,7 +308,7 @@ absl::Status CheckPlayable(const Profile& profile, const Workload& load,
   const std::uint64_t requests = load.operations > 0
                                      ? load.operations * prediction.parts
                                      : (2 * window + options.requests_per_nic) * nics;
-  const std::uint64_t packets = 1 + bytes / profile.device.mtu;
+  const std::uint64_t packets = PacketsInPiece(profile, bytes);
   if (requests > options.most_packets / packets) {
     return refuse("it takes ", requests * packets, " packets");
   }

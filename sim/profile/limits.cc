@@ -112,6 +112,11 @@ std::size_t MaxSendQueueDepth(const Profile& profile, std::size_t work_request_b
       std::min<std::size_t>(device.max_sq_depth, device.max_llq_size / work_request_bytes));
 }
 
+std::uint64_t PacketsInPiece(const Profile& profile, std::uint64_t bytes) {
+  const std::uint64_t mtu = profile.device.mtu;
+  return bytes <= mtu ? 1 : (bytes + mtu - 1) / mtu;
+}
+
 std::size_t MaxBatch(const Profile& profile, std::size_t work_request_bytes, std::size_t entries) {
   const DeviceAttributes& device = profile.device;
   return fabric::efa_queue::MaxBatch(device.max_tx_batch,

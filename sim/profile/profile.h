@@ -225,6 +225,9 @@ std::size_t WorkRequestBytes(const Profile& profile, std::size_t inline_bytes);
 // Entries of the longest send queue with work requests of `work_request_bytes`, 64 or 128.
 std::size_t MaxSendQueueDepth(const Profile& profile, std::size_t work_request_bytes);
 
+// Packets that carry `bytes`, which travel as one; no bytes are a packet as well.
+std::uint64_t PacketsInPiece(const Profile& profile, std::uint64_t bytes);
+
 // Work requests that may be written between two doorbells of a send queue of `entries`.
 std::size_t MaxBatch(const Profile& profile, std::size_t work_request_bytes, std::size_t entries);
 
