@@ -102,11 +102,14 @@ def _with_precompiled(kwargs):
         })
     return kwargs
 
+def _repository():
+    return native.repo_name() if hasattr(native, "repo_name") else native.repository_name().lstrip("@")
+
 def _ours(kwargs):
     ready = _with_options(_with_precompiled(kwargs))
 
     # dd_seed_test in another repository: its headers have names of their own.
-    return with_links(ready) if native.repository_name().lstrip("@") == _OUR_NAME else ready
+    return with_links(ready) if _repository() == _OUR_NAME else ready
 
 def dd_cc_library(**kwargs):
     # No shared library of each: nothing links one, and //... would make them all.

@@ -64,7 +64,8 @@ absl::Status CheckMachines(std::uint64_t machines, std::uint64_t nics, const sim
 
 // kInvalidArgument: what CheckMachines says, or NICs of this profile cannot send so much at once.
 // kFailedPrecondition: a receive waits for a message that never comes, or that is longer: one line
-// says which, and how much is left; or an operation ends after kMostSimulated. Others: those of the fabric, and of a write that failed.
+// says which, and how much is left; or an operation ends after kMostSimulated. Others: those of the
+// fabric, and of a write that failed.
 absl::StatusOr<PlayResult> Play(const Schedule& schedule, const sim::Profile& profile,
                                 const PlayOptions& options = {});
 

@@ -125,9 +125,9 @@ void Placement::Place(Operation& operation, std::uint32_t flags) {
   if (PutPiece(operation, flags, range, false)) PacketPlaced(operation);
 }
 
-// An operation whose packets take no time, or a piece of several: from a random packet on to the end, and then from the
-// beginning. A device's memory takes it in one piece, for each costs a command of some
-// microseconds.
+// An operation whose packets take no time, or a piece of several: from a random packet on to the
+// end, and then from the beginning. A device's memory takes it in one piece, for each costs a
+// command of some microseconds.
 void Placement::PlaceWhole(Operation& operation, std::uint32_t flags, Range range) {
   const std::uint64_t mtu = nic_.profile.device.mtu;
   const std::uint64_t packets = PacketsInPiece(nic_.profile, range.length);
