@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstddef>
@@ -51,21 +52,30 @@ absl::StatusOr<int> FileOf(const std::string& text) {
   return absl::UnavailableError(absl::StrCat("a file for the plan: ", std::strerror(error)));
 }
 
-// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read, or it is no
-// plain file: a name that a program has written may be that of one without an end.
+// Bytes of a program or a library that anybody would run.
+constexpr std::uint64_t kLargestProgram = std::uint64_t{4} << 30;
+
+// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read, or it is
+// no plain file: a name that a program has written may be that of one without an end.
 std::string HashOf(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return "";
+  std::uint64_t left = std::filesystem::file_size(path, error);  // of some in /proc it is 0
+  if (error || left > kLargestProgram) return "";
   std::ifstream file(path, std::ios::binary);
   std::uint64_t hash = 0xcbf29ce484222325ull;
   std::array<char, 1 << 16> bytes;
-  while (file.read(bytes.data(), bytes.size()), file.gcount() > 0) {
+  while (left > 0) {
+    file.read(bytes.data(),
+              static_cast<std::streamsize>(std::min<std::uint64_t>(left, bytes.size())));
+    if (file.gcount() == 0) return "";
+    left -= static_cast<std::uint64_t>(file.gcount());
     for (std::streamsize i = 0; i < file.gcount(); ++i) {
       hash = (hash ^ static_cast<unsigned char>(bytes[static_cast<std::size_t>(i)])) *
              0x100000001b3ull;
     }
   }
-  return file.eof() ? absl::StrFormat("%016x", hash) : "";
+  return absl::StrFormat("%016x", hash);
 }
 
 void SetOrUnset(const char* variable, const std::string& value) {
@@ -81,6 +91,7 @@ SeedResult Judge(const EndedRun& ended, const RunRecord& record) {
   result.digest = record.ended ? record.digest : sim::Digest();
   result.events = record.ended ? record.events : record.trace.event_count;
   if (!ended.in_time) {
+    result.events = 0;  // how far it came is the machine's affair
     result.verdict = Verdict::kHang;
     result.text = kUnfinished;
   } else if (const std::string why = record.hang.Get();

@@ -66,6 +66,7 @@ std::optional<OpIndex> Mailbox::Post(const Op& receive, OpIndex index) {
     const auto line = arrived_.find(wants);
     if (line != arrived_.end()) {
       here_.erase(line->second.front().first);
+      if (here_.empty()) wild_.clear();  // nothing in it is there any more
       send = TakeFirst(arrived_, line);
     }
   } else {

@@ -131,8 +131,8 @@ class Player {
   std::vector<Time> cpu_free_;        // rank * cpus + CPU
   std::vector<std::uint32_t> waits_;  // by operation: for how many others
   std::vector<State> states_;
-  std::vector<OpIndex> ready_;   // that wait for nobody, and have not asked for their CPU
-  std::vector<OpIndex> asking_;  // those of them that do now
+  // That wait for nobody, and have not asked for their CPU: the first of the schedule at the top.
+  std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::uint64_t left_ = 0;
   PlayResult result_;
@@ -183,7 +183,7 @@ absl::StatusOr<fabric::Peer> Player::PeerOf(std::uint32_t rank, std::uint32_t ni
 
 void Player::Release(OpIndex op, bool begins) {
   for (const Edge& edge : schedule_.Followers(op)) {
-    if (edge.begins == begins && --waits_[edge.after] == 0) ready_.push_back(edge.after);
+    if (edge.begins == begins && --waits_[edge.after] == 0) ready_.push(edge.after);
   }
 }
 
@@ -266,10 +266,11 @@ absl::Status Player::RunDue() {
       RETURN_IF_ERROR(Happens(due.op, due.moment));
     }
     if (ready_.empty()) return absl::OkStatus();
-    std::swap(ready_, asking_);
-    std::ranges::sort(asking_);
-    for (const OpIndex op : asking_) RETURN_IF_ERROR(Ready(op));
-    asking_.clear();
+    while (!ready_.empty()) {
+      const OpIndex first = ready_.top();
+      ready_.pop();
+      RETURN_IF_ERROR(Ready(first));
+    }
   }
 }
 
@@ -361,7 +362,7 @@ absl::StatusOr<PlayResult> Player::Play() {
     for (const Edge& edge : schedule_.Followers(op)) ++waits_[edge.after];
   }
   for (OpIndex op = 0; op < waits_.size(); ++op) {
-    if (waits_[op] == 0) ready_.push_back(op);
+    if (waits_[op] == 0) ready_.push(op);
   }
   sim::Timeline& timeline = world_.timeline();
   std::uint64_t turns = 0;

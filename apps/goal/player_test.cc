@@ -52,6 +52,8 @@ TEST(PlayerTest, WhatBecomesReadyTogetherRunsInTheOrderOfTheSchedule) {
       "num_ranks 1\nrank 0 {\nz: calc 2 cpu 1\na: calc 3 cpu 1\nb: calc 5 cpu 3\n" + tail;
   EXPECT_EQ(Nanoseconds(Played(Read(two + "a requires z\nc requires a\nd requires b\n}"))), 1105);
   EXPECT_EQ(Nanoseconds(Played(Read(two + "a requires z\nd requires a\nc requires b\n}"))), 1105);
+  // c is ready as soon as a begins, and that is when d is.
+  EXPECT_EQ(Nanoseconds(Played(Read(one + "c irequires a\n}"))), 1100);
 }
 
 TEST(PlayerTest, AScheduleEndsWithinAHundredDays) {

@@ -49,12 +49,14 @@ class Words {
   static bool IsMark(char c) { return c == '{' || c == '}' || c == ':'; }
 
   void Split(absl::string_view line) {
+    AddWords(line);
+    too_many_ = words_.size() > kMostWordsOfLine;
+    if (too_many_) words_.clear();
+  }
+
+  void AddWords(absl::string_view line) {
     for (std::size_t i = 0; i < line.size();) {
-      if (words_.size() > kMostWordsOfLine) {
-        too_many_ = true;
-        words_.clear();
-        return;
-      }
+      if (words_.size() > kMostWordsOfLine) return;
       const absl::string_view here = line.substr(i);
       if (in_comment_) {
         in_comment_ = here.substr(0, 2) != "*/";

@@ -176,6 +176,9 @@ TEST(GoalTextTest, ALineOfTooManyWordsIsRefused) {
   EXPECT_THAT(ReadGoal("num_ranks 1\n" + line).status(),
               testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
                                          "line 2: there are more than 4096 words"));
+  EXPECT_THAT(ReadGoal("num_ranks 1\nrank 0 {\n" + std::string(kMostWordsOfLine + 1, '{')).status(),
+              testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
+                                         "line 3: there are more than 4096 words"));
 }
 
 }  // namespace

@@ -288,6 +288,7 @@ absl::StatusOr<FaultPlan> ReadFaultPlan(const std::string& path) {
   while (text.size() <= kMost && (file.read(piece.data(), piece.size()), file.gcount() > 0)) {
     text.append(piece.data(), static_cast<std::size_t>(file.gcount()));
   }
+  if (file.bad()) return absl::NotFoundError(absl::StrCat(path, ": it cannot be read"));
   if (text.size() > kMost) {
     return absl::InvalidArgumentError(
         absl::StrCat(path, ": a fault plan has at most ", kMost, " bytes"));

@@ -339,6 +339,8 @@ TEST(PlanFileTest, AFileIsReadAndNamedWhereItIsRefused) {
   EXPECT_THAT(
       ReadFaultPlan("/no/such/plan.json").status(),
       StatusIs(absl::StatusCode::kNotFound, "/no/such/plan.json: No such file or directory"));
+  EXPECT_THAT(ReadFaultPlan("/").status(),
+              StatusIs(absl::StatusCode::kNotFound, "/: it cannot be read"));
 }
 
 }  // namespace

@@ -194,7 +194,8 @@ class Stage {
 
 absl::Status Stage::Open() {
   RETURN_IF_ERROR(GiveThreads());
-  for (std::size_t peer = 0; peer < load_.peers; ++peer) {
+  // A lane has one peer: of more, no packet would be.
+  for (std::size_t peer = 0; peer < std::min(load_.peers, nics_); ++peer) {
     there_.push_back(
         load_.route == Route::kLoopback ? &here_ : &world_.AddNode(absl::StrCat("there", peer)));
     to_.push_back(OpenSimFabric(world_, *there_.back()));
@@ -232,7 +233,7 @@ absl::Status Stage::OpenLane(std::size_t nic) {
   const bool writes = load_.direction == Direction::kWrite;
   const std::size_t many = request_bytes_ * Lane::Places(window_);
   const std::size_t target = TargetOf(nic);
-  const std::size_t peer = nic % load_.peers;
+  const std::size_t peer = nic % to_.size();
   ASSIGN_OR_RETURN(End here, End::Open(*from_, nic, writes ? request_bytes_ : many));
   ASSIGN_OR_RETURN(End there, End::Open(*to_[peer], target, writes ? many : request_bytes_));
   RETURN_IF_ERROR(Place(here_, nic, here));

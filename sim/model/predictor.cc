@@ -15,8 +15,10 @@ constexpr double kBitsPerByte = 8;
 
 double Seconds(coro::Duration duration) { return static_cast<double>(duration.count()) * 1e-9; }
 
+// The longest that is told: about 73 years, of which some can be added.
 coro::Duration FromSeconds(double seconds) {
-  return coro::Duration(static_cast<std::int64_t>(seconds * 1e9));
+  constexpr double kMost = 0x1p61;
+  return coro::Duration(static_cast<std::int64_t>(std::min(seconds * 1e9, kMost)));
 }
 
 // What a NIC has to do for a page, or for its part of one.

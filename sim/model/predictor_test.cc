@@ -426,6 +426,10 @@ TEST(PredictorTest, TheLongestRunHasATime) {
   load.operations = std::uint64_t{1} << 32;
   EXPECT_GT(Of("p5", load).total, Of("p5", load).contact_time);
   EXPECT_GT(Of("p5", load).overall_gbps, 0);
+  load.gpus = 1;
+  load.nics = 32;
+  load.policy = Policy::kSplit;
+  EXPECT_GT(Of("p5", load).total, Of("p5", load).contact_time);
 }
 
 TEST(PredictorTest, WhatMakesNoSenseIsRefused) {

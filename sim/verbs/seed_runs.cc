@@ -60,7 +60,7 @@ struct Run {
   File output;
   Descriptor returned;  // holds a byte when `become` has returned
   pid_t process = 0;
-  Descriptor watched;            // readable when it is over; negative: the kernel cannot tell
+  Descriptor watched;            // readable when it is over; negative: there is none
   steady_clock::time_point end;  // of patience with it
   bool is_killed = false;        // because of that
 };
@@ -124,7 +124,7 @@ EndedRun Ended(const Run& run, int how) {
   return {.seed = run.seed,
           .status = WIFSIGNALED(how) ? 128 + WTERMSIG(how) : WEXITSTATUS(how),
           .signal = WIFSIGNALED(how) ? WTERMSIG(how) : 0,
-          .in_time = !run.is_killed || !WIFSIGNALED(how),
+          .in_time = !run.is_killed || !WIFSIGNALED(how) || WTERMSIG(how) != SIGKILL,
           .was_run = read(run.returned.get(), &byte, 1) != 1,
           .output = ReadOutput(fileno(run.output.get()))};
 }
@@ -140,6 +140,9 @@ void KillLate(Runs& runs) {
   }
 }
 
+// Between two looks at a run that has no descriptor to wait for.
+constexpr milliseconds kGlance(10);
+
 // Until one of them is over, or patience with one is.
 void Rest(const Runs& runs) {
   const auto now = steady_clock::now();
@@ -147,19 +150,18 @@ void Rest(const Runs& runs) {
   std::vector<pollfd> watched;
   for (const auto& [process, run] : runs) {
     watched.push_back({run.watched.get(), POLLIN, 0});
+    if (run.watched.get() < 0) left = std::min(left, kGlance);
     if (run.is_killed) continue;
     left = std::min(left, std::chrono::ceil<milliseconds>(run.end - now));
   }
   poll(watched.data(), watched.size(), static_cast<int>(std::max<std::int64_t>(left.count(), 0)));
 }
 
-// The next of them that is over. Where the kernel cannot tell, there is no end to patience.
+// The next of them that is over.
 absl::StatusOr<EndedRun> TakeNext(Runs& runs) {
   for (;;) {
-    const bool are_watched = std::all_of(
-        runs.begin(), runs.end(), [](const auto& run) { return run.second.watched.get() >= 0; });
     int how = 0;
-    const pid_t process = waitpid(-1, &how, are_watched ? WNOHANG : 0);
+    const pid_t process = waitpid(-1, &how, WNOHANG);
     if (process < 0 && errno != EINTR) return Failure("wait");
     if (process == 0) {  // those that are left are under way
       KillLate(runs);
