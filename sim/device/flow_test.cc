@@ -23,7 +23,8 @@ namespace {
 
 using fabric::ErrorCode;
 
-constexpr std::size_t kBytes = 200000;  // 23 packets
+constexpr std::size_t kBytes = 200000;              // 23 packets
+constexpr std::size_t kOneMore = 16 * 8928 + 5000;  // a flow, and a packet that travels alone
 constexpr std::uint32_t kFlow = 16;
 
 // When entries were written to completion queues.
@@ -62,23 +63,24 @@ struct Outcome {
 enum class What { kWrite, kRead, kWriteIntoNothing };
 
 Outcome Played(What what, std::uint32_t flow_packets, std::uint64_t seed,
-               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr) {
+               std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr,
+               std::size_t length = kBytes) {
   Lab lab(seed, Network(flow_packets), sim::ClockKind::kVirtual, std::move(faults));
   Side& a = lab.Add("a");
   Side& b = lab.Add("b");
   lab.Introduce();
   Times times(lab.world());
   lab.world().observers().Add(times);
-  Fill(what == What::kRead ? b.Bytes(0, kBytes) : a.Bytes(0, kBytes), seed);
+  Fill(what == What::kRead ? b.Bytes(0, length) : a.Bytes(0, length), seed);
   if (what == What::kWriteIntoNothing) lab.world().Block(a.node, b.node);
-  const ErrorCode posted = what == What::kRead ? a.endpoint->Read(a.ReadFrom(b, 0, kBytes, 7))
-                                               : a.endpoint->Write(a.WriteTo(b, 0, kBytes, 7));
+  const ErrorCode posted = what == What::kRead ? a.endpoint->Read(a.ReadFrom(b, 0, length, 7))
+                                               : a.endpoint->Write(a.WriteTo(b, 0, length, 7));
   EXPECT_EQ(posted, ErrorCode::kOk);
   Outcome outcome;
   outcome.error = lab.Take(a, 7).error;
   outcome.times = times.times;
   outcome.events = lab.world().timeline().event_count();
-  outcome.right = Holds(what == What::kRead ? a.Bytes(0, kBytes) : b.Bytes(0, kBytes), seed);
+  outcome.right = Holds(what == What::kRead ? a.Bytes(0, length) : b.Bytes(0, length), seed);
   outcome.sender = a.nic.state().counters;
   outcome.receiver = b.nic.state().counters;
   lab.world().observers().Remove(times);
@@ -108,6 +110,23 @@ TEST_P(FlowTest, APieceIsInWhenTheLastOfItsPacketsIs) {
     lost += flow.sender.retrans_pkts + flow.receiver.retrans_pkts;
   }
   EXPECT_GT(lost, 0u);
+}
+
+// It is the seventeenth, though the second piece.
+TEST_P(FlowTest, APacketThatIsAPieceOfItsOwnMeetsWhatItWouldAsAPacket) {
+  std::uint64_t twice = 0;
+  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    const Outcome packets = Played(GetParam(), 1, seed, nullptr, kOneMore);
+    const Outcome flow = Played(GetParam(), kFlow, seed, nullptr, kOneMore);
+    EXPECT_EQ(packets.times, flow.times) << seed;
+    EXPECT_TRUE(flow.right) << seed;
+    EXPECT_EQ(packets.sender.retrans_bytes, flow.sender.retrans_bytes) << seed;
+    EXPECT_EQ(packets.receiver.retrans_bytes, flow.receiver.retrans_bytes) << seed;
+    EXPECT_EQ(packets.sender.placed_twice, flow.sender.placed_twice) << seed;
+    EXPECT_EQ(packets.receiver.placed_twice, flow.receiver.placed_twice) << seed;
+    twice += flow.sender.placed_twice + flow.receiver.placed_twice;
+  }
+  EXPECT_GT(twice, 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(WritesAndReads, FlowTest, ::testing::Values(What::kWrite, What::kRead),

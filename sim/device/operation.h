@@ -80,6 +80,7 @@ struct Operation {
   std::uint32_t copies = 0;        // packets that will be placed, duplicates included
   std::uint32_t placed = 0;        // whose bytes are where they belong
   std::uint64_t bytes_placed = 0;  // copies not counted
+  std::uint32_t together = 1;      // packets of the wire that travel as one of these
 
   // --- How far it is ---
   std::uint32_t rnr_attempts = 0;  // how often the target had no receive
@@ -109,8 +110,10 @@ struct Operation {
   bool all_placed() const { return next_packet == packets && placed == copies; }
 
   // Decides which packets carry its payload: one where there are no more bytes than `most_bytes`,
-  // and for a message.
-  void Divide(std::uint64_t most_bytes) {
+  // and for a message. `many`: so many travel as one.
+  void Divide(std::uint64_t most_bytes, std::uint32_t many = 1) {
+    together = many;
+    most_bytes *= many;
     const bool one = kind == fabric::OperationKind::kSend || length <= most_bytes;
     packet_bytes = one ? length : most_bytes;
     packets = one ? 1 : static_cast<std::uint32_t>((length + most_bytes - 1) / most_bytes);
@@ -122,6 +125,9 @@ struct Operation {
     const std::uint64_t offset = packet * packet_bytes;
     return {offset, std::min(packet_bytes, length - offset)};
   }
+
+  // What a packet draws by: the number that the first of those that travel as it would have alone.
+  std::uint32_t FirstOf(std::uint32_t packet) const { return packet * together; }
 
   // Its local memory.
   std::span<const Segment> local() const { return {segments.data(), segment_count}; }

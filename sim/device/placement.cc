@@ -31,6 +31,11 @@ Segment RemoteMemory(const Operation& operation) {
   return SegmentAt(operation.remote_address, operation.length, operation.remote_key);
 }
 
+// With the number by which the packet draws.
+std::uint32_t ForDraws(const Operation& operation, std::uint32_t flags) {
+  return (flags & ~PacketFlags::kNumber) | operation.FirstOf(PacketFlags::NumberOf(flags));
+}
+
 Segment InlinePayload(const Operation& operation) {
   return SegmentAt(reinterpret_cast<std::uint64_t>(operation.inline_data.data()), operation.length,
                    0);
@@ -114,7 +119,9 @@ void Placement::Place(Operation& operation, std::uint32_t flags) {
   if (range.length > nic_.profile.device.mtu) return PlaceWhole(operation, flags, range);
   if (nic_.profile.split_placement_one_in != 0) {
     const Range last = LastOfPacket(nic_.profile, operation, range);
-    const auto later = last.length > 0 ? DrawSplit(nic_.profile, operation, flags) : std::nullopt;
+    const auto later = last.length > 0
+                           ? DrawSplit(nic_.profile, operation, ForDraws(operation, flags))
+                           : std::nullopt;
     if (later.has_value()) {
       if (!Permits(operation, range)) return;  // a packet is refused as a whole
       if (!PutPiece(operation, flags, Without(range, last), true)) return;

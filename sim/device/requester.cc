@@ -98,8 +98,8 @@ void Requester::Identify(const QueuePair& queue_pair, Operation& operation) cons
   operation.unsolicited_immediates = queue_pair.unsolicited_immediates;
   operation.rnr_retries = static_cast<std::uint8_t>(queue_pair.rnr_retries);
   const Profile& profile = nic_.profile;
-  const std::uint64_t packets = around_.faults == nullptr ? profile.flow_packets : 1;
-  operation.Divide(profile.instant ? operation.length : profile.device.mtu * packets);
+  const std::uint32_t packets = around_.faults == nullptr ? profile.flow_packets : 1;
+  operation.Divide(profile.instant ? operation.length : profile.device.mtu, packets);
 }
 
 // It still has its completion. The kind of a malformed one is not known.

@@ -213,8 +213,9 @@ void Transmitter::SendPacket(Operation& operation, std::uint32_t packet, bool re
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   Flight flight;
   if (receiver != nullptr) {
-    flight = Fly(around_, nic_, *receiver, operation,
-                 response ? DrawPurpose::kResponse : DrawPurpose::kRequest, packet);
+    flight =
+        Fly(around_, nic_, *receiver, operation,
+            response ? DrawPurpose::kResponse : DrawPurpose::kRequest, operation.FirstOf(packet));
   }
   // Of a datagram no answer was promised: one that was lost is not sent again.
   Passage passage;
@@ -260,8 +261,8 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
   }
   const bool first = piece == 0 && !response;
   if (first) engine_free_ = now() + profile.issue_cost;
-  Journey journey = Travel(around_, nic_, *receiver, operation, response,
-                           piece * profile.flow_packets, range, first ? engine_free_ : now());
+  Journey journey = Travel(around_, nic_, *receiver, operation, response, operation.FirstOf(piece),
+                           range, first ? engine_free_ : now());
   const std::uint64_t packets = PacketsInPiece(profile, range.length);
   nic_.counters.Sent(packets, range.length, profile.header_bytes);
   receiver->counters.Received(packets, range.length, profile.header_bytes);
