@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
 #include <span>
 
@@ -72,6 +73,29 @@ bool MakesSense(const RunTrace& trace, std::size_t rules) {
                      [](const LoggedEvent& event) { return IsTime(event.time); });
 }
 
+template <typename Entry, std::size_t kMost>
+void CopyKnown(const std::array<Entry, kMost>& from, std::uint64_t count,
+               std::array<Entry, kMost>& to) {
+  std::memcpy(&to, &from, Known(from, count).size_bytes());
+}
+
+// To a record of zeros, which has memory only for what is written there. The counts are the copy's:
+// those of `from` may be others by now.
+void CopyKnown(const RunRecord& from, RunRecord& to) {
+  const auto copy = [&](const auto& first, const auto& end) {
+    const auto* const begins = reinterpret_cast<const std::byte*>(&first);
+    const std::ptrdiff_t offset = begins - reinterpret_cast<const std::byte*>(&from);
+    std::memcpy(reinterpret_cast<std::byte*>(&to) + offset, begins,
+                static_cast<std::size_t>(reinterpret_cast<const std::byte*>(&end) - begins));
+  };
+  copy(from, from.firings);
+  copy(from.is_open, from.trace.firings);
+  CopyKnown(from.firings, to.firing_count, to.firings);
+  CopyKnown(from.wild, to.wild_count, to.wild);
+  CopyKnown(from.trace.firings, to.trace.firing_count, to.trace.firings);
+  CopyKnown(from.trace.operations, to.trace.operation_count, to.trace.operations);
+}
+
 void Terminate(RunTrace& trace) {
   for (ShortName& nic : trace.nics) nic.back() = '\0';
   const auto known = std::min<std::uint64_t>(trace.firing_count, RunTrace::kMostFirings);
@@ -120,16 +144,19 @@ RunRecordFile::~RunRecordFile() {
 std::string RunRecordFile::path() const { return PathOfDescriptor(file_); }
 
 const RunRecord& RunRecordFile::Read(std::size_t rules) {
-  RunTrace& trace = record_->trace;
+  if (read_.data() != nullptr) return read_[0];
+  read_ = ZeroedArray<RunRecord>(1);
+  RunRecord& record = read_[0];
+  CopyKnown(*record_, record);
+  RunTrace& trace = record.trace;
   if (!MakesSense(trace, rules)) {
     trace.mark_count = trace.firing_count = trace.operation_count = trace.event_count = 0;
   }
   Terminate(trace);
-  if (!IsBool(record_->ended)) record_->ended = false;
-  if (!IsWord(record_->check.Get())) record_->check.Set("");
-  record_->library_count =
-      std::min<std::uint64_t>(record_->library_count, RunRecord::kMostLibraries);
-  return *record_;
+  if (!IsBool(record.ended)) record.ended = false;
+  if (!IsWord(record.check.Get())) record.check.Set("");
+  record.library_count = std::min<std::uint64_t>(record.library_count, RunRecord::kMostLibraries);
+  return record;
 }
 
 std::string PathOfDescriptor(int descriptor) {

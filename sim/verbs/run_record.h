@@ -18,6 +18,7 @@
 #include "absl/strings/string_view.h"
 #include "drydock/fabric/faults/engine.h"
 #include "drydock/sim/events/event_log.h"
+#include "drydock/sim/memory/zeroed_array.h"
 #include "drydock/sim/world/run_trace.h"
 
 namespace drydock::sim::verbs {
@@ -75,15 +76,17 @@ class RunRecordFile {
 
   // Under which another process opens it while this one lives; as long as that of every other one.
   std::string path() const;
-  // The program may have written anywhere: a trace that makes no sense is empty, and a check that is
-  // no word is none. `rules`: how many its plan has. To be called when the process is over.
+  // As it is at the first call, when the process is over: one that it has left behind may go on
+  // writing. The program may have written anywhere: a trace that makes no sense is empty, and a
+  // check that is no word is none. `rules`: how many its plan has.
   const RunRecord& Read(std::size_t rules);
 
  private:
   RunRecordFile(int file, RunRecord* record) : file_(file), record_(record) {}
 
   const int file_;
-  RunRecord* const record_;
+  RunRecord* const record_;      // that others write
+  ZeroedArray<RunRecord> read_;  // one, if it was read
 };
 
 // Path of an open descriptor of this process, for other processes while it lives. All have one

@@ -146,6 +146,27 @@ TEST(RunRecordTest, NoBytesAreWorseThanARunOfNothing) {
   }
 }
 
+// By a process that the program has left behind.
+TEST(RunRecordTest, WhatIsWrittenAfterItWasReadIsNotSeen) {
+  const auto file = MakeRecord();
+  const Mapped program(*file);
+  WriteRun(program.record());
+  program.record().trace.operations[1].bytes = 77;
+  program.record().check.Set("buffer-race");
+  const RunRecord& record = file->Read(kRules);
+  program.record().trace.firings[0].id.rule = kRules;
+  program.record().trace.operations[1].bytes = 78;
+  program.record().trace.mark_count = UINT64_MAX;
+  program.record().check.Set("../../home");
+  for (int read = 0; read < 2; ++read) {
+    EXPECT_EQ(record.trace.firings[0].id.rule, 1u);
+    EXPECT_EQ(record.trace.operations[1].bytes, 77u);
+    EXPECT_EQ(record.trace.mark_count, 2u);
+    EXPECT_EQ(record.check.Get(), "buffer-race");
+    EXPECT_EQ(&file->Read(kRules), &record);
+  }
+}
+
 TEST(RunRecordTest, NobodyMakesItShorter) {
   const auto file = MakeRecord();
   const Mapped program(*file);
