@@ -186,6 +186,7 @@ std::optional<CudaMemory::Ticket> CudaMemory::CopyFrom(Way, std::uint64_t addres
                                                        std::uint64_t length) {
   auto* const other = dynamic_cast<CudaMemory*>(&source);
   if (other == nullptr) return std::nullopt;
+  if (address == source_address) return 0;  // the driver copies nothing onto itself
   if (other->context_->ordinal() != context_->ordinal()) context_->EnablePeer(*other->context_);
   const Context::Current current(*context_);
   Finish(context_->driver().cuMemcpyAsync(address, source_address, length, nic_stream_));

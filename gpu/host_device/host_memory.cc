@@ -143,7 +143,6 @@ std::optional<HostMemory::Ticket> HostMemory::CopyFrom(Way way, std::uint64_t ad
   if (other == nullptr) return std::nullopt;
   std::vector<std::byte> bytes(length);
   other->Read(source_way, bytes.data(), source_address, length);
-  other->Push(source_way);
   invisible_.emplace(++last_ticket_, Pending{way, address - this->address(), std::move(bytes)});
   return last_ticket_;
 }

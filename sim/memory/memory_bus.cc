@@ -79,9 +79,9 @@ std::shared_ptr<PeerMemory> MemoryBus::Find(std::uint64_t address) const {
   return memory;
 }
 
-// A NIC's read of a device's memory pushes its own writes before it, as PCIe reads do: the device
-// sees them when it has ended. Programs flush by that, each NIC by itself (NVIDIA/nccl
-// src/transport/net_ib.cc, iflush). Writes of another NIC took another way.
+// A NIC's read of a device's memory pushes its own writes before it, as PCIe reads do, wherever the
+// bytes go: the device sees them when it has ended. Programs flush by that, each NIC by itself
+// (NVIDIA/nccl src/transport/net_ib.cc, iflush). Writes of another NIC took another way.
 void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint64_t length,
                            Ways ways) {
   if (length == 0) return;
@@ -90,10 +90,10 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   const std::shared_ptr<PeerMemory> to = Find(to_address);
   const std::shared_ptr<PeerMemory> from = Find(from_address);
   if (to == nullptr && from == nullptr) return DeviceCopy(target, source, length);
+  if (from != nullptr) from->Push(ways.from);
   if (to == nullptr) {
     const Lifted lifted(target, length);
-    from->Read(ways.from, target, from_address, length);
-    return from->Push(ways.from);
+    return from->Read(ways.from, target, from_address, length);
   }
   if (from == nullptr) {
     const Lifted lifted(source, length);
@@ -104,7 +104,6 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   if (!ticket.has_value()) {
     std::vector<std::byte> bounce(length);
     from->Read(ways.from, bounce.data(), from_address, length);
-    from->Push(ways.from);
     ticket = to->Write(ways.into, to_address, bounce.data(), length);
   }
   Await(to, *ticket);

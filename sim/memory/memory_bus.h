@@ -71,7 +71,6 @@ class MemoryBus final : public Actor {
   };
   // Each range lies within one registration, or is the host's.
   void Copy(std::byte* target, const std::byte* source, std::uint64_t length, Ways ways) {
-    if (target == source) return;
     if (HostOnly()) [[likely]] {
       return DeviceCopy(target, source, length);
     }

@@ -212,22 +212,25 @@ TEST_F(VisibilityTest, ANicSeesThemAtOnce) {
   EXPECT_EQ(host_.back(), std::byte{7});
 }
 
-// To the host, or to memory of a device: the read pushes the writes before it.
+// To the host, to other memory of a device, or to where they are: the read pushes the writes before
+// it.
 TEST_F(VisibilityTest, ANicsReadShowsThemToTheDevice) {
   const auto other = *device_->Allocate(kLength);
-  const auto region = *nic_.domain->RegisterMemory(RequestFor(*device_, *other, nullptr));
-  for (const bool to_host : {true, false}) {
-    std::fill(host_.begin(), host_.end(), std::byte{static_cast<unsigned char>(to_host ? 7 : 9)});
+  const auto other_region = *nic_.domain->RegisterMemory(RequestFor(*device_, *other, nullptr));
+  unsigned char byte = 7;
+  for (fabric::MemoryRegion* const region :
+       {host_region_.get(), other_region.get(), region_.get()}) {
+    std::fill(host_.begin(), host_.end(), std::byte{byte++});
     Write();
     EXPECT_NE(SeenByDevice(8), host_[8]);
     fabric::ReadRequest request;
-    request.target = to_host ? host_region_->Local(0, 8) : region->Local(0, 8);
+    request.target = region->Local(0, 8);
     request.source = region_->remote();
     request.peer = self_;
     request.context = fabric::Context{1};
     ASSERT_EQ(nic_.endpoint->Read(request), fabric::ErrorCode::kOk);
     Await();
-    EXPECT_EQ(SeenByDevice(8), host_[8]) << (to_host ? "to the host" : "to a device");
+    EXPECT_EQ(SeenByDevice(8), host_[8]) << static_cast<int>(byte);
   }
 }
 
