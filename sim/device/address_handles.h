@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -84,7 +83,7 @@ class AddressHandles {
   std::vector<Handle> handles_;              // index = number
   std::vector<std::uint32_t> peer_indices_;  // index = number
   std::vector<std::uint16_t> free_;
-  std::map<std::pair<ProtectionDomain, Gid>, std::uint16_t> numbers_;
+  absl::flat_hash_map<std::pair<ProtectionDomain, Gid>, std::uint16_t> numbers_;  // as known_
   absl::flat_hash_map<std::uint64_t, std::uint16_t> known_;  // by KeyOf; only looked up
   mutable std::uint64_t last_key_ = kNoKey;  // the look-up before: peers come in runs
   mutable std::uint16_t last_number_ = kUnknown;

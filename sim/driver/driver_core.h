@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -14,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "drydock/fabric/efa_queue/cqe.h"
 #include "drydock/fabric/fabric.h"
 #include "drydock/sim/device/completion_ring.h"
@@ -162,7 +162,7 @@ class VectorCore {
   std::shared_ptr<DomainCore> domain_;
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> free_slots_;
-  std::map<Key, fabric::Peer> by_address_;
+  absl::flat_hash_map<Key, fabric::Peer> by_address_;  // only looked up
   std::vector<std::vector<Source>> sources_;  // index = address handle; the last inserted last
 };
 
