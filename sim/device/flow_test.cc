@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -163,6 +164,44 @@ TEST(FlowEndTest, ARetryIsOnePacketOfAPiece) {
   };
   EXPECT_GT(sent(1).first, 23u);
   EXPECT_EQ(sent(kFlow), sent(1));
+}
+
+// Which operation has sent, packet by packet or piece by piece.
+class Turns final : public sim::Observer {
+ public:
+  void OnSent(const sim::NicState&, const sim::Operation& operation, std::uint32_t, bool response,
+              std::uint64_t, const sim::Flight&) override {
+    if (!response) sent.push_back(operation.request_id);
+  }
+  std::vector<std::uint16_t> sent;
+};
+
+// As packets of long messages do in the mean: neither is far ahead. Who begins a round is drawn.
+TEST(FlowEndTest, PiecesOfTwoMessagesLeaveInTurns) {
+  constexpr std::size_t kHalf = kBytes / 2;
+  std::size_t in_a_row = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    Lab lab(seed, Network(2));
+    Side& a = lab.Add("a");
+    Side& b = lab.Add("b");
+    lab.Introduce();
+    Turns turns;
+    lab.world().observers().Add(turns);
+    EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, 0, kHalf, 7)), ErrorCode::kOk);
+    EXPECT_EQ(a.endpoint->Write(a.WriteTo(b, kHalf, kHalf, 8)), ErrorCode::kOk);
+    EXPECT_TRUE(lab.Take(a, 7).ok());
+    EXPECT_TRUE(lab.Take(a, 8).ok());
+    lab.world().observers().Remove(turns);
+    ASSERT_EQ(turns.sent.size(), 12u);  // six pieces each
+    int ahead = 0;
+    for (std::size_t piece = 0; piece < 12; ++piece) {
+      const bool first = turns.sent[piece] == turns.sent[0];
+      ahead += first ? 1 : -1;
+      EXPECT_LE(std::abs(ahead), 2) << seed;
+      in_a_row += piece > 0 && first == (turns.sent[piece - 1] == turns.sent[0]) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(in_a_row, 10u);  // twice in a row: last of a round, and first of the next one
 }
 
 // A plan may name each of them.

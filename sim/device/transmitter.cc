@@ -111,11 +111,24 @@ void Transmitter::Schedule() {
 // Undisturbed operations stay in their order: in the place of one of them comes the first of them.
 std::size_t Transmitter::Choose() {
   if (jobs_.size() == 1) return 0;
+  if (nic_.profile.flow_packets > 1) return ChooseInTurn();
   const auto drawn = static_cast<std::size_t>(choices_.NextBelow(jobs_.size()));
   if (!around_.wire.undisturbed().any() || !IsUndisturbed(jobs_[drawn])) return drawn;
   std::size_t first = 0;
   while (!IsUndisturbed(jobs_[first])) ++first;
   return first;
+}
+
+std::size_t Transmitter::ChooseInTurn() {
+  const auto waits = [](const Job& job) { return !job.had_turn; };
+  if (std::ranges::none_of(jobs_, waits)) {
+    for (Job& job : jobs_) job.had_turn = false;
+  }
+  auto left = choices_.NextBelow(static_cast<std::uint64_t>(std::ranges::count_if(jobs_, waits)));
+  std::size_t index = 0;
+  while (jobs_[index].had_turn || left-- > 0) ++index;
+  jobs_[index].had_turn = true;
+  return index;
 }
 
 bool Transmitter::IsUndisturbed(const Job& job) const {
@@ -176,12 +189,16 @@ void Transmitter::Silence(const Job& job) {
 
 bool Transmitter::HoldBack(const Operation& operation, Job job, std::uint64_t bytes) {
   NicState* const receiver = job.response ? operation.initiator : operation.peer;
-  if (nic_.profile.instant || receiver == nullptr) return false;
-  const std::uint64_t headers = PacketsInPiece(nic_.profile, bytes) * nic_.profile.header_bytes;
-  const coro::Duration hold = receiver->port.ingress.Hold(nic_.index(), bytes + headers,
-                                                          now() + nic_.profile.one_way.fixed);
+  const Profile& profile = nic_.profile;
+  if (profile.instant || receiver == nullptr) return false;
+  const std::uint64_t first = std::min<std::uint64_t>(bytes, profile.device.mtu);
+  const std::uint64_t others = PacketsInPiece(profile, bytes) - 1;
+  const coro::Duration hold = receiver->port.ingress.Hold(
+      nic_.index(), first + profile.header_bytes, now() + profile.one_way.fixed,
+      bytes - first + others * profile.header_bytes);
   if (hold <= coro::Duration::zero()) return false;
   job.held = true;
+  job.had_turn = false;
   around_.deferred.After(hold, [this, job] { ComeBack(job); });
   return true;
 }

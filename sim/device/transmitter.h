@@ -70,7 +70,8 @@ class Transmitter {
   struct Job {
     OperationId operation;
     bool response;
-    bool held = false;  // it has waited for the receiver's link: its next packet leaves
+    bool held = false;      // it has waited for the receiver's link: its next packet leaves
+    bool had_turn = false;  // of this round: see ChooseInTurn
   };
 
   coro::Time now() const { return around_.timeline.now(); }
@@ -80,6 +81,9 @@ class Transmitter {
   }
   void Enqueue(const Job& job);
   std::size_t Choose();
+  // Of packets drawn one by one each job has had about as many; of pieces, which are few, each has
+  // one in a round. In what order the jobs of a round come is drawn.
+  std::size_t ChooseInTurn();
   bool IsUndisturbed(const Job& job) const;
   void Remove(std::size_t index);
   // Whether congestion control keeps the next packet here, of so many bytes: the job comes back by

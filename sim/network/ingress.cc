@@ -56,7 +56,8 @@ Passage Ingress::Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::T
   return passage;
 }
 
-coro::Duration Ingress::Hold(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at) {
+coro::Duration Ingress::Hold(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at,
+                             std::uint64_t behind) {
   if (slow_.empty()) return {};  // nearly always
   const std::uint64_t at_ps = Picoseconds(at);
   if (free_ps_ <= at_ps && next_held_ps_ <= at_ps) {
@@ -66,9 +67,12 @@ coro::Duration Ingress::Hold(std::uint32_t sender, std::uint64_t bytes_on_link, 
   const auto found = slow_.find(sender);
   const bool knows = found != slow_.end() && found->second.slow_from_ps <= at_ps;
   if (!knows || target_ == 0 || free_ps_ <= at_ps + target_) return {};
-  const std::uint64_t takes = bytes_on_link * rate_;
-  next_held_ps_ = std::max(next_held_ps_, free_ps_ - target_) + takes + takes / kShrinksBy;
-  return FromPicoseconds(next_held_ps_ - at_ps);
+  const auto takes = [this](std::uint64_t bytes) {
+    return bytes * rate_ + bytes * rate_ / kShrinksBy;
+  };
+  const std::uint64_t goes = std::max(next_held_ps_, free_ps_ - target_) + takes(bytes_on_link);
+  next_held_ps_ = goes + takes(behind);
+  return FromPicoseconds(goes - at_ps);
 }
 
 }  // namespace drydock::sim

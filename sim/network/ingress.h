@@ -41,8 +41,9 @@ class Ingress {
   Passage Take(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at);
 
   // How long the NIC `sender` holds back a packet that would reach the queue at `at`, if it left
-  // now. Counts on it that the packet leaves then.
-  coro::Duration Hold(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at);
+  // now. Counts on it that the packet leaves then, and `behind` it others of so many bytes.
+  coro::Duration Hold(std::uint32_t sender, std::uint64_t bytes_on_link, coro::Time at,
+                      std::uint64_t behind = 0);
 
  private:
   struct Sender {

@@ -63,6 +63,24 @@ TEST(IngressTest, WhoKnowsOfTheQueueHoldsBack) {
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 31us), 5us + 2 * 1062ns + 1ns);
 }
 
+// Of several packets that travel as one the first waits as it would alone, and those behind it take
+// their turns.
+TEST(IngressTest, APieceIsHeldBackAsItsFirstPacketIs) {
+  const auto full = [] {
+    Ingress link(Eight());
+    for (int i = 0; i < 60; ++i) link.Take(1, 1000, kMorning);
+    return link;
+  };
+  constexpr coro::Time kLater = kMorning + 31us;
+  Ingress packets = full();
+  Ingress pieces = full();
+  for (int piece = 0; piece < 3; ++piece) {
+    const coro::Duration first = packets.Hold(1, 1000, kLater);
+    for (int packet = 1; packet < 16; ++packet) packets.Hold(1, 1000, kLater);
+    EXPECT_EQ(first, pieces.Hold(1, 1000, kLater, 15 * 1000)) << piece;
+  }
+}
+
 TEST(IngressTest, WhoHasNotWaitedTooLongHoldsNothingBack) {
   Ingress link(Eight());
   for (int i = 0; i < 2; ++i) link.Take(1, 1000, kMorning);
