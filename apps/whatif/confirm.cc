@@ -20,7 +20,7 @@ absl::StatusOr<Simulated> Play(const Space& space, const Point& point, Measure m
   constexpr std::uint64_t kWindows = 2;  // beside those with which a run begins
   constexpr std::uint64_t kLeast = 32;
   Workload load = space.At(point);
-  PlayOptions options{.seed = seed};
+  PlayOptions options{.seed = seed, .steady = 0.03};
   options.requests_per_nic =
       std::max<std::uint64_t>(kLeast, kWindows * WindowOf(space.profile(), load));
   if (measure == Measure::kLatency) {

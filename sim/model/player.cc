@@ -1,6 +1,7 @@
 #include "drydock/sim/model/player.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <numeric>
@@ -164,9 +165,14 @@ class Stage {
         from_(OpenSimFabric(world_, here_)) {}
 
   absl::Status Open();
-  absl::StatusOr<Played> Run(std::uint64_t requests_per_nic);
+  absl::StatusOr<Played> Run(const PlayOptions& options);
 
  private:
+  // When how many requests had ended.
+  struct Mark {
+    coro::Time at;
+    std::uint64_t done;
+  };
   // On the other of two NUMA nodes, or on a NIC's own.
   int NodeFor(std::size_t nic, bool far) const {
     const int node = profile_.nics[nic].numa_node;
@@ -177,6 +183,10 @@ class Stage {
   absl::Status Place(Node& machine, std::size_t nic, const End& end);
   std::size_t TargetOf(std::size_t nic) const;
   absl::StatusOr<std::size_t> Turn(std::uint64_t most);
+  // Until so many requests of all NICs have ended; each posts at most `most`.
+  absl::Status PlayUntil(std::uint64_t requests, std::uint64_t most);
+  // Pages a second.
+  double RateSince(const Mark& mark);
 
   const Profile& profile_;
   const Workload& load_;
@@ -190,6 +200,9 @@ class Stage {
   std::vector<std::unique_ptr<fabric::Fabric>> to_;
   std::vector<Node*> there_;
   std::vector<std::unique_ptr<Lane>> lanes_;
+  coro::Time start_{};
+  std::uint64_t done_ = 0;  // requests
+  Played played_;
 };
 
 absl::Status Stage::Open() {
@@ -257,32 +270,51 @@ absl::StatusOr<std::size_t> Stage::Turn(std::uint64_t most) {
   return read;
 }
 
-absl::StatusOr<Played> Stage::Run(std::uint64_t requests_per_nic) {
-  const bool ends = load_.operations > 0;
-  const std::uint64_t warm = ends ? 0 : 2 * window_ * nics_;
-  const std::uint64_t each = ends ? (load_.operations * parts_ + nics_ - 1) / nics_ : UINT64_MAX;
-  const std::uint64_t end = ends ? each * nics_ : warm + requests_per_nic * nics_;
-  Played played;
-  const coro::Time start = world_.Now();
-  coro::Time measured = start;
-  std::uint64_t done = 0;
-  std::uint64_t before = 0;
-  while (done < end) {
-    ASSIGN_OR_RETURN(const std::size_t read, Turn(each));
-    done += read;
-    if (measured == start && warm > 0 && done >= warm) {
-      measured = world_.Now();
-      before = done;
-    }
+absl::Status Stage::PlayUntil(std::uint64_t requests, std::uint64_t most) {
+  while (done_ < requests) {
+    ASSIGN_OR_RETURN(const std::size_t read, Turn(most));
+    done_ += read;
     const auto has_begun = [](const auto& lane) { return lane->done() > 0; };
-    if (played.first_page == coro::Duration{} &&
+    if (played_.first_page == coro::Duration{} &&
         std::all_of(lanes_.begin(), lanes_.end(), has_begun)) {
-      played.first_page = world_.Now() - start;
+      played_.first_page = world_.Now() - start_;
     }
   }
-  played.pages_per_s = static_cast<double>(done - before) / static_cast<double>(parts_) * 1e9 /
-                       static_cast<double>((world_.Now() - measured).count());
-  return played;
+  return absl::OkStatus();
+}
+
+double Stage::RateSince(const Mark& mark) {
+  return static_cast<double>(done_ - mark.done) / static_cast<double>(parts_) * 1e9 /
+         static_cast<double>((world_.Now() - mark.at).count());
+}
+
+absl::StatusOr<Played> Stage::Run(const PlayOptions& options) {
+  start_ = world_.Now();
+  if (load_.operations > 0) {
+    const std::uint64_t each = (load_.operations * parts_ + nics_ - 1) / nics_;
+    const Mark begin{start_, 0};
+    RETURN_IF_ERROR(PlayUntil(each * nics_, each));
+    played_.pages_per_s = RateSince(begin);
+    return played_;
+  }
+  constexpr std::uint64_t kForEver = UINT64_MAX;
+  RETURN_IF_ERROR(PlayUntil(2 * window_ * nics_, kForEver));
+  const Mark begin{world_.Now(), done_};
+  const std::uint64_t asked = options.requests_per_nic * nics_;
+  if (!options.steady.has_value()) {
+    RETURN_IF_ERROR(PlayUntil(2 * window_ * nics_ + asked, kForEver));
+    played_.pages_per_s = RateSince(begin);
+    return played_;
+  }
+  RETURN_IF_ERROR(PlayUntil(done_ + (asked + 1) / 2, kForEver));
+  while (true) {
+    const double before = RateSince(begin);
+    const Mark half{world_.Now(), done_};
+    RETURN_IF_ERROR(PlayUntil(done_ + (done_ - begin.done), kForEver));
+    played_.pages_per_s = RateSince(half);
+    const bool steady = std::abs(played_.pages_per_s / before - 1) <= *options.steady;
+    if (steady || done_ - begin.done >= kMostLonger * asked) return played_;
+  }
 }
 
 // What the simulator has no part for.
@@ -327,7 +359,7 @@ absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
   if (workload.bare) played.host.turn = played.host.work = {};
   Stage stage(played, workload, prediction, options);
   RETURN_IF_ERROR(stage.Open());
-  return stage.Run(options.requests_per_nic);
+  return stage.Run(options);
 }
 
 }  // namespace drydock::sim::model

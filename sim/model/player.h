@@ -10,6 +10,7 @@
 #define DRYDOCK_SIM_MODEL_PLAYER_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/statusor.h"
 #include "drydock/coro/time.h"
@@ -18,10 +19,16 @@
 
 namespace drydock::sim::model {
 
+// Than what was asked for, until its rate is steady.
+inline constexpr std::uint64_t kMostLonger = 16;
+
 struct PlayOptions {
   std::uint64_t seed = 1;
   // Of each NIC, beyond the two windows with which a run without an end begins.
   std::uint64_t requests_per_nic = 300;
+  // A run without an end goes on, twice as long each time, until its second half is as fast as its
+  // first within this share, or it is kMostLonger times as long. The rate is then the second half's.
+  std::optional<double> steady;
   // Refused is what would need more: bytes of memory, and packets.
   std::uint64_t most_bytes = std::uint64_t{2} << 30;
   std::uint64_t most_packets = 1 << 20;
