@@ -30,12 +30,20 @@ namespace {
 using coro::Duration;
 using coro::Time;
 
+// Far more than a NIC serves at once, and than arrive until somebody reads.
+constexpr std::size_t kSendQueue = 256;
+constexpr std::size_t kCompletionQueue = 1024;
+
 // The machine as the player needs it: a rank's CPUs are its own business, and cost the time of
 // that rank only.
 sim::Profile MachineFor(const sim::Profile& profile, std::uint32_t nics, bool flows) {
   sim::Profile machine = profile;
   machine.nics.resize(nics);
   if (flows) machine.flow_packets = kFlowPackets;
+  // A ring takes memory for each of its places that was used once. What does not fit waits here.
+  machine.limits.send_queue_depth = std::min(machine.limits.send_queue_depth, kSendQueue);
+  machine.limits.completion_queue_depth =
+      std::min(machine.limits.completion_queue_depth, kCompletionQueue);
   machine.post_cost = machine.doorbell_cost = machine.poll_cost = Duration::zero();
   return machine;
 }
