@@ -197,6 +197,17 @@ TEST(PlayerTest, ReceivesOfAnyTakeTheFirstMessageThatFits) {
   EXPECT_EQ(Played(Read(text)).unreceived, 0u);
 }
 
+// Though one that was taken by its name is still in the lines of those that take any.
+TEST(PlayerTest, AReceiveOfAnyTakesNoMessageThatIsGone) {
+  const PlayResult result =
+      Played(Read("num_ranks 2\nrank 1 {\na: send 1b to 0 tag 1\nb: send 2b to 0 tag 2\n"
+                  "c: send 3b to 0 tag 3\nb requires a\nc requires b\n}\nrank 0 {\n"
+                  "w: calc 1000000000\nk: recv 1b from -1 tag -1\nl: recv 2b from 1 tag 2\n"
+                  "m: recv 3b from -1 tag -1\nk requires w\nl requires k\nm requires l\n}"));
+  EXPECT_EQ(result.ranks[0].operations, 4u);
+  EXPECT_EQ(result.unreceived, 0u);
+}
+
 TEST(PlayerTest, ARankSendsToItself) {
   const PlayResult result = Played(Read("num_ranks 1\nrank 0 {\nsend 8b to 0\nrecv 8b from 0\n}"));
   EXPECT_EQ(result.ranks[0].operations, 2u);

@@ -109,7 +109,7 @@ std::string Quoted(Word word) {
 
 class Reader {
  public:
-  explicit Reader(absl::string_view text) : words_(text) {}
+  Reader(absl::string_view text, const GoalLimits& limits) : words_(text), limits_(limits) {}
 
   absl::StatusOr<Schedule> Read() {
     const absl::Status read = ReadAll();
@@ -218,8 +218,8 @@ class Reader {
       Take();
     }
     ASSIGN_OR_RETURN(const Op op, ReadOp());
-    if (builder_->size() == kMostOps) {
-      return Wrong(absl::StrCat("there are more than ", kMostOps, " operations"));
+    if (builder_->size() == limits_.operations) {
+      return Wrong(absl::StrCat("there are more than ", limits_.operations, " operations"));
     }
     const OpIndex index = builder_->Add(op);
     lines_.push_back(words_.line());
@@ -237,8 +237,8 @@ class Reader {
     for (const Word label : {wait.op, wait.other}) {
       if (!IsLabel(label)) return Wrong(absl::StrCat(Quoted(label), " is no label"));
     }
-    if (++waits_of_file_ > kMostWaitsOfFile) {
-      return Wrong(absl::StrCat("there are more than ", kMostWaitsOfFile, " waits"));
+    if (++waits_of_file_ > limits_.waits) {
+      return Wrong(absl::StrCat("there are more than ", limits_.waits, " waits"));
     }
     waits_.push_back(wait);
     return EndOfLine();
@@ -329,6 +329,7 @@ class Reader {
   static constexpr std::uint64_t kMostMessage = std::uint64_t{1} << 40;
 
   Words words_;
+  const GoalLimits limits_;
   std::vector<Word> line_;
   std::size_t at_ = 0;
   std::optional<ScheduleBuilder> builder_;
@@ -354,7 +355,9 @@ void WriteMessage(const Op& op, std::string& out) {
 
 }  // namespace
 
-absl::StatusOr<Schedule> ReadGoal(absl::string_view text) { return Reader(text).Read(); }
+absl::StatusOr<Schedule> ReadGoal(absl::string_view text, const GoalLimits& limits) {
+  return Reader(text, limits).Read();
+}
 
 void WriteGoal(const Schedule& schedule, std::ostream& out) {
   out << "num_ranks " << schedule.ranks() << "\n";

@@ -30,10 +30,16 @@ inline constexpr std::size_t kMostFileBytes = std::size_t{1} << 30;
 inline constexpr std::size_t kMostWordsOfLine = 4096;
 inline constexpr std::size_t kMostWaitsOfFile = std::size_t{1} << 25;  // of 48 bytes each
 
+// Of a file; a test has smaller ones.
+struct GoalLimits {
+  std::size_t operations = kMostOps;
+  std::size_t waits = kMostWaitsOfFile;
+};
+
 // kInvalidArgument: "line 12: ..." says what is wrong there: a word, a number, a label that nobody
 // has or two have, a rank that is not there or there twice, operations that wait for each other in
-// a circle, more of them than kMostOps, more waits or words than above.
-absl::StatusOr<Schedule> ReadGoal(absl::string_view text);
+// a circle, more of them or more waits than the limits, more words than above.
+absl::StatusOr<Schedule> ReadGoal(absl::string_view text, const GoalLimits& limits = {});
 
 // Every operation has a label, and the waits of a rank follow its operations. ReadGoal reads the same
 // schedule from it.

@@ -170,6 +170,20 @@ TEST(GoalTextTest, EveryPrefixAndEveryChangedByteIsReadOrRefused) {
   }
 }
 
+TEST(GoalTextTest, AFileOfTooManyOperationsOrWaitsIsRefused) {
+  const std::string text =
+      "num_ranks 2\nrank 0 {\na: calc 1\nb: calc 1\nb requires a\n}\n"
+      "rank 1 {\na: calc 1\nb: calc 1\nb requires a\n}";
+  const auto read = [&](const GoalLimits& limits) { return ReadGoal(text, limits).status(); };
+  EXPECT_TRUE(read({.operations = 4, .waits = 2}).ok());
+  EXPECT_THAT(read({.operations = 3}),
+              testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
+                                         "line 9: there are more than 3 operations"));
+  EXPECT_THAT(read({.waits = 1}),
+              testing_matchers::StatusIs(absl::StatusCode::kInvalidArgument,
+                                         "line 10: there are more than 1 waits"));
+}
+
 TEST(GoalTextTest, ALineOfTooManyWordsIsRefused) {
   std::string line = "rank 0 {";
   for (std::size_t i = 0; i < kMostWordsOfLine; ++i) line += " {";
