@@ -26,8 +26,8 @@
 
 namespace drydock::apps::goal {
 
-// With so many, collectives take as long as by packets within 3 %, and a tenth of the events
-// (docs/fidelity.md); with more they do not.
+// With so many, collectives of long messages take as long as by packets within 3 %, and a tenth of
+// the events (docs/fidelity.md); with more they do not.
 inline constexpr std::uint32_t kFlowPackets = 16;
 
 // A schedule that runs longer has a mistake in it, and the clock has an end.
