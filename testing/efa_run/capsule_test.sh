@@ -109,6 +109,10 @@ run --replay="$endless" --patience=1
 [ "$status" = 0 ] || fail "replay of what never ends: $status"
 run --shrink="$endless" --patience=1 --out=endless.min
 [ "$status" = 0 ] && grep -qF -- '(--patience)' endless.min || fail "shrink of what never ends: $status"
+run --nics=2 --seeds=1 --patience=1 --capsule=spins ./careless spins
+grep -qF '"events": 0,' spins/careless-1-unfinished.capsule || fail "how far it came is the machine's affair"
+run --replay=spins/careless-1-unfinished.capsule --patience=1
+[ "$status" = 0 ] || fail "replay of what spins: $status"
 sed 's/"text": "it was not over.*"/"text": "nothing is under way"/' "$endless" >hangs.capsule
 run --shrink=hangs.capsule --patience=1
 [ "$status" = 2 ] && grep -qF 'not over after 1 s (--patience)' said.txt || fail "a hang that is none: $status"

@@ -8,6 +8,7 @@
 //   careless where   says where its heap has room, and fails
 //   careless forks   has a child that writes with its parent's devices, and fails when that is over
 //   careless execs   writes, and becomes the careless one with everything open
+//   careless spins   writes, and never ends
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -87,6 +88,14 @@ void Exec(const char* program) {
   execl(program, program, nullptr);
 }
 
+[[noreturn]] void Spin() {
+  Pair pair;
+  Send(pair.a, true, [&] { return pair.a.Write(pair.b, 1, kBytes); });
+  volatile bool ever = true;
+  while (ever) continue;
+  _exit(0);
+}
+
 }  // namespace
 }  // namespace drydock::rules
 
@@ -97,6 +106,7 @@ int main(int count, char** words) {
     return 3;
   }
   if (what == "forks") return drydock::rules::Fork();
+  if (what == "spins") drydock::rules::Spin();
   if (what == "execs") drydock::rules::Exec(words[0]);
   if (what == "late" && !drydock::rules::Run(true)) return 4;
   return drydock::rules::Run(what == "kept") ? 0 : 3;
