@@ -26,8 +26,8 @@ struct PlayOptions {
   std::uint64_t seed = 1;
   // Of each NIC, beyond the two windows with which a run without an end begins.
   std::uint64_t requests_per_nic = 300;
-  // A run without an end goes on, twice as long each time, until its second half is as fast as its
-  // first within this share, or it is kMostLonger times as long. The rate is then the second half's.
+  // A run without an end goes on, twice as long each time, until its second half is as fast as all
+  // before it within this share, or it is kMostLonger times as long. Its rate is then that half's.
   std::optional<double> steady;
   // Refused is what would need more: bytes of memory, and packets.
   std::uint64_t most_bytes = std::uint64_t{2} << 30;
