@@ -103,4 +103,14 @@ END
 faulty=$(digest --faults="$work/plan.json") || fail "no digest under a plan"
 [ "$faulty" != "$first" ] || fail "the plan changes nothing"
 [ "$(digest --faults="$work/plan.json")" = "$faulty" ] || fail "two runs of one plan differ"
+
+echo "== without delays: other runs than with them, and reproducible all the same"
+instant=$(digest --delays=off) || fail "no digest without delays"
+[ "$instant" != "$first" ] || fail "delays are as they were"
+[ "$(digest --delays=off)" = "$instant" ] || fail "two runs without delays differ"
+[ "$(digest --delays=off --seed=2)" != "$instant" ] || fail "without delays, two seeds have one digest"
+run --delays=off -- "$program" hangs
+[ "$status" = 124 ] && grep -qF 'hang: nothing is under way' "$work/said.txt" || fail "a hang without delays: $status"
+run --delays=off --seeds=1..3 -- "$rules" buffer-race
+[ "$status" = 1 ] && grep -qE 'again: .* --delays=off ' "$work/said.txt" || fail "seeds without delays: $status"
 echo "$first"
