@@ -109,7 +109,7 @@ DD_HOT bool QueueCore::TakeEntry(efa::Completion& entry, SimEndpoint*& owner) {
   return true;
 }
 
-std::size_t QueueCore::Take(std::span<fabric::Completion> completions) {
+std::size_t QueueCore::TakeSome(std::span<fabric::Completion> completions) {
   fabric::Completion* next = completions.data();
   fabric::Completion* const end = next + completions.size();
   for (; !kept.empty() && next != end; ++next) {

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
-#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -50,7 +49,11 @@ struct QueueCore {
   ~QueueCore() { domain->nic.admin().DestroyCompletionRing(); }
 
   // Takes the completions that a program is to see, as many as there are and fit; returns how many.
-  std::size_t Take(std::span<fabric::Completion> completions);
+  // Most polls find nothing, and cost no more than this look.
+  std::size_t Take(std::span<fabric::Completion> completions) {
+    if (ring->empty() && kept.empty() && staged.empty()) return 0;
+    return TakeSome(completions);
+  }
 
   // Takes what is in the ring and keeps it for a Take: a program reads a counter. As libfabric's
   // provider, which then polls the device's queue into its own (ofiwg/libfabric
@@ -73,6 +76,8 @@ struct QueueCore {
   OneThread users;  // one thread at a time, together with its endpoints: fabric/endpoint.h
 
  private:
+  // Take, where there may be something.
+  std::size_t TakeSome(std::span<fabric::Completion> completions);
   // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
   // is; null: nobody's.
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
@@ -87,20 +92,32 @@ class QueueCall {
   QueueCall(QueueCore& sends, QueueCore& receives, std::uint32_t queue_pair) {
     Come(sends, &receives == &sends ? nullptr : &receives, queue_pair, true);
   }
+  ~QueueCall() {
+    if (visited_ != nullptr) visited_->Leave();
+    if (other_ != nullptr) other_->Leave();
+  }
+  QueueCall(const QueueCall&) = delete;
+  QueueCall& operator=(const QueueCall&) = delete;
 
  private:
   void Come(QueueCore& queue, QueueCore* other, std::uint32_t number, bool queue_pair) {
     const Observers& observers = queue.domain->world.observers();
     if (!observers.any()) return;
-    visit_.emplace(queue.users);
-    if (other != nullptr) other_.emplace(other->users);
-    if (visit_->crowded() || (other_.has_value() && other_->crowded())) {
+    bool crowded = !Enter(queue.users, visited_);
+    if (other != nullptr && !Enter(other->users, other_)) crowded = true;
+    if (crowded) [[unlikely]] {
       observers.Tell<&Observer::OnTwoThreads>(queue.domain->nic.state(), number, queue_pair);
     }
   }
 
-  std::optional<Visit> visit_;
-  std::optional<Visit> other_;
+  static bool Enter(OneThread& users, OneThread*& entered) {
+    if (!users.Enter()) return false;
+    entered = &users;
+    return true;
+  }
+
+  OneThread* visited_ = nullptr;  // null: not entered, or another thread is in there
+  OneThread* other_ = nullptr;
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

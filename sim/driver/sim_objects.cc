@@ -40,15 +40,17 @@ fabric::ReadResult SimCompletionQueue::Read(std::span<fabric::Completion> entrie
   if (core_ == nullptr) return {0, fabric::ErrorCode::kClosed};
   if (entries.empty())
     return {};  // as on efa-direct, where a read of no entries does not even poll
-  const QueueCall call(*core_);
-  World& world = core_->domain->world;
-  const Nic& nic = core_->domain->nic;
+  QueueCore& core = *core_;
+  const QueueCall call(core);
+  World& world = core.domain->world;
+  const Nic& nic = core.domain->nic;
+  const CompletionRing& ring = *core.ring;
   const bool can_look = world.processors().BeginRead(nic);
   world.timeline().RunDue();
   const Observers& observers = world.observers();
-  observers.Tell<&Observer::OnPolling>(*core_->ring);
-  const std::size_t count = can_look ? core_->Take(entries) : 0;
-  observers.Tell<&Observer::OnPolled>(nic.state(), core_->ring.get(), count,
+  observers.Tell<&Observer::OnPolling>(ring);
+  const std::size_t count = can_look ? core.Take(entries) : 0;
+  observers.Tell<&Observer::OnPolled>(nic.state(), &ring, count,
                                       count == 0 && world.timeline().PollsInVain());
   world.processors().EndRead(nic, count);
   return {count};

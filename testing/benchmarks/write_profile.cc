@@ -1,6 +1,6 @@
 // One way of writing, again and again, and nothing else: what a profiler is to look at.
 //
-//   valgrind --tool=callgrind --toggle-collect='*WritePath*Write*'
+//   valgrind --tool=callgrind --toggle-collect='*PathOfEnds*::Write(*'
 //   bazel-bin/testing/benchmarks/write_profile --count=20000
 
 #include <cstdint>
