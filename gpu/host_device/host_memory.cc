@@ -135,18 +135,6 @@ HostMemory::Ticket HostMemory::Write(Way way, std::uint64_t address, const std::
   return last_ticket_;
 }
 
-std::optional<HostMemory::Ticket> HostMemory::CopyFrom(Way way, std::uint64_t address,
-                                                       fabric::PeerMemory& source, Way source_way,
-                                                       std::uint64_t source_address,
-                                                       std::uint64_t length) {
-  auto* other = dynamic_cast<HostMemory*>(&source);
-  if (other == nullptr) return std::nullopt;
-  std::vector<std::byte> bytes(length);
-  other->Read(source_way, bytes.data(), source_address, length);
-  invisible_.emplace(++last_ticket_, Pending{way, address - this->address(), std::move(bytes)});
-  return last_ticket_;
-}
-
 void HostMemory::MakeVisible(Ticket ticket) {
   const auto found = invisible_.find(ticket);
   if (found != invisible_.end()) LandUpTo(ticket, found->second.way);

@@ -35,9 +35,10 @@ class HostMemory final : public fabric::PeerMemory {
   void Read(Way way, std::byte* target, std::uint64_t address, std::uint64_t length) override;
   Ticket Write(Way way, std::uint64_t address, const std::byte* source,
                std::uint64_t length) override;
-  std::optional<Ticket> CopyFrom(Way way, std::uint64_t address, fabric::PeerMemory& source,
-                                 Way source_way, std::uint64_t source_address,
-                                 std::uint64_t length) override;
+  std::optional<Ticket> CopyFrom(Way, std::uint64_t, fabric::PeerMemory&, Way, std::uint64_t,
+                                 std::uint64_t) override {
+    return std::nullopt;
+  }
   void MakeVisible(Ticket ticket) override;
   void Push(Way way) override { LandUpTo(last_ticket_, way); }
   std::chrono::nanoseconds visibility_delay() const override { return delay_; }

@@ -90,23 +90,25 @@ void MemoryBus::CopyAcross(std::byte* target, const std::byte* source, std::uint
   const std::shared_ptr<PeerMemory> to = Find(to_address);
   const std::shared_ptr<PeerMemory> from = Find(from_address);
   if (to == nullptr && from == nullptr) return DeviceCopy(target, source, length);
-  if (from != nullptr) from->Push(ways.from);
-  if (to == nullptr) {
-    const Lifted lifted(target, length);
-    return from->Read(ways.from, target, from_address, length);
-  }
   if (from == nullptr) {
     const Lifted lifted(source, length);
     return Await(to, to->Write(ways.into, to_address, source, length));
   }
-  std::optional<PeerMemory::Ticket> ticket =
-      to->CopyFrom(ways.into, to_address, *from, ways.from, from_address, length);
-  if (!ticket.has_value()) {
-    std::vector<std::byte> bounce(length);
-    from->Read(ways.from, bounce.data(), from_address, length);
-    ticket = to->Write(ways.into, to_address, bounce.data(), length);
+  std::vector<std::byte> bounce;
+  if (to != nullptr) {
+    if (const std::optional<PeerMemory::Ticket> ticket =
+            to->CopyFrom(ways.into, to_address, *from, ways.from, from_address, length)) {
+      return Await(to, *ticket);
+    }
+    bounce.resize(length);
+    target = bounce.data();
   }
-  Await(to, *ticket);
+  {
+    const Lifted lifted(target, length);
+    from->Read(ways.from, target, from_address, length);
+  }
+  from->Push(ways.from);
+  if (to != nullptr) Await(to, to->Write(ways.into, to_address, target, length));
 }
 
 void MemoryBus::Await(const std::shared_ptr<PeerMemory>& memory, PeerMemory::Ticket ticket) {
