@@ -19,7 +19,7 @@ enum class MessageType : std::uint8_t {
   kPacket = 1,    // initiator to target: a packet of an operation arrives
   kReadData = 2,  // target to initiator: what it reads
   kAnswer = 3,    // target to initiator: how it ended
-  kLost = 4,      // target to initiator: nobody answers
+  kLost = 4,      // target to initiator: there is no answer
   kEnded = 5,     // initiator to target: forget it
 };
 
