@@ -92,9 +92,9 @@ class Queue : public ibv_cq_ex {
     poller_.Leave();
     polling_.unlock();
   }
-  // A poll has found nothing. Whoever goes on polling lets others run, on a machine with fewer CPUs
-  // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and
-  // EndPoll.
+  // A poll has found nothing. A thread that goes on polling lets others run, on a machine with
+  // fewer CPUs than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll
+  // and EndPoll.
   void FoundNothing();
   void FoundSomething() { in_vain_ = 0; }
   // The entry that the read functions tell about.
