@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 
 // Another thread had its turn in between: a kernel that only looks around takes microseconds.
 constexpr coro::Duration kTurn = 200us;
-// Trying again costs a turn of theirs.
+// How long a crowded processor is remembered: trying again costs a turn of the other threads.
 constexpr coro::Duration kMemory = 1s;
 // Linux 6.12 takes this as an ordinary thread's slice (sched_runtime); earlier ones ignore it.
 constexpr std::uint64_t kShortSlice = 100'000;
 
 // struct sched_attr of linux/sched/types.h, first version: that header and glibc's sched.h cannot
-// be both included everywhere.
+// be included together everywhere.
 struct SchedulingAttributes {
   std::uint32_t size;
   std::uint32_t policy;

@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 // Between two programs of one job.
 constexpr coro::Duration kLinger = 5s;
 
-// Closes the program's files: a reader at the other end of its pipes would wait for them to close.
+// Closes the program's files but these two: a reader at the other end of its pipes would wait for
+// them.
 void LetGoOfFiles(int listening, int starter) {
   const int nothing = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
