@@ -26,7 +26,7 @@ namespace drydock::sim::verbs {
 // What the environment asks for: its devices exist before anything is opened. Thread-safe.
 class Machine {
  public:
-  // The one of this process. An error was said on standard error, once; the process then has no
+  // This process's machine. An error was reported on standard error, once; the process then has no
   // device.
   static const absl::StatusOr<Machine*>& Get();
 

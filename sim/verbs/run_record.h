@@ -74,7 +74,8 @@ class RunRecordFile {
   RunRecordFile(const RunRecordFile&) = delete;
   RunRecordFile& operator=(const RunRecordFile&) = delete;
 
-  // Under which another process opens it while this one lives; as long as that of every other one.
+  // The path by which another process opens it while this one lives; all such paths are equally
+  // long.
   std::string path() const;
   // As it is at the first call, when the process is over: one that it has left behind may go on
   // writing. The program may have written anywhere: a trace that makes no sense is empty, and a
