@@ -184,7 +184,7 @@ class Port {
 
   // ---- Signals ----
 
-  // How often `source` has signalled, as far as anybody has polled; less what was taken back.
+  // How often `source` has signalled, as far as the queues were polled; less what was taken back.
   DD_HOST_DEVICE std::uint32_t ReadSignal(std::uint32_t source, std::uint32_t signal) const {
     return LoadWord32(&view_.state->counts[source][signal]);
   }
