@@ -1,8 +1,8 @@
 // A GPU's memory, and what can be done with it: on a real GPU (gpu/cuda), or on one that stands in
 // for it on machines without (gpu/host_device). Programs cannot tell the two apart.
 //
-//   Device ──Allocate──► DeviceMemory ──ExportDmabuf──► Dmabuf ──► a NIC registers it
-//      └─────OpenStream──► Stream: Fill, Copy, Verify, one after the other, while the host goes on
+//   Device ─Allocate─► DeviceMemory ─ExportDmabuf─► Dmabuf ─► a NIC registers it
+//      └──OpenStream─► Stream: Fill, Copy, Verify, in order, while the host goes on
 //
 // Three things that hold on a GPU, and that host code gets wrong:
 //   the host must not touch a device address         the stand-in's addresses trap
@@ -76,8 +76,8 @@ class DeviceMemory {
   virtual std::size_t length_bytes() const = 0;
 
   // Names the whole of it by a dmabuf. kUnimplemented: this device, driver or kernel cannot; the
-  // message says which. A simulated NIC finds the memory by it as long as this lives, or a region has
-  // it.
+  // message says which. A simulated NIC finds the memory by it as long as this lives, or a region
+  // has it.
   virtual absl::StatusOr<Dmabuf> ExportDmabuf() const = 0;
 };
 
@@ -150,12 +150,12 @@ class Device {
   virtual absl::StatusOr<std::unique_ptr<DeviceMemory>> Allocate(
       std::size_t length_bytes, Allocation how = Allocation::kPlain) = 0;
   // Another stream, the caller's. Commands of two streams have no order, nor have those of a stream
-  // and a NIC: who needs one waits for the first with Synchronize. kInternal, with the driver's
-  // words; kResourceExhausted: the device has no room for what a stream needs.
+  // and a NIC: a caller that needs one waits for the first with Synchronize. kInternal, with the
+  // driver's words; kResourceExhausted: the device has no room for what a stream needs.
   virtual absl::StatusOr<std::unique_ptr<Stream>> OpenStream() = 0;
 
-  // Everything that NICs had written when it was called is visible to commands after it. Also tells
-  // what failed meanwhile with nobody to tell: a copy that a simulated NIC asked for.
+  // Everything that NICs had written when it was called is visible to commands after it. Also
+  // returns failures that had no caller to report to: of copies that a simulated NIC asked for.
   virtual absl::Status FlushRemoteWrites() = 0;
 
   // How simulated NICs reach its memory: for sim::World::AttachDevice.

@@ -1,5 +1,5 @@
-// A GPU's driver as who registers memory asks it, call by call and in its own words: a real one, or
-// the stand-in's model of it (host_device/host_driver.h).
+// A GPU's driver as a library that registers memory calls it, call by call and in its own words: a
+// real one, or the stand-in's model of it (host_device/host_driver.h).
 //
 //   contexts   which one is current is a matter of each thread
 //   memory     plain, managed, of the host; or a range of addresses and what is mapped there
@@ -108,7 +108,7 @@ class MemoryDriver {
   // gpuDirectRDMACapable (cuMemCreate).
   virtual DriverAnswer Create(std::size_t length_bytes, bool rdma) = 0;
   // The whole of a handle at an address within a reservation; kInvalidValue: it is none, or
-  // something is there (cuMemMap). Nobody may access it yet.
+  // something is there (cuMemMap). No device may access it yet.
   virtual DriverCode Map(std::uint64_t address, std::size_t length_bytes, std::uint64_t handle) = 0;
   // The GPU may read and write from now on; kInvalidValue: not all of it is mapped
   // (cuMemSetAccess).
@@ -118,7 +118,7 @@ class MemoryDriver {
   // The handle; the memory stays while it is mapped or has a dmabuf (cuMemRelease).
   virtual DriverCode Release(std::uint64_t handle) = 0;
 
-  // --- What is asked by who registers ---
+  // --- Queries of a library that registers memory ---
   // Needs no context (cuPointerGetAttributes).
   virtual DriverCode Query(std::uint64_t address, PointerFacts& facts) = 0;
   // (c) Bytes of the allocation that holds the address: of virtual memory the one mapping, whatever

@@ -58,7 +58,7 @@ absl::StatusOr<std::unique_ptr<Lane>> Lane::Open(coro::EventLoop& loop, fabric::
   ASSIGN_OR_RETURN(lane->to_, fabric::async::Node::Open(loop, to, nic));
   ASSIGN_OR_RETURN(lane->source_, lane->from_->Register(lane->source_pages_.bytes()));
   ASSIGN_OR_RETURN(lane->target_, lane->to_->Register(lane->target_pages_.bytes()));
-  // On EFA the target has to know who writes, too.
+  // On EFA the target has to know the initiator, too.
   RETURN_IF_ERROR(lane->to_->peers().Insert(lane->from_->endpoint().address()).status());
   ASSIGN_OR_RETURN(lane->peer_, lane->from_->peers().Insert(lane->to_->endpoint().address()));
   return lane;

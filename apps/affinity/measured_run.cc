@@ -60,7 +60,7 @@ class Workplace {
 };
 
 // The life of one thread. All begin their pages at the same time; a thread that fails before keeps
-// nobody waiting.
+// no other waiting.
 absl::StatusOr<SeatResult> Work(const MeasuredRun& run, const Seat& seat, std::mutex& opening,
                                 std::latch& all_are_ready) {
   Workplace workplace(run, seat);

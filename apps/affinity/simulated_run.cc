@@ -69,7 +69,7 @@ class TwoMachines {
   const MetricsAtEnd metrics_;
 };
 
-// In a world of its own: a world has one clock, and who looks after other NICs would move it.
+// In a world of its own: a world has one clock, and work on other NICs would move it.
 Took SmallWrites(SimulatedRun run, const Seat& seat) {
   run.load.window = 1;
   run.load.page_bytes = kSmallBytes;

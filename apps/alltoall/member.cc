@@ -34,8 +34,8 @@ constexpr std::uint32_t kRoundsApart =
     (fabric::async::transfer::kMostTransfers - 1) / kTransfersOfRound;
 
 // How long a NIC may leave a write without completion before it is asked whether it lives, and
-// before it is taken for dead whatever it says. Under the time of a phase, so that the rows of a NIC
-// that dies still go by another one.
+// before it is taken for dead whatever it says. Under the time of a phase, so that the rows of a
+// NIC that dies still go by another one.
 constexpr coro::Duration kMostSilence = std::chrono::seconds(3);
 constexpr coro::Duration kMostPatience = std::chrono::seconds(75);
 
@@ -52,8 +52,8 @@ std::span<const std::byte> ReadPart(WireReader& reader) {
   return reader.Bytes(reader.Number<std::uint32_t>());
 }
 
-// Rows that peers may have under way to one NIC fill half of its completion queue at most: the other
-// half is for its own.
+// Rows that peers may have under way to one NIC fill half of its completion queue at most: the
+// other half is for its own.
 std::size_t WindowFor(const MemberOptions& options, std::size_t ranks, const fabric::NicInfo& nic) {
   const std::size_t writers = (ranks - 1) * (options.rail_aligned ? 1 : options.nics);
   if (writers == 0) return options.window;
@@ -203,7 +203,8 @@ coro::Task<absl::Status> Member::Meet(Ranks& ranks) {
     CO_RETURN_IF_ERROR(Named(absl::StrCat("meet rank ", rank), known));
   }
   group_->Connect(flags_);
-  // Everybody knows everybody before the first write: NICs refuse writes of those they do not know.
+  // All ranks know each other before the first write: NICs refuse writes of peers that they do not
+  // know.
   const absl::StatusOr<Gathered> known = co_await ranks.AllGather({}, deadline);
   co_return known.status();
 }
@@ -271,7 +272,7 @@ coro::Task<absl::StatusOr<Routes>> Member::Exchange(std::uint32_t round) {
   CO_ASSIGN_OR_RETURN(const auto expected,
                       engine_->Expect(transfer, static_cast<std::uint32_t>(ranks)));
   if (options_.late > coro::Duration::zero()) co_await coro::Sleep(options_.late);
-  // From here on everybody expects tables, and nobody's call of the round before is under way.
+  // From here on every rank expects tables, and no rank's call of the round before is under way.
   CO_RETURN_IF_ERROR(co_await Barrier());
   ForgetAnswers();
   Phase phase(result_.exchange_ns, options_.timeout);

@@ -2,17 +2,17 @@
 // for its own experts, and combines what comes back, by all of its NICs.
 //
 //   exchange   every rank puts its table of choices and weights to all        put with signal
-//   barrier    everybody knows how many rows come, and counts them from now on
+//   barrier    every rank knows how many rows come, and counts them from now on
 //   dispatch   a token goes once to each rank that has one of its experts      rows by all NICs
 //   quiet      all rows are at their targets; in place: a barrier, too
 //   combine    a rank answers each row with the weighted sum of its experts    rows back
 //
-// Nothing here needs an order that EFA does not promise: how many rows come is said by tables, which
-// their own signals vouch for, and each row counts itself. Counting has begun, at every rank, before
-// the first row leaves: that is what the barrier is for.
+// Nothing here needs an order that EFA does not promise: how many rows come is said by tables,
+// which their own signals vouch for, and each row counts itself. Counting has begun, at every rank,
+// before the first row leaves: that is what the barrier is for.
 //
 // In place, a rank writes its answers over the rows that came. A row may be written again, with the
-// same bytes, until its sender's call has returned (fabric/async/transfer/engine.h); so nobody
+// same bytes, until its sender's call has returned (fabric/async/transfer/engine.h); so no rank
 // computes before all senders have passed a second barrier.
 
 #ifndef DRYDOCK_APPS_ALLTOALL_MEMBER_H_
@@ -112,8 +112,8 @@ class Member {
   // Of the memory of this process that peers write to.
   static constexpr std::uint64_t kMostBytes = std::uint64_t{64} << 30;
 
-  // Errors: kInvalidArgument: more rows or members than can be numbered, or over kMostBytes; those of
-  // fabric::Fabric::OpenDomain, of Engine::Open and of registering memory.
+  // Errors: kInvalidArgument: more rows or members than can be numbered, or over kMostBytes; those
+  // of fabric::Fabric::OpenDomain, of Engine::Open and of registering memory.
   static absl::StatusOr<std::unique_ptr<Member>> Open(coro::EventLoop& loop,
                                                       std::unique_ptr<fabric::Fabric> fabric,
                                                       const Workload& workload, std::size_t rank,
@@ -123,9 +123,9 @@ class Member {
   // started with other flags.
   coro::Task<absl::Status> Meet(Ranks& ranks);
 
-  // Both ways once; counts what is wrong in the result. Errors say in which phase: kDeadlineExceeded,
-  // those of the engine, kDataLoss for a table that cannot be. REQUIRES: Meet has succeeded; the same
-  // round at the same time on all ranks.
+  // Both ways once; counts what is wrong in the result. Errors say in which phase:
+  // kDeadlineExceeded, those of the engine, kDataLoss for a table that cannot be. REQUIRES: Meet
+  // has succeeded; the same round at the same time on all ranks.
   coro::Task<absl::Status> Round(std::uint32_t round);
 
   const Workload& workload() const { return workload_; }

@@ -65,7 +65,7 @@ TEST(SimulatedTest, UnevenCounts) {
   const Json json = RightRun({"--rounds=4"});
   EXPECT_EQ(json["origin"], "simulated");
   ASSERT_EQ(json["rows"].size(), 4u);
-  // Nobody is served alike: a round leaves one rank without a token, and gives another one all.
+  // Ranks are not served alike: a round leaves one rank without a token, and gives another one all.
   const std::vector<std::uint64_t> tokens = Column(json, "tokens");
   EXPECT_NE(tokens[0], tokens[1]);
   EXPECT_LT(Sum(json, "tokens"), 4u * 4 * 64);

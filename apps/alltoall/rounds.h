@@ -1,5 +1,5 @@
-// The whole part of one rank in a run: it meets the others, does its rounds, and is told of
-// everybody's results.
+// The whole part of one rank in a run: it meets the others, does its rounds, and is told of all
+// ranks' results.
 
 #ifndef DRYDOCK_APPS_ALLTOALL_ROUNDS_H_
 #define DRYDOCK_APPS_ALLTOALL_ROUNDS_H_

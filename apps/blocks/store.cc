@@ -10,8 +10,8 @@
 namespace drydock::apps::blocks {
 namespace {
 
-// Copies half, waits, and copies the rest, as a disk would: whoever does not
-// hold the block sees both versions in it.
+// Copies half, waits, and copies the rest, as a disk would: a reader that does not hold the block
+// sees both versions in it.
 coro::Task<void> CopyInHalves(const Words& from, Words& to, coro::Duration service) {
   constexpr std::size_t kHalf = kWords / 2;
   std::copy_n(from.begin(), kHalf, to.begin());

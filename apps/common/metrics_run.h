@@ -87,7 +87,7 @@ class MetricsAtEnd {
 // everywhere. Below it a line for each NIC that has gone.
 std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, bool all);
 
-// Replaces the file in one step: who reads it finds the old text or the new one.
+// Replaces the file in one step: a reader finds the old text or the new one.
 absl::Status ReplaceFile(const std::string& path, absl::string_view text);
 
 }  // namespace drydock::apps

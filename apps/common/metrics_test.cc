@@ -265,7 +265,7 @@ TEST_F(MetricsTest, ADeviceThatIsTakenAwayIsMissed) {
   ASSERT_EQ(all.size(), 1u);
   EXPECT_EQ(all[0].nic, nic);
   EXPECT_TRUE(all[0].gone);
-  EXPECT_TRUE(all[0].counters.empty());  // not 0: nobody knows
+  EXPECT_TRUE(all[0].counters.empty());  // not 0: unknown
   EXPECT_THAT(FormatMetrics(all, false), HasSubstr(nic + ", and with it what it has counted\n"));
 }
 

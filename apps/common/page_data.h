@@ -1,5 +1,5 @@
-// Pages of data that one machine writes into the memory of another: where they live, who makes
-// them, and whether all of them arrived.
+// Pages of data that one machine writes into the memory of another: where they live, how they are
+// made, and whether all of them arrived.
 
 #ifndef DRYDOCK_APPS_COMMON_PAGE_DATA_H_
 #define DRYDOCK_APPS_COMMON_PAGE_DATA_H_

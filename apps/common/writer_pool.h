@@ -4,8 +4,8 @@
 // Why an endpoint: a peer that dies takes its answers with it. An EFA NIC notices and ends the
 // writes to it, a TCP connection breaks; but libfabric's shm provider waits for ever, and looks at
 // no later answer either (ofiwg/libfabric prov/shm/src/smr_progress.c): one dead client would end
-// the server's work for all. An endpoint of its own can be closed, which ends its writes, and
-// everybody else's are untouched. It serves one client: that provider (1.17) cannot write from an
+// the server's work for all. An endpoint of its own can be closed, which ends its writes, and those
+// of other clients are untouched. It serves one client: that provider (1.17) cannot write from an
 // endpoint to a second peer that has the number of a first one. On EFA a client could not be
 // written to by an endpoint that it does not know: there, and wherever it is not needed, the writes
 // go out from the server's.

@@ -110,7 +110,7 @@ TEST_F(WriterPoolTest, MemoryInUseIsNotLentUntilItIsFree) {
     const MaybeLease refused = co_await pool_.Borrow(In(1s));
     EXPECT_THAT(refused,
                 StatusIs(absl::StatusCode::kResourceExhausted, HasSubstr("2 of them are held")));
-    EXPECT_EQ(loop_.Now(), start);  // nobody would give anything back
+    EXPECT_EQ(loop_.Now(), start);  // nothing would be given back
     writes.pop_back();
     EXPECT_EQ(pool_.CountStuck(), 1u);
     const MaybeLease lent = co_await pool_.Borrow(In(1s));

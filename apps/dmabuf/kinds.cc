@@ -49,7 +49,7 @@ Exit RunHere(const std::string& name, const KindCase& one, std::string& said) {
   (*driver)->SetCurrent(gpu::MemoryDriver::Context::kPrimary);
   const absl::StatusOr<std::string> verdict = one.run(gpu);
   said = verdict.ok() ? *verdict : std::string(verdict.status().message());
-  // What the case left is nobody's to tidy up: the process ends at this point.
+  // What the case left is not tidied up: the process ends at this point.
   return kSaid;
 }
 

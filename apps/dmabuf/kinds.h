@@ -1,5 +1,5 @@
-// Kinds of memory, contexts of threads and forks, as they hurt who registers a GPU's memory: the
-// same cases on the stand-in and on a GPU, each with the verdict that both must give.
+// Kinds of memory, contexts of threads and forks, as they hurt a program that registers a GPU's
+// memory: the same cases on the stand-in and on a GPU, each with the verdict that both must give.
 
 #ifndef DRYDOCK_APPS_DMABUF_KINDS_H_
 #define DRYDOCK_APPS_DMABUF_KINDS_H_
@@ -37,9 +37,9 @@ const std::vector<KindCase>& KindCases();
 using Verdicts = std::vector<std::string>;
 
 // Runs every case on --device=`device` (host, cuda:N), each in a process of its own that opens the
-// GPU by itself: CUDA outlives no fork, and a case that ends its process or does not end (30 s) is a
-// verdict like others. REQUIRES: this process has opened no GPU, and has one thread. kNotFound and
-// kInvalidArgument: there is no such device, as apps::ChooseDevice says.
+// GPU by itself: CUDA outlives no fork, and a case that ends its process or does not end (30 s) is
+// a verdict like others. REQUIRES: this process has opened no GPU, and has one thread. kNotFound
+// and kInvalidArgument: there is no such device, as apps::ChooseDevice says.
 absl::StatusOr<Verdicts> RunKindCases(const std::string& device);
 
 }  // namespace drydock::apps::dmabuf

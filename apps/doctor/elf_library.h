@@ -30,9 +30,9 @@ struct ElfLibrary {
   std::set<std::string> symbols;           // that it defines, for others to use
 };
 
-// `bytes` is the whole file, of anybody: every offset is checked, and tables that lead out of the
-// file end there. kInvalidArgument, in a few words: no ELF file of 64 bits in little-endian order,
-// or no shared library.
+// `bytes` is the whole file, from any source: every offset is checked, and tables that lead out of
+// the file end there. kInvalidArgument, in a few words: no ELF file of 64 bits in little-endian
+// order, or no shared library.
 absl::StatusOr<ElfLibrary> ReadElfLibrary(absl::string_view bytes);
 
 }  // namespace drydock::apps::doctor

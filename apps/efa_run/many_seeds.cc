@@ -75,7 +75,7 @@ class SeedReport {
   void EndLine() {
     if (is_watched_) std::fputs("\r\033[K", stderr);
   }
-  // The first one says what it said: whoever sees it need not wait for the others.
+  // The output of the first failed run is printed: its reader need not wait for the others.
   void Failed(const EndedRun& run) {
     failed_.push_back(run.seed);
     if (!was_run_ || (failed_.size() > 1 && run.was_run)) return;
@@ -143,7 +143,7 @@ class CapsuleKeeper {
   std::set<std::string> kinds_;
 };
 
-// What nobody keeps needs no record.
+// A run that is not kept needs no record.
 Process PlainRun(const Request& request, std::uint64_t seed) {
   return [&request, seed] {
     Request own = request;

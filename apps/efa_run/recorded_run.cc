@@ -55,8 +55,8 @@ absl::StatusOr<int> FileOf(const std::string& text) {
 // Bytes of a program or a library that anybody would run.
 constexpr std::uint64_t kLargestProgram = std::uint64_t{4} << 30;
 
-// FNV-1a: against an accident, not against those who mean harm. Empty: it cannot be read, or it is
-// no plain file: a name that a program has written may be that of one without an end.
+// FNV-1a: against an accident, not against an attacker. Empty: it cannot be read, or it is no plain
+// file: a name that a program has written may be that of one without an end.
 std::string HashOf(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) return "";

@@ -62,7 +62,7 @@ absl::Status ReadPatience(absl::string_view value, Request& request) {
   return absl::OkStatus();
 }
 
-// False: nobody knows it.
+// False: there is no such flag.
 bool TakesFlag(absl::string_view word, Request& request) {
   request.flags.emplace_back(word);
   bool known = word == "--quiet" || word == "--help" || word == "--topology" ||

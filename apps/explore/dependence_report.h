@@ -34,7 +34,7 @@ std::string FormatDependences(const Asked& asked, const std::vector<FoundDepende
 std::string WithDependences(const std::string& report, const Asked& asked,
                             const std::vector<FoundDependence>& found);
 
-// The figures that nobody has published, their ranges and the reasons.
+// The unpublished figures, their ranges and the reasons.
 std::string FormatFigureTable();
 std::string FigureTableJson();
 

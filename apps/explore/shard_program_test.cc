@@ -1,5 +1,5 @@
-// Sweeps on arrays, as a scheduler starts them: many processes that know of each other nothing but a
-// number, some of them killed, and one report.
+// Sweeps on arrays, as a scheduler starts them: many processes that know of each other nothing but
+// a number, some of them killed, and one report.
 
 #include <signal.h>
 #include <unistd.h>
@@ -45,7 +45,7 @@ std::vector<std::string> Lines(const std::string& text) {
   return absl::StrSplit(text, '\n', absl::SkipEmpty());
 }
 
-// A folder that nobody has used.
+// A folder that has not been used.
 std::string Fresh(const std::string& name) {
   const std::string path = ::testing::TempDir() + name;
   std::filesystem::remove_all(path);

@@ -1,5 +1,5 @@
-// Programs of the transfer engine: right whatever the figures are that nobody has published, and
-// whichever NIC dies.
+// Programs of the transfer engine: right whatever the unpublished figures are, and whichever NIC
+// dies.
 
 #include "drydock/apps/explore/transfer_scenario.h"
 

@@ -1,5 +1,5 @@
-// The messages of one rank that nobody has received yet, and its receives that have no message yet: matched
-// by source and tag, as MPI does, in the order in which both came.
+// The messages of one rank that have not been received yet, and its receives that have no message
+// yet: matched by source and tag, as MPI does, in the order in which both came.
 
 #ifndef DRYDOCK_APPS_GOAL_MAILBOX_H_
 #define DRYDOCK_APPS_GOAL_MAILBOX_H_
@@ -23,7 +23,7 @@ class Mailbox {
   // A receive waits from now on. Returns the send of the message that it takes, if one is here.
   std::optional<OpIndex> Post(const Op& receive, OpIndex index);
 
-  // Messages that nobody has received.
+  // Messages that have not been received.
   std::size_t left() const { return left_; }
 
  private:

@@ -89,7 +89,7 @@ void AddIncast(ScheduleBuilder& builder, Rank rank, const PatternOptions& option
   }
 }
 
-// Everybody begins with another one.
+// Each rank begins with another peer.
 void AddAllToAll(ScheduleBuilder& builder, Rank rank, const PatternOptions& options) {
   for (Rank distance = 1; distance < options.ranks; ++distance) {
     const Rank from = (rank + options.ranks - distance) % options.ranks;

@@ -30,7 +30,7 @@ namespace {
 using coro::Duration;
 using coro::Time;
 
-// Far more than a NIC serves at once, and than arrive until somebody reads.
+// Far more than a NIC serves at once, and than arrive until the player reads.
 constexpr std::size_t kSendQueue = 256;
 constexpr std::size_t kCompletionQueue = 1024;
 
@@ -48,7 +48,8 @@ sim::Profile MachineFor(const sim::Profile& profile, std::uint32_t nics, bool fl
   return machine;
 }
 
-// Which NICs have something to read. In a world of thousands nobody looks at all of them.
+// Which NICs have something to read. In a world of thousands the player does not look at all of
+// them.
 class Bell final : public sim::Observer {
  public:
   void OnReported(const sim::NicState& nic, const sim::CompletionRing&,
@@ -139,7 +140,8 @@ class Player {
   std::vector<Time> cpu_free_;        // rank * cpus + CPU
   std::vector<std::uint32_t> waits_;  // by operation: for how many others
   std::vector<State> states_;
-  // That wait for nobody, and have not asked for their CPU: the first of the schedule at the top.
+  // That wait for no operation, and have not asked for their CPU: the first of the schedule at the
+  // top.
   std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready_;
   std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
   std::uint64_t left_ = 0;

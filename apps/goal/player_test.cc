@@ -289,7 +289,7 @@ TEST_P(CollectiveTest, TakesAsLongByFlowsAsByPacketsForATenthOfTheEvents) {
 }
 
 // Pieces of two messages of one NIC that left in an order as random as that of packets made a tree
-// of short messages 8 % faster, and a ring, in which who is late gets later, a third slower.
+// of short messages 8 % faster, and a ring, in which a late rank gets later, a third slower.
 TEST(FlowTest, MessagesOfFewPiecesTakeNearlyAsLong) {
   ASSERT_OK_AND_ASSIGN(const Schedule tree, MakePattern("tree", {.ranks = 64, .bytes = 1 << 20}));
   for (const char* profile : {"small", "p5", "p5en"}) {

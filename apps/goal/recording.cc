@@ -201,7 +201,8 @@ class Converter {
                                  message.tag, kProgram, NicOf(from, *message.operation)));
   }
 
-  // Writes that nobody hears of, messages that nobody read, and reads, which a NIC answers.
+  // Writes that the target's program is not told of, messages that it did not read, and reads,
+  // which a NIC answers.
   void AddWhatNobodyWaitsFor(Index n) {
     for (auto& [at, arrivals] : arrivals_) {
       if (at.first != n) continue;

@@ -1,4 +1,5 @@
-// A recorded run as a schedule: what its machines sent each other, and what each of its programs waited for.
+// A recorded run as a schedule: what its machines sent each other, and what each of its programs
+// waited for.
 //
 //   trace (docs/trace-format.md) ──► sim::capture ──► schedule of the same messages
 //
@@ -8,9 +9,9 @@
 //   send, write     a send; the receiver's program waits for it where it read a completion of it
 //   read            a request, and the answer that it calls for without the peer's program (CPU 1)
 //
-// Which message a receiver's completion was of, a trace does not say: they are taken to arrive in the
-// order in which they were posted. Operations that failed, or that nobody saw end, are left out, and
-// so are atomics.
+// Which message a receiver's completion was of, a trace does not say: they are taken to arrive in
+// the order in which they were posted. Operations that failed, or whose end was not seen, are left
+// out, and so are atomics.
 
 #ifndef DRYDOCK_APPS_GOAL_RECORDING_H_
 #define DRYDOCK_APPS_GOAL_RECORDING_H_

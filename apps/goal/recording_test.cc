@@ -36,8 +36,8 @@ std::string TextOf(const Recording& recording) {
   return out.str();
 }
 
-// The receiver computes for 30 us after it has heard of the write, less the nanosecond that its look
-// takes in this trace, then writes back.
+// The receiver computes for 30 us after it has heard of the write, less the nanosecond that its
+// look takes in this trace, then writes back.
 TEST(RecordingTest, AProgramComputesBetweenWhatItReadsAndWhatItPosts) {
   TraceText trace;
   trace.Post(1, 10, 1, "write", 0, 100, TraceText::At(2, 0) + R"(,"imm":7)");
@@ -96,7 +96,7 @@ TEST(RecordingTest, AMessageIsReceivedWhereItsCompletionWasRead) {
   trace.Post(1, 10, 1, "send", 0, 64);
   trace.Poll(1, 30, {1});
   trace.Poll(2, 25, {1});
-  trace.Post(2, 26, 2, "write", 0, 8, TraceText::At(1, 0));  // that nobody hears of
+  trace.Post(2, 26, 2, "write", 0, 8, TraceText::At(1, 0));  // that its target is not told of
   trace.Poll(2, 45, {2});
   EXPECT_EQ(TextOf(Recorded(trace)), R"(num_ranks 2
 
@@ -136,7 +136,7 @@ TEST(RecordingTest, WhatFailedIsLeftOut) {
   TraceText trace;
   trace.Post(1, 10, 1, "write", 0, 100, TraceText::At(2, 0));
   trace.Poll(1, 30, {1}, {"RemoteAccess"});
-  trace.Post(1, 40, 2, "write", 0, 100, TraceText::At(2, 0));  // that nobody saw end
+  trace.Post(1, 40, 2, "write", 0, 100, TraceText::At(2, 0));  // whose end was not seen
   const Recording recording = Recorded(trace);
   EXPECT_EQ(recording.left_out, 2u);
   EXPECT_EQ(TextOf(recording), "num_ranks 2\n");

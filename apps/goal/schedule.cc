@@ -63,8 +63,8 @@ std::optional<OpIndex> ScheduleBuilder::EndRank() {
   return FindCycle();
 }
 
-// Takes away whoever waits for nobody, until nobody is left, or those that wait in a circle and
-// those behind them.
+// Takes away operations that wait for no other, until none is left, or only those that wait in a
+// circle and those behind them.
 std::optional<OpIndex> ScheduleBuilder::FindCycle() const {
   const auto [begin, end] = schedule_.spans_[open_];
   std::vector<std::uint32_t> waits(end - begin, 0);
@@ -85,7 +85,8 @@ std::optional<OpIndex> ScheduleBuilder::FindCycle() const {
     }
   }
   if (taken == end - begin) return std::nullopt;
-  // Back from one of them, by whom it waits for, as often as there are operations: then in a circle.
+  // From one of them back along what it waits for, as many steps as there are operations: then it
+  // is in a circle.
   std::vector<OpIndex> before(end - begin, 0);
   for (OpIndex op = begin; op < end; ++op) {
     if (waits[op - begin] == 0) continue;

@@ -1,5 +1,5 @@
-// What every rank of a parallel program sends, receives and computes, and what waits for what: GOAL, the
-// Group Operation Assembly Language of LogGOPSim and ATLAHS, as a value.
+// What every rank of a parallel program sends, receives and computes, and what waits for what:
+// GOAL, the Group Operation Assembly Language of LogGOPSim and ATLAHS, as a value.
 //
 //   rank 0                     rank 1
 //     send ──── message ────►    recv
@@ -30,7 +30,7 @@ inline constexpr std::uint32_t kAnyTag = UINT32_MAX;
 
 struct Op {
   std::uint64_t amount = 0;  // bytes; of a calc: nanoseconds
-  std::uint32_t peer = 0;    // to whom, from whom
+  std::uint32_t peer = 0;    // the receiving rank; of a receive: the sending one
   std::uint32_t tag = 0;
   Kind kind = Kind::kCalc;
   std::uint8_t cpu = 0;  // does one thing after the other
@@ -44,7 +44,7 @@ using OpIndex = std::uint32_t;
 
 // That one operation waits for another one: for its end, or for its beginning only.
 struct Edge {
-  OpIndex after = 0;    // who waits
+  OpIndex after = 0;    // the one that waits
   bool begins = false;  // `irequires`
 
   friend bool operator==(const Edge&, const Edge&) = default;
@@ -62,7 +62,7 @@ class Schedule {
   // Its operations: [first, second). REQUIRES, here and below: there is such a rank, operation.
   std::pair<OpIndex, OpIndex> OpsOf(std::uint32_t rank) const { return spans_[rank]; }
   std::uint32_t RankOf(OpIndex op) const;
-  // Who waits for it.
+  // The operations that wait for it.
   std::span<const Edge> Followers(OpIndex op) const {
     return std::span(edges_).subspan(edge_begin_[op], edge_begin_[op + 1] - edge_begin_[op]);
   }
@@ -115,7 +115,7 @@ class ScheduleBuilder {
 
   Schedule schedule_;
   std::uint32_t open_ = 0;
-  std::vector<std::pair<OpIndex, Edge>> waits_;  // of the open rank: for whom, who
+  std::vector<std::pair<OpIndex, Edge>> waits_;  // of the open rank: what is waited for, what waits
 };
 
 }  // namespace drydock::apps::goal

@@ -36,13 +36,13 @@ struct GoalLimits {
   std::size_t waits = kMostWaitsOfFile;
 };
 
-// kInvalidArgument: "line 12: ..." says what is wrong there: a word, a number, a label that nobody
-// has or two have, a rank that is not there or there twice, operations that wait for each other in
-// a circle, more of them or more waits than the limits, more words than above.
+// kInvalidArgument: "line 12: ..." says what is wrong there: a word, a number, a label that no
+// operation has or two have, a rank that is not there or there twice, operations that wait for each
+// other in a circle, more of them or more waits than the limits, more words than above.
 absl::StatusOr<Schedule> ReadGoal(absl::string_view text, const GoalLimits& limits = {});
 
-// Every operation has a label, and the waits of a rank follow its operations. ReadGoal reads the same
-// schedule from it.
+// Every operation has a label, and the waits of a rank follow its operations. ReadGoal reads the
+// same schedule from it.
 void WriteGoal(const Schedule& schedule, std::ostream& out);
 
 }  // namespace drydock::apps::goal

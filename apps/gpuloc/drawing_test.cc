@@ -1,5 +1,5 @@
 // A drawing is for eyes; what can be tested is that it is an image, that nothing is outside of it,
-// on top of something else or forgotten, and that colours say who belongs to whom.
+// on top of something else or forgotten, and that colours say what belongs together.
 
 #include "drydock/apps/gpuloc/drawing.h"
 

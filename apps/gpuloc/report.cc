@@ -147,7 +147,7 @@ std::string Matrix(const Machine& machine) {
       "node;\nother: the link between NUMA nodes, or the machine does not tell.\n");
 }
 
-// ---- Who belongs together ----
+// ---- What belongs together ----
 
 // The CPUs of several NICs' shares.
 CpuList Together(const std::vector<CpuList>& shares, const std::vector<int>& nics) {

@@ -19,7 +19,7 @@ struct Report {
   bool simulated = false;
   std::string profile;              // the simulated machine; empty: a real one
   std::string profile_description;  // one line
-  std::string profile_unknown;      // what nobody has published of this machine
+  std::string profile_unknown;      // what is not published of this machine
   std::string reason;               // why it was chosen; empty: it was asked for
   std::vector<fabric::NicInfo> nics;
 };

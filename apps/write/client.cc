@@ -86,7 +86,7 @@ coro::Task<absl::StatusOr<TransferReport>> Client::Run() {
 }
 
 coro::Task<absl::Status> Client::Exchange() {
-  // Counting begins before the server is asked: an announcement that nobody counts is lost.
+  // Counting begins before the server is asked: an announcement that is not counted is lost.
   ImmediateCounter announced(node_.dispatcher(), request_.remote_context);
   coro::Scope background;
   background.Spawn(ListenForRefusal());
@@ -143,7 +143,7 @@ coro::Task<absl::Status> Client::ListenForRefusal() {
   for (;;) {
     CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next());
     const absl::StatusOr<Message> decoded = Decode(message.bytes);
-    if (!decoded.ok()) continue;  // whoever sent it, it is not the answer
+    if (!decoded.ok()) continue;  // it is not the answer, whatever its sender
     const auto* refused = std::get_if<RefusedMessage>(&*decoded);
     if (refused == nullptr || refused->session != options_.session) continue;
     refusal_ = refused->reason.empty() ? "no reason given" : refused->reason;

@@ -101,7 +101,7 @@ class Server {
   WriterPool writers_;
   fabric::async::BufferRef messages_;
   std::map<std::uint64_t, Session> sessions_;  // that connected and have not asked yet
-  // When the server hears of nobody any more; never while it serves.
+  // When the server gives up waiting for clients; never while it serves.
   coro::Time AloneAt() const;
 
   std::uint64_t served_ = 0;

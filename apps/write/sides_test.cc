@@ -171,7 +171,8 @@ TEST(SimulatedRunTest, WritesInSoftwareVerify) {
   }
 }
 
-// Of clients that come at once or never: who waits for them ends, and says how many there were.
+// Of clients that come at once or never: the server that waits for them ends, and says how many
+// there were.
 TEST(SimulatedRunTest, AServerWithPatienceWaitsForNobodyForEver) {
   sim::World world(1, **sim::FindProfile("small"));
   coro::EventLoop loop(world);

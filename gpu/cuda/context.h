@@ -53,7 +53,7 @@ class Context {
     const Driver& driver_;
   };
 
-  // Remembers the first failure of what was done for nobody in particular.
+  // Remembers the first failure of work that no caller waits for.
   void Remember(const absl::Status& status) { failure_.Update(status); }
   absl::Status TakeFailure();
 

@@ -1,4 +1,4 @@
-// An NVIDIA GPU's driver, call by call: for who looks at what it answers.
+// An NVIDIA GPU's driver, call by call: for programs that look at each answer.
 
 #ifndef DRYDOCK_GPU_CUDA_CUDA_DRIVER_H_
 #define DRYDOCK_GPU_CUDA_CUDA_DRIVER_H_

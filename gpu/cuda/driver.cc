@@ -48,7 +48,7 @@ absl::StatusOr<const Driver*> Open() {
   static Driver driver;
   RETURN_IF_ERROR(Resolve(library, driver));
   // A kernel that is loaded when it is first launched may wait for those that run, and they for it
-  // (CUDA C++ programming guide, lazy loading). Who has set it otherwise means it.
+  // (CUDA C++ programming guide, lazy loading). A user who has set it otherwise means it.
   setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
   RETURN_IF_ERROR(driver.ToStatus(driver.cuInit(0), "cuInit"));
   return &driver;

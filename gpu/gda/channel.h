@@ -193,7 +193,7 @@ class Channel {
   const PeerView peer_;
   const std::uint64_t timeout_ns_;
   Way way_;
-  std::uint32_t failures_before_ = 0;  // of others who used the proxy
+  std::uint32_t failures_before_ = 0;  // of other users of the proxy
   std::uint32_t failures_ = 0;
   std::uint32_t reported_ = 0;
   std::uint32_t status_ = 0;

@@ -50,8 +50,9 @@ DD_HOST_DEVICE DD_HOT void SystemFence() {
 #endif
 }
 
-// One store of 32 bits after a SystemFence: what was stored before the fence is visible to who sees
-// it. On a GPU a second fence would come with StoreBell, at a quarter of what a blocking put takes.
+// One store of 32 bits after a SystemFence: what was stored before the fence is visible to a reader
+// that sees it. On a GPU a second fence would come with StoreBell, at a quarter of what a blocking
+// put takes.
 DD_HOST_DEVICE DD_HOT void StoreFencedBell(std::uint32_t* word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   asm volatile("st.relaxed.sys.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
@@ -60,7 +61,7 @@ DD_HOST_DEVICE DD_HOT void StoreFencedBell(std::uint32_t* word, std::uint32_t va
 #endif
 }
 
-// The same, with what was stored before it visible to who sees it.
+// The same, with what was stored before it visible to a reader that sees it.
 DD_HOST_DEVICE DD_HOT void StoreBell(std::uint32_t* word, std::uint32_t value) {
 #if defined(__CUDA_ARCH__)
   asm volatile("st.release.sys.u32 [%0], %1;" ::"l"(word), "r"(value) : "memory");
@@ -80,9 +81,9 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadShared(const std::uint32_t* word) {
 #endif
 }
 
-// The low half of a word that another processor publishes, for who looks at several before he
-// decides: on a GPU all of them are under way at once, and AcquireLoaded() makes visible what came
-// with them.
+// The low half of a word that another processor publishes, for a reader that looks at several
+// before it decides: on a GPU all of them are under way at once, and AcquireLoaded() makes visible
+// what came with them.
 DD_HOST_DEVICE DD_HOT std::uint32_t LoadAhead(const void* entry) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t value;
@@ -218,7 +219,8 @@ DD_HOST_DEVICE DD_HOT std::uint32_t LoadWord32(const std::uint32_t* word) {
 #endif
 }
 
-// The same for who looks at several before a DeviceFence makes visible what came with them.
+// The same for a reader that looks at several before a DeviceFence makes visible what came with
+// them.
 DD_HOST_DEVICE DD_HOT std::uint32_t LoadRelaxed(const std::uint32_t* word) {
 #if defined(__CUDA_ARCH__)
   std::uint32_t value;

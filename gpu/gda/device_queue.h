@@ -8,12 +8,11 @@
 //   queue.Save();
 //
 // Many threads of one team fill a batch together:
-//   leader: Reserve(n) │ all: FillAt(posted + rank, work) │ barrier │ leader: Commit(n), Ring()
+//   leader: Reserve(n) | all: FillAt(posted + rank, work) | barrier | leader: Commit(n), Ring()
 //
-// Who fences what: a thread fills slots with plain stores; Ring() fences, and stores the doorbell.
-// The entry of a read or a receive in the completion ring is read with an acquire, so that the
-// bytes that came are visible to this thread where they are in the same memory; for others see
-// docs/gda.md.
+// Fences: a thread fills slots with plain stores; Ring() fences, and stores the doorbell. The entry
+// of a read or a receive in the completion ring is read with an acquire, so that the bytes that
+// came are visible to this thread where they are in the same memory; for others see docs/gda.md.
 //
 // Kept here, and not by the library that it is like (amzn/efa-dp-direct): how many slots are free,
 // how many completions the ring has room for, whether a completion was expected, and whether the
@@ -48,7 +47,7 @@ enum class PostResult : std::uint8_t {
 template <typename Stores = DirectStores>
 class DeviceQueue {
  public:
-  // Takes the state, which nobody else uses until Save. REQUIRES: made by FreshState(view).
+  // Takes the state, which no other handle uses until Save. REQUIRES: made by FreshState(view).
   DD_HOST_DEVICE DeviceQueue(const QueueView& view, QueueState* home, Stores stores = Stores())
       : view_(view), home_(home), state_(*home), entries_(view), stores_(stores) {}
   DD_HOST_DEVICE void Save() const { *home_ = state_; }

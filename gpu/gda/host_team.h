@@ -99,7 +99,7 @@ class HostTeam : public HostMembers {
             left < kHostWarp ? left : kHostWarp};
   }
   std::uint32_t Count(bool value) {
-    // Three in turn: the one after the next is cleared while nobody uses it.
+    // Three in turn: the one after the next is cleared while no thread uses it.
     std::atomic<std::uint32_t>& count = meeting_.counts[round_ % 3];
     if (value) ++count;
     Sync();

@@ -1,6 +1,6 @@
 // Kernels on the stand-in GPU: threads of the host that post, ring and poll, against a simulated
 // NIC on a thread of its own. Nothing here depends on how fast anything is: time-outs are for
-// failing only, and where one is expected, nobody could have answered.
+// failing only, and where one is expected, no answer was possible.
 
 #include "drydock/gpu/gda/kernels.h"
 
@@ -169,7 +169,7 @@ TEST_P(KernelsTest, AFailureHasItsStatusAndTheNextOneWorks) {
   EXPECT_EQ(Put(Write(0, 64)).outcome, Outcome::kOk);
 }
 
-// Nobody serves: the kernel ends all the same.
+// The NIC is not served: the kernel ends all the same.
 TEST_P(KernelsTest, AKernelDoesNotWaitForEver) {
   EXPECT_EQ(Put(Write(0, 64), /*patience=*/1'000'000).outcome, Outcome::kTimedOut);
 }
@@ -195,7 +195,7 @@ TEST_P(TeamsTest, ABlockFillsABatchTogether) {
   EXPECT_EQ(report.done, 50u);
 }
 
-// Nobody serves the first, and what it left is completed by the second before its own.
+// The first kernel is not served, and the second completes what it left before its own work.
 TEST_P(TeamsTest, ABlockDoesNotWaitForEverAndTakesUpWhatWasLeft) {
   const Series series{Write(0, 64), 3, 3, 64};
   const LoopArguments arguments{View(), series, 0, /*timeout_ns=*/1'000'000, report_};

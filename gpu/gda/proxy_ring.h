@@ -2,10 +2,10 @@
 // itself: for NICs whose queues cannot be mapped.
 //
 //   device                         memory of the host                  thread (proxy_server.h)
-//   Submit: command, number last ──► commands[number % entries] ──────► takes, posts
+//   Submit: command, number last ──► commands[number % entries]    ───► takes, posts
 //   WaitFor, Quiet               ◄── done[number % entries], counts ◄── its completions
 //
-// Numbers run from 1 on and never stop; 0 is nobody's.
+// Numbers run from 1 on and never stop; 0 is no command's.
 
 #ifndef DRYDOCK_GPU_GDA_PROXY_RING_H_
 #define DRYDOCK_GPU_GDA_PROXY_RING_H_

@@ -21,7 +21,7 @@ namespace drydock::gpu::gda {
 class ProxyServer {
  public:
   // `entries`: of the ring of commands; a power of two. All commands go to `peer`; `queue` is the
-  // endpoint's send queue, which nobody else reads. kInvalidArgument: no power of two;
+  // endpoint's send queue, which no other code reads. kInvalidArgument: no power of two;
   // kResourceExhausted: no memory.
   static absl::StatusOr<ProxyServer> Open(fabric::Endpoint& endpoint,
                                           fabric::CompletionQueue& queue, fabric::Peer peer,

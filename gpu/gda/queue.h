@@ -1,9 +1,9 @@
 // A queue pair that a device can drive: where its rings and doorbells are, and what a peer is
 // called in them. Plain values, for host and device code.
 //
-//   sim_queue.h        from a simulated NIC          ┐
-//   libfabric_queue.h  from libfabric on an EFA NIC  ┴─► QueueView ──MapQueue──► a GPU's QueueView
-//                                                              device_queue.h drives it ◄──┘
+//   sim_queue.h        from a simulated NIC   ┐
+//   libfabric_queue.h  from libfabric on EFA  ┴─► QueueView ─MapQueue─► a GPU's view
+//                                                  device_queue.h drives it ◄─┘
 //
 // The formats of entries are those of fabric/efa_queue. The names are those of libfabric's
 // fi_efa_ops_gda (ofiwg/libfabric prov/efa/src/fi_ext_efa.h).
@@ -21,9 +21,9 @@ namespace drydock::gpu::gda {
 // Where a doorbell is rung: one 32-bit store of the running counter of posted entries (low 16
 // bits).
 //
-// A register of a NIC takes every store. A word in memory keeps only the last one: whoever reads it
-// (a simulated NIC, a host that rings in a device's place) says in `taken` which value it took, and
-// nobody rings again before it did. Null: a register.
+// A register of a NIC takes every store. A word in memory keeps only the last one: its reader (a
+// simulated NIC, or a host that rings in a device's place) says in `taken` which value it took, and
+// no thread rings again before it did. Null: a register.
 struct Bell {
   std::uint32_t* word = nullptr;
   const std::uint32_t* taken = nullptr;
@@ -81,7 +81,7 @@ struct QueueState {
 };
 static_assert(std::is_trivially_copyable_v<QueueState>);
 
-// The state of a queue that nobody has used.
+// The state of a queue that has not been used.
 inline QueueState FreshState(const QueueView& view) {
   using namespace fabric::efa_queue;  // NOLINT(build/namespaces)
   QueueState state;

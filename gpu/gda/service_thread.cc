@@ -43,7 +43,7 @@ void ServiceThread::Loop() {
       any = Step();
     }
     idle = any ? 0 : idle + 1;
-    // A mutex is nobody's in turn: without this, whoever waits for it might wait for ever.
+    // A mutex is not fair: without this, a thread that waits for it might wait for ever.
     if (idle > most || waiting_ > 0) std::this_thread::yield();
   }
 }

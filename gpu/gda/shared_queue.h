@@ -3,7 +3,7 @@
 //   Take      a block takes tickets for a batch: slots in the order of the counter
 //   Fill      its threads write the entries
 //   Announce  blocks ring in the order of their tickets
-//   Wait      whoever waits polls for all: the completion of a ticket goes to its slot
+//   Wait      a thread that waits polls for all: the completion of a ticket goes to its slot
 //
 // A slot is used again when its own last entry has completed, and not before: a request id, which
 // is the slot, then means one entry only.
@@ -28,10 +28,10 @@ struct SharedState {
   std::uint32_t announced = 0;  // of them, rung for
   std::uint32_t rung = 0;       // what was written to the bell
   std::uint32_t polling = 0;    // a lock
-  std::uint32_t consumed = 0;   // completions; whoever has the lock
+  std::uint32_t consumed = 0;   // completions; under the lock
   std::uint32_t failures = 0;
   std::uint32_t status = 0;  // EFA's, of the last failure
-  std::uint32_t broken = 0;  // not 0: everybody gives up
+  std::uint32_t broken = 0;  // not 0: all threads give up
 };
 
 struct SharedView {
@@ -48,7 +48,7 @@ inline bool CanBeShared(const QueueView& view) {
 }
 
 // One thread's handle. Its functions may be called by many threads of many blocks, each with a
-// handle of its own. REQUIRES: CanBeShared; nobody else drives the queue.
+// handle of its own. REQUIRES: CanBeShared; nothing else drives the queue.
 class SharedQueue {
  public:
   DD_HOST_DEVICE explicit SharedQueue(const SharedView& view) : view_(view) {
@@ -115,7 +115,7 @@ class SharedQueue {
     return true;
   }
 
-  // Why everybody has given up; 0: nobody has.
+  // Why all threads have given up; 0: none has.
   static constexpr std::uint32_t kTookTooLong = 1;
   static constexpr std::uint32_t kNonsense = 2;  // a completion that cannot be
   DD_HOST_DEVICE std::uint32_t broken() const { return LoadShared(&view_.state->broken); }
@@ -133,7 +133,7 @@ class SharedQueue {
     return LoadShared(&view_.laps[SlotOf(ticket)]) * entries - (ticket & ~(entries - 1));
   }
 
-  // Polls for everybody, if nobody else does. False: something is broken, or it took too long.
+  // Polls for all threads, if no other does. False: something is broken, or it took too long.
   DD_HOST_DEVICE bool Help(Patience& patience) {
     SharedState& state = *view_.state;
     if (LoadShared(&state.broken) != 0) return false;

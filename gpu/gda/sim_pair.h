@@ -53,8 +53,8 @@ class SimPair {
   SimPair& operator=(const SimPair&) = delete;
   ~SimPair();
 
-  // For whoever observes: what is put around the fabrics, with the machine's name; and what goes
-  // when the NICs' thread has stopped, before the world does. Before the first step.
+  // For an observer: what is put around the fabrics, with the machine's name; and what goes when
+  // the NICs' thread has stopped, before the world does. Before the first step.
   using Wrapper = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>,
                                                                 const std::string& machine)>;
   void Observe(Wrapper wrapper, std::shared_ptr<void> observer) {

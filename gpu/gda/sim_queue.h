@@ -36,7 +36,7 @@ namespace drydock::gpu::gda {
 // sees to that); devices on other threads touch the memory of View() only.
 class SimQueue {
  public:
-  // Takes over the rings of `endpoint` and its completion queues, which nobody else has: its
+  // Takes over the rings of `endpoint` and its completion queues, for itself alone: the endpoint's
   // program neither posts nor reads from now on. kUnimplemented: it is no simulated endpoint of the
   // fabric efa-direct. kFailedPrecondition: it has posted already, or the time is virtual.
   // kResourceExhausted: no memory.

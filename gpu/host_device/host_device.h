@@ -3,7 +3,7 @@
 //   address()  ──► reserved addresses: a host that touches them ends at that line
 //   dmabuf fd  ──► a memfd: what the device sees lives there
 //   a NIC's writes wait beside it until they become visible, or are flushed
-//   a stream does nothing before somebody asks whether it is done
+//   a stream does nothing before a caller asks whether it is done
 //
 // It is never faster or kinder than a GPU: what a GPU does not promise to have happened yet, has
 // not happened here.
@@ -23,7 +23,7 @@ struct HostDeviceOptions {
   int ordinal = 0;
   // All that can be allocated at a time.
   std::size_t memory_bytes = std::size_t{8} << 30;
-  // How long after a NIC's write the device sees it by itself. Assumed: nobody publishes it for
+  // How long after a NIC's write the device sees it by itself. Assumed: it is not published for
   // GPUs; it is of the order of a round trip over PCIe.
   std::chrono::nanoseconds visibility_delay = std::chrono::microseconds(2);
   // As libfabric over CUDA: its memory is registered by address on a thread where it is current

@@ -21,7 +21,7 @@ constexpr std::size_t kHostPage = 4096;
 
 enum class Kind { kPlain, kVirtual, kManaged, kHost };
 
-// Bytes that a device sees; some place of the host's where nobody looks for them.
+// Bytes that a device sees; they lie in host memory at an address that the program does not know.
 class Physical {
  public:
   static std::shared_ptr<Physical> Make(std::size_t bytes, bool rdma) {
@@ -243,7 +243,7 @@ DriverCode HostDriver::Release(std::uint64_t handle) {
   return handles_.erase(handle) == 1 ? DriverCode::kSuccess : DriverCode::kInvalidValue;
 }
 
-// ---- What is asked by who registers ----
+// ---- Queries of a library that registers memory ----
 
 HostDriver::Mappings::iterator HostDriver::Find(std::uint64_t address) {
   const auto after = mappings_.upper_bound(address);

@@ -9,7 +9,7 @@
 
 namespace drydock::gpu {
 
-// Its dmabufs have the length that was exported; the bytes of one are nobody's to read. Memory is
+// Its dmabufs have the length that was exported; the bytes of one are not to be read. Memory is
 // independent of HostDevice's.
 std::unique_ptr<MemoryDriver> OpenHostDriver();
 

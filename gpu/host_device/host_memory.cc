@@ -50,8 +50,8 @@ absl::StatusOr<std::shared_ptr<HostMemory>> HostMemory::Make(std::size_t length_
   }
   void* reserved = MAP_FAILED;
   if (backing != MAP_FAILED) {
-    // As a GPU's, nobody else writes it by its descriptor or makes it shorter. A kernel that knows
-    // no such seal is merely kinder.
+    // As a GPU's, it cannot be written by its descriptor or made shorter. A kernel that knows no
+    // such seal is merely kinder.
     fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_FUTURE_WRITE);
     reserved = mmap(nullptr, mapped, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   }

@@ -223,7 +223,7 @@ void AlignClocks(Capture& capture) {
   for (Node& node : capture.nodes) Shift(node, -first);
 }
 
-// ---- Who is missing ----
+// ---- Missing peers ----
 
 absl::Status CheckPeers(const Capture& capture) {
   for (const Node& node : capture.nodes) {

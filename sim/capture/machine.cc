@@ -184,7 +184,7 @@ absl::StatusOr<std::vector<LocalBuffer>> Machine::BuffersOf(const Operation& ope
       buffers.push_back(regions_[segment.region]->Local(segment.offset, segment.length));
       continue;
     }
-    // It was not registered, as what is injected need not be. Here it is: that harms nobody.
+    // It was not registered, as injected data need not be. Here it is: that does no harm.
     std::unique_ptr<fabric::MemoryRegion>& loose = loose_regions_[{index, i}];
     if (loose == nullptr) {
       const std::uint64_t length = std::max<std::uint64_t>(segment.length, 1);

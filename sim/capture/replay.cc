@@ -24,7 +24,7 @@ using fabric::OperationKind;
 // which half cannot be done must not take hours of virtual time.
 constexpr coro::Duration kPatience = std::chrono::seconds(10);
 
-// A key that no NIC gives out, for an operation whose key was nobody's.
+// A key that no NIC gives out, for an operation whose key belonged to no region.
 constexpr std::uint64_t kNoKey = UINT32_MAX;
 
 bool IsObject(StepKind kind) { return kind != StepKind::kPost && kind != StepKind::kRead; }

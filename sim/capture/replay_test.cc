@@ -302,7 +302,7 @@ TEST(ReplayTest, PeerOfNoTraceIsNobody) {
 TEST(ReplayTest, CompletionThatNeverComesEndsNothing) {
   TraceText trace;
   trace.Post(2, 2, 1, "receive", 0, 4096);
-  trace.Poll(2, 20, {1});  // of a message that nobody sent
+  trace.Poll(2, 20, {1});  // of a message that was never sent
   trace.Post(2, 30, 2, "receive", 4096, 4096);
   const Steered steered = Steered1({trace.Text()});
   ASSERT_EQ(steered.run.missing.size(), 1u);
@@ -337,8 +337,8 @@ TEST(ReplayTest, TwoFilesOfOneRun) {
       EXPECT_TRUE(steered.same_memory());
       EXPECT_TRUE(steered.same_order());
       EXPECT_TRUE(steered.run.missing.empty());
-      // The clocks are aligned: nobody waits for the other one's beginning. A packet may be lost
-      // and come 100 us later.
+      // The clocks are aligned: neither machine waits for the other one's beginning. A packet may
+      // be lost and come 100 us later.
       EXPECT_LT(steered.run.simulated, std::chrono::microseconds(static_cast<int>(later) + 300));
     }
   }

@@ -273,7 +273,7 @@ void Judge(const Capture& capture, Steered& result) {
     }
     for (Index i = 0; i < node.operations.size(); ++i) {
       const Operation& operation = node.operations[i];
-      // What nobody read before the end may have been under way.
+      // An operation whose completion was not read before the end may have been under way.
       if (!operation.status.has_value()) continue;
       const std::string recorded = NameOf(operation.status);
       const std::string replayed = NameOf(EndOf(run.outcomes[i]));

@@ -104,7 +104,7 @@ void BufferRace::Ended(WatchedRequest& request, bool well) {
 
 // ---- What is written ----
 
-// Where the bytes that it writes come from, while they are still there; null: nobody can tell.
+// Where the bytes that it writes come from, while they are still there; null: unknown.
 const std::byte* BufferRace::BytesOf(const WatchedRequest& request) const {
   switch (request.kind) {
     case OperationKind::kRead:

@@ -1,4 +1,4 @@
-// buffer-race: what a request in flight reads or writes is nobody else's to change.
+// buffer-race: nothing else changes the memory that a request in flight reads or writes.
 //
 //   its source       is the same at the post and at the device's last look at it
 //   what it writes   no other request in flight writes, unless both write the same there

@@ -1,6 +1,6 @@
 // The checks of one world: on by default in virtual time, told by the devices and drivers, and
-// silent about programs that do nothing wrong. Whoever runs a program reads `findings` at the end,
-// and fails when there are some.
+// silent about programs that do nothing wrong. The code that runs a program reads `findings` at the
+// end, and fails when there are some.
 //
 //   Observer ──► Checks ─┬─► MemoryChecks    requests, and the memory that they name
 //                        ├─► EndpointWatch   what a program posts, is refused, and reads
@@ -57,7 +57,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
     log_.OnNew(std::move(handler));
   }
 
-  // For whoever runs a program: every request that should have completed by now did.
+  // For the code that runs a program: every request that should have completed by now did.
   void CheckRequests();
   // The program is over, and has closed what it opened.
   void CheckEnd();
@@ -65,7 +65,7 @@ class Checks final : public Observer, private fabric::ContextWatcher {
   // The program waits for ever.
   void Stuck();
 
-  // Who waits for whom, as far as posts and completions tell.
+  // Which endpoint waits for which, as far as posts and completions tell.
   WaitGraph DescribeWaits() const;
   // The program does something for ever: called once, with the graph. Without a handler both go to
   // standard error. In both cases it is a finding.

@@ -5,7 +5,7 @@
 // Memory of a device is its own to guard.
 //
 // One completion frees all of its memory, whatever else is in flight there: a program may know that
-// nobody sends more.
+// no peer sends more.
 
 #ifndef DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_
 #define DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_

@@ -174,7 +174,7 @@ const Program kInTime[] = {
        Look(p.b, 0, 61);
        Look(p.b, 131, 64);
      }},
-    {"OneOfTwoReceivesOfABuffer",  // a program may know that nobody sends a second message
+    {"OneOfTwoReceivesOfABuffer",  // a program may know that no peer sends a second message
      [] {
        Pair p;
        p.Receive(0, 64, 1);

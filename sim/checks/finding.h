@@ -27,8 +27,9 @@ enum class Check : std::uint8_t {
   // Bytes are touched inside a live registration only, with its rights, of its domain and by its
   // own key (fi_mr(3)). Holds the simulator to its word.
   kBounds,
-  // What a request in flight carries is not changed, and what it writes nobody else writes, until
-  // its completion was read (fi_rma(3), fi_msg(3): the buffer belongs to the provider until then).
+  // Until the completion of a request in flight was read, the bytes that it carries do not change,
+  // and nothing else writes the bytes that it writes (fi_rma(3), fi_msg(3): the buffer belongs to
+  // the provider until then).
   kBufferRace,
   // A write's immediate is reported when all of its bytes are in memory (fi_cq(3),
   // FI_REMOTE_CQ_DATA
@@ -46,8 +47,8 @@ enum class Check : std::uint8_t {
   // A context names one operation at a time; on EFA the provider even keeps the operation's peer
   // and flags in it (ofiwg/libfabric man/fi_getinfo.3, FI_CONTEXT2).
   kContextOwnership,
-  // Whoever waits for a completion, a coroutine's awaiter above all, stays until it was read, or
-  // hands its context over (fabric/context_owner.h).
+  // An object that waits for a completion, above all a coroutine's awaiter, lives until it was
+  // read, or hands its context over (fabric/context_owner.h).
   kAwaiterLifetime,
   // A completion queue in use is read now and then: on EFA nothing else makes progress or frees a
   // slot (ofiwg/libfabric man/fi_cq.3).

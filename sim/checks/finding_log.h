@@ -39,7 +39,7 @@ class FindingLog {
     if (on_new_) on_new_(findings_.back());
   }
 
-  // Called with each that is new, where it is found; empty: nobody is.
+  // The handler is called with each new finding, where it is found; empty: there is none.
   void OnNew(std::function<void(const Finding&)> handler) { on_new_ = std::move(handler); }
 
   // In the order of the first time.

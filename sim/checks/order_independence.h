@@ -2,7 +2,7 @@
 //
 // A network that promises no order has many runs for one program, one a seed. A program that is
 // right comes to the same state in all of them; one that is right only where the last write lands
-// last does not. Nobody has to know the right state for that: two runs that differ are enough.
+// last does not. The check need not know the right state: two runs that differ are enough.
 
 #ifndef DRYDOCK_SIM_CHECKS_ORDER_INDEPENDENCE_H_
 #define DRYDOCK_SIM_CHECKS_ORDER_INDEPENDENCE_H_

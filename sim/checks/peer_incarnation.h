@@ -1,4 +1,5 @@
-// An address names one life of an endpoint: who was told that it is over asks for the new one.
+// An address names one life of an endpoint: a program that was told of its end asks for the new
+// address.
 
 #ifndef DRYDOCK_SIM_CHECKS_PEER_INCARNATION_H_
 #define DRYDOCK_SIM_CHECKS_PEER_INCARNATION_H_

@@ -7,9 +7,9 @@
 
 namespace drydock::sim {
 
-// What a program does for ever when nobody stops it: it polls, and nothing is under way; or it
-// posts to a full send queue, in which no time passes, and reads none of the completions that make
-// room.
+// What a program does for ever unless it is stopped: it polls while nothing is under way; or it
+// posts to a full send queue, during which no time passes, and reads none of the completions that
+// make room.
 enum class EndlessLoop : std::uint8_t { kPolls, kPosts };
 
 // Counts what a program does in vain while nothing is scheduled in its world: in one thread and in

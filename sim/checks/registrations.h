@@ -23,7 +23,7 @@
 
 namespace drydock::sim {
 
-// Whoever touches the memory: a queue pair, and what it is doing.
+// What touches the memory: a queue pair, and the kind of its operation.
 struct Toucher {
   const std::string& where;
   std::uint16_t queue_pair;

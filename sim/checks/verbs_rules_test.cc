@@ -37,7 +37,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A NIC with a queue pair and a completion queue, and a program whose world's clock is the machine's.
+// A NIC with a queue pair and a completion queue, and a program whose world's clock is the
+// machine's.
 class VerbsRulesTest : public ::testing::Test {
  protected:
   static constexpr std::uint16_t kHandle = 9;
@@ -218,7 +219,7 @@ TEST_F(VerbsRulesTest, AgainIsAnsweredByReadingNowAndThen) {
   EXPECT_THAT(Found(), IsEmpty());
 }
 
-// A queue of the program's own is read where nobody sees it.
+// A queue that the program maps is read where the checks do not see it.
 TEST_F(VerbsRulesTest, AMappedQueueIsNotMissed) {
   const auto other = std::make_shared<CompletionRing>(4, 2, 8);
   checks_.OnQueueOpened(*other, 0);

@@ -1,4 +1,5 @@
-// Who waits for whom when nothing moves any more: what a person needs to see of a deadlock.
+// Which endpoint waits for which when nothing moves any more: what a person needs to see of a
+// deadlock.
 
 #ifndef DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_
 #define DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_

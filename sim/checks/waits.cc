@@ -98,7 +98,8 @@ class Description {
     AwaitMessage(node, watch);
   }
 
-  // Whoever waits for a message waits for anybody; where all others wait, too, nobody will send.
+  // An endpoint that waits for a message waits for any peer; where all others wait, too, none of
+  // them will send.
   void AwaitMessage(std::size_t node, const EndpointWatch& watch) {
     std::size_t other = 0;
     for (const auto& each : endpoints_) {

@@ -270,7 +270,7 @@ TEST(FlagTest, SettingItBackBeforeTheCompletionIsWrong) {
       Glance(lab, [&] { return flag != std::byte{0}; });
       flag = std::byte{0};
       ExpectEnd(lab, a, 1);
-      if (flag != std::byte{0}) return false;  // a message that nobody sent
+      if (flag != std::byte{0}) return false;  // a message that was never sent
     }
     return true;
   });

@@ -283,7 +283,7 @@ TEST(ClosingTest, CompletionsOfTheOthersInASharedQueueStay) {
     ASSERT_EQ(second->Write(s.a.WriteTo(s.b, 0, 100, 10 + i)), ErrorCode::kOk);
     ASSERT_EQ(third->Write(s.a.WriteTo(s.b, 0, 100, 20 + i)), ErrorCode::kOk);
   }
-  s.lab.world().timeline().RunFor(1ms);  // all are in the queue, and nobody reads it
+  s.lab.world().timeline().RunFor(1ms);  // all are in the queue, and none is read
   ASSERT_TRUE(second->Close().ok());
   ASSERT_TRUE(third->Close().ok());
   for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_TRUE(s.lab.Take(s.a, i).ok());

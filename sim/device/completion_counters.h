@@ -36,7 +36,7 @@ constexpr CounterKind CounterOf(fabric::OperationKind kind) {
   }
 }
 
-// Shared by whoever counts and whoever reads. Not thread-safe.
+// Shared by the code that raises the counter and the code that reads it. Not thread-safe.
 struct CounterCore {
   std::uint64_t value = 0;
   std::uint64_t errors = 0;

@@ -1,5 +1,5 @@
-// A completion queue as the NIC sees it: a ring of 32-byte entries in host memory, of finite depth,
-// that nobody protects.
+// A completion queue as the NIC sees it: a ring of 32-byte entries in host memory, of finite depth.
+// Nothing protects it.
 
 #ifndef DRYDOCK_SIM_DEVICE_COMPLETION_RING_H_
 #define DRYDOCK_SIM_DEVICE_COMPLETION_RING_H_
@@ -65,8 +65,8 @@ class CompletionRing {
   std::size_t depth() const { return producer_.entries(); }
   // The memory that the device writes, depth() entries of 32 bytes.
   const std::byte* memory() const { return reinterpret_cast<const std::byte*>(entries_); }
-  // The program reads that memory itself, and says to nobody how far it is: the ring is one without
-  // a doorbell from now on, and what it loses is not counted.
+  // The program reads that memory itself and does not report how far it has read: from now on the
+  // ring is one without a doorbell, and the entries that it loses are not counted.
   std::byte* MapMemory() {
     mapped_ = true;
     doorbell_ = false;
@@ -81,7 +81,7 @@ class CompletionRing {
   // False when an entry was lost: this one, or without a doorbell the oldest. Inlined: most fields
   // are constants where it is called.
   DD_HOT bool Push(const DeviceCompletion& completion);
-  // Entries that nobody has read, nor will.
+  // Entries that were lost unread.
   std::uint64_t lost() const { return lost_; }
   // The driver asked for an event with the next entry (the arm bit of the queue's doorbell), and
   // one was pushed: true once.
@@ -132,7 +132,7 @@ class CompletionRing {
   std::uint64_t lost_ = 0;
   std::uint32_t passed_over_ = 0;
   bool doorbell_;
-  bool overrun_ = false;  // entries that nobody has read were overwritten
+  bool overrun_ = false;  // unread entries were overwritten
   bool mapped_ = false;
   bool armed_ = false;
   bool event_ = false;

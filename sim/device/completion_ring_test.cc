@@ -81,7 +81,7 @@ TEST(CompletionRingTest, WithoutADoorbellAFullRingIsLappedAndItsReaderSeesNothin
   for (std::uint16_t i = 0; i < 4; ++i) EXPECT_TRUE(ring.Push(Numbered(i)));
   EXPECT_FALSE(ring.empty());
   EXPECT_FALSE(ring.Push(Numbered(4)));  // in the place of 0
-  EXPECT_TRUE(ring.empty());  // 1, 2 and 3 are there: who reads in order never gets to them
+  EXPECT_TRUE(ring.empty());  // 1, 2 and 3 are there: a reader in order never gets to them
   EXPECT_EQ(ring.Peek(), nullptr);
   for (std::uint16_t i = 5; i < 8; ++i) EXPECT_FALSE(ring.Push(Numbered(i)));
   EXPECT_TRUE(ring.empty());
@@ -110,7 +110,7 @@ TEST(CompletionRingTest, WithoutADoorbellEveryEntryIsReadOrLost) {
       EXPECT_EQ(last, 4 + pushes);
       EXPECT_EQ(read + ring.lost(), 2u + pushes);
     } else {
-      EXPECT_EQ(ring.lost(), 2u + pushes - 8u);  // eight are there, which nobody has seen yet
+      EXPECT_EQ(ring.lost(), 2u + pushes - 8u);  // eight are there, still unread
     }
     EXPECT_EQ(read > 0, (1 + pushes) / 8 % 2 == 0);  // the laps that have the reader's phase
   }
@@ -182,7 +182,7 @@ TEST(CompletionRingTest, EntrySaysWhatTheDeviceReported) {
 TEST(CompletionRingTest, ArmedRingRaisesOneEventWithItsNextEntry) {
   CompletionRing ring(0, 1, 8);
   ring.Push(Numbered(1));
-  EXPECT_FALSE(ring.TakeEvent());  // nobody asked
+  EXPECT_FALSE(ring.TakeEvent());  // it was not armed
   ring.Arm();
   EXPECT_FALSE(ring.TakeEvent());  // entries of before do not count
   ring.Push(Numbered(2));

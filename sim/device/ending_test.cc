@@ -89,7 +89,7 @@ TEST_F(EndingTest, BrokenTargetAnswersWithAStatusThatNobodyKnows) {
 }
 
 TEST_F(EndingTest, UnansweredEndComesHalfAMicrosecondLater) {
-  bench.wire.Block(b.state.port, a.state.port);  // no matter: nobody answers
+  bench.wire.Block(b.state.port, a.state.port);  // no matter: no answer is sent
   Operation& operation = Start();
   sim::EndUnanswered(bench.around, operation, EfaStatus::kLocalInvalidLkey);
   EXPECT_TRUE(operation.ended);

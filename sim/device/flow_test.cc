@@ -176,7 +176,8 @@ class Turns final : public sim::Observer {
   std::vector<std::uint16_t> sent;
 };
 
-// As packets of long messages do in the mean: neither is far ahead. Who begins a round is drawn.
+// As packets of long messages do on average: neither message is far ahead. The message that begins
+// a round is drawn.
 TEST(FlowEndTest, PiecesOfTwoMessagesLeaveInTurns) {
   constexpr std::size_t kHalf = kBytes / 2;
   std::size_t in_a_row = 0;

@@ -268,7 +268,7 @@ TEST_F(DatagramTest, OnePacketAtMost) {
 
 TEST_F(DatagramTest, DroppedWithoutAReceive) {
   ASSERT_EQ(a_.endpoint->Send(a_.SendTo(b_, 0, 100, 1)), ErrorCode::kOk);
-  EXPECT_TRUE(lab_.Take(a_, 1).ok());  // nobody promised anything
+  EXPECT_TRUE(lab_.Take(a_, 1).ok());  // delivery is not promised
   EXPECT_EQ(b_.nic.counters().rx_drops, 1u);
   ASSERT_EQ(b_.endpoint->Recv(b_.RecvAt(0, 100, 2)), ErrorCode::kOk);
   lab_.ExpectNoMore(1s);

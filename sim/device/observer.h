@@ -1,12 +1,12 @@
-// What happens in simulated devices and in their drivers, for whoever keeps the log, checks the
-// program, draws a trace, or counts.
+// What happens in simulated devices and in their drivers, for observers that keep the log, check
+// the program, draw a trace, or count.
 //
 //   driver ─┐
 //   device ─┼─► Observers ──► event log, checks, outcome counts, trace, fault plan, ...
 //   world  ─┘
 //
-// Each event is told at one place in the code. An observer changes nothing: a run has the digest
-// that it would have without.
+// Each event is told at one place in the code. An observer changes nothing: a run has the same
+// digest with it as without it.
 
 #ifndef DRYDOCK_SIM_DEVICE_OBSERVER_H_
 #define DRYDOCK_SIM_DEVICE_OBSERVER_H_
@@ -71,7 +71,7 @@ struct KeyRefused {
 enum class EntryFate : std::uint8_t {
   kWritten,
   kNoRoom,     // its queue was full: it is lost
-  kOverwrote,  // its queue was full: it was written in the place of one that nobody has read
+  kOverwrote,  // its queue was full: it was written in the place of an unread one
   kWithheld,   // a fault plan keeps it back, for a while or for good
 };
 

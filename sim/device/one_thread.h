@@ -7,15 +7,15 @@
 
 namespace drydock::sim {
 
-// Thread-safe. Keeps nobody out: it notices.
+// Thread-safe. Does not keep a second thread out: it only detects it.
 class OneThread {
  public:
-  // The calling thread comes in. False: another one is in there, and nothing changes.
+  // The calling thread enters. False: another thread is inside, and nothing changes.
   bool Enter() {
     const char* inside = nullptr;
     return user_.compare_exchange_strong(inside, Me(), std::memory_order_relaxed) || inside == Me();
   }
-  // Whoever was in there is out.
+  // The thread that was inside has left.
   void Leave() { user_.store(nullptr, std::memory_order_relaxed); }
 
  private:

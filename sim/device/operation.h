@@ -140,7 +140,7 @@ struct Operation {
 };
 
 // Payload in another process's memory (sim/hosts): it came with the packets, or is to be read from
-// there. Belongs to whoever brought the operation here.
+// there. Owned by the code that brought the operation here.
 class PayloadElsewhere {
  public:
   virtual ~PayloadElsewhere() = default;

@@ -57,7 +57,7 @@ TEST(LimitTest, RegionThatPeersWriteEndsAtSoManyPagesAndNotBytes) {
   EXPECT_THAT(all(data, 64 * kGiB), StatusIs(kExhausted, HasSubstr("each has 4096 bytes")));
 }
 
-// A GPU whose memory nobody touches.
+// A GPU whose memory is never touched.
 class FakeGpu final : public fabric::PeerMemoryClient {
  public:
   class Memory final : public fabric::PeerMemory {

@@ -19,7 +19,7 @@ struct Posted {
   bool has_immediate = false;
   std::uint32_t immediate = 0;
   fabric::Context context{};
-  fabric::Peer peer = fabric::kNoPeer;  // receives: nobody
+  fabric::Peer peer = fabric::kNoPeer;  // receives: none
   std::uint64_t local = 0;              // address of the first segment
   std::uint64_t length = 0;             // bytes of all segments
   std::uint64_t remote = 0;             // address and key: writes and reads

@@ -58,7 +58,7 @@ struct QueuePair {
         receive_ring(attributes.receive_ring),
         counters(attributes.counters) {}
 
-  // --- Who it is ---
+  // --- Identity ---
   std::uint32_t serial = 0;   // in its world, from 1: never used again
   std::uint32_t ordinal = 0;  // index among all queue pairs that its NIC ever had
   std::uint16_t number = 0;   // the device's: used again after its destruction; the qkey differs

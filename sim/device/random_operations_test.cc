@@ -33,7 +33,7 @@ using fabric::OperationKind;
 constexpr std::uint64_t kSeeds = 300;
 constexpr int kSteps = 150;
 
-// The memory of each machine: slots of a page or two, with a page of nobody's between them.
+// The memory of each machine: slots of a few pages, with a page between them that is in no slot.
 constexpr std::size_t kSlots = 8;
 constexpr std::size_t kSlotBytes = 20480;
 constexpr std::size_t kGap = 4096;
@@ -278,7 +278,7 @@ class RandomProgram {
   // Everything ends that can.
   void Finish() {
     RunAndRead(100ms);  // longer than the timeouts
-    // Whoever waits for a receive gets one.
+    // Every operation that waits for a receive gets one.
     for (Machine& machine : machines_) Register(machine, 0, Access::kAll);
     for (int round = 0; round < 4; ++round) {
       for (Machine& machine : machines_) {
@@ -289,7 +289,7 @@ class RandomProgram {
       RunAndRead(30ms);
     }
     ExpectEnded(true);
-    // Receives that nobody wanted end with their queue pair.
+    // Receives that are left over end with their queue pair.
     for (Machine& machine : machines_) machine.side->node.Reset();
     RunAndRead(30ms);
     ExpectEnded(false);

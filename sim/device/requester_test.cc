@@ -363,7 +363,7 @@ TEST(RequesterTest, PeerWasHeardFromWhenItHasAnswered) {
   };
   EXPECT_FALSE(answer(EfaStatus::kLocalInvalidLkey, false));
   EXPECT_FALSE(answer(EfaStatus::kLocalUnreachablePeer, false));
-  EXPECT_FALSE(answer(EfaStatus::kOk, true));  // of a datagram nobody says anything
+  EXPECT_FALSE(answer(EfaStatus::kOk, true));  // no peer answers a datagram
   EXPECT_TRUE(answer(EfaStatus::kRemoteNotReady, false));
 }
 

@@ -268,7 +268,7 @@ TEST(DomainTest, KeysOfAReceiveMeanNothingInAnother) {
 
 TEST(DomainTest, AcquaintancesAreOfOneDomain) {
   Scene s;
-  Side& other = s.lab.AddBeside(s.b);  // has inserted nobody
+  Side& other = s.lab.AddBeside(s.b);  // has inserted no peer
   s.a.Insert(other);
   ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(other, 0, 4096, kBad)), ErrorCode::kOk);
   s.ExpectOnlyFailure(14, ErrorCode::kUnknownPeer);
@@ -277,7 +277,7 @@ TEST(DomainTest, AcquaintancesAreOfOneDomain) {
 }
 
 TEST(DomainTest, KeysDifferBetweenNicsAndBetweenTheTwoUses) {
-  // Whoever sends the wrong one of two keys must notice.
+  // A program that sends the wrong one of two keys must notice.
   std::size_t same = 0;
   for (std::uint64_t seed = 1; seed <= 50; ++seed) {
     Scene s(Small(), {}, seed);
@@ -378,8 +378,8 @@ void Recount(Side& side, const fabric::CounterBindings& counters) {
   side.endpoint = Must(side.domain->OpenEndpoint(options));
 }
 
-// A machine without counters: whoever waits there until two writes have come waits for ever, and who
-// counts immediates is right everywhere.
+// On a machine without counters, a program that waits until two writes have come waits for ever. A
+// program that counts immediates is right everywhere.
 TEST(CounterTest, PlainWritesAndReadsOfPeersAreCountedByTheDeviceOrByNobody) {
   const struct {
     const char* machine;
@@ -409,7 +409,8 @@ TEST(CounterTest, PlainWritesAndReadsOfPeersAreCountedByTheDeviceOrByNobody) {
   }
 }
 
-// The driver counts what it takes out of the ring, once, whoever has it taken.
+// The driver counts an entry once, when it takes it out of the ring, whether a read of the queue or
+// of the counter makes it do so.
 TEST(CounterTest, SoftwareCountsWithTheReadingOfTheQueueOrOfTheCounter) {
   Lab lab(1);
   Side& a = lab.Add("a");
@@ -429,7 +430,7 @@ TEST(CounterTest, SoftwareCountsWithTheReadingOfTheQueueOrOfTheCounter) {
   write.target.key = 0;
   ASSERT_EQ(a.endpoint->Write(write), ErrorCode::kOk);
   lab.world().timeline().RunFor(10ms);
-  EXPECT_EQ(sends->ReadErrors() + writes->ReadErrors(), 0u);  // nobody has looked yet
+  EXPECT_EQ(sends->ReadErrors() + writes->ReadErrors(), 0u);  // nothing has been read yet
   EXPECT_EQ(writes->Read(), 2u);
   EXPECT_EQ(writes->ReadErrors(), 1u);
   EXPECT_EQ(sends->Read(), 1u);

@@ -242,7 +242,7 @@ void Responder::RetryLater(OperationId operation) {
 void Responder::NoReceive(Operation& operation, QueuePair& target) {
   ++nic_.counters.rx_drops;
   if (!around_.wire.Passes(nic_.port, operation.initiator->port)) {
-    return FallSilent(around_, operation);  // nobody hears that we are not ready
+    return FallSilent(around_, operation);  // the initiator does not hear that we are not ready
   }
   if (operation.rnr_retries == kRetryForEver) {
     target.waiting.push_back(operation.id);  // as good as retrying, and an idle world stays idle

@@ -171,7 +171,7 @@ TEST(OverrunTest, EntriesAreLostForEverAndTheirSlotsWithThem) {
   std::set<std::uint64_t> contexts;
   for (const Completion& completion : s.a.completions) contexts.insert(NumberOf(completion));
   EXPECT_EQ(contexts.size(), 16u);
-  // Nobody can ever free the slots of the others.
+  // The slots of the others can never be freed.
   EXPECT_EQ(FillSendQueue(s, 1000), 16u);
   s.lab.Watch(60s);
   EXPECT_EQ(FillSendQueue(s, 2000), 16u);
@@ -183,7 +183,7 @@ TEST(OverrunTest, LosingEverySlotLeavesAnEndpointThatSaysAgainForEver) {
   fabric::WriteRequest write = s.b.WriteTo(s.a, 0, 64, 1);
   write.immediate = 1;
   ASSERT_EQ(s.b.endpoint->Write(write), ErrorCode::kOk);
-  s.lab.world().timeline().RunFor(1ms);  // the queue is full, and nobody reads it
+  s.lab.world().timeline().RunFor(1ms);  // the queue is full, and is not read
   FillSendQueue(s, 1);
   s.lab.world().timeline().RunFor(10ms);
   s.lab.Watch(60s);
@@ -225,7 +225,7 @@ TEST(OverrunTest, WithoutADoorbellOneEntryTooManyHidesAllOthers) {
       request.immediate = written;
       ASSERT_EQ(a.endpoint->Write(request), ErrorCode::kOk);
     }
-    lab.world().timeline().RunFor(10ms);  // nobody reads
+    lab.world().timeline().RunFor(10ms);  // the queue is not read
     lab.Watch();
   };
   write(8);
@@ -344,7 +344,7 @@ TEST(QueueAccessTest, RawWorkAndPostsAlternate) {
     if (i % 2 == 0) {
       PlaceRaw(s.a, RawWrite(s.a, s.b, 0, 64));
       RingRaw(s.a);
-      s.lab.Watch(1ms);  // its success is nobody's: no context came with it
+      s.lab.Watch(1ms);  // its success is not reported: no context came with it
       EXPECT_TRUE(s.a.completions.empty());
     } else {
       ASSERT_EQ(s.a.endpoint->Write(s.a.WriteTo(s.b, 0, 64, i)), ErrorCode::kOk) << i;

@@ -73,7 +73,8 @@ TEST(ReceiverNotReadyTest, EveryReceiveServesOneOfThoseThatWait) {
   }
 }
 
-// Somebody who waited goes away between the receive and the retry: the receive is the next one's.
+// A sender that waited goes away between the receive and the retry: the next sender gets the
+// receive.
 TEST(ReceiverNotReadyTest, ReceiveOfAWaiterThatGoesIsTheNextOnes) {
   enum class Going { kCloses, kForgetsThePeer, kClosesTheRegion, kDies };
   for (const Going going :
@@ -204,7 +205,7 @@ TEST(SolicitedImmediateTest, WaitsForAReceiveWithItsBytesInPlace) {
   Fill(s.a.Bytes(0, 4096), 1);
   ASSERT_EQ(s.a.endpoint->Write(s.Write(1)), ErrorCode::kOk);
   s.lab.ExpectNoMore(60s);
-  EXPECT_TRUE(Holds(s.b.Bytes(0, 4096), 1));  // nobody promised otherwise
+  EXPECT_TRUE(Holds(s.b.Bytes(0, 4096), 1));  // nothing promises otherwise
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(8192, 64, 5)), ErrorCode::kOk);  // of any length
   EXPECT_TRUE(s.lab.Take(s.a, 1).ok());
   EXPECT_EQ(s.lab.Take(s.b, 5).immediate, 77u);
@@ -360,7 +361,7 @@ TEST(QueuePairReuseTest, OldAnswersAreNotTakenForNewOnes) {
     s.lab.world().timeline().RunFor(seed * 2us);
     ASSERT_TRUE(s.a.endpoint->Close().ok());
     s.a.endpoint = Must(s.a.domain->OpenEndpoint(s.a.Parts()));
-    // The same request ids, now of work that cannot end: nobody posts a receive.
+    // The same request ids, now of work that cannot end: the target posts no receive.
     for (std::uint64_t i = 1; i <= 12; ++i) {
       ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.c, 0, 100, 1000 + i)), ErrorCode::kOk);
     }
@@ -397,7 +398,7 @@ TEST(LoopbackTest, RangesMayOverlap) {
   EXPECT_TRUE(Holds(a.Bytes(50, 4096), 1));
 }
 
-// ---- Who sent it ----
+// ---- The source ----
 
 TEST(SourceTest, IsThePeerAsTheReceiverNamesIt) {
   Scene s;

@@ -69,7 +69,7 @@ TEST(StatusTest, FlushedWhileItWaitsForAReceive) {
   s.lab.Watch();
   ASSERT_TRUE(s.a.peers->Remove(s.a.PeerOf(s.b)).ok());
   s.ExpectOnlyFailure(1, ErrorCode::kCanceled);
-  // Nobody sends to the receive that comes too late.
+  // No message comes for the receive that was posted too late.
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 100, 1)), ErrorCode::kOk);
   s.lab.ExpectNoMore();
 }
@@ -107,7 +107,7 @@ TEST_P(MalformedStatusTest, LocalQueuePairInternal) {
   if (GetParam().bytes) GetParam().bytes(*static_cast<efa::NarrowWqe*>(slot));
   RingRaw(s.a);
   s.PostGood();
-  // Nobody posted it through the driver: there is no context to give back.
+  // It was not posted through the driver: there is no context to give back.
   s.TakeFailure(0, 2, ErrorCode::kDeviceFault);
   EXPECT_EQ(s.a.nic.counters().malformed_work, 1u);
   EXPECT_TRUE(IsZero(s.b.Bytes(0, 4096)));

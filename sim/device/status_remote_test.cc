@@ -168,7 +168,7 @@ TEST(StatusTest, RemoteAbort) {
   s.ExpectTheOthersUnharmed();
 }
 
-// ---- 9: nobody there has this queue pair ----
+// ---- 9: the target NIC has no such queue pair ----
 
 TEST(StatusTest, RemoteBadQueuePairThatIsClosed) {
   Scene s;
@@ -329,7 +329,7 @@ TEST(StatusTest, LocalUnresponsivePeerBehindASecurityGroup) {
   }
 }
 
-// ---- 14: the target does not know who wants its memory ----
+// ---- 14: the target has not inserted the initiator ----
 
 TEST(StatusTest, RemoteUnknownPeer) {
   Scene s;
@@ -338,7 +338,7 @@ TEST(StatusTest, RemoteUnknownPeer) {
   ASSERT_EQ(s.a.endpoint->Read(s.a.ReadFrom(s.b, 0, 4096, kBad + 1)), ErrorCode::kOk);
   s.TakeFailure(kBad, 14, ErrorCode::kUnknownPeer);
   s.TakeFailure(kBad + 1, 14, ErrorCode::kUnknownPeer);
-  // Messages need no acquaintance; who sent them is not known.
+  // A message does not need its sender to be inserted; then its source is unknown.
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 100, 1)), ErrorCode::kOk);
   ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 100, 2)), ErrorCode::kOk);
   EXPECT_TRUE(s.lab.Take(s.a, 2).ok());

@@ -21,7 +21,7 @@
 
 namespace drydock::sim {
 
-// Who knows which NIC has a GID.
+// Finds the NIC that has a GID.
 class NicDirectory {
  public:
   virtual ~NicDirectory() = default;

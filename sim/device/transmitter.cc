@@ -30,8 +30,8 @@ coro::Duration LastStep(const Profile& profile, const Operation& operation, Rang
 }
 
 // Packets of this range, from number `packet` on. Each meets what it would meet alone: the link,
-// a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all of
-// them. REQUIRES: the direction is not blocked.
+// a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all
+// of them. REQUIRES: the direction is not blocked.
 Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
                bool response, std::uint32_t packet, Range range, coro::Time ready) {
   const Profile& profile = from.profile;
@@ -293,7 +293,7 @@ void Transmitter::SendPiece(Operation& operation, std::uint32_t piece, bool resp
                            operation.id.Pack());
 }
 
-// It leaves all the same: who sends it cannot know.
+// The piece leaves all the same: its sender cannot know that it will not arrive.
 void Transmitter::SendIntoNothing(Operation& operation, std::uint32_t piece, bool response,
                                   Range range) {
   const Profile& profile = nic_.profile;

@@ -93,7 +93,7 @@ DD_HOT bool SimEndpoint::Translate(const efa::Completion& entry, fabric::Complet
 
 namespace {
 
-// Null: closed, or of nobody.
+// Null: the endpoint is closed, or there was none.
 SimEndpoint* OwnerOf(const efa::Completion& entry, const QueueCore& queue) {
   return entry.queue_pair < queue.endpoints.size() ? queue.endpoints[entry.queue_pair] : nullptr;
 }

@@ -1,4 +1,4 @@
-// Counters of the device in memory of the program's: who waits on a word calls nothing.
+// Counters of the device in memory of the program's: a program that waits on a word calls nothing.
 
 #include "drydock/fabric/counter_memory.h"
 
@@ -76,7 +76,7 @@ TEST(CounterMemoryTest, TheWordRisesWithEachWriteAfterItsBytes) {
   EXPECT_EQ(Load(arrived), 42u);
 }
 
-// Whoever waits on the word of the successes alone waits for ever.
+// A program that waits on the word of the successes alone waits for ever.
 TEST(CounterMemoryTest, FailuresHaveAWordOfTheirOwn) {
   Lab lab(1, CopyOf("p5en"));
   Side& a = lab.Add("a");

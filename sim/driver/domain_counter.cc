@@ -73,7 +73,7 @@ DomainCounter::~DomainCounter() {
 void DomainCounter::Store(const Word& word, std::uint64_t number) const {
   if (word.at == nullptr) return;
   if (word.pinned == nullptr) {
-    // Whoever waits for it sees all that was written before.
+    // A thread that waits for it sees all that was written before.
     std::atomic_ref<std::uint64_t>(*reinterpret_cast<std::uint64_t*>(word.at))
         .store(number, std::memory_order_release);
   } else {

@@ -45,7 +45,7 @@ class DomainCounter {
   std::uint64_t value() const { return successes_.pinned != nullptr ? 0 : core_->value; }
   std::uint64_t errors() const { return failures_.pinned != nullptr ? 0 : core_->errors; }
 
-  // A queue of an endpoint that raises it: whoever reads the counter makes progress there.
+  // A queue of an endpoint that raises it: a read of the counter makes progress there.
   void AddQueue(const std::shared_ptr<QueueCore>& queue);
   // Stages what is in the queues.
   void Progress();

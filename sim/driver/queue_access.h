@@ -1,5 +1,5 @@
-// The rings of an endpoint themselves: a power of simulated endpoints, for whoever drives them in
-// the host driver's place, as a GPU does, and for tests of what the device makes of nonsense.
+// The rings of an endpoint themselves: a power of simulated endpoints, for code that drives them in
+// place of the host driver, as a GPU does, and for tests of how the device treats nonsense.
 
 #ifndef DRYDOCK_SIM_DRIVER_QUEUE_ACCESS_H_
 #define DRYDOCK_SIM_DRIVER_QUEUE_ACCESS_H_

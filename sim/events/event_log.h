@@ -1,5 +1,5 @@
 // Everything that happens in a world, in order: a digest of all of it, and the entries themselves
-// for whoever listens.
+// for a listener.
 //
 //   scheduled event comes due ─┐
 //   what its handler decides ──┼──► EventLog ──► digest (128 bits), count
@@ -80,8 +80,8 @@ class EventLog {
   std::uint64_t count() const { return count_; }
   const Digest& digest() const { return digest_; }
 
-  // Null: nobody. The listener outlives the log, or is taken away before. Whoever takes the place
-  // of another one tells it, and gives it back its place.
+  // Null: none. The listener outlives the log, or is taken away before. A listener that takes the
+  // place of another one tells it, and gives it back its place.
   void set_listener(EventListener* listener) { listener_ = listener; }
   EventListener* listener() const { return listener_; }
 

@@ -1,4 +1,4 @@
-// Who decides what the network does next.
+// Decides what the network does next.
 //
 // Without a scheduler, packets and answers take the times that are drawn from the seed, and the
 // order in which things happen follows from those. With one, everything that is on the network is

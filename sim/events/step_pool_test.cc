@@ -121,7 +121,7 @@ TEST_F(StepPoolTest, SchedulerIsAskedAboutWhatStillHasAPoint) {
   ASSERT_TRUE(choice.step.has_value());
   EXPECT_EQ(choice.step->operation, 3u);
   EXPECT_FALSE(choice.waits);
-  EXPECT_EQ(Steps().size(), 2u);  // it is removed by who lets it happen
+  EXPECT_EQ(Steps().size(), 2u);  // the caller that lets it happen removes it
 }
 
 TEST_F(StepPoolTest, SchedulerIsNotAskedAboutNothing) {

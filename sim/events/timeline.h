@@ -10,8 +10,8 @@
 // poll). Idle time is free, and one seed gives one run.
 //
 // On the machine's clock, time passes by itself: events that are due happen when the program polls
-// (RunDue), or when who paces the world runs it (RunFor). Nothing that a program computes is
-// charged. Such a run is not deterministic.
+// (RunDue), or when the code that paces the world runs it (RunFor). Nothing that a program computes
+// is charged. Such a run is not deterministic.
 
 #ifndef DRYDOCK_SIM_EVENTS_TIMELINE_H_
 #define DRYDOCK_SIM_EVENTS_TIMELINE_H_
@@ -86,8 +86,7 @@ class Timeline final : public coro::Clock {
     if (delay > coro::Duration::zero() || pool_ != nullptr) return After(delay, actor, kind, a, b);
     Happen({now_, actor, b, a, kind});
   }
-  // Something that happens at `time` whoever schedules the network: a timer. Now, if `time` is
-  // past.
+  // A timer: it happens at `time`, whichever scheduler the network has. Now, if `time` is past.
   void At(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     if (real_) CatchUp();
     queue_.Push({std::max(time, now_), actor, b, a, kind});
@@ -118,7 +117,7 @@ class Timeline final : public coro::Clock {
 
   // Something happened that a program can see.
   void Wake() { woken_ = true; }
-  // Whether it did since this was asked; for who runs the world by RunFor.
+  // Whether it did since the last call; for code that runs the world by RunFor.
   bool TakeWake() { return std::exchange(woken_, false); }
   // kNever: nothing is going to happen by itself.
   coro::Time next_event() const { return queue_.next_time(); }

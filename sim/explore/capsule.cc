@@ -500,7 +500,7 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": the capsule would have ", text.size(),
                                                    " bytes: at most ", Capsule::kMostBytes));
   }
-  // Whoever reads the file finds all of it or what was there before. A device is no file to replace.
+  // A reader of the file finds all of it or what was there before. A device is not replaced.
   std::error_code error;
   const std::filesystem::file_status there = std::filesystem::symlink_status(path, error);
   const bool is_replaced = !std::filesystem::exists(there) || is_regular_file(there);

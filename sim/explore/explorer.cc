@@ -23,7 +23,7 @@ namespace {
 // together.
 constexpr std::uint64_t kMostSeeds = 256;
 
-// The seeds that are still to be run, and who runs the others.
+// The seeds that are still to be run, and the workers that run the others.
 class Exploration {
  public:
   Exploration(const Scenario& scenario, const ExploreOptions& options)

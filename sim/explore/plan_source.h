@@ -1,4 +1,4 @@
-// What each seed of an exploration runs under: a fault plan, and who schedules the network.
+// What each seed of an exploration runs under: a fault plan, and the network's scheduler.
 
 #ifndef DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_
 #define DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_

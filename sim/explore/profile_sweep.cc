@@ -23,7 +23,7 @@ constexpr std::uint64_t kFigures = 0x66696775726573;
 // Sets up to this size are all tried: 12 figures have 299 of them.
 constexpr std::size_t kMostTried = 3;
 
-// With three digits that count, for those who have to read it.
+// To three significant digits, for the reader.
 std::int64_t Rounded(std::int64_t value) {
   std::int64_t unit = 1;
   while (value / unit >= 1000) unit *= 10;

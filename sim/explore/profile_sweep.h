@@ -1,6 +1,6 @@
-// Programs that are right only for our guess of what nobody has published: runs with other figures
-// in the machines' profile (sim/profile/unpublished.h), and of a run that fails, on which of them
-// its failure depends.
+// Programs that are right only for our guess of unpublished figures: runs with other figures in the
+// machines' profile (sim/profile/unpublished.h), and for a run that fails, the figures on which its
+// failure depends.
 
 #ifndef DRYDOCK_SIM_EXPLORE_PROFILE_SWEEP_H_
 #define DRYDOCK_SIM_EXPLORE_PROFILE_SWEEP_H_
@@ -34,8 +34,8 @@ struct Edge {
 };
 
 struct Dependence {
-  // With these alone the run has its verdict; no smaller set does, where there are three at most, or
-  // else none of them can be spared. Empty: it has it with the profile's own figures, too.
+  // With these alone the run has its verdict; no smaller set does, where there are three at most,
+  // or else none of them can be spared. Empty: it has it with the profile's own figures, too.
   Figures figures;
   std::optional<Edge> edge;  // of a single figure that has more than two values
   std::uint64_t runs = 0;    // that it took

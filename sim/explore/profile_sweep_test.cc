@@ -1,5 +1,5 @@
-// Other values for what nobody has published: how they are drawn, and on which of them a failure is
-// found to depend.
+// Other values for unpublished figures: how they are drawn, and on which of them a failure is found
+// to depend.
 
 #include "drydock/sim/explore/profile_sweep.h"
 

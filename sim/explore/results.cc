@@ -35,7 +35,7 @@ using nlohmann::json;
 constexpr absl::string_view kMagic = "drydock-results";
 constexpr absl::string_view kVersion = "1";
 
-// FNV-1a: against files that are cut or edited, not against those who mean harm.
+// FNV-1a: detects files that are cut or edited, not malicious ones.
 std::uint64_t Checksum(absl::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const char byte : bytes) hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3;

@@ -22,7 +22,7 @@
 
 namespace drydock::sim::explore {
 
-// What decides a seed's result beside the seed, as words of whoever started it: "scenario",
+// What decides a seed's result beside the seed, in words of the caller that started it: "scenario",
 // "faults", ... Shards whose words differ are not of one sweep.
 using SweepWords = std::map<std::string, std::string>;
 
@@ -33,8 +33,8 @@ struct Results {
   SeedSpan all;  // of the whole sweep
   Shard shard;
   std::uint64_t done = 0;  // of the shard's seeds: the first ones
-  // Of those. Failures and first results without their rules, waits and coverage, which no report of
-  // many seeds tells.
+  // Of those. Failures and first results without their rules, waits and coverage, which no report
+  // of many seeds tells.
   ExploreReport report;
 
   SeedSpan part() const { return PartOf(all, shard); }

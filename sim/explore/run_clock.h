@@ -45,7 +45,7 @@ class RunClock final : public coro::Clock {
   Stop stop() const { return stop_; }
   // When the wait began that did not end; since the world began.
   coro::Duration since() const { return since_; }
-  // Who waited for whom then; empty while nothing has stopped.
+  // Which endpoint waited for which then; empty while nothing has stopped.
   const WaitGraph& waits() const { return waits_; }
 
  private:

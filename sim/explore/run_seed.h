@@ -27,9 +27,9 @@ namespace drydock::sim::explore {
 inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
 
 // What becomes of a seed whose program polls for ever though nothing is under way, or posts to a
-// full queue for ever and reads nothing: nobody can make such a program return, so its process ends
-// here. Must not return. Empty, which is the default: says on standard error what happened, and
-// ends the process with status 1. Returns the one before.
+// full queue for ever and reads nothing: such a program cannot be made to return, so its process
+// ends here. Must not return. Empty, which is the default: says on standard error what happened,
+// and ends the process with status 1. Returns the one before.
 using EndProcess = std::function<void(const SeedResult& result)>;
 EndProcess SetEndProcess(EndProcess end);
 
@@ -39,7 +39,7 @@ struct RunSpec {
   fabric::faults::FaultPlan plan;
   Parameters parameters;  // those that are not the usual ones
   coro::Duration limit = kDefaultLimit;
-  Strategy strategy;   // who schedules the network
+  Strategy strategy;   // of the network's scheduler
   bool tight = false;  // as PlanSource::tight
   Figures figures;     // of the machines' profile, where they differ from it
   // No fault begins from this time on: the program has to come to an end (Scenario::retries).

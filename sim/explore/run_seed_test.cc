@@ -134,7 +134,7 @@ TEST(RunSeedTest, ProgramThatTriesAgainEndsWellOnceTheFaultsAreOver) {
   const SeedResult healed = RunOnce(OpensAgain(true, 50ms), spec);
   EXPECT_EQ(healed.verdict, Verdict::kCorrect);
   EXPECT_EQ(healed.rules[0].fired, 10u);
-  // Who gives up before that breaks its promise, if it has made one.
+  // A program that gives up before that breaks its promise, if it has made one.
   const SeedResult broken = RunOnce(OpensAgain(true, 5ms), spec);
   EXPECT_EQ(broken.verdict, Verdict::kUnexplainedError);
   EXPECT_THAT(broken.text, HasSubstr("no fault began after 10000 us"));
@@ -258,7 +258,7 @@ TEST(RunSeedTest, ProgramThatRemembersItsRunsIsNondeterministic) {
   EXPECT_EQ(result.verdict, Verdict::kNondeterministic);
   EXPECT_THAT(result.text,
               AllOf(StartsWith("two runs differ: correct, 1 events"), HasSubstr("after 2000 ns")));
-  // Without a second run nobody can tell.
+  // Without a second run this is not detected.
   EXPECT_EQ(RunSeedChecked(scenario, 7, NoFaults(), false).verdict, Verdict::kCorrect);
 }
 

@@ -49,7 +49,7 @@ class Scenario {
   // Its sizes; Trial::parameter has their values. Static storage.
   virtual std::span<const Parameter> parameters() const { return {}; }
   // What its machines need of each NIC with these parameters, all of which are given; absent:
-  // nobody has said.
+  // unknown.
   virtual std::optional<Needs> needs(const Parameters&) const { return std::nullopt; }
   // Whether the program tries again until it succeeds: then it has to end well once the faults are
   // over (RunSpec::heal_after), and a clean error is none.

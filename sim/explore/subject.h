@@ -31,8 +31,8 @@ struct Program {
   std::string findings = "fail";   // what becomes of them: fail, report, off
   bool delays = true;              // false: nothing takes the time that the profile says
   bool topology = false;           // hwloc shows it the profile's machine
-  // What it consists of: by name, a hash of the program's file and of each library's. For a person
-  // who wonders why a run is another one.
+  // What it consists of: by name, a hash of the program's file and of each library's. It helps a
+  // person to see why two runs differ.
   std::map<std::string, std::string> files;
 
   friend bool operator==(const Program&, const Program&) = default;

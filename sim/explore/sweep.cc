@@ -32,7 +32,7 @@ bool MakesSomethingFail(const FaultInfo& info) {
 }
 
 bool Fired(const SeedResult& result) {
-  // Who crashes leaves no counts: something fired, or else it would crash without faults, too.
+  // A run that crashes leaves no counts: a rule fired, or else it would crash without faults, too.
   if (result.rules.empty()) return true;
   return result.rules.front().fired > 0;
 }

@@ -27,7 +27,7 @@ namespace drydock::sim::explore {
 class Trial {
  public:
   // `profile` outlives the trial. After `limit` of virtual time the run counts as hanging.
-  // `scheduler`: who schedules the network, outlives the trial; null: times are drawn.
+  // `scheduler` schedules the network and outlives the trial; null: times are drawn.
   Trial(std::uint64_t seed, const Profile& profile,
         std::shared_ptr<fabric::faults::FaultEngine> engine, coro::Duration limit,
         Parameters parameters = {}, Scheduler* scheduler = nullptr);
@@ -47,7 +47,7 @@ class Trial {
   // The seed's faults around a fabric of this world.
   absl::StatusOr<std::unique_ptr<fabric::Fabric>> Decorate(std::unique_ptr<fabric::Fabric> fabric);
 
-  // What is put around a fabric with its faults, for whoever observes the run.
+  // What is put around a fabric with its faults, for an observer of the run.
   using Wrapper = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>;
   void set_wrapper(Wrapper wrapper) { wrapper_ = std::move(wrapper); }
 

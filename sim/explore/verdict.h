@@ -54,7 +54,7 @@ struct SeedResult {
   Digest digest;      // of all that happened in the world; zero after a crash
   std::uint64_t events = 0;
   std::vector<RuleCount> rules;  // the plan's order; empty after a crash
-  std::string waits;  // of a hang: who waits for whom, several lines (sim/checks/wait_graph.h)
+  std::string waits;  // of a hang: the wait graph, several lines (sim/checks/wait_graph.h)
   fabric::coverage::Report coverage;  // of this run; empty after a crash
 
   friend bool operator==(const SeedResult&, const SeedResult&) = default;

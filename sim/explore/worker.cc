@@ -20,7 +20,7 @@ namespace {
 // How a child ends whose seed will not, after it has told its result.
 constexpr int kPolledForEver = 75;
 
-// All of it, or the end of the process: nobody listens any more.
+// Writes all of it, or ends the process: the parent does not read any more.
 void WriteAll(int descriptor, std::string& bytes) {
   std::string_view rest = bytes;
   while (!rest.empty()) {

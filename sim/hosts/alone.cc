@@ -85,7 +85,7 @@ class Alone final : public Host::Impl, public ForkAware, public VirtualTime::Run
 
   VirtualTime& time_;
   const std::int64_t began_;  // the world's beginning, in the program's time
-  std::mutex mutex_;          // of one thread: who calls while he holds it does so by mistake
+  std::mutex mutex_;          // of one thread: a caller that holds it already is in error
   World world_;
   Node& node_;
   std::function<void()> report_;

@@ -1,7 +1,7 @@
 // A word in shared memory by which threads of any process wake one thread that sleeps.
 //
-// No wake-up is lost: who has something to say writes it, then rings; who wants to sleep prepares,
-// then looks once more, then sleeps. All of it is sequentially consistent.
+// No wake-up is lost: a writer writes its message, then rings; the sleeper prepares, looks once
+// more, then sleeps. All of it is sequentially consistent.
 
 #ifndef DRYDOCK_SIM_HOSTS_BELL_H_
 #define DRYDOCK_SIM_HOSTS_BELL_H_
@@ -21,15 +21,15 @@ class Bell {
   // --- For the sleeper ---
   // From now on Ring and Interrupt end the next Sleep.
   void Prepare() { word_.store(kAsleep, std::memory_order_seq_cst); }
-  // The same, but only Interrupt does: somebody else looks after what Ring is for.
+  // The same, but only Interrupt does: another thread handles what Ring announces.
   void PrepareToDoze() { word_.store(kDozing, std::memory_order_seq_cst); }
   // There was something to do: no Sleep follows Prepare.
   void Stay() { word_.store(kAwake, std::memory_order_seq_cst); }
-  // Until somebody rings, for `most` at the most (coro::Duration::max(): for ever); maybe shorter.
+  // Until a thread rings, for `most` at the most (coro::Duration::max(): for ever); maybe shorter.
   void Sleep(coro::Duration most);
 
-  // --- For everybody ---
-  // Costs a look while nobody sleeps.
+  // --- For all threads ---
+  // Costs one load while no thread sleeps.
   void Ring();
   void Interrupt();
   bool asleep() const { return word_.load(std::memory_order_seq_cst) == kAsleep; }

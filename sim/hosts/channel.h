@@ -9,7 +9,7 @@
 
 namespace drydock::sim {
 
-// Nobody waits in any of its functions. Not thread-safe: belongs to the world of this process.
+// None of its functions waits. Not thread-safe: belongs to the world of this process.
 class Channel {
  public:
   enum class State : std::uint8_t {
@@ -29,7 +29,7 @@ class Channel {
   virtual bool drained() const = 0;
 
   // The oldest message that has come; false: there is none. Its bytes stay until Release; where
-  // memory is shared, whoever wrote them may change them: copy what is to be checked.
+  // memory is shared, the writer may still change them: copy what is to be checked.
   virtual bool Next(std::span<const std::byte>& message) = 0;
   // REQUIRES: Next returned a message.
   virtual void Release() = 0;

@@ -24,7 +24,7 @@ namespace {
 
 constexpr std::uint64_t kVersion = 0x3261'6665'6b63'6f64ull;  // of the layout
 
-// Locked by whoever changes who is in the network: a byte behind those of the slots.
+// Locked by a process that changes the network's membership: a byte behind those of the slots.
 constexpr off_t kDoor = static_cast<off_t>(kMachines);
 
 bool Lock(int fd, short type, off_t byte, bool wait) {
@@ -49,7 +49,7 @@ bool IsLockedByOthers(int fd, off_t first, off_t count) {
   return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
-// Whether the path still leads to the open file: somebody may have removed it meanwhile.
+// Whether the path still leads to the open file: another process may have removed it meanwhile.
 bool IsAt(const std::string& path, int fd) {
   struct stat named;
   struct stat opened;
@@ -89,7 +89,7 @@ NetworkTerms TermsOf(const Profile& profile) {
 struct alignas(64) Directory::Header {
   std::atomic<std::uint64_t> version;
   std::atomic<std::uint32_t> epoch;
-  std::uint64_t fingerprint;  // with the profile: read and written by who holds the door
+  std::uint64_t fingerprint;  // with the profile: read and written under the door's lock
   char profile[48];
 };
 
@@ -150,7 +150,7 @@ absl::StatusOr<std::unique_ptr<Directory>> Directory::Join(const std::string& na
 
 absl::Status Directory::Agree(const NetworkTerms& terms) {
   Header& known = header();
-  if (!IsLockedByOthers(fd_, 0, static_cast<off_t>(kMachines))) {  // nobody is here
+  if (!IsLockedByOthers(fd_, 0, static_cast<off_t>(kMachines))) {  // the network is empty
     if (known.version.exchange(kVersion) != kVersion) {
       for (std::size_t i = 0; i < kMachines; ++i) At(static_cast<std::uint8_t>(i)).life.store(0);
     }
@@ -218,7 +218,7 @@ void Directory::Announce() {
 void Directory::NoteDeath(std::uint8_t slot, std::uint32_t incarnation) {
   std::uint64_t living = std::uint64_t{incarnation} << 1 | 1;
   const bool ours = At(slot).life.compare_exchange_strong(living, living & ~std::uint64_t{1});
-  if (!ours) return;  // somebody else saw it, or another one is there
+  if (!ours) return;  // another process noted it, or the slot has a successor
   header().epoch.fetch_add(1, std::memory_order_seq_cst);
   RemoveLeftovers();
 }
@@ -228,7 +228,7 @@ std::string Directory::RingName(std::uint8_t from, std::uint32_t from_incarnatio
   return absl::StrFormat("%s-%u.%u-%u.%u", name_, from, from_incarnation, to, to_incarnation);
 }
 
-// Files between two machines of which one is not there.
+// Removes files between two machines of which one is not there.
 void Directory::RemoveLeftovers() {
   DIR* folder = opendir(kSharedFolder);
   if (folder == nullptr) return;
@@ -279,9 +279,9 @@ std::string NetworkOf(const std::string& file, std::size_t prefix) {
   return file.substr(0, file.find('-', prefix));
 }
 
-// Removes the files of a network if nobody is in it. Who is about to join waits at the door, and
-// then sees that the network's file has gone: so that one goes last, and is made where it is
-// missing.
+// Removes the files of a network that no process is in. A process that is about to join waits for
+// the door, and then sees that the network's file has gone: so that file goes last, and is made
+// where it is missing.
 void RemoveIfDead(const std::string& network, const std::vector<std::string>& files) {
   const std::string path = absl::StrCat(kSharedFolder, network);
   const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);

@@ -1,6 +1,6 @@
-// Who is in a network: a file in shared memory with a slot for each machine.
+// The machines of a network: a file in shared memory with a slot for each machine.
 //
-//   | header: who it is for, epoch | slot 0 | slot 1 | ... | slot 255 |
+//   | header: terms, epoch | slot 0 | slot 1 | ... | slot 255 |
 //
 // A machine has a slot as long as its process holds a lock on the byte of the file with the slot's
 // number: the lock dies with the process, however it ends. Each process that takes a slot is
@@ -116,9 +116,9 @@ class Directory {
   std::uint32_t incarnation_ = 0;  // 0: no slot is ours
 };
 
-// Removes the networks whose names begin with `prefix` and that no living process holds: one that
-// was killed, or ended without closing its device, leaves its files, and nobody may ever join a
-// network of that name again.
+// Removes the networks whose names begin with `prefix` and that no living process holds: a process
+// that was killed, or ended without closing its device, leaves its files, and no process may ever
+// join a network of that name again.
 void RemoveDeadNetworks(const std::string& prefix);
 
 }  // namespace drydock::sim

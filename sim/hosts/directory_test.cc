@@ -109,7 +109,7 @@ TEST_F(DirectoryTest, WhoDiesHasLostItsSlot) {
     EXPECT_NE(incarnation, 0u);
     EXPECT_FALSE(first->IsHeld(1));
     const std::uint32_t epoch = first->epoch();
-    first->NoteDeath(1, incarnation + 1);  // of somebody else
+    first->NoteDeath(1, incarnation + 1);  // of another incarnation
     EXPECT_EQ(first->LivingIn(1), incarnation);
     first->NoteDeath(1, incarnation);
     EXPECT_EQ(first->LivingIn(1), 0u);

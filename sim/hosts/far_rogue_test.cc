@@ -1,5 +1,5 @@
 // What strangers send to a machine's socket, and what a machine sends that has the key and writes
-// nonsense: nobody crashes, nobody believes it, and others are not hurt.
+// nonsense: the machine does not crash, does not believe it, and its traffic with others goes on.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -272,14 +272,15 @@ TEST_F(FarRogueTest, NobodySpeaksWithoutTheKey) {
   EXPECT_EQ(victim_.Copy(0, 1)[0], std::byte{});
 }
 
-// Whoever has the key says who he is, and whom he means: a mistake of time, or of the network.
+// A caller with the key may name a wrong machine, as itself or as its peer: one of another time, or
+// of another network.
 TEST_F(FarRogueTest, OnlyMachinesThatAreThereSpeak) {
   const auto rogue = Join();
   const std::function<void(Purpose&, Seat&, Seat&)> changes[] = {
       [](Purpose& purpose, Seat&, Seat&) { purpose = Purpose::kMember; },
       [](Purpose&, Seat& from, Seat&) { ++from.incarnation; },
       [](Purpose&, Seat& from, Seat&) { from.slot = 0; },    // the victim itself
-      [](Purpose&, Seat& from, Seat&) { from.slot = 200; },  // nobody
+      [](Purpose&, Seat& from, Seat&) { from.slot = 200; },  // no machine
       [](Purpose&, Seat& from, Seat&) { ++from.network; },
       [](Purpose&, Seat&, Seat& to) { ++to.incarnation; },
       [](Purpose&, Seat&, Seat& to) { ++to.slot; },
@@ -304,7 +305,7 @@ TEST_F(FarRogueTest, AMachineThatWritesNonsenseIsNotBelievedAgain) {
         EXPECT_EQ(send(rogue.out().fd(), &length, sizeof(length), MSG_NOSIGNAL), 4);
       },
       [](FarRogue& rogue) { rogue.out().Say(std::uint64_t{7}); },  // nor so few
-      [&](FarRogue& rogue) {                                       // nobody reads its memory
+      [&](FarRogue& rogue) {                                       // its memory cannot be read
         Message message = Packet();
         message.place = PayloadPlace::kSender;
         message.payload_bytes = 0;
@@ -356,7 +357,7 @@ TEST_F(FarRogueTest, ASecondCallBeginsAnew) {
   const auto rogue = Join();
   victim_.Introduce(rogue->gid());
   const std::uint16_t waits = victim_.Post({.gid = rogue->gid()}, {.length = 8});
-  EXPECT_EQ(AnswerTo(*rogue).type, MessageType::kPacket);  // and nobody will answer it
+  EXPECT_EQ(AnswerTo(*rogue).type, MessageType::kPacket);  // and it will get no answer
   rogue->Open();
   rogue->Say(Packet(), payload_);
   EXPECT_EQ(AnswerTo(*rogue).type, MessageType::kAnswer);

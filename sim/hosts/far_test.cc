@@ -1,4 +1,4 @@
-// Machines that share no memory: who is reached how, and what passes when something has gone.
+// Machines that share no memory: how each is reached, and what passes when something has gone.
 
 #include <chrono>
 #include <cstdint>

@@ -13,7 +13,7 @@ class ForkAware {
   virtual void InChild() = 0;
 };
 
-// From now on, and not any more. Thread-safe.
+// InChild is called from now on, and no longer. Thread-safe.
 void WatchForks(ForkAware& who);
 void UnwatchForks(ForkAware& who);
 

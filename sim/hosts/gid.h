@@ -2,7 +2,7 @@
 //
 //   fe80 : 0000 0000 0000 : fabric, 5 bytes : 0xed : machine : NIC
 //
-// Whoever reads a GID of its own network knows whose it is, present or not.
+// A machine that reads a GID of its own network knows which NIC it names, present or not.
 
 #ifndef DRYDOCK_SIM_HOSTS_GID_H_
 #define DRYDOCK_SIM_HOSTS_GID_H_

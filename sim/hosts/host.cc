@@ -39,17 +39,17 @@ using namespace std::chrono_literals;
 constexpr coro::Duration kProgramsTurn = 1ms;
 // The thread does not go to sleep for less.
 constexpr coro::Duration kShortest = 20us;
-// How often it looks whether those are alive on whom something depends.
+// How often it checks that the processes that something depends on are alive.
 constexpr coro::Duration kPulse = 10ms;
 // How often it tries again to send what found no room.
 constexpr coro::Duration kRetry = 100us;
-// Where others want the processor it sleeps instead of waiting, four times as long as it then works:
-// who takes more than a fair share is not let in at once any more.
+// Where other threads want the processor it sleeps instead of spinning, four times as long as its
+// turn took: a thread that takes more than a fair share is not scheduled at once any more.
 constexpr coro::Duration kShortestNap = 5us;
 constexpr coro::Duration kLongestNap = 50us;
 // What happens within this time is shown to others at once.
 constexpr coro::Duration kStep = 20us;
-// Others wait no longer for the mutex.
+// Other threads wait no longer for the mutex.
 constexpr coro::Duration kLongestTurn = 500us;
 // Memory that is watched is looked at without a pause for so long after something was there; later
 // with pauses that grow up to a millisecond.
@@ -76,7 +76,7 @@ std::uint64_t RandomWord() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-// Those who share memory have the same.
+// The same for all machines that share memory.
 std::uint64_t HostOf(const HostOptions& options) {
   return options.shared_memory ? HostNumber() : RandomWord();
 }
@@ -156,7 +156,7 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   void Posted() override {
-    // Where nothing takes time, what was posted is with the neighbour by now, and no event is to come.
+    // Where nothing takes time, the neighbour has what was posted by now, and no event is to come.
     network_.Flush();
     WakeThread();
   }
@@ -195,7 +195,7 @@ class Networked final : public Host::Impl, public ForkAware {
 
   bool Advance() {
     const std::uint64_t events = world_.timeline().event_count();
-    network_.Refresh();  // first: who has just come can be reached by what was posted since
+    network_.Refresh();  // first: what was posted since can reach a machine that has just come
     RunToNow();
     if (!glances_.empty() && Glance()) RunToNow();
     const bool took = TakeAndRun();
@@ -367,7 +367,8 @@ absl::StatusOr<std::unique_ptr<Host>> Host::Join(const HostOptions& options) {
 Host::Host(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
 
 Host::~Host() {
-  // In a forked child there is no thread to stop, and nobody may be left.
+  // In a forked child there is no thread to stop, and the parent's machine must not leave the
+  // network.
   if (!impl_->usable()) (void)impl_.release();
 }
 

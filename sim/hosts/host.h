@@ -95,10 +95,10 @@ class Host {
 
   // `report` is called, with the mutex held and from any thread that progresses, after a progress
   // in which something happened that a program can see (Timeline::Wake). Replaces the one before;
-  // empty: nobody is told. It must not call the host. REQUIRES: mutex() is held.
+  // empty: no report. It must not call the host. REQUIRES: mutex() is held.
   void OnCompletion(std::function<void()> report);
 
-  // Somebody writes to memory that nobody announces: a program that rings doorbells of its own.
+  // For memory that is written without a call, such as doorbells that the program rings itself.
   // `glance` looks there, with the mutex held: at every progress, and from the host's thread all
   // the time while it has found something lately (true), every millisecond later. It must not call
   // the host. Returns a number for Unwatch. REQUIRES of both: mutex() is held.

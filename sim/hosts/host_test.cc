@@ -174,7 +174,7 @@ TEST_P(HostTest, DatagramsArriveOrDoNot) {
   EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);
   EXPECT_EQ(b.Wait().length, 5000u + sim::kDatagramPrefixBytes);
   EXPECT_TRUE(b.Holds(sim::kDatagramPrefixBytes, 5000, 3));
-  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);  // no receive: nobody tells us
+  EXPECT_EQ(a.StatusOf(a.Post(b.address(), {.length = 5000})), 0);  // no receive: we are not told
   b.PollUntil([&] {
     EXPECT_FALSE(b.Poll().has_value());
     return b.device_counters().rx_drops == 1;
@@ -395,7 +395,7 @@ TEST_P(HostTest, WithoutDelaysAMessageLeavesWithItsPost) {
   });
   b.PostReceive(0, 8, 2);
   a.Post(b.address(), {.length = 8});
-  EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);  // and nobody polls at the sender
+  EXPECT_EQ(b.Wait().status, efa::CompletionStatus::kOk);  // and no thread polls at the sender
 }
 
 TEST_P(HostTest, ATimeoutComesByItselfAndNotEarly) {

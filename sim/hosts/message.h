@@ -17,10 +17,10 @@ namespace drydock::sim {
 
 enum class MessageType : std::uint8_t {
   kPacket = 1,    // initiator to target: a packet of an operation arrives
-  kReadData = 2,  // target to initiator: what it reads
-  kAnswer = 3,    // target to initiator: how it ended
-  kLost = 4,      // target to initiator: nobody answers
-  kEnded = 5,     // initiator to target: forget it
+  kReadData = 2,  // target to initiator: data of a read
+  kAnswer = 3,    // target to initiator: how the operation ended
+  kLost = 4,      // target to initiator: there is no answer
+  kEnded = 5,     // initiator to target: forget the operation
 };
 
 // Where a packet's payload is.

@@ -21,7 +21,7 @@ using fabric::OperationKind;
 // system call.
 constexpr std::uint64_t kMostCopied = 4096;
 
-// Bytes of packets that wait for room before others are held back.
+// Bytes of packets that wait for room before further packets are held back.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
 // Operations of one process that are under way here.
@@ -74,7 +74,7 @@ void Neighbour::Refresh() {
   const std::uint32_t living = Living();
   if (living == incarnation_) return;
   if (present()) {
-    // What it said before it went counts.
+    // What it sent before it left counts.
     if (Take()) context_.world.timeline().RunFor({});
     if (present()) Vanish();
   }
@@ -90,7 +90,7 @@ void Neighbour::Appear(std::uint32_t incarnation) {
   }
   across_.pid = context_.directory.At(slot_).pid.load(std::memory_order_relaxed);
   Probe();
-  // Who takes the slot of a dead machine may stand in another zone.
+  // The successor in a dead machine's slot may be in another zone.
   const std::uint32_t zone = context_.directory.At(slot_).zone.load(std::memory_order_relaxed);
   for (const auto& proxy : proxies_) {
     if (proxy == nullptr) continue;
@@ -143,7 +143,7 @@ bool Neighbour::Judge() {
   return state != Channel::State::kSound;
 }
 
-// A far one's channel ends by itself.
+// A far neighbour's channel ends by itself.
 void Neighbour::CheckPulse() {
   if (!present() || is_far() || !busy() || context_.directory.IsHeld(slot_)) return;
   context_.directory.NoteDeath(slot_, incarnation_);

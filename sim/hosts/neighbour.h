@@ -54,7 +54,8 @@ class Neighbour final : public RemotePort {
 
   NicState& ProxyOf(std::uint8_t nic);
 
-  // Looks who is in the slot now: comes to life, or dies with everything that was under way.
+  // Looks which incarnation is in the slot now: comes to life, or dies with everything that was
+  // under way.
   void Refresh();
   // Takes what has come; true when something had.
   bool Take();
@@ -123,11 +124,11 @@ class Neighbour final : public RemotePort {
 
   NeighbourContext& context_;
   const std::uint8_t slot_;
-  std::vector<std::unique_ptr<Proxy>> proxies_;  // index = NIC; null: nobody asked for it
-  std::uint32_t incarnation_ = 0;                // 0: nobody is there
+  std::vector<std::unique_ptr<Proxy>> proxies_;  // index = NIC; null: not asked for yet
+  std::uint32_t incarnation_ = 0;                // 0: no process is there
   std::uint32_t distrusted_ = 0;                 // incarnation that wrote nonsense
   AcrossState across_;
-  std::unique_ptr<Channel> channel_;            // null: nobody is there
+  std::unique_ptr<Channel> channel_;            // null: no process is there
   std::deque<std::vector<std::byte>> waiting_;  // messages that found no room
   std::size_t waiting_bytes_ = 0;
   bool unannounced_ = false;                           // something was written since the last Flush

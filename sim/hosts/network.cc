@@ -82,7 +82,7 @@ bool Network::Take() {
   if (context_.far != nullptr) {
     context_.far->Poll([&](std::uint8_t slot) {
       took = TakeFrom(slot) || took;
-      took = TakeFrom(slot) || took;  // from whoever has come in its place
+      took = TakeFrom(slot) || took;  // from the incarnation that took its place
     });
   }
   for (std::size_t word = 0; word < kMachines / 64; ++word) {

@@ -30,22 +30,22 @@ class Network final : public NicDirectory, public Observer {
   // --- NicDirectory ---
   NicState* Find(const Gid& gid) override;
 
-  // Looks who has come and gone since the last time: costs a look when nobody has.
+  // Notes the machines that have come and gone since the last time: costs a look when none has.
   void Refresh();
-  // Whether somebody has written something for us. False: our bell rings when somebody does.
+  // Whether another machine has written something for us. False: our bell rings when one does.
   bool HasIncoming();
   // Makes events of what has come; true when something had.
   bool Take();
   // Sends what there is to be sent.
   void Flush();
-  // Looks whether those on whom something depends are still there.
+  // Checks that the machines that something depends on are still there.
   void CheckPulses();
 
-  // Something is under way to or from others.
+  // Something is under way to or from other machines.
   bool busy() const;
   // Messages wait for room.
   bool has_waiting() const;
-  // Others are to be told something, or have not read yet what they were told.
+  // Other machines are to be told something, or have not read yet what they were told.
   bool owes() const;
 
   const NeighbourContext& context() const { return context_; }

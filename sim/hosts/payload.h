@@ -14,7 +14,7 @@
 
 namespace drydock::sim {
 
-// The other process, as whoever reads its memory sees it.
+// The other process, as a reader of its memory sees it.
 struct AcrossState {
   std::int32_t pid = 0;
   std::uint32_t readable = 0;  // its incarnation when its memory can be read; 0: it cannot

@@ -60,7 +60,7 @@ class ProcessesTest : public testing::TestWithParam<Bytes> {
     closedir(folder);
     return files;
   }
-  // A child that lives until it is told to go: it says where it is, hears who we are, and serves.
+  // A child that lives until it is told to go: it sends its address, receives our GID, and serves.
   void ServeUntilTold(Talk& talk) const {
     Station station(Options());
     PrepareToServe(station);
@@ -213,7 +213,7 @@ TEST_P(ProcessesTest, ATargetSurvivesItsInitiators) {
   EXPECT_EQ(server.Wait(), 0);
 }
 
-// Memory that is registered and not there: nobody crashes, the bytes are lost.
+// Memory that is registered and not there: no process crashes, the bytes are lost.
 TEST(CrossMemoryTest, MemoryThatIsGoneIsLost) {
   StationOptions options;
   options.fabric = FreshFabric();

@@ -16,13 +16,13 @@ using namespace std::chrono_literals;
 
 // Another thread had its turn in between: a kernel that only looks around takes microseconds.
 constexpr coro::Duration kTurn = 200us;
-// Trying again costs a turn of theirs.
+// How long a crowded processor is remembered: trying again costs a turn of the other threads.
 constexpr coro::Duration kMemory = 1s;
 // Linux 6.12 takes this as an ordinary thread's slice (sched_runtime); earlier ones ignore it.
 constexpr std::uint64_t kShortSlice = 100'000;
 
-// struct sched_attr of linux/sched/types.h, first version: that header and glibc's sched.h cannot be
-// included together everywhere.
+// struct sched_attr of linux/sched/types.h, first version: that header and glibc's sched.h cannot
+// be included together everywhere.
 struct SchedulingAttributes {
   std::uint32_t size;
   std::uint32_t policy;
@@ -40,7 +40,7 @@ void Processor::TakeShortTurns() {
   prctl(PR_SET_TIMERSLACK, 1);
   SchedulingAttributes attributes{};
   if (syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) != 0) return;
-  if (attributes.policy != SCHED_OTHER) return;  // somebody has chosen
+  if (attributes.policy != SCHED_OTHER) return;  // a policy was chosen
   attributes.size = sizeof attributes;
   attributes.runtime = kShortSlice;
   static_cast<void>(syscall(SYS_sched_setattr, 0, &attributes, 0));

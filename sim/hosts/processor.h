@@ -1,9 +1,10 @@
-// A processor that a thread waits on, and that others may want.
+// A processor that a thread waits on, and that other threads may want.
 //
 // A thread that looks at memory again and again is the fastest to see what is written there, where
 // it has a processor. Where programs that spin have them all, it gets its turn when one of them has
 // used up its own, milliseconds later: yielding does not help, for the others do not sleep either.
-// Who sleeps for a moment is let in as soon as it wakes up, because it has used so little.
+// A thread that sleeps for a moment is scheduled as soon as it wakes up, because it has used so
+// little.
 
 #ifndef DRYDOCK_SIM_HOSTS_PROCESSOR_H_
 #define DRYDOCK_SIM_HOSTS_PROCESSOR_H_
@@ -20,10 +21,10 @@ class Processor {
   // wait for the end of another's. Where the kernel does not know that, nothing happens.
   static void TakeShortTurns();
 
-  // Lets others run, and notes whether they kept the processor.
+  // Lets other threads run, and notes whether they kept the processor.
   void Yield();
 
-  // Whether others wanted it lately: whoever waits should sleep.
+  // Whether other threads wanted it lately: a thread that waits should sleep.
   bool crowded() const { return clock_.Now() < crowded_until_; }
 
  private:

@@ -83,7 +83,8 @@ void Proxy::ForwardReadData(Operation& shadow, const Event& event) {
   if (shadow.all_placed()) around_.EndOperation(shadow);  // the initiator counts, and knows its end
 }
 
-// Who lost it may still look at the shadow: it leaves the table in an event of its own.
+// The caller of FallSilent may still look at the shadow: it leaves the table in an event of its
+// own.
 void Proxy::Lose(Operation& shadow) {
   shadow.ended = true;
   if (!shadow.datagram && state_.alive()) port_.SendLost(shadow);

@@ -56,7 +56,7 @@ class RingReader {
   explicit RingReader(std::span<std::byte> memory);
 
   enum class Result : std::uint8_t { kNone, kMessage, kGarbage };
-  // The oldest message. Its bytes stay where they are until Release; whoever wrote them may change
+  // The oldest message. Its bytes stay where they are until Release; the writer may still change
   // them: copy what is to be checked. kGarbage: the writer is not to be trusted, and the ring not
   // to be read again.
   Result Next(std::span<const std::byte>& message);

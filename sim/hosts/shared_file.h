@@ -14,7 +14,7 @@ namespace drydock::sim {
 extern const char* const kSharedFolder;
 
 // A move-only mapping, readable and writable; it outlives the file's name. Only files of this user
-// that nobody else may open are mapped.
+// that no other user may open are mapped.
 class SharedFile {
  public:
   // A new file of `bytes` zeros. kAlreadyExists; kResourceExhausted: there is no room;
@@ -23,7 +23,7 @@ class SharedFile {
   // One that is there, and not empty. kNotFound; kUnavailable: it is longer than `most`, or
   // anything else.
   static absl::StatusOr<SharedFile> Open(const std::string& name, std::size_t most);
-  // What stands behind `fd`, which stays the caller's, made `bytes` long. As Make.
+  // The file behind `fd`, which stays the caller's, made `bytes` long. Codes: as Make.
   static absl::StatusOr<SharedFile> Map(int fd, std::size_t bytes);
   // The file has no name any more, if it had this one.
   static void Unlink(const std::string& name);
@@ -43,7 +43,7 @@ class SharedFile {
   std::size_t size_ = 0;
 };
 
-// Whether the open file is a plain one of this user that nobody else may open.
+// Whether the open file is a plain one of this user that no other user may open.
 bool IsOurs(int fd);
 
 }  // namespace drydock::sim

@@ -12,7 +12,7 @@ namespace {
 using fabric::OperationKind;
 
 // How often something passes between two nodes. A DMA read is a request and the data; a DMA write
-// is only data, and nobody waits for more.
+// is only data, with no answer to wait for.
 constexpr int kCrossingsOfRead = 2;
 constexpr int kCrossingsOfWrite = 1;
 

@@ -1,5 +1,5 @@
-// What it costs that memory or a thread is not on the NIC's node, and that it costs nothing where
-// nobody says so. The default profile has a NIC on each of two nodes, and a narrow link between
+// What it costs when memory or a thread is not on the NIC's node, and that it costs nothing where
+// no node is given. The default profile has a NIC on each of two nodes, and a narrow link between
 // them.
 
 #include "drydock/sim/machine/numa.h"

@@ -123,7 +123,7 @@ void Processors::Address(Thread& thread, const Nic& nic, std::uint16_t queue_pai
   if (contact == coro::Duration::zero()) return;
   const bool first = met_.emplace(nic.index(), queue_pair, static_cast<std::uint64_t>(peer)).second;
   if (!first) return;
-  thread.worked += contact;  // an exchange with the peer: nobody is in its way here
+  thread.worked += contact;  // an exchange with the peer: nothing here is in its way
   thread.free = std::max(thread.free, timeline_.now()) + contact;
 }
 

@@ -13,8 +13,8 @@
 //     when it is free. In a turn, at one time, the thread looks at each of its NICs once.
 //
 // A read that finds nothing costs nothing: a thread that has nothing to do spins. So a program must
-// wait for the world, as event loops do: who only reads again and again makes no time pass until
-// the world loses patience.
+// wait for the world, as event loops do: one that only reads again and again makes no time pass
+// until the world loses patience.
 //
 // What things cost: Profile::host, post_cost, doorbell_cost and poll_cost. Each takes longer the
 // more threads the machine has, still longer where they share state, longer on another NUMA node
@@ -75,8 +75,8 @@ class Processors final : public Actor {
   // or the thread is not one of this machine's.
   absl::Status Assign(Node& machine, std::size_t nic, std::size_t thread);
 
-  // Adds so many threads with these options, but for where they are pinned, and gives each its share
-  // of these NICs (ShareOf). kInvalidArgument: as Assign; or far of what is not one of two nodes.
+  // Adds `threads` threads with these options, except for where they are pinned, and gives each its
+  // share of these NICs (ShareOf). kInvalidArgument: as Assign; or far of what is not one of two nodes.
   absl::Status ShareOut(Node& machine, std::span<const std::size_t> nics, std::size_t threads,
                         ThreadPlace place, CpuThreadOptions options);
 

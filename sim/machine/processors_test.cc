@@ -1,4 +1,4 @@
-// What CPU threads do to a program's time, and that they do nothing where nobody has any.
+// What CPU threads do to a program's time, and that nothing changes where no threads were added.
 
 #include "drydock/sim/machine/processors.h"
 
@@ -215,7 +215,7 @@ TEST(ProcessorsTest, ThreadsAreInEachOthersWay) {
     std::size_t thread = 0;
     for (std::size_t nic = 0; nic < 3; ++nic)
       machines.Assign(nic, thread = machines.AddThread(options));
-    machines.AddThread(options);  // drives nothing: in nobody's way
+    machines.AddThread(options);  // drives nothing: in no thread's way
     machines.Post(2);
     return machines.processors().WorkOf(thread);
   };

@@ -44,8 +44,8 @@ class MemoryTable {
   // REQUIRES: `remote_key` is of a live registration.
   void Deregister(std::uint32_t remote_key);
 
-  // Nobody may touch the region any more: a peer meets status 7, we status 5. It is still to be
-  // deregistered. Any key is fine.
+  // No access to the region is allowed any more: a peer gets status 7, we get status 5. It is still
+  // to be deregistered. Any key is fine.
   void Revoke(std::uint32_t remote_key);
 
   // True when [address, address + length) lies within the live region of this key and domain, with

@@ -1,5 +1,5 @@
-// Memory that is not the program's to touch, in a build with AddressSanitizer: whoever touches it
-// ends with a report at that line ("use-after-poison"). In other builds everything here is nothing.
+// Memory that is not the program's to touch, in a build with AddressSanitizer: code that touches it
+// ends with a report at that line ("use-after-poison"). In other builds everything here is empty.
 //
 // The state is the sanitizer's own: what it says of eight bytes at once. So memory that was freed,
 // or given out again, is never mistaken for ours, and no list has to agree with it. Bytes that
@@ -36,7 +36,7 @@ inline void Poison(std::uint64_t, std::uint64_t) {}
 inline void Unpoison(std::uint64_t, std::uint64_t) {}
 #endif
 
-// Whoever may touch it: as long as this lives, nothing of the range is poisoned.
+// For code that may touch the range: as long as this lives, none of it is poisoned.
 class Lifted {
  public:
   Lifted(const void* begin, std::uint64_t length) {

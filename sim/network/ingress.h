@@ -7,9 +7,9 @@
 // SRD limits the rate of each connection by what its round trips tell, so that queues stay short
 // (L. Shalev and others, IEEE Micro 40(6), 2020). So it is here: a sender whose packet waits too
 // long learns it when the answer does not come in time, and from then on holds packets back for as
-// long as the queue is too long; packets that are held back go one after the other, whoever sends
-// them. Before that, the queue may overflow. When it is empty, and nobody holds back, everybody
-// starts anew.
+// long as the queue is too long; packets that are held back go one after the other, whichever
+// sender they are from. Before that, the queue may overflow. When it is empty, and no sender holds
+// back, all senders start anew.
 //
 // What exactly a sender does, and the figures, are a guess.
 

@@ -47,12 +47,12 @@ TEST(IngressTest, PacketsOfTwoSendersComeOneAfterTheOther) {
 TEST(IngressTest, WhoKnowsOfTheQueueHoldsBack) {
   Ingress link(Eight());
   for (int i = 0; i < 21; ++i) link.Take(1, 1000, kMorning);
-  EXPECT_EQ(link.Hold(1, 1000, kMorning), 0us);  // nobody waited too long
+  EXPECT_EQ(link.Hold(1, 1000, kMorning), 0us);  // no packet waited too long
   const Passage late = link.Take(1, 1000, kMorning);
   EXPECT_EQ(late.wait, 21us);
   EXPECT_EQ(late.retransmissions, 0u);
-  // Its answer was due 10 us after the 20 that it may wait; another one, whose packets did not wait,
-  // knows nothing.
+  // Its answer was due 10 us after the 20 that it may wait; another one, whose packets did not
+  // wait, knows nothing.
   for (int i = 0; i < 30; ++i) link.Take(2, 1000, kMorning + 21us);
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 29us), 0us);
   EXPECT_EQ(link.Hold(3, 1000, kMorning + 31us), 0us);

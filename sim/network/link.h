@@ -4,10 +4,10 @@
 //                        one of them has less to give: it falls behind while the link is full,
 //                        and catches up while the link is idle
 //
-// SRD sprays packets evenly over paths that other traffic loads unevenly. Who always has something
-// to send meets that as delay only, for the link stays full; who waits for the last packet of many
-// waits for the slowest path. How far it can fall behind is bounded: congestion control moves the
-// packets elsewhere.
+// SRD sprays packets evenly over paths that other traffic loads unevenly. A sender that always has
+// something to send meets that as delay only, for the link stays full; one that waits for the last
+// packet of many waits for the slowest path. How far that path can fall behind is bounded:
+// congestion control moves the packets elsewhere.
 //
 // An assumption, with two figures that fit what was published of p5 (docs/performance.md).
 

@@ -197,7 +197,7 @@ TEST(BlockTest, BlockedRequestsDoNothingAtTheTarget) {
   s.lab.ExpectNoMore();
 }
 
-// The data may have been delivered all the same: at most once, and nobody told.
+// The data may have been delivered all the same: at most once, and the initiator is not told.
 TEST(BlockTest, BlockedAnswersLeaveTheInitiatorInTheDark) {
   Scene s;
   Fill(s.a.Bytes(0, 4096), 1);
@@ -398,7 +398,7 @@ TEST(RailTest, AreWhereTheSwitchesAreKnown) {
   };
   EXPECT_EQ(rail("p5", 3), rail("p5", 0));
   EXPECT_NE(rail("p5", 4), rail("p5", 3));
-  // Where nobody knows, each is its own.
+  // Where the switch is unknown, each is its own.
   for (const sim::Profile& profile : sim::Profiles()) {
     for (std::size_t nic = 0; nic < profile.nics.size(); ++nic) {
       if (profile.nics[nic].pcie_switch >= 0) continue;
@@ -488,8 +488,8 @@ TEST(IncastTest, ManySendersLosePacketsUntilTheySlowDown) {
   EXPECT_LE(crowd.Sum(&sim::DeviceCounters::impaired_remote_conn_events), 12u);
 }
 
-// Congestion control keeps the queue short: who comes later does not wait for all that others have
-// to send.
+// Congestion control keeps the queue short: a sender that comes later does not wait for all that
+// others have to send.
 TEST(IncastTest, ALateComerWaitsForAShortQueueOnly) {
   Crowd crowd(5);
   Side& late = *crowd.senders.back();
@@ -509,7 +509,7 @@ TEST(IncastTest, ALateComerWaitsForAShortQueueOnly) {
   EXPECT_LT(crowd.lab.world().Now() - start, 100us);
 }
 
-// Nor does who sends elsewhere: held packets do not keep the sender's own link.
+// Nor does traffic to another receiver wait: held packets do not occupy the sender's own link.
 TEST(IncastTest, ABusyReceiverDoesNotKeepItsSendersFromOthers) {
   Crowd crowd(5);
   Side& other = *crowd.senders.back();

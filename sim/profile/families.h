@@ -30,14 +30,14 @@ Profile Hpc7aProfile();
 Profile C7gnProfile();
 Profile C8gnProfile();
 
-// What all EFA devices start from. A family changes what it knows better; whoever lists the
+// What all EFA devices start from. A family changes what it knows better; the code that lists the
 // profiles fills in Profile::limits.
 Profile EfaProfile();
 
 // The generations of EFA, as the EC2 user guide numbers them.
 enum class Generation { kEfa1 = 1, kEfa2, kEfa3, kEfa4 };
 
-// What the devices of a generation have in common, for a type that nobody has recorded.
+// What the devices of a generation have in common, for a type that was not recorded.
 Profile GenerationProfile(Generation generation);
 
 // What GPUs of one model have in common.

@@ -106,7 +106,7 @@ TEST_P(EveryProfileTest, DevicesAreInTheOrderOfTheirAddresses) {
   EXPECT_TRUE(std::is_sorted(profile().gpus.begin(), profile().gpus.end(), by_address));
 }
 
-// A place that nobody has published is not made up.
+// A place that was not published is not made up.
 TEST_P(EveryProfileTest, UnknownPlacesAreSaidToBe) {
   bool unknown = false;
   for (const NicProfile& nic : profile().nics) {
@@ -312,7 +312,8 @@ TEST(ProfileTest, P5eIsAP5WithOtherGpus) {
   EXPECT_THAT(p5.numa_cpus, ElementsAre("0-47,96-143", "48-95,144-191"));
 }
 
-// aws/aws-ofi-nccl tests/unit/fixtures/topology/p6e-gb200/topology.xml, tests/unit/topo_fixture.cpp.
+// aws/aws-ofi-nccl tests/unit/fixtures/topology/p6e-gb200/topology.xml,
+// tests/unit/topo_fixture.cpp.
 TEST(ProfileTest, P6eGb200HasNicsOnSwitchesWithoutAGpu) {
   const Profile& gb200 = Find("p6e-gb200");
   std::vector<std::string> names;

@@ -1,6 +1,6 @@
-// Which figures of a profile nobody has published, and what they plausibly are: a time-out of the
-// device's firmware, a delay inside of it, how often a packet is lost. The profile has our guess; a
-// program has to be right wherever in its range the truth lies.
+// Which figures of a profile are unpublished, and what they plausibly are: a time-out of the
+// device's firmware, a delay inside it, how often a packet is lost. The profile has our guess; a
+// program has to be right wherever in the range the truth lies.
 
 #ifndef DRYDOCK_SIM_PROFILE_UNPUBLISHED_H_
 #define DRYDOCK_SIM_PROFILE_UNPUBLISHED_H_

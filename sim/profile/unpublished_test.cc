@@ -1,4 +1,4 @@
-// The figures that nobody has published: their ranges, and how they are written.
+// The unpublished figures: their ranges, and how they are written.
 
 #include "drydock/sim/profile/unpublished.h"
 

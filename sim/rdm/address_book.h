@@ -25,8 +25,8 @@ std::uint32_t ConnidOf(const fabric::Address& address);
 // True when both have one GID and one queue pair number. REQUIRES: EFA addresses.
 bool SameQueuePair(const fabric::Address& a, const fabric::Address& b);
 
-// One address, whoever inserted it and however often: the program knows it by one handle, the
-// device below by one peer.
+// One address, however often it was inserted, and whether by the program or by the protocol: the
+// program knows it by one handle, the device below by one peer.
 struct AddressEntry {
   std::uint64_t number = 0;  // of this entry, in order of creation
   fabric::Address address;
@@ -61,7 +61,7 @@ class AddressBook {
   // the device's.
   absl::StatusOr<std::shared_ptr<AddressEntry>> Use(const fabric::Address& address);
 
-  // Drops implicit entries that nobody holds.
+  // Drops implicit entries that only the book holds.
   void Collect();
 
   fabric::AddressVector& device() { return *device_; }
@@ -80,7 +80,7 @@ class AddressBook {
     std::uint32_t generation = 0;
   };
   const Handle* FindHandle(fabric::Peer peer) const;
-  // Drops the entry if nobody but the book holds it.
+  // Drops the entry if only the book holds it.
   void DropIfUnused(const Key& key);
 
   std::unique_ptr<fabric::AddressVector> device_;

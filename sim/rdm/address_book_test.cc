@@ -18,7 +18,7 @@ using fabric::Peer;
 using testing_matchers::IsOk;
 using testing_matchers::StatusIs;
 
-// Remembers who is inserted.
+// Remembers which peers are inserted.
 class FakeVector final : public fabric::AddressVector {
  public:
   explicit FakeVector(std::set<Peer>& live) : live_(live) {}
@@ -101,7 +101,7 @@ TEST_F(AddressBookTest, QkeyTellsEndpointsOfOneQueuePairApart) {
   EXPECT_EQ(book_.FindConnid(*after, 5), nullptr);
 }
 
-// Whoever is talked to stays, under no name.
+// A peer in use stays, without a handle.
 TEST_F(AddressBookTest, RemovedPeerStaysWhileItIsUsed) {
   ASSERT_OK_AND_ASSIGN(const Peer peer, book_.Insert(AddressOf(1, 2, 3)));
   std::shared_ptr<AddressEntry> used = book_.Find(peer);

@@ -61,8 +61,8 @@ class CounterTest : public ::testing::Test {
   std::unique_ptr<fabric::Counter> written_, read_;
 };
 
-// Whoever waits for plain writes by a counter waits for ever, whoever writes them: the target's NIC,
-// or its software.
+// A program that waits for plain writes by a counter waits for ever, whether the target's NIC or
+// its software places them.
 TEST_F(CounterTest, WritesWithAnImmediateCountAndOthersDoNot) {
   for (const bool device : {true, false}) {
     SCOPED_TRACE(device ? "device" : "software");

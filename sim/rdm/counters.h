@@ -47,7 +47,7 @@ class CounterCore {
   std::vector<ProgressSource*> sources_;
 };
 
-// Those of one endpoint, as fabric::CounterBindings; null: nobody counts.
+// Those of one endpoint, as fabric::CounterBindings; null: not counted.
 struct Counters {
   std::shared_ptr<CounterCore> sends, receives, writes, reads, remote_writes, remote_reads;
 

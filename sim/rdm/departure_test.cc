@@ -326,7 +326,7 @@ TEST_F(DepartureTest, ClosedReceiveMemoryIsNotTouched) {
   }
 }
 
-// A removed peer is nobody's name any more; what is under way with it goes on.
+// The handle of a removed peer names no peer any more; what is under way with it goes on.
 TEST_F(DepartureTest, RemovedPeerEndsWhatItHasBegun) {
   bed_.Connect();
   ASSERT_EQ(bed_.Recv(0, 500000, 1), ErrorCode::kOk);
@@ -366,7 +366,7 @@ TEST_F(DepartureTest, MessageThatCameBeforeItsSenderWasInserted) {
   }
 }
 
-// Who was never inserted can write to us all the same: the handshake makes us insert it.
+// A peer that was never inserted can write to us all the same: the handshake makes us insert it.
 TEST_F(DepartureTest, StrangerIsInsertedByTheHandshake) {
   ASSERT_TRUE(bed_.b().vector->Remove(bed_.b().peers[0]).ok());
   const fabric::WriteRequest write{.source = bed_.a().Local(0, 100),
@@ -404,8 +404,8 @@ TEST_F(DepartureTest, ReopenedEndpointStartsAfresh) {
   EXPECT_EQ(bed_.Take(bed_.b(), 1).source, bed_.b().peers[0]);
 }
 
-// It has the queue pair number of the one before it, which its receiver knows: only the connid tells
-// them apart.
+// It has the queue pair number of the one before it, which its receiver knows: only the connid
+// tells them apart.
 TEST_F(DepartureTest, ReopenedEndpointIsNotTheOneThatItsReceiverKnows) {
   bed_.Connect();
   bed_.ReopenEndpoint(bed_.a());
@@ -459,7 +459,7 @@ TEST_F(DepartureTest, LostHandshakeIsSentAgain) {
   bed_.world().Block(*bed_.b().node, *bed_.a().node);
   ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
   EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kUnreachable);
-  bed_.PumpFor(3s);  // b hears that nobody has heard it
+  bed_.PumpFor(3s);  // b learns that its handshake was not heard
   bed_.world().Unblock(*bed_.b().node, *bed_.a().node);
   ASSERT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kOk);
   EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kOk);

@@ -141,7 +141,7 @@ bool Engine::Leave() {
   for (const Stalled& packet : stalled_) {
     Decline(*packet.peer, Decode(receiver_.bytes(packet.index, packet.length_bytes))->header);
   }
-  PollDevice();  // who has asked meanwhile is told as well
+  PollDevice();  // a peer that has asked meanwhile is told as well
   packets_.Flush();
   return told_ != before;
 }
@@ -379,7 +379,7 @@ void Engine::OnAnswer(Peer& peer, const Packet& packet) {
     return;
   }
   ++statistics_.strays;
-  // Whoever asks us to send what we gave up must not wait for ever.
+  // A peer that asks us to send what we gave up must not wait for ever.
   const bool asks = header.kind == PacketKind::kCts || header.kind == PacketKind::kReadNack;
   if (operation == nullptr && asks && header.reply != kNoOperation) TellGone(peer, header.reply);
 }

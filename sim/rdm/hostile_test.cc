@@ -118,7 +118,7 @@ TEST_P(HostileTest, RandomPacketsDoNoHarm) {
   TestBed bed(options);
   bed.Connect();
   ExpectGoodConversation(bed, 1);
-  // Nobody was given these keys: no packet may change this memory.
+  // No peer was given these keys: no packet may change this memory.
   std::vector<std::byte> before = bed.b().memory;
   Attacker attacker(bed, bed.b().endpoint->address());
   Dice dice(GetParam());

@@ -122,7 +122,7 @@ TEST_F(LiarTest, OthersOperationsAreOutOfReach) {
   EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kOk);
 }
 
-// Who claims to be somebody whose connid it does not know, is nobody.
+// A sender that claims to be a peer whose connid it does not know is not taken for that peer.
 TEST_F(LiarTest, ConnidMustBeTheSenders) {
   ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);
   const std::vector<std::byte> payload(50, std::byte{0x66});
@@ -212,7 +212,7 @@ TEST_F(LiarTest, PeerThatNeverReceivesCannotStopUs) {
   }
 }
 
-// Messages that are never due: kept, counted, and in nobody's way.
+// Messages that are never due: kept, counted, and in the way of no other message.
 TEST_F(LiarTest, NumbersFarAhead) {
   const std::vector<std::byte> payload(50, std::byte{0x66});
   for (const std::uint32_t number : {1u, 16384u, 16385u, 0x7fffffffu, 0x80000000u, UINT32_MAX}) {
@@ -226,7 +226,7 @@ TEST_F(LiarTest, NumbersFarAhead) {
   ExpectGoodConversation(bed_, 4);
 }
 
-// Who knows an address, its qkey and all, is not its owner: the device tells.
+// A sender that knows an address, even its qkey, is not its owner: the device tells them apart.
 TEST_F(LiarTest, NobodySpeaksForAPeerThatTheDeviceKnows) {
   bed_.PumpFor(5ms);
   ASSERT_EQ(bed_.Recv(0, 100, 1), ErrorCode::kOk);

@@ -55,7 +55,7 @@ class MemoryRegistry {
   std::shared_ptr<fabric::MemoryRegion> Borrow(const fabric::LocalBuffer& buffer,
                                                fabric::Access access);
 
-  // Counts removals: whoever relies on a region looks again when this has changed.
+  // Counts removals: code that relies on a region looks again when this has changed.
   std::uint64_t removals() const { return removals_; }
 
  private:

@@ -53,7 +53,7 @@ class Operation {
 
   // It has ended, and no work request of it is under way that touches the program's memory.
   virtual bool Done() const = 0;
-  // Tells whoever must know. Called once, after Done.
+  // Reports the end to the program or to the peer. Called once, after Done.
   virtual void Report() = 0;
 
  private:

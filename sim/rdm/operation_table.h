@@ -41,7 +41,7 @@ class OperationTable {
   // True when `predicate` holds for some operation.
   bool Any(const std::function<bool(const Operation&)>& predicate) const;
 
-  // Forgets all of them: nobody is told.
+  // Forgets all of them, without a report.
   void Clear();
 
   std::size_t size() const { return live_; }

@@ -25,7 +25,7 @@
 
 namespace drydock::sim::rdm {
 
-// What is to be sent, and who is told of the end.
+// What is to be sent, and the request of the program that is told of the end.
 struct Outbound {
   // Kind, message number, tag, immediate and place of the first packet; kReadResponse: operation
   // and offset, which says how much is cleared to send.

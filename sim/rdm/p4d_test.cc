@@ -65,7 +65,7 @@ TEST_P(P4dTest, WritesAndReadsOfEveryLength) {
     EXPECT_EQ(Read(length, bed_.b().Remote(100)).error, ErrorCode::kOk);
     EXPECT_TRUE(Holds(bed_.a().Bytes(4 << 20, length), pattern));
   }
-  // Whoever could do more, or less, would be another machine.
+  // A NIC that could do more, or less, would be of another machine.
   EXPECT_EQ(bed_.b().statistics().emulated_writes, 6u);
   EXPECT_EQ(bed_.b().statistics().emulated_reads, reads() ? 0u : 6u);
 }

@@ -31,7 +31,7 @@ class PeerTable {
 
   AddressBook& book() { return *book_; }
 
-  // The peer that the program calls so; null when it calls nobody so.
+  // The peer of this handle of the program; null when there is none.
   Peer* Find(fabric::Peer handle) {
     std::shared_ptr<AddressEntry> entry = book_->Find(handle);
     return entry == nullptr ? nullptr : &Of(std::move(entry));

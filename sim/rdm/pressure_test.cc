@@ -1,5 +1,5 @@
-// Little room for messages that came before their receives, for many seeds: whoever is held up in
-// the end arrives, once, whole and in order.
+// Little room for messages that came before their receives, for many seeds: a message that is held
+// up arrives in the end, once, whole and in order.
 
 #include <cstdint>
 #include <map>

@@ -1,5 +1,5 @@
-// Progress is the program's: what happens while nobody reads, what a full queue answers, and how
-// receivers that are not ready are treated.
+// The program makes progress: what happens while it reads nothing, what a full queue answers, and
+// how receivers that are not ready are treated.
 
 #include <cstdint>
 #include <map>
@@ -37,7 +37,7 @@ TEST(HandshakeTest, NeedsTheTargetsProgram) {
   TestBed bed;
   ASSERT_EQ(bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, 1)), ErrorCode::kOk);
   RunAlone(bed, bed.a(), 50ms);
-  EXPECT_TRUE(bed.a().completions.empty());  // the device could, but nobody has told us so
+  EXPECT_TRUE(bed.a().completions.empty());  // the device could, but the target has not told us so
   EXPECT_EQ(bed.Take(bed.a(), 1).error, ErrorCode::kOk);
 }
 
@@ -101,7 +101,7 @@ TEST(QueueTest, SendQueueFillsUp) {
   std::size_t posted = 0;
   while (bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, posted)) == ErrorCode::kOk) ++posted;
   EXPECT_EQ(posted, depth);
-  bed.world().timeline().RunFor(5ms);  // done, but nobody has read
+  bed.world().timeline().RunFor(5ms);  // done, but unread
   EXPECT_EQ(bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, 999)), ErrorCode::kAgain);
   for (std::size_t i = 0; i < depth; ++i) EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);
   EXPECT_EQ(bed.a().endpoint->Write(WriteOf(bed.a(), bed.b(), 1, 999)), ErrorCode::kOk);
@@ -324,7 +324,7 @@ TEST(RetriesTest, TheDeviceRetriesAsOftenAsAsked) {
     RunAlone(bed, bed.a(), 20ms);  // the peer takes one packet, and does not read its queue
     EXPECT_EQ(bed.a().completions.size(), 1u);
     refused.push_back(bed.a().statistics().refused_packets);
-    for (std::uint64_t i = 0; i < 5; ++i) {  // in the end all arrive, whoever retried
+    for (std::uint64_t i = 0; i < 5; ++i) {  // in the end all arrive, whichever side retried
       ASSERT_EQ(bed.Recv(0, 10, i), ErrorCode::kOk);
       EXPECT_EQ(bed.Take(bed.b(), i).error, ErrorCode::kOk);
       EXPECT_EQ(bed.Take(bed.a(), i).error, ErrorCode::kOk);

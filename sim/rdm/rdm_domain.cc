@@ -92,7 +92,7 @@ RdmMemoryRegion::RdmMemoryRegion(std::shared_ptr<DomainCore> domain, MemoryRegis
 absl::Status RdmMemoryRegion::Close() {
   if (domain_ == nullptr) return absl::OkStatus();
   domain_->memory.Remove(region_);
-  domain_->alarm->WakeAt(domain_->alarm->Now());  // so that whoever used it notices
+  domain_->alarm->WakeAt(domain_->alarm->Now());  // so that its users notice
   domain_.reset();
   return absl::OkStatus();
 }

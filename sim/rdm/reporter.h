@@ -57,7 +57,7 @@ class Reporter {
 
   const Counters& counters() const { return counters_; }
 
-  // From here on nobody is told anything: the sinks may go.
+  // From here on nothing is reported: the sinks may go.
   void Detach() { detached_ = true; }
 
   // A peer wrote to our memory and said so: there is no context to look at.
@@ -72,7 +72,7 @@ class Reporter {
   void Write(CompletionSink& sink, const fabric::Completion& completion) {
     if (detached_ || (!completion.context.has_value() && completion.ok())) return;
     sink.Push(owner_, completion);
-    // A post may end a request at once: whoever sleeps then must look again.
+    // A post may end a request at once: a program that sleeps then must look again.
     alarm_.WakeAt(alarm_.Now());
   }
 

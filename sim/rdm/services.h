@@ -15,7 +15,7 @@
 
 namespace drydock::sim::rdm {
 
-// References to the parts; all outlive whoever uses them.
+// References to the parts; all outlive their users.
 struct Services {
   const Settings& settings;
   std::size_t payload_bytes;    // of one packet, whatever its kind

@@ -1,4 +1,4 @@
-// What the protocol noticed and told nobody: a power of the endpoints of this backend.
+// What the protocol noticed and did not report: a power of the endpoints of this backend.
 //
 //   auto* noticed = endpoint.capability<sim::rdm::EndpointStatistics>();
 

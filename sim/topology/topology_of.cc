@@ -18,7 +18,7 @@ using gpu::topology::CpuList;
 using gpu::topology::Device;
 using gpu::topology::Machine;
 
-// Profiles are part of the program, and a test reads them all: the fallbacks are for nobody.
+// Profiles are part of the program, and a test reads them all: the fallbacks are never used.
 unsigned BusOf(const std::string& pci_address) {
   return std::get<1>(
       gpu::topology::ParsePciAddress(pci_address).value_or(gpu::topology::PciAddress()));
@@ -88,7 +88,7 @@ Machine TopologyOf(const Profile& profile) {
     AddBridges(profile, static_cast<int>(i), machine);
     bridge_of.push_back(static_cast<int>(machine.bridges.size()) - 1);
   }
-  // -1, where nobody knows the switch.
+  // -1 where the switch is unknown.
   const auto above = [&bridge_of](int pcie_switch) {
     return pcie_switch < 0 ? -1 : bridge_of[pcie_switch];
   };

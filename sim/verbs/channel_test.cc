@@ -44,14 +44,14 @@ TEST_F(ChannelTest, OneEventForEachRequest) {
   End b({.nic = 1, .channel = channel_});
   ibv_cq* queue = ibv_cq_ex_to_cq(b.receive_queue);
   Deliver(a, b);
-  EXPECT_FALSE(Readable(channel_, 0));  // nobody asked
+  EXPECT_FALSE(Readable(channel_, 0));  // not asked for
 
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
     EXPECT_FALSE(Readable(channel_, 0));  // what is there already is no event
     ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
     ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
-    ASSERT_TRUE(Readable(channel_, kGuard));  // while nobody polls
+    ASSERT_TRUE(Readable(channel_, kGuard));  // while no thread polls
     ibv_cq* told = nullptr;
     void* cq_context = nullptr;
     ASSERT_EQ(ibv_get_cq_event(channel_, &told, &cq_context), 0);

@@ -16,7 +16,7 @@
 namespace drydock::sim::verbs {
 namespace {
 
-// As the kernel tells a completion, to whoever reads the descriptor: libibverbs, or a program that
+// As the kernel reports a completion to the descriptor's reader: libibverbs, or a program that
 // drives its queues itself (linux-rdma include/uapi/rdma/ib_user_verbs.h,
 // ib_uverbs_comp_event_desc). What libibverbs gives the kernel as a queue's handle is its address.
 using Event = std::uint64_t;
@@ -92,7 +92,7 @@ void ReportArmed() {
 }
 
 // A read would wait for ever, or would be a look that takes no time: in virtual time the world runs
-// while somebody polls (sim/virtual_time).
+// while the program polls (sim/virtual_time).
 void WaitInVirtualTime(int fd, const Context& context) {
   if (!context.host->world().IsVirtual()) return;
   const bool waits = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;

@@ -11,7 +11,7 @@ namespace drydock::sim::verbs {
 // The queue was armed: its channel is told of the next completion. REQUIRES of both: the context's
 // mutex is held.
 void Await(Queue& queue);
-// The queue goes: nobody is told any more.
+// The queue goes: its channel is told no more.
 void Abandon(Queue& queue);
 
 }  // namespace drydock::sim::verbs

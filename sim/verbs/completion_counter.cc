@@ -57,7 +57,7 @@ int Locate(const MemoryLocation& where, CounterPlace& place) {
   return 0;
 }
 
-// What the device does with a number: whoever waits for it sees all that was written before.
+// How the device writes a number: a thread that waits for it sees all that was written before.
 void Store(const CounterPlace& place, std::uint64_t value) {
   std::atomic_ref<std::uint64_t>(*place.word).store(value, std::memory_order_release);
 }

@@ -103,7 +103,7 @@ TEST_F(CompletionCounterTest, LocalAndRemoteOperationsAreCountedWithoutAPoll) {
   EXPECT_EQ(Value(ours), 3u);
 }
 
-// The word moves by itself: nobody calls anything.
+// The word moves by itself: no call is needed.
 TEST_F(CompletionCounterTest, TheProgramsOwnWordsAreWritten) {
   std::uint64_t written = 0, failed = 0;
   v::EfaCompCntrInitAttr efa{};

@@ -215,7 +215,7 @@ Queue::~Queue() {
 }
 
 void Queue::FoundNothing() {
-  // In virtual time nothing happens before somebody waits.
+  // In virtual time nothing happens before the program waits.
   constexpr std::uint32_t kPatience = 64;
   if (in_vain_ < kPatience && !owner_.host->world().IsVirtual()) {
     ++in_vain_;

@@ -35,7 +35,7 @@ struct WorkCompletion {
   std::uint16_t queue_pair = 0;
   std::uint16_t source_queue_pair = 0;
   std::uint16_t source_handle = 0;  // 0xffff: unknown
-  // Of a sender whose handle is unknown, in queues that were made to tell it; otherwise zeros.
+  // Of a sender whose handle is unknown, in queues that were made to report it; otherwise zeros.
   Gid source_gid{};
   bool unsolicited = false;
   std::uint64_t operation = 0;  // its number in the trace
@@ -59,7 +59,7 @@ class Queue : public ibv_cq_ex {
   const std::shared_ptr<CompletionRing>& ring() const { return ring_; }
   QueueFunctions& functions() { return functions_; }
 
-  // The next completion of a queue pair that still is; false when there is none.
+  // The next completion of a queue pair that still exists; false when there is none.
   bool Take(WorkCompletion& completion);
   // The end of a poll that took something, for the trace.
   void TellPolled();
@@ -74,7 +74,7 @@ class Queue : public ibv_cq_ex {
 
   // Before a queue pair goes: its completions are dropped, those of the others kept.
   void Forget(std::uint16_t queue_pair);
-  // Whether completions are there that the program has not taken, or were dropped. Those of
+  // Whether there are completions that the program has not taken, or that were dropped. Those of
   // requests that were flushed do not count.
   bool has_unread() const;
   // Whether the program has promised that one thread at a time uses it.
@@ -92,9 +92,9 @@ class Queue : public ibv_cq_ex {
     poller_.Leave();
     polling_.unlock();
   }
-  // A poll has found nothing. Whoever goes on polling lets others run, on a machine with fewer CPUs
-  // than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll and
-  // EndPoll.
+  // A poll has found nothing. A thread that goes on polling lets others run, on a machine with
+  // fewer CPUs than pollers: among them is the peer that it waits for. REQUIRES: between BeginPoll
+  // and EndPoll.
   void FoundNothing();
   void FoundSomething() { in_vain_ = 0; }
   // The entry that the read functions tell about.

@@ -98,7 +98,7 @@ std::optional<Entry> TakePlain(ibv_cq_ex* queue) {
 }
 
 void PollUntil(const std::function<bool()>& done) {
-  // Who has waited in vain once does not learn more by waiting as long again.
+  // After one wait in vain, another as long would tell nothing more.
   static std::chrono::milliseconds patience(20000);
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (!done()) {

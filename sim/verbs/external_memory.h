@@ -28,7 +28,7 @@ class ExternalMemory {
 
   // `length` bytes of the dmabuf from `offset`, of which `needed` are used. 0, or an errno: EINVAL:
   // too few, past the dmabuf's end, or the offset is no multiple of 8; EOPNOTSUPP: the host cannot
-  // reach that memory, as a GPU's: where there is no device, nobody can write it.
+  // reach that memory, as a GPU's: where there is no device, nothing can write it.
   int Map(int fd, std::uint64_t offset, std::uint64_t length, std::uint64_t needed) {
     if (length < needed || offset % 8 != 0) return EINVAL;
     // What lies past its end can be mapped, and ends the process that touches it.

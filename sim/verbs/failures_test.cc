@@ -252,7 +252,7 @@ TEST_F(FailuresTest, AHandleThatGoesWhileItsMessageWaits) {
   End a({.nic = 0});
   End b({.nic = 1});
   b.HandleOf(a);
-  ASSERT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), 0);  // nobody receives it
+  ASSERT_EQ(a.Send(b, 1, {a.Segment(0, 8)}), 0);  // there is no receive for it
   ASSERT_EQ(a.Write(b, 2, 8), 0);
   EXPECT_EQ(Await(a.send_queue).wr_id, 2u);  // so the one before has left its ring
   a.Forget(b);
@@ -526,7 +526,7 @@ TEST_F(FailuresTest, APlanThatCannotBeUsed) {
       "{",
       R"({"rules": [{"fault": "no_such_fault"}]})",
       R"({"rules": [{"fault": "send_queue_full"}]})",                         // more than strict
-      R"({"rules": [{"fault": "insert_peer_fails"}]})",                       // nobody does it here
+      R"({"rules": [{"fault": "insert_peer_fails"}]})",                       // not done here
       R"({"rules": [{"fault": "flushed", "when": {"nth": 1, "every": 2}}]})"  // contradicts itself
   };
   for (const std::string& plan : plans) {

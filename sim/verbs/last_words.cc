@@ -61,7 +61,7 @@ void AwaitDeath(int signal) {
 
 void OnEnd(int signal) {
   const int error = errno;
-  if (getpid() != listener) Die(signal);  // a forked child: nobody listens
+  if (getpid() != listener) Die(signal);  // a forked child: no thread listens
   std::int64_t first = 0;
   if (since.compare_exchange_strong(first, Now())) {
     dying = signal;

@@ -7,8 +7,8 @@ namespace drydock::sim::verbs {
 
 // From now on SIGINT, SIGTERM and SIGHUP, those that the program neither handles nor ignores, run
 // `say` in a thread of its own before the process dies of them. The first call counts. The program
-// does not run on: whoever was interrupted waits, and so sees no EINTR. A second signal ends a
-// `say` that hangs; so does half a minute. Where there can be no thread a line says so, and the
+// does not run on: a thread that was interrupted waits, and so sees no EINTR. A second signal ends
+// a `say` that hangs; so does half a minute. Where there can be no thread a line says so, and the
 // process dies at once.
 //
 // `say` may allocate: of a program that was interrupted in malloc it may be lost. The thread lives
@@ -16,7 +16,8 @@ namespace drydock::sim::verbs {
 // thread, but by exit or a signal.
 void BeforeDeathBySignal(void (*say)());
 
-// Around whatever has a mutex that `say` takes: a signal that comes meanwhile waits for its end.
+// Held around code that has a mutex that `say` takes: a signal that comes meanwhile waits for its
+// end.
 class Unhurried {
  public:
   Unhurried();

@@ -128,7 +128,7 @@ void Machine::WatchFindings(Host& host) {
   if (findings_ != nullptr && !findings_->mine()) static_cast<void>(findings_.release());
   if (findings_ == nullptr) findings_ = std::make_unique<Findings>(settings_.findings_file);
   findings_->Watch(host);
-  // In virtual time there is one thread, and nobody who could listen.
+  // In virtual time there is one thread, and no other that could wait for the signal.
   if (!settings_.findings_file.empty() && time_ == nullptr) {
     BeforeDeathBySignal(&Machine::OnSignal);
   }
@@ -229,7 +229,7 @@ void Machine::AtExit() {
   const Unhurried unhurried;
   std::shared_ptr<Host> host;  // goes after the lock: its deleter takes it, too
   std::unique_lock lock(machine.mutex_, std::defer_lock);
-  if (!LockSoon(lock)) return;  // whoever opens a device may be the one who ends
+  if (!LockSoon(lock)) return;  // the thread that opens a device may be the one that ends
   host = machine.host_.lock();
   if (host == nullptr || !host->usable()) return;
   std::unique_lock world(host->mutex(), std::defer_lock);

@@ -26,15 +26,15 @@ namespace drydock::sim::verbs {
 // What the environment asks for: its devices exist before anything is opened. Thread-safe.
 class Machine {
  public:
-  // The one of this process. An error was said on standard error, once; the process then has no
+  // This process's machine. An error was reported on standard error, once; the process then has no
   // device.
   static const absl::StatusOr<Machine*>& Get();
 
   const Profile& profile() const { return profile_; }
   const Settings& settings() const { return settings_; }
 
-  // Joins the network if no device is open yet. The machine leaves it when nobody holds the result
-  // any more.
+  // Joins the network if no device is open yet. The machine leaves it when the last holder lets go
+  // of the result.
   absl::StatusOr<std::shared_ptr<Host>> Open();
 
   // The plan that the device applies; null when there is none. REQUIRES: a device is open.
@@ -55,8 +55,8 @@ class Machine {
   // The process ends, by itself; a signal ends it.
   static void AtExit();
   static void OnSignal();
-  // In virtual time: the world of `host` is over, and the process. `check`: the rule because of which
-  // it fails. REQUIRES: the host's mutex is held.
+  // In virtual time: the world of `host` is over, and the process. `check`: the rule that makes it
+  // fail. REQUIRES: the host's mutex is held.
   void AddDigest(Host& host);
   void TellEnd(const std::string& check);
   // REQUIRES of both: mutex_ and the host's are held.
@@ -78,7 +78,7 @@ class Machine {
   std::shared_ptr<fabric::faults::FaultEngine> faults_;
   std::unique_ptr<Trace> trace_;
   std::unique_ptr<Findings> findings_;
-  std::unique_ptr<RunRecorder> recorder_;  // null: nobody wants to know what comes of this run
+  std::unique_ptr<RunRecorder> recorder_;  // null: no record of this run is wanted
   Host* traced_ = nullptr;
   int lives_ = 0;   // traces that process `living_` has begun
   int living_ = 0;  // a process
@@ -88,8 +88,7 @@ class Machine {
 // mutex is held.
 inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
 
-// Takes a mutex that whoever ends may be holding himself (objects.h, Closing): false after a
-// second.
+// Takes a mutex that the ending thread may hold already (objects.h, Closing): false after a second.
 bool LockSoon(std::unique_lock<std::mutex>& lock);
 
 // Says one line on standard error, for a person who looks for the reason of an errno.

@@ -1,6 +1,7 @@
 // Queues that a program drives itself, as libfabric's direct data path and GPUs do: it writes work
-// requests and doorbells, and reads completions, where it was told that they are. A doorbell of
-// hardware tells the device; a word in memory tells nobody, so the host's thread looks at it.
+// requests and doorbells, and reads completions, where it was told that they are. A store to a
+// hardware doorbell tells the device; a store to memory does not, so the host's thread looks at the
+// word.
 
 #include <algorithm>
 #include <cerrno>

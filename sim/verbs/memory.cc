@@ -60,7 +60,7 @@ ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t io
   if (iova != reinterpret_cast<std::uintptr_t>(address)) {
     return RefuseObject("ibv_reg_mr_iova: peers can only name memory by its own address here");
   }
-  // linux-rdma drivers/infiniband/core/umem.c: who may write is asked of every page.
+  // linux-rdma drivers/infiniband/core/umem.c: the right to write is checked for every page.
   constexpr unsigned kWriting = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE;
   if (!MayBePinned(address, length, (access & kWriting) != 0)) return Fail(EFAULT);
   const Calling lock(context);
@@ -294,7 +294,7 @@ ibv_ah* ibv_create_ah(ibv_pd* pd, ibv_ah_attr* attr) {
   const Calling lock(context);
   drydock::sim::Gid gid{};
   std::copy(std::begin(attr->grh.dgid.raw), std::end(attr->grh.dgid.raw), gid.begin());
-  context.host->Progress();  // who has come by now counts
+  context.host->Progress();  // machines that have come by now count
   const auto number =
       context.nic->admin().CreateAddressHandle(static_cast<Domain*>(pd)->number, gid);
   if (!number.ok()) {

@@ -379,7 +379,7 @@ TEST_F(ObjectsTest, AHandleInAnotherAvailabilityZoneIsRefused) {
   auto machine = Join(/*zone=*/1);
   const ibv_gid gid = GidOf(*machine);
   EXPECT_EQ(Addressing(gid), EINVAL);
-  // Who comes in its place, with its GID, may stand in ours.
+  // Its successor, with its GID, may be in our zone.
   machine.reset();
   machine = Join();
   const ibv_gid successor = GidOf(*machine);

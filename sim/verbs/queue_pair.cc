@@ -401,8 +401,8 @@ int ibv_destroy_qp(ibv_qp* ibv) {
   return 0;
 }
 
-// EFA promises no order of a whole message. Of aligned blocks of 128 bytes, where the device has it,
-// it is told to those who ask for all that there is.
+// EFA promises no order of a whole message. The order of aligned blocks of 128 bytes, where the
+// device has it, is told to callers that ask for all capabilities.
 int ibv_query_qp_data_in_order(ibv_qp* queue_pair, ibv_wr_opcode operation, std::uint32_t flags) {
   using namespace drydock::sim::verbs;  // NOLINT(build/namespaces)
   if ((flags & kInOrderReturnCaps) == 0) return 0;

@@ -88,8 +88,8 @@ class QueuePair : public ibv_qp_ex {
   Doorbells& MapRings();
   bool mapped() const { return doorbells_ != nullptr; }
 
-  // --- Completion counters: `counter` counts these operations (kCountSends...) from now on. An errno,
-  // or 0: EBUSY: another one counts one of them.
+  // --- Completion counters: `counter` counts these operations (kCountSends...) from now on. 0, or
+  // an errno: EBUSY: another counter counts one of them.
   int Attach(Counter& counter, std::uint32_t operations);
 
   // --- Work requests that are built call by call, between wr_start and wr_complete: by one thread
@@ -102,8 +102,8 @@ class QueuePair : public ibv_qp_ex {
   // --- For the checks ---
   Opened opened;
   bool told_ready = false;
-  OneThread sending;    // who posts sends, or has a session
-  OneThread receiving;  // who posts receives
+  OneThread sending;    // the thread that posts sends, or has a session
+  OneThread receiving;  // the thread that posts receives
 
  private:
   // Takes what the doorbells say; whether that was something.

@@ -31,7 +31,7 @@ absl::Status Fill(const char* what, const std::optional<std::vector<Value>>& val
   return absl::OkStatus();
 }
 
-// A byte that somebody else has written may be neither true nor false.
+// A byte that the program has overwritten may be neither true nor false.
 bool IsBool(const bool& place) {
   unsigned char byte = 0;
   std::memcpy(&byte, &place, 1);
@@ -115,7 +115,7 @@ absl::StatusOr<std::unique_ptr<RunRecordFile>> RunRecordFile::Create(
     const std::optional<std::vector<std::uint64_t>>& wild) {
   const int file = memfd_create("drydock-run", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void* memory = MAP_FAILED;
-  // A program that made it shorter would end whoever reads it.
+  // A program that made it shorter would end the process that reads it.
   if (file >= 0 && ftruncate(file, sizeof(RunRecord)) == 0 &&
       fcntl(file, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_SEAL) == 0) {
     memory = mmap(nullptr, sizeof(RunRecord), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);

@@ -1,6 +1,6 @@
-// What a process in virtual time and whoever started it tell each other of its run: which faults
-// happen and which operations are calm, and then what came of it. A file without a name that both
-// map, so that a process that dies leaves what it had written.
+// What a process in virtual time and its starter tell each other of its run: which faults happen
+// and which operations are calm, and then what came of it. A file without a name that both map, so
+// that a process that dies leaves what it had written.
 
 #ifndef DRYDOCK_SIM_VERBS_RUN_RECORD_H_
 #define DRYDOCK_SIM_VERBS_RUN_RECORD_H_
@@ -30,7 +30,7 @@ struct ShortText {
     bytes = {};
     text.copy(bytes.data(), bytes.size() - 1);
   }
-  // Also of bytes that somebody else has written.
+  // Also of bytes that Set did not write.
   std::string Get() const {
     const absl::string_view all(bytes.data(), bytes.size());
     return std::string(all.substr(0, all.find('\0')));
@@ -63,7 +63,7 @@ struct RunRecord {
 };
 static_assert(std::is_trivially_copyable_v<RunRecord>);
 
-// Of whoever starts the process.
+// The starter's view of the record.
 class RunRecordFile {
  public:
   // kInvalidArgument: more firings or operations than fit. kUnavailable: no memory, no descriptor.
@@ -74,7 +74,8 @@ class RunRecordFile {
   RunRecordFile(const RunRecordFile&) = delete;
   RunRecordFile& operator=(const RunRecordFile&) = delete;
 
-  // Under which another process opens it while this one lives; as long as that of every other one.
+  // The path by which another process opens it while this one lives; all such paths are equally
+  // long.
   std::string path() const;
   // As it is at the first call, when the process is over: one that it has left behind may go on
   // writing. The program may have written anywhere: a trace that makes no sense is empty, and a
@@ -85,7 +86,7 @@ class RunRecordFile {
   RunRecordFile(int file, RunRecord* record) : file_(file), record_(record) {}
 
   const int file_;
-  RunRecord* const record_;      // that others write
+  RunRecord* const record_;      // that the process writes
   ZeroedArray<RunRecord> read_;  // one, if it was read
 };
 

@@ -1,5 +1,5 @@
-// The record of a run after a program that has written anywhere: whoever reads it finds nothing that
-// does not make sense.
+// The record of a run after a program that has written anywhere: its reader finds nothing that does
+// not make sense.
 
 #include "drydock/sim/verbs/run_record.h"
 

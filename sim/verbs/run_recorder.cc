@@ -41,7 +41,7 @@ void* Map(int file) {
 // Set once; of a process and its forked children.
 RunRecord* of_process = nullptr;
 
-// A forked child: the record is its parent's. It has an empty one instead, which nobody reads.
+// A forked child: the record is its parent's. It has an empty one instead, which is never read.
 void LeaveRecord() {
   constexpr int kOwn = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED;
   void* const own = mmap(of_process, sizeof(RunRecord), PROT_READ | PROT_WRITE, kOwn, -1, 0);
@@ -98,7 +98,7 @@ void RunRecorder::NoteLibraries() {
 }
 
 void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began) {
-  Leave();  // one that nobody could close any more
+  Leave();  // a world that was never closed
   // Read where they are mapped: the heap is the program's, and what lies where in it must not
   // depend on what is listed.
   if (record_.restricts_firings && faults != nullptr) {

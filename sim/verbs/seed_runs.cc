@@ -69,7 +69,7 @@ absl::Status Failure(const char* what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// What it said; a program that says more than anybody reads is quoted with the end of it.
+// What it said; of an output that is too long to read, the end.
 std::string ReadOutput(int file) {
   constexpr off_t kMost = 1 << 20;
   struct stat status {};
@@ -77,7 +77,7 @@ std::string ReadOutput(int file) {
   const off_t first = std::max<off_t>(status.st_size - kMost, 0);
   std::string text(static_cast<std::size_t>(status.st_size - first), '\0');
   std::size_t done = 0;
-  while (done < text.size()) {  // at a place of ours: who is left of the program may still write
+  while (done < text.size()) {  // at our own offset: processes left of the program may still write
     const ssize_t count =
         pread(file, text.data() + done, text.size() - done, first + static_cast<off_t>(done));
     if (count < 0 && errno == EINTR) continue;
@@ -90,7 +90,7 @@ std::string ReadOutput(int file) {
 
 // In the new process. Descriptors of ours are none of the program's.
 [[noreturn]] void Become(const Run& run, int returned, const Process& process) {
-  prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left who would read what it says
+  prctl(PR_SET_PDEATHSIG, SIGKILL);  // without its parent its output has no reader
   dup2(open("/dev/null", O_RDONLY | O_CLOEXEC), STDIN_FILENO);
   dup2(fileno(run.output.get()), STDOUT_FILENO);
   dup2(fileno(run.output.get()), STDERR_FILENO);
@@ -191,7 +191,7 @@ absl::Status RunSeeds(const SeedRange& seeds, milliseconds patience,
                       const std::function<absl::StatusOr<Process>(std::uint64_t seed)>& begin,
                       const std::function<bool(const EndedRun& run)>& ended) {
   const std::size_t most = std::max(std::thread::hardware_concurrency(), 1u);
-  std::signal(SIGCHLD, SIG_DFL);  // who ignores it is not told how a process ended
+  std::signal(SIGCHLD, SIG_DFL);  // while it is ignored, exit statuses are lost
   Runs under_way;
   std::uint64_t begun = 0;
   bool goes_on = true;

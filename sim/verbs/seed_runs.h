@@ -31,7 +31,7 @@ struct EndedRun {
   std::uint64_t seed = 0;
   int status = 0;       // as a shell has it: 128 and the signal, when one ended the process
   int signal = 0;       // that one; 0: it ended by itself
-  bool in_time = true;  // false: it was killed, because nobody waits for it any longer
+  bool in_time = true;  // false: it was killed, because its time was up
   bool was_run = true;  // false: its Process returned, and `status` is what it returned
   std::string output;   // what it said, on both streams; of more than 1 MiB the end
 };

@@ -118,7 +118,7 @@ TEST_F(TrafficTest, ARequestWithHints) {
       ibv_wr_set_sge(ex, a.region->lkey, a.address(0), 64);
     });
   };
-  EXPECT_EQ(write(2), EINVAL);  // a hint that nobody knows
+  EXPECT_EQ(write(2), EINVAL);  // an unknown hint
   ASSERT_EQ(write(sim::verbs::kHintBurstPpsSensitive), 0);
   Sent(1);
   EXPECT_TRUE(Holds(Bytes(b, 0, 64), 5));

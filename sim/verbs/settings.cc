@@ -84,7 +84,7 @@ absl::Status ReadNetwork(const Variable& variable, Settings& settings) {
   return absl::OkStatus();
 }
 
-// In virtual time there is one process, and nobody to meet.
+// In virtual time there is one process, and no other to meet.
 absl::Status ReadVirtual(const Variable& variable, Settings& settings) {
   RETURN_IF_ERROR(ReadNumber(variable, kVirtualVariable, settings.virtual_process));
   std::string digest;

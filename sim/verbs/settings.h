@@ -27,8 +27,8 @@ inline constexpr char kKeyVariable[] = "DRYDOCK_EFA_KEY";
 inline constexpr char kFindingsVariable[] = "DRYDOCK_EFA_FINDINGS";
 inline constexpr char kFindingsFileVariable[] = "DRYDOCK_EFA_FINDINGS_FILE";
 
-// The number of the process that lives in virtual time, of ten digits: the environment is as long in
-// every run, and so the stack as high.
+// The number of the process that lives in virtual time, of ten digits: the environment is equally
+// long in every run, and the stack equally high.
 inline constexpr char kVirtualVariable[] = "DRYDOCK_EFA_VIRTUAL";
 inline constexpr char kDigestVariable[] = "DRYDOCK_EFA_DIGEST";
 // Of efa-run to itself: the path of a RunRecord (run_record.h).
@@ -36,8 +36,8 @@ inline constexpr char kRecordVariable[] = "DRYDOCK_EFA_RECORD";
 
 // What becomes of the rules that a program breaks.
 enum class FindingsMode : std::uint8_t {
-  kOff,     // nobody looks
-  kReport,  // they are said
+  kOff,     // not looked for
+  kReport,  // reported
   kFail,    // and a process that would have ended with exit status 0 ends with 1
 };
 
@@ -64,8 +64,8 @@ struct Settings {
   static absl::StatusOr<Settings> FromEnvironment(
       const std::function<const char*(const char*)>& variable);
 
-  // The profile with so many NICs, and with its delays or without, as is asked for. kNotFound: lists the profiles.
-  // kInvalidArgument: more NICs than it has.
+  // The profile with so many NICs, and with its delays or without, as is asked for. kNotFound:
+  // lists the profiles. kInvalidArgument: more NICs than it has.
   absl::StatusOr<Profile> MakeProfile() const;
 };
 

@@ -102,7 +102,7 @@ void WriteNic(const Profile& profile, std::size_t index, Writer& writer) {
   writer.Link(verbs + "device", absl::StrCat("../../../devices/", nic.pci_address));
 }
 
-// A folder of this user's that nobody else can write to.
+// A folder of this user's that no other user can write to.
 absl::Status MakePrivate(const std::string& folder) {
   if (mkdir(folder.c_str(), 0700) == 0) return absl::OkStatus();
   struct stat found {};
@@ -148,7 +148,7 @@ absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::stri
   writer.File("machine.xml", topology);
   written.Update(writer.status());
   std::error_code error;
-  // Whoever comes first gives the tree its name: all of them write the same.
+  // The first process gives the tree its name: all of them write the same.
   if (written.ok()) fs::rename(fresh, tree, error);
   if (!written.ok() || error) {
     std::error_code ignored;

@@ -20,7 +20,7 @@ absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 
 // A tree for the profile in a folder that only this user can reach, made when it is not there yet;
 // it stays, for the next run. `parent`: a folder for such things, /tmp. kUnavailable: the folder
-// cannot be made; kPermissionDenied: it is somebody else's.
+// cannot be made; kPermissionDenied: it is another user's.
 //
 // `topology` is the machine as hwloc's XML: the file machine.xml in the folder.
 absl::StatusOr<std::string> SysfsTreeFor(const Profile& profile, const std::string& parent,

@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<Trace>> Trace::Open(const std::string& file, int 
                                                    std::uint64_t seed,
                                                    fabric::faults::FaultEngine* engine) {
   std::string path = TraceFileOf(file, getpid(), life);
-  // Whoever cannot be told later is told now.
+  // A failure is reported now: later there is no caller to report it to.
   std::FILE* opened = std::fopen(path.c_str(), "we");
   if (opened == nullptr) {
     return absl::UnavailableError(absl::StrCat("trace ", path, ": ", std::strerror(errno)));

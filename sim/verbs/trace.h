@@ -51,7 +51,7 @@ class Trace {
 
   // Writes what there is; what comes later is not in the file.
   void Write();
-  // False in a forked child, whose copy of the world nobody may touch.
+  // False in a forked child, whose copy of the world must not be touched.
   bool mine() const;
   // Nothing was posted: a program has only looked at what there is, as fi_getinfo does.
   bool idle() const { return idle_; }

@@ -154,7 +154,7 @@ TEST_F(TrafficTest, FullQueues) {
   ibv_qp_init_attr init{};
   ASSERT_EQ(ibv_query_qp(a.queue_pair, &attr, IBV_QP_CAP, &init), 0);
   const std::uint64_t sends = attr.cap.max_send_wr;
-  // Nobody receives: they wait, for the peer retries for ever.
+  // There is no receive: the sends wait, for the peer retries for ever.
   for (std::uint64_t i = 0; i < sends; ++i) ASSERT_EQ(a.Send(b, i, {a.Segment(0, 8)}), 0) << i;
   EXPECT_EQ(a.Send(b, 99, {a.Segment(0, 8)}), ENOMEM);
   EXPECT_EQ(a.Write(b, 99, 8), ENOMEM);
@@ -236,7 +236,7 @@ TEST_F(TrafficTest, ADatagram) {
   Fill(std::span(a.memory).first(100), 4);
   ASSERT_EQ(b.Receive(1, {b.Segment(0, 139)}), 0);  // too short for the prefix of 40 bytes too
   ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 100)}), 0);
-  Sent(2);  // nobody tells the sender
+  Sent(2);  // the sender is not told
   ASSERT_EQ(a.Send(b, 3, {a.Segment(0, 99)}), 0);
   std::optional<Entry> received;
   PollUntil([&] {

@@ -55,7 +55,7 @@ void ProcessTime::LookedInVain() {
 }
 
 void ProcessTime::Hang(const char* why) {
-  limit_ = kNever;  // whoever ends the process may take its time
+  limit_ = kNever;  // the code that ends the process may take its time
   if (end_ != nullptr) end_(why);
   std::fprintf(stderr, "drydock-efa: hang: %s\n", why);
   std::fflush(nullptr);

@@ -23,7 +23,8 @@ class ProcessTime final : public VirtualTime {
   void Follow(Runner* world) override { world_ = world; }
   void OnHang(void (*end)(const char* why)) override { end_ = end; }
 
-  // The program looks at the clock, which takes 20 ns: whoever waits by looking gets there, too.
+  // The program looks at the clock, which takes 20 ns: a program that waits by looking gets there,
+  // too.
   std::int64_t Look();
   // The program does nothing before `deadline`, or before something has happened that it can see.
   // False: neither is ever going to be.

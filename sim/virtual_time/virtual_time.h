@@ -46,7 +46,7 @@ class VirtualTime {
 };
 
 // The name under which a process has its time: a function without arguments that returns a
-// VirtualTime*. Nobody has it where the process lives by the machine's clock.
+// VirtualTime*. It is absent where the process lives by the machine's clock.
 inline constexpr char kVirtualTimeFunction[] = "drydock_virtual_time";
 
 // Environment variables. How many seconds of virtual time the process may live: 3600, unless it is

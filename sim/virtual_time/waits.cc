@@ -105,7 +105,7 @@ std::int64_t In(int milliseconds) {
   return ProcessTime::Get().After(&left);
 }
 
-// Of who waits for another thread: EINVAL, or ETIMEDOUT at the deadline.
+// For a wait for another thread: EINVAL, or ETIMEDOUT at the deadline.
 int SleepUntil(const timespec& deadline) {
   if (!IsWhole(deadline)) return EINVAL;
   ProcessTime::Get().Sleep(Moment(deadline));
@@ -157,7 +157,7 @@ unsigned sleep(unsigned seconds) {
   return 0;
 }
 
-// Whoever lets others run looks for what they do.
+// A thread that lets others run looks for what they do.
 int sched_yield() {
   ProcessTime::Get().LookedInVain();
   return 0;

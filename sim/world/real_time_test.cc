@@ -167,7 +167,7 @@ TEST_F(LiveTest, Datagrams) {
   ASSERT_EQ(from.endpoint->Send(from.SendTo(to, 0, 100, 3)), ErrorCode::kOk);
   EXPECT_TRUE(lab_.Take(from, 3).ok());
   EXPECT_EQ(lab_.Take(to, 2).length_bytes, 100u);
-  // A datagram queue pair writes to nobody, not even to one who takes writes.
+  // A datagram queue pair writes to no peer, not even to one that takes writes.
   from.Insert(b_);
   for (Side* target : {&to, &b_}) {
     PlaceRaw(from, RawWrite(from, *target, 0, 64));
@@ -297,7 +297,7 @@ TEST_F(LiveTest, BlockedWayBackIsSilence) {
   lab_.ExpectWorks(a_, b_);
 }
 
-// Who wrote to us has been heard, in whatever way the device served it.
+// A peer that wrote to us has been heard from, in whatever way the device served the write.
 TEST_F(LiveTest, PeerThatWroteToUsHasBeenHeard) {
   ASSERT_EQ(b_.endpoint->Write(b_.WriteTo(a_, 0, 64, 1)), ErrorCode::kOk);
   EXPECT_TRUE(lab_.Take(b_, 1).ok());

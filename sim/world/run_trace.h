@@ -39,7 +39,7 @@ struct FiringEntry {
 struct OperationEntry {
   fabric::OperationKind kind{};
   std::uint32_t from = kNoActor;  // indices of NICs
-  std::uint32_t to = kNoActor;    // kNoActor: an address of nobody
+  std::uint32_t to = kNoActor;    // kNoActor: no NIC has the address
   std::uint64_t bytes = 0;
   bool has_immediate = false;
   std::uint32_t immediate = 0;

@@ -101,7 +101,7 @@ class World final : public coro::Clock, private NicDirectory {
   const NicState& nic(std::uint32_t index) const { return *nics_[index]; }
   // Enters a NIC of another process (sim/hosts), whose index is nic_count().
   void Enter(NicState& nic);
-  // Asked from now on for NICs that this world lacks; null: nobody. Outlives the world's use.
+  // Asked from now on for NICs that this world lacks; null: none is. Outlives the world's use.
   void UseNeighbours(NicDirectory* neighbours) { neighbours_ = neighbours; }
 
   // Nothing passes from one machine to the other from now on, as when a security group lacks a
@@ -112,7 +112,7 @@ class World final : public coro::Clock, private NicDirectory {
   // by its dmabuf. Outlives the world.
   void AttachDevice(fabric::PeerMemoryClient& device) { bus_.Attach(device); }
 
-  // --- What goes wrong, and who decides ---
+  // --- Faults, and what decides on them ---
   // From now on the devices apply the engine's rules for Layer::kDevice: those of DeviceFaults().
   // The engine may be shared with a fabric::faults::FaultyFabric above. REQUIRES: no fabric was
   // opened yet.
@@ -140,7 +140,7 @@ class World final : public coro::Clock, private NicDirectory {
   Processors& processors() { return processors_; }
 
   // --- What came of it ---
-  // For whoever runs a program: every request that should have completed by now did.
+  // For the code that runs a program: every request that should have completed by now did.
   void CheckRequests();
   // The program is over, and has closed what it opened; the requests of what it has not, too.
   void CheckEnd();

@@ -33,7 +33,7 @@ class ContractEndTest : public ::testing::Test {
       side->end = *std::move(end);
     }
   }
-  // Both ways: an EFA takes nothing from whom it does not know.
+  // Both ways: an EFA takes nothing from a peer that it does not know.
   void Connect() {
     ASSERT_THAT(a_.end->WriteTo(*b_.end), IsOk());
     ASSERT_THAT(b_.end->WriteTo(*a_.end), IsOk());

@@ -114,7 +114,7 @@ absl::Status PollAndResume(std::uint64_t operations) {
 // ---- Q ----
 
 absl::Status PushAndPop(std::uint64_t operations) {
-  using Entry = std::pair<std::uint64_t, void*>;  // a deadline, and whom to wake
+  using Entry = std::pair<std::uint64_t, void*>;  // a deadline, and what to wake
   std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
   std::uint64_t random = 1;
   for (std::uint64_t done = 0; done < operations; done += kManyTasks) {

@@ -1,5 +1,5 @@
-// fi_rma_bw's scheme on a simulated pair of NICs: what is timed, and what happens when nobody
-// answers.
+// fi_rma_bw's scheme on a simulated pair of NICs: what is timed, and what happens when the peer
+// does not answer.
 
 #include "drydock/testing/benchmarks/rma_bandwidth.h"
 

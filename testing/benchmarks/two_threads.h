@@ -1,6 +1,6 @@
 // Two endpoints that write to one another, each driven by a thread: latency and rate as between two
 // programs. In one thread (write_loop.h) one sees what both ends take of a processor, and
-// neither of them: nobody waits for anybody there.
+// neither of them: no end waits for the other there.
 
 #ifndef DRYDOCK_TESTING_BENCHMARKS_TWO_THREADS_H_
 #define DRYDOCK_TESTING_BENCHMARKS_TWO_THREADS_H_
@@ -101,7 +101,7 @@ template <typename End>
 }
 
 // One side of a ping-pong: `count` writes of its own, the next when that of its peer has arrived.
-// Who `begins` posts first. Always the same slot, as in libfabric's own tests.
+// The side that `begins` posts first. Always the same slot, as in libfabric's own tests.
 template <typename End>
 absl::Status Bounce(End& end, bool begins, std::size_t bytes, std::uint64_t count,
                     const std::atomic<bool>& over) {

@@ -33,7 +33,7 @@ struct Found {
 //   void Idle();                         nothing was there: lets time pass, where it does not by
 //                                        itself
 //   absl::Status error();                why something failed
-// The sums prove that the completions are those of these writes. Everybody has to look at all that
+// The sums prove that the completions are those of these writes. All Ends have to look at all that
 // a completion tells, as a program does: whether it is a failure, its kind, context, immediate,
 // length.
 template <typename Ends>

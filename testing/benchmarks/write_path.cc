@@ -40,7 +40,7 @@ absl::Status VerifyWrites(const std::string& name, const Buffers& buffers, const
   for (std::size_t i = 0; i < used; ++i) buffers.source()[i] = pattern(i);
   std::memset(buffers.target(), 0, used);
   RETURN_IF_ERROR(write());
-  // Not with the source: who writes to and fro has written there, too.
+  // Not with the source: a path that writes to and fro has written there, too.
   std::size_t same = 0;
   while (same < used && buffers.target()[same] == pattern(same)) ++same;
   if (same == used) return absl::OkStatus();

@@ -58,8 +58,8 @@ class WritePath {
   virtual absl::Status Write(const Shape& shape, std::uint64_t count) = 0;
 };
 
-// Fails unless `write` really moves the bytes of the first `shape.window` slots. `name`: who
-// writes.
+// Fails unless `write` really moves the bytes of the first `shape.window` slots. `name`: the
+// writer's.
 absl::Status VerifyWrites(const std::string& name, const Buffers& buffers, const Shape& shape,
                           const std::function<absl::Status()>& write);
 

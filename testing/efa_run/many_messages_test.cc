@@ -1,5 +1,5 @@
 // Messages by the million between two processes on libfabric's own provider `efa`: every one is
-// looked at, memory does not grow, and afterwards nobody works. DRYDOCK_MESSAGES says how many.
+// looked at, memory does not grow, and afterwards no thread works. DRYDOCK_MESSAGES says how many.
 
 #include <time.h>
 

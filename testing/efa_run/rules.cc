@@ -42,7 +42,8 @@ void CompletionQueueCapacity(bool kept) {
   pair.Close();
 }
 
-// A full send queue: whoever only tries again waits for ever. Here it is given up after a while.
+// A full send queue: a program that only tries again waits for ever. Here it is given up after a
+// while.
 void AgainWithoutReading(bool kept) {
   Pair pair({.sends = 16});
   const auto end = steady_clock::now() + 1500ms;
@@ -103,7 +104,7 @@ void CompletionQueueService(bool kept) {
   pair.Close();
 }
 
-// The peer's queue pair is gone. Who was told so does not go on sending to it.
+// The peer's queue pair is gone. A sender that was told so does not go on sending to it.
 void PeerIncarnation(bool kept) {
   Pair pair;
   pair.b.CloseQueuePair();
@@ -164,7 +165,7 @@ void WorkNotRungFor(bool kept) {
   pair.Close();
 }
 
-// A write is known to have arrived by its bytes. Its completion is read, or nobody looks.
+// A write is known to have arrived by its bytes. Its completion is read, or not.
 void UnreadCompletions(bool kept) {
   Pair pair;
   pair.a.memory[0] = 'x';

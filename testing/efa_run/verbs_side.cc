@@ -202,7 +202,7 @@ void Side::Close() {
   Need(ibv_close_device(context) == 0, "ibv_close_device");
 }
 
-// Whoever has our address handle may write to us.
+// A peer for which we have an address handle may write to us.
 Pair::Pair(const SideOptions& of_a, const SideOptions& of_b) : a(of_a), b(of_b) {
   a.HandleOf(b);
   b.HandleOf(a);

@@ -124,7 +124,7 @@ TEST(OpenFaultsTest, ShareOfTheBytesNeedsTheDevice) {
                        "NIC: above a fabric it is 0 or 100"));
 }
 
-// Who drives the rings of a simulated NIC by hand can do so under a plan too.
+// A program that drives the rings of a simulated NIC by hand can do so under a plan, too.
 TEST(PowersTest, PowersOfAnEndpointAreThere) {
   FaultyScene scene(PlanOf({FaultRule::Of(Fault::kUnreachable)}));
   EXPECT_NE(scene.initiator.endpoint->capability<sim::QueueAccess>(), nullptr);
@@ -151,7 +151,7 @@ TEST_P(DecoratorFaultTest, StrikesSomewhere) {
   // The scene itself opens what it needs, and what fails is opened once more.
   const bool opens = point <= Point::kInsertPeer;
   rule.when.skip = opens ? 2 : 0;
-  if (GetParam() == Fault::kEmptyRead) rule.when.max = 20;  // who only sees empty queues never ends
+  if (GetParam() == Fault::kEmptyRead) rule.when.max = 20;  // with empty queues only it never ends
   FaultyScene scene(PlanOf({rule}), true);
   FaultySide& side = scene.initiator;
   for (int i = 0; i < 3; ++i) {

@@ -101,7 +101,7 @@ TEST(PostFaultsTest, BatchIsTakenInPart) {
   EXPECT_EQ(scene.Write(9), ErrorCode::kOk);  // one request is no batch
 }
 
-// Who is not in the address vector is no peer, and the fabric's to refuse.
+// A handle that is not of the address vector names no peer, and is the fabric's to refuse.
 TEST(PostFaultsTest, UnknownPeersAreNoEvents) {
   FaultyScene scene(PlanOf({FaultRule::Of(Fault::kSendQueueFull)}));
   WriteRequest request = scene.WriteOf(Context{1});

@@ -245,8 +245,8 @@ struct SleepyScene {
   std::optional<Context> posted;  // of the last write that reached the endpoint below
 };
 
-// Some providers tell what became of the requests of a closed endpoint: under a plan they are
-// nobody's, whatever context the next endpoint uses.
+// Some providers report what became of the requests of a closed endpoint: under a plan those
+// reports are dropped, whatever context the next endpoint uses.
 TEST(ClosingFaultsTest, LateNewsOfAClosedEndpointIsNotSeen) {
   FaultRule rule = FaultRule::Of(Fault::kRemoteAbort);
   rule.when.nth = 100;

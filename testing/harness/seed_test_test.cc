@@ -98,7 +98,7 @@ TEST(SeedTestTest, HangErrorAndExpectationAreFailures) {
               HasSubstr("fails with seed 9 (faults swarm): an expectation of its body failed"));
 }
 
-// Nobody can make such a body return: the process ends, and still says how to see it again.
+// Such a body cannot be made to return: the process ends, and still says how to see it again.
 TEST(SeedTestTest, BodyThatPollsForEverNamesItsSeedAndItsCommand) {
   const ProcessEnd end = RunTests("Broken.PollsForEver/*");
   EXPECT_EQ(end.exit_code, 1) << end;

@@ -79,7 +79,7 @@ inline fabric::faults::FaultPlan FailingOperations(std::uint64_t seed) {
   return plan;
 }
 
-// From some moment on, nothing reaches anybody.
+// From some moment on, no peer can be reached.
 inline fabric::faults::FaultPlan DroppedPeers(std::uint64_t seed) {
   fabric::faults::FaultPlan plan;
   plan.rules.push_back(Every(fabric::faults::Fault::kDroppedPeer, 1));

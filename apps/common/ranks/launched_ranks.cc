@@ -34,8 +34,8 @@ std::optional<std::size_t> Number(const GetVariable& variable, const char* name)
 
 std::optional<Launch> FindLaunch(const GetVariable& variable) {
   std::optional<Launch> found;
-  // The innermost launcher has set its variables last, but nobody says which: mpirun in a job of
-  // Slurm starts its daemons by srun, and so comes second here.
+  // The innermost launcher has set its variables last, but none says which it is: mpirun in a job
+  // of Slurm starts its daemons by srun, and so comes second here.
   for (const Variables& names : kLaunchers) {
     const std::optional<std::size_t> rank = Number(variable, names.rank);
     const std::optional<std::size_t> size = Number(variable, names.size);

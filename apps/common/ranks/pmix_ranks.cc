@@ -120,7 +120,7 @@ class PmixRanks final : public Ranks {
     return info;
   }
 
-  // PMIx calls back on a thread of its own, perhaps when nobody waits any more.
+  // PMIx calls back on a thread of its own, perhaps when no caller waits any more.
   absl::Status Begin(const std::shared_ptr<Fence>& fence) {
     fence->collect = True(PMIX_COLLECT_DATA);
     auto* const share = new std::shared_ptr<Fence>(fence);

@@ -4,8 +4,8 @@
 //   CO_ASSIGN_OR_RETURN(const auto all, co_await ranks.AllGather(MyAddress(), deadline));
 //   ... all[r] is what rank r gave, on every rank ...
 //
-// Whoever started the processes is behind it: a launcher with PMIx (launched_ranks.h), nobody, so
-// that they meet at an address (tcp_ranks.h), or the simulator (local_ranks.h).
+// What started the processes is behind it: a launcher with PMIx (launched_ranks.h), or the
+// simulator (local_ranks.h). Without either they meet at an address (tcp_ranks.h).
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
 #define DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
@@ -39,7 +39,7 @@ class Ranks {
   std::size_t size() const { return size_; }
 
   // Gives `mine`, and returns when every rank has given: size() entries, which other processes
-  // wrote and which nobody has looked into. All ranks call it equally often. kDeadlineExceeded: a
+  // wrote and which have not been checked. All ranks call it equally often. kDeadlineExceeded: a
   // rank did not call in time; kUnavailable: one is gone; kInvalidArgument: one speaks another
   // protocol. After an error the ranks are apart, and every later call fails. REQUIRES: one call at
   // a time.

@@ -44,7 +44,7 @@ coro::Time Soon(coro::Duration patience = 20s) {
   return coro::After(coro::EventLoop::Current().Now(), patience);
 }
 
-// Each says twice who it is, and is told of all.
+// Each says its rank twice, and is told what all said.
 coro::Task<absl::Status> SayTwice(Ranks& ranks) {
   for (const char* round : {"first", "second"}) {
     const coro::Time deadline = Soon();
@@ -169,7 +169,7 @@ TEST_F(RanksTest, StrangersAreSkipped) {
   EXPECT_THAT(loop_.Run(play()), IsOk());
 }
 
-// One that says nothing holds nobody up: the ranks have met before it is given up.
+// A stranger that says nothing holds no rank up: the ranks have met before it is given up.
 TEST_F(RanksTest, SilentStrangersHoldNobodyUp) {
   TcpHost host = Host(2);
   const auto play = [&]() -> coro::Task<absl::Status> {
@@ -190,7 +190,7 @@ TEST_F(RanksTest, SilentStrangersHoldNobodyUp) {
   EXPECT_THAT(loop_.Run(play()), IsOk());
 }
 
-// Rank 0 does not wait any longer: those who came are told so, and not that it is none.
+// Rank 0 does not wait any longer: the ranks that came are told so, and not that it is no rank 0.
 TEST_F(RanksTest, GuestsHearThatRankZeroHasEnded) {
   const auto play = [this]() -> coro::Task<absl::Status> {
     std::optional<TcpHost> host(Host(3));

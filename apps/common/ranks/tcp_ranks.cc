@@ -47,7 +47,7 @@ absl::Status Named(const absl::Status& status, absl::string_view what) {
   return absl::Status(status.code(), absl::StrCat(what, ": ", status.message()));
 }
 
-// Rank 0: hears everybody, then tells everybody.
+// Rank 0: hears all ranks, then tells all ranks.
 class HostRanks final : public Ranks {
  public:
   // `others`: by rank, from 1 on.
@@ -113,8 +113,8 @@ class GuestRanks final : public Ranks {
   const coro::TcpAddress at_;
 };
 
-// Those who come to rank 0, until all ranks are there. Each is listened to by itself: one that says
-// nothing holds nobody up.
+// The connections to rank 0, until all ranks are there. Each is listened to by itself: one that
+// says nothing holds up no other.
 class Guests {
  public:
   // What it is given outlives it.

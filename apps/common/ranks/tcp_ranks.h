@@ -6,7 +6,7 @@
 //   // the others:
 //   CO_ASSIGN_OR_RETURN(const auto ranks, co_await MeetAt(*io, address, kAnyRank, deadline));
 //
-// Nobody is authenticated: a network of one's own is assumed. Bytes of strangers are refused, and
+// Peers are not authenticated: a private network is assumed. Bytes of strangers are refused, and
 // never more.
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_
@@ -27,7 +27,7 @@
 
 namespace drydock::apps {
 
-// Of one that does not know its rank: rank 0 numbers those in the order of their coming.
+// For a process that does not know its rank: rank 0 numbers those in the order in which they come.
 inline constexpr std::size_t kAnyRank = SIZE_MAX;
 inline constexpr std::size_t kMostTcpRanks = 4096;
 
@@ -55,9 +55,9 @@ class TcpHost {
   std::size_t ranks_;
 };
 
-// Another rank. Tries again, until `deadline`, while nobody listens there: rank 0 may be started
-// last. kUnavailable: nobody did; kDeadlineExceeded: other ranks did not come; kInvalidArgument:
-// what is there is no rank 0, or has refused `rank`.
+// Another rank. Tries again, until `deadline`, while no process listens there: rank 0 may be
+// started last. kUnavailable: none did; kDeadlineExceeded: other ranks did not come;
+// kInvalidArgument: what is there is no rank 0, or has refused `rank`.
 coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& selector,
                                                           coro::TcpAddress host, std::size_t rank,
                                                           coro::Time deadline);

@@ -70,8 +70,8 @@ class Session {
   static absl::StatusOr<std::unique_ptr<Session>> FromFlags(const SessionOptions& options);
   virtual ~Session();
 
-  // Simulated, one process plays both sides; otherwise the client is who has a server's address.
-  // kInvalidArgument: an address, where both sides are here.
+  // Simulated, one process plays both sides; otherwise the client is the one that has a server's
+  // address. kInvalidArgument: an address, where both sides are here.
   virtual absl::StatusOr<Roles> RolesFor(bool has_address) const = 0;
 
   // The time of this world, for the loop that the nodes are opened on.

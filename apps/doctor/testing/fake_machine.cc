@@ -19,7 +19,7 @@ namespace fs = std::filesystem;
 
 constexpr char kLibraries[] = "/usr/lib/x86_64-linux-gnu";
 
-// A healthy machine has its devices somewhere: where nobody knows the switch, below the same one.
+// A healthy machine has its devices somewhere: those of an unknown switch, below the same one.
 std::string PathOf(const sim::Profile& profile, int pcie_switch, const std::string& address) {
   return absl::StrCat(
       "/sys/devices/pci0000:00/",

@@ -34,7 +34,7 @@ Outcome Run(Trial& trial, Twin twin) {
     const bool posts =
         !locked_by_progress && coro::Below(coro::Combine(trial.seed(), turn), 2) == 0;
     if (posts && posted < writes) {  // takes the lock for one request, and gives it back
-      // WRONG: the batch stays open while somebody else may take the lock, and keep it.
+      // WRONG: the batch stays open while another thread may take the lock, and keep it.
       if (twin == Twin::kWrong) batch->SetMoreToCome(posted + 1 < writes);
       // REPAIRED: no batch; each post rings.
       const auto error =

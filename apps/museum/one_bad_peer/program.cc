@@ -41,7 +41,7 @@ Outcome Run(Trial& trial, Twin twin) {
   static_cast<void>((*third)->Insert(*pair->a));
   (*third)->node().Kill();
   const std::uint64_t writes = trial.parameter("writes");
-  // WRONG: whoever is first takes whatever room the send queue has.
+  // WRONG: the peer that is first takes whatever room the send queue has.
   std::uint64_t share = sender.endpoint->limits().send_queue_depth;
   if (twin == Twin::kRepaired) share /= targets.size();  // REPAIRED: each has its part of it
   const coro::Time deadline = coro::After(trial.clock().Now(), kPatience);

@@ -27,7 +27,7 @@ constexpr std::uint32_t kNumber = 7;  // of both connections, one after the othe
 
 // The immediate of a page of a connection.
 std::uint32_t Announce(std::uint32_t life, Twin twin) {
-  // WRONG: the number alone; who had it before is not told from who has it now.
+  // WRONG: the number alone; its former connection is not told from its present one.
   std::uint32_t immediate = kNumber;
   if (twin == Twin::kRepaired) immediate |= life << 16;  // REPAIRED: and which life of it
   return immediate;

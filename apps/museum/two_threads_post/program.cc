@@ -37,7 +37,7 @@ struct Connection {
   std::mutex mutex = {};
   std::promise<void> second_is_away = {};  // it is done, or waits for the first one
 
-  // WRONG: whoever comes posts. REPAIRED: one thread at a time does.
+  // WRONG: each thread posts when it comes. REPAIRED: one thread at a time does.
   bool has_lock() const { return twin == Twin::kRepaired; }
   void Write(std::uint64_t number) {
     const std::size_t offset = kBytes * number;

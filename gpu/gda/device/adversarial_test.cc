@@ -244,7 +244,7 @@ TEST(AdversarialTest, BytesAreVisibleAfterMakeVisibleAndNotBefore) {
 
 // ---- Rings ----
 
-// Nobody reads the target's completion ring, which comes round.
+// The target's completion ring is not read, and comes round.
 TEST(AdversarialTest, SignalsThatNobodyWaitsForOverrunTheRing) {
   HostRanks ranks(2);
   const std::uint32_t entries = ranks.port(1).lanes[0].queue.receive_done.entry_count;

@@ -6,14 +6,14 @@
 //   an immediate is the only thing that the target learns of a write      the signal is in it
 //   it comes after every byte of its own write, and before or after those
 //   of any other: no count of others may be read from it                  one signal, one count
-//   who sent it is a queue pair in the entry, not a rank                   the source
+//   the entry names the sender by queue pair, not by rank                  the source
 //   queue pairs' numbers are used again: what was under way to the last
 //   one may arrive at the next (linux-rdma/rdma-core PR 1731)              the epoch
 //   whatever sends again (a proxy, an adversary) must not count twice      the sequence, of one
 //                                                                          source on one queue
 //
-// A field that overflows becomes another rank's signal (uccl-project/uccl PR 766, 1021): who opens a
-// port is refused what does not fit.
+// A field that overflows becomes another rank's signal (uccl-project/uccl PR 766, 1021): opening a
+// port refuses what does not fit.
 
 #ifndef DRYDOCK_GPU_GDA_DEVICE_IMMEDIATE_H_
 #define DRYDOCK_GPU_GDA_DEVICE_IMMEDIATE_H_

@@ -3,7 +3,7 @@
 //   Take      n tickets, whose slots are free          back-pressure: polls and rings meanwhile
 //   Fill      any thread writes the entry of a ticket
 //   HandOver  in the order of the tickets; rings now, or leaves it to a later one
-//   Poll      completions free slots, whoever asked for them
+//   Poll      completions free slots, whichever thread polls
 //
 //   Lane<kExclusive>  one thread, warp or block has the queue to itself: counts in registers
 //   Lane<kShared>     any threads of the device: counts in its memory, atomic
@@ -18,9 +18,9 @@
 //   queue numbers are used again        request ids carry the epoch: a completion of the last
 //                                       connection frees nothing
 //
-// No deadlock: whoever waits for a slot, its turn or a completion polls, and rings for what others
-// handed over without ringing. The lowest ticket that is not handed over never waits for a higher
-// one.
+// No deadlock: a thread that waits for a slot, its turn or a completion polls, and rings for what
+// others handed over without ringing. The lowest ticket that is not handed over never waits for a
+// higher one.
 
 #ifndef DRYDOCK_GPU_GDA_DEVICE_LANE_H_
 #define DRYDOCK_GPU_GDA_DEVICE_LANE_H_
@@ -104,7 +104,7 @@ class Lane : public LaneCompletions<kSharing> {
     return Apart([&](Lane& lane) { return lane.AwaitAll(timeout_ns, failed); });
   }
 
-  // Looks at completions and rings for what nobody rang for, once. kOk: go on waiting.
+  // Looks at completions and rings for entries that are not rung for, once. kOk: go on waiting.
   template <typename Failed>
   DD_HOST_DEVICE Outcome Help(Patience& patience, const Failed& failed) {
     return Apart([&](Lane& lane) { return lane.HelpOnce(patience, failed); });
@@ -160,7 +160,7 @@ class Lane : public LaneCompletions<kSharing> {
     }
   }
 
-  // What waits is done on a copy: the counts of a handle whose address nobody takes stay in
+  // Work that waits is done on a copy: the counts of a handle whose address is never taken stay in
   // registers.
   template <typename Work>
   DD_HOST_DEVICE Outcome Apart(const Work& work) {
@@ -194,7 +194,7 @@ class Lane : public LaneCompletions<kSharing> {
         const Outcome helped = HelpOnce(patience, failed);
         if (helped != Outcome::kOk) return helped;
       }
-      SystemFence();  // whoever rings for these may be another thread
+      SystemFence();  // another thread may ring for these
       StoreFencedWord(&state().turn, first + count);
     }
     return ring ? RingUpTo(first + count, patience, failed) : Outcome::kOk;
@@ -270,7 +270,7 @@ class Lane : public LaneCompletions<kSharing> {
 
   EntryWriter<DirectStores> entries_;
   DirectStores stores_;
-  std::uint32_t begin_ = 0;  // shared only: tickets of this handle that nobody waited for
+  std::uint32_t begin_ = 0;  // shared only: tickets of this handle, not waited for yet
   std::uint32_t end_ = 0;
 };
 

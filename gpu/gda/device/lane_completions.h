@@ -1,4 +1,5 @@
-// The completions of one queue: looked at several at a time, by whoever waits; each frees its slot.
+// The completions of one queue: looked at several at a time, by any thread that waits; each frees
+// its slot.
 
 #ifndef DRYDOCK_GPU_GDA_DEVICE_LANE_COMPLETIONS_H_
 #define DRYDOCK_GPU_GDA_DEVICE_LANE_COMPLETIONS_H_

@@ -23,7 +23,7 @@ using ::testing::IsEmpty;
 
 constexpr std::uint32_t kEntries = 8;
 constexpr std::uint32_t kBatch = 4;
-constexpr std::uint64_t kNoPatience = 1'000'000;  // ns: nobody could answer
+constexpr std::uint64_t kNoPatience = 1'000'000;  // ns: for waits without an answer
 
 struct Failure {
   std::uint8_t status;

@@ -291,7 +291,7 @@ class MoeWorker {
     return sum;
   }
 
-  // Nobody's memory is written again before all ranks have read it.
+  // No rank's memory is written again before all ranks have read it.
   DD_HOST_DEVICE void Finish() {
     if (!Failed()) Fine(port_.Quiet(warp_));
     Meet();

@@ -4,32 +4,33 @@
 //   Port<Sharing::kExclusive> port(view, team.block());   // this block has the queue to itself
 //   port.PutSignal(team, {.peer = 1, .remote = 0, .local = 4096, .bytes = 256}, kTokens);
 //   port.WaitSignal(team, 1, kTokens, 1);                  // and everything that came with it ...
-//   port.MakeVisible(team);                                // ... is visible to this device's threads
+//   port.MakeVisible(team);                                // ... is visible to this device
 //   port.Save();
 //
 // A Scope says whose operation it is. All its threads call, with the same arguments: SingleThread,
 // a warp or a block (the teams that kernels get). It has rank(), size(), Sync(), Broadcast(value of
-// rank 0), All(whether it is true in all of them). What they have stored in the window before the call is sent. One result for all of them.
+// rank 0), All(whether it is true in all of them). What they have stored in the window before the
+// call is sent. One result for all of them.
 //
 // What EFA promises, and so what a port does:
 //
-//   The order of two operations is nobody's.     No strong signals. Signal() says nothing of puts,
+//   Two operations have no order.                No strong signals. Signal() says nothing of puts,
 //                                                even of those before it to the same peer: it may
-//                                                arrive first. Who wants a signal to mean data
-//                                                either puts it with the data, or calls Quiet
+//                                                arrive first. For a signal that means data,
+//                                                either put it with the data, or call Quiet
 //                                                before.
 //   An immediate comes after its own bytes.      PutSignal is one write with immediate: its signal
 //                                                vouches for this put, and no other. n puts that
 //                                                arrived are a count of n, in whatever order.
 //   Immediates come without a posted receive,    WaitSignal polls the receive rings of all queues:
-//   as entries of the receive completion ring.   who never waits lets them overrun, and loses
-//                                                counts. That ends with an error.
+//   as entries of the receive completion ring.   without waits they overrun, and counts are
+//                                                lost. That ends with an error.
 //   A completion at the initiator says that      Quiet is both of NVSHMEM's quiet and NCCL's flush:
 //   the target's NIC has taken all bytes.        sources may be reused, and a signal after it is
 //                                                behind the data.
 //   A device may see bytes later than the        MakeVisible reads its own memory back through the
-//   entry that reports them, which lies in       NIC: a PCIe read pushes writes before it (as NCCL
-//   other memory.                                does: NVIDIA/nccl src/transport/net_ib.cc, iflush).
+//   entry that reports them, which lies in       NIC: a PCIe read pushes writes before it (NCCL:
+//   other memory.                                NVIDIA/nccl src/transport/net_ib.cc, iflush).
 
 #ifndef DRYDOCK_GPU_GDA_DEVICE_PORT_H_
 #define DRYDOCK_GPU_GDA_DEVICE_PORT_H_
@@ -80,8 +81,8 @@ struct RankTeam {
 // Errors of all functions that return an Outcome: kFailed, operations of this handle or (shared)
 // this queue have failed since the last time that it was said; kTimedOut; kBroken, a ring holds
 // what cannot be; kTooMany. The first of them is in PortView::error, with operation and peer. After
-// kTimedOut and kBroken all later calls on the queue fail at once. Exclusive: nobody else has a
-// handle on the queue between construction and Save. REQUIRES of all: peers and sources are below
+// kTimedOut and kBroken all later calls on the queue fail at once. Exclusive: the queue has no
+// other handle between construction and Save. REQUIRES of all: peers and sources are below
 // PortView::ranks, signals below kSignals.
 template <Sharing kSharing>
 class Port {
@@ -183,7 +184,7 @@ class Port {
 
   // ---- Signals ----
 
-  // How often `source` has signalled, as far as anybody has polled; less what was taken back.
+  // How often `source` has signalled, as far as the queues were polled; less what was taken back.
   DD_HOST_DEVICE std::uint32_t ReadSignal(std::uint32_t source, std::uint32_t signal) const {
     return LoadWord32(&view_.state->counts[source][signal]);
   }
@@ -212,8 +213,8 @@ class Port {
   DD_HOST_DEVICE void ResetSignal(std::uint32_t source, std::uint32_t signal, std::uint32_t seen) {
     FetchAdd(&view_.state->counts[source][signal], 0 - seen);
   }
-  // What WaitSignal has seen arrive is visible to this device: to the calling scope, and to who
-  // meets it at a barrier.
+  // What WaitSignal has seen arrive is visible to this device: to the calling scope, and to threads
+  // that meet it at a barrier.
   template <typename Scope>
   DD_HOST_DEVICE Outcome MakeVisible(Scope& scope) {
     const Piece back{view_.rank, view_.window_bytes, view_.window_bytes + kFlushBytes / 2, 8};
@@ -299,7 +300,7 @@ class Port {
     work.remote = {piece.bytes, window.rkey, window.address + piece.remote};
     if (request.operation == PortOperation::kPutSignal ||
         request.operation == PortOperation::kSignal) {
-      // The number after the ticket: nobody whose ticket is later can be announced before.
+      // The number after the ticket: no operation with a later ticket can be announced before.
       const std::uint32_t sequence = FetchAddFenced(&view_.state->sequences[queue_][piece.peer], 1);
       work.has_immediate = true;
       work.immediate = SignalImmediate{view_.epoch, view_.rank, request.signal, sequence}.Encode();

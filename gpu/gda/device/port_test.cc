@@ -65,7 +65,7 @@ TEST_P(ScopeTest, PutsArriveAndGetsBring) {
   });
   EXPECT_EQ(ranks.Words(1, 512, 64), Counting(100, 64));
   EXPECT_EQ(ranks.Words(0, 2048, 64), Counting(7000, 64));
-  EXPECT_EQ(ranks.port(0).lanes[0].state->tickets, 2u);  // one each, whoever the scope is
+  EXPECT_EQ(ranks.port(0).lanes[0].state->tickets, 2u);  // one each, whatever the scope is
   EXPECT_THAT(ranks.ranks().Faults(), IsEmpty());
 }
 
@@ -131,7 +131,7 @@ TEST(PortTest, ABatchRingsOnceAndAllArrive) {
   EXPECT_EQ(ranks.Words(1, 0, 10), Counting(1, 10));
 }
 
-// Many times what the ring holds, and nobody asks for completions in between.
+// Many times what the ring holds, and no thread asks for completions in between.
 TEST(PortTest, AFullQueueHoldsPostersUpAndIsNoDeadlock) {
   HostRanks ranks(2);
   const std::uint32_t entries = ranks.port(0).lanes[0].queue.send.entry_count;
@@ -186,7 +186,7 @@ TEST(PortTest, HashesUseAllQueues) {
   EXPECT_EQ(queues.size(), 8u);
 }
 
-// What failed, to whom, and that the others go on.
+// What failed, to which peer, and that the others go on.
 TEST(PortTest, ErrorsReachTheHostWithOperationAndPeer) {
   HostRanks ranks(3);
   PortView view = ranks.port(0);
@@ -208,7 +208,7 @@ TEST(PortTest, ErrorsReachTheHostWithOperationAndPeer) {
   EXPECT_EQ(error.status, 7);
 }
 
-// Nobody serves: waits end, and say what for.
+// The NICs are not served: waits end, and say what for.
 TEST(PortTest, WaitsEnd) {
   {
     HostRanks ranks(2, {.timeout_ns = 1'000'000});
@@ -247,7 +247,7 @@ TEST(PortTest, ResetKeepsWhatCameSince) {
   });
 }
 
-// Nobody leaves a barrier that somebody of the team has not entered; others do not matter. What
+// No rank leaves a barrier that a rank of the team has not entered; other ranks do not matter. What
 // was put before is there after.
 TEST(PortTest, BarriersOverTeams) {
   HostRanks ranks(3);
@@ -271,7 +271,7 @@ TEST(PortTest, BarriersOverTeams) {
       if (team.rank() == 0) {
         EXPECT_EQ(LoadPayload(WordAt(ranks.port(rank), 64)), i);
       }
-      ASSERT_EQ(port.Barrier(team, even), Outcome::kOk);  // nobody puts again before it was read
+      ASSERT_EQ(port.Barrier(team, even), Outcome::kOk);  // no rank puts again before it was read
     }
   });
   EXPECT_EQ(ranks.state(1).arrivals[0], 0u);

@@ -1,5 +1,5 @@
-// Programs that retry what was accepted, forget what was refused, share contexts, let those die who
-// wait, or use an endpoint by two threads at once; and their twins.
+// Programs that retry what was accepted, forget what was refused, share contexts, destroy context
+// owners that still wait, or use an endpoint from two threads at once; and their twins.
 
 #include <chrono>
 #include <coroutine>

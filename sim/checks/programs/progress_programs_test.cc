@@ -86,7 +86,7 @@ void SleepsWhileAnotherProgramRuns(Pair& pair) {
   for (int i = 0; i < 8; ++i) EXPECT_EQ(pair.Poll(*aside.queue), 1u);
 }
 
-void LeavesOneOldEntry(Pair& pair) {  // nothing comes after it: nobody waits for its slot
+void LeavesOneOldEntry(Pair& pair) {  // nothing comes after it: no entry waits for its slot
   Aside aside(pair);
   aside.Notify(pair, 1);
   for (int i = 0; i < 2000; ++i) {
@@ -217,7 +217,7 @@ void KeepsTryingUntilAPeerKnowsIt(Pair& pair) {
   WriteTimes(pair, c, 600);
 }
 
-void KeepsTryingADeadMachine(Pair& pair) {  // it may come back: nobody said that it is gone
+void KeepsTryingADeadMachine(Pair& pair) {  // it may come back: nothing said that it is gone
   pair.b.node.Kill();
   WriteTimes(pair, pair.b, 20);
 }

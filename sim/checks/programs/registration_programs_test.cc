@@ -1,5 +1,5 @@
 // use-after-deregister and leaks: programs that close memory too early, or nothing at all, and
-// their twins; and what is a fault plan's doing, which is nobody's fault.
+// their twins; and what a fault plan causes, which is no fault of theirs.
 
 #include <chrono>
 #include <cstddef>
@@ -236,7 +236,7 @@ const std::vector<Program> kEnds = {
      }},
     {"RequestsAreUnderWayAtTheEnd", kRight,
      [](Stage& s) {
-       Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));  // nobody receives it
+       Accepted(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 4096, 1)));  // no receive is posted for it
        Accepted(s.a.endpoint->Write(s.a.WriteTo(s.c, 0, 4096, 2)));
        s.c.node.Kill();
      }},

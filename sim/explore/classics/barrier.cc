@@ -110,7 +110,7 @@ coro::Task<absl::Status> Meet(Trial& trial, Nodes& machines, Truth& truth) {
     member.machine = machines[i].get();
     CO_ASSIGN_OR_RETURN(member.flags_out, machines[i]->Allocate(meeting.steps() * kFlagBytes));
     CO_ASSIGN_OR_RETURN(member.flags_in, machines[i]->Allocate(meeting.steps() * kFlagBytes));
-    // Before anybody tells anything: what nobody counts is lost.
+    // Before any member tells anything: an immediate that no counter takes is lost.
     for (std::size_t step = 0; step < meeting.steps(); ++step) {
       member.told.push_back(
           std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), ImmediateOf(step)));
@@ -129,7 +129,7 @@ class BarrierScenario final : public Scenario {
     return "four machines meet five times; none goes on before all have come";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
-  // Nobody is told more than the rounds of this meeting and of the next one ahead of time.
+  // No member is told more ahead of time than the rounds of this meeting and of the next one.
   std::optional<Needs> needs(const Parameters& parameters) const override {
     const std::uint64_t machines = parameters.at("machines");
     const auto rounds = static_cast<std::uint64_t>(std::bit_width(machines - 1));

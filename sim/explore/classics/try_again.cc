@@ -34,7 +34,7 @@ constexpr std::array<Parameter, 2> kParameters = {
 };
 constexpr std::uint32_t kBlock = 0x400;
 
-// It waits longer from attempt to attempt. Who heals it has to do so before it gives up.
+// It waits longer from attempt to attempt. The faults must heal before it gives up.
 constexpr coro::Duration kFirstPause = std::chrono::microseconds(100);
 constexpr coro::Duration kLongestPause = std::chrono::seconds(1);
 constexpr coro::Duration kPatience = std::chrono::seconds(10);

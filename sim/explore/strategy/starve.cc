@@ -13,7 +13,7 @@ constexpr coro::Duration kLong = std::chrono::milliseconds(1);
 
 }  // namespace
 
-// The victim is somebody who has something to do.
+// The victim has a step that is ready.
 void StarveScheduler::BeginWindow(std::span<const Step> ready, coro::Duration now) {
   const Step& step = ready[draws_.NextBelow(ready.size())];
   victim_ = static_cast<Victim>(draws_.NextBelow(3));

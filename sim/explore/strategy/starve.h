@@ -36,7 +36,7 @@ class StarveScheduler final : public Scheduler {
   Victim victim_ = Victim::kNic;
   std::uint32_t nic_ = 0;
   std::uint16_t queue_pair_ = 0;   // of an endpoint
-  coro::Duration until_{};         // since the world began; in the past: nobody is frozen
+  coro::Duration until_{};         // since the world began; in the past: nothing is frozen
   bool long_ = false;              // some window was
   std::vector<std::size_t> free_;  // of `ready`
 };

@@ -31,12 +31,12 @@ using Schedule = std::function<std::unique_ptr<Scheduler>(std::uint64_t seed)>;
 struct Strategy {
   std::string name = "random";  // what ParseStrategy takes
   Schedule schedule;
-  // What `pct` has when its text names no number of steps: whoever can run the program had better
-  // count them (run_seed.h) and say so.
+  // True for `pct` when its text names no number of steps: a caller that can run the program should
+  // count them (run_seed.h) and set the number.
   bool wants_steps = false;
 };
 
-// Steps that `pct` reckons with when nobody counted them.
+// Steps that `pct` assumes when they were not counted.
 inline constexpr std::size_t kUsualSteps = 100;
 
 // kInvalidArgument: one line that says what there is.

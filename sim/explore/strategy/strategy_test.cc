@@ -300,8 +300,8 @@ TEST(StarveTest, WhoIsFrozenHasNoTurnUntilTheWindowEnds) {
     for (int i = 0; i < 200; ++i) picked.insert(scheduler.Pick(ready, now));
     groups.insert(picked);
   }
-  // Who is left: nobody without a NIC, which is at one end of everything; the others without an
-  // endpoint, or without the answers to one NIC.
+  // The steps that are left: none when a NIC is frozen, which is at one end of everything; the
+  // others when an endpoint or the answers to one NIC are frozen.
   std::set<std::set<std::size_t>> expected = {{Scheduler::kNobody}};
   for (const std::set<std::size_t>& frozen :
        std::vector<std::set<std::size_t>>{{0, 1}, {2, 3}, {4, 5}, {6, 7}, {1, 3}, {5, 7}}) {

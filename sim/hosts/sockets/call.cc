@@ -34,7 +34,8 @@ absl::StatusOr<CalledRendezvous> TryOnce(const NetworkName& name, const std::str
   poll(&connected, 1, static_cast<int>(kAnswerTime / 1ms));
   stream.Receive();
   if (stream.ended()) return absl::UnavailableError("nobody is there");
-  // Not before somebody is there: who begins the network may just be making it.
+  // Not before the rendezvous answers: the process that begins the network may still be making the
+  // key.
   ASSIGN_OR_RETURN(const Key key, ReadKey(key_file));
   const Caller caller(key, Purpose::kMember);
   stream.Say(caller.hello());

@@ -1,4 +1,4 @@
-// A call to the rendezvous, up to where both have proven themselves.
+// A call to the rendezvous, up to the point where both ends have proven that they have the key.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CALL_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_CALL_H_
@@ -17,14 +17,15 @@ struct CalledRendezvous {
   Key key;
 };
 
-// Waits; tries again for `patience` as long as nobody answers there. `network`: tcp://HOST:PORT.
-// kInvalidArgument: that is no network. kUnavailable: nobody answers, or who answers is no
-// rendezvous. kPermissionDenied: it has another key. Other codes: of ReadKey.
+// Waits; tries again for `patience` as long as the address does not answer. `network`:
+// tcp://HOST:PORT. kInvalidArgument: `network` names no network. kUnavailable: the address does not
+// answer, or what answers is no rendezvous. kPermissionDenied: the rendezvous has another key.
+// Other codes: those of ReadKey.
 absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
                                                 const std::string& key_file,
                                                 coro::Duration patience);
 
-// Waits until the next message is there, `patience` at the most. False: none came.
+// Waits for the next message, `patience` at the most. False: none came.
 bool Await(Stream& stream, std::span<const std::byte>& message, coro::Duration patience);
 
 }  // namespace drydock::sim

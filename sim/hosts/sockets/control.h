@@ -3,11 +3,13 @@
 //   machine                                                      rendezvous
 //     kJoin: fabric, terms, host, port     ──►
 //                                          ◄──  kNews of each machine that is there
-//                                          ◄──  kWelcome: network, slot, incarnation; or kRefused: why
-//                                          ◄──  kNews whenever somebody comes or goes
+//                                          ◄──  kWelcome: network, slot, incarnation;
+//                                               or kRefused: why
+//                                          ◄──  kNews whenever a machine comes or goes
 //     kKnown: the number of that news      ──►
 //
-// Who comes is welcomed when all others know of it: whoever hears of an address can use it.
+// A machine is welcomed once all the others know of it: any machine that is given its address can
+// use it.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_

@@ -17,9 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Other members may have begun while we did; who begins the network needs a moment.
+// Other members may have started when we did; the one that begins the network needs a moment.
 constexpr coro::Duration kCallTime = 5s;
-// Strangers who do not prove themselves within this time are let go, and there are not more.
+// Strangers that do not prove themselves within this time are dropped; there are at most so many.
 constexpr coro::Duration kPatience = 5s;
 constexpr std::size_t kMostStrangers = 512;
 // The longest message: a packet of the largest MTU of all profiles fits by far.
@@ -36,7 +36,7 @@ constexpr std::uint64_t TagOf(Tag tag, std::uint8_t slot = 0) {
 absl::StatusOr<std::unique_ptr<FarMachines>> FarMachines::Join(const Options& options) {
   ASSIGN_OR_RETURN(CalledRendezvous called,
                    CallRendezvous(options.network, options.key_file, kCallTime));
-  // By which the rendezvous is reached, others are, too.
+  // The local address by which the rendezvous is reached reaches the other machines, too.
   const SocketAddress here = called.stream.socket().LocalAddress().WithPort(0);
   ASSIGN_OR_RETURN(Socket listening, Socket::Bind(here));
   RETURN_IF_ERROR(listening.Listen());
@@ -69,14 +69,15 @@ void FarMachines::Watch(int fd, std::uint32_t events, std::uint64_t tag) {
   }
 }
 
-// ---- Who is there ----
+// ---- Machines in the network ----
 
 bool FarMachines::Has(std::uint8_t slot) const {
   const Member& member = membership_->At(slot);
   return member.incarnation != 0 && member.host != membership_->host();
 }
 
-// Who has gone is there until what he said is heard: the rendezvous may be faster than he was.
+// A machine that has left counts as present until its connection is read to the end: the
+// rendezvous's news may overtake its last messages.
 std::uint32_t FarMachines::LivingIn(std::uint8_t slot) const {
   const Member& member = membership_->At(slot);
   const bool speaks = channels_[slot] != nullptr && channels_[slot]->open_in();
@@ -176,7 +177,7 @@ bool FarMachines::ListenTo(Stranger& stranger, const Visit& visit) {
   return !stream.ended() && !stream.garbage();
 }
 
-// Whoever has the key says the truth about himself, if he means us and is the one who is there.
+// A caller with the key is believed if it means us and is the machine that the slot holds now.
 void FarMachines::Admit(Stranger& stranger, const Visit& visit) {
   const Hello& hello = stranger.called.hello();
   const std::uint8_t slot = hello.from.slot;

@@ -1,4 +1,5 @@
-// The machines of our network, as sockets reach them: all of them, those of this computer too.
+// The machines of our network, as sockets reach them: all of them, including those of this
+// computer.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_FAR_MACHINES_H_
@@ -45,11 +46,12 @@ class FarMachines {
   std::uint32_t LivingIn(std::uint8_t slot) const;
   // Counts comings and goings.
   std::uint32_t epoch() const { return membership_->epoch(); }
-  // A channel to whoever is in the slot, one at a time. We outlive it. REQUIRES: LivingIn is not 0.
+  // A channel to the slot's machine, one at a time. We outlive it. REQUIRES: LivingIn is not 0.
   std::unique_ptr<Channel> MakeChannel(std::uint8_t slot);
 
-  // Looks at all sockets. `visit` is called with each slot of which something has come, or a
-  // connection has ended; where it makes a channel, that adopts what has come. True: it was called.
+  // Looks at all sockets. Calls `visit` with each slot from which something has come, or whose
+  // connection has ended; a channel that `visit` makes adopts what has come. True: `visit` was
+  // called.
   bool Poll(const std::function<void(std::uint8_t slot)>& visit);
 
   // `heard` is called from another thread when something comes after Listen, once. Is called once,
@@ -59,7 +61,7 @@ class FarMachines {
   bool Listen();
 
  private:
-  // Who has called us, and not proven himself yet.
+  // A caller that has not proven yet that it has the key.
   struct Stranger {
     Stream stream;
     Called called;
@@ -73,7 +75,7 @@ class FarMachines {
   void Watch(int fd, std::uint32_t events, std::uint64_t tag);
   void Accept();
   void ListenToStrangers(const Visit& visit);
-  // False: he is not one of ours.
+  // False: the connection is to be dropped: its caller has proven itself or failed to.
   bool ListenTo(Stranger& stranger, const Visit& visit);
   void Admit(Stranger& stranger, const Visit& visit);
 

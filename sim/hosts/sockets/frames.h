@@ -2,7 +2,7 @@
 //
 //   | length, 4 bytes, little endian | message | length | message | ...
 //
-// The stream comes in pieces of any size, from anybody: a length that cannot be is the end of it.
+// The stream comes in pieces of any size, from any sender: an impossible length ends it.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_FRAMES_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_FRAMES_H_

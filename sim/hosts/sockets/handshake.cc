@@ -12,7 +12,7 @@ namespace {
 // "drydock" and the layout of everything that is sent. The order of its bytes is a part of it.
 constexpr std::uint64_t kVersion = 0x0164'7264'796b'0000ull | sizeof(Message);
 
-// Of everything that both have said so far, for one of the two.
+// Of everything that both ends have sent so far, for one of the two.
 Mac MacFor(char side, const Key& key, const Hello& hello, const std::array<std::byte, 16>& number) {
   struct {
     Hello hello;

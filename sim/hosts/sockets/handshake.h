@@ -1,8 +1,8 @@
 // How the two ends of a connection prove to each other that they have the network's key, before
 // either believes anything else.
 //
-//   who calls                             who was called
-//     Hello: who, to whom, a number  ──►
+//   caller                                callee
+//     Hello: from, to, a number      ──►
 //                                    ◄──  Challenge: a number of its own, mac(all of it, "s")
 //     Proof: mac(all of it, "c")     ──►
 //
@@ -57,7 +57,7 @@ struct Proof {
 // The longest message before the handshake is over.
 inline constexpr std::size_t kLongestOfHandshake = sizeof(Hello);
 
-// Who calls.
+// The caller's end of the handshake.
 class Caller {
  public:
   Caller(const Key& key, Purpose purpose, const Seat& from = {}, const Seat& to = {});
@@ -71,7 +71,7 @@ class Caller {
   Hello hello_;
 };
 
-// Who was called.
+// The callee's end.
 class Called {
  public:
   explicit Called(const Key& key) : key_(key) {}

@@ -57,7 +57,7 @@ TEST(HandshakeTest, WhatWasHeardBeforeProvesNothing) {
   Called second(KeyOf(1));
   ASSERT_TRUE(second.Greet(Bytes(caller.hello())).has_value());
   EXPECT_FALSE(second.Believes(Bytes(proof)));
-  // The called one's own proof is not the caller's.
+  // The callee's own proof is not the caller's.
   EXPECT_FALSE(first.Believes(Bytes(challenge.mac)));
 }
 

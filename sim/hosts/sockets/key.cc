@@ -87,8 +87,8 @@ absl::StatusOr<Key> ReadKey(const std::string& file) {
   return key;
 }
 
-// Several may make it at the same time, on computers that share the folder: it gets its name when
-// it is whole, and the first one stays.
+// Several processes may make it at the same time, on computers that share the folder: the file gets
+// its name when it is whole, and the first one stays.
 absl::StatusOr<Key> ReadOrMakeKey(const std::string& file) {
   absl::StatusOr<Key> known = ReadKey(file);
   if (known.status().code() != absl::StatusCode::kNotFound) return known;

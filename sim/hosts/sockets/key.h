@@ -1,4 +1,4 @@
-// The key of a network of several computers, in a file: who can read it may join.
+// The key of a network of several computers, in a file: a process that can read it may join.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_KEY_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_KEY_H_
@@ -13,14 +13,14 @@
 namespace drydock::sim {
 
 // The key in a file of 32 hexadecimal digits. kNotFound: there is no such file. kPermissionDenied:
-// somebody else may read it, or it is somebody else's. kInvalidArgument: it holds no key.
+// other users may read it, or it belongs to another user. kInvalidArgument: it holds no key.
 absl::StatusOr<Key> ReadKey(const std::string& file);
 
-// The same, of a file that is made where there is none: mode 0600, a key that nobody knows.
+// The same, but makes the file where there is none: mode 0600, with a fresh random key.
 // kUnavailable: it cannot be made.
 absl::StatusOr<Key> ReadOrMakeKey(const std::string& file);
 
-// Bytes that nobody can guess, of the kernel.
+// Unpredictable bytes from the kernel.
 void FillRandomly(std::span<std::byte> bytes);
 
 }  // namespace drydock::sim

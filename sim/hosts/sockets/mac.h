@@ -1,4 +1,4 @@
-// A short proof that whoever wrote some bytes knows a key: SipHash-2-4 with 128 bits of result
+// A short proof that the writer of some bytes knows a key: SipHash-2-4 with 128 bits of result
 // (Aumasson and Bernstein, "SipHash: a fast short-input PRF", and its reference code).
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_MAC_H_

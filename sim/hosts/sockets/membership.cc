@@ -23,7 +23,8 @@ constexpr coro::Duration kWelcomeTime = 10s;
 
 }  // namespace
 
-// The kernel, the file system of shared memory, and as whom we see its files.
+// The kernel, the file system of shared memory, and the user and user namespace that open its
+// files.
 std::uint64_t HostNumber() {
   std::uint64_t number = Combine(geteuid(), 0);
   std::string kernel;

@@ -23,7 +23,7 @@ std::uint64_t HostNumber();
 // A machine, as the rendezvous told of it last.
 struct Member {
   bool present = false;
-  std::uint32_t incarnation = 0;  // 0: nobody ever had the slot
+  std::uint32_t incarnation = 0;  // 0: no machine ever had the slot
   std::uint64_t host = 0;
   SocketAddress address;
 };
@@ -33,8 +33,8 @@ struct Member {
 class Membership {
  public:
   // Joins over a call that has just been made; waits. `port`: where we listen. kFailedPrecondition:
-  // the rendezvous refuses, as when the machines are of another profile. kUnavailable: it fell
-  // silent.
+  // the rendezvous refuses, for example because the machines are of another profile. kUnavailable:
+  // it fell silent.
   static absl::StatusOr<std::unique_ptr<Membership>> Join(Stream stream, std::uint64_t fabric,
                                                           const NetworkTerms& terms,
                                                           std::uint64_t host, std::uint16_t port);

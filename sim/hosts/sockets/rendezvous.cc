@@ -17,12 +17,12 @@ using namespace std::chrono_literals;
 
 // Connections at the same time: all machines of eight full networks.
 constexpr std::size_t kMostClients = 8 * kMachines;
-// Strangers who do not prove themselves within this time are let go.
+// Clients that have not become machines within this time are dropped.
 constexpr coro::Duration kPatience = 5s;
-// A machine that does not say within this time that it knows of another one has stopped.
+// A machine that does not acknowledge news within this time has stopped.
 constexpr coro::Duration kNewsTime = 1s;
 constexpr int kTurnMilliseconds = 20;
-// News that a machine has not read yet. One that has stopped is let go when there are more.
+// News that a machine has not read yet. A machine that has stopped is dropped when there is more.
 constexpr std::size_t kMostUnsent = 1 << 20;
 
 template <typename Word>
@@ -202,7 +202,7 @@ void Rendezvous::Tell(Network& network, Client& about) {
   }
 }
 
-// Those who are to come, and of whom everybody knows.
+// Welcomes the pending machines that all others know of.
 void Rendezvous::Welcome() {
   const coro::Time now = clock_.Now();
   for (const auto& client : clients_) {
@@ -238,7 +238,7 @@ void Rendezvous::ClearUp() {
     }
     if (client.is_machine()) Leave(client);
     clients_.erase(clients_.begin() + static_cast<std::ptrdiff_t>(i));
-    i = 0;  // who could not be told is lost, too
+    i = 0;  // a client that could not be told is lost, too
   }
   std::erase_if(networks_, [](const auto& entry) { return entry.second->members == 0; });
   if (!networks_.empty()) {

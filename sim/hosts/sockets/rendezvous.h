@@ -1,5 +1,5 @@
-// Where the machines of a network on several computers find each other: it gives each the first free
-// slot, and tells it of all others. What they send to each other does not pass here.
+// Where the machines of a network on several computers find each other: it gives each machine the
+// first free slot, and tells it of all others. What they send to each other does not pass here.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
@@ -29,16 +29,16 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  // Waits for somebody to say something, a moment at the most, and sees to it.
+  // Waits for a message or a connection, a moment at the most, and handles it.
   void Turn();
   std::size_t members() const;
-  // Since when nobody has been a member; coro::kNever: somebody is.
+  // Since when there has been no member; coro::kNever: there is one.
   coro::Time empty_since() const { return empty_since_; }
 
  private:
   // The machines of a fabric.
   struct Network;
-  // Whoever has called.
+  // A caller: a machine, or a connection that is not one yet.
   struct Client;
 
   void Accept();

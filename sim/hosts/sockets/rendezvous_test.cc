@@ -212,7 +212,7 @@ TEST_F(RendezvousTest, NobodyThereIsSaidAfterAWhile) {
   EXPECT_EQ(called.status().code(), absl::StatusCode::kUnavailable);
 }
 
-// Who does not prove himself is not listened to.
+// A caller that does not prove itself is not listened to.
 TEST_F(RendezvousTest, NobodyJoinsWithoutAProof) {
   sim::Stream stream = Connect();
   sim::Caller caller(meeting_.key(), sim::Purpose::kMember);
@@ -247,7 +247,7 @@ TEST_F(RendezvousTest, NonsenseIsSurvived) {
     }
     EXPECT_GT(send(stream.fd(), bytes.data(), bytes.size(), MSG_NOSIGNAL), 0);
   }
-  // A member that says nonsense is let go, and the others stay.
+  // A member that sends nonsense is dropped, and the others stay.
   const auto member = Join();
   auto called = sim::CallRendezvous(meeting_.network(), meeting_.key_file(), kGuard);
   ASSERT_TRUE(called.ok());

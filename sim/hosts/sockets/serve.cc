@@ -29,7 +29,8 @@ using namespace std::chrono_literals;
 // Between two programs of one job.
 constexpr coro::Duration kLinger = 5s;
 
-// What the program would have to close before somebody at the other end of its pipes goes on.
+// Closes the program's files but these two: a reader at the other end of its pipes would wait for
+// them.
 void LetGoOfFiles(int listening, int starter) {
   const int nothing = open("/dev/null", O_RDWR);
   for (int fd = 0; fd < 3; ++fd) dup2(nothing, fd);
@@ -65,16 +66,17 @@ absl::StatusOr<bool> ServeIfFirst(const NetworkName& network, const std::string&
     return absl::Status(listening.status().code(),
                         absl::StrCat(network.Text(), ": ", listening.status().message()));
   }
-  // Whoever can connect finds the key.
+  // First the key: a process that can connect then finds it.
   ASSIGN_OR_RETURN(const Key key, ReadOrMakeKey(key_file));
-  if (!listening->Listen().ok()) return false;  // somebody else was faster
+  if (!listening->Listen().ok()) return false;  // another process was faster
   const int starter = static_cast<int>(syscall(SYS_pidfd_open, getpid(), 0));
   if (starter < 0) {
     return absl::UnavailableError(absl::StrCat("pidfd_open: ", std::strerror(errno)));
   }
   const pid_t child = fork();
   if (child == 0) {
-    // Its child is nobody's, whom the program that we become cannot wait for by mistake.
+    // A grandchild serves: it is no child of the program that we become, which cannot wait for it
+    // by mistake.
     setsid();
     if (fork() != 0) _exit(0);
     LetGoOfFiles(listening->fd(), starter);

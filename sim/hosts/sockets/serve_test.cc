@@ -22,7 +22,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// At a port that nobody has just now.
+// At a port that is free just now.
 sim::NetworkName FreshNetwork() {
   const sim::Socket socket = *sim::Socket::Bind(*sim::SocketAddress::Of("127.0.0.1", 0));
   return {.host = "127.0.0.1", .port = socket.LocalAddress().port()};
@@ -76,7 +76,7 @@ TEST_F(ServeTest, ItStaysUntilTheLastMemberHasLeft) {
 }
 
 TEST_F(ServeTest, AnAddressOfAnotherComputerIsLeftToIt) {
-  // TEST-NET-1: nobody's (RFC 5737).
+  // TEST-NET-1: no computer's (RFC 5737).
   const absl::StatusOr<bool> served =
       sim::ServeIfFirst({.host = "192.0.2.1", .port = 7471}, key_file_);
   ASSERT_TRUE(served.ok()) << served.status();

@@ -18,8 +18,8 @@
 namespace drydock::sim {
 namespace {
 
-// A computer that does not answer for so long is not there. The kernels of both ask and answer, so
-// that a process that is stopped is still there.
+// A computer that does not answer for so long is taken for gone. The kernels of both ask and
+// answer, so that a process that is stopped still counts as there.
 constexpr int kSilenceSeconds = 3;
 
 // All descriptors of the process that are sockets here, for CloseSocketsInChild; -1: none.

@@ -17,7 +17,7 @@ namespace drydock::sim {
 // Of IPv4 or IPv6. Trivially copyable: it goes through messages, and may hold anything then.
 class SocketAddress {
  public:
-  // kNotFound: nobody knows the host.
+  // kNotFound: the host's name does not resolve.
   static absl::StatusOr<SocketAddress> Of(const std::string& host, std::uint16_t port);
   static SocketAddress From(const sockaddr* address, std::size_t bytes);
 
@@ -34,7 +34,8 @@ class SocketAddress {
   std::uint32_t size_ = 0;
 };
 
-// Owns a descriptor, which a program that it starts does not get. Move-only; not thread-safe.
+// Owns a descriptor, which a program that this one starts does not inherit. Move-only; not
+// thread-safe.
 class Socket {
  public:
   Socket() = default;
@@ -45,11 +46,11 @@ class Socket {
 
   // One that becomes a connection, or fails later. Errors are those of socket(2).
   static absl::StatusOr<Socket> Dial(const SocketAddress& address);
-  // One that has the address, for Listen. The code is kAlreadyExists where somebody else has it,
-  // kOutOfRange where no interface of this computer has.
+  // One that has the address, for Listen. The code is kAlreadyExists if another socket has the
+  // address, kOutOfRange if no interface of this computer has it.
   static absl::StatusOr<Socket> Bind(const SocketAddress& address);
   absl::Status Listen();
-  // The next connection that somebody made to a listening socket; empty: there is none.
+  // The next connection to a listening socket; empty: there is none.
   Socket Accept();
 
   bool valid() const { return fd_ >= 0; }

@@ -1,4 +1,4 @@
-// A channel to a machine on another computer: a connection in each direction, made by who sends.
+// A channel to a machine on another computer: a connection in each direction, made by the sender.
 //
 // A connection that ends takes the other one with it, and everything that was under way. The next
 // message makes a new one: to both sides it is as if the other machine had gone and come back.
@@ -34,15 +34,15 @@ class SocketChannel final : public Channel {
       : ends_(ends), dialed_(std::move(dialed)), gone_(std::move(gone)) {}
   ~SocketChannel() override { gone_(); }
 
-  // A connection that they made, and proved. A second one ends the channel: the first is of before
-  // they lost us.
+  // A connection that the other machine made, and proved. A second one ends the channel: the first
+  // is from before the other machine lost us.
   bool Adopt(Stream& stream);
-  // Something has happened on the socket of ours, or of theirs.
+  // Something has happened on our connection's socket, or on theirs.
   void OnOut();
   void OnIn() {
     if (in_.has_value()) in_->Receive();
   }
-  // Whether their connection is there; its descriptor.
+  // Whether the other machine's connection is there; its descriptor.
   bool open_in() const { return in_.has_value() && !in_->ended(); }
   int in_fd() const { return in_->fd(); }
 

@@ -22,7 +22,7 @@ class Stream {
       : socket_(std::move(socket)), reader_(longest), writer_(most_unsent) {}
   Stream(Stream&&) = default;
   Stream& operator=(Stream&&) = default;
-  // The other one hears of it at once, after all that the kernel has taken.
+  // The other end learns of it at once, after all the bytes that the kernel has taken.
   ~Stream();
 
   const Socket& socket() const { return socket_; }
@@ -54,10 +54,10 @@ class Stream {
   bool Next(std::span<const std::byte>& message) { return reader_.Next(message); }
   void Release() { reader_.Release(); }
 
-  // Nothing passes any more: the other one has closed it, or cannot be reached, or there never was
-  // a connection. What has come before that is still there.
+  // Nothing passes any more: the other end has closed it, or cannot be reached, or there never was
+  // a connection. What came before that is still there.
   bool ended() const { return ended_; }
-  // The other one has sent what is no message.
+  // The other end has sent bytes that are no message.
   bool garbage() const { return reader_.garbage(); }
 
  private:

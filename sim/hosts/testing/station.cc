@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Longer than anything takes: who waits so long waits in vain.
+// Longer than anything takes: a longer wait is in vain.
 constexpr coro::Duration kGuard = 20s;
 
 template <typename T>

@@ -45,7 +45,7 @@ class Attacker {
   fabric::Address address() const { return nic_.endpoint->address(); }
   fabric::RemoteBuffer memory() const { return region_->remote(); }
 
-  // A header that says who we are.
+  // A header that names us as its sender.
   PacketHeader Signed(PacketHeader header) const {
     header.source = address();
     header.connid = ConnidOf(address());

@@ -11,8 +11,8 @@
 
 namespace drydock::sim_testing {
 
-// Serves in a process of its own, at a port that nobody has, with a key of its own. To be made
-// while the process has one thread.
+// Serves in a process of its own, at a free port, with a key of its own. To be made while the
+// process has one thread.
 class Meeting {
  public:
   Meeting();
