@@ -76,7 +76,8 @@ class Processors final : public Actor {
   absl::Status Assign(Node& machine, std::size_t nic, std::size_t thread);
 
   // Adds `threads` threads with these options, except for where they are pinned, and gives each its
-  // share of these NICs (ShareOf). kInvalidArgument: as Assign; or far of what is not one of two nodes.
+  // share of these NICs (ShareOf). kInvalidArgument: as Assign; or `place` is kFar, and
+  // the machine has not two NUMA nodes.
   absl::Status ShareOut(Node& machine, std::span<const std::size_t> nics, std::size_t threads,
                         ThreadPlace place, CpuThreadOptions options);
 
