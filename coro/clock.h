@@ -1,4 +1,4 @@
-// The clock that a loop runs on. Whoever creates the loop chooses it.
+// The clock that a loop runs on. The code that creates the loop chooses it.
 //
 // Ownership: a clock outlives every loop that uses it. Threads: one clock belongs to one thread.
 // Blocking: only WaitUntil may block.

@@ -21,7 +21,7 @@
 
 namespace drydock::coro {
 
-// What the wheel holds, in a bucket, which is a list. Whoever owns it removes it before it dies.
+// What the wheel holds, in a bucket, which is a list. Its owner removes it before it dies.
 class WheelNode {
  public:
   Time deadline() const { return Time(deadline_); }

@@ -21,8 +21,8 @@
 
 namespace drydock::coro {
 
-// Owns an open descriptor that does not block. Closing it, or its death, resolves whoever waits for
-// it with kCancelled. Dies before its selector. Not thread-safe.
+// Owns an open descriptor that does not block. Closing or destroying it resolves the tasks that
+// wait for it with kCancelled. Dies before its selector. Not thread-safe.
 class Descriptor {
  public:
   // Owns nothing.

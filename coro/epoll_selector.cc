@@ -114,7 +114,7 @@ void EpollSelector::Forget(int fd) {
   Disarm(fd);
 }
 
-// One event, then silence: an event that nobody waits for any more comes once and not every turn.
+// One event, then silence: an event that no task waits for any more comes once and not every turn.
 int EpollSelector::Arm(int fd, const Watch& watch) {
   epoll_event event{};
   event.events = EPOLLONESHOT;

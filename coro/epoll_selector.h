@@ -62,7 +62,7 @@ class EpollSelector final : public Selector {
 
   // --- Selector ---
   std::size_t Poll(std::size_t budget) override;
-  // False when nothing could ever end it: nobody waits here, and there is no deadline.
+  // False when nothing could ever end it: no task waits here, and there is no deadline.
   bool Wait(Time deadline) override;
 
  private:

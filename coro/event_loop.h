@@ -74,7 +74,7 @@ class EventLoop {
   auto Run(Task<T> task);
 
   // Time of the current turn: read once per turn at most, so that all of a turn's timers agree. A
-  // turn in which nobody asks, and no timer is armed, does not read the clock.
+  // turn in which no task asks, and no timer is armed, does not read the clock.
   Time Now() {
     if (!now_is_read_) ReadClock();
     return now_;
@@ -98,11 +98,11 @@ class EventLoop {
   TimerQueue& timers() { return timers_; }
 
   // What is under way: the tree of the thread's tasks (task_tree.h), and the operations that go on
-  // though nobody waits for them.
+  // although no task waits for them.
   std::string Describe() const;
 
-  // Who is told of stalls, of what is under way when the thread's last loop ends, of operations
-  // that are left behind, and of errors that nobody took; by default the thread's reporter
+  // Is told of stalls, of what is under way when the thread's last loop ends, of operations that
+  // are left behind, and of errors that were not taken; by default the thread's reporter
   // (report.h).
   void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
   void Report(const std::string& text) const { reporter_(text); }
@@ -143,7 +143,8 @@ class EventLoop {
   // Lets time pass while nothing is ready; false when that cannot help.
   bool Idle();
 
-  // Not inline: once a turn, and whoever asks for the time a second time need not save registers.
+  // Not inline: it runs once a turn, and a caller that asks for the time again need not save
+  // registers.
   void ReadClock() noexcept;
 
   static thread_local constinit inline EventLoop* current_ = nullptr;

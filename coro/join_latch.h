@@ -60,7 +60,7 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
     self.waiter_->handle().resume();
   }
 
-  std::size_t remaining_ = 1;  // whoever awaits it counts, too, until it does
+  std::size_t remaining_ = 1;  // the awaiting coroutine counts, too, until it awaits
   internal::PromiseBase* first_ = nullptr;
   internal::TaskRecord* waiter_ = nullptr;
 };

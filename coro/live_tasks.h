@@ -80,7 +80,8 @@ class TaskRecord {
  protected:
   ~TaskRecord() = default;
 
-  // Nobody will resume it for its turn any more. To be called before it dies where it is suspended.
+  // It will not be resumed for its turn any more. To be called before it dies where it is
+  // suspended.
   void StopWaiting() {
     if (ready()) [[unlikely]]
       LeaveReadyQueue();
@@ -119,7 +120,7 @@ class TaskRecord {
   }
 
   std::uintptr_t waits_for_;
-  // Set by whoever makes the task.
+  // Set by the code that makes the task.
   const char* file_;
   const char* function_;
   std::uint32_t line_;

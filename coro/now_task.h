@@ -9,9 +9,9 @@
 // For coroutines that keep references to their arguments: a Task of such a function that is stored
 // or spawned dangles as soon as the call is over. Use Task for what is spawned, gathered or stored.
 //
-// It runs when it is called, which is when it is awaited. Nobody has to ask it whether it is done,
-// or to destroy it: it leaves its value where it is awaited, frees its own frame and resumes its
-// caller. That enters its frame half as often as a Task's.
+// It runs when it is called, which is when it is awaited. Its caller need not ask whether it is
+// done, nor destroy it: it leaves its value where it is awaited, frees its own frame and resumes
+// its caller. That enters its frame half as often as a Task's.
 //
 //   the caller's frame            the call's memory, gone when it ends
 //   [ ... | NowTask: value ] <--- [ who awaits it | frame: promise, parameters, locals ]
@@ -69,14 +69,14 @@ class [[nodiscard]] NowTask {
 
 namespace internal {
 
-// A coroutine that frees its frame at its end, then resumes whoever awaits it.
+// A coroutine that frees its frame at its end, then resumes the coroutine that awaits it.
 class NowPromiseBase : public CoroutinePromise<TaskRecord> {
  public:
   std::suspend_never initial_suspend() const noexcept { return {}; }
   std::suspend_never final_suspend() const noexcept { return {}; }
 
-  // Whoever awaits is noted in front of the frame, where it is known when promise, parameters and
-  // frame are gone.
+  // The awaiting coroutine is noted in front of the frame, where it is known when promise,
+  // parameters and frame are gone.
   static void* operator new(std::size_t bytes) {
     Front* const front = new (FramePool::Allocate(sizeof(Front) + bytes)) Front;
     front->promise = 2 + front;
@@ -96,7 +96,8 @@ class NowPromiseBase : public CoroutinePromise<TaskRecord> {
     front().awaiting = &task;
     task.set_awaited_call(this);
   }
-  // Ends it where it is suspended. Nobody is resumed: whoever awaits it is being destroyed.
+  // Ends it where it is suspended. Nothing is resumed: the coroutine that awaits it is being
+  // destroyed.
   void Destroy() {
     if (TaskRecord* const awaiting = std::exchange(front().awaiting, nullptr)) {
       awaiting->set_running();

@@ -12,7 +12,7 @@
 
 namespace drydock::coro::internal {
 
-// An array in pieces: whoever runs the tasks one after the other need not wait for one of them to
+// An array in pieces: the loop that runs the tasks one after the other need not load one of them to
 // know which is the next, as along a list.
 //
 //   piece [ ran | ran | runs now | runs in this turn | ready | ready ] -> piece [ ready |     ]
@@ -96,7 +96,7 @@ class ReadyQueue {
 
   TaskRecord** EndOf(Piece& piece) const { return &piece == last_ ? end_ : LimitOf(piece); }
 
-  // False: whoever was there has died.
+  // False: the task that was there has died.
   template <typename RunTask>
   [[gnu::always_inline]] static bool RunAt(TaskRecord** at, const RunTask& run) {
     TaskRecord* const task = *at;

@@ -14,9 +14,9 @@ using Reporter = std::function<void(const std::string& text)>;
 // To the thread's reporter; there is one while a ReportTo lives. Else to standard error.
 void ReportToThread(const std::string& text);
 
-// While it lives, takes the reports of the calling thread that no loop's own reporter takes. For
-// whoever runs many loops that are made elsewhere. They nest: the youngest one takes all. Dies on
-// the thread on which it was made, before those that are older.
+// While it lives, takes the reports of the calling thread that no loop's own reporter takes. For a
+// program that runs many loops which other code makes. They nest: the youngest one takes all. Dies
+// on the thread on which it was made, before those that are older.
 class ReportTo {
  public:
   explicit ReportTo(Reporter reporter);

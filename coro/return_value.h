@@ -1,4 +1,4 @@
-// Where the value of a task is until somebody takes it.
+// Where the value of a task is until it is taken.
 
 #ifndef DRYDOCK_CORO_RETURN_VALUE_H_
 #define DRYDOCK_CORO_RETURN_VALUE_H_
@@ -9,8 +9,8 @@
 
 namespace drydock::coro::internal {
 
-// What a task returns, from co_return on. Of a T that needs no destructor nobody has to know
-// whether it is there.
+// What a task returns, from co_return on. For a T that needs no destructor, nothing records whether
+// it is there.
 template <typename T>
 class ReturnValue {
  public:

@@ -5,8 +5,8 @@
 //   ...
 //   absl::Status first_error = co_await sessions.Join();
 //
-// Structured: no task outlives its scope, and there is no other way to start one that nobody
-// awaits. Join waits for all of them. Cancel asks them to end (wait.h), and Join waits until they
+// Structured: no task outlives its scope, and there is no other way to start a task that is not
+// awaited. Join waits for all of them. Cancel asks them to end (wait.h), and Join waits until they
 // have. A scope that is destroyed without Join destroys the tasks that still run, which is safe for
 // every awaiter of this project (a fabric operation that is dropped keeps its buffer until its
 // completion was read). No error vanishes with it: those that no Join returned are reported to the
@@ -55,7 +55,7 @@ class Scope {
              const char* function = __builtin_FUNCTION(), std::uint32_t line = __builtin_LINE());
 
   // Every task of the scope is to end, those included that are spawned until Join returns. Nothing
-  // happens before somebody joins: may be called by a task of this scope, which runs on until it
+  // happens before Join is called: may be called by a task of this scope, which runs on until it
   // suspends.
   void Cancel();
   bool cancelled() const { return cancelled_; }

@@ -11,7 +11,7 @@
 
 namespace drydock::coro {
 
-// First come, first served: nobody overtakes a waiter. Not thread-safe, not movable. Outlives its
+// First come, first served: no task overtakes a waiter. Not thread-safe, not movable. Outlives its
 // waiters.
 class Semaphore {
  public:
@@ -19,7 +19,7 @@ class Semaphore {
   Semaphore(const Semaphore&) = delete;
   Semaphore& operator=(const Semaphore&) = delete;
 
-  // Permits that nobody holds and nobody was promised.
+  // Permits that are neither held nor promised to a waiter.
   std::size_t available() const { return permits_ - waiters_.notified(); }
 
   // Takes a permit if that needs no waiting.

@@ -105,7 +105,7 @@ class SlotTable {
   // REQUIRES: no slot is free, so that nothing points at one.
   [[gnu::noinline]] void Grow() {
     DD_CHECK(size_ < kFree, "two billion slots are taken");
-    // Nobody gets the first one: its name would be 0 when its generations come round.
+    // The first one is never given out: its name would be 0 when its generations come round.
     if (slots_.empty()) {
       slots_.push_back({.name = kFree});
       ++size_;

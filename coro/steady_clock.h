@@ -12,7 +12,7 @@ class SteadyClock final : public Clock {
  public:
   Time Now() const override;
 
-  // Sleeps until `deadline`. kNever returns false: nobody could wake the sleeper.
+  // Sleeps until `deadline`. kNever returns false: nothing could wake the sleeper.
   bool WaitUntil(Time deadline) override;
 
   bool IsVirtual() const override { return false; }

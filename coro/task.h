@@ -1,4 +1,5 @@
-// Task<T>: a coroutine that runs when it is awaited and hands its value to whoever awaited it.
+// Task<T>: a coroutine that runs when it is awaited and hands its value to the coroutine that
+// awaited it.
 //
 // What it is: lazy (nothing runs before the await), move-only, single use. `co_await f()` on a
 // temporary is the usual form; a stored task is awaited as `co_await std::move(task)`. Ownership: a
@@ -37,7 +38,7 @@ struct FrameHead {
 };
 
 // Resumed by a task that finishes, where that is not just the coroutine that awaits it. It begins
-// as a frame does, so that a task ends in the same way whoever waits for it.
+// as a frame does, so that a task ends in the same way whatever waits for it.
 class TaskObserver {
  public:
   std::coroutine_handle<> handle() { return std::coroutine_handle<>::from_address(&head_); }
@@ -50,7 +51,7 @@ class TaskObserver {
   ~TaskObserver() = default;
 
  private:
-  FrameHead head_;  // nobody destroys it by this handle
+  FrameHead head_;  // never destroyed by this handle
 };
 static_assert(std::is_standard_layout_v<TaskObserver>);
 
@@ -165,7 +166,7 @@ class [[nodiscard]] Task {
     internal::TaskRecord& parent_;
   };
 
-  // For coroutines of other kinds, which nobody keeps a record of.
+  // For coroutines of other kinds, which have no task record.
   class ForeignAwaiter {
    public:
     explicit ForeignAwaiter(Handle task) : task_(task) {}

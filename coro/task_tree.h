@@ -29,7 +29,7 @@ struct TaskCounts {
 // proportion to the number of tasks.
 std::string DescribeTasks(std::size_t most = 100);
 
-// Where a task is, for whoever outlives it.
+// Where a task is, for code that outlives it.
 struct TaskPlace {
   const char* file = nullptr;
   const char* function = nullptr;

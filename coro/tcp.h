@@ -60,8 +60,8 @@ absl::StatusOr<TcpAddress> LocalAddress(const Descriptor& socket);
 // still waits. `listener` outlives the task.
 Task<absl::StatusOr<Descriptor>> Accept(const Descriptor& listener, Time deadline = kNever);
 
-// A connection to `to`, without Nagle's delay. kUnavailable: nobody listens there, or it cannot be
-// reached; kDeadlineExceeded.
+// A connection to `to`, without Nagle's delay. kUnavailable: no socket listens there, or it cannot
+// be reached; kDeadlineExceeded.
 Task<absl::StatusOr<Descriptor>> Connect(EpollSelector& selector, TcpAddress to,
                                          Time deadline = kNever);
 

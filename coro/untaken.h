@@ -1,5 +1,6 @@
-// Errors of tasks that have ended, until somebody takes them. Those that nobody takes are reported.
-// (What a task returns inside of something else, a vector or a Completion, is the program's.)
+// Errors of tasks that have ended, until the program takes them. An error that is not taken is
+// reported. (What a task returns inside of something else, a vector or a Completion, is the
+// program's.)
 //
 //   an error that nobody took, of Serve (server.cc:41) at line 52, spawned in Main (server.cc:88):
 //   UNAVAILABLE: peer is gone; then: out of memory; and 7 more
@@ -64,8 +65,7 @@ concept CanFail = requires(const T& value) {
   ErrorIn(value);
 };
 
-// Takes the value of a task that nobody will ask for its value, and reports it where it is an
-// error.
+// Takes the value of a task that will not be awaited any more, and reports it where it is an error.
 template <typename T>
 void ReportUntakenError(const Task<T>& task) {
   if constexpr (CanFail<T>) {

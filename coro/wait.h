@@ -1,4 +1,4 @@
-// What a suspended coroutine waits for, as whoever wants to cancel it sees it; and cancelling
+// What a suspended coroutine waits for, as the code that cancels it sees it; and cancellation
 // itself.
 //
 // A coroutine is cancelled by destroying its frame while it is suspended, which is safe at every

@@ -97,7 +97,7 @@ class WaitList {
   // Waits to be notified, at most until `deadline` on the loop's clock.
   [[nodiscard]] Waiter Wait(Time deadline = kNever) { return Waiter(*this, deadline); }
 
-  // Wakes the coroutine that has waited longest; false when nobody waits.
+  // Wakes the coroutine that has waited longest; false when none waits.
   bool NotifyOne() {
     Waiter* waiter = waiters_.front();
     if (waiter == nullptr) return false;

@@ -16,8 +16,8 @@ template <typename Promise>
 concept TaskPromise = std::derived_from<Promise, internal::TaskRecord>;
 
 // Base of awaiters that wait for something else than their turn. It calls Suspend in its
-// await_suspend; whoever wakes it gives it to EventLoop::Schedule. Lives in the awaiter, hence in
-// the coroutine's own frame.
+// await_suspend; the code that wakes it gives it to EventLoop::Schedule. Lives in the awaiter,
+// hence in the coroutine's own frame.
 class WaitNode : public Wait {
  public:
   // The task is suspended here.

@@ -74,7 +74,8 @@ class PeerMemory {
     std::erase_if(watchers_, [](const auto& watcher) { return watcher.expired(); });
     watchers_.push_back(freed);
   }
-  // Whether the program has given it back: its address is nobody's then, whoever still holds it.
+  // Whether the program has given it back: its address is free then, although a NIC may still hold
+  // it.
   bool freed() const { return freed_; }
   // For its owner, when the program gives it back.
   void TellFreed() {

@@ -38,8 +38,8 @@ namespace drydock::fabric::async {
 struct AsyncEndpointOptions {
   // How long an operation may be refused with "again" before it fails with kDeadlineExceeded.
   coro::Duration post_timeout = std::chrono::seconds(10);
-  // How long whoever cancels a task waits for its sends, writes and reads that are in flight; zero:
-  // not at all. Those that do not complete in time are left behind, as after a deadline.
+  // How long the cancellation of a task waits for its sends, writes and reads that are in flight;
+  // zero: not at all. Those that do not complete in time are left behind, as after a deadline.
   coro::Duration cancel_patience = std::chrono::seconds(1);
   BackoffOptions backoff;
 };
@@ -49,8 +49,8 @@ struct AsyncEndpointOptions {
 struct OperationOptions {
   std::optional<std::uint32_t> immediate;  // sends and writes
   coro::Time deadline = coro::kNever;      // on the loop's clock; the operation is left behind then
-  // Of a receive: it stands posted for whoever sends, until its endpoint closes. Left behind, it is
-  // missed by nobody, and not reported (orphan.h).
+  // Of a receive: it stands posted for any sender, until its endpoint closes. Left behind, it is no
+  // orphan, and not reported (orphan.h).
   bool standing = false;
 };
 

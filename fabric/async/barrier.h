@@ -9,10 +9,10 @@
 // 2^r places on, by a write with immediate, and waits for the one 2^r places back; after
 // log2(N) rounds, rounded up, everybody has heard of everybody.
 //
-// Generations: an immediate belongs to a round, and only one member ever sends it here. Whoever
-// waits in generation g counts g of them; the member that sent the g-th has come to generation g in
-// that round, whichever of its writes landed first. So a fast member's next generation is not taken
-// for this one, and no immediate needs a generation in it.
+// Generations: an immediate belongs to a round, and only one member ever sends it here. A member
+// that waits in generation g counts g of them; the member that sent the g-th has come to generation
+// g in that round, whichever of its writes landed first. So a fast member's next generation is not
+// taken for this one, and no immediate needs a generation in it.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_BARRIER_H_
 #define DRYDOCK_FABRIC_ASYNC_BARRIER_H_
@@ -66,10 +66,10 @@ class Barrier {
   // All members, by number; this one's own entry is not used. REQUIRES: so many as there are.
   void Connect(std::vector<BarrierMember> members);
 
-  // Returns when every member has arrived as often as this one. kDeadlineExceeded: somebody did not
+  // Returns when every member has arrived as often as this one. kDeadlineExceeded: a member did not
   // come in time. Other errors: those of a write to a member. After an error the barrier is broken,
-  // and answers with it for ever: nobody knows who was told what. kFailedPrecondition: another call
-  // is under way, or its coroutine was destroyed. REQUIRES: connected.
+  // and answers with it for ever: it is not known which members were told. kFailedPrecondition:
+  // another call is under way, or its coroutine was destroyed. REQUIRES: connected.
   coro::Task<absl::Status> Arrive(coro::Time deadline = coro::kNever);
 
   // How often this member has arrived.

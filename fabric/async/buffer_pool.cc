@@ -46,7 +46,7 @@ class BufferPool::Lease {
  private:
   std::shared_ptr<Core> core_;
   std::size_t index_;
-  Quota::Taken taken_;  // goes after the index is back: somebody may wait for it
+  Quota::Taken taken_;  // goes after the index is back: a task may wait for it
 };
 
 BufferRef BufferPool::Core::Lend(std::shared_ptr<Core> core, Quota::Taken taken) {

@@ -28,7 +28,7 @@ namespace drydock::fabric::async {
 class BufferPool {
  public:
   // Cuts `memory` into buffers of `buffer_bytes`; what is left at its end is not used. No buffer is
-  // aligned beyond what memory and size give. REQUIRES: there is room for one, at least; nobody
+  // aligned beyond what memory and size give. REQUIRES: there is room for one, at least; nothing
   // else uses the memory.
   BufferPool(const BufferSlice& memory, std::size_t buffer_bytes);
 
@@ -44,7 +44,7 @@ class BufferPool {
   BufferRef TryTake();
 
   std::size_t count() const;
-  std::size_t free() const;  // that nobody has, NIC included
+  std::size_t free() const;  // that neither the program nor the NIC has
   std::size_t buffer_bytes() const;
 
  private:

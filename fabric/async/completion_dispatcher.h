@@ -1,4 +1,4 @@
-// Reads a completion queue for a loop, and takes each completion to whoever waits for it.
+// Reads a completion queue for a loop, and takes each completion to the task that waits for it.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
 #define DRYDOCK_FABRIC_ASYNC_COMPLETION_DISPATCHER_H_
@@ -77,7 +77,7 @@ class CompletionDispatcher final : public coro::Selector {
 
   coro::EventLoop& loop_;
   std::unique_ptr<CompletionQueue> queue_;
-  trace::ResumeListener* const resumes_;  // null: nobody observes
+  trace::ResumeListener* const resumes_;  // null: no observer
   OperationSlots slots_;
   std::map<std::uint32_t, ImmediateCounter*> immediates_;
   std::map<std::int32_t, std::string> error_texts_;

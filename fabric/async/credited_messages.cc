@@ -56,7 +56,7 @@ coro::Task<absl::Status> CreditedSender::CountCredits() {
     const absl::Status status = window_.Returned(seen * terms_.batch);
     if (status.ok()) continue;
     Fail(status);
-    co_return absl::OkStatus();  // whoever sends is told
+    co_return absl::OkStatus();  // the sender is told
   }
 }
 

@@ -30,10 +30,9 @@ namespace drydock::fabric::async {
 
 // What both sides have to agree on.
 struct CreditTerms {
-  std::size_t credits = 16;  // messages that are not taken yet, at most
-  std::size_t batch = 1;     // messages for each immediate; 1 to `credits`
-  std::uint32_t immediate =
-      0;  // of the receiver's writes; counted by the sender, and by nobody else
+  std::size_t credits = 16;     // messages that are not taken yet, at most
+  std::size_t batch = 1;        // messages for each immediate; 1 to `credits`
+  std::uint32_t immediate = 0;  // of the receiver's writes; counted by the sender only
 };
 
 // Not thread-safe, not movable; dies before its endpoint. The receiver may be told of it once it
@@ -48,8 +47,8 @@ class CreditedSender {
   // Waits for a credit, and sends. The completion is that of the send, or kDeadlineExceeded where
   // no credit came in time, or kPeerAborted where there will be none any more (see status). A send
   // that was given up at its deadline is under way until the receiver has taken it. After one that
-  // failed and may have arrived all the same, nobody knows how many credits are left: there will be
-  // none any more.
+  // failed and may have arrived all the same, it is not known how many credits are left: there will
+  // be none any more.
   coro::Task<Completion> Send(BufferSlice message, OperationOptions options = {});
 
   // OK, or why there will be no more credits.

@@ -38,7 +38,7 @@ class HeldRegion final : public MemoryRegion {
     return remote;
   }
 
-  // kUnimplemented: the rest of the buffer is somebody else's.
+  // kUnimplemented: the rest of the buffer belongs to others.
   absl::Status Close() override {
     return absl::UnimplementedError("a piece of a buffer is closed with the whole");
   }

@@ -20,7 +20,7 @@
 
 namespace drydock::fabric::async {
 
-// One per immediate value and dispatcher; counts from its construction. Immediates that nobody
+// One per immediate value and dispatcher; counts from its construction. Immediates that no counter
 // counts are dropped (and counted as unexpected): a peer cannot make the program remember values of
 // its choice. Not thread-safe, not movable; dies before its dispatcher, and after every Reached
 // that waits on it.

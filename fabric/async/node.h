@@ -83,7 +83,7 @@ class Node {
  private:
   Node() = default;
 
-  std::unique_ptr<Fabric> fabric_;  // null: somebody else owns it
+  std::unique_ptr<Fabric> fabric_;  // null: the caller owns it
   std::unique_ptr<Domain> domain_;
   std::unique_ptr<AddressVector> peers_;
   std::unique_ptr<CompletionDispatcher> dispatcher_;

@@ -23,7 +23,7 @@
 
 namespace drydock::fabric::async {
 
-// Whoever waits for an operation. Lives in the awaiting coroutine's frame.
+// The waiter of an operation. Lives in the awaiting coroutine's frame.
 class OperationWaiter {
  public:
   // The operation ended; the slot is free already.
@@ -43,7 +43,7 @@ class OperationSlots {
   void Release(Context context);
 
   // The waiter is gone. The slot keeps the buffer until the completion comes, and remembers what a
-  // person has to know; absent: nobody is missing this operation (orphan.h).
+  // report of it says; absent: the operation is no orphan (orphan.h).
   void Abandon(Context context, const std::optional<Orphan>& orphan);
 
   // A completion came: frees its slot and resolves its waiter, if there still is one. False when no

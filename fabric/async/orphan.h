@@ -1,4 +1,4 @@
-// An operation that has not ended, and that nobody waits for any more.
+// An operation that has not ended, and that no task waits for any more.
 //
 // Which operations are orphans: those in flight that were given up, as long as their completion has
 // not been read. Given up is what expired (its deadline came), what was cancelled and did not end
@@ -6,9 +6,9 @@
 // was destroyed). Not orphans, when their endpoint closes, are
 //
 //   - operations that are still awaited: they end with kCanceled;
-//   - operations that were dropped at that very moment, by the time of the loop's turn: whoever
-//     takes down tasks and their endpoint together has given up neither;
-//   - receives that stand posted for whoever sends (OperationOptions::standing): closing the
+//   - operations that were dropped at that very moment, by the time of the loop's turn: a
+//     program that takes down tasks and their endpoint together has given up neither;
+//   - receives that stand posted for any sender (OperationOptions::standing): closing the
 //     endpoint is how they end;
 //   - what was never posted.
 

@@ -12,7 +12,7 @@ class Quota::Place : public coro::ListNode {
     quota_.WakeFirst();
   }
 
-  // Nobody is before it, and there is something to take.
+  // It is the first in line, and there is something to take.
   bool served() { return quota_.line_.front() == this && quota_.free_ > 0; }
 
   coro::WaitList turn;

@@ -20,8 +20,8 @@
 
 namespace drydock::fabric::async {
 
-// Shared by whoever made it and whatever was taken: a thing may come back when its maker is gone.
-// Not thread-safe, not movable.
+// Shared by its maker and by everything taken from it: a thing may come back when the maker is
+// gone. Not thread-safe, not movable.
 class Quota {
  public:
   explicit Quota(std::size_t most);
@@ -53,7 +53,7 @@ class Quota {
   std::size_t most() const { return most_; }
   std::size_t free() const { return free_; }
 
-  // Takes one if that needs no waiting: one is free, and nobody waits for it.
+  // Takes one if that needs no waiting: one is free, and no task waits for it.
   static std::optional<Taken> TryTake(std::shared_ptr<Quota> quota);
 
   // Waits for its turn and takes one. Absent: the deadline came first, or the quota was closed.
@@ -70,7 +70,7 @@ class Quota {
   void Close();
 
  private:
-  // Somebody's place in the line, in its frame.
+  // A waiting task's place in the line, in its frame.
   class Place;
 
   // The first in line looks whether it can go on.

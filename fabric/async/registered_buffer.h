@@ -1,4 +1,4 @@
-// Memory that a NIC may use, shared by whoever needs it to stay: coroutines, and operations in
+// Memory that a NIC may use, shared by all that need it to stay: coroutines, and operations in
 // flight.
 //
 // A dropped or timed-out operation is no reason for the NIC to stop writing. So an operation holds
@@ -24,7 +24,7 @@ namespace drydock::fabric::async {
 // loop.
 class RegisteredBuffer {
  public:
-  // `memory`: whatever keeps it, the host's or a device's; null: somebody else does.
+  // `memory`: what keeps it, the host's or a device's; null: the caller does.
   RegisteredBuffer(std::shared_ptr<void> memory, std::unique_ptr<MemoryRegion> region)
       : memory_(std::move(memory)), region_(std::move(region)) {}
 
@@ -47,7 +47,7 @@ class RegisteredBuffer {
 // thread-safe, as the buffer.
 class BufferRef {
  public:
-  // Nobody's share of nothing.
+  // A share of no buffer.
   BufferRef() = default;
   BufferRef(std::nullptr_t) {}  // NOLINT: as a pointer is made from nullptr
   // The first share. The buffer goes with the last one.

@@ -1,4 +1,4 @@
-// Points in a program that say whether a run has been there, for whoever runs it with many seeds:
+// Points in a program that say whether a run has been there, for runs of it with many seeds:
 //
 //   // false once, and the run has failed
 //   fabric::coverage::Always("window holds", in_flight <= depth);

@@ -41,7 +41,7 @@ DD_HOST_DEVICE constexpr std::uint32_t MaxBatch(std::uint32_t max_tx_batch,
 }
 
 // The driver's side of a send ring, or of a receive ring (which counts descriptors, and whose phase
-// nobody writes).
+// is never written).
 class Producer {
  public:
   // REQUIRES: IsRingSize(entries), entries <= kMaxWorkRingEntries; max_batch > 0.

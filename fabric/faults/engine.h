@@ -96,7 +96,7 @@ struct RuleReport {
 // Thread-safe. Blocking: never for long. Outlives the layers that ask it.
 class FaultEngine {
  public:
-  // kInvalidArgument: the plan is not valid. kUnimplemented: nobody in this run applies the fault
+  // kInvalidArgument: the plan is not valid. kUnimplemented: no layer of this run applies the fault
   // of a rule; one line that names the rule, and the layer that is missing.
   static absl::StatusOr<std::shared_ptr<FaultEngine>> Create(FaultPlan plan, std::uint64_t seed,
                                                              const Appliers& appliers);
@@ -131,8 +131,8 @@ class FaultEngine {
   // decided yet.
   void Restrict(std::span<const FiringId> only, std::span<const std::uint64_t> before = {});
 
-  // Null: nobody. The listener outlives the engine, or is taken away before. Whoever takes the
-  // place of another one tells it, and gives it back its place.
+  // Null: none. The listener outlives the engine, or is taken away before. A listener that takes
+  // the place of another one passes on what it hears, and gives the place back.
   void set_listener(FiringListener* listener);
   FiringListener* listener() const;
 

@@ -122,8 +122,8 @@ TEST_F(DirectedContract, SourceAndTagMustBothFit) {
   ExpectFrom(2, 2);
 }
 
-// Nobody in the vector is no source, either. (libfabric 1.17's shm takes a stranger for its first
-// peer.)
+// An address that the vector does not have is no source, either. (libfabric 1.17's shm takes a
+// stranger for its first peer.)
 const Needs kStranger("DirectedContract.StrangerMeetsNoDirectedReceive",
                       {Capability::kSourceAddress});
 TEST_F(DirectedContract, StrangerMeetsNoDirectedReceive) {

@@ -1,7 +1,7 @@
 // The receiver's side: which pages of which transfer have arrived, by whichever NIC.
 //
-// Immediates come from peers, who are not trusted: one of a transfer that nobody expects, or of a
-// page that it has not, is refused and counted; a second one of the same page is counted, and
+// Immediates come from peers, who are not trusted: one of a transfer that is not expected, or of a
+// page that it does not have, is refused and counted; a second one of the same page is counted, and
 // changes nothing.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
@@ -17,7 +17,7 @@
 
 namespace drydock::fabric::async::transfer {
 
-// Whoever is told of the arrivals of one transfer.
+// Takes the arrivals of one transfer.
 class ArrivalSink {
  public:
   enum class Verdict { kNew, kDuplicate, kRefused };
@@ -31,7 +31,7 @@ class ArrivalSink {
 struct ArrivalCounters {
   std::uint64_t pages = 0;       // that were new
   std::uint64_t duplicates = 0;  // that had come before: their NIC died, or the network has done it
-  std::uint64_t refused = 0;     // of a transfer that nobody expects, or out of range
+  std::uint64_t refused = 0;     // of a transfer that is not expected, or out of range
 };
 
 // Sinks by transfer. Not thread-safe.
@@ -82,7 +82,7 @@ class Expectation final : public ArrivalSink {
   const std::uint32_t pages_;
   std::uint32_t distinct_ = 0;
   std::uint32_t duplicates_ = 0;
-  std::uint32_t wake_at_ = UINT32_MAX;  // the fewest pages that somebody waits for
+  std::uint32_t wake_at_ = UINT32_MAX;  // the fewest pages that a task waits for
   std::vector<std::uint64_t> seen_;     // a bit for each page
   coro::WaitList reached_{"pages of a transfer"};
 };

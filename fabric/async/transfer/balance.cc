@@ -118,7 +118,7 @@ Balance::Answer Balance::Pick(const Wish& wish, Way at_least, const std::vector<
     const bool failed_here = wish.avoid.has_value() && wish.avoid->nic == nic && reaching > 1;
     if (failed_here) continue;
     const Share& share = nics_[nic].share;
-    // A page that failed goes at once, whoever has to take it.
+    // A page that failed goes at once, whichever NIC has to take it.
     const bool may = one_nic || wish.avoid.has_value() || finish.Allows(share);
     const bool fits = room(nic) > 0 && may;
     if (fits &&

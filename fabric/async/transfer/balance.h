@@ -37,9 +37,9 @@ struct Route {
 struct Wish {
   std::uint32_t peer = 0;
   Policy policy = Policy::kRoundRobin;
-  std::size_t nic = 0;      // of kPinned
-  std::uint64_t bytes = 0;  // of the chunk
-  std::uint64_t left = 0;   // bytes of all transfers that nobody has yet, this chunk's among them
+  std::size_t nic = 0;         // of kPinned
+  std::uint64_t bytes = 0;     // of the chunk
+  std::uint64_t left = 0;      // bytes of all transfers not handed out yet, this chunk's among them
   std::optional<Route> avoid;  // where it has failed
 };
 
@@ -88,7 +88,7 @@ class Balance {
   struct Nic {
     Share share;
     std::uint32_t window = 0;
-    std::uint32_t allowed = 0;  // grows to the window: nobody knows yet how fast it is
+    std::uint32_t allowed = 0;  // grows to the window: its speed is not known yet
     std::uint32_t pages = 0;    // that it was given and that have not ended
     bool alive = true;
   };

@@ -40,7 +40,7 @@ std::uint32_t BarrierGroup::PageOf(std::uint64_t generation, std::size_t member)
 ArrivalSink::Verdict BarrierGroup::Arrived(std::uint32_t page) {
   const std::size_t member = page % options_.members;
   if (member == options_.self) return Verdict::kRefused;
-  // Nobody can be further ahead: the next generation ends only when this member has come to it.
+  // No member can be further ahead: the next generation ends only when this member has come to it.
   for (const std::uint64_t generation : {generation_, generation_ + 1}) {
     if (page != PageOf(generation, member)) continue;
     Round& round = RoundOf(generation);
@@ -80,7 +80,7 @@ coro::Task<absl::Status> BarrierGroup::Arrive(coro::Time deadline) {
     failure_ = told;
     co_return told;
   }
-  // Free for the generation after the next one, which nobody can have come to yet.
+  // Free for the generation after the next one, which no member can have come to yet.
   round.came.assign(options_.members, false);
   round.count = 0;
   ++generation_;

@@ -5,9 +5,10 @@
 //   group.Connect(flags);
 //   CO_RETURN_IF_ERROR(co_await engine.Barrier(group, deadline));  // all eight have arrived
 //
-// Everybody tells everybody, by one scatter: one round, over all NICs, that survives the loss of
-// one. What a member says has its number and its generation in it, as the number of a page: so what
-// is said twice counts once, and who is a generation ahead is not taken for one who is not.
+// Every member tells every other one, by one scatter: one round, over all NICs, that survives the
+// loss of one. A member's message has its number and its generation in it, as the number of a page:
+// so a message that comes twice counts once, and a member that is a generation ahead is not taken
+// for one that is not.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_BARRIER_GROUP_H_
@@ -28,7 +29,7 @@
 namespace drydock::fabric::async::transfer {
 
 struct BarrierGroupOptions {
-  std::uint32_t transfer = 0;  // the same for all, and nobody's else
+  std::uint32_t transfer = 0;  // the same for all members, and no other group's
   std::size_t self = 0;        // this member's number
   std::size_t members = 1;     // numbered from 0, at most kMostMembers
 };
@@ -41,7 +42,7 @@ class BarrierGroup final : private ArrivalSink {
 
   // Counts from now on: the others may be told of `flag` once this exists, and not before. `flag`:
   // kFlagBytes for the group alone, which the others may write to. REQUIRES: self < members, in
-  // range; nobody expects the transfer.
+  // range; the transfer is not expected yet.
   BarrierGroup(Engine& engine, MemoryRef flag, const BarrierGroupOptions& options);
   BarrierGroup(const BarrierGroup&) = delete;
   BarrierGroup& operator=(const BarrierGroup&) = delete;
@@ -50,10 +51,10 @@ class BarrierGroup final : private ArrivalSink {
   // The others' flags, by member; this one's own entry is not used. REQUIRES: so many as members.
   void Connect(std::vector<RemoteRef> flags);
 
-  // Returns when every member has arrived as often as this one. kDeadlineExceeded: somebody did not
+  // Returns when every member has arrived as often as this one. kDeadlineExceeded: a member did not
   // come in time. Other errors: those of Engine::Scatter. After an error, or when a call was
-  // destroyed, the group is broken, and answers with that for ever: nobody knows who was told what.
-  // kFailedPrecondition: another call is under way. REQUIRES: connected.
+  // destroyed, the group is broken, and answers with that for ever: it is not known which members
+  // were told. kFailedPrecondition: another call is under way. REQUIRES: connected.
   coro::Task<absl::Status> Arrive(coro::Time deadline = coro::kNever);
 
   // How often this member has arrived.

@@ -1,5 +1,5 @@
 // How engines tell each other where they are: the addresses of a peer's NICs, and memory with a key
-// for each of them. Plain values that travel as bytes; whoever parses them trusts nothing.
+// for each of them. Plain values that travel as bytes; the parser trusts nothing.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_DESCRIPTOR_H_

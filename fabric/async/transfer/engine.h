@@ -233,7 +233,7 @@ class Engine final : private coro::Selector {
   std::vector<Transfer*> idle_;
   coro::IntrusiveList<Transfer> active_;  // have pages to hand out
   std::size_t active_count_ = 0;
-  std::uint64_t backlog_bytes_ = 0;  // of active transfers, that nobody has yet
+  std::uint64_t backlog_bytes_ = 0;  // of active transfers, not handed out yet
   Balance balance_;
   std::vector<std::vector<Dispatched>> chunks_;          // by NIC, by id
   std::vector<std::vector<std::uint32_t>> free_chunks_;  // ids, by NIC

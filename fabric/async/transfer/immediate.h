@@ -1,6 +1,6 @@
 // What the immediate of a page says: which transfer, and which page of it.
 //
-// A page that was re-issued because its NIC died may arrive twice, and nobody but the receiver can
+// A page that was re-issued because its NIC died may arrive twice, and only the receiver can
 // notice. So an immediate names its page, and the receiver counts distinct pages (arrivals.h).
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_IMMEDIATE_H_

@@ -132,7 +132,7 @@ std::size_t Rail::Poll(std::size_t budget) {
 std::size_t Rail::ReadCompletions(std::size_t budget) {
   std::size_t handled = 0;
   while (handled < budget) {
-    // An immediate that was read must be counted: what nobody takes stays in the queue.
+    // An immediate that was read must be counted: one that is not taken stays in the queue.
     const std::size_t room = std::min({budget - handled, completions_.size(), arrivals_.room()});
     if (room == 0) break;
     const ReadResult result = queue_->Read({completions_.data(), room});

@@ -36,13 +36,13 @@ struct RailOptions {
   // completion queue: the other half is for the immediates of peers.
   std::size_t window = 128;
   std::size_t burst = 16;  // pages posted with one doorbell, at the most kMostBurst
-  // When a completion has not come after this long, the NIC is asked whether it is still there: by a
-  // write of no bytes to itself. If that does not complete within as long again, the NIC is taken for
-  // dead.
+  // When a completion has not come after this long, the NIC is asked whether it is still there: by
+  // a write of no bytes to itself. If that does not complete within as long again, the NIC is taken
+  // for dead.
   coro::Duration operation_timeout = std::chrono::seconds(5);
-  // A NIC that answers waits for a peer that is silent, and says so when it gives it up. How long it
-  // tries nobody has published; this is more than is plausible. A completion that has not come
-  // after this long is lost: the NIC is taken for dead, whatever it answers.
+  // A NIC that answers waits for a peer that is silent, and says so when it gives it up. How long
+  // it tries is not published; this is more than is plausible. A completion that has not come after
+  // this long is lost: the NIC is taken for dead, whatever it answers.
   coro::Duration completion_timeout = std::chrono::seconds(75);
   std::size_t completion_queue_depth = 0;  // 0: the provider's default
 };

@@ -24,8 +24,8 @@ namespace drydock::fabric::async::transfer {
 
 struct RailThreadsOptions {
   std::size_t threads = 1;
-  // The clock of each thread's loop, of which nobody else waits for anything; outlives the threads.
-  // Empty: the machine's.
+  // The clock of each thread's loop, which no other thread waits on; outlives the threads. Empty:
+  // the machine's.
   std::function<coro::Clock&(std::size_t thread)> clock;
   // Called by each thread before it works: to pin it to CPUs.
   std::function<void(std::size_t thread)> on_start;

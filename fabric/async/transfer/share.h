@@ -26,8 +26,8 @@ class Share {
     if (failed == 0) Learn(bytes, now);
   }
 
-  // For when nobody of its side has anything under way. What goes first waits for a connection:
-  // where no more than that was measured, one would be taken for slow, and get nothing that says
+  // For when its side has nothing under way. The first operation waits for a connection: where no
+  // more than that was measured, a NIC would be taken for slow, and get nothing that shows
   // otherwise.
   void Rest() {
     if (samples_ != 1 || rested_) return;
@@ -69,7 +69,7 @@ class Share {
 // no more of it than the others need to finish the rest.
 class Finish {
  public:
-  // Of those that may get some of it, and `left` bytes that nobody has yet.
+  // Of those that may get some of it, and `left` bytes that were not handed out yet.
   Finish(const std::vector<const Share*>& shares, std::uint64_t left, std::uint64_t bytes);
 
   // Whether it may have `bytes` more: not if it is known to be slow, and would be the last. Always
