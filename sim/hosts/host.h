@@ -100,8 +100,9 @@ class Host {
 
   // For memory that is written without a call, such as doorbells that the program rings itself.
   // `glance` looks there, with the mutex held: at every progress, and from the host's thread all
-  // the time while it has found something lately (true), every millisecond later. It must not call
-  // the host. Returns a number for Unwatch. REQUIRES of both: mutex() is held.
+  // the time while it has found something lately (true); then after pauses that grow to a
+  // millisecond. It must not call the host. Returns a number for Unwatch. REQUIRES of both: mutex()
+  // is held.
   int Watch(std::function<bool()> glance);
   void Unwatch(int number);
 

@@ -30,7 +30,8 @@ enum class PayloadPlace : std::uint8_t {
   kSender = 2,   // in the sender's memory, where `sources` or the read's remote address say
 };
 
-// As it stands in memory that both processes have mapped: the same computer, the same layout.
+// Its bytes lie in memory that both processes have mapped, or go through a socket as they are: both
+// ends have the same layout (handshake.cc compares its size).
 struct Message {
   MessageType type = MessageType::kPacket;
   PayloadPlace place = PayloadPlace::kNone;

@@ -6,8 +6,8 @@
 //   // the others:
 //   CO_ASSIGN_OR_RETURN(const auto ranks, co_await MeetAt(*io, address, kAnyRank, deadline));
 //
-// Peers are not authenticated: a private network is assumed. Bytes of strangers are refused, and
-// never more.
+// Peers are not authenticated: a private network is assumed. A stranger's bytes are refused,
+// and do no other harm.
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_
 #define DRYDOCK_APPS_COMMON_RANKS_TCP_RANKS_H_

@@ -8,8 +8,9 @@
 //                                          ◄──  kNews whenever a machine comes or goes
 //     kKnown: the number of that news      ──►
 //
-// A machine is welcomed once all the others know of it: any machine that is given its address can
-// use it.
+// A machine is welcomed once all the others know of it, so that any machine that is given its
+// address can use it. One that does not acknowledge the news within a second has stopped, and is
+// not waited for.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
