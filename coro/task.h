@@ -37,7 +37,7 @@ struct FrameHead {
   void (*destroy)(void* frame);
 };
 
-// Resumed by a task that finishes, where that is not just the coroutine that awaits it. It begins
+// Resumed by a task that finishes, in the place of a coroutine that awaits it. It begins
 // as a frame does, so that a task ends in the same way whatever waits for it.
 class TaskObserver {
  public:

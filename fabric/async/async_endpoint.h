@@ -38,8 +38,9 @@ namespace drydock::fabric::async {
 struct AsyncEndpointOptions {
   // How long an operation may be refused with "again" before it fails with kDeadlineExceeded.
   coro::Duration post_timeout = std::chrono::seconds(10);
-  // How long the cancellation of a task waits for its sends, writes and reads that are in flight;
-  // zero: not at all. Those that do not complete in time are left behind, as after a deadline.
+  // How long the cancellation of a task waits for its sends, writes and reads that are in flight,
+  // and for receives that the endpoint takes back; zero: not at all, and no receive is taken back.
+  // Those that do not complete in time are left behind, as after a deadline.
   coro::Duration cancel_patience = std::chrono::seconds(1);
   BackoffOptions backoff;
 };
