@@ -51,8 +51,8 @@ class PeerMemory {
   // Writes from host memory, which may change as soon as this returns.
   virtual Ticket Write(Way way, std::uint64_t address, const std::byte* source,
                        std::uint64_t length) = 0;
-  // The same from memory of a device, which `source_way` reads and whose writes that read pushes;
-  // absent: nothing happened, the bytes have to go through the host.
+  // The same from memory of a device: `source_way` reads it, and the read pushes that way's earlier
+  // writes. Absent: nothing happened, the bytes have to go through the host.
   virtual std::optional<Ticket> CopyFrom(Way way, std::uint64_t address, PeerMemory& source,
                                          Way source_way, std::uint64_t source_address,
                                          std::uint64_t length) = 0;

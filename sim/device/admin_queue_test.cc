@@ -277,7 +277,7 @@ TEST_F(AdminQueueTest, WorkAndReceivesOfAFailedQueuePairAreFlushed) {
   EXPECT_EQ(bench.told.Take(), (Lines{"receive 9 taken", "reported 9: 1", "ended: 1"}));
 }
 
-// Otherwise a send that hangs there waits for a receive that can no longer be posted.
+// Otherwise a send that hangs there waits for ever: the failed queue pair takes no receives.
 TEST_F(AdminQueueTest, PeersThatWaitAtAFailedQueuePairLookOnceMore) {
   QueuePair& queue_pair = nic.OpenQueuePair();
   Operation& waits = bench.Start(OperationKind::kSend, peer.OpenQueuePair(), queue_pair, 100);

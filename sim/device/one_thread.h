@@ -27,21 +27,25 @@ class OneThread {
   std::atomic<const char*> user_{nullptr};
 };
 
-// Around a call. `crowded`: another thread is in there.
+// The calling thread's stay in one object: from Enter to the end of this.
 class Visit {
  public:
-  explicit Visit(OneThread& visited) : visited_(visited), in_(visited.Enter()) {}
+  Visit() = default;
   ~Visit() {
-    if (in_) visited_.Leave();
+    if (inside_ != nullptr) inside_->Leave();
   }
   Visit(const Visit&) = delete;
   Visit& operator=(const Visit&) = delete;
 
-  bool crowded() const { return !in_; }
+  // False: another thread is inside, and there is nothing to leave. REQUIRES: called once.
+  bool Enter(OneThread& visited) {
+    if (!visited.Enter()) return false;
+    inside_ = &visited;
+    return true;
+  }
 
  private:
-  OneThread& visited_;
-  const bool in_;
+  OneThread* inside_ = nullptr;
 };
 
 }  // namespace drydock::sim

@@ -79,12 +79,12 @@ struct QueueCore {
   // Take, where there may be something.
   std::size_t TakeSome(std::span<fabric::Completion> completions);
   // Takes the next entry out of the ring, and counts it; false: there is none. `owner`: whose it
-  // is; null: nobody's.
+  // is; null: of no open endpoint.
   bool TakeEntry(fabric::efa_queue::Completion& entry, SimEndpoint*& owner);
 };
 
-// A call into a completion queue, or into an endpoint, whose completion queues it is in as well. Two
-// threads in there are told to whoever observes.
+// A call into a completion queue, or into an endpoint and its completion queues. Two threads in
+// there are told to the observers.
 class QueueCall {
  public:
   explicit QueueCall(QueueCore& queue) { Come(queue, nullptr, queue.ring->number(), false); }
@@ -92,32 +92,20 @@ class QueueCall {
   QueueCall(QueueCore& sends, QueueCore& receives, std::uint32_t queue_pair) {
     Come(sends, &receives == &sends ? nullptr : &receives, queue_pair, true);
   }
-  ~QueueCall() {
-    if (visited_ != nullptr) visited_->Leave();
-    if (other_ != nullptr) other_->Leave();
-  }
-  QueueCall(const QueueCall&) = delete;
-  QueueCall& operator=(const QueueCall&) = delete;
 
  private:
   void Come(QueueCore& queue, QueueCore* other, std::uint32_t number, bool queue_pair) {
     const Observers& observers = queue.domain->world.observers();
     if (!observers.any()) return;
-    bool crowded = !Enter(queue.users, visited_);
-    if (other != nullptr && !Enter(other->users, other_)) crowded = true;
-    if (crowded) [[unlikely]] {
+    bool alone = visit_.Enter(queue.users);
+    if (other != nullptr && !other_.Enter(other->users)) alone = false;
+    if (!alone) [[unlikely]] {
       observers.Tell<&Observer::OnTwoThreads>(queue.domain->nic.state(), number, queue_pair);
     }
   }
 
-  static bool Enter(OneThread& users, OneThread*& entered) {
-    if (!users.Enter()) return false;
-    entered = &users;
-    return true;
-  }
-
-  OneThread* visited_ = nullptr;  // null: not entered, or another thread is in there
-  OneThread* other_ = nullptr;
+  Visit visit_;
+  Visit other_;
 };
 
 // The peers of one address vector. A Peer is slot + generation, so that a removed one is not

@@ -81,7 +81,7 @@ class EventLog {
   const Digest& digest() const { return digest_; }
 
   // Null: none. The listener outlives the log, or is taken away before. A listener that takes the
-  // place of another one tells it, and gives it back its place.
+  // place of another one passes on what it hears, and gives the place back.
   void set_listener(EventListener* listener) { listener_ = listener; }
   EventListener* listener() const { return listener_; }
 

@@ -13,7 +13,7 @@ class ForkAware {
   virtual void InChild() = 0;
 };
 
-// InChild is called from now on, and no longer. Thread-safe.
+// InChild of `who` is called in children forked between these two. Thread-safe.
 void WatchForks(ForkAware& who);
 void UnwatchForks(ForkAware& who);
 

@@ -49,7 +49,7 @@ constexpr coro::Duration kShortestNap = 5us;
 constexpr coro::Duration kLongestNap = 50us;
 // What happens within this time is shown to others at once.
 constexpr coro::Duration kStep = 20us;
-// Other threads wait no longer for the mutex.
+// The longest that other threads wait for the mutex.
 constexpr coro::Duration kLongestTurn = 500us;
 // Memory that is watched is looked at without a pause for so long after something was there; later
 // with pauses that grow up to a millisecond.

@@ -96,8 +96,8 @@ bool IsFullByPlan(const QueuePair& queue_pair, fabric::OperationKind kind) {
 
 int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
-  const Visit visit(queue_pair.sending);
-  if (visit.crowded()) TellTwoThreads(queue_pair, __builtin_return_address(0));
+  Visit visit;
+  if (!visit.Enter(queue_pair.sending)) TellTwoThreads(queue_pair, __builtin_return_address(0));
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();
@@ -117,8 +117,8 @@ int PostSends(ibv_qp* ibv, ibv_send_wr* request, ibv_send_wr** bad) {
 
 int PostReceives(ibv_qp* ibv, ibv_recv_wr* request, ibv_recv_wr** bad) {
   QueuePair& queue_pair = QueuePairOf(ibv);
-  const Visit visit(queue_pair.receiving);
-  if (visit.crowded()) TellTwoThreads(queue_pair, __builtin_return_address(0));
+  Visit visit;
+  if (!visit.Enter(queue_pair.receiving)) TellTwoThreads(queue_pair, __builtin_return_address(0));
   Context& context = queue_pair.owner();
   const Calling lock(context);
   context.host->Progress();

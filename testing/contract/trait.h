@@ -24,7 +24,7 @@ enum class Trait : std::uint8_t {
   kLongTruncation,         // long messages that do not fit their receive are cut as short ones are
   kUnexpectedWildcard,     // a tagged receive that ignores bits finds messages that came before it
   kErrorCounts,            // counters tell failures, too
-  kUnreachableErrors,      // an operation to an address that no endpoint has fails in test time
+  kUnreachableErrors,      // an operation to an address that no endpoint has fails during a test
 };
 
 using Traits = std::set<Trait>;
