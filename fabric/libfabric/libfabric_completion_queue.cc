@@ -21,8 +21,16 @@
 namespace drydock::fabric::libfabric {
 namespace {
 
+// A peer's write. shm of libfabric 2.x says no more of one than that it had an immediate (prov/shm,
+// smr_rx_cq_flags).
+bool IsPeersWrite(std::uint64_t flags) {
+  constexpr std::uint64_t kOwn = FI_SEND | FI_RECV | FI_READ | FI_WRITE;
+  return (flags & FI_REMOTE_WRITE) != 0 ||
+         (flags & (FI_REMOTE_CQ_DATA | kOwn)) == FI_REMOTE_CQ_DATA;
+}
+
 OperationKind KindOf(std::uint64_t flags) {
-  if ((flags & FI_REMOTE_WRITE) != 0) return OperationKind::kRemoteWrite;
+  if (IsPeersWrite(flags)) return OperationKind::kRemoteWrite;
   if ((flags & FI_RECV) != 0) return OperationKind::kReceive;
   if ((flags & FI_READ) != 0) return OperationKind::kRead;
   if ((flags & FI_WRITE) != 0) return OperationKind::kWrite;
@@ -32,7 +40,7 @@ OperationKind KindOf(std::uint64_t flags) {
 // The slot that an entry belongs to; null for a peer's write that consumed no receive, and for
 // strays.
 RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_receives) {
-  if ((flags & FI_REMOTE_WRITE) != 0 && !immediates_name_receives) return nullptr;
+  if (IsPeersWrite(flags) && !immediates_name_receives) return nullptr;
   return RequestSlot::FromContext(op_context);
 }
 
@@ -44,7 +52,7 @@ bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& compl
     completion.kind = KindOf(flags);
     return true;
   }
-  completion.kind = (flags & FI_REMOTE_WRITE) != 0 ? OperationKind::kRemoteWrite : slot->what.kind;
+  completion.kind = IsPeersWrite(flags) ? OperationKind::kRemoteWrite : slot->what.kind;
   if (slot->signalled()) completion.context = slot->context;
   RequestSlots& owner = *slot->owner;
   if (slot->what.multi) {
@@ -109,8 +117,9 @@ constexpr Completion kPeersWrite{.kind = OperationKind::kRemoteWrite, .immediate
 // few nanoseconds.
 [[gnu::always_inline]] inline bool TranslatePlain(const Entry& entry, bool immediates_name_receives,
                                                   Completion& completion) {
-  if ((entry.flags & FI_REMOTE_WRITE) != 0) {
-    if ((entry.flags & FI_REMOTE_CQ_DATA) == 0 || immediates_name_receives) [[unlikely]]
+  if ((entry.flags & (FI_REMOTE_WRITE | FI_REMOTE_CQ_DATA)) != 0) {
+    if ((entry.flags & FI_REMOTE_CQ_DATA) == 0 || !IsPeersWrite(entry.flags) ||
+        immediates_name_receives) [[unlikely]]
       return false;
     completion = kPeersWrite;
     *completion.immediate = static_cast<std::uint32_t>(entry.data);

@@ -625,6 +625,40 @@ TEST_F(LibfabricFabricTest, UnsolicitedEntriesHaveNoContext) {
   EXPECT_FALSE(entries[0].ok());
 }
 
+// shm of libfabric 2.x tells a peer's write by its immediate alone, beside a context of the peer's.
+// A receive with an immediate is told from it.
+TEST_F(LibfabricFabricTest, ImmediateAloneIsAPeersWrite) {
+  FakeLibfabric fake({FakeNic{.optional_rx_cq_data = false}});
+  Opened opened;
+  ASSERT_THAT(Open(fake, opened), IsOk());
+  EXPECT_EQ(opened.endpoint->Write(Write(opened, 1)), ErrorCode::kOk);
+  EXPECT_EQ(
+      opened.endpoint->Recv(RecvRequest{.buffer = opened.region->Local(), .context = Context{2}}),
+      ErrorCode::kOk);
+  ASSERT_EQ(fake.posts.size(), 2u);
+  // In one process the peer's context is that of a request of ours.
+  fake.entries.push_back(
+      {.success = {
+           .op_context = fake.posts[0].context, .flags = FI_REMOTE_CQ_DATA, .len = 9, .data = 5}});
+  fake.entries.push_back({.success = {.op_context = fake.posts[1].context,
+                                      .flags = FI_RECV | FI_REMOTE_CQ_DATA,
+                                      .len = 7,
+                                      .data = 6}});
+  fake.entries.push_back(
+      {.success = {.op_context = fake.posts[0].context, .flags = FI_RMA | FI_WRITE, .len = 100}});
+  std::array<Completion, 8> entries;
+  ASSERT_EQ(opened.queue->Read(entries).count, 3u);
+  EXPECT_EQ(entries[0].kind, OperationKind::kRemoteWrite);
+  EXPECT_EQ(entries[0].context, std::nullopt);
+  EXPECT_EQ(entries[0].immediate, 5u);
+  EXPECT_EQ(entries[0].length_bytes, 9u);
+  EXPECT_EQ(entries[1].kind, OperationKind::kReceive);
+  EXPECT_EQ(entries[1].context, Context{2});
+  EXPECT_EQ(entries[1].immediate, 6u);
+  EXPECT_EQ(entries[2].kind, OperationKind::kWrite);
+  EXPECT_EQ(entries[2].context, Context{1});
+}
+
 // The library may report requests of an endpoint after it was closed: their slots are still there,
 // and nobody is told.
 TEST_F(LibfabricFabricTest, CompletionsOfAClosedEndpointAreDropped) {
