@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "absl/strings/escaping.h"
+#include "drydock/fabric/address.h"
 #include "drydock/fabric/error.h"
 #include "drydock/testing/efa_run/provider_node.h"
 
@@ -40,11 +40,7 @@ void PostReceive(ProviderNode& node, std::uint64_t number) {
 [[noreturn]] void ReceiveForEver() {
   ProviderNode node(kReceives * kMessageBytes);
   for (std::uint64_t i = 0; i < kReceives; ++i) PostReceive(node, i);
-  const fabric::Address address = node.nic.endpoint->address();
-  const auto bytes = address.bytes();
-  std::printf(
-      "address %s\n",
-      absl::BytesToHexString({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).c_str());
+  std::printf("address %s\n", node.nic.endpoint->address().ToHex().c_str());
   std::fflush(stdout);
   while (true) {
     Completion completion;
@@ -56,10 +52,7 @@ void PostReceive(ProviderNode& node, std::uint64_t number) {
 
 int SendUntilItFails(const std::string& hex, double seconds) {
   ProviderNode node(kMessageBytes);
-  const std::string raw = absl::HexStringToBytes(hex);
-  const auto address =
-      fabric::Address::FromBytes({reinterpret_cast<const std::uint8_t*>(raw.data()), raw.size()});
-  const fabric::Peer peer = node.nic.peers->Insert(*address).value();
+  const fabric::Peer peer = node.nic.peers->Insert(fabric::Address::Parse(hex).value()).value();
   const auto begun = Clock::now();
   for (std::uint64_t sent = 0;; ++sent) {
     const auto posted = Clock::now();

@@ -8,14 +8,13 @@
 #   testing/systems/contract.sh                                      all four at once
 #   testing/systems/contract.sh FABRIC PROCESSES [GTEST_FLAG...]     one of them: efa or efa-direct, 1 or 2
 #
-# What may differ is listed in efa_2_1_differences.txt beside this; what breaks a rule on purpose, in
-# ../contract/breaks_rules.txt. Exit status: 0 when nothing else did, and where such a root cannot be had, which a line says.
+# What may differ, and what breaks a rule on purpose, is listed in testing/contract (efa_known.sh). Exit status: 0 when nothing
+# else did, and where such a root cannot be had, which a line says.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 me=contract
 source testing/systems/roots.sh
-readonly DIFFERENCES=testing/systems/efa_2_1_differences.txt
-readonly RULES=testing/contract/breaks_rules.txt
+source testing/contract/efa_known.sh
 
 # The suite with the headers of the root's libfabric, and of nothing else there: the compiler and the C library are this
 # machine's. That libfabric wants a newer C library than the one that the suite is linked with.
@@ -27,20 +26,6 @@ build() {
   DRYDOCK_LIBFABRIC=$sdk ./bazelw build --color=no --curses=no --linkopt=-Wl,--allow-shlib-undefined -- \
     //testing/contract:tcp_contract_test //sim/verbs:efa-run </dev/null
   cp -fL bazel-bin/testing/contract/tcp_contract_test bazel-bin/sim/verbs/{efa-run,libdrydock_verbs.so} "$root/opt/drydock"
-}
-
-# Prints the names of a list that has one a line, as GoogleTest takes them.
-names() { sed -e 's/#.*//' | awk 'NF { printf "%s%s", separator, $1; separator = ":" }'; }
-
-# FABRIC PROCESSES: prints what is not run. A line of the list is FABRIC/PROCESSES, where * is any, and a name.
-excluded() {
-  sed -e 's/#.*//' "$DIFFERENCES" | awk -v fabric="$1" -v processes="$2" '
-    NF {
-      split($1, run, "/")
-      if ((run[1] == "*" || run[1] == fabric) && (run[2] == "*" || run[2] == processes)) {
-        print $2
-      }
-    }' | names
 }
 
 # FABRIC PROCESSES FINDINGS GTEST_FLAG...
@@ -55,8 +40,8 @@ suite() {
 
 run() {  # FABRIC PROCESSES
   local not rules log
-  not=$(excluded "$1" "$2")
-  rules=$(names <"$RULES")
+  not=$(not_kept 2.1 "$1" "$2")
+  rules=$(breaking)
   log=$(mktemp)
   echo "$me: $1, with both ends in $2 process(es)"
   suite "$1" "$2" fail "--gtest_filter=-$not:$rules" --gtest_brief=1 | tee "$log"
