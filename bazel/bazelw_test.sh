@@ -7,7 +7,7 @@ set -u
 source bazel/shell_test.sh
 
 BAZELW="$PWD/bazelw"
-readonly NEEDED=(clang g++ libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev nlohmann-json3-dev pkg-config)
+readonly NEEDED=(clang g++ libabsl-dev libbenchmark-dev libgmock-dev libgtest-dev nlohmann-json3-dev pkg-config file zip)
 readonly RULES=(bazel-bootstrap bazel-platforms bazel-rules-cc bazel-rules-java bazel-rules-proto bazel-skylib)
 
 # A Debian with nothing of ours installed, and Bazel's package to be had; the user is root.
