@@ -34,6 +34,10 @@ bool IsEfa() { return Provider() == "efa" || Provider() == "efa-direct"; }
 // Whether the provider efa makes messages of writes: up to libfabric 1.17.
 bool IsOldEfa() { return Provider() == "efa" && fi_version() < FI_VERSION(1, 18); }
 
+// Whether tcp is a provider of its own, without the layer (rxm) that makes messages of atomics: from
+// libfabric 2.0 on.
+bool IsPlainTcp() { return Provider() == "tcp" && fi_version() >= FI_VERSION(2, 0); }
+
 std::unique_ptr<two_processes::FarFabric> OpenFar() {
   const char* processes = std::getenv("DRYDOCK_PROCESSES");
   if (processes == nullptr || std::string_view(processes) != "2") return nullptr;
@@ -76,10 +80,11 @@ class LibfabricBackend final : public Backend {
                               kImmediateData, kUnsolicitedImmediate, kInject,
                               kCounters};
     if (Provider() != "efa-direct") {
-      for (const Capability more : {kLongMessages, kSendOrder, kTaggedMessages, kDirectedReceive,
-                                    kMultiReceive, kCancel, kAtomics}) {
+      for (const Capability more :
+           {kLongMessages, kSendOrder, kTaggedMessages, kDirectedReceive, kMultiReceive, kCancel}) {
         set.Add(more);
       }
+      set.Add(IsPlainTcp() ? kWriteOrder : kAtomics);
     }
     for (const Capability capability : Own()) set.Add(capability);
     return set;
@@ -145,6 +150,7 @@ class LibfabricBackend final : public Backend {
               "SolicitedContract.*",
               "WaitContract.*"};
     }
+    if (IsPlainTcp()) names.push_back("AtomicsContract.*");
     if (Provider() == "shm") {
       names.insert(names.end(),
                    {"ClosingContract.LongMessageMayBeUnderWay",

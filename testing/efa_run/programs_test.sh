@@ -38,7 +38,10 @@ for attempt in $(seq 50); do  # until the server listens
   sleep 0.2
 done
 wait %1 || fail "fi_pingpong's server"
-for size in 64 256 1k 4k 64k 1m; do
+sizes=(64 256 1k 4k)
+# Later ones begin with efa-direct, whose messages are of one packet.
+case "$(fi_info --version)" in *"libfabric: 1.17."*) sizes+=(64k 1m) ;; esac
+for size in "${sizes[@]}"; do
   grep -qE "^$size +10 +=10 " "$work/client.log" || fail "size $size"
 done
 

@@ -16,7 +16,7 @@ run() {  # SCENARIO PLAN: prints its facts
 }
 
 # Fault, what the completion says, and the provider's text for it, as a regular expression (ofiwg/libfabric prov/efa/src/efa_errno.h;
-# 2.x calls an operation unsupported that 1.17 calls invalid). Statuses 7, 14 and 18
+# 2.x says some of them otherwise). Statuses 7, 14 and 18
 # belong to writes and reads of the device, which libfabric 1.17 does not make; it retries 10 by itself; 15 needs a peer that never
 # answered.
 while IFS='~' read -r fault error text; do
@@ -31,7 +31,7 @@ flushed~Canceled, provider 1~provider error 1: Flushed during queue pair destroy
 queue_pair_internal~DeviceFault, provider 2~provider error 2: Internal queue pair error
 unsupported_operation~Unsupported, provider 3~provider error 3: (Invalid|Unsupported) operation type
 invalid_address_handle~DeviceFault, provider 4~provider error 4: Invalid address handle
-local_key~LocalAccess, provider 5~provider error 5: Invalid local key \(LKEY\)
+local_key~LocalAccess, provider 5~provider error 5: (Invalid local key \(LKEY\)|Local key \(LKEY\) invalid)
 local_length~MessageTooLong, provider 6~provider error 6: Message too long
 remote_abort~PeerAborted, provider 8~provider error 8: Receiver connection aborted
 bad_destination~BadDestination, provider 9~provider error 9: Invalid receiver queue pair number \(QPN\)
