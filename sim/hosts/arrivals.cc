@@ -1,5 +1,7 @@
 #include "drydock/sim/hosts/arrivals.h"
 
+#include "drydock/sim/profile/profile.h"
+
 namespace drydock::sim {
 namespace {
 
@@ -9,7 +11,7 @@ constexpr std::uint32_t kTaken = PacketFlags::kNumber | PacketFlags::kSecondCopy
 void Arrive(Surroundings& around, NicState& nic, Operation& operation, EventKind kind,
             std::uint32_t flags, std::uint64_t bytes) {
   if ((flags & PacketFlags::kCopyFollows) != 0) ++operation.copies;
-  nic.counters.Received(1, bytes, nic.profile.header_bytes);
+  nic.counters.Received(PacketsInPiece(nic.profile, bytes), bytes, nic.profile.header_bytes);
   around.timeline.At(around.timeline.now(), nic.actor, kind, flags & kTaken, operation.id.Pack());
 }
 

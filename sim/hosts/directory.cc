@@ -22,7 +22,7 @@
 namespace drydock::sim {
 namespace {
 
-constexpr std::uint64_t kVersion = 0x3261'6665'6b63'6f64ull;  // of the layout
+constexpr std::uint64_t kVersion = 0x3361'6665'6b63'6f64ull;  // of the layout
 
 // Locked by a process that changes the network's membership: a byte behind those of the slots.
 constexpr off_t kDoor = static_cast<off_t>(kMachines);

@@ -178,6 +178,7 @@ class FarRogueTest : public testing::Test {
     message.place = PayloadPlace::kMessage;
     message.payload_bytes = 64;
     message.length = 64;
+    message.packet_bytes = StationProfile().device.mtu;
     message.remote_address = victim_.address().memory;
     message.remote_key = victim_.address().key;
     message.destination_queue_pair = victim_.address().queue_pair;

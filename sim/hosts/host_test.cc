@@ -141,6 +141,63 @@ TEST_P(HostTest, AReadBringsWhatIsThere) {
   EXPECT_TRUE(a.Holds(8, 200000, 9));
 }
 
+// Nobody can see their packets: a long one takes as few messages as it can.
+TEST_P(HostTest, WithoutDelaysLongOperationsTakeFewMessages) {
+  constexpr std::uint32_t kLength = (5 << 19) + 7;  // 2.5 MiB
+  const sim::Profile profile = sim::WithoutDelays(StationProfile());
+  StationOptions options = Options(profile);
+  options.memory_bytes = 4 << 20;
+  Station a(options);
+  Station b(options);
+  b.Introduce(a.address().gid);
+  a.Fill(4096, kLength, 8);
+  EXPECT_EQ(
+      a.StatusOf(a.Post(
+          b.address(),
+          {.operation = efa::Operation::kWrite, .local = 4096, .remote = 64, .length = kLength})),
+      0);
+  EXPECT_TRUE(b.Holds(64, kLength, 8));
+  const std::uint64_t of_write = a.counters().messages_sent;
+  b.Fill(64, kLength, 9);
+  EXPECT_EQ(a.StatusOf(a.Post(
+                b.address(),
+                {.operation = efa::Operation::kRead, .local = 1, .remote = 64, .length = kLength})),
+            0);
+  EXPECT_TRUE(a.Holds(1, kLength, 9));
+  const std::uint64_t of_read = b.counters().messages_sent;
+  const std::uint64_t packets = kLength / profile.device.mtu;
+  EXPECT_LT(of_write, GetParam() == Bytes::kAcross ? 8 : packets / 2);
+  EXPECT_LT(of_read, GetParam() == Bytes::kAcross ? 8 : packets / 2);
+  const sim::HostCounters counters = b.counters();
+  EXPECT_EQ(counters.bytes_across, GetParam() == Bytes::kAcross ? kLength : 0u);
+  // The device counts the packets that EFA would send.
+  EXPECT_GT(b.device_counters().rx_pkts, packets);
+  EXPECT_GT(a.device_counters().rx_pkts, packets);
+}
+
+// Who has no delays and who has them are one network.
+TEST_P(HostTest, OneOfThemMayHaveDelays) {
+  const sim::Profile profile = sim::WithoutDelays(StationProfile());
+  for (const bool initiator_has : {false, true}) {
+    Station a(initiator_has ? Options() : Options(profile));
+    Station b(initiator_has ? Options(profile) : Options());
+    b.Introduce(a.address().gid);
+    a.Fill(4096, 300000, 8);
+    EXPECT_EQ(
+        a.StatusOf(a.Post(
+            b.address(),
+            {.operation = efa::Operation::kWrite, .local = 4096, .remote = 64, .length = 300000})),
+        0);
+    EXPECT_TRUE(b.Holds(64, 300000, 8));
+    EXPECT_EQ(
+        a.StatusOf(a.Post(
+            b.address(),
+            {.operation = efa::Operation::kRead, .local = 1, .remote = 64, .length = 300000})),
+        0);
+    EXPECT_TRUE(a.Holds(1, 300000, 8));
+  }
+}
+
 TEST_P(HostTest, EmptyOperationsHaveTheirEnds) {
   Station a(Options());
   Station b(Options());

@@ -16,6 +16,7 @@ Message Describe(const Operation& operation) {
   message.has_immediate = operation.has_immediate;
   message.unsolicited_immediates = operation.unsolicited_immediates;
   message.immediate = operation.immediate;
+  message.packet_bytes = static_cast<std::uint32_t>(operation.packet_bytes);
   message.queue_pair = operation.queue_pair;
   message.qkey = operation.qkey;
   message.destination_queue_pair = operation.destination_queue_pair;

@@ -48,6 +48,9 @@ struct Message {
   std::uint64_t remote_address = 0;
   std::uint32_t remote_key = 0;
   std::uint32_t immediate = 0;
+  // Of each packet of the operation but the last. In the request of a read: the most that its
+  // initiator takes, for who sends the bytes divides them.
+  std::uint32_t packet_bytes = 0;
   std::uint32_t qkey = 0;
   std::uint32_t destination_qkey = 0;
   std::uint16_t queue_pair = 0;
@@ -56,13 +59,14 @@ struct Message {
   std::uint8_t source_count = 0;
   std::uint8_t cut = 0;  // of the packet, only the bytes behind the message reach memory
   std::uint8_t unsolicited_immediates = 0;
+  std::array<std::uint8_t, 4> unused{};
   struct Source {
     std::uint64_t address = 0;
     std::uint64_t length = 0;
   };
   std::array<Source, kMostSendSegments> sources{};  // the operation's local memory
 };
-static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 96);
+static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 104);
 
 // Everything about one of our operations but the packet.
 Message Describe(const Operation& operation);

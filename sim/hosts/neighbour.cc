@@ -21,6 +21,13 @@ using fabric::OperationKind;
 // system call.
 constexpr std::uint64_t kMostCopied = 4096;
 
+// Payload of one packet of an operation that takes no time, where its bytes come with the message:
+// it fits twice in the smallest ring.
+constexpr std::uint64_t kMostInMessage = 24 << 10;
+
+// The same where they stay with the sender: a system call's cost is small beside so many bytes.
+constexpr std::uint64_t kMostStaying = 1 << 20;
+
 // Bytes of packets that wait for room before further packets are held back.
 constexpr std::size_t kMostWaiting = 1 << 20;
 
@@ -30,6 +37,15 @@ constexpr std::size_t kMostShadows = 1 << 20;
 // After a failure more packets of a write may come: its initiator says when none does.
 bool StaysKnown(OperationKind kind, std::uint8_t status) {
   return kind == OperationKind::kWrite && status != 0;
+}
+
+// A packet for which no message has room: its bytes stay with the sender, whatever became of the
+// right to read them.
+bool WasToStay(const Operation& operation) { return operation.packet_bytes > kMostInMessage; }
+
+// The packets that a message speaks of are none that we would not make.
+bool DividesSoundly(const Message& message, std::uint64_t length, const Profile& profile) {
+  return message.packet_bytes >= std::min<std::uint64_t>(length, profile.device.mtu);
 }
 
 // Whether the range stays in our memory, or goes with the message.
@@ -169,6 +185,22 @@ bool Neighbour::MayReadUs(std::uint64_t length) const {
          directory.incarnation();
 }
 
+// Whether the other process reads `length` bytes of our write where they are.
+bool Neighbour::StaysHere(const Operation& operation, std::uint64_t length) const {
+  // Messages are short, and wait for receives: they bring their bytes along.
+  bool stays = operation.kind == OperationKind::kWrite && !operation.is_inline &&
+               !operation.faulted && MayReadUs(length);
+  operation.Walk({0, operation.length}, [&](const Segment& piece) {
+    stays = stays && context_.world.bus().IsHost(piece.address);
+  });
+  return stays;
+}
+
+void Neighbour::Divide(Operation& operation) const {
+  operation.Divide(StaysHere(operation, operation.length) ? kMostStaying : kMostInMessage);
+  operation.next_packet = operation.packets;
+}
+
 template <typename Fill>
 void Neighbour::Put(const Message& message, Fill fill) {
   if (!present()) return;
@@ -228,17 +260,13 @@ bool Neighbour::SendPacket(const Operation& operation, std::uint32_t packet, Ran
   message.packet = packet;
   message.initiator_nic = static_cast<std::uint8_t>(operation.initiator->gid.back());
   message.target_nic = static_cast<std::uint8_t>(operation.peer->gid.back());
-  // Messages are short, and wait for receives: they bring their bytes along.
-  bool stays =
-      operation.kind == OperationKind::kWrite && !operation.is_inline && MayReadUs(range.length);
+  const bool stays = WasToStay(operation) || StaysHere(operation, range.length);
   operation.Walk({0, operation.length}, [&](const Segment& piece) {
-    stays = stays && context_.world.bus().IsHost(piece.address);
     message.sources[message.source_count++] = {piece.address, piece.length};
   });
   ForwardVerdict verdict;
   if (operation.faulted) {
     verdict = context_.world.surroundings().faults->OnForward(operation, range);
-    stays = false;
     range.length = verdict.kept_bytes;
     message.cut = 1;
     if (!verdict.announces) message.has_immediate = 0;
@@ -262,7 +290,9 @@ bool Neighbour::SendReadData(const Operation& shadow, std::uint32_t packet, Rang
   message.type = MessageType::kReadData;
   message.operation = static_cast<const Payload*>(shadow.payload)->foreign();
   message.packet = packet;
-  const bool stays = MayReadUs(range.length) && context_.world.bus().IsHost(address);
+  message.packet_bytes = static_cast<std::uint32_t>(shadow.packet_bytes);
+  const bool stays =
+      WasToStay(shadow) || (MayReadUs(range.length) && context_.world.bus().IsHost(address));
   SetPlace(range, stays, message);
   Put(message, [&](std::byte* target) {
     context_.world.bus().Copy(target, PointerTo(address), range.length,
@@ -369,7 +399,18 @@ bool Neighbour::IsSound(const Message& message) const {
   }
   if (message.datagram != 0 && !send) return false;
   if (message.source_count > message.sources.size()) return false;
-  return message.length <= (send ? device.mtu : device.max_rdma_size);
+  return message.length <= (send ? device.mtu : device.max_rdma_size) &&
+         DividesSoundly(message, message.length, context_.node.profile());
+}
+
+// Bytes of the packets in which we send what it reads.
+std::uint64_t Neighbour::MostOfRead(const Message& message) const {
+  const Profile& profile = context_.node.profile();
+  const std::uint64_t mtu = profile.device.mtu;
+  if (message.packet_bytes <= mtu || !profile.instant) return mtu;
+  const bool stays =
+      MayReadUs(message.length) && context_.world.bus().IsHost(message.remote_address);
+  return std::min<std::uint64_t>(message.packet_bytes, stays ? kMostStaying : kMostInMessage);
 }
 
 Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
@@ -389,8 +430,9 @@ Neighbour::Shadow& Neighbour::MakeShadow(const Message& message) {
   operation.destination_queue_pair = message.destination_queue_pair;
   operation.destination_qkey = message.destination_qkey;
   operation.rnr_retries = message.rnr_retries;
-  operation.Divide(operation.initiator->profile.device.mtu);
-  operation.next_packet = operation.kind == OperationKind::kRead ? 0 : operation.packets;
+  const bool read = operation.kind == OperationKind::kRead;
+  operation.Divide(read ? MostOfRead(message) : message.packet_bytes);
+  operation.next_packet = read ? 0 : operation.packets;
   const auto made = shadows_.emplace(
       message.operation,
       Shadow{Payload(message.operation, context_.world.bus(), across_), operation.id, false});
@@ -416,7 +458,8 @@ bool Neighbour::TakePayload(const Incoming& incoming, Range range, Payload& payl
       context_.bytes_in_messages += range.length;
       return true;
     default:
-      if (across_.readable == 0 || range.length == 0) return false;
+      if (range.length == 0 || is_far()) return false;
+      // When its memory can be read no more, the bytes will not be there.
       if (!payload.has_sources()) payload.SetSources(incarnation_, sources);
       return true;
   }
@@ -453,18 +496,25 @@ bool Neighbour::TakePacket(const Incoming& incoming) {
 }
 
 bool Neighbour::TakeReadData(const Incoming& incoming, Operation& operation) {
-  const std::uint32_t packet = PacketFlags::NumberOf(incoming.message.packet);
-  if (operation.kind != OperationKind::kRead || packet >= operation.packets) return false;
+  const Message& message = incoming.message;
+  if (operation.kind != OperationKind::kRead) return false;
+  if (!DividesSoundly(message, operation.length, context_.node.profile())) return false;
+  const auto [entry, first] =
+      reads_.try_emplace(operation.id.Pack(), operation.id.Pack(), context_.world.bus(), across_);
+  if (first) {
+    operation.Divide(message.packet_bytes);
+    operation.next_packet = operation.packets;
+  }
+  const std::uint32_t packet = PacketFlags::NumberOf(message.packet);
+  if (packet >= operation.packets) return false;
   const Range range = operation.PacketRange(packet);
-  Payload& payload =
-      reads_.try_emplace(operation.id.Pack(), operation.id.Pack(), context_.world.bus(), across_)
-          .first->second;
+  Payload& payload = entry->second;
   operation.payload = &payload;
   const Segment source{.address = operation.remote_address,
                        .length = static_cast<std::uint32_t>(operation.length),
                        .lkey = 0};
   if (!TakePayload(incoming, range, payload, {&source, 1})) return false;
-  ArriveReadData(context_.world.surroundings(), operation, incoming.message.packet, range.length);
+  ArriveReadData(context_.world.surroundings(), operation, message.packet, range.length);
   return true;
 }
 

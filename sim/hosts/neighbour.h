@@ -73,6 +73,7 @@ class Neighbour final : public RemotePort {
   std::uint64_t bytes_across() const { return across_.bytes_across; }
 
   // --- RemotePort ---
+  void Divide(Operation& operation) const override;
   bool SendPacket(const Operation& operation, std::uint32_t packet, Range range) override;
   bool SendReadData(const Operation& shadow, std::uint32_t packet, Range range) override;
   void SendAnswer(const Operation& shadow) override;
@@ -104,6 +105,7 @@ class Neighbour final : public RemotePort {
 
   // --- Sending ---
   bool MayReadUs(std::uint64_t length) const;
+  bool StaysHere(const Operation& operation, std::uint64_t length) const;
   void Gather(const Operation& operation, Range range, std::byte* target);
   void Put(const Message& message);
   // `fill` writes the payload of message.payload_bytes.
@@ -114,6 +116,7 @@ class Neighbour final : public RemotePort {
   bool Handle(std::span<const std::byte> bytes);
   bool TakePacket(const Incoming& incoming);
   bool IsSound(const Message& message) const;
+  std::uint64_t MostOfRead(const Message& message) const;
   Shadow& MakeShadow(const Message& message);
   bool TakePayload(const Incoming& incoming, Range range, Payload& payload,
                    std::span<const Segment> sources);

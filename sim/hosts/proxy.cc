@@ -67,10 +67,22 @@ void Proxy::Forward(Operation& operation, const Event& event) {
   if (!LocalIsValid(around_, operation, range)) {
     return EndUnanswered(around_, operation, EfaStatus::kLocalInvalidLkey);
   }
+  if (!read && operation.packets == 1) {
+    port_.Divide(operation);
+    if (operation.packets > 1) return ForwardDivided(operation, event);
+  }
   if (!port_.SendPacket(operation, event.a, range)) return TryAgain(event);
   if (operation.datagram) return EndUnanswered(around_, operation, EfaStatus::kOk);
   operation.abroad = true;
   if (read) operation.next_packet = operation.packets;  // the other side counts what it sends
+}
+
+// What the packet had to say, its first part says.
+void Proxy::ForwardDivided(const Operation& operation, Event whole) {
+  for (std::uint32_t packet = 0; packet < operation.packets; ++packet) {
+    const std::uint32_t flags = packet == 0 ? whole.a : packet;
+    around_.timeline.At(around_.timeline.now(), this, whole.kind, flags, whole.b);
+  }
 }
 
 void Proxy::ForwardReadData(Operation& shadow, const Event& event) {

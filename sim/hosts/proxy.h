@@ -46,6 +46,7 @@ class Proxy final : public Actor {
 
  private:
   void Forward(Operation& operation, const Event& event);
+  void ForwardDivided(const Operation& operation, Event whole);
   void ForwardReadData(Operation& shadow, const Event& event);
   void Lose(Operation& shadow);
   void TryAgain(const Event& event);

@@ -15,6 +15,9 @@ class RemotePort {
  public:
   virtual ~RemotePort() = default;
 
+  // Divides our `operation`, whose peer is a proxy of this port, into the packets that go there. It
+  // has come as one, which none of them was sent of.
+  virtual void Divide(Operation& operation) const = 0;
   // A packet of our `operation`, whose peer is a proxy of this port. `flags`: PacketFlags; `range`:
   // what it carries of the payload. False: there is no room, try again later.
   virtual bool SendPacket(const Operation& operation, std::uint32_t flags, Range range) = 0;

@@ -132,6 +132,7 @@ class RogueTest : public testing::Test {
     message.place = PayloadPlace::kMessage;
     message.payload_bytes = 64;
     message.length = 64;
+    message.packet_bytes = StationProfile().device.mtu;
     message.remote_address = victim_.address().memory;
     message.remote_key = victim_.address().key;
     message.destination_queue_pair = victim_.address().queue_pair;
@@ -183,6 +184,7 @@ TEST_F(RogueTest, EachFieldIsLookedAt) {
       [](Message& message) { message.payload_bytes = 0xffffffff; },
       [](Message& message) { message.datagram = 1; },
       [](Message& message) { message.source_count = 3; },
+      [](Message& message) { message.packet_bytes = 63; },
       [](Message& message) { message.place = PayloadPlace::kNone; },
       [](Message& message) {
         message.place = PayloadPlace::kNone;
@@ -277,6 +279,45 @@ TEST_F(RogueTest, AnAnswerMaySayAnything) {
     const auto said = static_cast<std::uint8_t>(status);
     EXPECT_EQ(victim_.StatusOf(sent),
               sim::IsKnown(said) ? status : static_cast<int>(EfaStatus::kRemoteBadStatus));
+  }
+}
+
+// Who sends the data of a read divides it, but not into packets that EFA does not know.
+TEST_F(RogueTest, TheDataOfAReadComesInPackets) {
+  const std::uint32_t mtu = StationProfile().device.mtu;
+  const std::vector<std::byte> bytes(2 * mtu, std::byte{0x5a});
+  struct Division {
+    std::uint32_t packet_bytes;
+    std::uint32_t payload_bytes;
+    bool refused;
+  };
+  std::uint64_t refused = 0;
+  for (const Division& division :
+       {Division{mtu, mtu, false}, Division{2 * mtu, 2 * mtu, false}, Division{mtu, mtu - 1, true},
+        Division{mtu - 1, mtu - 1, true}, Division{2 * mtu, mtu, true}}) {
+    const auto rogue = Join();
+    const std::uint16_t read = victim_.Post(
+        {.gid = rogue->gid()}, {.operation = efa::Operation::kRead, .length = 2 * mtu});
+    std::optional<Message> request;
+    victim_.PollUntil([&] {
+      victim_.Poll();
+      return (request = rogue->Hear()).has_value() && request->type == MessageType::kPacket;
+    });
+    const std::uint32_t packets = 2 * mtu / division.packet_bytes;
+    for (std::uint32_t packet = 0; packet < packets; ++packet) {
+      rogue->Say({.type = MessageType::kReadData,
+                  .place = PayloadPlace::kMessage,
+                  .operation = request->operation,
+                  .packet = packet,
+                  .payload_bytes = division.payload_bytes,
+                  .packet_bytes = division.packet_bytes},
+                 std::span(bytes).first(division.payload_bytes));
+    }
+    if (division.refused) ++refused;
+    EXPECT_EQ(victim_.StatusOf(read),
+              division.refused ? static_cast<int>(EfaStatus::kLocalUnresponsivePeer) : 0)
+        << division.packet_bytes << " " << division.payload_bytes;
+    EXPECT_EQ(Refused(), refused);
   }
 }
 
