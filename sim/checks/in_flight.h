@@ -28,23 +28,21 @@ class InFlight {
   // REQUIRES: 0 < depth <= 32768.
   explicit InFlight(std::size_t depth)
       : slot_mask_(static_cast<std::uint16_t>(std::bit_ceil(depth) - 1)),
-        buckets_(std::min<std::size_t>(std::bit_ceil(depth), kMostBuckets), kNone) {}
+        buckets_(std::min<std::size_t>(std::bit_ceil(depth), kFirstBuckets), kNone) {}
 
   // `id`: the driver's request id, whose low bits are the slot. REQUIRES: the slot is free.
   void Add(std::uint16_t id, const Posted& posted, coro::Duration now) {
     const auto slot = static_cast<std::uint16_t>(id & slot_mask_);
     if (slot >= entries_.size()) [[unlikely]] {
       entries_.resize(slot + 1u);
+      while (buckets_.size() < entries_.size()) Spread();
     }
     Entry& entry = entries_[slot];
     entry.posted = posted;
     entry.since = now;
     entry.live = true;
     ++count_;
-    if (!posted.signalled) return;
-    std::uint16_t& head = buckets_[BucketOf(posted)];
-    entry.next = head;
-    head = slot;
+    if (posted.signalled) Link(slot);
   }
 
   // The request that had this id, which is not in flight any more; null when there was none. Valid
@@ -86,14 +84,30 @@ class InFlight {
 
  private:
   static constexpr std::uint16_t kNone = UINT16_MAX;
-  static constexpr std::size_t kMostBuckets = 1024;
+  static constexpr std::size_t kFirstBuckets = 64;
 
-  // Contexts count up, or are addresses.
+  // Contexts count up, or are addresses at equal distances. Of a product with 2^64 over the golden
+  // ratio, the high bits tell them apart.
   std::size_t BucketOf(const Posted& posted) const {
-    const auto number = static_cast<std::uint64_t>(posted.context);
-    return ((number ^ number >> 4 ^ number >> 12 ^ number >> 32) +
-            static_cast<std::uint64_t>(posted.kind)) &
-           (buckets_.size() - 1);
+    const std::uint64_t number =
+        static_cast<std::uint64_t>(posted.context) + static_cast<std::uint64_t>(posted.kind);
+    return (number * 0x9e37'79b9'7f4a'7c15u) >> 32 & (buckets_.size() - 1);
+  }
+
+  void Link(std::uint16_t slot) {
+    std::uint16_t& head = buckets_[BucketOf(entries_[slot].posted)];
+    entries_[slot].next = head;
+    head = slot;
+  }
+
+  // Twice as many buckets: a receive queue has thousands of requests, and each is looked for when
+  // it is posted and when it ends.
+  void Spread() {
+    buckets_.assign(2 * buckets_.size(), kNone);
+    for (std::size_t slot = 0; slot < entries_.size(); ++slot) {
+      const Entry& entry = entries_[slot];
+      if (entry.live && entry.posted.signalled) Link(static_cast<std::uint16_t>(slot));
+    }
   }
 
   std::uint16_t slot_mask_;

@@ -50,6 +50,7 @@ class Alone final : public Host::Impl, public ForkAware, public VirtualTime::Run
   std::mutex& mutex() override { return mutex_; }
   World& world() override { return world_; }
   Node& node() override { return node_; }
+  bool in_virtual_time() const override { return true; }
   bool usable() const override { return usable_; }
   void OnCompletion(std::function<void()> report) override { report_ = std::move(report); }
   int Watch(std::function<bool()> glance) override {

@@ -120,10 +120,10 @@ class Networked final : public Host::Impl, public ForkAware {
     const std::lock_guard lock(mutex_);
     report_ = nullptr;
     const coro::Time deadline = clock_.Now() + kFarewell;
-    Advance();
+    Advance(clock_.Now());
     while (network_.owes() && clock_.Now() < deadline) {
       std::this_thread::yield();
-      Advance();
+      Advance(clock_.Now());
     }
   }
 
@@ -137,6 +137,7 @@ class Networked final : public Host::Impl, public ForkAware {
   std::mutex& mutex() override { return mutex_; }
   World& world() override { return world_; }
   Node& node() override { return node_; }
+  bool in_virtual_time() const override { return false; }
   bool usable() const override { return usable_.load(std::memory_order_relaxed); }
   void OnCompletion(std::function<void()> report) override { report_ = std::move(report); }
 
@@ -149,8 +150,9 @@ class Networked final : public Host::Impl, public ForkAware {
   void Unwatch(int number) override { glances_.erase(number); }
 
   bool Progress() override {
-    const bool happened = Advance();
-    progressed_.store(clock_.Now().time_since_epoch().count(), std::memory_order_relaxed);
+    const coro::Time now = clock_.Now();  // once: a program that spins calls this all the time
+    const bool happened = Advance(now);
+    progressed_.store(now.time_since_epoch().count(), std::memory_order_relaxed);
     WakeThread();
     return happened;
   }
@@ -193,13 +195,12 @@ class Networked final : public Host::Impl, public ForkAware {
     return event == coro::kNever ? coro::kNever : began_ + (event - Timeline::kStart);
   }
 
-  bool Advance() {
+  bool Advance(coro::Time now) {
     const std::uint64_t events = world_.timeline().event_count();
     network_.Refresh();  // first: what was posted since can reach a machine that has just come
-    RunToNow();
-    if (!glances_.empty() && Glance()) RunToNow();
+    RunTo(now);
+    if (!glances_.empty() && Glance()) RunTo(clock_.Now());
     const bool took = TakeAndRun();
-    const coro::Time now = clock_.Now();
     if (now >= next_pulse_) {
       next_pulse_ = now + kPulse;
       network_.CheckPulses();
@@ -231,8 +232,7 @@ class Networked final : public Host::Impl, public ForkAware {
 
   // In steps, so that others see what happens while much happens. A world that cannot keep up goes
   // slower than the clock from then on: catching up would take ever longer turns.
-  void RunToNow() {
-    const coro::Time begun = clock_.Now();
+  void RunTo(coro::Time begun) {
     const coro::Duration target = begun - began_;
     while (world_.timeline().elapsed() < target) {
       const coro::Duration behind = target - world_.timeline().elapsed();
@@ -298,7 +298,7 @@ class Networked final : public Host::Impl, public ForkAware {
   coro::Duration Turn() {
     const std::lock_guard lock(mutex_);
     ++turns_;
-    Advance();
+    Advance(clock_.Now());
     planned_ = Until(world_.timeline().next_event());
     const coro::Time now = clock_.Now();
     if (network_.busy()) planned_ = std::min(planned_, now + kPulse);
@@ -381,6 +381,7 @@ void Host::Kick() { impl_->Kick(); }
 int Host::Watch(std::function<bool()> glance) { return impl_->Watch(std::move(glance)); }
 void Host::Unwatch(int number) { impl_->Unwatch(number); }
 void Host::OnCompletion(std::function<void()> report) { impl_->OnCompletion(std::move(report)); }
+bool Host::in_virtual_time() const { return impl_->in_virtual_time(); }
 bool Host::usable() const { return impl_->usable(); }
 bool Host::resting() const { return impl_->resting(); }
 HostCounters Host::counters() const { return impl_->counters(); }

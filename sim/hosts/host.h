@@ -106,6 +106,9 @@ class Host {
   int Watch(std::function<bool()> glance);
   void Unwatch(int number);
 
+  // The program lives in HostOptions::virtual_time, where nothing happens before it waits.
+  bool in_virtual_time() const;
+
   // False in a child that was forked off this process: it must call nothing but this and the
   // destructor.
   bool usable() const;

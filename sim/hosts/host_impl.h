@@ -25,6 +25,7 @@ class Host::Impl {
   virtual void OnCompletion(std::function<void()> report) = 0;
   virtual int Watch(std::function<bool()> glance) = 0;
   virtual void Unwatch(int number) = 0;
+  virtual bool in_virtual_time() const = 0;
   virtual bool usable() const = 0;
   virtual HostCounters counters() const = 0;
   virtual bool resting() const = 0;

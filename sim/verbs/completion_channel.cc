@@ -94,7 +94,7 @@ void ReportArmed() {
 // A read would wait for ever, or would be a look that takes no time: in virtual time the world runs
 // while the program polls (sim/virtual_time).
 void WaitInVirtualTime(int fd, const Context& context) {
-  if (!context.host->world().IsVirtual()) return;
+  if (!context.host->in_virtual_time()) return;
   const bool waits = (fcntl(fd, F_GETFL) & O_NONBLOCK) == 0;
   pollfd descriptor{fd, POLLIN, 0};
   poll(&descriptor, 1, waits ? -1 : 0);

@@ -215,9 +215,8 @@ Queue::~Queue() {
 }
 
 void Queue::FoundNothing() {
-  // In virtual time nothing happens before the program waits.
   constexpr std::uint32_t kPatience = 64;
-  if (in_vain_ < kPatience && !owner_.host->world().IsVirtual()) {
+  if (in_vain_ < kPatience && !owner_.host->in_virtual_time()) {
     ++in_vain_;
   } else {
     sched_yield();
