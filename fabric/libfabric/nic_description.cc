@@ -109,6 +109,9 @@ constexpr Observation kObservations[] = {
     // A peer's plain write or read raises a counter. Senders that are not in the address vector are
     // named as the peer with number 0, so that no name can be trusted.
     {"shm", "", {kCancel, kRemoteCounts}, {kSourceAddress}},
+    // From libfabric 2.0 on, where it is no layer above connections (tcp;ofi_rxm): a receive takes a
+    // message of any sender, whatever it was posted for (ofiwg/libfabric prov/tcp/src/xnet_srx.c).
+    {"tcp", "", {kCancel, kReadRights}, {kDirectedReceive}},
     {"", "", {kCancel}},
 };
 

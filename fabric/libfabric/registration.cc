@@ -39,6 +39,10 @@ absl::Status CheckKind(const MemoryRequest& request, const fi_info& info) {
 
 absl::Status DescribeDmabuf(const MemoryRequest& request, const fi_info& info,
                             Registration& registration) {
+  if (request.dmabuf->fd < 0) {  // not every provider looks
+    return absl::InvalidArgumentError(
+        absl::StrCat("register memory by dmabuf fd ", request.dmabuf->fd, ": that is no file"));
+  }
 #ifdef FI_MR_DMABUF
   // An older library would take the descriptor for an address.
   const std::uint32_t version = info.fabric_attr->api_version;

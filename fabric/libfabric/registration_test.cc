@@ -72,6 +72,13 @@ TEST_F(RegistrationTest, TheStandInIsForSimulatedNics) {
               StatusIs(absl::StatusCode::kUnimplemented, HasSubstr("--fabric=sim")));
 }
 
+TEST_F(RegistrationTest, ADmabufIsAFile) {
+  request_.kind = MemoryKind::kCuda;
+  request_.dmabuf = DmabufHandle{.fd = -1, .offset_bytes = 0};
+  EXPECT_THAT(Describe(request_, Provider(FI_HMEM), registration_),
+              StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("-1")));
+}
+
 TEST_F(RegistrationTest, ADmabufIsItsDescriptorWhereTheLibraryKnowsIt) {
   request_.kind = MemoryKind::kCuda;
   request_.data += 16;

@@ -33,5 +33,12 @@ TEST(ApplicabilityContract, EveryNeedNamesABehaviour) {
   }
 }
 
+TEST(ApplicabilityContract, WhatIsBrokenNamesBehaviours) {
+  const std::vector<std::string> names = AllBehaviours();
+  for (const std::string& broken : MakeBackend()->Broken()) {
+    EXPECT_EQ(std::count(names.begin(), names.end(), broken), 1) << broken;
+  }
+}
+
 }  // namespace
 }  // namespace drydock::contract

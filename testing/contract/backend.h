@@ -54,6 +54,10 @@ class Backend {
   // where that holds for all of a suite. Compared with what really does not apply
   // (applicability_contract.cc), so that nothing stops being tested unnoticed.
   virtual std::vector<std::string> NotApplicable() const = 0;
+
+  // The behaviours ("Suite.Test") in which the library behind the backend crashes, or never comes
+  // back: they are skipped.
+  virtual std::vector<std::string> Broken() const { return {}; }
 };
 
 // Defined by each backend's test.

@@ -193,11 +193,12 @@ void Print(const char* name, const Speed& speed, const Speed& bare) {
 
 int Main() {
   static const sim::Profile p5 = sim::Profiles().front();
+  static const sim::Profile without_delays = sim::WithoutDelays(p5);
   Meeting meeting;
   StationOptions options;
   options.memory_bytes = kBlock;
-  options.profile = &p5;
-  const auto simulated = [&](bool far) {
+  const auto simulated = [&](const sim::Profile& profile, bool far) {
+    options.profile = &profile;
     options.fabric = FreshFabric();
     options.network = far ? meeting.network() : "";
     options.key_file = meeting.key_file();
@@ -208,8 +209,10 @@ int Main() {
   for (int round = 0; round < 3; ++round) {
     const Speed bare = BareTcp();
     Print("bare TCP, both sides polling", bare, bare);
-    Print("p5, by sockets", simulated(true), bare);
-    Print("p5, by shared memory", simulated(false), bare);
+    Print("p5, by sockets", simulated(p5, true), bare);
+    Print("p5, by shared memory", simulated(p5, false), bare);
+    Print("no delays, by sockets", simulated(without_delays, true), bare);
+    Print("no delays, by shared memory", simulated(without_delays, false), bare);
   }
   return 0;
 }
