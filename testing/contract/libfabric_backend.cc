@@ -181,6 +181,9 @@ class LibfabricBackend final : public Backend {
             // A message that waited does not fit its receive: SIGSEGV.
             "DirectedContract.OldestReceiveThatFitsTakesTheMessage",
             "TaggedContract.OverlongMessageIsCut",
+            // A read that its target refuses takes its peer's room (-FI_EAGAIN), or never ends.
+            "ProtectionContract.ReadEndsWithTheRegion", "ProtectionContract.ReadNeedsTheKey",
+            "ProtectionContract.RightToSendIsNoRightToReadWherePromised",
             // The buffer's release is not told.
             "MultiReceiveContract.FullBufferIsReleasedOnce"};
   }
