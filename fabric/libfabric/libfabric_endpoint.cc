@@ -271,7 +271,7 @@ template <typename Request>
 ErrorCode LibfabricEndpoint::PostChecked(const Request& request, RequestSlots& slots,
                                          OperationKind kind, bool more) {
   RequestSlot& slot = slots.Take(request.context, kind);
-  const std::uint64_t flags = more && !slots.full() ? FI_MORE : 0;
+  const std::uint64_t flags = more && !slots.nearly_full() ? FI_MORE : 0;
   const ssize_t answer = PostOne(request, &slot.provider_memory, flags);
   if (answer == 0) [[likely]]
     return ErrorCode::kOk;
@@ -280,8 +280,8 @@ ErrorCode LibfabricEndpoint::PostChecked(const Request& request, RequestSlots& s
 }
 
 // A batch that ends early must not leave its requests waiting for a doorbell: whether a request is
-// the last one that will be posted is known before it is. (A provider that refuses a post by itself
-// rings for those before it.)
+// the last one that will be posted is known before it is. A provider that refuses one by itself may
+// not ring for those before it (efa of libfabric 2.1), so each rings where room is short.
 template <typename Request>
 [[gnu::noinline]] PostResult LibfabricEndpoint::PostBatch(std::span<const Request> requests,
                                                           RequestSlots& slots, OperationKind kind) {
@@ -337,7 +337,7 @@ ssize_t LibfabricEndpoint::PostPlain(const WriteRequest& request, RequestSlots& 
   write_message_.desc = AsDescriptor(request.source);
   write_message_.addr = NumberOf(request.peer);
   write_message_.context = &slot.provider_memory;
-  std::uint64_t flags = more && !slots.full() ? FI_MORE : 0;
+  std::uint64_t flags = more && !slots.nearly_full() ? FI_MORE : 0;
   if (request.immediate.has_value()) [[likely]] {
     write_message_.data = *request.immediate;
     flags |= FI_REMOTE_CQ_DATA;

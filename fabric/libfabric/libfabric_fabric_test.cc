@@ -346,6 +346,27 @@ TEST_F(LibfabricFabricTest, LastRequestThatFindsASlotRings) {
   }
 }
 
+// A provider whose own packets take a part of its queue refuses before we do, and rings for nothing.
+TEST_F(LibfabricFabricTest, EachRequestRingsWhereTheProviderMayRefuseTheNext) {
+  for (const bool plain : {true, false}) {
+    SCOPED_TRACE(plain);
+    FakeLibfabric fake({FakeNic{.depth = 128}});
+    Opened opened;
+    ASSERT_THAT(Open(fake, opened), IsOk());
+    fake.post_answers.assign(125, 0);
+    fake.post_answers.push_back(-FI_EAGAIN);
+    std::vector<WriteRequest> batch;
+    for (std::uint64_t i = 0; i < 128; ++i) batch.push_back(Write(opened, i));
+    if (!plain) batch[1].context.reset();
+    const PostResult result = opened.endpoint->Write(batch);
+    EXPECT_EQ(result.accepted, 125u);
+    EXPECT_EQ(result.error, ErrorCode::kAgain);
+    ASSERT_GE(fake.posts.size(), 125u);
+    EXPECT_EQ(fake.posts[123].flags & FI_MORE, FI_MORE);
+    EXPECT_EQ(fake.posts[124].flags & FI_MORE, 0u);
+  }
+}
+
 TEST_F(LibfabricFabricTest, ClosedEndpointTakesNoBatch) {
   FakeLibfabric fake;
   Opened opened;

@@ -6,6 +6,7 @@
 
 #include <rdma/fabric.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -61,7 +62,10 @@ class alignas(64) RequestSlots {
  public:
   // `peers`: the address vector of the endpoint. Looked at until Orphan.
   RequestSlots(std::size_t depth, const VectorCore* peers)
-      : slots_(std::make_unique<RequestSlot[]>(depth)), depth_(depth), peers_(peers) {
+      : slots_(std::make_unique<RequestSlot[]>(depth)),
+        depth_(depth),
+        providers_(std::max<std::size_t>(1, depth / 32)),
+        peers_(peers) {
     for (std::size_t i = depth; i > 0; --i) {
       slots_[i - 1].owner = this;
       Release(slots_[i - 1]);
@@ -69,6 +73,9 @@ class alignas(64) RequestSlots {
   }
 
   bool full() const { return free_ == nullptr; }
+  // So few are left that the provider may refuse the next request, whose queue holds packets of its
+  // own, too: the handshake with a peer, for one.
+  bool nearly_full() const { return left_ < providers_; }
   // Looks at each.
   bool all_free() const {
     std::size_t count = 0;
@@ -97,6 +104,7 @@ class alignas(64) RequestSlots {
   RequestSlot& Take(Context context, What what) {
     RequestSlot& slot = *free_;
     free_ = slot.next_free;
+    --left_;
     slot.context = context;
     slot.what = what;
     return slot;
@@ -105,6 +113,7 @@ class alignas(64) RequestSlots {
   void Release(RequestSlot& slot) {
     slot.next_free = free_;
     free_ = &slot;
+    ++left_;
   }
 
   // A request under way with this context; null when there is none. Looks at every slot.
@@ -125,7 +134,9 @@ class alignas(64) RequestSlots {
 
   std::unique_ptr<RequestSlot[]> slots_;
   std::size_t depth_;
+  std::size_t providers_;  // entries that it may take for itself
   RequestSlot* free_ = nullptr;
+  std::size_t left_ = 0;
   const VectorCore* peers_;
 };
 
