@@ -13,6 +13,7 @@
 #include <memory_resource>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "drydock/coro/steady_clock.h"
@@ -59,7 +60,9 @@ class LibfabricBackend final : public Backend {
     return far_ == nullptr ? Backend::memory() : far_->shared();
   }
   coro::Time Now() override { return clock_.Now(); }
-  void Idle() override {}  // these providers make progress only while they are polled
+  // The providers make progress only while they are polled: a short sleep, which leaves the processor to the other
+  // process and to the device.
+  void Idle() override { std::this_thread::sleep_for(50us); }
   coro::Duration Patience() const override { return 20s; }
   coro::Duration Quiet() const override { return 50ms; }
   std::string Description() const override { return std::string(fabric_->description()); }
