@@ -54,7 +54,7 @@ class [[nodiscard]] NowTask {
   using promise_type = internal::Promise<T>;
   using Awaiter = typename Task<T>::Awaiter;
 
-  // What the coroutine's call makes.
+  // Converts the Task that a call of the coroutine makes.
   NowTask(Task<T> task) : task_(std::move(task)) {}  // NOLINT: a conversion, by the language
   NowTask(const NowTask&) = delete;
   NowTask& operator=(const NowTask&) = delete;

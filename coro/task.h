@@ -79,7 +79,7 @@ class PromiseBase : public CoroutinePromise<LiveTask> {
   InitialAwaiter initial_suspend() noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
 
-  // Whom to resume at the end. Not set until the awaiting coroutine has really been suspended.
+  // The coroutine to resume at the end. Not set until it has really been suspended.
   void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
 
   // The next task of the same JoinLatch.

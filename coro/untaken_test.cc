@@ -1,5 +1,5 @@
-// Errors that nobody takes: each is reported once, with the task that failed; those that are taken,
-// and what cancelling itself causes, are not.
+// Errors that are not taken: each is reported once, with the task that failed; those that are
+// taken, and those that cancelling itself causes, are not.
 
 #include "drydock/coro/untaken.h"
 
@@ -262,7 +262,7 @@ TEST_F(UntakenTest, WhatARaceReturnsIsNotReported) {
   EXPECT_THAT(report_, IsEmpty());
 }
 
-// In one turn the task fails, who waits for it is destroyed, and the deadline has come.
+// In one turn the task fails, its waiter is destroyed, and the deadline has come.
 TEST_F(UntakenTest, TimeoutThatIsDroppedReportsTheErrorOfItsTask) {
   Run([]() -> Task<> {
     Scope killers;
