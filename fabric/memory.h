@@ -48,7 +48,7 @@ struct DmabufHandle {
   std::uint64_t offset_bytes;
 };
 
-// What to register. `data` is the address by which the memory is used: a host address, or for
+// A piece of memory to register. `data` is the address by which it is used: a host address, or for
 // device memory the device's, which the host must not touch.
 struct MemoryRequest {
   std::byte* data = nullptr;
@@ -83,7 +83,7 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
-  // Byte 0 of what was registered: an address of the host, or of the device whose memory it is.
+  // Byte 0 of the registered memory: an address of the host, or of the device whose memory it is.
   // This, the length and the access are the same after Close.
   virtual std::byte* data() const = 0;
   // How many bytes were registered.

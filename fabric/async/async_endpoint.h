@@ -1,4 +1,4 @@
-// Operations as awaits, on any backend.
+// Operations as awaits, on any backend: an endpoint for coroutines.
 //
 //   AsyncEndpoint endpoint(dispatcher, std::move(raw_endpoint));
 //   const fabric::Completion done =
@@ -81,7 +81,7 @@ class OperationAwaiter : public coro::WaitNode,
   OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, coro::Time deadline);
   ~OperationAwaiter() = default;
 
-  // The coroutine goes. By the class that knows what it has posted: its destructor.
+  // The coroutine is destroyed. Called by the destructor of the class that posts.
   void LetGo() {
     if (state_ == State::kPending || state_ == State::kInFlight) [[unlikely]]
       LeaveBehind(/*dropped=*/true);

@@ -42,7 +42,7 @@ enum class Legality : std::uint8_t {
 };
 std::string_view Name(Legality legality);  // strict, adversarial, illegal
 
-// Who can apply a fault.
+// The layers that can apply a fault.
 enum class Layer : std::uint8_t {
   kDevice,     // the simulated NIC, from within
   kDecorator,  // FaultyFabric, above any fabric

@@ -82,10 +82,10 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
 
   // Whether it is a write like most: permitted, signalled, not injected.
   bool IsPlain(const WriteRequest& request) const;
-  // What the provider answers to a plain write. `more`: another follows at once, if there is a slot
+  // The provider's result for a plain write. `more`: another follows at once, if there is a slot
   // for it. REQUIRES: one is available.
   ssize_t PostPlain(const WriteRequest& request, RequestSlots& slots, bool more);
-  // The provider did not take what is in `write_message_`: why.
+  // Why the provider did not take the request in `write_message_`.
   ErrorCode WriteRefused(ssize_t answer);
   PostResult WriteBurst(std::span<const WriteRequest> requests);
   // Writes that are not plain, or not all of them.

@@ -43,7 +43,7 @@ inline constexpr std::string_view kSimulated = "simulated";  // a simulated NIC 
 inline constexpr std::string_view kDevice = "device";        // the NIC and its driver count: sysfs
 inline constexpr std::string_view kProgram = "program";      // counted at the contract, see below
 
-// The counters of one NIC. What is not in `counters` is not known, which is not the same as 0.
+// The counters of one NIC. A counter that is missing is unknown, which is not the same as 0.
 struct NicMetrics {
   std::string node;  // the machine
   std::string nic;
@@ -55,8 +55,8 @@ struct NicMetrics {
 // Nothing where the counter is not known.
 const CounterValue* Find(const NicMetrics& metrics, std::string_view name);
 
-// What was counted between two readings of a NIC. A counter that has gone back, as after a restart
-// of the driver, began anew from 0; one that was not there before, too.
+// The counts between two readings of a NIC. A counter that has gone back, as after a restart of the
+// driver, began anew from 0; so did one that was not there before.
 NicMetrics Since(const NicMetrics& before, const NicMetrics& after);
 
 // Sorts into the table's order, then by name.

@@ -105,7 +105,7 @@ struct Track {
 // "rdma0 endpoint 0 send queue".
 std::string Name(const Track& track);
 
-// What a recording is of.
+// The program, backend and kind of run of a recording.
 struct TraceInfo {
   std::string program;
   std::string backend;  // fabric::Fabric::description()
