@@ -2,9 +2,9 @@
 // in virtual time.
 //
 // Each process has a World of its own, driven by the machine's clock. A NIC of another process
-// stands in it as a proxy (sim/hosts/proxy.h); what reaches a proxy goes on through shared memory
-// to the world of that process. In virtual time there is no other process, and no thread: the
-// program's waits run the world. See README.md.
+// stands in it as a proxy (sim/hosts/proxy.h); packets that reach a proxy go on through shared
+// memory, or a socket, to the world of that process. In virtual time there is no other process, and
+// no thread: the program's waits run the world. See README.md.
 
 #ifndef DRYDOCK_SIM_HOSTS_HOST_H_
 #define DRYDOCK_SIM_HOSTS_HOST_H_
@@ -99,10 +99,11 @@ class Host {
   void OnCompletion(std::function<void()> report);
 
   // For memory that is written without a call, such as doorbells that the program rings itself.
-  // `glance` looks there, with the mutex held: at every progress, and from the host's thread all
-  // the time while it has found something lately (true); then after pauses that grow to a
-  // millisecond. It must not call the host. Returns a number for Unwatch. REQUIRES of both: mutex()
-  // is held.
+  // `glance` looks there, with the mutex held, and returns whether it found something. It is called
+  // at every progress, and by the host's thread while the program does not progress: without a
+  // pause for 2 ms after a find (but for naps of up to 50 us where other threads want the
+  // processor), then with pauses of a sixteenth of the time since, at most 1 ms. It must not call
+  // the host. Returns a number for Unwatch. REQUIRES of both: mutex() is held.
   int Watch(std::function<bool()> glance);
   void Unwatch(int number);
 
