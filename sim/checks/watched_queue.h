@@ -1,5 +1,5 @@
-// What the checks remember of the requests of one endpoint, from the post to the moment at which
-// the program read their completion: a slot for each that the queues hold, taken once and for all.
+// The checks' record of one endpoint's requests, from the post to the moment at which the program
+// read their completion: a slot for each that the queues hold, taken once and for all.
 
 #ifndef DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
 #define DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
@@ -31,7 +31,7 @@ struct WatchedRequest {
     kPosted,
     kTaken,     // of a receive: a message, or an immediate, has it
     kReported,  // its entry is in the completion queue
-    kExcused,   // its entry is lost, or late, and everybody knows why
+    kExcused,   // its entry is lost, or late, for a known reason
   };
 
   WatchedQueue* queue = nullptr;

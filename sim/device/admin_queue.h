@@ -28,7 +28,7 @@ namespace drydock::sim {
 
 // Of one NIC. Each command is counted, as is each refusal. A command that asks for one object more
 // than the device has answers kResourceExhausted, naming the limit, and nothing happens. Not
-// thread-safe. What it is given outlives it.
+// thread-safe. Its constructor's arguments outlive it.
 class AdminQueue {
  public:
   // `qkeys`: where the keys of queue pairs come from.

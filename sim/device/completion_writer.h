@@ -16,7 +16,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class CompletionWriter {
  public:
   enum class Queue : std::uint8_t { kSend, kReceive };

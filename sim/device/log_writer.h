@@ -12,7 +12,7 @@
 
 namespace drydock::sim {
 
-// Not thread-safe. What it is given outlives it.
+// Not thread-safe. Its constructor's arguments outlive it.
 class LogWriter final : public Observer {
  public:
   LogWriter(const Timeline& timeline, EventLog& log) : timeline_(timeline), log_(log) {}

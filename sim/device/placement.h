@@ -41,7 +41,7 @@ class PlacementListener {
 };
 
 // Of one NIC: places what reaches the memory of its machine. An operation that may not touch what
-// it names is ended here. Not thread-safe. What it is given outlives it.
+// it names is ended here. Not thread-safe. Its constructor's arguments outlive it.
 class Placement {
  public:
   Placement(NicState& nic, Surroundings& around, PlacementListener& listener)

@@ -17,7 +17,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class Responder {
  public:
   Responder(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,

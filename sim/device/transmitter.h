@@ -21,7 +21,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class Transmitter {
  public:
   Transmitter(NicState& nic, Surroundings& around, const RandomStream& choices)

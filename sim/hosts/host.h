@@ -48,7 +48,7 @@ struct HostOptions {
   std::uint64_t life = 0;
 };
 
-// What a host has done so far, for tests and for people.
+// The counts of a host so far, for tests and for people.
 struct HostCounters {
   std::uint64_t thread_turns = 0;       // how often its thread woke up
   std::uint64_t messages_sent = 0;      // to other processes
@@ -59,9 +59,9 @@ struct HostCounters {
 };
 
 // A process has one; several of one process are several machines, for tests. Thread-safe where a
-// function does not say that it needs the mutex. Has a thread of its own: what peers send arrives
-// also while the program does something else. In virtual time there is no such thread, and one
-// host at a time.
+// function does not say that it needs the mutex. Has a thread of its own: peers' packets arrive
+// also while the program does something else. In virtual time there is no such thread, and one host
+// at a time.
 class Host {
  public:
   // Becomes a machine of the network. kInvalidArgument: no profile. kResourceExhausted: the network
@@ -74,13 +74,13 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // Held around every use of world(), of node() and of what belongs to them, and around the
-  // functions below that say so.
+  // Held around every use of world(), of node() and of their parts, and around the functions below
+  // that say so.
   std::mutex& mutex();
   World& world();
   Node& node();  // our machine
 
-  // Time up to now; what has come from peers arrives, and what goes to them leaves. True when
+  // Runs the world up to now: packets from peers arrive, and those to peers leave. True when
   // something happened. To be called before something is posted, too: a request leaves at the time
   // of the last progress. REQUIRES: mutex() is held.
   bool Progress();

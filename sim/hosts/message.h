@@ -1,5 +1,5 @@
 // A message between two processes, of fixed size, and the payload behind it. Messages travel
-// through shared memory, or between computers through sockets.
+// through shared memory or a socket.
 
 #ifndef DRYDOCK_SIM_HOSTS_MESSAGE_H_
 #define DRYDOCK_SIM_HOSTS_MESSAGE_H_

@@ -49,7 +49,7 @@ class Wire {
                profile.one_way.tail_one_in == 0 && profile.path_spread == coro::Duration::zero() &&
                profile.path_imbalance == 0 && profile.retransmit_one_in == 0) {}
 
-  // What the operation with this sequence number draws.
+  // The draws of the operation with this sequence number.
   OperationDraws DrawsOf(std::uint64_t operation) const { return {draws_base_, operation}; }
 
   // The journey of packet `packet` of an operation: `purpose` says in which direction. Depends on

@@ -1,6 +1,5 @@
-// What the CPU of a machine pays for what a program does with its NICs: the figures of a machine,
-// and the arithmetic that the simulator (sim/machine/processors.h) and the predictor (sim/model)
-// share.
+// The CPU time that a program's use of its NICs costs: the figures of a machine, and the arithmetic
+// that the simulator (sim/machine/processors.h) and the predictor (sim/model) share.
 //
 //   one post call =  turn + doorbells + requests * (post + work [+ progress])     on a thread alone
 //   slowdown      =  1 + others * machine + others that share state * state       pinned threads
