@@ -1,4 +1,4 @@
-// The control path of a NIC: what a driver asks for by commands (the admin queue of EFA's driver,
+// The control path of a NIC: executes the driver's commands (the admin queue of EFA's driver,
 // amzn-drivers kernel/linux/efa/src/efa_admin_cmds_defs.h).
 
 #ifndef DRYDOCK_SIM_DEVICE_ADMIN_QUEUE_H_

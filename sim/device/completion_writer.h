@@ -1,4 +1,5 @@
-// What a NIC reports: an entry in a completion queue for each work request, receive and immediate.
+// Writes a NIC's reports: an entry in a completion queue for each work request, receive and
+// immediate.
 
 #ifndef DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_
 #define DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_

@@ -1,4 +1,4 @@
-// The NIC as target: what the packets of its peers do.
+// The NIC as target: handles the packets of its peers.
 
 #ifndef DRYDOCK_SIM_DEVICE_RESPONDER_H_
 #define DRYDOCK_SIM_DEVICE_RESPONDER_H_

@@ -1,4 +1,4 @@
-// What EFA makes of the rights that a program registers memory with.
+// The rights of EFA's device for those that a program registers memory with.
 
 #ifndef DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
 #define DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
