@@ -40,7 +40,7 @@ class Worker {
   std::uint64_t seed() const { return seed_; }
 
   // Reads the bytes that are there, and calls `ended` for each seed that has ended. False: the
-  // child has ended.
+  // child has closed its end.
   bool Read(const std::function<void(const SeedResult&)>& ended);
 
   // Ends the child now.

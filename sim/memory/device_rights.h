@@ -1,4 +1,4 @@
-// The rights of EFA's device for those that a program registers memory with.
+// Translates the rights that a program registers memory with to those of EFA's device.
 
 #ifndef DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
 #define DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
