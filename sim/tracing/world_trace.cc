@@ -271,7 +271,7 @@ void WorldTrace::OnFired(const fabric::faults::FiringId& id, const fabric::fault
 }
 
 void WorldTrace::RecordFindings() {
-  if (findings_ > world_.findings().size()) findings_ = 0;  // somebody has taken them
+  if (findings_ > world_.findings().size()) findings_ = 0;  // they have been taken
   for (; findings_ < world_.findings().size(); ++findings_) {
     const Finding& finding = world_.findings()[findings_];
     JsonMembers members;
