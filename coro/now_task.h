@@ -14,7 +14,7 @@
 // its caller. That enters its frame half as often as a Task's.
 //
 //   the caller's frame            the call's memory, gone when it ends
-//   [ ... | NowTask: value ] <--- [ who awaits it | frame: promise, parameters, locals ]
+//   [ ... | NowTask: value ] <--- [ awaiting task | frame: promise, parameters, locals ]
 //                   ^                       |
 //                   +-----------------------+  goes on after that
 //

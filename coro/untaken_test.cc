@@ -309,7 +309,7 @@ TEST_F(UntakenTest, WhenAnyReturnsItsWinnersErrorAndItsLosersScopesTell) {
   EXPECT_THAT(report_, Not(HasSubstr("won")));
 }
 
-// The winner has failed, a loser's device is awaited, and nobody waits any more.
+// The winner has failed, a loser's device is awaited, and no task waits any more.
 TEST_F(UntakenTest, WhenAnyThatIsDroppedReportsTheErrorOfItsWinner) {
   Run([]() -> Task<> {
     auto operate = []() -> Task<absl::Status> {

@@ -75,7 +75,7 @@ enum class Check : std::uint8_t {
   // A batch that was begun is rung for, or given up (ibv_wr_complete and ibv_wr_abort of
   // ibv_wr_post(3): before it nothing is sent).
   kWorkNotRung,
-  // Completions are read by somebody (ibv_poll_cq(3): what fills the queue is lost).
+  // A program reads its completions (ibv_poll_cq(3): a queue that is full loses them).
   kUnreadCompletions,
   // An address handle stays until every request posted with it has completed: the device flushes
   // the rest (linux-rdma/rdma-core providers/efa/verbs.c, ofiwg/libfabric prov/efa/src/efa_errno.h,

@@ -121,7 +121,7 @@ struct WatchedQueue {
   std::uint16_t number = 0;
   std::uint16_t domain = 0;
   std::uint32_t qkey = 0;  // tells it from earlier ones of this number
-  bool raw = false;        // somebody else writes to its rings: nothing is known of them
+  bool raw = false;        // its rings are not the driver's any more: their requests are unknown
   bool dead = false;       // so is the machine
   bool immediates_take_receives = false;
   WatchedRequests sends;

@@ -165,7 +165,7 @@ class Observer {
   virtual void OnEndpointClosing(const QueuePair& /*queue_pair*/) {}
   // Its device knows none of its requests any more, and it is about to be destroyed.
   virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
-  // Somebody else writes to its rings from now on.
+  // Code other than the driver writes to its rings from now on.
   virtual void OnRingsTaken(const QueuePair& /*queue_pair*/) {}
   // A queue pair goes, or its program ends, and `requests` of a batch that was begun on it were
   // never rung for.

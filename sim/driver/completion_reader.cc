@@ -46,7 +46,7 @@ void SimEndpoint::CountEntry(const efa::Completion& entry) {
 DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& completion) {
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
-  send_producer_.Complete();  // an entry is one slot, whoever wrote it
+  send_producer_.Complete();  // an entry is one slot, also of a request that is not the driver's
   domain_->world.observers().Tell<&Observer::OnCompletionRead>(
       *queue_pair_, false, static_cast<std::uint16_t>(entry.request_id),
       static_cast<std::uint8_t>(entry.status));

@@ -41,7 +41,7 @@ std::nullptr_t Fail(int error) {
 
 }  // namespace
 
-// `iova` is the memory's address for peers and work requests; here it is always the real one.
+// `iova` is the memory's address for peers and work requests; here it must be its own.
 ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                  unsigned access) {
   if (length == 0 || reinterpret_cast<std::uintptr_t>(address) + length < length) {

@@ -345,7 +345,7 @@ void Engine::Retire(Transfer& transfer) {
 std::size_t Engine::Dispatch() {
   dirty_ = false;
   std::size_t handed_out = 0;
-  std::size_t busy = 0;  // in a row: everybody has been asked when all are
+  std::size_t busy = 0;  // in a row: all have been asked when all are
   while (busy < active_count_ && (balance_.HasRoom() || !balance_.AnyAlive())) {
     Transfer& transfer = *active_.PopFront();
     --active_count_;
