@@ -37,7 +37,7 @@
 
 namespace drydock::coro {
 
-// What a loop does when nothing is ready and its selectors can only be polled.
+// The behaviour of a loop when nothing is ready and its selectors can only be polled.
 struct IdlePolicy {
   // Polls without pause for this long after the last event: the lowest latency, at the price of a
   // core.
@@ -167,7 +167,7 @@ class EventLoop {
 
 namespace internal {
 
-// What EventLoop::Run returns for a task of T.
+// The result type of EventLoop::Run for a task of T.
 template <typename T>
 struct RunResult {
   using type = absl::StatusOr<T>;

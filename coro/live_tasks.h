@@ -46,8 +46,8 @@ class TaskRecord {
   TaskRecord& its_awaited_task() const {
     return *reinterpret_cast<TaskRecord*>(waits_for_ - kTask);
   }
-  // What it waits for; null when it awaits a task, or can run, or awaits something that is not
-  // ours.
+  // The wait that it is suspended in; null when it awaits a task, or can run, or awaits something
+  // that is not ours.
   Wait* wait() const { return As<Wait>(kWait); }
   // It is in a ready queue.
   bool ready() const { return (waits_for_ & kReady) != 0; }

@@ -186,7 +186,7 @@ class [[nodiscard]] NowTask {
    private:
     NowTask& call_;
   };
-  // What co_await in a task makes of it.
+  // The awaiter of a co_await in a task.
   Awaiter AwaitedBy(internal::TaskRecord&) && { return Awaiter(*this); }
 
  private:

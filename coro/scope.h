@@ -34,7 +34,7 @@ namespace internal {
 class ScopeChild;
 }  // namespace internal
 
-// What a scope does when one of its tasks ends with an error.
+// The reaction of a scope to a task that ends with an error.
 enum class OnError {
   kContinue,  // the others run on, as sessions of a server do
   kCancel,    // the others are cancelled, as parts of one job are

@@ -189,7 +189,7 @@ class [[nodiscard]] Task {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
     return ForeignAwaiter(handle_);
   }
-  // What co_await in a task makes of it. REQUIRES: not empty, and never awaited or started before.
+  // The awaiter of a co_await in a task. REQUIRES: not empty, and never awaited or started before.
   Awaiter AwaitedBy(internal::TaskRecord& parent) const {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
     parent.set_awaited_task(&handle_.promise());

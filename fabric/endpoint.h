@@ -117,7 +117,7 @@ class Endpoint : public Capable {
   // The domain's limits, as EndpointOptions changed them for this endpoint.
   virtual const Limits& limits() const = 0;
 
-  // What peers insert to reach this endpoint.
+  // The address that peers insert to reach this endpoint.
   virtual Address address() const = 0;
 
   // Ends every request. Completions that are not in the queue yet may come as kCanceled, or not at

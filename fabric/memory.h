@@ -14,7 +14,7 @@
 
 namespace drydock::fabric {
 
-// What a region may be used for. Combine with |. EFA's NIC holds a program's own requests to one
+// The uses that a region allows. Combine with |. EFA's NIC holds a program's own requests to one
 // right only: a region with kReceive, kRead or kRemoteWrite may be written. Other providers may
 // look at each.
 enum class Access : std::uint32_t {
@@ -88,11 +88,11 @@ class MemoryRegion : public Capable {
   virtual std::byte* data() const = 0;
   // How many bytes were registered.
   virtual std::size_t length_bytes() const = 0;
-  // What the bytes may be used for: as it was asked for, even where the NIC allows more
+  // The allowed uses of the bytes: as asked for, even where the NIC allows more
   // (Capability::kReadRights).
   virtual Access access() const = 0;
 
-  // What Local() puts into a LocalBuffer.
+  // The local key that Local() puts into a LocalBuffer.
   virtual std::uint64_t local_key() const = 0;
 
   // How peers name byte 0 of this region, and with which key. Send both to the peer.

@@ -5,10 +5,9 @@
 //       co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer, {.immediate = 7});
 //   if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
 //
-// What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a
-// share in the buffer. A coroutine that is destroyed, or whose deadline comes, leaves the operation
-// behind; its bytes may still land, in a buffer that still lives. A write's or read's remote memory
-// is the peer's business.
+// Ownership: the operation has a slot (operation_slots.h) with a share in the buffer. A coroutine
+// that is destroyed, or whose deadline comes, leaves the operation behind; its bytes may still
+// land, in a buffer that still lives. A write's or read's remote memory is the peer's business.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_
 #define DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_

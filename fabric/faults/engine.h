@@ -114,7 +114,7 @@ class FaultEngine {
   // plan's rules that fires.
   Firing Decide(Layer layer, Point point, const EventView& view);
 
-  // What Decide would return for the event, without counting it.
+  // The firing that Decide would return for the event; counts nothing.
   Firing Foresee(Layer layer, Point point, const EventView& view) const;
 
   // From now on nothing fires, and nothing is counted: the second phase of a test, in which

@@ -99,7 +99,7 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
   const VectorCore* peers_;  // of parts_
   // Longer than a write may be: by one; 0 when there are no writes, or the endpoint is closed.
   std::uint64_t too_long_to_write_;
-  // What plain writes hand to the provider: filled in as far as they are all alike.
+  // The arguments of plain writes to the provider: filled in as far as they are all alike.
   fi_rma_iov write_target_{};
   fi_msg_rma write_message_{};
   const CapabilitySet capabilities_;

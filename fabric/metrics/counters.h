@@ -1,5 +1,5 @@
-// What NICs count: the list of EFA's hardware counters, under the names that its driver gives them
-// in sysfs, and the values of one NIC. docs/metrics.md is the table for people.
+// The counters of NICs: the list of EFA's hardware counters, under the names that its driver gives
+// them in sysfs, and the values of one NIC. docs/metrics.md is the table for people.
 
 #ifndef DRYDOCK_FABRIC_METRICS_COUNTERS_H_
 #define DRYDOCK_FABRIC_METRICS_COUNTERS_H_
@@ -12,7 +12,7 @@
 
 namespace drydock::fabric::metrics {
 
-// Who counts a thing on hardware.
+// The part of a real system that keeps a counter.
 enum class Scope : std::uint8_t {
   kPort,       // the device, of its port
   kAdmin,      // the driver, of its commands to the device

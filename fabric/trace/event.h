@@ -1,7 +1,7 @@
 // One thing that happened, as the recorder keeps it: a plain value of fixed size, so that it can be
 // copied into a file that outlives the process.
 //
-// What is drawn, and the names of the arguments: docs/trace-format.md.
+// docs/trace-format.md has the drawing of events, and the names of their arguments.
 
 #ifndef DRYDOCK_FABRIC_TRACE_EVENT_H_
 #define DRYDOCK_FABRIC_TRACE_EVENT_H_

@@ -26,7 +26,7 @@ struct HostCosts {
   double wandering = 1;            // times both, for threads that are pinned to no NUMA node
 };
 
-// What is at work on a machine beside a thread, and how.
+// The threads at work on a machine beside one, and how they share.
 struct ThreadCrowd {
   std::size_t threads = 1;  // of the machine that drive NICs, this one included
   std::size_t sharing = 1;  // of them that share their state with this one; 1: it has its own

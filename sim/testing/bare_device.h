@@ -90,11 +90,11 @@ class RecordingActor final : public sim::Actor {
   const std::uint32_t index_;
 };
 
-// What a device tells, a line each: "fetched 7: 0", "sent packet 1 of 100 bytes", "placing 0+100",
-// "placed 0+100", "ended: 0", "silent", "gone", "reported 7: 0", "lost 7: 0", "withheld 7",
-// "receive 3 taken", "message lands in 3 at 0", "immediate 9", "key 5 of a refused",
-// "remote key 5 of a refused", "doorbell of 2", "registered 100 bytes", "deregistered",
-// "queue pair 0 gone".
+// Records the events of a device, a line each: "fetched 7: 0", "sent packet 1 of 100 bytes",
+// "placing 0+100", "placed 0+100", "ended: 0", "silent", "gone", "reported 7: 0", "lost 7: 0",
+// "withheld 7", "receive 3 taken", "message lands in 3 at 0", "immediate 9", "key 5 of a refused",
+// "remote key 5 of a refused", "doorbell of 2", "registered 100 bytes", "deregistered", "queue pair
+// 0 gone".
 class RecordingObserver final : public sim::Observer {
  public:
   void OnDoorbell(const sim::NicState&, const sim::QueuePair& queue_pair) override;
@@ -184,7 +184,7 @@ class ScriptedFaults final : public sim::FaultPoints {
   std::optional<sim::Failure> end;
   sim::CompletionVerdict completion;
   sim::CompletionVerdict immediate;
-  // What it was asked.
+  // The questions that it was asked.
   std::vector<bool> fetched_sound;
   std::vector<sim::DrawPurpose> departures;
   std::uint32_t flights = 0;

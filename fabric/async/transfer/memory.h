@@ -34,7 +34,7 @@ class Memory {
   }
   std::uint64_t local_key(std::size_t nic) const { return keys_[nic]; }
 
-  // What peers import.
+  // The descriptor that peers import.
   MemoryDescriptor descriptor() const {
     MemoryDescriptor descriptor;
     descriptor.length_bytes = bytes().size();
