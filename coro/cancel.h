@@ -27,7 +27,7 @@ class EndOfWaits final : public Cancellation, public WaitNode {
   }
   void await_resume() const {}
 
-  // Who cancels is cancelled: it waits for the same waits.
+  // The coroutine that cancels is itself cancelled: `outer` waits for the same waits.
   void Cancel(Cancellation& outer) override {
     outer.Expect();
     outer_ = &outer;

@@ -1,5 +1,5 @@
-// WhenAny, Timeout and Scope::Cancel: who is asked, who has ended when the result comes, and that a
-// task that was cancelled never runs again.
+// WhenAny, Timeout and Scope::Cancel: which waits are asked, which have ended when the result
+// comes, and that a task that was cancelled never runs again.
 
 #include <chrono>
 #include <memory>
@@ -341,7 +341,8 @@ TEST_F(CancelTest, CancellingReachesThroughJoinAndWhenAll) {
   });
 }
 
-// Who cancels is cancelled in turn, while it waits for the device: the outer one waits as well.
+// The coroutine that cancels is cancelled in turn, while it waits for the device: the outer one
+// waits as well.
 TEST_F(CancelTest, CancellingTheCancellerWaitsForTheSameOperation) {
   Run([&]() -> Task<> {
     Scope device;

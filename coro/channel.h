@@ -21,7 +21,7 @@ namespace drydock::coro {
 
 // First in, first out; any number of senders and receivers. A value is in the channel or with a
 // receiver, never lost: a receiver that is cancelled has taken nothing. Not thread-safe, not
-// movable. Outlives those who wait in it.
+// movable. Outlives its waiters.
 template <typename T>
 class Channel {
  public:

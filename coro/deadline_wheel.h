@@ -1,5 +1,5 @@
-// Timers by the time at which they are due, roughly: arming and cancelling take constant time,
-// however many there are.
+// A timer wheel: keeps timers in buckets by deadline, so that arming and cancelling take constant
+// time, however many timers there are.
 //
 //   level 0   256 buckets of 1 us      |.|.|x|.| ...      what the next 262 us bring
 //   level 1   256 buckets of 262 us    |.|x|.|.| ...      67 ms
@@ -21,7 +21,7 @@
 
 namespace drydock::coro {
 
-// What the wheel holds, in a bucket, which is a list. Its owner removes it before it dies.
+// An element of the wheel, in the list of one bucket. Its owner removes it before it dies.
 class WheelNode {
  public:
   Time deadline() const { return Time(deadline_); }
@@ -29,8 +29,8 @@ class WheelNode {
 
   // The next one in its list; null at its end. REQUIRES: in a list.
   WheelNode* next() const { return next_; }
-  // Enters a list: at its beginning, where `place` is what points there, or behind a node.
-  // REQUIRES: in no list.
+  // Inserts the node where `place` points: `place` is the list's pointer to its first node, or a
+  // node's pointer to the next one. REQUIRES: in no list.
   void Insert(WheelNode*& place) {
     WheelNode* const next = place;
     next_ = next;
@@ -57,7 +57,7 @@ class DeadlineWheel {
   // False, and nothing has happened: the deadline is in the bucket of the present, or further than
   // the wheel reaches. REQUIRES: not in a wheel.
   bool Add(WheelNode& node) {
-    // (One before the beginning of time would be further than any.)
+    // (A negative deadline would count as beyond the wheel.)
     const std::uint64_t tick =
         static_cast<std::uint64_t>(node.deadline().time_since_epoch().count()) >> kTickBits;
     if (tick <= now_) return false;
@@ -76,7 +76,7 @@ class DeadlineWheel {
     return true;
   }
 
-  // Begins anew at `now`. REQUIRES: there are no nodes.
+  // Sets the present to `now`. REQUIRES: the wheel is empty.
   void Restart(Time now) {
     now_ = TickOf(now);
     next_ = kNone;
@@ -113,7 +113,7 @@ class DeadlineWheel {
     if (target > now_) now_ = target;
   }
 
-  // A time before which no deadline in the wheel is.
+  // No deadline in the wheel is earlier than this.
   Time NoneBefore() const {
     return next_ == kNone ? kNever : Time(Duration(static_cast<std::int64_t>(next_ << kTickBits)));
   }

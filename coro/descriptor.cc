@@ -14,7 +14,7 @@ namespace {
 // Nothing happened; try again when the descriptor is ready.
 bool MustWait(int error) { return error == EAGAIN || error == EWOULDBLOCK || error == EINTR; }
 
-// What a connection that broke says, in one code: whichever side notices first.
+// One code for a connection that broke, whichever side notices first.
 absl::Status TransferError(int error, const char* verb, int fd) {
   if (error == EPIPE || error == ECONNRESET) {
     return absl::UnavailableError(absl::StrCat(verb, " descriptor ", fd, ": the peer is gone"));

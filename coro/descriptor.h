@@ -58,9 +58,9 @@ class Descriptor {
 
 // In all of them, the descriptor and the bytes outlive the task.
 
-// Waits until there is something and reads what there is, at most what `room` takes: bytes read, 0
-// at the end. Looks at the descriptor in the next turn, not in this one: a peer that never stops
-// talking cannot keep the loop from its other work.
+// Waits until there are bytes and reads them, at most as many as `room` takes: the number of bytes
+// read, 0 at the end. Looks at the descriptor in the next turn, not in this one: a peer that never
+// stops talking cannot keep the loop from its other work.
 Task<absl::StatusOr<std::size_t>> Read(const Descriptor& from, std::span<std::byte> room,
                                        Time deadline = kNever);
 

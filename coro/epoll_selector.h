@@ -3,8 +3,7 @@
 //   ASSIGN_OR_RETURN(auto io, coro::EpollSelector::Open(loop));
 //   absl::Status ready = co_await io->Readable(fd, deadline);
 //
-// What to read and write with once a descriptor is ready: descriptor.h, tcp.h, signals.h. Linux
-// only.
+// descriptor.h, tcp.h and signals.h read and write once a descriptor is ready. Linux only.
 //
 // Time: a wait is in nanoseconds and ends at the loop's next timer, however many descriptors are
 // idle. Several selectors: a loop that has no other selector sleeps in this one; a loop that has
@@ -52,8 +51,8 @@ class EpollSelector final : public Selector {
   Task<absl::Status> Readable(int fd, Time deadline = kNever);
   Task<absl::Status> Writable(int fd, Time deadline = kNever);
 
-  // Ends every wait for `fd` with kCancelled. To be called before close(fd): of a descriptor that
-  // is closed without it, waiters would never hear again. (Descriptor does both.)
+  // Ends every wait for `fd` with kCancelled. Call it before close(fd): the waiters of a descriptor
+  // that is closed without it are never resumed. (Descriptor does both.)
   void Forget(int fd);
 
   // Coroutines that wait here. With none, Poll makes no system call.
@@ -68,7 +67,7 @@ class EpollSelector final : public Selector {
  private:
   enum Direction : std::size_t { kRead, kWrite };
   class Waiter;
-  // Who waits for one descriptor.
+  // The waiters of one descriptor.
   struct Watch {
     std::array<IntrusiveList<Waiter>, 2> waiters;  // by direction
   };

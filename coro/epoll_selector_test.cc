@@ -393,7 +393,7 @@ TEST_F(TcpTest, ConnectionsCarryBothWays) {
 }
 
 TEST_F(TcpTest, NobodyListensThere) {
-  // Bound, so that nobody else can listen there.
+  // Bound, so that no other socket can listen there.
   const Descriptor bound(*io_, socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0));
   const TcpAddress any = TcpAddress::Loopback(0);
   ASSERT_EQ(bind(bound.fd(), any.data(), any.size_bytes()), 0);

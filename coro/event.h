@@ -1,4 +1,4 @@
-// An event that has happened or not: everybody who waits goes on when it does.
+// An event that coroutines wait for: setting it wakes all of them.
 
 #ifndef DRYDOCK_CORO_EVENT_H_
 #define DRYDOCK_CORO_EVENT_H_
@@ -18,7 +18,7 @@ class Event {
 
   bool is_set() const { return set_; }
 
-  // Wakes everybody who waits now; who waits later does not wait at all, until Reset.
+  // Wakes all waiters. Until Reset, later calls of Wait return at once.
   void Set() {
     set_ = true;
     waiters_.NotifyAll();

@@ -1,4 +1,4 @@
-// The loop that runs coroutines. Three parts, as a reader can hold them in the head:
+// The loop that runs coroutines. It has three parts:
 //
 //   selectors       ask a source (a completion queue, epoll) what is ready
 //   schedule queue  coroutines that wait for a time                          (timer_queue.h)
@@ -37,7 +37,7 @@
 
 namespace drydock::coro {
 
-// What a loop does when nothing is ready and its selectors can only be polled.
+// The behaviour of a loop when nothing is ready and its selectors can only be polled.
 struct IdlePolicy {
   // Polls without pause for this long after the last event: the lowest latency, at the price of a
   // core.
@@ -93,7 +93,7 @@ class EventLoop {
     DD_CHECK(!node.task()->ready(), "a task is scheduled twice");
     ready_.PushBack(*node.task());
   }
-  // Makes a task run in the next turn that suspends right now, in its await_suspend.
+  // Makes `task`, which suspends right now in its await_suspend, run in the next turn.
   void Yield(internal::TaskRecord& task) { ready_.PushBack(task); }
   TimerQueue& timers() { return timers_; }
 
@@ -101,13 +101,13 @@ class EventLoop {
   // although no task waits for them.
   std::string Describe() const;
 
-  // Is told of stalls, of what is under way when the thread's last loop ends, of operations that
-  // are left behind, and of errors that were not taken; by default the thread's reporter
+  // Takes reports of stalls, of what is under way when the thread's last loop ends, of operations
+  // that are left behind, and of errors that were not taken. The default is the thread's reporter
   // (report.h).
   void set_reporter(Reporter reporter) { reporter_ = std::move(reporter); }
   void Report(const std::string& text) const { reporter_(text); }
-  // To the loop that runs on this thread; else to the thread's newest one; else to the thread's
-  // reporter. For what may end outside Run, or after its loop.
+  // Reports to the loop that runs on this thread; else to the thread's newest one; else to the
+  // thread's reporter. For work that may end outside Run, or after its loop.
   static void ReportHere(const std::string& text);
 
   // Reports every step of a coroutine that takes longer than `budget` on the loop's clock, with the
@@ -127,7 +127,7 @@ class EventLoop {
   // Events that one selector may handle in one turn.
   static constexpr std::size_t kPollBudget = 64;
 
-  // Both halves of a turn, for RunUntilDone, whose every turn they are.
+  // The two halves of a turn, as RunUntilDone runs them.
   std::size_t SelectNow();
   bool RunReady();  // false: there was nothing to run
   std::size_t PollSelectors();
@@ -167,7 +167,7 @@ class EventLoop {
 
 namespace internal {
 
-// What EventLoop::Run returns for a task of T.
+// The result type of EventLoop::Run for a task of T.
 template <typename T>
 struct RunResult {
   using type = absl::StatusOr<T>;

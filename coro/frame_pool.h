@@ -20,7 +20,7 @@
 
 namespace drydock::coro {
 
-// Of the calling thread, since it began.
+// Counts of the calling thread, since it began.
 struct FramePoolCounters {
   std::uint64_t misses = 0;  // frames of a pooled size that had to come from the heap
   std::uint64_t large = 0;   // frames of more than FramePool::kMostBytes, which are never kept
@@ -55,7 +55,7 @@ class FramePool {
     return AllocateNew(bytes);
   }
 
-  // `frame` came from Allocate(bytes), on whatever thread.
+  // `frame` came from Allocate(bytes), on any thread.
   static void Release(void* frame, std::size_t bytes) noexcept {
     const std::size_t index = ClassOf(bytes);
     if (kKeeps && index < kClasses) [[likely]] {

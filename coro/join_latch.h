@@ -1,5 +1,5 @@
-// Counts tasks down; the coroutine that awaits the latch resumes after the last one. What
-// when_all.h is made of.
+// Counts tasks down; the coroutine that awaits the latch resumes after the last one. when_all.h is
+// built on it.
 
 #ifndef DRYDOCK_CORO_JOIN_LATCH_H_
 #define DRYDOCK_CORO_JOIN_LATCH_H_
@@ -35,7 +35,7 @@ class JoinLatch final : public Wait, private internal::TaskObserver {
     task.Start();
   }
 
-  // Asks what the tasks that were started here wait for.
+  // Cancels the waits of the tasks that were started here.
   void Cancel(Cancellation& cancellation) override {
     for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
   }

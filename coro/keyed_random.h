@@ -1,5 +1,5 @@
-// Words that depend on what is drawn and for whom, never on what else was drawn before: hashes of a
-// key and a counter.
+// Random words that depend on the owner and the purpose of a draw, never on earlier draws: hashes
+// of a key and a counter.
 //
 // The base of everything random that must be the same on every machine (sim/random.h,
 // fabric/faults/engine.h). Integers only, and no distribution of the standard library: theirs

@@ -1,9 +1,9 @@
 // The tasks that live on this thread: where each was made, and where it waits.
 //
-// Always on: two links and three constants in each frame. It answers, when a program hangs or ends
-// with work left, which tasks there are (task_tree.h). What a task waits for is here as well, and
-// where it is in the ready queue (ready_queue.h) when it can run. A task that is always awaited by
-// another one is found there and needs no links (now_task.h).
+// Always on: two links and three constants in each frame. The list tells which tasks there are when
+// a program hangs or ends with work left (task_tree.h). A record also has what its task waits for,
+// and its place in the ready queue (ready_queue.h) when it can run. A task that is always awaited
+// by another one is found through that one and needs no links (now_task.h).
 
 #ifndef DRYDOCK_CORO_LIVE_TASKS_H_
 #define DRYDOCK_CORO_LIVE_TASKS_H_
@@ -15,7 +15,7 @@
 
 namespace drydock::coro::internal {
 
-// What is known of a task; the first part of every task's promise.
+// The record of a task; the first part of every task's promise.
 class TaskRecord {
  public:
   enum class Begins { kWhenAwaited, kAtOnce };
@@ -42,12 +42,12 @@ class TaskRecord {
   }
   // The task that it awaits is in no list of live tasks (now_task.h).
   bool awaits_call() const { return (waits_for_ & kTag) == kCall; }
-  // The same. REQUIRES: there is one.
+  // The task that it awaits. REQUIRES: there is one.
   TaskRecord& its_awaited_task() const {
     return *reinterpret_cast<TaskRecord*>(waits_for_ - kTask);
   }
-  // What it waits for; null when it awaits a task, or can run, or awaits something that is not
-  // ours.
+  // The wait that it is suspended in; null when it awaits a task, or can run, or awaits something
+  // that is not ours.
   Wait* wait() const { return As<Wait>(kWait); }
   // It is in a ready queue.
   bool ready() const { return (waits_for_ & kReady) != 0; }
@@ -66,7 +66,7 @@ class TaskRecord {
   void set_awaited_call(TaskRecord* call) { Set(call, kCall); }
   void set_wait(Wait* wait) { Set(wait, kWait); }
   void set_running() { waits_for_ = 0; }
-  // It is in a ready queue, at this place, where nullptr shall be when it leaves.
+  // It is in a ready queue, at `place`, which becomes nullptr when it leaves.
   void set_ready(TaskRecord** place) { Set(place, kReady); }
 
   // Asks whatever this task waits for, through the tasks that it awaits. REQUIRES: it is suspended.
@@ -129,7 +129,7 @@ class TaskRecord {
 
 class LiveTask;
 
-// Of the calling thread, the newest; null when there is none.
+// The newest task of the calling thread; null when there is none.
 inline thread_local constinit LiveTask* live_tasks = nullptr;
 
 // A task in the thread's list of those that live.

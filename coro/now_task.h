@@ -14,7 +14,7 @@
 // its caller. That enters its frame half as often as a Task's.
 //
 //   the caller's frame            the call's memory, gone when it ends
-//   [ ... | NowTask: value ] <--- [ who awaits it | frame: promise, parameters, locals ]
+//   [ ... | NowTask: value ] <--- [ awaiting task | frame: promise, parameters, locals ]
 //                   ^                       |
 //                   +-----------------------+  goes on after that
 //
@@ -54,7 +54,7 @@ class [[nodiscard]] NowTask {
   using promise_type = internal::Promise<T>;
   using Awaiter = typename Task<T>::Awaiter;
 
-  // What the coroutine's call makes.
+  // Converts the Task that a call of the coroutine makes.
   NowTask(Task<T> task) : task_(std::move(task)) {}  // NOLINT: a conversion, by the language
   NowTask(const NowTask&) = delete;
   NowTask& operator=(const NowTask&) = delete;
@@ -186,7 +186,7 @@ class [[nodiscard]] NowTask {
    private:
     NowTask& call_;
   };
-  // What co_await in a task makes of it.
+  // The awaiter of a co_await in a task.
   Awaiter AwaitedBy(internal::TaskRecord&) && { return Awaiter(*this); }
 
  private:

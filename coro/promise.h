@@ -1,4 +1,4 @@
-// What the promises of all our coroutines have in common.
+// The base of the promises of all our coroutines.
 
 #ifndef DRYDOCK_CORO_PROMISE_H_
 #define DRYDOCK_CORO_PROMISE_H_
@@ -43,9 +43,9 @@ class AwaiterRef {
   Awaiter& awaiter_;
 };
 
-// An awaiter without a destructor that is told when its coroutine is destroyed while it waits. What
-// a destructor does, cheaper: that would set the pointer to its class's virtual functions, and ask
-// whether the wait is over where everybody but the compiler knows that it is.
+// An awaiter without a destructor that is told when its coroutine is destroyed while it waits. This
+// is cheaper than a destructor, which would set the pointer to its class's virtual functions, and
+// test whether the wait is over where only the compiler does not know that it is.
 template <typename Awaiter>
 concept AbandonedAwaiter = std::is_trivially_destructible_v<Awaiter> && requires(Awaiter& awaiter) {
   awaiter.Abandon();
@@ -75,7 +75,8 @@ class AwaiterRef<Awaiter> {
   bool waits_ = true;
 };
 
-// A record of a task, in a frame from the pool, that can await tasks and whatever is an awaiter.
+// The promise of a coroutine: a task's record, in a frame from the pool. It can await tasks and
+// awaiters.
 template <typename Record>
 class CoroutinePromise : public Record {
  public:

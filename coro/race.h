@@ -1,4 +1,4 @@
-// The first of several tasks to finish, or a deadline. What when_any.h and timeout.h are made of.
+// The first of several tasks to finish, or a deadline. when_any.h and timeout.h are built on it.
 
 #ifndef DRYDOCK_CORO_RACE_H_
 #define DRYDOCK_CORO_RACE_H_
@@ -51,7 +51,7 @@ class Race final : public WaitNode, private internal::TaskObserver, private Time
     return winner_ == &task.handle().promise();
   }
 
-  // Asks what the tasks that were started here, and did not finish, wait for.
+  // Cancels the waits of the tasks that were started here and did not finish.
   void CancelTasks(Cancellation& cancellation) {
     for (auto* task = first_; task != nullptr; task = task->sibling()) task->Cancel(cancellation);
   }

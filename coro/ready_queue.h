@@ -12,8 +12,8 @@
 
 namespace drydock::coro::internal {
 
-// An array in pieces: the loop that runs the tasks one after the other need not load one of them to
-// know which is the next, as along a list.
+// An array in pieces: unlike with a list, the loop that runs the tasks one after the other need not
+// load a task to know which is the next.
 //
 //   piece [ ran | ran | runs now | runs in this turn | ready | ready ] -> piece [ ready |     ]
 //                                                    begin_                             end_
@@ -57,8 +57,8 @@ class ReadyQueue {
     task.set_ready(place);
   }
 
-  // Takes one after the other those that are in it now, and calls `run` with each. Those that come
-  // meanwhile stay. False: there was none. REQUIRES: touched.
+  // Takes the tasks that are in it now, one after the other, and calls `run` with each. Tasks that
+  // come meanwhile stay. False: there was none. REQUIRES: touched.
   template <typename RunTask>
   [[gnu::always_inline]] bool Run(const RunTask& run) {
     TaskRecord** at = begin_;
@@ -78,7 +78,7 @@ class ReadyQueue {
     TaskRecord* places[kPlaces];
   };
 
-  // Where a piece is full, the next one is at hand.
+  // A piece for the tasks that come when one is full: the spare one, if there is one.
   Piece* NewPiece() {
     if (spare_ != nullptr) return std::exchange(spare_, nullptr);
     return AllocatePiece();
@@ -137,8 +137,8 @@ class ReadyQueue {
     PushBack(task);
   }
 
-  // Those that live close ranks, so that a program in which tasks become ready and die, and no turn
-  // comes, takes no more memory for it. Not again before there are twice as many.
+  // Moves the living tasks together, so that a program in which tasks become ready and die, and no
+  // turn comes, takes no more memory for it. Not again before there are twice as many.
   void Compact() noexcept {
     Piece* to = first_;
     TaskRecord** place = begin_;

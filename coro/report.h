@@ -1,4 +1,4 @@
-// Where a loop's reports go: what a person should know of, and no caller is there to be told.
+// Where a loop's reports go: messages for a person, where no caller can be told.
 
 #ifndef DRYDOCK_CORO_REPORT_H_
 #define DRYDOCK_CORO_REPORT_H_
@@ -15,8 +15,8 @@ using Reporter = std::function<void(const std::string& text)>;
 void ReportToThread(const std::string& text);
 
 // While it lives, takes the reports of the calling thread that no loop's own reporter takes. For a
-// program that runs many loops which other code makes. They nest: the youngest one takes all. Dies
-// on the thread on which it was made, before those that are older.
+// program whose loops are made by other code. They nest: the youngest takes all reports. Dies on
+// the thread that made it, before older ones.
 class ReportTo {
  public:
   explicit ReportTo(Reporter reporter);

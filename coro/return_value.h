@@ -1,4 +1,4 @@
-// Where the value of a task is until it is taken.
+// Holds the value of a task until it is taken.
 
 #ifndef DRYDOCK_CORO_RETURN_VALUE_H_
 #define DRYDOCK_CORO_RETURN_VALUE_H_
@@ -9,8 +9,8 @@
 
 namespace drydock::coro::internal {
 
-// What a task returns, from co_return on. For a T that needs no destructor, nothing records whether
-// it is there.
+// The value that a task returns, from co_return on. For a T that needs no destructor, nothing
+// records whether it is there.
 template <typename T>
 class ReturnValue {
  public:
@@ -18,7 +18,7 @@ class ReturnValue {
   ~ReturnValue() {
     if (set_) value_.~T();
   }
-  // Once.
+  // Called once.
   template <typename U>
   void Set(U&& value) {
     std::construct_at(std::addressof(value_), std::forward<U>(value));

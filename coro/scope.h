@@ -34,7 +34,7 @@ namespace internal {
 class ScopeChild;
 }  // namespace internal
 
-// What a scope does when one of its tasks ends with an error.
+// The reaction of a scope to a task that ends with an error.
 enum class OnError {
   kContinue,  // the others run on, as sessions of a server do
   kCancel,    // the others are cancelled, as parts of one job are
@@ -54,17 +54,16 @@ class Scope {
   void Spawn(Task<absl::Status> task, const char* file = __builtin_FILE(),
              const char* function = __builtin_FUNCTION(), std::uint32_t line = __builtin_LINE());
 
-  // Every task of the scope is to end, those included that are spawned until Join returns. Nothing
-  // happens before Join is called: may be called by a task of this scope, which runs on until it
-  // suspends.
+  // Cancels every task of the scope, including those spawned until Join returns. Takes effect in
+  // Join, so a task of this scope may call it, and runs on until it suspends.
   void Cancel();
   bool cancelled() const { return cancelled_; }
 
-  // Waits until no task runs, those included that are spawned meanwhile, and returns the error that
-  // came first, with the texts of the next few and the number of the rest: "no peer; then: no
-  // memory; and 7 more". OK when tasks were cancelled and none failed; a task that returns
-  // kCancelled after its scope was cancelled has not failed. After that the scope is as new. A task
-  // that is cancelled while it joins cancels the tasks of the scope.
+  // Waits until no task runs, including those spawned meanwhile, and returns the error that came
+  // first, with the texts of the next few and the number of the rest: "no peer; then: no memory;
+  // and 7 more". OK when tasks were cancelled and none failed; a task that returns kCancelled after
+  // its scope was cancelled has not failed. After that the scope is as new. A task that is
+  // cancelled while it joins cancels the tasks of the scope.
   Task<absl::Status> Join();
 
   // Tasks that have not finished.

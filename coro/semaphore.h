@@ -1,4 +1,4 @@
-// Permits that are taken and given back: at most so many at once.
+// A counting semaphore: tasks take its permits and give them back.
 
 #ifndef DRYDOCK_CORO_SEMAPHORE_H_
 #define DRYDOCK_CORO_SEMAPHORE_H_
@@ -44,7 +44,7 @@ class Semaphore {
   }
 
  private:
-  std::size_t permits_;  // those promised to a waiter that did not run yet included
+  std::size_t permits_;  // including those promised to a waiter that has not run yet
   WaitList waiters_{"a semaphore"};
 };
 

@@ -1,5 +1,5 @@
-// Numbered slots for what outlives the coroutine that started it: an operation of a NIC names its
-// slot, and is found again by that name when it completes.
+// Numbered slots for records that outlive the coroutine that made them: an operation of a NIC has
+// its slot's name, and its completion finds the slot by it.
 //
 //   name = generation << 32 | index
 //
@@ -85,7 +85,7 @@ class SlotTable {
 
  private:
   static constexpr Name kNextGeneration = Name{1} << 32;
-  // In the name of a slot that is free, where it makes an index of which there is no slot.
+  // Set in the name of a free slot: its index is then one that no slot has.
   static constexpr Name kFree = Name{1} << 31;
 
   struct Slot {

@@ -91,7 +91,7 @@ TEST_F(SyncTest, SemaphoreServesInOrderAndNobodyOvertakes) {
     notes_ += name;
     co_await Sleep(1ms);
     semaphore.Release();
-    // At once again: those who wait come first.
+    // At once again: the waiters come first.
     const bool again = co_await semaphore.Acquire();
     EXPECT_TRUE(again);
     notes_ += static_cast<char>(name - 'a' + 'A');

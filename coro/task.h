@@ -79,7 +79,7 @@ class PromiseBase : public CoroutinePromise<LiveTask> {
   InitialAwaiter initial_suspend() noexcept { return {this}; }
   FinalAwaiter final_suspend() const noexcept { return {}; }
 
-  // Whom to resume at the end. Not set until the awaiting coroutine has really been suspended.
+  // The coroutine to resume at the end. Not set until it has really been suspended.
   void set_continuation(std::coroutine_handle<> continuation) { continuation_ = continuation; }
 
   // The next task of the same JoinLatch.
@@ -189,7 +189,7 @@ class [[nodiscard]] Task {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
     return ForeignAwaiter(handle_);
   }
-  // What co_await in a task makes of it. REQUIRES: not empty, and never awaited or started before.
+  // The awaiter of a co_await in a task. REQUIRES: not empty, and never awaited or started before.
   Awaiter AwaitedBy(internal::TaskRecord& parent) const {
     DD_CHECK(handle_ && !handle_.promise().started(), "awaiting an empty or finished task");
     parent.set_awaited_task(&handle_.promise());

@@ -1,5 +1,5 @@
-// Which tasks there are on this thread, and what each waits for: for a program that hangs, or ends
-// with work left.
+// Lists the tasks of this thread and what each waits for: for a program that hangs, or ends with
+// work left.
 //
 //   Serve (server.cc:41) at line 52, waits for the tasks of its scope
 //     Session (server.cc:20) at line 31
@@ -17,7 +17,7 @@
 
 namespace drydock::coro {
 
-// What DescribeTasks found.
+// Numbers of tasks on a thread.
 struct TaskCounts {
   std::size_t live = 0;
   std::size_t never_awaited = 0;  // of these
@@ -43,7 +43,7 @@ std::string Describe(const TaskPlace& place);
 // One task: "Session (server.cc:20) at line 31, waits for a sleep".
 std::string Describe(const internal::TaskRecord& task);
 
-// How many there are.
+// Counts the tasks of the calling thread.
 TaskCounts CountTasks();
 
 }  // namespace drydock::coro

@@ -17,7 +17,7 @@
 
 namespace drydock::coro {
 
-// Where a TCP server is: an IPv4 or IPv6 address and a port. A value.
+// The address of a TCP server: an IPv4 or IPv6 address and a port. A value.
 class TcpAddress {
  public:
   // "HOST:PORT", where HOST is a name or an address: localhost:7, 10.0.0.1:7000, [::1]:7000. May
@@ -52,7 +52,7 @@ class TcpAddress {
 // as bind(2) and listen(2).
 absl::StatusOr<Descriptor> Listen(EpollSelector& selector, const TcpAddress& at);
 
-// Where a socket is bound to: tells the port that was free.
+// The address to which a socket is bound: with port 0, it has the port that was free.
 absl::StatusOr<TcpAddress> LocalAddress(const Descriptor& socket);
 
 // The next connection, without Nagle's delay. A peer that gives up while it waits is skipped.

@@ -1,4 +1,4 @@
-// The edge between values and exceptions: for callers who want the latter.
+// Turns errors that are values into exceptions, for callers that want those.
 //
 //   const Message message = coro::RunOrThrow(loop, Fetch());   // throws coro::StatusError
 //

@@ -15,8 +15,8 @@ namespace drydock::coro {
 
 class TimerQueue;
 
-// One timer; lives in whatever waits for it, and leaves the queue when that dies. Not copyable: the
-// queue points at it.
+// One timer, a member of the object that waits for it. Its destructor takes it out of the queue.
+// Not copyable: the queue points at it.
 class TimerNode : private WheelNode {
  public:
   // `fire` is called once, from the loop, at or after the deadline; the node is out of the queue by
@@ -24,7 +24,7 @@ class TimerNode : private WheelNode {
   using FireFunction = void (*)(TimerNode& node);
 
   explicit TimerNode(FireFunction fire) : fire_(fire) {}
-  // For who says it when it arms.
+  // For callers that give the function to Arm.
   TimerNode() {}
   TimerNode(const TimerNode&) = delete;
   TimerNode& operator=(const TimerNode&) = delete;
@@ -41,7 +41,7 @@ class TimerNode : private WheelNode {
  private:
   friend class TimerQueue;
 
-  // Not inline: what a timer is in is over before it, as a rule.
+  // Not inline: the destructor rarely finds the timer armed.
   void CancelAtLast() noexcept;
 
   FireFunction fire_;
@@ -73,7 +73,7 @@ class TimerQueue {
 
   bool empty() const { return armed_ == 0; }
 
-  // The clock was read. What is armed from now on is meant from here.
+  // The clock was read: the present of the wheel, if that is empty, becomes `now`.
   void SetPresent(Time now) {
     if (wheel_is_empty()) wheel_.Restart(now);
   }
@@ -86,7 +86,7 @@ class TimerQueue {
     node.fire_ = fire;
     Arm(node, deadline);
   }
-  // The same, of one that was made with its function.
+  // The same for a node that was made with its function.
   void Arm(TimerNode& node, Time deadline) {
     DD_CHECK(node.queue_ == nullptr, "timer is armed already");
     node.queue_ = this;

@@ -18,8 +18,8 @@
 
 namespace drydock::coro::internal {
 
-// Those of a scope. Its size is that of a pointer, and nothing is taken from the heap before there
-// is an error.
+// The untaken errors of one scope. It has the size of a pointer, and takes nothing from the heap
+// before there is an error.
 class UntakenErrors {
  public:
   UntakenErrors() = default;
@@ -31,8 +31,8 @@ class UntakenErrors {
       ReportAll();
   }
 
-  // `task` failed, and was spawned at `spawned`. Only a few texts are kept: those that come later,
-  // and those that are there already, are only counted.
+  // `task` failed, and was spawned at `spawned`. Only a few texts are kept: later ones, and those
+  // that the first error's text has already, are only counted.
   void Add(const TaskPlace& task, const TaskPlace& spawned, const absl::Status& error);
 
   // The one that came first, with the texts of those after it; OK: there are none. They are taken.
@@ -52,7 +52,7 @@ class UntakenErrors {
   std::unique_ptr<Errors> errors_;  // null: there are none
 };
 
-// `task` has ended with `error`, and who waited for it does not exist any more.
+// `task` has ended with `error`, and the coroutine that waited for it is gone.
 void ReportUntaken(const TaskRecord& task, const absl::Status& error);
 
 inline absl::Status ErrorIn(const absl::Status& value) { return value; }
@@ -65,7 +65,7 @@ concept CanFail = requires(const T& value) {
   ErrorIn(value);
 };
 
-// Takes the value of a task that will not be awaited any more, and reports it where it is an error.
+// Takes the value of a task that will not be awaited any more, and reports it if it is an error.
 template <typename T>
 void ReportUntakenError(const Task<T>& task) {
   if constexpr (CanFail<T>) {
@@ -75,8 +75,8 @@ void ReportUntakenError(const Task<T>& task) {
   }
 }
 
-// In the frame of a coroutine that waits for tasks of its own: calls `report`, in which it names
-// them, unless it came to the point at which it takes their values.
+// For the frame of a coroutine that waits for tasks of its own: calls `report`, which names them,
+// when the frame dies before the coroutine has taken their values.
 template <typename Report>
 class UnlessTaken {
  public:

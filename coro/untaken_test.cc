@@ -1,5 +1,5 @@
-// Errors that nobody takes: each is reported once, with the task that failed; those that are taken,
-// and what cancelling itself causes, are not.
+// Errors that are not taken: each is reported once, with the task that failed; those that are
+// taken, and those that cancelling itself causes, are not.
 
 #include "drydock/coro/untaken.h"
 
@@ -262,7 +262,7 @@ TEST_F(UntakenTest, WhatARaceReturnsIsNotReported) {
   EXPECT_THAT(report_, IsEmpty());
 }
 
-// In one turn the task fails, who waits for it is destroyed, and the deadline has come.
+// In one turn the task fails, its waiter is destroyed, and the deadline has come.
 TEST_F(UntakenTest, TimeoutThatIsDroppedReportsTheErrorOfItsTask) {
   Run([]() -> Task<> {
     Scope killers;
@@ -309,7 +309,7 @@ TEST_F(UntakenTest, WhenAnyReturnsItsWinnersErrorAndItsLosersScopesTell) {
   EXPECT_THAT(report_, Not(HasSubstr("won")));
 }
 
-// The winner has failed, a loser's device is awaited, and nobody waits any more.
+// The winner has failed, a loser's device is awaited, and no task waits any more.
 TEST_F(UntakenTest, WhenAnyThatIsDroppedReportsTheErrorOfItsWinner) {
   Run([]() -> Task<> {
     auto operate = []() -> Task<absl::Status> {

@@ -1,5 +1,4 @@
-// What a suspended coroutine waits for, as the code that cancels it sees it; and cancellation
-// itself.
+// Wait, the base of everything that a coroutine can be suspended in, and the cancellation of waits.
 //
 // A coroutine is cancelled by destroying its frame while it is suspended, which is safe at every
 // suspension point: what it waited for forgets it. But an operation that the NIC still works on
@@ -26,8 +25,8 @@ namespace internal {
 class TaskRecord;
 }  // namespace internal
 
-// Base of awaiters and of whatever else a coroutine can be suspended in. Not owned by those who see
-// it. Threads: the loop's.
+// Base of awaiters and of everything else that a coroutine can be suspended in. Not owned by the
+// code that cancels it. Threads: the loop's.
 class Wait {
  public:
   // Ends the wait. Either nothing will resume the coroutine from now on, or
@@ -38,7 +37,7 @@ class Wait {
   // For people, behind "waits for": "a sleep", "a write". Static storage.
   virtual const char* what() const = 0;
 
-  // Calls `each` for the tasks that have to finish, where that is what it waits for.
+  // Calls `each` for every task that has to finish before this wait ends, if it waits for tasks.
   virtual void ForEachTask(const std::function<void(const internal::TaskRecord&)>& each) const {
     static_cast<void>(each);
   }
@@ -54,17 +53,17 @@ class Cancellation {
 
   // A wait will end later.
   void Expect() { ++pending_; }
-  // One of them has ended. Destroys nothing: the caller is in the middle of something.
+  // One of them has ended. Destroys nothing: its caller is still running.
   void Ended() {
     if (--pending_ == 0) AllEnded();
   }
   std::size_t pending() const { return pending_; }
 
  private:
-  // No wait is pending any more. Called by the last Ended(), in the middle of whatever ended the
-  // wait: the frames that waited must not be destroyed here, but later. Comes again if waits are
-  // expected afterwards, as when some end while others are still being asked; never if none was
-  // expected. Threads: the loop's.
+  // No wait is pending any more. Called by the last Ended(), while the code that ended the wait
+  // still runs: destroy the frames that waited later, not here. Called again if waits are expected
+  // afterwards, as when some end while others are still being asked; never if none was expected.
+  // Threads: the loop's.
   virtual void AllEnded() = 0;
 
   std::size_t pending_ = 0;

@@ -69,8 +69,8 @@ class WaitList {
       loop_->Schedule(*this);
     }
 
-    // It was notified, and will not run to hear of it. (In the list of the notified: the list
-    // lives.)
+    // It was notified, and dies before it runs: the next waiter is notified instead. (In the list
+    // of the notified: the list lives.)
     void PassOn() {
       if (!notified_.linked()) return;
       list_.Heard(*this);
@@ -86,7 +86,7 @@ class WaitList {
   };
 
   WaitList() = default;
-  // What its waiters wait for, for people; static storage.
+  // `what`: what its waiters wait for, in words for a person; static storage.
   explicit WaitList(const char* what) : what_(what) {}
 
   bool empty() const { return waiters_.empty(); }
@@ -105,7 +105,7 @@ class WaitList {
     return true;
   }
 
-  // Wakes everybody who waits now.
+  // Wakes all coroutines that wait now.
   void NotifyAll() {
     while (NotifyOne()) {
     }

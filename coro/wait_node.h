@@ -1,4 +1,4 @@
-// What a suspended task waits in.
+// The base of the awaiters that a task can be suspended in.
 
 #ifndef DRYDOCK_CORO_WAIT_NODE_H_
 #define DRYDOCK_CORO_WAIT_NODE_H_
@@ -15,7 +15,7 @@ namespace drydock::coro {
 template <typename Promise>
 concept TaskPromise = std::derived_from<Promise, internal::TaskRecord>;
 
-// Base of awaiters that wait for something else than their turn. It calls Suspend in its
+// Base of awaiters that wait for something other than their turn. It calls Suspend in its
 // await_suspend; the code that wakes it gives it to EventLoop::Schedule. Lives in the awaiter,
 // hence in the coroutine's own frame.
 class WaitNode : public Wait {

@@ -5,8 +5,8 @@
 //
 // The tasks start in order, each running until it first suspends; when one finishes at once, those
 // after it are not started. The others are cancelled (wait.h), and have ended when the result
-// comes: they have no result, and what they have spawned tells of its errors by itself. The error
-// of a winner that is destroyed before it is returned is reported to the loop.
+// comes: they have no result, and the tasks that they spawned report their own errors. The error of
+// a winner that is destroyed before it is returned is reported to the loop.
 
 #ifndef DRYDOCK_CORO_WHEN_ANY_H_
 #define DRYDOCK_CORO_WHEN_ANY_H_

@@ -1,4 +1,4 @@
-// The peers that a program talks to.
+// The table of peers that a program can reach.
 
 #ifndef DRYDOCK_FABRIC_ADDRESS_VECTOR_H_
 #define DRYDOCK_FABRIC_ADDRESS_VECTOR_H_

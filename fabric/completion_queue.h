@@ -1,4 +1,4 @@
-// Where finished operations are reported.
+// The queue in which the NIC reports finished operations.
 
 #ifndef DRYDOCK_FABRIC_COMPLETION_QUEUE_H_
 #define DRYDOCK_FABRIC_COMPLETION_QUEUE_H_
@@ -30,7 +30,7 @@ struct CompletionQueueOptions {
   bool source_addresses = false;
 };
 
-// What one Read did.
+// The result of one Read.
 struct ReadResult {
   std::size_t count = 0;             // entries filled
   ErrorCode error = ErrorCode::kOk;  // kOverrun: entries were lost; others: the queue failed

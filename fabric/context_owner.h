@@ -3,10 +3,10 @@
 //
 //   struct MyAwaiter { fabric::ContextOwner owner; ... request.context = owner.context(); ... };
 //
-// A Context is a plain number, and a reader cannot see what it stands for. Code that makes one of
-// an address may say so in this way: an owner that dies while its operation is in flight is then
-// reported by backends that watch (the simulator, in virtual time). fabric/async does without: its
-// contexts are slots, which outlive every coroutine.
+// A Context is a plain number, and a reader cannot see what it stands for. Code that makes one from
+// an address may declare it in this way: an owner that dies while its operation is in flight is
+// then reported by backends that watch (the simulator, in virtual time). fabric/async does without:
+// its contexts are slots, which outlive every coroutine.
 
 #ifndef DRYDOCK_FABRIC_CONTEXT_OWNER_H_
 #define DRYDOCK_FABRIC_CONTEXT_OWNER_H_
@@ -17,7 +17,7 @@
 
 namespace drydock::fabric {
 
-// Hears when an owner is destroyed. The watchers of one thread form a list; each is in it from
+// Is told when an owner is destroyed. The watchers of one thread form a list; each is in it from
 // construction to destruction.
 class ContextWatcher {
  public:

@@ -1,4 +1,4 @@
-// Completions counted instead of read.
+// Counters of completions, for programs that need a number and not each entry.
 
 #ifndef DRYDOCK_FABRIC_COUNTER_H_
 #define DRYDOCK_FABRIC_COUNTER_H_

@@ -7,8 +7,8 @@
 //   auto* power = domain.capability<fabric::CountersInMemory>();   // null: there are none
 //   auto counter = power->OpenCounterIn(memory);                   // bind it as any other
 //
-// What EFA promises is little: a number is raised after the bytes of the operation that it counts
-// are there, and says nothing of other operations. A device that sees a NIC's writes later sees the
+// EFA promises little: a number is raised after the bytes of the operation that it counts are
+// there, and says nothing of other operations. A device that sees a NIC's writes later sees the
 // number no sooner than those bytes.
 
 #ifndef DRYDOCK_FABRIC_COUNTER_MEMORY_H_

@@ -1,4 +1,4 @@
-// One NIC, opened: the parent of everything that uses it.
+// An opened NIC: the parent of its regions, queues and endpoints.
 
 #ifndef DRYDOCK_FABRIC_DOMAIN_H_
 #define DRYDOCK_FABRIC_DOMAIN_H_

@@ -1,4 +1,4 @@
-// Where operations are posted: the heart of the contract. Read this file first.
+// The endpoint, where operations are posted: the heart of the contract. Read this file first.
 //
 //   fabric::WriteRequest write;
 //   write.source = region->Local(0, 4096);
@@ -50,8 +50,9 @@ enum class EndpointType : std::uint8_t {
   kDatagram,
 };
 
-// What an endpoint is made of. All must come from the domain that opens it. The two queues may be
-// the same. Whatever a backend cannot give is refused with kUnimplemented, naming the option.
+// An endpoint's parts and options. All parts must come from the domain that opens it; the two
+// queues may be one. A backend refuses an option that it cannot give with kUnimplemented, naming
+// it.
 struct EndpointOptions {
   CompletionQueue* send_queue = nullptr;     // completions of Send, Write, Read
   CompletionQueue* receive_queue = nullptr;  // completions of Recv, and of peers' immediates
@@ -72,7 +73,7 @@ struct EndpointOptions {
   CounterBindings counters;  // fabric/counter.h; needs Capability::kCounters
 };
 
-// What one post of several requests did.
+// The result of one post of several requests.
 struct PostResult {
   std::size_t accepted = 0;  // the first `accepted` requests are in flight, the others untouched
   ErrorCode error = ErrorCode::kOk;  // why the next one was not: kOk when all were accepted
@@ -116,7 +117,7 @@ class Endpoint : public Capable {
   // The domain's limits, as EndpointOptions changed them for this endpoint.
   virtual const Limits& limits() const = 0;
 
-  // What peers insert to reach this endpoint.
+  // The address that peers insert to reach this endpoint.
   virtual Address address() const = 0;
 
   // Ends every request. Completions that are not in the queue yet may come as kCanceled, or not at

@@ -28,8 +28,8 @@ struct ErrorData {
   std::size_t size_bytes = 0;
 };
 
-// What it is: what libfabric's fi_cq_readerr tells beside the codes. Ownership and threads: as its
-// queue. Queues of all backends of this repository have it.
+// What it is: the data that libfabric's fi_cq_readerr gives beside the codes. Ownership and
+// threads: as its queue. Queues of all backends of this repository have it.
 class ErrorDetails {
  public:
   static constexpr PowerId kPower{"ErrorDetails"};

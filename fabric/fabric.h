@@ -1,4 +1,4 @@
-// A way to reach other machines: the simulator, or one provider of libfabric.
+// The root object of a backend: the simulator, or one provider of libfabric.
 
 #ifndef DRYDOCK_FABRIC_FABRIC_H_
 #define DRYDOCK_FABRIC_FABRIC_H_
@@ -20,7 +20,7 @@ namespace drydock::fabric {
 // thread-safe. Blocking: opening a domain may enter the kernel. Destruction: any time.
 class Fabric : public Capable {
  public:
-  // What a person calls it: "sim (efa-direct, profile test)", "libfabric 1.17 tcp;ofi_rxm".
+  // Its name for a person: "sim (efa-direct, profile test)", "libfabric 1.17 tcp;ofi_rxm".
   virtual std::string_view description() const = 0;
 
   // The NICs, best first. Never empty. Lives as long as the fabric.

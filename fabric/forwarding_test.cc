@@ -36,7 +36,7 @@ TEST(ForwardingTest, EndpointForwardsEveryCallOnce) {
   EXPECT_EQ(endpoint.capability<BlockingWait>(), nullptr);
 }
 
-// What a decorator of two functions looks like: it counts posts, and everything else goes through.
+// A decorator of two functions: it counts posts, and everything else goes through.
 class CountingEndpoint : public ForwardingEndpoint {
  public:
   using ForwardingEndpoint::ForwardingEndpoint;

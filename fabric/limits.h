@@ -1,4 +1,4 @@
-// What a NIC can take, as its provider reports it.
+// The limits of a NIC, as its provider reports them.
 
 #ifndef DRYDOCK_FABRIC_LIMITS_H_
 #define DRYDOCK_FABRIC_LIMITS_H_

@@ -14,7 +14,7 @@
 
 namespace drydock::fabric {
 
-// What a region may be used for. Combine with |. EFA's NIC holds a program's own requests to one
+// The uses that a region allows. Combine with |. EFA's NIC holds a program's own requests to one
 // right only: a region with kReceive, kRead or kRemoteWrite may be written. Other providers may
 // look at each.
 enum class Access : std::uint32_t {
@@ -48,7 +48,7 @@ struct DmabufHandle {
   std::uint64_t offset_bytes;
 };
 
-// What to register. `data` is the address by which the memory is used: a host address, or for
+// A piece of memory to register. `data` is the address by which it is used: a host address, or for
 // device memory the device's, which the host must not touch.
 struct MemoryRequest {
   std::byte* data = nullptr;
@@ -83,16 +83,16 @@ static_assert(std::is_trivially_destructible_v<RemoteBuffer>);
 // the kernel. Destruction: closes. A domain that is asked to close before is busy.
 class MemoryRegion : public Capable {
  public:
-  // Byte 0 of what was registered: an address of the host, or of the device whose memory it is.
+  // Byte 0 of the registered memory: an address of the host, or of the device whose memory it is.
   // This, the length and the access are the same after Close.
   virtual std::byte* data() const = 0;
   // How many bytes were registered.
   virtual std::size_t length_bytes() const = 0;
-  // What the bytes may be used for: as it was asked for, even where the NIC allows more
+  // The allowed uses of the bytes: as asked for, even where the NIC allows more
   // (Capability::kReadRights).
   virtual Access access() const = 0;
 
-  // What Local() puts into a LocalBuffer.
+  // The local key that Local() puts into a LocalBuffer.
   virtual std::uint64_t local_key() const = 0;
 
   // How peers name byte 0 of this region, and with which key. Send both to the peer.

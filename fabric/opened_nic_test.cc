@@ -21,7 +21,7 @@ using ::testing::UnorderedElementsAre;
 using testing_matchers::IsOk;
 using testing_matchers::StatusIs;
 
-// A fabric whose NIC 3 opens everything but what `failing` names.
+// A fabric whose NIC 3 opens every object but the one that `failing` names.
 class OpenNicTest : public ::testing::Test {
  protected:
   absl::StatusOr<OpenedNic> Open(bool may_block = false) {

@@ -133,7 +133,7 @@ struct alignas(16) Completion {
   std::optional<std::uint32_t> immediate;  // kReceive, kTaggedReceive and kRemoteWrite
   // Received, or written by the peer where the backend tells; 0 otherwise.
   std::uint64_t length_bytes = 0;
-  Peer source = kNoPeer;      // who sent it; kNoPeer: not told, or not in the address vector
+  Peer source = kNoPeer;      // the sender; kNoPeer: not told, or not in the address vector
   std::uint64_t tag = 0;      // kTaggedReceive: the sender's
   std::byte* data = nullptr;  // of a `multi` receive: where this message begins
 

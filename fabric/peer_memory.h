@@ -1,5 +1,5 @@
 // Memory that is a device's and not the host's, as a NIC reaches it: over PCIe, past the host's
-// caches. What a Linux kernel calls a peer memory client.
+// caches. A Linux kernel calls this a peer memory client.
 //
 //   NIC ──► PeerMemory ──► the device's memory
 //              │  a write has arrived, and the host may be told of it;
@@ -32,10 +32,10 @@ class PeerMemory {
  public:
   // A write that the device does not see yet; 0: it does.
   using Ticket = std::uint64_t;
-  // By which NIC bytes come and go: PCIe keeps reads behind the writes of their own way, and knows
-  // no order between two ways. Any number, a NIC's own.
+  // The NIC by which bytes come and go: PCIe keeps reads behind the writes of their own way, and
+  // knows no order between two ways. Any number, a NIC's own.
   using Way = std::uint32_t;
-  // Of who looks at everything that has arrived, visible or not: no NIC.
+  // The way of a reader that is no NIC, and sees everything that has arrived, visible or not.
   static constexpr Way kEveryWay = UINT32_MAX;
 
   virtual ~PeerMemory() = default;
@@ -57,18 +57,18 @@ class PeerMemory {
                                          Way source_way, std::uint64_t source_address,
                                          std::uint64_t length) = 0;
 
-  // From now on the device sees that write, and all before it by its way. A ticket that it sees
-  // already is fine.
+  // From now on the device sees that write, and all writes before it by the same way. Does nothing
+  // for a ticket that the device sees already.
   virtual void MakeVisible(Ticket ticket) = 0;
   // The same for all writes of a way: a read of it has ended, and pushed them.
   virtual void Push(Way way) = 0;
-  // How long after a write a NIC is to call that.
+  // How long after a write a NIC is to call MakeVisible.
   virtual std::chrono::nanoseconds visibility_delay() const = 0;
 
-  // Calls *freed when the program gives the memory back, on the thread that does, unless *freed
-  // has died. For who pins an address, as a kernel does (nvidia_p2p_get_pages, free_callback): what
-  // has a dmabuf stays. REQUIRES: called, as TellFreed is, where the worlds of all NICs that hold
-  // the memory may be touched.
+  // Calls *freed when the program gives the memory back, on the thread that does, unless *freed has
+  // died. For a NIC that pins an address, as a kernel does (nvidia_p2p_get_pages, free_callback):
+  // memory that has a dmabuf stays. REQUIRES: called, as TellFreed is, where the worlds of all NICs
+  // that hold the memory may be touched.
   using Freed = std::function<void()>;
   void WatchFree(const std::shared_ptr<Freed>& freed) {
     std::erase_if(watchers_, [](const auto& watcher) { return watcher.expired(); });

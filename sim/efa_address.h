@@ -24,8 +24,8 @@ struct EfaAddress {
 
   fabric::Address Encode() const;
 
-  // kInvalidArgument: not 32 bytes, or a GID of zeros. Anything else is an address, of somebody or
-  // of nobody.
+  // kInvalidArgument: not 32 bytes, or a GID of zeros. Anything else is an address, whether an
+  // endpoint has it or not.
   static absl::StatusOr<EfaAddress> Decode(const fabric::Address& address);
 };
 

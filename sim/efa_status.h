@@ -2,7 +2,7 @@
 // number of a failure.
 //
 // Numbers and meaning: ofiwg/libfabric prov/efa/src/efa_errno.h, linux-rdma/rdma-core
-// providers/efa/verbs.c, amzn/amzn-drivers kernel/linux/efa/SRD.txt. What causes each here:
+// providers/efa/verbs.c, amzn/amzn-drivers kernel/linux/efa/SRD.txt. The cause of each here:
 // docs/errors.md.
 
 #ifndef DRYDOCK_SIM_EFA_STATUS_H_
@@ -25,7 +25,7 @@ enum class EfaStatus : std::uint8_t {
   kRemoteBadQueuePair = 9,
   kRemoteNotReady = 10,
   kRemoteBadLength = 11,
-  kRemoteBadStatus = 12,  // the peer answered what no device answers
+  kRemoteBadStatus = 12,  // the peer's answer is one that no device gives
   kLocalUnresponsivePeer = 13,
   kRemoteUnknownPeer = 14,
   kLocalUnreachablePeer = 15,

@@ -1,4 +1,4 @@
-// Randomness that depends on what is drawn and for whom, never on what else was drawn before.
+// Random numbers that depend on the owner and the purpose of a draw, never on earlier draws.
 //
 // Every draw is a hash of (seed, subsystem, entity, purpose, counter). Two consumers share nothing,
 // so that a new consumer, or a fault rule that never fires, leaves every other draw as it was. No
@@ -14,7 +14,7 @@
 
 namespace drydock::sim {
 
-// Who draws. Part of the key: never renumber, only append.
+// The drawing part of the simulator. Part of the key: never renumber, only append.
 enum class Subsystem : std::uint32_t {
   kNicIdentity = 1,  // GIDs and qkeys
   kEngine = 2,       // which work request a NIC serves next
@@ -33,7 +33,7 @@ using coro::Mix;
 // A source of independent words. A value: copies continue independently from the same point.
 class RandomStream {
  public:
-  // `entity` says whose stream it is (a NIC, an operation), `purpose` what for; both count from
+  // `entity` is the owner of the stream (a NIC, an operation), `purpose` its use; both count from
   // zero.
   constexpr RandomStream(std::uint64_t seed, Subsystem subsystem, std::uint64_t entity,
                          std::uint64_t purpose)

@@ -87,7 +87,7 @@ absl::StatusOr<BackendChoice> Simulator(const BackendOptions& options, std::stri
   return choice;
 }
 
-// Refuses what cannot all be meant.
+// Refuses options that contradict each other.
 absl::Status CheckOptions(const BackendOptions& options) {
   if (options.fabric != "sim" && options.fabric != "libfabric" && options.fabric != "auto") {
     return absl::InvalidArgumentError(

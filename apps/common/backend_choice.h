@@ -1,4 +1,4 @@
-// Which fabric a program runs on, as its flags say or as it finds out: --fabric, --provider,
+// Chooses the fabric that a program runs on, by its flags or by the machine: --fabric, --provider,
 // --profile, --seed, --nic.
 //
 // --provider means the same in both worlds: `efa-direct` is the device as it is, `efa` the software
@@ -40,23 +40,23 @@ struct BackendChoice {
   std::unique_ptr<fabric::Fabric> fabric;                          // not simulated: open
   std::string reason;  // why, where the program chose by itself; one line
 
-  // What the function for this kind of world returns: for programs that do something else in each.
+  // Calls the function for this kind of world and returns its result.
   template <typename InSimulator, typename OnFabric>
   auto Visit(const InSimulator& in_simulator, const OnFabric& on_fabric) const {
     return simulated ? in_simulator() : on_fabric();
   }
 };
 
-// Decides. `auto` takes what is named (a profile: the simulator, otherwise a provider: libfabric),
-// then EFA where a NIC is there, then the simulator. Errors: kInvalidArgument for values that do
-// not exist or do not go together, kNotFound for a provider that offers no NIC, kUnimplemented
-// where libfabric was not found when this program was built.
+// Chooses. `auto` follows the other flags (a profile: the simulator, otherwise a provider:
+// libfabric), then EFA where a NIC is there, then the simulator. Errors: kInvalidArgument for
+// values that do not exist or do not go together, kNotFound for a provider that offers no NIC,
+// kUnimplemented where libfabric was not found when this program was built.
 absl::StatusOr<BackendChoice> ChooseBackend(const BackendOptions& options);
 
 // A provider of the installed libfabric, as --provider takes it.
 struct ProviderOffer {
   std::string name;     // tcp
-  std::string layered;  // how the library makes up what is missing: tcp;ofi_rxm; empty: no NIC
+  std::string layered;  // with the library's layer for missing features: tcp;ofi_rxm; empty: no NIC
   std::size_t nics = 0;
 };
 

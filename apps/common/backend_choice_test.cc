@@ -32,7 +32,7 @@ TEST(BackendChoiceTest, SimulatorTakesItsProfile) {
   EXPECT_EQ(choice.reason, "");
 }
 
-// Whatever machine this test runs on, the choice is one that the reason explains.
+// On any machine, the choice is one that the reason explains.
 TEST(BackendChoiceTest, AutoSaysWhichWorldItChoseAndWhy) {
   ASSERT_OK_AND_ASSIGN(const auto choice, ChooseBackend({}));
   if (choice.simulated) {
@@ -83,7 +83,8 @@ TEST(BackendChoiceTest, ProviderNamesTheSimulatedFabric) {
   }
 }
 
-// What a NIC of efa-direct lacks and the software has: the refusal says which flag helps.
+// A feature that a NIC of efa-direct lacks and the software has: the refusal names the flag that
+// helps.
 TEST(BackendChoiceTest, RefusalNamesTheFabricThatHasIt) {
   using fabric::Capability;
   sim::World world(1, **sim::FindProfile("p4d"));

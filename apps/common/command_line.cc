@@ -27,7 +27,7 @@ bool IsOurs(const absl::CommandLineFlag& flag) {
          absl::StrContains(flag.Filename(), "testing/benchmarks/");
 }
 
-// What a value of this flag looks like; empty for a type that no program here uses.
+// The form of this flag's values; empty for a type that no program here uses.
 absl::string_view Expectation(const absl::CommandLineFlag& flag) {
   if (flag.IsOfType<std::uint64_t>()) return ": it takes a whole number from 0 to 2^64-1";
   if (flag.IsOfType<double>()) return ": it takes a number";

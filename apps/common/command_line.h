@@ -1,8 +1,8 @@
 // Command lines the way every program here reads them: flags of Abseil's registry (ABSL_FLAG), one
 // clear line and exit status 2 for bad input, and a --help that shows only the program's own flags.
 //
-// Abseil's own parser exits with 1, and shows flags of the library; its registry and its types are
-// what we use.
+// Abseil's own parser exits with 1, and shows flags of the library; we use only its registry and
+// its types.
 
 #ifndef DRYDOCK_APPS_COMMON_COMMAND_LINE_H_
 #define DRYDOCK_APPS_COMMON_COMMAND_LINE_H_
@@ -21,7 +21,7 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitFailed = 1;    // it ran, and the result is bad
 inline constexpr int kExitBadInput = 2;  // it could not run as asked
 
-// What --help says besides the flags.
+// The text of --help besides the flags.
 struct Usage {
   std::string name;      // write
   std::string summary;   // one sentence
@@ -55,11 +55,11 @@ std::vector<std::string> ParseCommandLineOrExit(int argc, char** argv, const Usa
 // for kInvalidArgument, kNotFound and kUnimplemented, otherwise kExitFailed.
 int ReportError(absl::string_view program, const absl::Status& status);
 
-// What a program ends with: `exit_code`, or kExitFailed, said on standard error, when all was well
-// but standard output did not take the result (a full disk).
+// The exit status of a program: `exit_code`, or kExitFailed, with a line on standard error, when
+// all was well but standard output did not take the result (a full disk).
 int EndWith(absl::string_view program, int exit_code);
 
-// What a program prints, of its positional arguments and its flags.
+// Makes a program's output from its positional arguments and its flags.
 using MakeText = std::function<absl::StatusOr<std::string>(const std::vector<std::string>&)>;
 
 // main() of a program that does nothing but print.

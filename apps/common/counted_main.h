@@ -1,5 +1,5 @@
-// main() of a program whose NICs count what they do: its flags are read, it runs, and --metrics
-// delivers, however it ended.
+// main() of a program with --metrics: reads the flags, runs the program, and delivers the NICs'
+// counters, however it ended.
 
 #ifndef DRYDOCK_APPS_COMMON_COUNTED_MAIN_H_
 #define DRYDOCK_APPS_COMMON_COUNTED_MAIN_H_

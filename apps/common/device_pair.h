@@ -37,7 +37,7 @@ class DevicePair {
   bool stand_in() const { return own_.device->kind() == fabric::MemoryKind::kStandIn; }
   std::uint64_t seed() const { return seed_; }
 
-  // Takes what the NICs have counted (`metrics` may be null), closes the pair and writes the trace.
+  // Takes the NICs' counters (`metrics` may be null), closes the pair and writes the trace.
   absl::Status Close(MetricsRun* metrics);
 
  private:

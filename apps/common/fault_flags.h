@@ -1,4 +1,4 @@
-// --faults=FILE: a fault plan above whatever fabric a program runs on (docs/faults.md).
+// --faults=FILE: a fault plan above the fabric that a program runs on (docs/faults.md).
 
 #ifndef DRYDOCK_APPS_COMMON_FAULT_FLAGS_H_
 #define DRYDOCK_APPS_COMMON_FAULT_FLAGS_H_
@@ -38,7 +38,7 @@ class FaultRun {
       std::unique_ptr<fabric::Fabric> fabric, const coro::Clock& clock,
       std::function<void(coro::Time)> wake_at = {}) const;
 
-  // What both layers ask.
+  // The engine that both layers ask.
   const std::shared_ptr<fabric::faults::FaultEngine>& engine() const { return engine_; }
 
   // A line for each rule: how often it could have fired, how often it did. With heading.

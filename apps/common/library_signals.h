@@ -5,11 +5,11 @@
 
 namespace drydock::apps {
 
-// libinfinipath, which Debian's libfabric brings, catches what ends a program (SIGINT, SIGTERM,
-// SIGHUP) and what is wrong with one (SIGSEGV, SIGABRT, ...) and calls exit: then Ctrl-C during
-// fi_getinfo hangs for ever in a lock that is held, and a crash looks like exit status 1. Those
-// that it caught do again what they do by default; others' handlers stay. At the beginning of main,
-// in one thread.
+// libinfinipath, which Debian's libfabric brings, catches the signals that end a program (SIGINT,
+// SIGTERM, SIGHUP) and those of its faults (SIGSEGV, SIGABRT, ...) and calls exit: then Ctrl-C
+// during fi_getinfo hangs for ever in a lock that is held, and a crash looks like exit status 1.
+// This restores the default action of those that it caught; others' handlers stay. At the beginning
+// of main, in one thread.
 void TakeSignalsBack();
 
 }  // namespace drydock::apps

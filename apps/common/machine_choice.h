@@ -13,12 +13,12 @@
 
 namespace drydock::apps {
 
-// What --topology says; empty: this machine.
+// The value of --topology; empty: this machine.
 std::string TopologyFromFlags();
 
 struct MachineChoice {
   gpu::topology::Machine machine;
-  std::string source;  // "this machine", "profile p5", "file p5.xml"; and what is unknown
+  std::string source;  // "this machine", "profile p5", "file p5.xml"; and its unknown facts
 };
 
 // `topology` is empty, "profile:NAME", or the path of a file. Errors: kNotFound for a profile or

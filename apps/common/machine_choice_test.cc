@@ -35,7 +35,7 @@ Machine Profile(const char* name) { return sim::TopologyOf(**sim::FindProfile(na
 
 // ---- Profiles ----
 
-// Every place is there, and means what the profile says.
+// Every place is there, and is that of the profile.
 TEST(MachineOfTest, EveryProfileIsAMachine) {
   for (const sim::Profile& profile : sim::Profiles()) {
     const Machine machine = sim::TopologyOf(profile);

@@ -1,4 +1,4 @@
-// --metrics: what the NICs have counted, when the program is done (docs/metrics.md).
+// --metrics: shows the NICs' counters when the program is done (docs/metrics.md).
 
 #ifndef DRYDOCK_APPS_COMMON_METRICS_FLAGS_H_
 #define DRYDOCK_APPS_COMMON_METRICS_FLAGS_H_

@@ -32,7 +32,7 @@ bool IsSame(const NicMetrics& a, const NicMetrics& b) {
   return a.node == b.node && a.nic == b.nic && a.source == b.source;
 }
 
-// Of a NIC of which nothing was read any more: what it has counted is not known.
+// The metrics of a NIC that could not be read any more: its counts are not known.
 NicMetrics GoneFrom(const NicMetrics& before) {
   NicMetrics gone = before;
   gone.counters.clear();
@@ -86,7 +86,7 @@ std::string CountedBy(const std::vector<NicMetrics>& columns) {
   return absl::StrJoin(words, ", and by ");
 }
 
-// What the columns of the table are.
+// The columns of the table.
 std::vector<NicMetrics> ColumnsOf(const std::vector<NicMetrics>& nics) {
   std::vector<NicMetrics> columns;
   for (const NicMetrics& nic : nics) {

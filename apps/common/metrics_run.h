@@ -1,4 +1,4 @@
-// What the NICs count during a run, and how it is shown: one answer for the simulator, for EFA and
+// The NICs' counters during a run, and how they are shown: the same for the simulator, for EFA and
 // for providers whose NICs count nothing (docs/metrics.md).
 
 #ifndef DRYDOCK_APPS_COMMON_METRICS_RUN_H_
@@ -23,8 +23,8 @@ namespace drydock::apps {
 
 // How metrics are shown.
 enum class MetricsForm : std::uint8_t {
-  kTable,       // what is not 0
-  kFullTable,   // all that is known
+  kTable,       // all that are not 0
+  kFullTable,   // all that are known
   kPrometheus,  // into a file: text exposition format
   kJson,        // into a file
 };
@@ -35,20 +35,20 @@ class MetricsRun {
   // `path`: of the file, where there is one. `devices`: the folder of sysfs that has the counters.
   explicit MetricsRun(MetricsForm form, std::string path = "", std::string devices = "");
 
-  // A simulated world has come to its end: what its NICs have counted. Of several worlds with the
-  // same machines all is added up, unless they have labels.
+  // Takes the counters of a simulated world that has come to its end. Those of several worlds with
+  // the same machines are added up, unless they have labels.
   void Take(const sim::World& world, absl::string_view label = "");
 
-  // The NICs of a real fabric from now on: where the kernel shows their counters, by what these
-  // grow, otherwise by what the program asks of them. Use the fabric that is returned.
+  // Counts the NICs of a real fabric from now on: by the growth of their counters where the kernel
+  // shows them, otherwise by the program's requests. Use the fabric that is returned.
   std::unique_ptr<fabric::Fabric> Watch(std::unique_ptr<fabric::Fabric> fabric);
 
   // By now. NICs in the order in which they were met.
   std::vector<fabric::metrics::NicMetrics> Metrics() const;
 
   // Prints the table, or writes the file, which it replaces in one step. kInvalidArgument: that
-  // cannot be written. Others: there is a NIC whose counters could not be read any more; what was
-  // read of the others is delivered.
+  // cannot be written. Others: there is a NIC whose counters could not be read any more; those of
+  // the others are delivered.
   absl::Status Deliver(std::ostream& out) const;
 
  private:
@@ -83,8 +83,8 @@ class MetricsAtEnd {
 };
 
 // The table of these metrics: a line for each counter, a column for each NIC that has counted
-// something; of more than four, for each machine, its NICs added up. `all`: also what is 0
-// everywhere. Below it a line for each NIC that has gone.
+// something; of more than four, for each machine, its NICs added up. `all`: also counters that are
+// 0 everywhere. Below it a line for each NIC that has gone.
 std::string FormatMetrics(const std::vector<fabric::metrics::NicMetrics>& nics, bool all);
 
 // Replaces the file in one step: a reader finds the old text or the new one.

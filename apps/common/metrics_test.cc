@@ -1,4 +1,4 @@
-// Counters of a run: where they come from, and what is written of them.
+// Counters of a run: where they come from, and how they are written.
 
 #include <sys/stat.h>
 
@@ -87,7 +87,7 @@ struct Sample {
 
 class Exposition {
  public:
-  // What is wrong with the text; empty: nothing.
+  // The first mistake in the text; empty: none.
   std::string Parse(const std::string& text) {
     if (!text.empty() && text.back() != '\n') return "no line end at the end";
     const std::vector<std::string> lines = absl::StrSplit(text, '\n', absl::SkipEmpty());

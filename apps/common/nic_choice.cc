@@ -13,8 +13,8 @@ namespace {
 
 using fabric::Capability;
 
-// What the EFA provider makes in software of a device that lacks it: its fabric `efa` has these
-// where `efa-direct` has not (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
+// Features that the EFA provider adds in software where the device lacks them: its fabric `efa` has
+// these and `efa-direct` has not (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
 constexpr Capability kInSoftware[] = {
     Capability::kRemoteWrite,     Capability::kRemoteRead,   Capability::kUnsolicitedImmediate,
     Capability::kLongMessages,    Capability::kSendOrder,    Capability::kTaggedMessages,

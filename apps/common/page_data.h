@@ -49,7 +49,7 @@ struct Verification {
   friend bool operator==(const Verification&, const Verification&) = default;
 };
 
-// What a transfer came to.
+// The result of a transfer.
 struct TransferReport {
   Verification verification;
   std::uint64_t bytes = 0;
@@ -63,11 +63,11 @@ std::string DescribePages(const std::vector<std::uint32_t>& pages);
 // "Data is correct", or how many pages are wrong and which.
 std::string Describe(const Verification& verification);
 
-// Compares what is in the client's regions with what the list says.
+// Compares the bytes in the client's regions with the list.
 Verification Verify(const PageList& list,
                     const std::array<std::span<const std::byte>, kRegionCount>& regions);
 
-// Not thread-safe. Outlives what it allocated, and whatever uses that.
+// Not thread-safe. Outlives its allocations and their users.
 class DataMemory {
  public:
   virtual ~DataMemory() = default;

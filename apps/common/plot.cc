@@ -220,7 +220,7 @@ std::string StackCharts(std::span<const std::string> charts) {
       kWidth, height, kWidth, height);
   double y = 0;
   for (const std::string& chart : charts) {
-    // What stands in front of it, a declaration, a document has once.
+    // A document has the declaration in front of it only once.
     const std::size_t begin = chart.find(begin_tag) + begin_tag.size();
     absl::StrAppendFormat(&stack, "<svg y=\"%.0f\" %s", y, chart.substr(begin));
     y += HeightOf(chart);

@@ -39,7 +39,7 @@ struct LineSeries {
 // less are left out then.
 std::string DrawLines(const ChartText& text, std::span<const LineSeries> series, bool log_x);
 
-// What stands side by side for each label.
+// A series of bars: one beside those of the other series for each label.
 struct BarSeries {
   std::string name;
   std::vector<double> values;  // as many as labels

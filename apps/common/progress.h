@@ -13,7 +13,7 @@
 
 namespace drydock::apps {
 
-// What is being done: "writes", 16 of them, 1 MiB each. The rate that is shown is of bytes; where a
+// The work under way: "writes", 16 of them, 1 MiB each. The rate that is shown is of bytes; where a
 // piece has none, of pieces ("seeds/s") if that is asked for.
 struct Work {
   std::string what;

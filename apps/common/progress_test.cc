@@ -26,7 +26,7 @@ class ProgressTest : public ::testing::Test {
     std::free(text_);
   }
 
-  // What was drawn since the last call.
+  // The text drawn since the last call.
   std::string Drawn() {
     std::fflush(stream_);
     const std::string all(text_, length_);

@@ -21,7 +21,7 @@ std::vector<std::uint32_t> ScatteredPages(std::uint64_t count, std::uint64_t pag
                                           std::uint64_t seed) {
   std::vector<std::uint32_t> indices(pages);
   std::iota(indices.begin(), indices.end(), 0u);
-  // Not std::shuffle: what it does with a generator differs between standard libraries.
+  // Not std::shuffle: its use of a generator differs between standard libraries.
   std::mt19937_64 generator(seed);
   for (std::uint64_t i = 0; i < count; ++i) {
     std::swap(indices[i], indices[i + generator() % (pages - i)]);

@@ -19,7 +19,7 @@ enum class SimulatedFabric : std::uint8_t { kEfaDirect, kEfa };
 
 // All of them. Static storage.
 std::span<const SimulatedFabric> SimulatedFabrics();
-// What --provider calls it: efa-direct, efa.
+// Its name in --provider: efa-direct, efa.
 absl::string_view NameOf(SimulatedFabric fabric);
 
 // A fabric on a machine of the simulated world. World and node outlive it.

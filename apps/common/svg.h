@@ -27,7 +27,7 @@ struct TextStyle {
   int size_px = 12;
   bool bold = false;
   absl::string_view colour = "#1f2933";
-  absl::string_view anchor = "start";  // start, middle, end: what of the text is at x
+  absl::string_view anchor = "start";  // start, middle, end: the part of the text at x
 };
 
 // Collects shapes; later ones are above earlier ones. Texts are escaped.
@@ -37,7 +37,7 @@ class Svg {
   void Line(double x1, double y1, double x2, double y2, absl::string_view colour, double width);
   // From point to point.
   void Polyline(std::span<const Point> points, absl::string_view colour, double width);
-  // Its baseline is at y. What is longer than `width_px` by a rough guess ends with dots.
+  // Its baseline is at y. A text that is longer than `width_px` by a rough guess ends with dots.
   void Text(double x, double y, absl::string_view text, double width_px, const TextStyle& style);
 
   // Shapes up to EndGroup show this when the mouse is on them.

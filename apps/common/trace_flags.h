@@ -1,5 +1,5 @@
-// --trace=FILE: what a run did, as a page or for ui.perfetto.dev (docs/trace-format.md); and the
-// flight recorder of simulated runs, which is always on.
+// --trace=FILE: the trace of a run, as a page or for ui.perfetto.dev (docs/trace-format.md); and
+// the flight recorder of simulated runs, which is always on.
 //
 //   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags("write", simulated, seed));
 //   fabric = trace->Wrap(std::move(fabric), "client");
@@ -27,8 +27,8 @@
 
 namespace drydock::apps {
 
-// The observation of one run. Outlives every fabric that it has wrapped. Threads: what is wrapped
-// may be used by several; the rest is for one.
+// The observation of one run. Outlives every fabric that it has wrapped. Threads: several may use
+// the wrapped fabrics; the rest is for one.
 class TraceRun {
  public:
   // Without --trace it observes simulated runs only, for the flight recorder. kInvalidArgument: the
@@ -40,7 +40,7 @@ class TraceRun {
   // Null: nothing is observed.
   fabric::trace::Recorder* recorder() const { return recorder_.get(); }
 
-  // The fabric, observed, or as it is. `node`: what the machine is called.
+  // The fabric, observed, or as it is. `node`: the machine's name.
   std::unique_ptr<fabric::Fabric> Wrap(std::unique_ptr<fabric::Fabric> fabric,
                                        absl::string_view node) const;
   // The same for a machine of a world, whose devices are observed as well when Watch was called.

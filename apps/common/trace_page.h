@@ -11,8 +11,8 @@
 namespace drydock::apps {
 
 // `json` is a trace as docs/trace-format.md has it. Its strings may come from peers: nothing in
-// them can end the place where the trace stands, so none becomes markup or script. What is no trace
-// gives a page that says why.
+// them can end the place where the trace stands, so none becomes markup or script. A text that is
+// no trace gives a page that says why.
 std::string TracePage(absl::string_view json);
 
 }  // namespace drydock::apps

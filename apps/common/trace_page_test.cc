@@ -1,5 +1,4 @@
-// What the browser makes of the page is tested in apps/common/trace_page (page_test); here, what
-// stands in it.
+// The contents of the page. apps/common/trace_page (page_test) tests the page in a browser.
 
 #include "drydock/apps/common/trace_page.h"
 

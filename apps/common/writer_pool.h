@@ -1,4 +1,4 @@
-// What a server's transfers write with: each has regions of data of its own, and, where the fabric
+// The resources of a server's transfers: each has regions of data of its own, and, where the fabric
 // makes that wise, an endpoint of its own.
 //
 // Why an endpoint: a peer that dies takes its answers with it. An EFA NIC notices and ends the
@@ -91,7 +91,7 @@ class WriterPool {
  private:
   absl::StatusOr<Writer> Make();
   void Return(Writer writer);
-  // Takes back what no write holds any more.
+  // Takes back resources that no write holds any more.
   void Reclaim();
   // Makes room for one more writer, if that can be done without waiting.
   bool MakeRoom();

@@ -1,14 +1,13 @@
-// Operations as awaits, on any backend.
+// Operations as awaits, on any backend: an endpoint for coroutines.
 //
 //   AsyncEndpoint endpoint(dispatcher, std::move(raw_endpoint));
 //   const fabric::Completion done =
 //       co_await endpoint.Write(BufferSlice(buffer, 0, 4096), target, peer, {.immediate = 7});
 //   if (!done.ok()) co_return endpoint.ToStatus(done, "write page 0");
 //
-// What an await owns, and what it does not: the operation has a slot (operation_slots.h) with a
-// share in the buffer. A coroutine that is destroyed, or whose deadline comes, leaves the operation
-// behind; its bytes may still land, in a buffer that still lives. A write's or read's remote memory
-// is the peer's business.
+// Ownership: the operation has a slot (operation_slots.h) with a share in the buffer. A coroutine
+// that is destroyed, or whose deadline comes, leaves the operation behind; its bytes may still
+// land, in a buffer that still lives. A write's or read's remote memory is the peer's business.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_
 #define DRYDOCK_FABRIC_ASYNC_ASYNC_ENDPOINT_H_
@@ -81,7 +80,7 @@ class OperationAwaiter : public coro::WaitNode,
   OperationAwaiter(AsyncEndpoint& endpoint, const BufferRef& buffer, coro::Time deadline);
   ~OperationAwaiter() = default;
 
-  // The coroutine goes. By the class that knows what it has posted: its destructor.
+  // The coroutine is destroyed. Called by the destructor of the class that posts.
   void LetGo() {
     if (state_ == State::kPending || state_ == State::kInFlight) [[unlikely]]
       LeaveBehind(/*dropped=*/true);

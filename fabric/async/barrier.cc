@@ -40,7 +40,7 @@ coro::Task<absl::Status> Barrier::Arrive(coro::Time deadline) {
   DD_CHECK(members_.size() == options_.members, "arriving at a barrier that is not connected");
   if (!failure_.ok()) co_return failure_;
   ++generation_;
-  // What the next call finds if this one does not come to its end.
+  // The error that the next call returns if this one does not come to its end.
   failure_ = absl::FailedPreconditionError(
       absl::StrCat("arrival ", generation_, " at a barrier is under way, or was given up"));
   for (std::size_t round = 0; round < told_.size(); ++round) {
@@ -53,8 +53,8 @@ coro::Task<absl::Status> Barrier::Arrive(coro::Time deadline) {
   co_return absl::OkStatus();
 }
 
-// A write that fails is known before the wait begins: who cannot be reached will often not answer
-// either.
+// A write that fails is known before the wait begins: a member that cannot be reached will often
+// not answer either.
 coro::NowTask<absl::Status> Barrier::RunRound(std::size_t round, coro::Time deadline) {
   const std::size_t next = (options_.self + (std::size_t{1} << round)) % options_.members;
   OperationOptions options;

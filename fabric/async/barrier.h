@@ -1,13 +1,13 @@
-// A place where N programs wait for each other, again and again.
+// A barrier: N programs wait for each other, again and again.
 //
 //   Barrier barrier(endpoint, memory, {.self = 2, .members = 8, .first_immediate = 0x700});
 //   ... tell the others barrier.flag(), and be told theirs ...
 //   barrier.Connect(others);
 //   CO_RETURN_IF_ERROR(co_await barrier.Arrive(deadline));  // all eight have arrived
 //
-// The dissemination barrier (Hensgen, Finkel, Manber 1988): in round r everybody tells the member
-// 2^r places on, by a write with immediate, and waits for the one 2^r places back; after
-// log2(N) rounds, rounded up, everybody has heard of everybody.
+// The dissemination barrier (Hensgen, Finkel, Manber 1988): in round r every member writes with
+// immediate to the member 2^r places on, and waits for the one 2^r places back; after log2(N)
+// rounds, rounded up, every member has heard of every other.
 //
 // Generations: an immediate belongs to a round, and only one member ever sends it here. A member
 // that waits in generation g counts g of them; the member that sent the g-th has come to generation

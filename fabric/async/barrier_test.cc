@@ -77,7 +77,7 @@ TEST_F(TwoMemberBarrierTest, BrokenBarrierStaysBroken) {
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
 }
 
-// Who was told of it, nobody knows: another arrival could let a member go too early.
+// It is unknown which members were told of it: another arrival could let a member go too early.
 TEST_F(TwoMemberBarrierTest, ArrivalThatWasDestroyedBreaksIt) {
   Connect();
   auto main = [&]() -> coro::Task<void> {

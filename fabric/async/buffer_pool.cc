@@ -13,7 +13,7 @@
 
 namespace drydock::fabric::async {
 
-// What the pool shares with the buffers that it lent.
+// The state that the pool shares with the buffers that it lent.
 struct BufferPool::Core {
   Core(const BufferSlice& all, std::size_t each)
       : memory(all), buffer_bytes(each), quota(all.bytes().size() / each) {

@@ -1,4 +1,4 @@
-// Buffers of one size from one registration, lent again and again.
+// A pool of buffers of one size from one registration, lent again and again.
 //
 //   BufferPool pool(BufferSlice(memory), 4096);
 //   CO_ASSIGN_OR_RETURN(BufferRef buffer, co_await pool.Take(deadline));
@@ -36,8 +36,8 @@ class BufferPool {
   static absl::StatusOr<BufferPool> Open(Domain& domain, std::size_t count,
                                          std::size_t buffer_bytes, Access access = Access::kAll);
 
-  // A buffer, the one that came back last; its bytes are what they were then. Waits while all are
-  // lent; who waits longest is served first. kDeadlineExceeded: none came back in time.
+  // A buffer, the one that came back last, with the bytes it had then. Waits while all are lent;
+  // the task that waits longest is served first. kDeadlineExceeded: none came back in time.
   coro::Task<absl::StatusOr<BufferRef>> Take(coro::Time deadline = coro::kNever);
 
   // A buffer, or an empty reference where Take would have to wait.

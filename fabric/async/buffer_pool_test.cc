@@ -69,7 +69,7 @@ TEST_F(BufferPoolTest, LendsEachPieceOnceAndThenLetsWait) {
   EXPECT_THAT(nodes_.loop.Run(main()), IsOk());
 }
 
-// The coroutine is gone and nobody has a reference: the NIC has one.
+// The coroutine is gone and the program has no reference: the NIC has one.
 TEST_F(BufferPoolTest, BufferOfADestroyedOperationComesBackWithItsCompletion) {
   const BufferRef remote = nodes_.b.Allocate(1 << 20).value();
   auto main = [&]() -> coro::Task<absl::Status> {

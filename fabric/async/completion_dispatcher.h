@@ -31,7 +31,7 @@ class RoomListener : public coro::ListNode {
   ~RoomListener() = default;
 };
 
-// What happened that no awaiter was told of.
+// Counts of events that no awaiter was told of.
 struct DispatcherCounters {
   std::uint64_t completions = 0;
   std::uint64_t late = 0;  // of an operation that was given up and whose slot serves another

@@ -31,7 +31,7 @@ class StrayTest : public ::testing::Test {
     dispatcher_ = std::make_unique<CompletionDispatcher>(loop_, std::move(queue));
   }
 
-  // Somebody's write with an immediate ended here.
+  // A peer's write with an immediate ended here.
   void Arrive(std::uint32_t immediate, ErrorCode error) {
     Completion completion;
     completion.kind = OperationKind::kRemoteWrite;
@@ -61,7 +61,7 @@ TEST_F(StrayTest, ImmediateThatNobodyCountsIsUnexpected) {
   EXPECT_EQ(dispatcher_->counters().unexpected_immediates, 1u);
 }
 
-// Its bytes are not all here: nobody may take it for one that came.
+// Its bytes are not all here: it must not count as one that came.
 TEST_F(StrayTest, WriteThatFailedHereIsNotCounted) {
   ImmediateCounter five(*dispatcher_, 5);
   Arrive(5, ErrorCode::kRemoteAccess);

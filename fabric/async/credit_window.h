@@ -1,4 +1,4 @@
-// How many messages a sender may still send to a receiver: as many as receives wait for them.
+// Limits a sender to as many messages as its receiver has receives posted.
 //
 //   CreditWindow window(16);                      // the peer has posted 16 receives for us
 //   CO_RETURN_IF_ERROR(co_await window.Take(deadline));
@@ -6,8 +6,8 @@
 //   CO_RETURN_IF_ERROR(window.Returned(reply.taken));  // the peer has taken so many, all told
 //
 // A message that finds no receive is refused by the peer's NIC and sent again, and again: it fills
-// the network and delays everybody, or it fails. With credits it is not sent before the peer has
-// told, in a message or by an immediate, that there is room. What the peer tells is a total, not an
+// the network and delays all traffic, or it fails. With credits it is not sent before the peer has
+// told, in a message or by an immediate, that there is room. The peer tells a total, not an
 // increment: told twice or in the wrong order, it does no harm.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_CREDIT_WINDOW_H_
@@ -30,7 +30,7 @@ class CreditWindow {
   // At first. REQUIRES: at least one.
   explicit CreditWindow(std::size_t credits);
 
-  // Waits for a credit and takes it, for one message; who waits longest is served first.
+  // Waits for a credit and takes it, for one message; the task that waits longest is served first.
   // kDeadlineExceeded: none came back in time. Another error: that of Fail.
   coro::Task<absl::Status> Take(coro::Time deadline = coro::kNever);
 

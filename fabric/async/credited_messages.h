@@ -28,7 +28,7 @@
 
 namespace drydock::fabric::async {
 
-// What both sides have to agree on.
+// The settings that both sides have to agree on.
 struct CreditTerms {
   std::size_t credits = 16;     // messages that are not taken yet, at most
   std::size_t batch = 1;        // messages for each immediate; 1 to `credits`
@@ -69,7 +69,7 @@ class CreditedSender {
   coro::Scope counting_;  // last: its task uses the rest
 };
 
-// Where the immediates go.
+// The target of the receiver's immediates.
 struct CreditTarget {
   Peer sender{};
   // Eight bytes of the sender's that it lets be written, and does not read.
@@ -81,7 +81,7 @@ class CreditedReceiver {
  public:
   static constexpr std::size_t kCreditBytes = 8;
 
-  // What `memory` has to hold, in bytes.
+  // The bytes that `memory` has to hold.
   static std::size_t MemoryBytes(const CreditTerms& terms, std::size_t message_bytes) {
     return terms.credits * message_bytes + kCreditBytes;
   }

@@ -1,6 +1,6 @@
 // A program with every kind of operation in flight is destroyed, cancelled or timed out at each
 // point of its life in turn. Wherever that is: it does not go on, its buffers are the NIC's until
-// the NIC is done with them and nobody's after that, and in the end nothing is left.
+// the NIC is done with them, and free after that, and in the end nothing is left.
 
 #include <chrono>
 #include <cstddef>
@@ -144,8 +144,8 @@ class Life {
   bool finished_ = false;
 };
 
-// Before, in and after each turn of a life that nobody cuts short, and every 100 ns, for the NICs
-// go on between turns.
+// Before, in and after each turn of a life that is not cut short, and every 100 ns, because the
+// NICs go on between turns.
 std::set<nanoseconds> AllPoints() {
   constexpr nanoseconds kUncut(1'000'000);
   Life whole(kUncut);

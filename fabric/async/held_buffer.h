@@ -3,9 +3,9 @@
 //   BufferRef piece = HoldWhileUsed(BufferSlice(buffer, 0, 4096), std::move(permit));
 //
 // Operations in flight have a share in their buffer until their completion was read, whatever
-// becomes of the coroutine that started them. So what is kept with the piece is let go when the
-// program *and* the NIC are done with it: a place in a pool, a place among the operations under
-// way.
+// becomes of the coroutine that started them. So the thing that the piece keeps, such as a place in
+// a pool or among the operations under way, goes when the program *and* the NIC are done with the
+// piece.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_HELD_BUFFER_H_
 #define DRYDOCK_FABRIC_ASYNC_HELD_BUFFER_H_

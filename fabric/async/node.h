@@ -1,4 +1,4 @@
-// One machine's end of a conversation: a NIC of any fabric, opened for coroutines on one loop.
+// One NIC of any fabric, opened for coroutines on one loop: a machine's end of a conversation.
 //
 //   ASSIGN_OR_RETURN(auto node, Node::Open(loop, std::move(fabric)));
 //   ASSIGN_OR_RETURN(const BufferRef page, node->Allocate(4096));
@@ -62,7 +62,7 @@ class Node {
   absl::StatusOr<BufferRef> Allocate(std::size_t length_bytes) {
     return AllocateBuffer(*domain_, length_bytes);
   }
-  // Registers memory of the caller's, who keeps it until the buffer is gone.
+  // Registers the caller's memory, which the caller keeps until the buffer is gone.
   absl::StatusOr<BufferRef> Register(std::span<std::byte> memory);
 
   // --- Peers that come and go ---

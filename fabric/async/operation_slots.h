@@ -73,10 +73,10 @@ class OperationSlots {
     std::optional<Orphan> orphan;
   };
 
-  // Gives back the share in the buffer of a slot that was freed, and returns who waited.
+  // Gives back the share in the buffer of a slot that was freed, and returns its waiter.
   OperationWaiter* Empty(std::uint64_t name, Slot& slot);
 
-  // Not inline: what is abandoned is rare.
+  // Not inline: abandoned operations are rare.
   [[gnu::noinline]] void Forget(std::uint64_t name);
 
   coro::SlotTable<Slot> slots_;

@@ -1,4 +1,4 @@
-// At most so many operations under way at a time.
+// Limits the number of operations under way at a time.
 //
 //   OperationWindow window(16);
 //   for (const BufferSlice& page : pages) {
@@ -9,7 +9,7 @@
 //
 // An operation is under way until its completion was read, not until its coroutine is gone: a
 // permit that was laid over the operation's buffer is given back then, and not before. So the NIC's
-// queues have room for what the window lets in, also when operations are given up.
+// queues have room for all operations that the window admits, also when operations are given up.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_OPERATION_WINDOW_H_
 #define DRYDOCK_FABRIC_ASYNC_OPERATION_WINDOW_H_
@@ -46,8 +46,8 @@ class OperationWindow {
   // REQUIRES: most > 0.
   explicit OperationWindow(std::size_t most);
 
-  // Waits until fewer than `most` are under way; who waits longest goes first. kDeadlineExceeded:
-  // none ended in time.
+  // Waits until fewer than `most` are under way; the task that waits longest goes first.
+  // kDeadlineExceeded: none ended in time.
   coro::Task<absl::StatusOr<Permit>> Enter(coro::Time deadline = coro::kNever);
 
   // Waits until nothing is under way; false when the deadline came first.

@@ -131,7 +131,7 @@ coro::Task<absl::Status> DrainUnderFaults(sim::explore::Trial& trial) {
     source->bytes()[i] = static_cast<std::byte>(i / 128 + 1);
   }
   CO_RETURN_IF_ERROR(co_await WriteAll(*machines[0], source, landed->region().remote()));
-  // Drained, so everything has landed, also what was given up: or has failed unseen.
+  // Drained: every operation, given up or not, has landed, or failed unseen.
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < source->bytes().size(); ++i) {
     const bool given_up = i / 128 % 3 == 0;

@@ -28,7 +28,7 @@ std::string Ago(coro::Duration time) {
 }  // namespace
 
 std::string Describe(std::span<const Orphan> orphans, coro::Time now) {
-  // By what is written, not by where the compiler has put the names.
+  // Groups by the text of the place, not by the address of its names, which the compiler chooses.
   std::map<std::pair<OperationKind, std::string>, Group> groups;
   for (const Orphan& orphan : orphans) {
     Group& group = groups[{orphan.kind, coro::Describe(orphan.awaited)}];

@@ -1,9 +1,9 @@
 // An operation that has not ended, and that no task waits for any more.
 //
-// Which operations are orphans: those in flight that were given up, as long as their completion has
-// not been read. Given up is what expired (its deadline came), what was cancelled and did not end
-// within AsyncEndpointOptions::cancel_patience, and what was dropped (the coroutine that awaited it
-// was destroyed). Not orphans, when their endpoint closes, are
+// An orphan is an operation in flight that was given up and whose completion has not been read.
+// Given up are operations that expired (the deadline came), that were cancelled and did not end
+// within AsyncEndpointOptions::cancel_patience, and that were dropped (the coroutine that awaited
+// it was destroyed). Not orphans, when their endpoint closes, are
 //
 //   - operations that are still awaited: they end with kCanceled;
 //   - operations that were dropped at that very moment, by the time of the loop's turn: a

@@ -209,7 +209,8 @@ TEST_F(OrphanTest, WhatWasNeverPostedIsNotReported) {
   EXPECT_THAT(End(), HasSubstr("\n" + std::to_string(posted) + " writes of "));
 }
 
-// The NIC has it for longer than whoever cancels is patient; and what ends in time is no orphan.
+// The NIC has it for longer than the patience of the cancellation; and an operation that ends in
+// time is no orphan.
 TEST_F(OrphanTest, CancelledOperationIsReportedWhereItDidNotEndInTime) {
   auto main = [&]() -> coro::Task<void> {
     const absl::Status in_time = co_await coro::Timeout(1ns, Write());

@@ -1,8 +1,8 @@
 // A number of equal things that coroutines take and give back: the buffers of a pool, the places of
 // a window.
 //
-// First come, first served, and nothing is lost on the way: who is woken and destroyed before it
-// runs, or gives up at its deadline, leaves its turn to the next in line.
+// First come, first served, and no turn is lost: a task that is woken and destroyed before it runs,
+// or gives up at its deadline, leaves its turn to the next in line.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_QUOTA_H_
 #define DRYDOCK_FABRIC_ASYNC_QUOTA_H_
@@ -40,7 +40,7 @@ class Quota {
 
     // False once it was moved from.
     explicit operator bool() const { return quota_ != nullptr; }
-    // Who has it gives it back by GiveBack.
+    // The caller keeps it, and gives it back by GiveBack.
     void Keep() && { quota_.reset(); }
 
    private:

@@ -5,7 +5,8 @@ namespace drydock::fabric::async {
 void BufferRef::Free(RegisteredBuffer* buffer) { delete buffer; }
 
 absl::StatusOr<BufferRef> AllocateBuffer(Domain& domain, std::size_t length_bytes, Access access) {
-  // Not make_shared: behind the bytes would be what counts the owners, and no sanitizer would mind.
+  // Not make_shared: it puts the owners' count behind the bytes, where no sanitizer sees an
+  // overrun.
   const std::shared_ptr<std::byte[]> bytes(new std::byte[length_bytes]());
   absl::StatusOr<std::unique_ptr<MemoryRegion>> region =
       domain.RegisterMemory({.data = bytes.get(), .length_bytes = length_bytes, .access = access});

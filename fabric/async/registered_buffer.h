@@ -24,7 +24,7 @@ namespace drydock::fabric::async {
 // loop.
 class RegisteredBuffer {
  public:
-  // `memory`: what keeps it, the host's or a device's; null: it is kept elsewhere.
+  // `memory` keeps the bytes, the host's or a device's; null: they are kept elsewhere.
   RegisteredBuffer(std::shared_ptr<void> memory, std::unique_ptr<MemoryRegion> region)
       : memory_(std::move(memory)), region_(std::move(region)) {}
 

@@ -1,4 +1,4 @@
-// Requests and responses of types, over Send and Recv.
+// A typed request and response protocol, over Send and Recv.
 //
 //   RequestServer server(endpoint, memory, {});                    // one machine
 //   server.AddClient(/*session=*/7, peer);
@@ -51,7 +51,7 @@ struct RequestOptions {
   coro::Duration response_timeout = std::chrono::seconds(1);
 
   std::size_t message_bytes() const { return sizeof(RequestHeader) + payload_bytes; }
-  // What client or server need in one registered buffer: half for sending, half for receiving.
+  // Bytes of a registered buffer that a client or a server needs: half to send, half to receive.
   std::size_t memory_bytes() const { return 2 * window * message_bytes(); }
   BufferSlice SendingHalf(const BufferRef& memory) const {
     return BufferSlice(memory, memory_bytes() / 2, memory_bytes() / 2);
@@ -134,8 +134,8 @@ class RequestServer {
   void AddClient(std::uint64_t session, Peer client) { clients_[session] = client; }
   void RemoveClient(std::uint64_t session) { clients_.erase(session); }
 
-  // What answers a request; an error goes to the client, with as much of its words as fits. The
-  // function, with what a lambda has captured, lives as long as the server.
+  // `function` answers a request; an error goes to the client, with as much of its words as fits.
+  // It lives, with everything that a lambda has captured, as long as the server.
   template <Payload Request, Payload Response>
   void Handle(std::function<coro::Task<absl::StatusOr<Response>>(Request)> function) {
     AddHandler(Request::kMessageType, {sizeof(Request), sizeof(Response), Response::kMessageType,

@@ -43,7 +43,7 @@ struct Nap {
   static constexpr std::uint32_t kMessageType = 3;
   std::uint64_t microseconds;
 };
-// That nobody handles.
+// A request that no handler takes.
 struct Riddle {
   static constexpr std::uint32_t kMessageType = 4;
   std::uint64_t number;

@@ -17,7 +17,7 @@ class RequestClient::PendingCall {
   PendingCall& operator=(const PendingCall&) = delete;
   ~PendingCall() { client_.pending_.erase(number); }
 
-  // Once: what comes for this number later is late.
+  // Called once: a response with this number is late from then on.
   void End(absl::StatusOr<std::vector<std::byte>> how) {
     client_.pending_.erase(number);
     result = std::move(how);

@@ -1,5 +1,4 @@
-// What requests and responses look like on the wire: a header with a version, and the payload's
-// bytes.
+// The wire format of requests and responses: a header with a version, and the payload's bytes.
 //
 //   struct ReadBlock {
 //     static constexpr std::uint32_t kMessageType = 1;
@@ -69,8 +68,8 @@ std::size_t EncodeRequest(RequestHeader header, std::span<const std::byte> paylo
 absl::StatusOr<RequestMessage> DecodeRequest(std::span<const std::byte> bytes);
 
 // An error as payload, cut to the room that there is, and back. Reading is safe for any bytes, and
-// never yields OK: what makes no sense is kUnknown, and unprintable bytes come escaped. REQUIRES:
-// room for four bytes.
+// never yields OK: an error without a known code is kUnknown, and unprintable bytes come escaped.
+// REQUIRES: room for four bytes.
 std::size_t EncodeError(const absl::Status& error, std::span<std::byte> room);
 absl::Status DecodeError(std::span<const std::byte> payload);
 

@@ -7,11 +7,11 @@
 //   };
 //   const Completion sent = co_await WithRetries(policy, send, {.deadline = deadline});
 //
-// Most failures leave open what happened: a peer that fell silent may have got everything but the
-// means to say so, and an operation whose deadline came may land yet. To issue such an operation
-// again may do it twice. Only the program knows whether that does harm, so it has to say that the
-// operation is idempotent; otherwise only what has certainly had no effect is tried again.
-// "Again" from a post is no failure: AsyncEndpoint deals with it.
+// Most failures leave open what happened: a peer that fell silent may have received everything and
+// only failed to say so, and an operation whose deadline came may land yet. To issue such an
+// operation again may do it twice. Only the program knows whether that does harm, so it has to say
+// that the operation is idempotent; otherwise only operations that certainly had no effect are
+// tried again. "Again" from a post is no failure: AsyncEndpoint deals with it.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_RETRY_POLICY_H_
 #define DRYDOCK_FABRIC_ASYNC_RETRY_POLICY_H_
@@ -36,7 +36,7 @@ namespace drydock::fabric::async {
 // itself, or may do so yet. False only where that is certain.
 bool MayHaveHadEffect(ErrorCode code);
 
-// What to do about one class of failures.
+// The retries of one class of failures.
 struct RetryRule {
   std::uint32_t retries = 0;  // attempts after the first that failed like this
   coro::Duration first_wait = std::chrono::microseconds(50);

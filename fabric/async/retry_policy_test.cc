@@ -71,7 +71,7 @@ TEST(RetryPolicyTest, TransientIsWhatTheTableOfErrorsCallsSo) {
 
 class WithRetriesTest : public ::testing::Test {
  protected:
-  // What the attempts come to, one after the other; then OK.
+  // The results of the attempts, one after the other; then OK.
   Completion Run(std::deque<ErrorCode> outcomes, RetryOptions options = {}) {
     auto attempt = [&](coro::Time deadline) -> coro::Task<Completion> {
       EXPECT_EQ(deadline, options.deadline);
@@ -113,7 +113,7 @@ TEST_F(WithRetriesTest, NoAttemptBeginsAfterTheDeadline) {
 
 constexpr std::size_t kMessages = 30;
 
-// Messages are not idempotent: whoever sends one again after an unclear failure sends it twice.
+// Messages are not idempotent: to send one again after an unclear failure may send it twice.
 coro::Task<absl::Status> SendAll(Node& from, const BufferRef& buffer,
                                  std::array<bool, kMessages>& sent) {
   const RetryPolicy policy =
@@ -134,7 +134,7 @@ coro::Task<absl::Status> SendAll(Node& from, const BufferRef& buffer,
   co_return status;
 }
 
-// Writes of what stays the same are.
+// Writes of bytes that stay the same are.
 coro::Task<absl::Status> WriteIdempotently(Node& from, const BufferRef& source,
                                            RemoteBuffer target) {
   const RetryPolicy policy =

@@ -18,7 +18,7 @@ class PendingOperation : public coro::ListNode {
  public:
   // Posts once: kOk, kAgain (nothing happened; it stays in the queue), or why it never will.
   virtual ErrorCode TryPost() = 0;
-  // TryPost answered something else than kAgain: the operation is out of the queue.
+  // TryPost answered something other than kAgain: the operation is out of the queue.
   virtual void Posted(ErrorCode error) = 0;
 
  protected:
@@ -33,8 +33,8 @@ struct BackoffOptions {
 
 // "Again" means: read the completion queue, then retry, then wait longer each time. The loop reads
 // its queues at the start of every turn, before any timer fires; so the first retry is a timer that
-// is due at once, and the waits double from there. Completions are what makes room, and every batch
-// of them triggers an attempt without waiting; the timer is for what they do not tell, such as a
+// is due at once, and the waits double from there. Completions make room, and every batch of them
+// triggers an attempt without waiting; the timer is for causes that make no completion, such as a
 // connection that is being set up. First in, first out: an operation never overtakes one that was
 // refused before it. Bounded by the operations' own deadlines, not by a number of attempts.
 class RetryQueue final : private RoomListener, private coro::TimerNode {

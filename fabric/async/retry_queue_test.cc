@@ -1,4 +1,4 @@
-// What "again" leads to, against an endpoint that a test plays by hand.
+// The handling of "again", against an endpoint that a test plays by hand.
 
 #include "drydock/fabric/async/retry_queue.h"
 

@@ -35,8 +35,8 @@ namespace {
 using coro::Task;
 using std::chrono::nanoseconds;
 
-// Lets the coroutines that are ready run in an order that is drawn, instead of the loop's: who
-// waits for its turn is resumed in the next one, after or before the others.
+// Lets the coroutines that are ready run in an order that is drawn, instead of the loop's: one that
+// waits for its turn is resumed in the next turn, after or before the others.
 class Shuffler final : public coro::Selector {
  public:
   Shuffler(FakeNic& nic, coro::EventLoop& loop) : nic_(nic), loop_(loop) {

@@ -1,5 +1,5 @@
-// 128 bits that stand for the bytes of a memory region: what a capture says of memory in the end,
-// and a replay compares. Not cryptographic.
+// A digest of 128 bits for the bytes of a memory region: a capture has it for the end of a run, and
+// a replay compares it. Not cryptographic.
 
 #ifndef DRYDOCK_FABRIC_CAPTURE_BYTES_DIGEST_H_
 #define DRYDOCK_FABRIC_CAPTURE_BYTES_DIGEST_H_

@@ -1,5 +1,5 @@
-// The bytes that a trace takes along, so that it can be replayed: what was sent and written, what
-// reads got, what regions began with, and a digest of what they ended with.
+// The bytes that a trace captures, so that it can be replayed: those that were sent and written,
+// those that reads got, the first content of regions, and a digest of their last.
 //
 //   Payload payload(/*most_bytes=*/16 << 20);
 //   event.text = recorder.Text(payload.Sent(request.buffer, request.more), /*flight=*/false);

@@ -1,4 +1,4 @@
-// What a capture takes along of memory, and where it stops.
+// The bytes of memory that a capture has, and where it stops.
 
 #include "drydock/fabric/capture/payload.h"
 

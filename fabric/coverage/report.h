@@ -1,5 +1,5 @@
-// What one run, or many together, have been through: the points of a program, and how many
-// operations ended how at which NIC, which simulated devices count by themselves.
+// The coverage of one run, or of many together: the points of a program, and how many operations
+// ended how at which NIC, which simulated devices count by themselves.
 
 #ifndef DRYDOCK_FABRIC_COVERAGE_REPORT_H_
 #define DRYDOCK_FABRIC_COVERAGE_REPORT_H_
@@ -47,7 +47,7 @@ struct Report {
   std::map<Point, PointCount> points;
   std::map<Cell, std::uint64_t> cells;  // completions
 
-  // Adds what another run, or other runs, have been through.
+  // Adds the coverage of another run, or of other runs.
   void Merge(const Report& other);
   // The first point that always holds and did not, in one line; absent: there is none.
   std::optional<std::string> broken() const;

@@ -110,7 +110,7 @@ inline constexpr std::uint64_t kSoundUnsolicited = SoundFlags(1);
 
 DD_HOST_DEVICE DD_COLD Malformed DiagnoseFlags(unsigned flags) { return CheckFlags(flags); }
 
-// Takes what only completions of receive queues have.
+// Loads the fields that only completions of receive queues have.
 DD_HOST_DEVICE DD_HOT Malformed LoadReceiveFields(const void* cqe, CqeSize size,
                                                   std::uint64_t word0, std::uint64_t word1,
                                                   Completion& completion) {

@@ -4,7 +4,7 @@
 //   PreparedSend same(work, format);                  // all of it
 //   same.Store(phase, request_id, forward, forward, entry);   // three words of it
 //
-// What a GPU's thread saves by it is most of what a post takes there: it does one thing at a time.
+// A GPU thread saves most of a post's time by it, because it does one thing at a time.
 
 #ifndef DRYDOCK_FABRIC_EFA_QUEUE_PREPARED_SEND_H_
 #define DRYDOCK_FABRIC_EFA_QUEUE_PREPARED_SEND_H_

@@ -1,5 +1,5 @@
-// Rings: which slot, which phase, what to write to the doorbell. Numbers only; the memory of a ring
-// belongs to others.
+// Rings: compute the slot, the phase and the value to write to the doorbell. They are numbers only
+// and own no memory of a ring.
 //
 //   host or GPU                      NIC
 //   Producer   -- work ring -->      Fetcher
@@ -191,7 +191,7 @@ class CompletionConsumer {
   std::uint32_t events_ = 0;
 };
 
-// What a completion ring's doorbell says.
+// The fields of a completion ring's doorbell.
 struct CompletionDoorbell {
   std::uint16_t consumed = 0;  // the consumer's counter, low 16 bits
   std::uint8_t sequence = 0;   // events taken, low 2 bits

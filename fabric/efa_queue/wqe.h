@@ -25,7 +25,7 @@
 
 namespace drydock::fabric::efa_queue {
 
-// What the entries of one send queue look like; fixed when the queue is made.
+// The format of one send queue's entries; fixed when the queue is made.
 struct SendFormat {
   bool wide = false;              // 128-byte entries, not 64
   bool long_request_ids = false;  // request ids of 64 bits, not 16

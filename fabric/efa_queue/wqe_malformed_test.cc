@@ -1,4 +1,4 @@
-// Send entries that no device takes: what the decoder refuses, and why, bit by bit; and that
+// Send entries that no device takes: the decoder refuses each, and tells why, bit by bit; and
 // neither side touches memory outside of an entry.
 
 #include <algorithm>
@@ -15,13 +15,13 @@
 namespace drydock::fabric::efa_queue {
 namespace {
 
-// What the decoder says of an entry.
+// The decoder's verdict on an entry.
 Malformed Verdict(const Image& image, SendFormat format, unsigned phase = 0) {
   SendWork work;
   return DecodeSend(image.data(), format, phase, work);
 }
 
-// What it says of the entry that the encoder makes of `work`.
+// Its verdict on the entry that the encoder makes of `work`.
 Malformed Verdict(const SendWork& work, SendFormat format) {
   return Verdict(Encoded(work, format, 0), format);
 }
@@ -169,7 +169,7 @@ TEST(WqeMalformed, LengthsDisagree) {
   EXPECT_EQ(Verdict(work, kWide), Malformed::kLengthsDisagree);
 }
 
-// Values that do not fit their field reach the decoder as what they are, and are refused.
+// Values that do not fit their field reach the decoder unchanged, and are refused.
 TEST(WqeMalformed, ValuesTooLargeForTheirField) {
   SendWork work = OneSegment();
   work.hints = 4;

@@ -11,7 +11,7 @@ namespace {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// What a rule draws for: part of the key, never renumbered.
+// The purpose of a rule's draw: part of the key, never renumbered.
 enum Purpose : std::uint64_t { kSchedule = 1, kFault = 2 };
 
 // A key of the run and of the rule's name (FNV-1a, then mixed).
@@ -43,7 +43,7 @@ bool IsNamed(const std::vector<std::string>& names, std::string_view nic) {
   return Holds(names, nic) || Holds(names, nic.substr(nic.find('/') + 1));
 }
 
-// What a fault of Point::kCapacity makes smaller.
+// The size that a fault of Point::kCapacity makes smaller.
 std::optional<Capacity> CapacityOf(Fault fault) {
   switch (fault) {
     case Fault::kSendQueueDepth:
@@ -59,7 +59,7 @@ std::optional<Capacity> CapacityOf(Fault fault) {
   }
 }
 
-// Whether the fault can happen to what is known, whatever the selector says.
+// Whether the fault can happen to such an event, whatever the selector says.
 bool Concerns(Fault fault, const EventView& view) {
   if (fault == Fault::kUnsignalledError) return !view.signalled;
   if (fault == Fault::kImmediateFlood) return view.immediate.has_value();
@@ -126,7 +126,7 @@ FaultEngine::FaultEngine(FaultPlan plan, std::uint64_t seed, const Appliers& app
     const Layer layer = device ? Layer::kDevice : Layer::kDecorator;
     OperationSet operations = rule.when.operations;
     if (operations.empty()) operations = info.operations;
-    // What does not happen to operations happens whatever they are.
+    // A fault that does not act on operations fires for any kind of them.
     if (operations.empty()) operations = OperationSet::All();
     const auto at = static_cast<std::size_t>(info.point);
     listening_[static_cast<std::size_t>(layer)][at].Add(operations);

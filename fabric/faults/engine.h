@@ -1,5 +1,5 @@
-// Answers, at each point, whether a rule of a plan fires on an event; and counts. The one thing
-// that the decorator and the simulated NIC share.
+// Decides, at each point, whether a rule of a plan fires on an event, and counts the events. It is
+// all that the decorator and the simulated NIC share.
 //
 //   auto engine = FaultEngine::Create(plan, seed, {.decorator = FaultsOf(Layer::kDecorator)});
 //   if (const Firing firing = (*engine)->Decide(Layer::kDecorator, Point::kPost, view)) {
@@ -12,8 +12,8 @@
 // among its own eligible events, and on nothing else: a rule that never matches, a rule more, or
 // other rules in another order change nothing for it.
 //
-// So a run can be told by its firings: who listens to them (FiringListener) can let a second run
-// have the same ones, or fewer (Restrict).
+// So the list of a run's firings describes its faults: a FiringListener collects them, and Restrict
+// gives a second run the same ones, or fewer.
 
 #ifndef DRYDOCK_FABRIC_FAULTS_ENGINE_H_
 #define DRYDOCK_FABRIC_FAULTS_ENGINE_H_
@@ -39,10 +39,10 @@
 
 namespace drydock::fabric::faults {
 
-// That a rule fires on an event, or (false) that none does. Refers to the engine.
+// The rule that fires on an event; false: none does. Refers to the engine.
 struct Firing {
   const FaultRule* rule = nullptr;
-  std::uint64_t word = 0;  // random: for what the fault draws itself
+  std::uint64_t word = 0;  // random, for the fault's own draws
 
   explicit operator bool() const { return rule != nullptr; }
   // REQUIRES of these: a rule fires.
@@ -65,7 +65,7 @@ struct FiringId {
   friend auto operator<=>(const FiringId&, const FiringId&) = default;
 };
 
-// Hears of every rule that acts. Threads: any that asks the engine, one at a time, under the
+// Is called for every rule that acts. Threads: any that asks the engine, one at a time, under the
 // engine's lock, so a listener must not call the engine. Outlives the engine that has it.
 class FiringListener {
  public:
@@ -82,7 +82,7 @@ struct Appliers {
   FaultSet decorator;
 };
 
-// What became of a rule.
+// How often a rule was eligible, fired and was shadowed.
 struct RuleReport {
   std::string name;
   Fault fault;
@@ -103,8 +103,8 @@ class FaultEngine {
   FaultEngine(const FaultEngine&) = delete;
   FaultEngine& operator=(const FaultEngine&) = delete;
 
-  // Whether a rule may ever fire here, for an operation of these kinds. Costs nothing: what no rule
-  // concerns needs no EventView.
+  // Whether a rule may ever fire here, for an operation of these kinds. Costs nothing: an event
+  // that concerns no rule needs no EventView.
   bool Concerns(Layer layer, Point point) const { return !Listening(layer, point).empty(); }
   bool Concerns(Layer layer, Point point, OperationKind kind) const {
     return Listening(layer, point).Has(kind);
@@ -114,7 +114,7 @@ class FaultEngine {
   // plan's rules that fires.
   Firing Decide(Layer layer, Point point, const EventView& view);
 
-  // What Decide would return for the event, without counting it.
+  // The firing that Decide would return for the event; counts nothing.
   Firing Foresee(Layer layer, Point point, const EventView& view) const;
 
   // From now on nothing fires, and nothing is counted: the second phase of a test, in which
@@ -131,8 +131,8 @@ class FaultEngine {
   // decided yet.
   void Restrict(std::span<const FiringId> only, std::span<const std::uint64_t> before = {});
 
-  // Null: none. The listener outlives the engine, or is taken away before. A listener that takes
-  // the place of another one passes on what it hears, and gives the place back.
+  // Null: none. The listener outlives the engine, or is removed before. A listener that replaces
+  // another one forwards to it, and puts it back at its end.
   void set_listener(FiringListener* listener);
   FiringListener* listener() const;
 

@@ -1,4 +1,4 @@
-// Which events a rule fires on, what it draws, and what it counts.
+// Which events a rule fires on, its draws, and its counts.
 
 #include "drydock/fabric/faults/engine.h"
 
@@ -169,7 +169,7 @@ TEST_P(FilterTest, MatchesWhatItSays) {
   EXPECT_FALSE(Fires(GetParam().other, view));
 }
 
-// What is not known matches no filter that asks for it.
+// An unknown fact matches no filter that asks for it.
 TEST_P(FilterTest, UnknownMatchesNothing) {
   EventView unknown;
   unknown.operation = OperationKind::kWrite;

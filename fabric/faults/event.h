@@ -1,4 +1,4 @@
-// What may be faulted: the points at which a fault plan is asked, and what is known there.
+// The events that may be faulted: the points at which a plan is asked, and the facts known there.
 
 #ifndef DRYDOCK_FABRIC_FAULTS_EVENT_H_
 #define DRYDOCK_FABRIC_FAULTS_EVENT_H_
@@ -70,14 +70,14 @@ inline constexpr std::size_t kPointCount = static_cast<std::size_t>(Point::kMach
 // Which end of an operation an event belongs to.
 enum class Direction : std::uint8_t {
   kAny,        // of a selector only: both of these
-  kInitiator,  // who posted it
-  kTarget,     // whose memory or receive it goes to
+  kInitiator,  // the side that posted it
+  kTarget,     // the side whose memory or receive it goes to
 };
 
-// What gets its size at Point::kCapacity.
+// The size that is being decided at Point::kCapacity.
 enum class Capacity : std::uint8_t { kSendQueue, kReceiveQueue, kInject, kCompletionQueue };
 
-// What is known of an event. Absent: unknown, or without meaning at this point; a selector that
+// The known facts of an event. Absent: unknown, or without meaning at this point; a selector that
 // asks for it does not match. A value, made for one question.
 struct EventView {
   coro::Duration time{};  // since the run began

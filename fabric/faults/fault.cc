@@ -19,14 +19,14 @@ constexpr OperationSet kNone;
 constexpr OperationSet kRma = {kWrite, kRead};
 constexpr OperationSet kPosted = {kSend, kReceive, kWrite, kRead};
 constexpr OperationSet kSendQueue = {kSend, kWrite, kRead};
-// What a program starts at a peer, the powers' operations among it.
+// The operations that a program starts at a peer, those of powers among them.
 constexpr OperationSet kStarted = {kSend, kWrite, kRead, kTaggedSend, kAtomic};
 constexpr OperationSet kMessages = {kSend, kTaggedSend};
 constexpr OperationSet kOwn = {kSend,       kReceive,       kWrite, kRead,
                                kTaggedSend, kTaggedReceive, kAtomic};
 constexpr OperationSet kEvery = OperationSet::All();
 
-// Who can apply it.
+// The layers that can apply it.
 struct Layers {
   bool device;
   bool decorator;

@@ -42,7 +42,7 @@ enum class Legality : std::uint8_t {
 };
 std::string_view Name(Legality legality);  // strict, adversarial, illegal
 
-// Who can apply a fault.
+// The layers that can apply a fault.
 enum class Layer : std::uint8_t {
   kDevice,     // the simulated NIC, from within
   kDecorator,  // FaultyFabric, above any fabric
@@ -85,7 +85,7 @@ bool Takes(const FaultInfo& info, Parameter parameter);
 // stand for (kPeerAborted: 4127, the number of the `efa` fabric's protocol); absent for others.
 std::optional<std::int32_t> StatusOf(Fault fault);
 
-// What a failed completion with this status says: FromEfaStatus, and the protocol's own number.
+// The error of a failed completion with this status: FromEfaStatus, and the protocol's own number.
 ErrorCode ErrorOfStatus(std::int32_t status);
 
 // For a layer that was told to apply a fault at a point where it does not know it: says so in one

@@ -81,7 +81,7 @@ FaultyEndpoint::FaultyEndpoint(std::unique_ptr<Endpoint> wrapped, std::shared_pt
   }
 }
 
-// What was tracked goes before the wrapped endpoint, whose end may flush it.
+// The tracked operations go before the wrapped endpoint, whose end may flush them.
 FaultyEndpoint::~FaultyEndpoint() { send_queue_->Forget(&state_); }
 
 absl::Status FaultyEndpoint::Close() {
@@ -167,7 +167,7 @@ ErrorCode FaultyEndpoint::Refuse(const Firing& firing, std::uint64_t polls, Refu
   }
 }
 
-// What becomes of an operation is decided when it was accepted, and not for an attempt that the
+// The outcome of an operation is decided when it was accepted, and not for an attempt that the
 // fabric refuses: rules count operations.
 template <typename Request>
 ErrorCode FaultyEndpoint::PostTracked(const Request& request, const EventView& view) {

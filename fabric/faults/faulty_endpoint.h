@@ -41,8 +41,7 @@ class Refusal {
     return false;
   }
 
-  // Whether this post is the one that the refusal was about: it goes through, whatever the rules
-  // say.
+  // Whether this is the post that was refused: it goes through, whatever the rules say.
   bool TakePass() {
     const bool pass = pass_;
     pass_ = false;
@@ -87,8 +86,8 @@ class FaultyEndpoint final : public ForwardingEndpoint {
   ErrorCode PostOne(const Request& request);
   template <typename Request>
   ErrorCode PostTracked(const Request& request, const EventView& view);
-  // Fills what selectors can ask for. False when the request's peer is not in the address vector:
-  // that is the fabric's to refuse.
+  // Fills the fields that selectors can ask for. False when the request's peer is not in the
+  // address vector: the fabric refuses such a request.
   template <typename Request>
   bool Look(const Request& request, EventView& view) const;
 

@@ -9,8 +9,8 @@
 // its way below: it would come all the same, to a program that has forgotten it (that was pmem/rpma
 // issue 1975).
 //
-// What goes through untouched: the posts of powers (tagged messages, atomics, cancel, queue access)
-// and counters, which count what happened below. Completions of tagged messages and atomics can be
+// These go through untouched: the posts of powers (tagged messages, atomics, cancel, queue access)
+// and counters, which count the operations below. Completions of tagged messages and atomics can be
 // faulted by their kind; nothing else is known of them. Peers and endpoints of received messages
 // and remote writes are not known either, so that rules that name one never concern them.
 

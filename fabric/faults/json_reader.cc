@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr int kMostDepth = 16;
 
-// What a message quotes of a text that may hold anything.
+// The quotation of a text, which may hold anything, in a message.
 std::string Shown(absl::string_view text, std::size_t most = 64) {
   std::string shown(text.substr(0, most));
   for (char& letter : shown) {

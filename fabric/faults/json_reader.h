@@ -62,7 +62,7 @@ JsonHandler IntoList(std::vector<std::uint32_t>& target);
 JsonHandler IntoList(std::vector<std::uint64_t>& target);
 JsonHandler IntoList(std::vector<std::string>& target);
 
-// What the inner handler writes becomes the value of the optional.
+// The optional becomes the value that the inner handler writes.
 template <typename T>
 JsonHandler Into(std::optional<T>& target) {
   return [&target](const nlohmann::json& value, const JsonPlace& place) {

@@ -15,7 +15,7 @@
 
 namespace drydock::fabric::faults {
 
-// What the parameters of a rule are called. Which fault takes which: the catalogue (fault.h).
+// The names of a rule's parameters. Which fault takes which: the catalogue (fault.h).
 enum class Parameter : std::uint8_t {
   kDelay,          // delay_ns
   kJitter,         // jitter_ns: up to this much more, drawn for each event

@@ -12,7 +12,7 @@ namespace {
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// What is known at each point, beside the time and the NIC (EventView).
+// The facts known at each point, beside the time and the NIC (EventView).
 struct Known {
   bool queue = false;
   bool peer = false;
@@ -127,7 +127,7 @@ class RuleCheck {
     return absl::OkStatus();
   }
 
-  // Filters by what is not known where the fault is decided would never match.
+  // Filters by facts that are unknown where the fault is decided would never match.
   absl::Status CheckMeaning() const {
     const Known known = KnownAt(info_.point);
     const Selector& when = rule_.when;

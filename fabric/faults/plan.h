@@ -1,5 +1,5 @@
-// A fault plan: what goes wrong, to whom and when, as data. The same in C++ and in JSON
-// (plan_json.h).
+// A fault plan: which faults happen, to which operations and when, as data. The same in C++ and in
+// JSON (plan_json.h).
 //
 //   FaultPlan plan{.mode = Legality::kAdversarial};
 //   FaultRule storm = FaultRule::Of(Fault::kAgainThenAccepted, "storm");

@@ -150,7 +150,7 @@ JsonHandler IntoParameters(FaultRule& rule) {
   };
 }
 
-// Done before the rest: what the rule is called, and which parameters it has.
+// Read before the rest: the rule's name, and which parameters it has.
 absl::StatusOr<FaultRule> BeginRule(const json& value, const JsonPlace& place) {
   if (!value.is_object()) return place.Refuse("is not an object");
   if (!value.contains("fault")) return place.Refuse("has no fault");

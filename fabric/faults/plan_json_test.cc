@@ -1,4 +1,5 @@
-// A plan as text: what it means, that it survives being written and read, and what is refused.
+// A plan as text: its meaning, that it survives being written and read, and which texts are
+// refused.
 
 #include "drydock/fabric/faults/plan_json.h"
 

@@ -9,7 +9,7 @@
 namespace drydock::fabric::faults {
 namespace {
 
-// What is posted through the contract's own calls, with a peer that is known.
+// The operations that are posted through the contract's own calls, with a known peer.
 constexpr OperationSet kTrackable = {OperationKind::kSend, OperationKind::kWrite,
                                      OperationKind::kRead};
 
@@ -115,7 +115,7 @@ ReadResult QueueCore::Read(CompletionQueue& below, std::span<Completion> entries
     const std::size_t left = Filter(entries.subspan(result.count, got.count));
     result.count += left;
     result.error = got.error;
-    // Where something was taken out, what is behind it must not look like an empty queue.
+    // Where an entry was taken out, the queue must not look empty while entries are behind it.
     if (left == got.count || got.error != ErrorCode::kOk) break;
   }
   result.count += TakeDue(entries.subspan(result.count));

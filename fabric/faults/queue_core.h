@@ -23,8 +23,8 @@
 
 namespace drydock::fabric::faults {
 
-// What a queue shares with the endpoints on it: either may go first. Not thread-safe: endpoints and
-// their queues belong to one thread.
+// The state of a queue that its endpoints share: either may go first. Not thread-safe: endpoints
+// and their queues belong to one thread.
 class QueueCore : public std::enable_shared_from_this<QueueCore> {
  public:
   // By which a domain finds the core of a queue that it is given, through other wrappers.
@@ -38,7 +38,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   bool Tracks(OperationKind kind) const { return tracked_.Has(kind); }
 
   // The token to post the operation with. Untrack takes it back when the post was refused;
-  // otherwise SetFate says what becomes of it.
+  // otherwise SetFate sets the outcome.
   Context Track(const TrackedOperation& operation) { return operations_.Add(operation); }
   void Untrack(Context token) { operations_.Remove(token); }
   void SetFate(Context token, const Fate& fate) { operations_.Find(token)->fate = fate; }
@@ -65,7 +65,7 @@ class QueueCore : public std::enable_shared_from_this<QueueCore> {
   // How many entries a read may have; 0: the queue looks empty.
   std::size_t RoomOf(std::size_t room);
   std::size_t TakeDue(std::span<Completion> entries);
-  // Applies what was decided to entries that were read; returns how many are left, in front.
+  // Applies the decided outcomes to entries that were read; returns how many are left, in front.
   std::size_t Filter(std::span<Completion> entries);
   Verdict Judge(Completion& completion);
   Verdict JudgeTracked(Completion& completion);

@@ -1,5 +1,5 @@
-// What all objects of a faulty fabric share: the engine, the clock, and the numbers that selectors
-// use.
+// The state that all objects of a faulty fabric share: the engine, the clock, and the numbers that
+// selectors use.
 
 #ifndef DRYDOCK_FABRIC_FAULTS_SESSION_H_
 #define DRYDOCK_FABRIC_FAULTS_SESSION_H_
@@ -35,12 +35,12 @@ class Session {
   bool Concerns(Point point, OperationKind kind) const {
     return engine_->Concerns(kLayer, point, kind);
   }
-  // What the rules do to this event. Each event is asked for once: asking counts it.
+  // The firing of the rules on this event. Each event is asked for once: asking counts it.
   Firing Decide(Point point, EventView view) {
     view.time = Now() - start_;
     return engine_->Decide(kLayer, point, view);
   }
-  // What Decide would answer now; counts nothing.
+  // The answer that Decide would give now; counts nothing.
   Firing Foresee(Point point, EventView view) const {
     view.time = Now() - start_;
     return engine_->Foresee(kLayer, point, view);

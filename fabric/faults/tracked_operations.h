@@ -1,5 +1,5 @@
-// Operations in flight whose completion a rule may change: what the program said of them, and what
-// was decided. The fabric below gets a token as their context.
+// Operations in flight whose completion a rule may change: their requests, and the decided outcome.
+// The fabric below gets a token as their context.
 
 #ifndef DRYDOCK_FABRIC_FAULTS_TRACKED_OPERATIONS_H_
 #define DRYDOCK_FABRIC_FAULTS_TRACKED_OPERATIONS_H_

@@ -74,7 +74,7 @@ absl::Status CheckOptions(const DomainCore& domain, const CapabilitySet& capabil
   return absl::OkStatus();
 }
 
-// The way to open the NIC that has what these options want.
+// The way to open the NIC that has the features that these options want.
 absl::StatusOr<NicChoice> ChooseInfo(const DomainCore& domain, const EndpointOptions& options) {
   const bool larger = options.inject_bytes > domain.nic.described.limits.inject_bytes;
   const bool other_receives =

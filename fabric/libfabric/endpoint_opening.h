@@ -20,7 +20,7 @@ struct BoundCounter {
   const char* name;      // of its field in CounterBindings
 };
 
-// What an endpoint stands on, checked to be of one domain. It keeps them all.
+// The parts of an endpoint, checked to be of one domain. It keeps them all.
 struct EndpointParts {
   std::shared_ptr<QueueCore> send_queue;
   std::shared_ptr<QueueCore> receive_queue;

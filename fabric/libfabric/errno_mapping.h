@@ -20,7 +20,7 @@ ErrorCode FromErrno(int number);
 // numbers mean nothing to us.
 ErrorCode FromErrorEntry(bool is_efa, int error, int provider_error);
 
-// What to return when a control call failed: "<what>: <libfabric's words> (<number>)".
+// The status of a control call that failed: "<what>: <libfabric's words> (<number>)".
 absl::Status ControlError(int number, absl::string_view what);
 
 }  // namespace drydock::fabric::libfabric

@@ -29,7 +29,7 @@ class Handle {
   T* get() const { return object_; }
   explicit operator bool() const { return object_ != nullptr; }
 
-  // Closes now; 0 or what the library answered. Closing an empty handle does nothing.
+  // Closes now; returns 0 or the library's error. Closing an empty handle does nothing.
   int Close() {
     T* object = std::exchange(object_, nullptr);
     return object == nullptr ? 0 : api_->Close(&object->fid);

@@ -17,8 +17,8 @@
 namespace drydock::fabric::libfabric {
 namespace {
 
-// Providers trust what they are given here, and this comes from a peer: only addresses of the
-// provider's own kind pass.
+// Providers trust the addresses that they are given, and these come from peers: only addresses of
+// the provider's own kind pass.
 absl::Status CheckAddress(const Address& address, const fi_info& info) {
   const auto bytes = address.bytes();
   if (info.addr_format == FI_ADDR_STR) {
@@ -59,7 +59,7 @@ std::array<std::uint8_t, Address::kMaxBytes> ForProvider(const Address& address,
   return bytes;
 }
 
-// What no place of a table holds for a peer: of a number that belongs to another place.
+// A value that names no peer at this place of the table: its number belongs to another place.
 std::uint64_t Nobody(std::uint64_t place) { return ~place & UINT32_MAX; }
 
 }  // namespace

@@ -44,7 +44,7 @@ RequestSlot* SlotOf(void* op_context, std::uint64_t flags, bool immediates_name_
   return RequestSlot::FromContext(op_context);
 }
 
-// What successes and failures have in common: frees the slot and fills context and kind. False when
+// The common part of successes and failures: frees the slot and fills context and kind. False when
 // the program has closed the endpoint.
 bool Claim(RequestSlot* slot, std::uint64_t flags, bool ended, Completion& completion) {
   std::construct_at(&completion);  // in place: assigning a temporary stalls on its copy
@@ -72,7 +72,7 @@ static_assert(offsetof(fi_cq_tagged_entry, len) == offsetof(Entry, len));
 static_assert(offsetof(fi_cq_tagged_entry, buf) == offsetof(Entry, buf));
 static_assert(offsetof(fi_cq_tagged_entry, data) == offsetof(Entry, data));
 
-// What arrived, from any sender.
+// Fills the fields of an arrival, from any sender.
 void TellArrival(const Entry& entry, Completion& completion) {
   completion.length_bytes = entry.len;
   if ((entry.flags & FI_REMOTE_CQ_DATA) != 0) {
@@ -80,7 +80,8 @@ void TellArrival(const Entry& entry, Completion& completion) {
   }
 }
 
-// What came from a peer into the receive of `slot`. `source`: null where it is not told.
+// Fills the fields of a peer's message into the receive of `slot`. `source`: null where it is not
+// told.
 void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* source,
                  Completion& completion) {
   if (slot.what.multi) completion.data = static_cast<std::byte*>(entry.buf);
@@ -109,7 +110,7 @@ void TellReceive(const Entry& entry, const RequestSlot& slot, const fi_addr_t* s
   return true;
 }
 
-// What is alike in all completions of the two kinds that most are of.
+// The common fields of completions of the two most frequent kinds.
 constexpr Completion kOwnRequest{.context = Context{}};
 constexpr Completion kPeersWrite{.kind = OperationKind::kRemoteWrite, .immediate = 0};
 

@@ -59,7 +59,7 @@ bool RetriesCanBeChosen(DomainCore& core) {
   return core.api.SetOption(endpoint, FI_OPT_EFA_RNR_RETRY, kForEver) == 0;
 }
 
-// What no attribute tells: one tries.
+// Capabilities that no attribute tells: they are tried.
 void AddTried(DomainCore& core, CapabilitySet& capabilities) {
   if (OpenQueue(core, 1, /*blocking=*/true).ok()) capabilities.Add(Capability::kBlockingWait);
   if (OpenCount(core).ok()) capabilities.Add(Capability::kCounters);

@@ -27,8 +27,8 @@
 
 namespace drydock::fabric::libfabric {
 
-// What every object of one open NIC shares. Members close in reverse order: the domain before its
-// fabric.
+// The state that every object of one open NIC shares. Members close in reverse order: the domain
+// before its fabric.
 struct DomainCore {
   DomainCore(Api& library, NicChoice choice) : api(library), nic(std::move(choice)) {}
 
@@ -170,12 +170,12 @@ class alignas(64) LibfabricCompletionQueue final : public CompletionQueue,
   // are not told. Returns how many completions they make.
   std::size_t Translate(std::size_t first, std::size_t count, const fi_addr_t* sources,
                         Completion* completions) const;
-  // Nothing was read: `got` is what the library answered.
+  // Nothing was read: `got` is the library's result.
   ReadResult ReadNothing(ssize_t got, Completion& first);
   // Takes the error entry at the head of the queue.
   ReadResult ReadError(Completion& completion);
 
-  // What every Read asks, beside one another and not across the core.
+  // Fields that every Read uses, side by side here and not spread over the core.
   std::size_t most_at_once_;  // entries; 0: ReadAny knows what to do
   fid_cq* const queue_;
   const std::size_t entry_bytes_;

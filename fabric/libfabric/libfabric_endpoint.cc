@@ -25,8 +25,8 @@ void* DescriptorOf(const Request& request, const LocalBuffer& buffer) {
   return request.inject ? nullptr : Descriptor(buffer);
 }
 
-// The segments of a request in the library's form. Lives on the stack of a post; what is not used
-// is not even cleared. REQUIRES: 1 + more.size() <= kMostSegments.
+// The segments of a request in the library's form. Lives on the stack of a post; unused elements
+// are not even cleared. REQUIRES: 1 + more.size() <= kMostSegments.
 struct Segments {
   Segments(const LocalBuffer& first, MoreSegments more) {
     Add(first);
@@ -123,7 +123,7 @@ void* LibfabricEndpoint::QueryPower(const PowerId& power) {
   return nullptr;
 }
 
-// ---- What is refused before the provider sees it ----
+// ---- Requests that are refused before the provider sees them ----
 
 ErrorCode LibfabricEndpoint::CheckInject(std::size_t length_bytes, std::size_t most_bytes) const {
   if (!capabilities_.Has(Capability::kInject)) return ErrorCode::kUnsupported;
@@ -352,8 +352,8 @@ ssize_t LibfabricEndpoint::PostPlain(const WriteRequest& request, RequestSlots& 
   return FromErrno(static_cast<int>(answer));
 }
 
-// The way of most writes, with as little as it can do with. WriteAny finds out what is wrong with
-// the others.
+// The short way, which most writes take. WriteAny takes the others, and finds the reason to refuse
+// one.
 [[gnu::flatten]] PostResult LibfabricEndpoint::Write(std::span<const WriteRequest> requests) {
   if (requests.size() != 1) return WriteBurst(requests);
   const WriteRequest& request = requests.front();

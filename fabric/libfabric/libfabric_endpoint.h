@@ -82,10 +82,10 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
 
   // Whether it is a write like most: permitted, signalled, not injected.
   bool IsPlain(const WriteRequest& request) const;
-  // What the provider answers to a plain write. `more`: another follows at once, if there is a slot
+  // The provider's result for a plain write. `more`: another follows at once, if there is a slot
   // for it. REQUIRES: one is available.
   ssize_t PostPlain(const WriteRequest& request, RequestSlots& slots, bool more);
-  // The provider did not take what is in `write_message_`: why.
+  // Why the provider did not take the request in `write_message_`.
   ErrorCode WriteRefused(ssize_t answer);
   PostResult WriteBurst(std::span<const WriteRequest> requests);
   // Writes that are not plain, or not all of them.
@@ -99,7 +99,7 @@ class alignas(64) LibfabricEndpoint final : public Endpoint,
   const VectorCore* peers_;  // of parts_
   // Longer than a write may be: by one; 0 when there are no writes, or the endpoint is closed.
   std::uint64_t too_long_to_write_;
-  // What plain writes hand to the provider: filled in as far as they are all alike.
+  // The arguments of plain writes to the provider: filled in as far as they are all alike.
   fi_rma_iov write_target_{};
   fi_msg_rma write_message_{};
   const CapabilitySet capabilities_;

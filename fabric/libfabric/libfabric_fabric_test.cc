@@ -1,5 +1,4 @@
-// The backend against a fake library: what is asked of it, what its answers become, and that
-// nothing leaks.
+// The backend against a fake library: its calls, its use of the results, and that nothing leaks.
 
 #include "drydock/fabric/libfabric/libfabric_fabric.h"
 
@@ -100,7 +99,7 @@ TEST_F(LibfabricFabricTest, AsksForWhatItNeeds) {
               StatusIs(absl::StatusCode::kInternal, HasSubstr("fi_getinfo")));
 }
 
-// Only a program that has device memory asks for it, and what is registered is said to be that.
+// Only a program that has device memory asks for it, and its regions are registered as such.
 TEST_F(LibfabricFabricTest, DeviceMemoryIsAskedForAndRegistered) {
   FakeLibfabric without({FakeNic{.capabilities = FI_MSG | FI_RMA | FI_HMEM}});
   ASSERT_OK_AND_ASSIGN(auto plain, OpenLibfabric("efa-direct", without.api()));
@@ -681,7 +680,7 @@ TEST_F(LibfabricFabricTest, ImmediateAloneIsAPeersWrite) {
 }
 
 // The library may report requests of an endpoint after it was closed: their slots are still there,
-// and nobody is told.
+// and the program is not told.
 TEST_F(LibfabricFabricTest, CompletionsOfAClosedEndpointAreDropped) {
   FakeLibfabric fake;
   Opened opened;

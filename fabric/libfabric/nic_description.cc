@@ -67,7 +67,7 @@ bool BothOrder(const fi_info& info, std::uint64_t orders) {
   return (info.tx_attr->msg_order & info.rx_attr->msg_order & orders) != 0;
 }
 
-// What the attributes say.
+// The capabilities that the attributes tell.
 CapabilitySet Attested(const fi_info& info) {
   CapabilitySet set{Capability::kMessages};
   const auto add_if = [&set](bool condition, Capability capability) {
@@ -94,8 +94,8 @@ CapabilitySet Attested(const fi_info& info) {
   return set;
 }
 
-// What no attribute says: observed of each provider with the contract suite. The first row that fits
-// counts; the last is of libfabric itself.
+// Capabilities that no attribute tells, observed of each provider with the contract suite. The
+// first row that fits counts; the last is of libfabric itself.
 struct Observation {
   absl::string_view provider;
   absl::string_view fabric;  // empty: any

@@ -20,14 +20,14 @@ class ProviderEvents {
  public:
   ProviderEvents() = default;
 
-  // What fi_eq_open says of the failure.
+  // Errors: those of fi_eq_open.
   absl::Status Open(Api& api, fid_fabric* fabric);
-  // 0, or what the library answers. Does nothing when it was not opened. REQUIRES: the endpoint is
-  // not enabled.
+  // Returns 0, or the library's error. Does nothing when it was not opened. REQUIRES: the endpoint
+  // is not enabled.
   int Bind(Api& api, fid_ep* endpoint) const;
 
-  // To be called often: now and then it takes what has come, so that the queue never fills up. The
-  // first error is said on standard error, in one line; the others are counted.
+  // To be called often: now and then it takes the events that have come, so that the queue never
+  // fills up. The first error is printed on standard error, in one line; the others are counted.
   void Look() {
     if (!queue_) return;
     if (looks_.fetch_add(1, std::memory_order_relaxed) % kEvery == 0) Take();

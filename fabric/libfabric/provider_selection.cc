@@ -31,7 +31,7 @@ InfoList Own(Api& api, fi_info* info) {
 
 std::string Text(const char* text) { return text == nullptr ? "" : text; }
 
-// What every NIC must have.
+// The features that every NIC must have.
 Ask BasicAsk(absl::string_view provider) {
   Ask ask;
   const bool datagram = absl::ConsumeSuffix(&provider, "-dgram");
@@ -63,7 +63,7 @@ HintsPointer MakeHints(const Ask& ask) {
   return hints;
 }
 
-// The list of what fits; null when nothing does.
+// The list of NICs that fit; null when none does.
 absl::StatusOr<InfoList> Query(Api& api, const Ask& ask) {
   const HintsPointer hints = MakeHints(ask);
   fi_info* info = nullptr;
@@ -107,8 +107,8 @@ bool Improve(Api& api, const Ask& ask, Offer& offer) {
   return true;
 }
 
-// What a NIC need not have. The order of messages is asked for because the efa fabric gives up what
-// nobody wants.
+// Features that a NIC need not have. The order of messages is asked for because the efa fabric
+// keeps it only on request.
 void AskForMore(Api& api, Offer& offer) {
   constexpr std::uint64_t kCapabilities[] = {FI_TAGGED, FI_MULTI_RECV, FI_DIRECTED_RECV, FI_SOURCE,
                                              FI_ATOMIC};
@@ -137,8 +137,8 @@ absl::StatusOr<Offer> BestOffer(Api& api, absl::string_view provider, bool devic
   Offer offer{.ask = BasicAsk(provider)};
   absl::StatusOr<InfoList> list = Query(api, offer.ask);
   if (list.ok() && *list == nullptr) {
-    // A device without unsolicited write receive is offered only to those who promise a receive for
-    // each immediate.
+    // A device without unsolicited write receive is offered only to programs that promise a receive
+    // for each immediate.
     offer.ask.mode |= FI_RX_CQ_DATA;
     list = Query(api, offer.ask);
   }
@@ -172,7 +172,7 @@ std::vector<NicChoice> OnePerInterface(const Offer& offer) {
   return choices;
 }
 
-// Whether receives can be made to take immediates is told only to those who ask for it.
+// The library tells whether receives can take immediates only when it is asked for it.
 void FindSolicitedImmediates(Api& api, const Offer& offer, std::vector<NicChoice>& choices) {
   Ask ask = offer.ask;
   ask.mode |= FI_RX_CQ_DATA;

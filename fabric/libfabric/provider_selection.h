@@ -1,5 +1,5 @@
-// Which NICs a provider offers for what Drydock needs, as the library tells: nothing about a
-// provider is assumed.
+// Which NICs a provider offers for the features that Drydock needs. The library is asked; nothing
+// about a provider is assumed.
 
 #ifndef DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
 #define DRYDOCK_FABRIC_LIBFABRIC_PROVIDER_SELECTION_H_
@@ -20,7 +20,7 @@ namespace drydock::fabric::libfabric {
 // A list of fi_info, freed with its last owner.
 using InfoList = std::shared_ptr<fi_info>;
 
-// What fi_getinfo is asked for.
+// The hints for one fi_getinfo.
 struct Ask {
   std::string provider;     // as libfabric names it; empty: any
   std::string fabric_name;  // efa or efa-direct; empty: any
@@ -37,7 +37,7 @@ struct NicChoice {
   fi_info* info;  // an element of `list`
   InfoList list;  // keeps it
   NicInfo described;
-  Ask ask;  // what `list` answers
+  Ask ask;  // the hints that `list` answers
 };
 
 // The NICs of `provider`: `efa` (with its software protocol), `efa-direct` (the device as it is),

@@ -1,4 +1,5 @@
-// What is said to libfabric of each kind of memory, and what is refused with which words.
+// The attributes that libfabric gets for each kind of memory, and which requests are refused with
+// which words.
 
 #include "drydock/fabric/libfabric/registration.h"
 

@@ -1,5 +1,5 @@
-// The storage that libfabric wants for every request under way (FI_CONTEXT, FI_CONTEXT2), and what
-// we remember of it.
+// The storage that libfabric wants for every request under way (FI_CONTEXT, FI_CONTEXT2), and our
+// own record of the request.
 
 #ifndef DRYDOCK_FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
 #define DRYDOCK_FABRIC_LIBFABRIC_REQUEST_SLOTS_H_
@@ -23,7 +23,7 @@ inline bool IsReceive(OperationKind kind) {
   return kind == OperationKind::kReceive || kind == OperationKind::kTaggedReceive;
 }
 
-// What a success of a request is to tell.
+// How much of a request's success is reported.
 enum class Report : std::uint8_t {
   kNothing,  // unsignalled
   kContext,  // its context and its kind, and that is all

@@ -1,5 +1,5 @@
-// What NICs count: the list of EFA's hardware counters, under the names that its driver gives them
-// in sysfs, and the values of one NIC. docs/metrics.md is the table for people.
+// The counters of NICs: the list of EFA's hardware counters, under the names that its driver gives
+// them in sysfs, and the values of one NIC. docs/metrics.md is the table for people.
 
 #ifndef DRYDOCK_FABRIC_METRICS_COUNTERS_H_
 #define DRYDOCK_FABRIC_METRICS_COUNTERS_H_
@@ -12,7 +12,7 @@
 
 namespace drydock::fabric::metrics {
 
-// Who counts a thing on hardware.
+// The part of a real system that keeps a counter.
 enum class Scope : std::uint8_t {
   kPort,       // the device, of its port
   kAdmin,      // the driver, of its commands to the device
@@ -43,7 +43,7 @@ inline constexpr std::string_view kSimulated = "simulated";  // a simulated NIC 
 inline constexpr std::string_view kDevice = "device";        // the NIC and its driver count: sysfs
 inline constexpr std::string_view kProgram = "program";      // counted at the contract, see below
 
-// The counters of one NIC. What is not in `counters` is not known, which is not the same as 0.
+// The counters of one NIC. A counter that is missing is unknown, which is not the same as 0.
 struct NicMetrics {
   std::string node;  // the machine
   std::string nic;
@@ -55,8 +55,8 @@ struct NicMetrics {
 // Nothing where the counter is not known.
 const CounterValue* Find(const NicMetrics& metrics, std::string_view name);
 
-// What was counted between two readings of a NIC. A counter that has gone back, as after a restart
-// of the driver, began anew from 0; one that was not there before, too.
+// The counts between two readings of a NIC. A counter that has gone back, as after a restart of the
+// driver, began anew from 0; so did one that was not there before.
 NicMetrics Since(const NicMetrics& before, const NicMetrics& after);
 
 // Sorts into the table's order, then by name.

@@ -1,7 +1,7 @@
 // One thing that happened, as the recorder keeps it: a plain value of fixed size, so that it can be
 // copied into a file that outlives the process.
 //
-// What is drawn, and the names of the arguments: docs/trace-format.md.
+// docs/trace-format.md has the drawing of events, and the names of their arguments.
 
 #ifndef DRYDOCK_FABRIC_TRACE_EVENT_H_
 #define DRYDOCK_FABRIC_TRACE_EVENT_H_
@@ -105,7 +105,7 @@ struct Track {
 // "rdma0 endpoint 0 send queue".
 std::string Name(const Track& track);
 
-// What a recording is of.
+// The program, backend and kind of run of a recording.
 struct TraceInfo {
   std::string program;
   std::string backend;  // fabric::Fabric::description()

@@ -1,4 +1,4 @@
-// What is said of an event in the file: its name, and its arguments.
+// The name and the arguments of an event, as a trace file has them.
 
 #ifndef DRYDOCK_FABRIC_TRACE_EVENT_ARGUMENTS_H_
 #define DRYDOCK_FABRIC_TRACE_EVENT_ARGUMENTS_H_

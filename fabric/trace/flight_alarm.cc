@@ -19,7 +19,7 @@ constexpr int kMostSignal = 32;
 std::array<std::atomic<const char*>, 8> paths;
 struct sigaction before[kMostSignal];  // by number of the signal; set before our handler is
 
-// As far as a handler may: whatever becomes of it.
+// Writes as far as a signal handler may; failures are ignored.
 void Say(const char* text) {
   const ssize_t written = write(STDERR_FILENO, text, std::strlen(text));
   static_cast<void>(written);

@@ -1,4 +1,4 @@
-// What a dying process still says of its flight files, and what an ended one takes away.
+// Signal handlers for flight files: a signal prints where the file is, or removes it.
 
 #ifndef DRYDOCK_FABRIC_TRACE_FLIGHT_ALARM_H_
 #define DRYDOCK_FABRIC_TRACE_FLIGHT_ALARM_H_

@@ -1,5 +1,5 @@
-// The flight recorder's memory: a file that is mapped, so that the last events are in it whatever
-// the process dies of.
+// The flight recorder's memory: a mapped file, which keeps the last events however the process
+// dies.
 //
 //   header │ names: nodes, tracks, texts, appended │ ring of events
 //

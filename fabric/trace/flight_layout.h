@@ -19,7 +19,7 @@ inline constexpr std::size_t kFlightNameBytes = 256 << 10;
 // One more than is read: the oldest may be in the middle of being replaced.
 inline constexpr std::size_t kFlightSlots = kFlightEvents + 1;
 
-// What a name is of: the byte before its length (32 bits) and its own bytes. Numbers in those are
+// The kind of a name: the byte before its length (32 bits) and its own bytes. Numbers in those are
 // as in memory.
 inline constexpr char kInfoName = 'i';   // seed, simulated, virtual_time, bytes of program; both
 inline constexpr char kNodeName = 'n';   // the next machine

@@ -25,7 +25,7 @@ bool Take(std::string_view& bytes, Number& number) {
   return true;
 }
 
-// The names of a flight file, and what its events may refer to.
+// The names of a flight file, to which its events may refer.
 class Names {
  public:
   explicit Names(Recording& recording) : recording_(recording) {}
@@ -42,7 +42,7 @@ class Names {
     return true;
   }
 
-  // Makes the event refer to what there is; false: it is none of ours.
+  // Makes the event refer only to names that exist; false: it is none of ours.
   bool Mend(Event& event) const {
     const bool known =
         event.kind <= kLastKind && event.operation <= OperationKind::kAtomic &&

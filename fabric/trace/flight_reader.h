@@ -1,4 +1,4 @@
-// What a process has left behind: the recording in its flight file.
+// Reads the flight file that a process has left behind, as a recording.
 
 #ifndef DRYDOCK_FABRIC_TRACE_FLIGHT_READER_H_
 #define DRYDOCK_FABRIC_TRACE_FLIGHT_READER_H_

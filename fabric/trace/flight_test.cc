@@ -1,4 +1,4 @@
-// What is left of a process that died.
+// The flight file of a process that died.
 
 #include <signal.h>
 #include <stdlib.h>
@@ -43,7 +43,7 @@ class FlightTest : public ::testing::Test {
   }
   void TearDown() override { fs::remove_all(folder_); }
 
-  // What the process does that dies.
+  // The work of the process that dies.
   static Recorder& Fly() {
     RecorderOptions options;
     options.info = {.program = "pilot", .backend = "air", .simulated = true, .seed = 3};

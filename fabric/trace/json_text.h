@@ -1,4 +1,4 @@
-// Pieces of JSON, for what is written in a stream: the whole of a trace never is in memory as JSON.
+// Writes JSON in pieces, to a stream: the whole of a trace is never in memory as JSON.
 
 #ifndef DRYDOCK_FABRIC_TRACE_JSON_TEXT_H_
 #define DRYDOCK_FABRIC_TRACE_JSON_TEXT_H_

@@ -12,10 +12,10 @@
 
 namespace drydock::fabric::trace {
 
-// What a queue shares with its endpoints; either may be destroyed first. An endpoint adds each
-// signalled request that it posts, and the queue takes it when it reads the completion: so a
-// completion gets the number of its operation, which the contract does not transport. Threads: one
-// at a time, as the queue and its endpoints.
+// The signalled requests in flight that a queue shares with its endpoints; either may be destroyed
+// first. An endpoint adds each signalled request that it posts, and the queue takes it when it
+// reads the completion: so a completion gets the number of its operation, which the contract does
+// not transport. Threads: one at a time, as the queue and its endpoints.
 class PendingOperations {
  public:
   struct Pending {

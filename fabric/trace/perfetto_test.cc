@@ -1,4 +1,4 @@
-// What is recorded, and the file that is made of it.
+// The recorded events, and the file that is made of them.
 
 #include "drydock/fabric/trace/perfetto.h"
 

@@ -1,12 +1,11 @@
-// What everything that can be observed records into.
+// The recorder of a run: every observer records its events into it.
 //
 //   TracedFabric ─┐                ┌──► all events, for a trace (if wished)
 //   sim listener ─┼──► Recorder ───┤
 //   resumes ──────┘                └──► flight file: the last 4,096, whatever happens
 //
 // Nothing records where there is no recorder: code that may record holds a pointer, and null costs
-// a test. Observing never changes what is observed: nothing here is seen by a clock, a random draw
-// or a digest.
+// a test. Observing never changes the run: no clock, random draw or digest depends on the recorder.
 
 #ifndef DRYDOCK_FABRIC_TRACE_RECORDER_H_
 #define DRYDOCK_FABRIC_TRACE_RECORDER_H_
@@ -57,7 +56,7 @@ class Recorder {
   std::int64_t Now() const;
 
   // --- Names. Ids of tracks, texts and objects are never 0. ---
-  // What a recording is of, when that is known late.
+  // Tells what is recorded, where that is known late.
   void Describe(std::string_view backend, bool simulated, bool virtual_time);
   // The machine of this name; a new one, unless there is one.
   std::uint16_t Node(std::string_view name);
@@ -73,7 +72,7 @@ class Recorder {
   void Record(std::span<const Event> events);
   void Record(const Event& event) { Record({&event, 1}); }
 
-  // --- What those who observe tell each other ---
+  // --- Facts that one observer records and others need ---
   void AddRegion(std::uint16_t node, const Regions::Region& region, std::uint64_t local_key,
                  std::uint64_t remote_key);
   void RemoveRegion(std::uint16_t node, std::uint32_t id, std::uint64_t local_key,

@@ -11,10 +11,9 @@
 
 namespace drydock::fabric::trace {
 
-// The open regions of all machines. Not thread-safe: its recorder's lock is held. The table from
-// keys and addresses to the ids of regions, so that an event names the region that an address of a
-// request belongs to. Keys may repeat on one machine: each NIC chooses its own. Threads: not
-// thread-safe; the recorder's lock covers it.
+// The open regions of all machines: a table from keys and addresses to the ids of regions, so that
+// an event names the region that an address of a request belongs to. Keys may repeat on one
+// machine: each NIC chooses its own. Threads: not thread-safe; the recorder's lock covers it.
 class Regions {
  public:
   struct Region {

@@ -9,7 +9,7 @@
 namespace drydock::fabric::trace {
 namespace {
 
-// ---- What a request of each kind says ----
+// ---- The fields of a request of each kind ----
 
 constexpr OperationKind KindOf(const SendRequest&) { return OperationKind::kSend; }
 constexpr OperationKind KindOf(const RecvRequest&) { return OperationKind::kReceive; }

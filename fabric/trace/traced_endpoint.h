@@ -45,7 +45,7 @@ class TracedEndpoint final : public ForwardingEndpoint, private TaggedMessages {
   PostResult SendTagged(std::span<const TaggedSendRequest> requests) override;
   PostResult RecvTagged(std::span<const TaggedRecvRequest> requests) override;
 
-  // Posts by `forward(requests)`, and records what became of them.
+  // Posts by `forward(requests)`, and records the results.
   template <typename Request, typename Forward>
   PostResult Post(std::span<const Request> requests, Forward forward);
   template <typename Request>
@@ -55,7 +55,7 @@ class TracedEndpoint final : public ForwardingEndpoint, private TaggedMessages {
   template <typename Request>
   std::size_t Add(const Request& request);
   void AddSegment(const LocalBuffer& buffer);
-  // Takes along what it sends or writes, or will have read.
+  // Captures the bytes that it sends or writes, or notes where a read will put them.
   template <typename Request>
   void AddPayload(const Request& request, Event& event);
   void Forget();

@@ -3,9 +3,9 @@
 //   Recorder recorder({.info = ..., .capacity = 1 << 20});
 //   fabric = OpenTracedFabric(std::move(fabric), {.recorder = &recorder, .node = "client"});
 //
-// Recorded are posts, doorbells (one for each call that had something accepted), polls that found
-// something, completions, resumes of coroutines (fabric/async), and what is opened and closed.
-// Powers go through untouched, except tagged messages, whose posts are recorded too.
+// It records posts, doorbells (one for each call that had something accepted), polls that found
+// something, completions, resumes of coroutines (fabric/async), and which objects are opened and
+// closed. Powers go through untouched, except tagged messages, whose posts are recorded too.
 
 #ifndef DRYDOCK_FABRIC_TRACE_TRACED_FABRIC_H_
 #define DRYDOCK_FABRIC_TRACE_TRACED_FABRIC_H_
@@ -26,7 +26,7 @@ struct TracedFabricOptions {
   // Each post is a work request of a simulated device whose world is recorded as well
   // (sim/tracing): completions are then the device's to record.
   bool device_completes = false;
-  // What takes the bytes of operations along, for a replay; null: none are. Outlives all as well.
+  // Captures the bytes of operations, for a replay; null: none are. Outlives all as well.
   capture::Payload* payload = nullptr;
 };
 

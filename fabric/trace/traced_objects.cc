@@ -109,7 +109,7 @@ void TracedCompletionQueue::Record(std::span<const Completion> read, const ReadR
   }
   Event poll;
   const std::int64_t now = session.recorder.Now();
-  // In virtual time a look takes its time first: what it finds may have come meanwhile.
+  // In virtual time a look takes its time first: the entries that it finds may have come meanwhile.
   poll.time_ns = session.device_completes ? now : from;
   poll.duration_ns = now - poll.time_ns;
   poll.bytes = result.count;

@@ -1,4 +1,4 @@
-// What the objects of one traced fabric share.
+// The state that the objects of one traced fabric share.
 
 #ifndef DRYDOCK_FABRIC_TRACE_TRACED_SESSION_H_
 #define DRYDOCK_FABRIC_TRACE_TRACED_SESSION_H_
@@ -51,10 +51,10 @@ class TracedSession {
   std::map<std::pair<std::string, TrackKind>, std::uint32_t> numbers_;
 };
 
-// Something that is open, as long as it lives: tells of its beginning and its end.
+// An open object: records its opening when it is made, and its closing when it dies.
 class TracedObject {
  public:
-  // `members`: what is known of it.
+  // `members`: the object's properties at its opening.
   TracedObject(std::shared_ptr<TracedSession> session, std::string_view kind,
                const std::string& nic, const JsonMembers& members)
       : session_(std::move(session)),
@@ -70,7 +70,7 @@ class TracedObject {
   std::uint32_t id() const { return id_; }
   TracedSession& session() const { return *session_; }
 
-  // It is closed now. `members`: what is known at the end.
+  // Records the closing now. `members`: the object's properties at the end.
   void Closed(const JsonMembers& members = {}) {
     if (std::exchange(open_, false)) Tell("close", members);
   }

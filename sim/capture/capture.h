@@ -1,7 +1,7 @@
-// What a trace tells of a run, as far as a replay needs it: for each machine its objects, its
-// operations, and in which order its program did what.
+// A captured run, as far as a replay needs it: for each machine its objects, its operations, and
+// the order of its program's steps.
 //
-//   trace files ──ReadCapture──► Capture ──Join──► who is whose peer, which key is which region
+//   trace files ──ReadCapture──► Capture ──Join──► each peer's endpoint, each key's region
 //                                   │
 //                                   └──► Replay: the same on simulated NICs
 
@@ -71,7 +71,7 @@ struct Vector {
 struct PeerEntry {
   std::uint64_t id = 0;
   Index vector = 0;
-  std::uint64_t number = 0;  // what posts called it
+  std::uint64_t number = 0;  // its number in posts
   fabric::Address address;
   Elsewhere endpoint;  // by Join; not found: in none of the traces
 };
@@ -132,7 +132,7 @@ enum class StepKind : std::uint8_t {
   kRead,  // of a completion
 };
 
-// What the program did. `index`: of the region, endpoint, peer, operation or Seen.
+// A step of the program. `index`: of the region, endpoint, peer, operation or Seen.
 struct Step {
   coro::Duration time{};  // since the capture began
   StepKind kind = StepKind::kPost;
@@ -158,7 +158,7 @@ struct Node {
 struct Capture {
   std::vector<std::string> backends;  // of each file
   std::vector<Node> nodes;
-  // What is in the traces and cannot be replayed: how many of which. In the order of the names.
+  // Parts of the traces that cannot be replayed: how many of which. In the order of the names.
   std::vector<std::pair<std::string, std::uint64_t>> left_out;
 };
 

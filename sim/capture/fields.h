@@ -1,5 +1,5 @@
-// Strict reading of one JSON object's keys, of a file that may hold anything. The first thing that
-// is wrong is kept, in one line; what is read after it has no meaning.
+// Strict reading of one JSON object's keys, of a file that may hold anything. The first mistake is
+// kept, in one line; values that are read after it have no meaning.
 //
 //   Fields args(event["args"], "client.json: event 17 (post)");
 //   operation.number = args.Number("op");
@@ -18,7 +18,7 @@
 
 namespace drydock::sim::capture {
 
-// What a message quotes of a text that may hold anything.
+// The quotation of a text, which may hold anything, in a message.
 std::string Shown(absl::string_view text);
 
 // A view of `object`, which outlives it.

@@ -124,14 +124,14 @@ void AtLeast(Leads& leads, std::size_t from, std::size_t to, coro::Duration sent
   leads[from][to] = std::max(leads[from][to], (sent - seen).count());
 }
 
-// What goes into one queue, from one file: the k-th to arrive was not sent before the k-th to be
-// sent, whatever the order.
+// The completions in one queue, from one file: the k-th to arrive was not sent before the k-th to
+// be sent, in any order.
 struct Channel {
   std::set<std::size_t> files;  // of the senders
   std::vector<coro::Duration> sent;
   std::vector<coro::Duration> seen;
 };
-// By node, queue, and the kind of what ends there.
+// By node, queue, and the kind of the operation that ends there.
 using Channels = std::map<std::tuple<Index, Index, OperationKind>, Channel>;
 
 void CollectSent(const Capture& capture, const Node& node, Channels& channels) {
@@ -189,7 +189,7 @@ Leads FindLeads(const Capture& capture) {
   return leads;
 }
 
-// The middle of what the files before it leave to file `to`.
+// The middle of the range that the files before it leave to file `to`.
 std::int64_t ShiftOf(const Leads& leads, const std::vector<std::int64_t>& shifts, std::size_t to) {
   std::int64_t least = kUnknown;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();

@@ -1,5 +1,5 @@
-// Puts together what several machines tell of one run: whose endpoint a peer is, which region a key
-// means, and by how much the clocks of the files differ.
+// Joins the captures of several machines of one run: finds the endpoint of each peer, the region of
+// each key, and by how much the clocks of the files differ.
 
 #ifndef DRYDOCK_SIM_CAPTURE_JOIN_H_
 #define DRYDOCK_SIM_CAPTURE_JOIN_H_

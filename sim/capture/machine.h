@@ -1,4 +1,5 @@
-// One machine of a capture, on the simulator: opens what its program opened, posts what it posted.
+// One machine of a capture, on the simulator: opens the objects and posts the requests of its
+// program again.
 
 #ifndef DRYDOCK_SIM_CAPTURE_MACHINE_H_
 #define DRYDOCK_SIM_CAPTURE_MACHINE_H_
@@ -19,7 +20,7 @@
 
 namespace drydock::sim::capture {
 
-// What became of an operation.
+// The outcome of an operation.
 struct Outcome {
   fabric::ErrorCode posted = fabric::ErrorCode::kAgain;  // kAgain: not yet
   std::optional<fabric::ErrorCode> status;               // of its completion

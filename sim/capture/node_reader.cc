@@ -20,7 +20,7 @@ constexpr std::uint64_t kMostOperationBytes = 1 << 30;
 
 absl::string_view View(std::string_view text) { return {text.data(), text.size()}; }
 
-// What an atomic found and left is in no trace.
+// No trace has the values that an atomic found and left.
 bool IsReplayed(OperationKind kind) { return kind != OperationKind::kAtomic; }
 
 std::optional<ErrorCode> ErrorFromName(const std::string& name) {

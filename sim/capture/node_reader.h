@@ -17,7 +17,7 @@
 
 namespace drydock::sim::capture {
 
-// What all machines of a capture share.
+// The totals over all machines of a capture.
 struct Totals {
   std::uint64_t memory = 0;  // bytes of all regions
   std::size_t operations = 0;
@@ -54,7 +54,7 @@ class NodeReader {
   void ReadPoll(Fields& args, coro::Duration time);
   void ReadPolled(Fields& args, Seen seen, std::uint64_t number, coro::Duration time);
 
-  // What the reads of a poll have got.
+  // The bytes that the reads of a poll have got.
   void ReadGot(Fields& args);
   // The NIC that an object belongs to, by its name.
   Index NicOf(Fields& args);
@@ -71,8 +71,8 @@ class NodeReader {
   std::map<std::uint64_t, std::pair<std::string, Index>> open_;  // by id
   std::map<std::pair<Index, std::uint64_t>, Index> peers_;       // by vector and number
   std::map<std::uint64_t, Index> operations_;                    // by number
-  std::set<std::uint64_t> skipped_;                              // numbers of what is left out
-  std::set<std::uint64_t> foreign_;                              // of what a device has posted
+  std::set<std::uint64_t> skipped_;                              // numbers of those left out
+  std::set<std::uint64_t> foreign_;                              // numbers of a device's own
 };
 
 }  // namespace drydock::sim::capture

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::json;
 
-// An event, its arguments, their lists, and what is in these.
+// An event, its arguments, their lists, and the elements of these.
 constexpr int kMostDepth = 8;
 
 constexpr std::size_t kMostDeeds = 4 << 20;
@@ -35,20 +35,20 @@ struct End {
   fabric::OperationKind kind = fabric::OperationKind::kSend;
 };
 
-// What a program did. Everything else of a trace is looked at once and forgotten.
+// A step of a program. Everything else of a trace is looked at once and forgotten.
 struct Deed {
   coro::Duration time{};
   coro::Duration took{};
-  int rank = 0;  // of what happened in one nanosecond
+  int rank = 0;  // of the events in one nanosecond
   std::uint64_t number = 0;
   std::uint64_t pid = 0;
   std::string category;
   json args;
 };
 
-// Things of one nanosecond, as in virtual time are many, are drawn one after the other on each
-// track, and tracks know nothing of each other: what is used was opened before, and is closed
-// after.
+// Many events of virtual time have the same nanosecond. They are drawn one after the other on each
+// track, and tracks know nothing of each other: objects are opened before their use, and closed
+// after it.
 int RankOf(const std::string& category, const json& args) {
   if (category != "object") return 1;
   return args.value("event", json()) == "open" ? 0 : 2;
@@ -82,7 +82,7 @@ class FileReader {
   std::vector<End> ends_;
   std::uint64_t events_ = 0;
   bool in_events_ = false;
-  absl::Status status_;  // what is wrong first
+  absl::Status status_;  // the first mistake
 };
 
 absl::StatusOr<std::string> FileReader::Read() {
@@ -118,7 +118,7 @@ absl::StatusOr<std::string> FileReader::Read() {
   return backend;
 }
 
-// Whether to keep what was parsed.
+// Whether to keep the parsed value.
 bool FileReader::Take(int depth, json::parse_event_t event, json& parsed) {
   if (!status_.ok()) return false;
   if (deeds_.size() > kMostDeeds) {
@@ -154,7 +154,7 @@ absl::Status FileReader::TakeEvent(json& event) {
   // Where it is not drawn when it was.
   const std::uint64_t time = args.Number("at", kMostNanoseconds, static_cast<std::uint64_t>(drawn));
   RETURN_IF_ERROR(args.status());
-  // What a poll finds may have come while it looked.
+  // A completion that a poll finds may have come while it looked.
   const bool looked = category == "poll" && fields.Has("dur");
   const std::int64_t took = looked ? std::max<std::int64_t>(fields.Microseconds("dur"), 0) : 0;
   RETURN_IF_ERROR(fields.status());

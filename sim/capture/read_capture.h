@@ -1,5 +1,5 @@
-// Reads trace files (docs/trace-format.md) as captures. A file may come from anywhere: whatever is
-// wrong with it costs one line.
+// Reads trace files (docs/trace-format.md) as captures. A file may come from anywhere: any mistake
+// in it gives an error of one line.
 
 #ifndef DRYDOCK_SIM_CAPTURE_READ_CAPTURE_H_
 #define DRYDOCK_SIM_CAPTURE_READ_CAPTURE_H_
@@ -20,7 +20,7 @@ struct TraceFile {
   std::string text;
 };
 
-// What a capture may hold at most.
+// The limits of a capture.
 inline constexpr std::uint64_t kMostFileBytes = 1 << 30;
 inline constexpr std::uint64_t kMostMemory = std::uint64_t{4} << 30;  // bytes of all regions
 inline constexpr std::size_t kMostNodes = 64;
@@ -31,8 +31,8 @@ inline constexpr std::size_t kMostSegments = 64;
 // The file's text. kNotFound, kInvalidArgument: it cannot be read, or is too long.
 absl::StatusOr<TraceFile> LoadTraceFile(const std::string& path);
 
-// What several files of one run tell, each of one process, or one of all of them. Machines are not
-// yet matched: see Join. kInvalidArgument: the line names the file, the event and the argument.
+// Reads the files of one run, each of one process, or one of all of them. Machines are not yet
+// matched: see Join. kInvalidArgument: the line names the file, the event and the argument.
 absl::StatusOr<Capture> ReadCapture(std::span<const TraceFile> files);
 
 }  // namespace drydock::sim::capture

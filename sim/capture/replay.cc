@@ -53,7 +53,7 @@ class Replayer {
   struct Cursor {
     std::size_t next = 0;
     coro::Duration since{};                  // when it came to this step
-    bool pushed = false;                     // the step is taken whatever others have done
+    bool pushed = false;                     // the step is taken without waiting for others
     std::vector<std::uint64_t> unsolicited;  // by queue: how many it has taken
     // By step: the time of the first one from there on that opens or closes something.
     std::vector<coro::Duration> next_object;
@@ -180,9 +180,9 @@ absl::StatusOr<bool> Replayer::Advance(std::size_t number) {
   return moved;
 }
 
-// Programs learn of each other's objects by ways that no trace shows. So a post comes after what
-// others had opened and closed before, and nothing is closed before others have done what they did
-// before.
+// Programs learn of each other's objects by ways that no trace shows. So a post comes after the
+// objects that others had opened and closed before it, and nothing is closed before others have
+// taken their earlier steps.
 bool Replayer::IsItsTurn(std::size_t number, const Step& step) const {
   if (step.kind == StepKind::kRead || cursors_[number].pushed) return true;
   for (std::size_t other = 0; other < machines_.size(); ++other) {
@@ -253,7 +253,7 @@ fabric::RemoteBuffer Replayer::RemoteOf(const Operation& operation) const {
           .key = here->key};
 }
 
-// What the peer's program had put there, as far as the read tells.
+// Fills in the bytes that the peer's program had put there, as far as the read tells.
 void Replayer::FillSource(const Operation& read) {
   if (!read.data.has_value() || !read.target.found()) return;
   const Region& region = capture_.nodes[read.target.node].regions[read.target.index];
@@ -312,8 +312,8 @@ void Replayer::WaitForMore() {
   world_.WaitUntil(until);
 }
 
-// Whether a step was given up because what it waits for is not coming: first one that only waits
-// for its turn, which clocks that differ may have told wrongly.
+// Gives up a step whose event is not coming, and returns whether there was one: first a step that
+// only waits for its turn, which clocks that differ may have told wrongly.
 bool Replayer::GiveUpOne() {
   const bool quiet = world_.timeline().next_event() == coro::kNever;
   std::optional<std::size_t> chosen;

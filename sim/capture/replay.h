@@ -5,8 +5,8 @@
 //                    │         └── of a completion that was read: waits until it is here
 //                    └── of anything else: waits for its recorded time (--timing=recorded)
 //
-// So what a program did because something had arrived comes after its arrival here, too, however
-// long that takes; and what it did at once with something else stays at once.
+// So a step that the program took because something had arrived comes after its arrival here, too,
+// however long that takes; and steps that were taken at once stay together.
 
 #ifndef DRYDOCK_SIM_CAPTURE_REPLAY_H_
 #define DRYDOCK_SIM_CAPTURE_REPLAY_H_
@@ -38,17 +38,17 @@ enum class Timing : std::uint8_t {
 struct ReplayOptions {
   std::uint64_t seed = 1;
   const Profile* profile = nullptr;
-  // What the machines are opened as: the device as it is, or the fabric `efa` on top.
+  // Opens the fabric of a machine: the device as it is, or the fabric `efa` on top.
   std::function<std::unique_ptr<fabric::Fabric>(World&, sim::Node&)> open = OpenSimFabric;
-  // Called with the world of each replay before anything is opened in it; what it returns is kept
-  // until just before the world goes.
+  // Called with the world of each replay before anything is opened in it; its result is kept until
+  // just before the world goes.
   std::function<std::shared_ptr<void>(World&)> watch = [](World&) { return nullptr; };
   Timing timing = Timing::kRecorded;
   // Of each machine, above its fabric; none: no faults.
   std::vector<fabric::faults::FaultPlan> plans;
 };
 
-// What came of it. Indices are those of the capture.
+// The results of a replay. Indices are those of the capture.
 struct ReplayRun {
   struct NodeRun {
     std::vector<Outcome> outcomes;

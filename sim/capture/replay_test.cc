@@ -69,7 +69,7 @@ Steered Steered1(const std::vector<std::string>& texts, const SteerOptions& opti
   return steered.ok() ? *std::move(steered) : Steered{};
 }
 
-// A write with immediate, a message and a read, and what both memories hold in the end.
+// A write with immediate, a message and a read, and the bytes of both memories in the end.
 TraceText Everything() {
   TraceText trace;
   const std::string written = Pattern('a', 5000);
@@ -202,8 +202,8 @@ TEST(ReplayTest, BytesThatARegionBeganWithAreThere) {
   EXPECT_TRUE(Steered1({trace.Text()}).same_memory());
 }
 
-// Small operations end in any order on a device; here they end as the capture says, whatever that
-// is: of 5 orders, one may come by itself, and not all.
+// Small operations end in any order on a device; here they end in the captured order: of 5 orders,
+// one may come by itself, and not all.
 TEST(ReplayTest, CompletionsComeInTheRecordedOrder) {
   const std::vector<std::vector<int>> orders = {
       {1, 2, 3, 4, 5}, {5, 4, 3, 2, 1}, {3, 1, 5, 2, 4}, {2, 4, 1, 5, 3}, {4, 5, 1, 2, 3}};
@@ -380,7 +380,7 @@ TEST(JoinTest, WhatArrivedWithATagWasSentJustBefore) {
   ExpectWhatArrivedWasSentJustBefore("tagged ", R"(,"tag":"0x1")", R"(,"ignore":"0x0")");
 }
 
-// Clocks may drift so that no shift is right. Then somebody has to go first.
+// Clocks may drift so that no shift is right. Then one machine has to go first.
 TEST(ReplayTest, ClocksThatDisagreeCostNothing) {
   TraceText server({1});
   TraceText client({2});

@@ -32,8 +32,8 @@ std::size_t MostRules(std::size_t operations) {
   return std::min(kMostRules, kMostQuestions / std::max<std::size_t>(operations, 1));
 }
 
-// What a program read, in a form in which two runs can be compared: an operation, or the k-th
-// completion without one of a queue.
+// A completion that a program read, in a form in which two runs can be compared: an operation, or
+// the k-th completion without one of a queue.
 struct Item {
   Index operation = kNowhere;
   std::uint64_t unsolicited = 0;
@@ -80,11 +80,11 @@ std::vector<std::vector<std::pair<Item, ReadBack>>> Replayed(const Node& node,
 
 // ---- Rules ----
 
-// What peers cause, and the posts of powers, go through a decorator unseen (faulty_fabric.h): a
+// Peers' operations, and the posts of powers, go through a decorator unseen (faulty_fabric.h): a
 // rule can count their completions only.
 bool IsCounted(OperationKind kind) { return IsReceive(kind) || IsTagged(kind); }
 
-// Rules of one machine, by what they concern.
+// The rules of one machine, by their subject.
 class Rules {
  public:
   explicit Rules(const Node& node) : node_(node) {}
@@ -95,7 +95,8 @@ class Rules {
     failures_[operation] = {fault, after};
   }
   bool Fails(Index operation) const { return failures_.count(operation) > 0; }
-  // Whether the bytes of what fails reach memory all the same, where the fault leaves that open.
+  // Whether the bytes of a failing operation reach memory all the same, where the fault leaves that
+  // open.
   void set_landed(bool landed) { landed_ = landed; }
 
   std::size_t held() const { return delays_.size(); }
@@ -167,7 +168,8 @@ class Rules {
   std::vector<std::optional<std::uint32_t>> endpoint_numbers_;
 };
 
-// Delays what came before something that it followed. How many were delayed.
+// Delays completions that came before one that they followed in the capture. Returns how many were
+// delayed.
 std::size_t HoldBack(const Node& node, const ReplayRun::NodeRun& run, Rules& rules) {
   const auto recorded = Recorded(node);
   const auto replayed = Replayed(node, run);
@@ -214,7 +216,7 @@ std::map<Index, coro::Duration> SeenTimes(const Node& node) {
   return times;
 }
 
-// Lets fail what failed there, and did not here.
+// Makes operations fail that failed in the capture, and did not here.
 bool LetFail(const Node& node, const ReplayRun::NodeRun& run, Rules& rules) {
   const std::map<Index, coro::Duration> times = SeenTimes(node);
   bool changed = false;
@@ -314,7 +316,7 @@ class Steering {
  private:
   // One replay with the rules so far.
   absl::Status Try();
-  // Makes rules of what went otherwise. Whether another replay may be better.
+  // Makes rules from the differences. Returns whether another replay may be better.
   bool Learn();
   void JudgeIt();
 

@@ -21,14 +21,14 @@ const std::byte* PointerAt(std::uint64_t address) {
   return reinterpret_cast<const std::byte*>(address);
 }
 
-// A word that the device reads in one go: whatever a program changes it to, it arrives whole.
+// A word that the device reads in one go: it arrives whole, before or after a program's change.
 bool IsWord(const WatchedRequest& request) {
   const WatchedPiece& piece = request.local[0];
   return request.pieces == 1 && std::has_single_bit(piece.length) && piece.length <= 8 &&
          piece.address % piece.length == 0;
 }
 
-// A write to its own source: whatever comes of it, it is the device that changes it.
+// A write to its own source: it is the device that changes the bytes.
 bool WritesItself(const WatchedRequest& request) {
   const WatchedPiece& from = request.local[0];
   const WatchedPiece& to = request.remote;
@@ -102,7 +102,7 @@ void BufferRace::Ended(WatchedRequest& request, bool well) {
   });
 }
 
-// ---- What is written ----
+// ---- Destinations ----
 
 // Where the bytes that it writes come from, while they are still there; null: unknown.
 const std::byte* BufferRace::BytesOf(const WatchedRequest& request) const {

@@ -74,8 +74,8 @@ void Checks::OnReported(const NicState& nic, const CompletionRing& ring,
 
 void Checks::OnDied(const NicState& nic) { memory_.OnDied(nic); }
 
-// What the device still has of the queue pair's requests is under way; the others should have
-// ended. What a fault plan has put off, only the plan knows.
+// Requests of the queue pair that the device still has are under way; the others should have ended.
+// Only a fault plan knows those that it has put off.
 void Checks::Audit(const QueuePair& queue_pair) {
   if (deferred_.empty()) memory_.Audit(queue_pair, operations_);
 }
@@ -167,7 +167,7 @@ void Checks::OnTwoThreads(const NicState& nic, std::uint32_t number, bool queue_
   });
 }
 
-// ---- What the program does ----
+// ---- Calls of the program ----
 
 void Checks::OnPosted(const QueuePair& queue_pair, const fabric::efa_queue::SendWork& work,
                       const Posted& posted, std::uint32_t peer) {

@@ -39,12 +39,12 @@ namespace drydock::sim {
 // Not thread-safe: belongs to its world.
 class Checks final : public Observer, private fabric::ContextWatcher {
  public:
-  // What it is given outlives it. `deferred`: what a fault plan has put off.
+  // Its constructor's arguments outlive it. `deferred`: the actions that a fault plan has put off.
   Checks(const Timeline& timeline, const DeferredActions& deferred, OperationTable& operations,
          const MemoryBus& bus)
       : timeline_(timeline), deferred_(deferred), operations_(operations), memory_(log_, bus) {}
 
-  // What the program says of itself, before its first post.
+  // The program's declarations about itself, before its first post.
   ProgramRules& rules() { return rules_; }
 
   // In the order in which they were found. Valid until the next event of the world.

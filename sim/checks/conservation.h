@@ -31,8 +31,8 @@ class Conservation {
   void Reported(WatchedQueue& queue, bool receive, std::uint16_t id);
   // The program has read it: the request is forgotten. Null when there was none.
   WatchedRequest* Read(WatchedQueue& queue, bool receive, std::uint16_t id);
-  // Those of the queue that the device still has were marked as under way: what else waits for a
-  // completion waits in vain. Takes the marks off.
+  // The queue's requests that the device still has were marked as under way: every other that waits
+  // for a completion waits in vain. Takes the marks off.
   void Audit(WatchedQueue& queue);
 
  private:

@@ -4,8 +4,8 @@
 //
 // Memory of a device is its own to guard.
 //
-// One completion frees all of its memory, whatever else is in flight there: a program may know that
-// no peer sends more.
+// One completion frees all of its memory, although other requests may be in flight there: a program
+// may know that no peer sends more.
 
 #ifndef DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_
 #define DRYDOCK_SIM_CHECKS_DESTINATION_GUARD_H_
@@ -34,8 +34,8 @@ class DestinationGuard {
   DestinationGuard& operator=(const DestinationGuard&) = delete;
   ~DestinationGuard();
 
-  // The device may write `segments` from now on, for a receive or a read with this number. What it
-  // would refuse to write stays the program's.
+  // The device may write `segments` from now on, for a receive or a read with this number. Memory
+  // that it would refuse to write stays the program's.
   void Posted(const WatchedQueue& queue, bool receive, std::uint16_t id,
               std::span<const fabric::efa_queue::BufferDescriptor> segments) {
     if constexpr (kPoisons) Take(queue, receive, id, segments);

@@ -1,5 +1,6 @@
-// Programs that touch what the device is to write, and their twins that wait. The first end with
-// AddressSanitizer's report, so that they are run only where it is on; the others run everywhere.
+// Programs that touch memory that the device is to write, and their twins that wait. The first end
+// with AddressSanitizer's report, so that they are run only where it is on; the others run
+// everywhere.
 
 #include "drydock/sim/checks/destination_guard.h"
 
@@ -246,7 +247,7 @@ const Program kInTime[] = {
      }},
 };
 
-// What the device and its driver do themselves with memory that is in flight.
+// Accesses of the device and its driver to memory that is in flight.
 const Program kDevice[] = {
     {"WriteIntoAPostedReceive",
      [] {

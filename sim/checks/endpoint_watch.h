@@ -1,5 +1,5 @@
-// What the checks know of one open endpoint: what it has in flight, what was refused, and what it
-// was told of its peers.
+// The checks' record of one open endpoint: its requests in flight, those that were refused, and the
+// peers' states that it was told.
 
 #ifndef DRYDOCK_SIM_CHECKS_ENDPOINT_WATCH_H_
 #define DRYDOCK_SIM_CHECKS_ENDPOINT_WATCH_H_
@@ -21,11 +21,11 @@
 
 namespace drydock::sim {
 
-// What a program says of itself: some rules depend on it.
+// Declarations of a program about itself: some rules depend on them.
 struct ProgramRules {
   // A context in flight names one operation, as fabric/endpoint.h has it. False: contexts are tags
-  // of what many operations have in common; then neither kContextOwnership nor a second post of an
-  // accepted operation is told from what such a program does all the time.
+  // that many operations share; then kContextOwnership is not checked, nor a second post of an
+  // accepted operation.
   bool contexts_are_names = true;
   // Writes in flight that a receiver has to tell apart have different immediates. False: the
   // program counts immediates, and is right to use one for several writes.
@@ -38,7 +38,7 @@ struct ProgramRules {
   bool real_time = false;
 };
 
-// Not thread-safe. What it is given outlives it.
+// Not thread-safe. Its constructor's arguments outlive it.
 class EndpointWatch {
  public:
   EndpointWatch(FindingLog& log, const ProgramRules& rules, const EndpointOpened& endpoint)
@@ -68,7 +68,7 @@ class EndpointWatch {
 
   // The program waits though nothing is under way.
   void Stuck();
-  // What should have been there for the completion of `context` is gone.
+  // The object that should take the completion of `context` is gone.
   void OwnerGone(fabric::Context context);
   // `requests` of a batch were not rung for, and will not be.
   void BatchLeft(std::size_t requests);

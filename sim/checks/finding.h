@@ -1,4 +1,4 @@
-// What the simulator holds against the program: a rule that it broke, where, and how often.
+// A finding of the simulator's checks: a rule that the program broke, where, and how often.
 
 #ifndef DRYDOCK_SIM_CHECKS_FINDING_H_
 #define DRYDOCK_SIM_CHECKS_FINDING_H_
@@ -14,8 +14,8 @@ namespace drydock::sim {
 // A rule that no program may break on EFA, whatever it is good for.
 enum class Check : std::uint8_t {
   // A completion queue has room for everything that may complete before the program reads it. The
-  // device protects no queue: what finds it full is lost, and the slot of its request with it
-  // (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
+  // device protects no queue: an entry that finds it full is lost, and the slot of its request with
+  // it (ofiwg/libfabric prov/efa/docs/efa_fabric_comparison.md).
   kCompletionQueueCapacity,
   // A post that answered kAgain is tried again after its completion queue was read: only reading
   // frees the slots of a send queue (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c and issue 8825:
@@ -38,11 +38,12 @@ enum class Check : std::uint8_t {
   // A registration is closed when every request that names it has ended, here and at the peers
   // (ofiwg/libfabric fabtests/prov/efa/src, mr_abort: those that meet a closed one fail).
   kUseAfterDeregister,
-  // What was opened is closed at the end of the program: the device's numbers, and the memory that
-  // it pins, are few.
+  // Objects are closed at the end of the program: the device's numbers, and the memory that it
+  // pins, are few.
   kLeaks,
-  // What was refused with kAgain is tried again, and what was accepted is not: nothing in the
-  // network tells a second post of the same operation from the first (fabric/endpoint.h).
+  // A request that was refused with kAgain is tried again, and one that was accepted is not:
+  // nothing in the network tells a second post of the same operation from the first
+  // (fabric/endpoint.h).
   kRetryIdempotence,
   // A context names one operation at a time; on EFA the provider even keeps the operation's peer
   // and flags in it (ofiwg/libfabric man/fi_getinfo.3, FI_CONTEXT2).
@@ -63,21 +64,21 @@ enum class Check : std::uint8_t {
   kProgress,
   // The result of a program does not depend on the order in which a network delivers.
   kOrderIndependence,
-  // A region is used for what it was registered for (fi_mr(3)). EFA's device knows one right only,
-  // so that nothing else tells (ofiwg/libfabric prov/efa/src/efa_mr.c).
+  // A region is used only for the access that it was registered for (fi_mr(3)). EFA's device knows
+  // one right only, so that nothing else tells (ofiwg/libfabric prov/efa/src/efa_mr.c).
   kLocalRights,
-  // What a program has promised to one thread at a time is used so: an endpoint with its completion
-  // queues (fabric/endpoint.h), a queue pair in a thread domain or of libfabric's, a
-  // completion queue of a single thread (ibv_alloc_td(3), ibv_create_cq_ex(3), FI_THREAD_DOMAIN of
-  // fi_domain(3)).
+  // Objects that a program has promised to use from one thread at a time are used so: an endpoint
+  // with its completion queues (fabric/endpoint.h), a queue pair in a thread domain or of
+  // libfabric's, a completion queue of a single thread (ibv_alloc_td(3), ibv_create_cq_ex(3),
+  // FI_THREAD_DOMAIN of fi_domain(3)).
   kOneThread,
   // A batch that was begun is rung for, or given up (ibv_wr_complete and ibv_wr_abort of
   // ibv_wr_post(3): before it nothing is sent).
   kWorkNotRung,
-  // Completions are read by somebody (ibv_poll_cq(3): what fills the queue is lost).
+  // A program reads its completions (ibv_poll_cq(3): a queue that is full loses them).
   kUnreadCompletions,
-  // An address handle stays until what was posted with it has completed: the device flushes the
-  // rest (linux-rdma/rdma-core providers/efa/verbs.c, ofiwg/libfabric prov/efa/src/efa_errno.h,
+  // An address handle stays until every request posted with it has completed: the device flushes
+  // the rest (linux-rdma/rdma-core providers/efa/verbs.c, ofiwg/libfabric prov/efa/src/efa_errno.h,
   // status 1).
   kHandleInUse,
   // Opt-in: a message whose receiver had no receive posted, until the retries were over, is sent

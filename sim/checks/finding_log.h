@@ -1,5 +1,5 @@
-// Where the checks of one world put what they find: one entry for each broken rule and place,
-// however often it is broken.
+// The findings of one world's checks: one entry for each broken rule and place, however often it is
+// broken.
 
 #ifndef DRYDOCK_SIM_CHECKS_FINDING_LOG_H_
 #define DRYDOCK_SIM_CHECKS_FINDING_LOG_H_

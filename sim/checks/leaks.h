@@ -1,4 +1,5 @@
-// leaks: what a program opened on a simulated machine is closed when the program is over.
+// leaks: every object that a program opened on a simulated machine is closed when the program is
+// over.
 
 #ifndef DRYDOCK_SIM_CHECKS_LEAKS_H_
 #define DRYDOCK_SIM_CHECKS_LEAKS_H_
@@ -27,7 +28,7 @@ class Leaks {
     if (found != objects_.end()) found->second.was_busy = true;
   }
 
-  // The program is over: whatever is open now stays open.
+  // The program is over: objects that are open now are leaks.
   void AtEnd();
 
  private:

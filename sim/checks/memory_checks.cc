@@ -106,7 +106,8 @@ void MemoryChecks::OnReceivePosted(const QueuePair& queue_pair, const efa::Recei
   guard_.Posted(*queue, true, work.request_id, {work.segments, work.segment_count});
 }
 
-// What the device has reported is over, whether the program has read it or not.
+// A request that the device has reported is over, whether the program has read the completion or
+// not.
 void MemoryChecks::OnHandleClosing(const NicState& nic, std::uint16_t handle) {
   queues_.ForEach([&](const WatchedQueue& queue) {
     if (queue.nic != nic.index() || queue.raw || queue.dead) return;

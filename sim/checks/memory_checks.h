@@ -1,5 +1,5 @@
 // The checks about requests and the memory that they name: each is in a file of its own, and this
-// one tells it what it needs to know.
+// class passes the events on to it.
 
 #ifndef DRYDOCK_SIM_CHECKS_MEMORY_CHECKS_H_
 #define DRYDOCK_SIM_CHECKS_MEMORY_CHECKS_H_
@@ -26,7 +26,7 @@ namespace drydock::sim {
 // they have the same name.
 class MemoryChecks {
  public:
-  // Adds what it finds to `log`. All outlive it.
+  // Adds its findings to `log`. All outlive it.
   MemoryChecks(FindingLog& log, const MemoryBus& bus)
       : log_(log), race_(log, registrations_, queues_, bus), guard_(registrations_, bus) {}
 

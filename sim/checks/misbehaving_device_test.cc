@@ -30,7 +30,7 @@ namespace {
 using fabric::Access;
 using fabric::OperationKind;
 
-// A NIC with one queue pair, and what it does, told to the checks.
+// A NIC with one queue pair, whose events are reported to the checks.
 struct Device {
   static constexpr std::uint16_t kDomain = 1;
   static constexpr std::uint32_t kLocal = 0x40005;

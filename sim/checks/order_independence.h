@@ -18,8 +18,8 @@
 
 namespace drydock::sim {
 
-// 128 bits over what a program says its state is, in the order in which it says it. The program
-// leaves out what may differ: times, contexts, the order of arrival itself.
+// A hash of 128 bits over a program's state, as the program adds it. The program leaves out values
+// that may differ: times, contexts, the order of arrival itself.
 class StateHash {
  public:
   void Add(std::uint64_t word);

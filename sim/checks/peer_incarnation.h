@@ -30,8 +30,8 @@ class PeerIncarnation {
     }
   }
 
-  // A request to this peer was accepted: what was told of the peer often enough before; kReachable
-  // when nothing was.
+  // A request to this peer was accepted: returns the state that the program was told of often
+  // enough before; kReachable when it was told of none.
   PeerState Accepted(const Posted& posted) {
     return notes_.empty() ? PeerState::kReachable : Count(posted.peer);
   }

@@ -1,4 +1,4 @@
-// A program that polls does it for something that can come.
+// Checks that a program polls only while something can come.
 
 #ifndef DRYDOCK_SIM_CHECKS_PROGRESS_H_
 #define DRYDOCK_SIM_CHECKS_PROGRESS_H_
@@ -7,12 +7,11 @@
 
 namespace drydock::sim {
 
-// What a program does for ever unless it is stopped: it polls while nothing is under way; or it
-// posts to a full send queue, during which no time passes, and reads none of the completions that
-// make room.
+// The endless loops of a program: it polls while nothing is under way; or it posts to a full send
+// queue, during which no time passes, and reads none of the completions that make room.
 enum class EndlessLoop : std::uint8_t { kPolls, kPosts };
 
-// Counts what a program does in vain while nothing is scheduled in its world: in one thread and in
+// Counts a program's vain calls while nothing is scheduled in its world: in one thread and in
 // virtual time, nothing can come of it ever. A program that looks at the time meanwhile may have a
 // deadline, and is left alone; so is one that waits for the world.
 class Progress {

@@ -81,7 +81,7 @@ void Registrations::Refused(const Toucher& who, std::uint32_t nic, std::uint32_t
   }
 }
 
-// The device may do what the program was not given the right to do.
+// The device may do this, but the program's registration does not allow it.
 void Registrations::NotAllowed(const Toucher& who, std::uint32_t nic, std::uint16_t domain,
                                const WatchedPiece& piece, fabric::Access wanted) {
   if (!CoversLocal(nic, domain, piece, fabric::Access::kNone) ||

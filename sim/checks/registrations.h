@@ -1,9 +1,9 @@
-// A second book of what is registered, kept from what programs ask for and not from what the device
-// makes of it: three checks look into it.
+// A second record of registrations, kept from the programs' requests and not from the device's
+// tables: three checks use it.
 //
 //   bounds                no byte is read or written but inside a live registration, with its
 //                         rights, of the right domain and generation of the key
-//   local-rights          no request of our own does what its region was not registered for
+//   local-rights          no request of our own uses its region for more than it was registered for
 //   use-after-deregister  no request meets memory that was registered once and is no more
 
 #ifndef DRYDOCK_SIM_CHECKS_REGISTRATIONS_H_
@@ -23,7 +23,7 @@
 
 namespace drydock::sim {
 
-// What touches the memory: a queue pair, and the kind of its operation.
+// A user of the memory: a queue pair, and the kind of its operation.
 struct Toucher {
   const std::string& where;
   std::uint16_t queue_pair;
@@ -48,7 +48,7 @@ class Registrations {
     return region != nullptr && region->live && region->local_key == piece.key &&
            region->domain == domain && region->Covers(piece, wanted);
   }
-  // The same for a peer's key, in whatever domain.
+  // The same for a peer's key, in any domain.
   bool CoversRemote(std::uint32_t nic, const WatchedPiece& piece, fabric::Access wanted) const {
     const Region* region = Find(nic, piece.key);
     return region != nullptr && region->live && region->remote_key == piece.key &&

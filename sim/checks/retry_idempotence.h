@@ -10,7 +10,7 @@
 
 namespace drydock::sim {
 
-// Of one endpoint. Remembers what was refused with kAgain until the same is accepted.
+// Of one endpoint. Remembers requests that were refused with kAgain until the same is accepted.
 class RetryIdempotence {
  public:
   // Whether `posted`, which was accepted, is the same operation as `other`, which is in flight with
@@ -27,12 +27,12 @@ class RetryIdempotence {
     }
   }
 
-  // What was refused and never accepted since, oldest first; no more than kMost.
+  // Requests that were refused and never accepted since, oldest first; no more than kMost.
   const std::vector<Posted>& refused() const { return refused_; }
   void Forget() { refused_.clear(); }
 
  private:
-  // A program that drops what is refused, and may, makes us look through so many with each post.
+  // Bounds the search in each post: a program may drop its refused requests.
   static constexpr std::size_t kMost = 8;
 
   void TriedAgain(const Posted& posted);

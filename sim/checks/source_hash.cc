@@ -14,8 +14,8 @@ std::uint64_t Load(const std::byte* bytes) {
   return word;
 }
 
-// Both halves of a product, and what was multiplied: where one factor is 0, as of a source that
-// holds kOdd itself, the other is not forgotten.
+// Both halves of a product, and its factors: where one factor is 0, as of a source that holds kOdd
+// itself, the other is not forgotten.
 std::uint64_t Fold(std::uint64_t a, std::uint64_t b) {
   const auto product = static_cast<unsigned __int128>(a) * b;
   return a ^ b ^ static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);

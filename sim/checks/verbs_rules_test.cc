@@ -1,5 +1,6 @@
-// Rules about what only sim/verbs tells: threads, batches, address handles, events, queues at their
-// end, retries in real time. Each is told here as a driver would, once broken and once kept.
+// Rules about events that only sim/verbs reports: threads, batches, address handles, events, queues
+// at their end, retries in real time. Each is reported here as a driver would, once broken and once
+// kept.
 
 #include <chrono>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Which endpoint waits for which when nothing moves any more: what a person needs to see of a
+// A graph of which endpoint waits for which when nothing moves any more: it shows a person a
 // deadlock.
 
 #ifndef DRYDOCK_SIM_CHECKS_WAIT_GRAPH_H_
@@ -10,12 +10,12 @@
 
 namespace drydock::sim {
 
-// Nodes are endpoints, by name. An edge says what one waits for another to do.
+// Nodes are endpoints, by name. An edge names the action that one waits for another to do.
 class WaitGraph {
  public:
   // `known` nodes keep their order.
   std::size_t AddNode(std::string name);
-  // What a person should know of a node. One line.
+  // Adds a remark on a node, for a person. One line.
   void AddNote(std::size_t node, std::string line);
   // `from` waits for `to`. `why`: "to post a receive".
   void AddEdge(std::size_t from, std::size_t to, std::string why);

@@ -1,4 +1,5 @@
-// Who waits for whom: the graph by itself, and what a world that stands still says.
+// Which endpoint waits for which: the graph by itself, and the message of a world that stands
+// still.
 
 #include "drydock/sim/checks/wait_graph.h"
 

@@ -1,5 +1,5 @@
-// Which endpoint waits for which: what the devices know of the requests that programs have posted
-// and whose completions they have not read.
+// Finds which endpoint waits for which, from the devices' records of the requests that programs
+// have posted and whose completions they have not read.
 
 #ifndef DRYDOCK_SIM_CHECKS_WAITS_H_
 #define DRYDOCK_SIM_CHECKS_WAITS_H_

@@ -1,5 +1,5 @@
-// What the checks remember of the requests of one endpoint, from the post to the moment at which
-// the program read their completion: a slot for each that the queues hold, taken once and for all.
+// The checks' record of one endpoint's requests, from the post to the moment at which the program
+// read their completion: a slot for each that the queues hold, taken once and for all.
 
 #ifndef DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
 #define DRYDOCK_SIM_CHECKS_WATCHED_QUEUE_H_
@@ -31,7 +31,7 @@ struct WatchedRequest {
     kPosted,
     kTaken,     // of a receive: a message, or an immediate, has it
     kReported,  // its entry is in the completion queue
-    kExcused,   // its entry is lost, or late, and everybody knows why
+    kExcused,   // its entry is lost, or late, for a known reason
   };
 
   WatchedQueue* queue = nullptr;
@@ -121,7 +121,7 @@ struct WatchedQueue {
   std::uint16_t number = 0;
   std::uint16_t domain = 0;
   std::uint32_t qkey = 0;  // tells it from earlier ones of this number
-  bool raw = false;        // somebody else writes to its rings: nothing is known of them
+  bool raw = false;        // its rings are not the driver's any more: their requests are unknown
   bool dead = false;       // so is the machine
   bool immediates_take_receives = false;
   WatchedRequests sends;

@@ -3,8 +3,8 @@
 //   sim::Cluster cluster(/*machines=*/4, {.seed = 7, .profile = "p5"});
 //   cluster.loop().Run(AllToAll(cluster));
 //
-// Each machine is an ordinary fabric::async::Node, so that what runs here runs on hardware, where
-// every process has a node of its own. two_nodes.h is the same for two.
+// Each machine is an ordinary fabric::async::Node, so that code that runs here runs on hardware,
+// where every process has a node of its own. two_nodes.h is the same for two.
 
 #ifndef DRYDOCK_SIM_CLUSTER_CLUSTER_H_
 #define DRYDOCK_SIM_CLUSTER_CLUSTER_H_
@@ -24,7 +24,7 @@
 namespace drydock::sim {
 
 struct ClusterOptions {
-  std::uint64_t seed = 1;              // what everything random is drawn from
+  std::uint64_t seed = 1;              // everything random is drawn from it
   std::string_view profile = "small";  // the kind of machine, of sim/profile.h
 };
 

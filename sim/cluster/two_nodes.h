@@ -1,5 +1,4 @@
-// Two simulated machines that know each other, by short names: what most examples and tests start
-// from.
+// Two simulated machines that know each other, by short names, for examples and tests.
 //
 //   sim::TwoNodes nodes(/*seed=*/1);
 //   const BufferRef page = nodes.a.Allocate(4096).value();

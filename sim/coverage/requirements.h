@@ -1,4 +1,4 @@
-// What an exploration must have been through, as a file:
+// The required coverage of an exploration, as a file:
 //
 //   # a comment
 //   sometimes "a post was retried"     held in at least one run

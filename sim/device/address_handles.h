@@ -21,7 +21,7 @@ struct NicState;
 // Not thread-safe.
 class AddressHandles {
  public:
-  // What a completion entry says where the sender has no handle here.
+  // The handle in a completion entry whose sender has no handle here.
   static constexpr std::uint16_t kUnknown = 0xffff;
 
   struct Handle {

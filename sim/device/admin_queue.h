@@ -1,4 +1,4 @@
-// The control path of a NIC: what a driver asks for by commands (the admin queue of EFA's driver,
+// The control path of a NIC: executes the driver's commands (the admin queue of EFA's driver,
 // amzn-drivers kernel/linux/efa/src/efa_admin_cmds_defs.h).
 
 #ifndef DRYDOCK_SIM_DEVICE_ADMIN_QUEUE_H_
@@ -28,7 +28,7 @@ namespace drydock::sim {
 
 // Of one NIC. Each command is counted, as is each refusal. A command that asks for one object more
 // than the device has answers kResourceExhausted, naming the limit, and nothing happens. Not
-// thread-safe. What it is given outlives it.
+// thread-safe. Its constructor's arguments outlive it.
 class AdminQueue {
  public:
   // `qkeys`: where the keys of queue pairs come from.

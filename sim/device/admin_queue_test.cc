@@ -1,4 +1,4 @@
-// The commands of a driver: what they make, what they count, and where the device says no.
+// The commands of a driver: their objects, their counters, and the device's refusals.
 
 #include "drydock/sim/device/admin_queue.h"
 
@@ -135,7 +135,7 @@ TEST_F(AdminQueueTest, HandleOfNobodyIsRefused) {
   EXPECT_EQ(counters.create_ah_err, 1u);
   ExpectCommands(1, 1);
   EXPECT_EQ(nic.state.handles.live(), 0u);
-  // A machine that has died still has its GID: silence is what its peers meet.
+  // A machine that has died still has its GID: its peers meet silence.
   peer.state.port.alive = false;
   EXPECT_TRUE(admin.CreateAddressHandle(kDomain, peer.state.gid).ok());
 }
@@ -146,7 +146,7 @@ TEST_F(AdminQueueTest, HandleInAnotherAvailabilityZoneIsRefused) {
               StatusIs(StatusCode::kInvalidArgument));
   EXPECT_EQ(counters.create_ah_err, 1u);
   ExpectCommands(1, 1);
-  // The zone is what counts, not which.
+  // Only whether the zone is the same counts, not which it is.
   nic.state.zone = 1;
   EXPECT_TRUE(admin.CreateAddressHandle(kDomain, peer.state.gid).ok());
 }

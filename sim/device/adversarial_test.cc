@@ -25,7 +25,7 @@ using fabric::ErrorCode;
 using fabric::OperationKind;
 
 constexpr std::uint64_t kSeeds = 100;
-// What looking at a byte of memory, again and again, costs.
+// The time of one look at a byte of memory, in a loop.
 constexpr coro::Duration kGlance = 50ns;
 
 // A program on two machines; says whether its outcome is right.
@@ -77,7 +77,7 @@ ErrorCode Post(Side& a, Side& b, std::size_t from, std::size_t to, std::size_t l
   return a.endpoint->Write(write);
 }
 
-// The same where there is room: what is wrong about a program is never that it could not post.
+// The same where there is room: a program's mistake is never that it could not post.
 void Write(Side& a, Side& b, std::size_t from, std::size_t to, std::size_t length,
            std::uint64_t context, std::optional<std::uint32_t> immediate = std::nullopt) {
   EXPECT_EQ(Post(a, b, from, to, length, context, immediate), ErrorCode::kOk);

@@ -1,6 +1,6 @@
-// What happens to work that is under way when something it needs goes: at every microsecond of its
-// life, each operation has exactly one completion, unless its own endpoint was closed, and nothing
-// lands after that.
+// Work under way when an object that it needs goes: at every microsecond of its life, each
+// operation has exactly one completion, unless its own endpoint was closed, and nothing lands after
+// that.
 
 #include <chrono>
 #include <cstdint>
@@ -85,7 +85,7 @@ struct BusyScene : Scene {
     EXPECT_EQ(a.endpoint->Send(send), ErrorCode::kOk);
   }
 
-  // What the target was told is true.
+  // The completions at the target are true.
   void ExpectTruthAtTheTarget() {
     std::set<std::uint64_t> told;
     for (const Completion& completion : b.completions) {
@@ -196,7 +196,7 @@ TEST(ClosingTest, OwnEndpointEndsInSilenceAndNothingLandsAfterwards) {
   }
 }
 
-// A reset flushes what the restarted device was doing itself, receives included.
+// A reset flushes the restarted device's own work, receives included.
 TEST(ClosingTest, OwnResetFlushesEverything) {
   for (std::uint64_t moment = 1; moment <= kMoments; ++moment) {
     BusyScene s(moment);
@@ -273,7 +273,7 @@ TEST(ClosingTest, RemovedPeerIsNotMistakenForItsSuccessor) {
   EXPECT_EQ(*s.a.peers->Lookup(next), s.c.endpoint->address());
 }
 
-// Endpoints that share a completion queue: what belongs to the others stays when one closes.
+// Endpoints that share a completion queue: entries of the others stay when one closes.
 TEST(ClosingTest, CompletionsOfTheOthersInASharedQueueStay) {
   Scene s;
   auto second = Must(s.a.domain->OpenEndpoint(s.a.Parts()));
@@ -287,7 +287,7 @@ TEST(ClosingTest, CompletionsOfTheOthersInASharedQueueStay) {
   ASSERT_TRUE(second->Close().ok());
   ASSERT_TRUE(third->Close().ok());
   for (std::uint64_t i = 1; i <= 4; ++i) EXPECT_TRUE(s.lab.Take(s.a, i).ok());
-  // Those of the closed ones are gone, whatever the order of closing.
+  // Those of the closed ones are gone, in any order of closing.
   s.ExpectTheOthersUnharmed();
 }
 

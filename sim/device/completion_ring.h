@@ -18,7 +18,7 @@
 
 namespace drydock::sim {
 
-// What the NIC reports of one work request.
+// The NIC's report of one work request.
 struct DeviceCompletion {
   std::uint16_t request_id = 0;  // as posted; undefined when unsolicited
   std::uint16_t queue_pair = 0;  // ours
@@ -117,7 +117,7 @@ class CompletionRing {
 
   // Entries that were read or passed over, modulo 2^32.
   std::uint32_t consumed() const { return consumer_.consumed() + passed_over_; }
-  // The oldest entry is of a later lap than the driver takes it for: what was between is lost.
+  // The oldest entry is of a later lap than the driver takes it for: the entries between are lost.
   void CatchUp();
 
   void* Slot(std::uint32_t slot) { return entries_ + slot * (kEntryBytes / 8); }

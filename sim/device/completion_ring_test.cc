@@ -1,4 +1,4 @@
-// A completion queue's ring: laps, phases, what happens when it is full, and events.
+// A completion queue's ring: laps, phases, overruns, and events.
 
 #include "drydock/sim/device/completion_ring.h"
 

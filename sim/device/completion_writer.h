@@ -1,4 +1,5 @@
-// What a NIC reports: an entry in a completion queue for each work request, receive and immediate.
+// Writes a NIC's reports: an entry in a completion queue for each work request, receive and
+// immediate.
 
 #ifndef DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_
 #define DRYDOCK_SIM_DEVICE_COMPLETION_WRITER_H_
@@ -16,7 +17,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class CompletionWriter {
  public:
   enum class Queue : std::uint8_t { kSend, kReceive };

@@ -33,7 +33,7 @@ struct CompletionWriterTest : testing::Test {
   DeviceCompletion Of(std::uint16_t id) const {
     return {.request_id = id, .queue_pair = queue_pair.number};
   }
-  // Request ids of what was written to the send queue since the last call.
+  // Request ids of the entries that were written to the send queue since the last call.
   std::vector<std::uint64_t> Written() {
     std::vector<std::uint64_t> ids;
     for (const Entry& entry : Bench::Sent(queue_pair)) ids.push_back(entry.request_id);

@@ -1,5 +1,5 @@
-// What a NIC counts, under the names of EFA's hardware counters (amzn/amzn-drivers, hw_counters in
-// sysfs; docs/metrics.md says what each means here).
+// The counters of a NIC, under the names of EFA's hardware counters (amzn/amzn-drivers, hw_counters
+// in sysfs; docs/metrics.md has their meanings here).
 
 #ifndef DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_
 #define DRYDOCK_SIM_DEVICE_DEVICE_COUNTERS_H_
@@ -44,14 +44,13 @@ struct DeviceCounters {
   std::uint64_t reg_mr_err = 0;
   std::uint64_t create_ah_err = 0;
 
-  // What the hardware counts and nothing here can cause: always 0.
+  // Counters of the hardware that nothing here can raise: always 0.
   std::uint64_t no_completion_cmds = 0;  // every command is answered at once
   std::uint64_t keep_alive_rcvd = 0;     // the device sends no keep-alive events
   std::uint64_t alloc_ucontext_err = 0;  // pages of doorbells do not run out
   std::uint64_t mmap_err = 0;            // nor does mapping them fail
 
-  // The simulator's own: what a program did that the device cannot survive, or that the device does
-  // not tell.
+  // The simulator's own: mistakes of a program that the device cannot survive, or does not report.
   std::uint64_t qkey_viol = 0;         // packets with a wrong qkey
   std::uint64_t completions_lost = 0;  // a completion queue was full
   std::uint64_t malformed_work = 0;    // work requests that make no sense
@@ -92,7 +91,7 @@ struct DeviceCounters {
     retrans_timeout_events += times;
     Sent(times, times * bytes, header_bytes);
   }
-  // Commands that did what was asked; one that was refused, counted under `error` as well.
+  // Commands that succeeded; a command that was refused, counted under `error` as well.
   void Commands(std::uint64_t count) {
     submitted_cmds += count;
     completed_cmds += count;

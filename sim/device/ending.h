@@ -1,5 +1,5 @@
 // How operations end: with an answer of the target, without one, in silence, or as a fault plan
-// wants it. Whatever ends an operation, at either NIC, calls one of these.
+// wants it. Code that ends an operation, at either NIC, calls one of these.
 
 #ifndef DRYDOCK_SIM_DEVICE_ENDING_H_
 #define DRYDOCK_SIM_DEVICE_ENDING_H_

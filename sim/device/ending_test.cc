@@ -1,4 +1,4 @@
-// How operations end: who hears of it, when, and with which status.
+// How operations end: which side is told, when, and with which status.
 
 #include "drydock/sim/device/ending.h"
 

@@ -1,16 +1,16 @@
-// Where a fault plan may interfere with a device: the points at which it is asked, and what it may
-// answer. It answers with values; the device does what they say.
+// The points at which a device asks a fault plan, and the plan's possible answers. It answers with
+// values, and the device acts on them.
 //
-//   post ─► OnFetch ─► OnDeparture, OnFlight ─► OnArrival ─► OnPlacement ─► OnWritten ─► OnEnd ─►
-//   OnCompletion
-//           served      each packet              at the       each packet     of a         the each
-//           entry when        on its way               target       in memory       write answer
-//                                                  └► OnReceive: a message takes a receive
-//                                                  OnImmediate: of a write
+//   post ─► OnFetch ─► OnDeparture, OnFlight ─► OnArrival ─► OnPlacement ─► OnWritten ─► OnEnd ─┐
+//           when it    each packet              at the       each packet    of a         the    │
+//           is served  on its way               target       in memory      write        answer │
+//                                                 │             each entry: OnCompletion ◄──────┘
+//                                                 └► OnReceive: a message takes a receive
+//                                                    OnImmediate: of a write
 //   open ─► OnOpenEndpoint, OnOpenCompletionQueue        insert a peer ─► OnInsertPeer
 //
-// Nothing forges what a program reads: a packet is late, bytes are not where they should be, a
-// device answers with a failure, and the rest follows as it does without a plan.
+// No fault forges the completions that a program reads: a packet is late, bytes are not where they
+// should be, a device answers with a failure, and the rest follows as it does without a plan.
 
 #ifndef DRYDOCK_SIM_DEVICE_FAULT_POINTS_H_
 #define DRYDOCK_SIM_DEVICE_FAULT_POINTS_H_
@@ -53,7 +53,7 @@ struct FetchVerdict {
   Failure failure;
 };
 
-// What happens to the machine that a packet is about to leave, and to the packet with it.
+// The fate of the machine that a packet is about to leave, and of the packet with it.
 struct DepartureVerdict {
   enum class Machine : std::uint8_t { kWorks, kNicDies, kNicResets, kPauses };
   Machine machine = Machine::kWorks;  // kPauses: for `delay`
@@ -98,14 +98,14 @@ struct CompletionVerdict {
   std::uint32_t repeats = 0;  // of an unsolicited immediate: it is written so often again
 };
 
-// What becomes of a receive that a message takes.
+// The fate of a receive that a message takes.
 struct ReceiveVerdict {
   std::optional<Failure> failure;  // the receive fails
   std::uint64_t placed_bytes = 0;  // of the message, before that
   CompletionVerdict completion;
 };
 
-// What another process is to be given of a packet (sim/hosts).
+// The part of a packet that another process is to be given (sim/hosts).
 struct ForwardVerdict {
   std::uint64_t kept_bytes = 0;      // from the packet's first one on
   bool announces = true;             // false: its operation's immediate must not appear
@@ -132,7 +132,7 @@ class FaultPoints {
                         Flight& flight) = 0;
 
   // --- The target ---
-  // What becomes of an operation at its target.
+  // The fate of an operation at its target.
   struct ArrivalVerdict {
     std::optional<Failure> failure;  // it does nothing more there
     std::uint64_t placed_bytes = 0;  // of its message: they reach the next receive

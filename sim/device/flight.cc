@@ -5,7 +5,7 @@
 namespace drydock::sim {
 namespace {
 
-// Does to the machine what the verdict says: when the device is done with what it does just now.
+// Applies the verdict to the machine, when the device is done with its present event.
 void Apply(Surroundings& around, NicState& nic, const DepartureVerdict& verdict) {
   switch (verdict.machine) {
     case DepartureVerdict::Machine::kWorks:

@@ -1,4 +1,4 @@
-// What happens to a packet on its way: the wire's part, and a fault plan's.
+// The fate of a packet on its way: the wire's part, and a fault plan's.
 
 #include "drydock/sim/device/flight.h"
 

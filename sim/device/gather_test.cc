@@ -1,5 +1,5 @@
-// Where bytes come from and go to: pieces of memory at both ends, and what is told before and
-// after.
+// Where bytes come from and go to: pieces of memory at both ends, and the observers' events before
+// and after.
 
 #include <algorithm>
 #include <array>
@@ -192,7 +192,7 @@ TEST(GatherTest, TargetMayOverlapItsSource) {
   EXPECT_EQ(BytesAt(ends.a.memory, 0, 110), Rising(11, 100, 101, 10));
 }
 
-// ---- What is told ----
+// ---- The observers' events ----
 
 // Looks at the first byte of the target when bytes are placed.
 struct Looker final : sim::Observer {

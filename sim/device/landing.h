@@ -27,7 +27,7 @@ struct Landing {
   CompletionVerdict verdict;    // when that is reported
 
   // While some of it is still to be placed: the message's first bytes, which have left their sender
-  // whatever it does meanwhile; and those of them that are placed last.
+  // already; and those of them that are placed last.
   std::vector<std::byte> staged;
   Range rest;
 };

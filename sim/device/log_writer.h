@@ -1,4 +1,4 @@
-// Enters what devices and programs do into the event log (sim/events/event_log.h).
+// Writes the events of devices and programs into the event log (sim/events/event_log.h).
 
 #ifndef DRYDOCK_SIM_DEVICE_LOG_WRITER_H_
 #define DRYDOCK_SIM_DEVICE_LOG_WRITER_H_
@@ -12,7 +12,7 @@
 
 namespace drydock::sim {
 
-// Not thread-safe. What it is given outlives it.
+// Not thread-safe. Its constructor's arguments outlive it.
 class LogWriter final : public Observer {
  public:
   LogWriter(const Timeline& timeline, EventLog& log) : timeline_(timeline), log_(log) {}

@@ -76,7 +76,7 @@ TEST(SegmentTest, GatherAtTheSenderAndScatterAtTheReceiver) {
       std::vector<std::byte> expected = Gather(from);
       expected.resize(Sum(receive_lengths));  // the rest was not touched
       EXPECT_EQ(Gather(to), expected);
-      // Nor was what lies between the segments.
+      // Nor were the bytes between the segments.
       std::size_t at = 0;
       for (const std::size_t length : receive_lengths) {
         at += length;

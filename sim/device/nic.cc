@@ -10,7 +10,7 @@ namespace {
 
 using fabric::OperationKind;
 
-// A NIC's number in all of its network: what it draws depends on it.
+// A NIC's number in all of its network: its draws depend on it.
 std::uint64_t EntityOf(const Nic::Identity& identity) {
   return std::uint64_t{identity.machine} << 16 | identity.number;
 }
@@ -43,7 +43,7 @@ Nic::Nic(Surroundings& around, const Identity& identity, const Profile& profile)
   state_.actor = this;
 }
 
-// ---- What can happen to a machine ----
+// ---- Failures of a machine ----
 
 void Nic::Kill() {
   if (!alive()) return;
@@ -189,7 +189,7 @@ Step Nic::Describe(const Operation& operation, const Event& event) const {
 }
 
 bool Nic::IsPointless(const Event& event) const {
-  if (event.kind == EventKind::kLand) return false;  // its bytes are here, whatever has ended
+  if (event.kind == EventKind::kLand) return false;  // its bytes are here, even if others ended
   const Operation* operation = around_.operations.Find(OperationId::Unpack(event.b));
   return operation == nullptr || (operation->ended && event.kind != EventKind::kAnswer);
 }

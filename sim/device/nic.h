@@ -5,7 +5,7 @@
 //                            ▲                                 ▼          ▼
 //   driver ◄── entries ──────┴────────── completion_writer ◄───┴──────────┘
 //
-// What it promises, and no more (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
+// Its promises, and no others (ofiwg/libfabric prov/efa/docs, amzn-drivers SRD.txt):
 //   1. Every work request ends in exactly one completion entry; of a destroyed queue pair in none.
 //   2. Work requests, the packets of one, and the pieces of a packet are placed in any order.
 //   3. The immediate of a write appears only after every byte of that write was placed.
@@ -45,7 +45,7 @@ namespace drydock::sim {
 class Nic final : public Actor, private PlacementListener {
  public:
   // `index` counts the NICs of the world; `machine` those of the network, and `number` those of the
-  // machine: both decide what the NIC draws. `name` is for people: "server/rdmap79s0". `gid`: zeros
+  // machine: both decide the NIC's draws. `name` is for people: "server/rdmap79s0". `gid`: zeros
   // for a drawn one. The profile outlives the NIC.
   struct Identity {
     std::uint32_t index = 0;
@@ -74,11 +74,11 @@ class Nic final : public Actor, private PlacementListener {
     responder_.Ring(queue_pair, counter);
   }
 
-  // --- What can happen to a machine ---
+  // --- Failures of a machine ---
   // A dead NIC sends and receives nothing: its peers see silence.
   bool alive() const { return state_.alive(); }
   void Kill();
-  // What waits here for a receive, sent by `peer`, hears no more of us.
+  // Messages of `peer` that wait here for a receive get no answer any more.
   void Silence(const Nic& peer) { responder_.Silence(peer.state()); }
   // The device restarts: its queue pairs are in error for good, their work is flushed, and peers
   // that had work under way with it are told (status 8).

@@ -1,5 +1,5 @@
-// What one device consists of beside its behaviour: identity, tables, counters. The parts of a NIC
-// share it, and operations refer by it to the NICs at both of their ends.
+// The state of one device: identity, tables, counters. The parts of a NIC share it, and operations
+// refer by it to the NICs at both of their ends.
 
 #ifndef DRYDOCK_SIM_DEVICE_NIC_STATE_H_
 #define DRYDOCK_SIM_DEVICE_NIC_STATE_H_
@@ -37,7 +37,7 @@ class NicSet {
   std::vector<std::uint64_t> words_;
 };
 
-// What is true of a peer now, whatever a program was told.
+// The true state of a peer now, whatever a program was told.
 enum class PeerState : std::uint8_t {
   kReachable,    // or nothing is known against it
   kNoQueuePair,  // its NIC is there, and no queue pair of this number and key on it: for good
@@ -63,7 +63,7 @@ struct NicState {
   std::uint32_t index() const { return port.index; }
   std::uint32_t machine() const { return port.machine; }
   bool alive() const { return port.alive; }
-  // What is true of the queue pair (`number`, `qkey`) here, for a queue pair of `initiator`.
+  // The state of the queue pair (`number`, `qkey`) here, for a queue pair of `initiator`.
   PeerState StateFor(const NicState& initiator, std::uint16_t number, std::uint32_t qkey) const {
     const QueuePair* queue_pair = queue_pairs.Find(number, qkey);
     if (queue_pair == nullptr) return PeerState::kNoQueuePair;
@@ -72,8 +72,8 @@ struct NicState {
     return known ? PeerState::kReachable : PeerState::kNotInserted;
   }
 
-  // Whether it is a NIC of another process (sim/hosts): its tables are there, and what they would
-  // say was looked up there.
+  // Whether it is a NIC of another process (sim/hosts): its tables are there, and look-ups in them
+  // were made there.
   bool elsewhere = false;
   std::uint32_t zone = 0;  // availability zone of its machine
   Actor* actor = nullptr;  // to which its events go

@@ -1,5 +1,5 @@
-// What happens in simulated devices and in their drivers, for observers that keep the log, check
-// the program, draw a trace, or count.
+// The events of simulated devices and of their drivers, for observers that keep the log, check the
+// program, draw a trace, or count.
 //
 //   driver ─┐
 //   device ─┼─► Observers ──► event log, checks, outcome counts, trace, fault plan, ...
@@ -47,7 +47,7 @@ struct BytesPlaced {
   const QueuePair* target;
   std::uint32_t packet;  // its number
   Range range;           // of the payload
-  Range read;            // of the payload: what is read from its source now, if reads_source
+  Range read;            // of the payload: read from its source now, if reads_source
   bool second_copy;      // the packet has been placed before
   bool rest_comes;       // other bytes of the packet are placed later
   bool reads_source;     // false: they have left their source before
@@ -67,7 +67,7 @@ struct KeyRefused {
   fabric::OperationKind kind;
 };
 
-// What became of the entry of a completion.
+// The fate of a completion's entry.
 enum class EntryFate : std::uint8_t {
   kWritten,
   kNoRoom,     // its queue was full: it is lost
@@ -75,7 +75,7 @@ enum class EntryFate : std::uint8_t {
   kWithheld,   // a fault plan keeps it back, for a while or for good
 };
 
-// What a program has opened on a NIC.
+// The kinds of objects that a program opens on a NIC.
 enum class ObjectKind : std::uint8_t {
   kDomain,
   kMemoryRegion,
@@ -117,7 +117,7 @@ class Observer {
                       std::uint32_t /*packet*/, bool /*response*/, std::uint64_t /*bytes*/,
                       const Flight& /*flight*/) {}
 
-  // ---- The device: what peers send ----
+  // ---- The device: packets of peers ----
   // The oldest receive is used.
   virtual void OnReceiveTaken(const NicState& /*nic*/, const QueuePair& /*queue_pair*/,
                               const ReceiveWork& /*receive*/) {}
@@ -147,7 +147,7 @@ class Observer {
   virtual void OnSilent(const Operation& /*operation*/) {}
   // It is about to leave the operation table.
   virtual void OnGone(const Operation& /*operation*/) {}
-  // An entry for a completion queue: what became of it.
+  // An entry for a completion queue, and its fate.
   virtual void OnReported(const NicState& /*nic*/, const CompletionRing& /*ring*/,
                           const DeviceCompletion& /*completion*/, EntryFate /*fate*/) {}
   // The NIC fell silent for good.
@@ -165,7 +165,7 @@ class Observer {
   virtual void OnEndpointClosing(const QueuePair& /*queue_pair*/) {}
   // Its device knows none of its requests any more, and it is about to be destroyed.
   virtual void OnQueuePairGone(const QueuePair& /*queue_pair*/) {}
-  // Somebody else writes to its rings from now on.
+  // Code other than the driver writes to its rings from now on.
   virtual void OnRingsTaken(const QueuePair& /*queue_pair*/) {}
   // A queue pair goes, or its program ends, and `requests` of a batch that was begun on it were
   // never rung for.

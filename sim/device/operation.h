@@ -40,7 +40,7 @@ inline constexpr std::size_t kMostSendSegments = 2;
 // request come from a program, or from a GPU: nothing about them is trusted.
 struct Operation {
   OperationId id;
-  std::uint64_t sequence = 0;  // over all operations of the world: what random draws depend on
+  std::uint64_t sequence = 0;  // over all operations of the world: random draws depend on it
   OperationDraws draws;
 
   // --- The initiator ---
@@ -54,7 +54,7 @@ struct Operation {
   // it was not looked at.
   std::uint64_t withdrawals = UINT64_MAX;
 
-  // --- What is to be done ---
+  // --- The request ---
   fabric::OperationKind kind = fabric::OperationKind::kSend;  // kSend, kWrite or kRead
   bool datagram = false;
   bool has_immediate = false;
@@ -126,7 +126,7 @@ struct Operation {
     return {offset, std::min(packet_bytes, length - offset)};
   }
 
-  // What a packet draws by: the number that the first of those that travel as it would have alone.
+  // The number by which a packet draws: that of the first packet of its piece.
   std::uint32_t FirstOf(std::uint32_t packet) const { return packet * together; }
 
   // Its local memory.
@@ -150,7 +150,7 @@ class PayloadElsewhere {
   virtual bool Fetch(const Operation& operation, Range range, std::byte* target) = 0;
 };
 
-// What an event says of a packet, in Event::a: its number, and what is special about this piece.
+// A packet in an event, in Event::a: its number, and flags of this piece.
 struct PacketFlags {
   static constexpr std::uint32_t kSecondCopy = 1u << 31;   // the packet arrives again
   static constexpr std::uint32_t kOfRead = 1u << 30;       // it carries data of a read

@@ -42,7 +42,7 @@ TEST(LimitTest, RegionThatPeersWriteEndsAtSoManyPagesAndNotBytes) {
   sim::MemoryBus& bus = lab.world().bus();
   bus.SetPages({data, 64 * kGiB}, 2 << 20);
   EXPECT_THAT(all(data, 64 * kGiB), IsOk());
-  // Of what is said of a part, nothing follows for the rest.
+  // The page size of a part says nothing about the rest.
   EXPECT_THAT(all(data, 64 * kGiB + 1), StatusIs(kExhausted, HasSubstr("each has 4096 bytes")));
   EXPECT_THAT(all(data - 1, 64 * kGiB), StatusIs(kExhausted, HasSubstr("each has 4096 bytes")));
   // Two kinds beside each other count as the smaller one.
@@ -52,7 +52,7 @@ TEST(LimitTest, RegionThatPeersWriteEndsAtSoManyPagesAndNotBytes) {
   EXPECT_THAT(all(data, 128 * kGiB),
               StatusIs(kExhausted,
                        AllOf(HasSubstr("2097152 pages are"), HasSubstr("each has 65536 bytes"))));
-  // What is given back is forgotten, and all that it overlaps.
+  // Memory that is given back is forgotten, and all ranges that it overlaps.
   bus.SetPages({data + kGiB, 1}, 0);
   EXPECT_THAT(all(data, 64 * kGiB), StatusIs(kExhausted, HasSubstr("each has 4096 bytes")));
 }

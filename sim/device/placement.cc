@@ -17,7 +17,7 @@ namespace {
 
 using fabric::OperationKind;
 
-// What is left of a range when `last` of it comes later.
+// The rest of a range when `last` of it comes later.
 Range Without(Range range, Range last) {
   return {range.offset + last.length, range.length - last.length};
 }
@@ -45,7 +45,7 @@ Segment InlinePayload(const Operation& operation) {
 
 // ---- Bytes ----
 
-// The one place where the simulator copies what a NIC places.
+// The one place where the simulator copies bytes that a NIC places.
 bool Placement::Put(const BytesPlaced& bytes, const Memory& from) {
   around_.observers.Tell<&Observer::OnPlacing>(bytes);
   bool there = true;
@@ -259,7 +259,7 @@ void Placement::PlaceBeginning(Operation& operation, const QueuePair& target,
   PutMessage(landing, &operation, target, {0, length}, false);
 }
 
-// From the sender's memory, or from what was staged of it.
+// From the sender's memory, or from the staged bytes of it.
 void Placement::PutMessage(const Landing& landing, Operation* operation, const QueuePair& target,
                            Range range, bool rest_comes) {
   const bool staged = !landing.staged.empty();
@@ -274,7 +274,7 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
                           .target = &target,
                           .packet = 0,
                           .range = range,
-                          // What is placed later leaves the sender's memory now as well.
+                          // Bytes that are placed later leave the sender's memory now as well.
                           .read = rest_comes ? Range{0, operation->length} : range,
                           .second_copy = false,
                           .rest_comes = rest_comes,
@@ -282,7 +282,7 @@ void Placement::PutMessage(const Landing& landing, Operation* operation, const Q
                           .receive = &landing.receive,
                           .memory = landing.receive.memory(),
                           .in_memory = {landing.prefix + range.offset, range.length}};
-  // What has left its sender is in memory of our own.
+  // Bytes that have left their sender are in memory of our own.
   const Memory from{own ? std::span(&carried, 1) : operation->local(), range.offset,
                     own ? nic_ : operation->Reader()};
   Put(bytes, from);

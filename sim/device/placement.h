@@ -5,8 +5,7 @@
 //   message    initiator's memory ──► memory of a receive   placed by the target's NIC
 //   read       target's memory ──► initiator's memory       placed by the initiator's NIC
 //
-// In whatever pieces, and whether the memory is a host's or a device's: all bytes go through one
-// function, Put.
+// All bytes go through one function, Put, whatever the pieces, and for memory of hosts and devices.
 
 #ifndef DRYDOCK_SIM_DEVICE_PLACEMENT_H_
 #define DRYDOCK_SIM_DEVICE_PLACEMENT_H_
@@ -40,8 +39,9 @@ class PlacementListener {
   virtual void OnLanded(QueuePair& target, const Landing& landing, Operation* operation) = 0;
 };
 
-// Of one NIC: places what reaches the memory of its machine. An operation that may not touch what
-// it names is ended here. Not thread-safe. What it is given outlives it.
+// Of one NIC: places the bytes that reach the memory of its machine. An operation that may not
+// touch the memory that it names is ended here. Not thread-safe. Its constructor's arguments
+// outlive it.
 class Placement {
  public:
   Placement(NicState& nic, Surroundings& around, PlacementListener& listener)

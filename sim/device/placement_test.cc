@@ -1,5 +1,4 @@
-// Where and when bytes land: what EFA promises about it, and that everything it does not promise
-// happens.
+// Where and when bytes land: EFA's promises, and that everything that it does not promise happens.
 
 #include <algorithm>
 #include <chrono>
@@ -46,7 +45,7 @@ void Follow(Lab& lab, const std::function<void()>& look) {
   look();  // a poll takes time, too: what happened during the last one
 }
 
-// ---- What is promised ----
+// ---- Promises ----
 
 TEST(PlacementTest, ImmediateComesAfterAllBytesOfItsOwnWrite) {
   std::uint64_t before_an_earlier_one = 0;
@@ -82,7 +81,7 @@ TEST(PlacementTest, ImmediateComesAfterAllBytesOfItsOwnWrite) {
   EXPECT_GT(before_an_earlier_one, 0u);  // and it says nothing about any other write
 }
 
-// The initiator changes its source, and the target what it was sent, as soon as they may.
+// The initiator changes its source, and the target the bytes that it got, as soon as they may.
 TEST(PlacementTest, NothingLandsAfterTheCompletion) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Lab lab(seed, Rough());
@@ -174,7 +173,7 @@ TEST(PlacementTest, MessageIsThereWhenItsSenderIsTold) {
   }
 }
 
-// Reads see what the target holds, and never move anything but their own range.
+// Reads see the target's bytes, and never move any but their own range.
 TEST(PlacementTest, OnlyTheNamedRangesChange) {
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {
     Lab lab(seed, Rough());
@@ -206,7 +205,7 @@ TEST(PlacementTest, OnlyTheNamedRangesChange) {
   }
 }
 
-// ---- What is not ----
+// ---- Behaviour that is not promised ----
 
 // How often, over all seeds, the second of two operations to one peer was seen first.
 std::uint64_t SecondFirst(const std::function<void(Lab&, Side&, Side&)>& post,
@@ -478,7 +477,7 @@ TEST(DuplicateTest, PacketsLandOnceOnP5) {
   for (const bool read : {false, true}) EXPECT_EQ(PlacedTwice(CopyOf("p5"), read), 0u);
 }
 
-// What a target writes over bytes that have landed is gone when they land again.
+// A target's writes over bytes that have landed are gone when the bytes land again.
 TEST(DuplicateTest, SecondCopyOverwritesWhatTheTargetWroteTooEarly) {
   std::uint64_t overwritten = 0;
   for (std::uint64_t seed = 1; seed <= kSeeds; ++seed) {

@@ -55,7 +55,7 @@ struct Posted {
     return posted;
   }
 
-  // Whether both ask for the same thing, whatever their contexts and their local memory.
+  // Whether both are the same request but for their contexts and their local memory.
   bool AsksTheSame(const Posted& other) const {
     return kind == other.kind && peer == other.peer && remote == other.remote && key == other.key &&
            length == other.length && has_immediate == other.has_immediate &&

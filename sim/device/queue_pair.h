@@ -21,8 +21,8 @@ namespace drydock::sim {
 // EFA retries for ever with this number (FI_OPT_EFA_RNR_RETRY).
 inline constexpr std::uint32_t kRetryForEver = 7;
 
-// What the device writes in front of a datagram, and the driver leaves out of one (libfabric:
-// msg_prefix_size).
+// The bytes that the device writes in front of a datagram, and the driver leaves out of one
+// (libfabric: msg_prefix_size).
 inline constexpr std::uint64_t kDatagramPrefixBytes = 40;
 
 enum class QueuePairType : std::uint8_t { kSrd, kUd };
@@ -30,7 +30,7 @@ enum class QueuePairType : std::uint8_t { kSrd, kUd };
 // Of EFA's seven states, the two that a driver leaves a queue pair in.
 enum class QueuePairState : std::uint8_t { kReadyToSend, kError };
 
-// What a driver asks for.
+// The attributes that a driver asks for.
 struct QueuePairAttributes {
   QueuePairType type = QueuePairType::kSrd;
   ProtectionDomain domain = 0;

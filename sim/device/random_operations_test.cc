@@ -1,4 +1,4 @@
-// Random programs on three machines, and what must hold of every one of them, whatever it does:
+// Random programs on three machines, and the rules that hold for every one of them:
 //   1. Every accepted request with a context ends in exactly one completion, unless its endpoint
 //   was closed or its machine died.
 //   2. Memory outside of the ranges that were granted never changes.
@@ -65,7 +65,7 @@ class RandomProgram {
       std::fill(Memory(i).begin(), Memory(i).end(), kRed);
       for (std::size_t slot = 0; slot < kSlots; ++slot) Register(machines_[i], slot);
     }
-    // It posts whatever it likes to whatever is there.
+    // It posts any request to any object.
     lab_.AllowFindings(sim::Check::kUseAfterDeregister);
     lab_.AllowFindings(sim::Check::kBufferRace);
     lab_.AllowFindings(sim::Check::kLocalRights);
@@ -155,7 +155,7 @@ class RandomProgram {
     }
   }
 
-  // Another endpoint in place of the first: what the old one had pending is over.
+  // Another endpoint in place of the first: the old one's pending requests are over.
   void Reopen(Machine& machine) {
     Read();
     ASSERT_TRUE(machine.side->endpoint->Close().ok());
@@ -166,7 +166,7 @@ class RandomProgram {
     }
   }
 
-  // Some range of a slot, or, now and then, of what lies around it.
+  // Some range of a slot, or, now and then, of the bytes around it.
   fabric::LocalBuffer LocalRange(Machine& machine, std::size_t length) {
     const std::size_t slot = Choose(kSlots);
     fabric::LocalBuffer buffer =

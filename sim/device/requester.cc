@@ -125,8 +125,8 @@ EfaStatus Requester::CheckLocally(Operation& operation) const {
       nic_.handles.Find(operation.address_handle, operation.domain);
   if (handle == nullptr) return EfaStatus::kLocalInvalidAddressHandle;
   operation.peer = handle->peer;
-  // Another process takes no packets that travel together. What takes no time has one, which the
-  // way there may divide; faults are of the packets that EFA would send.
+  // Another process takes no packets that travel together. An operation that takes no time has one,
+  // which the way there may divide; faults are of the packets that EFA would send.
   const bool divided = !nic_.profile.instant || around_.faults != nullptr;
   if (handle->peer != nullptr && handle->peer->elsewhere && divided) [[unlikely]] {
     operation.Divide(device.mtu);

@@ -21,7 +21,7 @@
 namespace drydock::sim {
 
 // Of one NIC. Every work request that it fetches ends in exactly one completion entry, unless its
-// queue pair is destroyed first. Not thread-safe. What it is given outlives it.
+// queue pair is destroyed first. Not thread-safe. Its constructor's arguments outlive it.
 class Requester {
  public:
   Requester(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,

@@ -60,7 +60,7 @@ struct Ends {
     });
     return found;
   }
-  // Lets time pass, and takes what has ended until then.
+  // Lets time pass, and takes the operations that have ended until then.
   void RunFor(coro::Duration duration) {
     bench.RunFor(duration);
     for (const sim::Event& event : std::exchange(a.actor.events, {})) {

@@ -1,4 +1,4 @@
-// What a device has so many of, what keeps two domains of it apart, and what it counts.
+// The limits of a device, the separation of its domains, and its counters.
 
 #include <chrono>
 #include <cstdint>
@@ -443,7 +443,8 @@ TEST(CounterTest, SoftwareCountsWithTheReadingOfTheQueueOrOfTheCounter) {
   EXPECT_EQ(reads->Read(), 1u);
 }
 
-// What a counter's reader has taken for the queue waits there, for the endpoints that are left.
+// Entries that a counter's reader has taken for the queue wait there, for the endpoints that are
+// left.
 TEST(CounterTest, CompletionsThatACounterTookSurviveAnotherEndpoint) {
   Lab lab(1);
   Side& a = lab.Add("a");

@@ -63,8 +63,7 @@ EfaStatus Responder::CheckTarget(const Operation& operation, const QueuePair* ta
 bool Responder::Refuses(const QueuePair& target, Operation& operation) {
   const FaultPoints::ArrivalVerdict verdict = around_.faults->OnArrival(nic_, operation);
   if (!verdict.failure.has_value()) return false;
-  // Of a message that fails no receive is taken: what reaches memory is the next one's to
-  // overwrite.
+  // A message that fails takes no receive: the next one overwrites its bytes in memory.
   ReceiveWork receive;
   const std::uint64_t placed = verdict.placed_bytes;
   const bool lands = placed > 0 && target.receive.Peek(receive) &&
@@ -230,7 +229,7 @@ void Responder::Ring(QueuePair& queue_pair, std::uint32_t counter) {
     queue_pair.last_doorbell_fault = fault;
     return;
   }
-  // All that wait try again, each by itself; what finds no receive left waits again.
+  // All that wait try again, each by itself; a message that finds no receive left waits again.
   for (const OperationId id : std::exchange(queue_pair.waiting, {})) RetryLater(id);
 }
 

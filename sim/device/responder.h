@@ -1,4 +1,4 @@
-// The NIC as target: what the packets of its peers do.
+// The NIC as target: handles the packets of its peers.
 
 #ifndef DRYDOCK_SIM_DEVICE_RESPONDER_H_
 #define DRYDOCK_SIM_DEVICE_RESPONDER_H_
@@ -17,7 +17,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class Responder {
  public:
   Responder(NicState& nic, Surroundings& around, Transmitter& transmitter, Placement& placement,

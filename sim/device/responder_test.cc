@@ -1,4 +1,4 @@
-// What the packets of peers do at a NIC: checks, receives, immediates, answers.
+// The packets of peers at a NIC: checks, receives, immediates, answers.
 
 #include "drydock/sim/device/responder.h"
 

@@ -15,8 +15,8 @@
 
 namespace drydock::sim {
 
-// What a work request of this kind needs of its initiator's memory, and of the memory that it names
-// at its target.
+// The rights that a work request of this kind needs on its initiator's memory, and on the memory
+// that it names at its target.
 fabric::Access LocalRight(fabric::OperationKind kind);
 fabric::Access RemoteRight(fabric::OperationKind kind);
 

@@ -1,5 +1,5 @@
-// The rings of an endpoint: when slots come back, what a doorbell may say, what an overrun costs,
-// which successes are told.
+// The rings of an endpoint: when slots come back, the values that a doorbell may have, the cost of
+// an overrun, which successes are reported.
 
 #include <array>
 #include <chrono>
@@ -127,7 +127,7 @@ TEST(ReceiveQueueTest, SlotComesBackOnlyWhenItsCompletionWasRead) {
 
 // ---- Request ids ----
 
-// Many laps of the ring: whichever order completions come in, each context comes back once.
+// Many laps of the ring: completions come in any order, and each context comes back once.
 TEST(RequestIdTest, ReusedSlotsGiveTheRightContexts) {
   for (std::uint64_t seed = 1; seed <= 10; ++seed) {
     Scene s(Small(), {}, seed);
@@ -212,7 +212,8 @@ TEST(OverrunTest, UnsolicitedImmediatesOverrunASlowTarget) {
   lab.ExpectFinding(sim::Check::kCompletionQueueCapacity, 12);
 }
 
-// Without a doorbell the device goes on over what was not read, and its reader is blind for a lap.
+// Without a doorbell the device overwrites entries that were not read, and its reader is blind for
+// a lap.
 TEST(OverrunTest, WithoutADoorbellOneEntryTooManyHidesAllOthers) {
   Lab lab(1);
   Side& a = lab.Add("fast");

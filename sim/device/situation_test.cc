@@ -1,5 +1,5 @@
-// Situations of a pair of peers in which a program finds out what EFA is like: receives that are
-// not there, queue pair numbers that are used again, traffic to oneself.
+// Situations of a pair of peers that show properties of EFA: receives that are not there, queue
+// pair numbers that are used again, traffic to oneself.
 
 #include <chrono>
 #include <cstdint>
@@ -122,7 +122,7 @@ TEST(ReceiverNotReadyTest, MessageThatIsTooLongForTheReceiveLeavesItToTheNext) {
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 100, 3)), ErrorCode::kOk);
   EXPECT_TRUE(s.lab.Take(s.a, 2).ok());
   EXPECT_TRUE(s.lab.Take(s.b, 3).ok());
-  // In whichever order they retried: it did not fit, or there was none left.
+  // In any order of their retries: it did not fit, or there was none left.
   s.lab.Watch();
   for (const Completion& completion : s.c.completions) EXPECT_EQ(completion.provider_error, 11);
 }

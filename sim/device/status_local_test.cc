@@ -91,7 +91,7 @@ TEST(StatusTest, FlushedByAResetOfTheOwnDevice) {
 
 struct Wrong {
   std::string name;
-  std::function<void(efa::SendWork&)> work;    // changes what is encoded
+  std::function<void(efa::SendWork&)> work;    // changes the work before encoding
   std::function<void(efa::NarrowWqe&)> bytes;  // changes the encoded bytes
 };
 void PrintTo(const Wrong& wrong, std::ostream* os) { *os << wrong.name; }
@@ -252,7 +252,7 @@ TEST(StatusTest, LocalInvalidAddressHandleThatNeverWas) {
   s.ExpectTheOthersUnharmed();
 }
 
-// ---- 5: what the work request says of local memory is wrong ----
+// ---- 5: the work request's local memory is wrong ----
 
 TEST(StatusTest, LocalInvalidLkey) {
   Scene s;
@@ -361,7 +361,7 @@ TEST(StatusTest, LocalInvalidLkeyOfARegionThatClosesInFlight) {
   s.lab.Watch();
   ASSERT_EQ(s.b.endpoint->Recv(s.b.RecvAt(0, 4096, 9)), ErrorCode::kOk);
   for (std::uint64_t i = 0; i < 3; ++i) s.TakeFailure(kBad + i, 5, ErrorCode::kLocalAccess);
-  // The receive is still there for somebody else.
+  // The receive is still there for another sender.
   ASSERT_EQ(s.a.endpoint->Send(s.a.SendTo(s.b, 0, 64, 8)), ErrorCode::kOk);
   EXPECT_TRUE(s.lab.Take(s.a, 8).ok());
   EXPECT_TRUE(s.lab.Take(s.b, 9).ok());

@@ -30,7 +30,7 @@ using fabric::OperationKind;
 // Several packets, so that something happens in the middle of it.
 constexpr std::size_t kLong = 100 << 10;
 
-// ---- 7: what the work request says of remote memory is wrong ----
+// ---- 7: the work request's remote memory is wrong ----
 
 using Regions = std::vector<std::unique_ptr<fabric::MemoryRegion>>;
 
@@ -121,7 +121,8 @@ TEST(StatusTest, RemoteBadAddressWithoutTheRight) {
   s.ExpectTheOthersUnharmed();
 }
 
-// EFA's driver lets peers read what may be sent from (ofiwg/libfabric prov/efa/src/efa_mr.c).
+// EFA's driver lets peers read memory that may be sent from (ofiwg/libfabric
+// prov/efa/src/efa_mr.c).
 TEST(StatusTest, RightToSendLetsPeersReadAndNotWrite) {
   Scene s;
   const auto region = s.b.Register(0, 4096, Access::kSend);
@@ -415,7 +416,7 @@ TEST(StatusTest, RemoteFeatureMismatch) {
     EXPECT_EQ(failed.error, ErrorCode::kFeatureMismatch);
     EXPECT_TRUE(lab.Take(a, 1 + i).ok());
   }
-  // What the peer has, works.
+  // Features that the peer has work.
   ASSERT_EQ(b.endpoint->Recv(b.RecvAt(0, 100, 3)), ErrorCode::kOk);
   ASSERT_EQ(a.endpoint->Send(a.SendTo(b, 0, 100, 4)), ErrorCode::kOk);
   EXPECT_TRUE(lab.Take(a, 4).ok());

@@ -1,4 +1,4 @@
-// What a world gives to the devices in it.
+// The parts of a world that its devices use.
 
 #ifndef DRYDOCK_SIM_DEVICE_SURROUNDINGS_H_
 #define DRYDOCK_SIM_DEVICE_SURROUNDINGS_H_
@@ -29,7 +29,7 @@ class NicDirectory {
   virtual NicState* Find(const Gid& gid) = 0;
 };
 
-// What the host computers at both ends add to a packet's way: memory that is far from the NIC
+// The delay that the host computers at both ends add to a packet: memory that is far from the NIC
 // (sim/machine/numa.h).
 class HostPath {
  public:

@@ -14,7 +14,7 @@ using fabric::OperationKind;
 
 namespace {
 
-// What became of the packets of a piece.
+// The fate of a piece's packets.
 struct Journey {
   Flight slowest;        // of the packet that is in last
   coro::Duration way{};  // from now until it is
@@ -29,9 +29,9 @@ coro::Duration LastStep(const Profile& profile, const Operation& operation, Rang
   return DrawSplit(profile, operation, flags).value_or(coro::Duration{});
 }
 
-// Packets of this range, from number `packet` on. Each meets what it would meet alone: the link,
-// a path, losses, the receiver's queue. Only what others send meanwhile comes before or after all
-// of them. REQUIRES: the direction is not blocked.
+// Packets of this range, from number `packet` on. Each meets the same as it would alone: the link,
+// a path, losses, the receiver's queue. Only packets of others come before or after all of them.
+// REQUIRES: the direction is not blocked.
 Journey Travel(Surroundings& around, NicState& from, NicState& to, const Operation& operation,
                bool response, std::uint32_t packet, Range range, coro::Time ready) {
   const Profile& profile = from.profile;

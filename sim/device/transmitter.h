@@ -21,7 +21,7 @@
 
 namespace drydock::sim {
 
-// Of one NIC. Not thread-safe. What it is given outlives it.
+// Of one NIC. Not thread-safe. Its constructor's arguments outlive it.
 class Transmitter {
  public:
   Transmitter(NicState& nic, Surroundings& around, const RandomStream& choices)
@@ -59,14 +59,14 @@ class Transmitter {
   // Whether another packet can leave without waiting.
   bool can_go_on() const { return !jobs_.empty() && nic_.alive() && NextTime() <= now(); }
 
-  // The NIC is dead: what peers read from it falls silent.
+  // The NIC is dead: peers' reads from it get no answer.
   void Die();
 
  private:
   // A program that relies on the order of its operations is wrong here as well.
   static constexpr std::uint64_t kWaitsOneIn = 4;
 
-  // What the link has to carry.
+  // A job of the link: the packets of one direction of an operation.
   struct Job {
     OperationId operation;
     bool response;
@@ -94,7 +94,7 @@ class Transmitter {
   void SendPacket(Operation& operation, std::uint32_t packet, bool response, Range range);
   // The same for a piece of several packets, one after the other (Profile::flow_packets).
   void SendPiece(Operation& operation, std::uint32_t piece, bool response, Range range);
-  // A piece to whom nothing gets.
+  // A piece that cannot reach its receiver.
   void SendIntoNothing(Operation& operation, std::uint32_t piece, bool response, Range range);
 
   NicState& nic_;

@@ -1,4 +1,4 @@
-// Which packet leaves next, when, and what becomes of it.
+// Which packet leaves next, when, and its fate.
 
 #include "drydock/sim/device/transmitter.h"
 
@@ -160,7 +160,7 @@ TEST(TransmitterTest, EngineHasRoomForAWindowOfOwnRequests) {
   Operation& read = ends.bench.Start(OperationKind::kRead, ends.to, ends.from, 100);
   ends.transmitter.EnqueueResponse(read.id);
   ends.transmitter.EnqueueResponse(read.id);
-  EXPECT_TRUE(ends.transmitter.has_room());  // what peers read takes none
+  EXPECT_TRUE(ends.transmitter.has_room());  // peers' reads take none
   ends.transmitter.EnqueueRequest(ends.Start(OperationKind::kWrite, 100).id);
   EXPECT_TRUE(ends.transmitter.has_room());
   ends.transmitter.EnqueueRequest(ends.Start(OperationKind::kWrite, 100).id);

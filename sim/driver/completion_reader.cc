@@ -1,5 +1,5 @@
-// From an entry that the device wrote to what a program reads: finds the endpoint and the request,
-// frees what they held, and fills in a completion. One file, so that it is one loop.
+// Turns an entry that the device wrote into a program's completion: finds the endpoint and the
+// request, frees their slots, and fills in the completion. One file, so that it is one loop.
 
 #include <memory>
 
@@ -23,8 +23,8 @@ void SimEndpoint::SayWhy(efa::CompletionStatus status, fabric::Completion& compl
 
 namespace {
 
-// What a work request of the program's was. The entry alone does not tell a read from a send:
-// neither rdma-core nor libfabric looks (efa_io_defs.h). `request`: null: nobody's.
+// The kind of a program's work request. The entry alone does not tell a read from a send: neither
+// rdma-core nor libfabric looks (efa_io_defs.h). `request`: null: none of the driver's.
 OperationKind KindOf(const RequestSlots::Request* request, const efa::Completion& entry) {
   if (request != nullptr && request->signalled) return request->kind;
   return entry.operation == efa::Operation::kWrite ? OperationKind::kWrite : OperationKind::kSend;
@@ -46,7 +46,7 @@ void SimEndpoint::CountEntry(const efa::Completion& entry) {
 DD_HOT bool SimEndpoint::Sent(const efa::Completion& entry, fabric::Completion& completion) {
   const RequestSlots::Request* request =
       sends_.Release(static_cast<std::uint16_t>(entry.request_id));
-  send_producer_.Complete();  // an entry is one slot, whoever wrote it
+  send_producer_.Complete();  // an entry is one slot, also of a request that is not the driver's
   domain_->world.observers().Tell<&Observer::OnCompletionRead>(
       *queue_pair_, false, static_cast<std::uint16_t>(entry.request_id),
       static_cast<std::uint8_t>(entry.status));

@@ -35,7 +35,7 @@ std::uint64_t Load(std::uint64_t& word) {
   return std::atomic_ref<std::uint64_t>(word).load(std::memory_order_acquire);
 }
 
-// b's endpoint anew, with a counter of what is written to its memory.
+// Opens b's endpoint anew, with a counter of the writes to its memory.
 std::unique_ptr<fabric::Counter> CountWrites(Side& b, const CounterMemory& memory) {
   auto counter = Must(b.domain->capability<CountersInMemory>()->OpenCounterIn(memory));
   fabric::EndpointOptions options = b.Parts();
@@ -98,8 +98,8 @@ TEST(CounterMemoryTest, FailuresHaveAWordOfTheirOwn) {
   EXPECT_EQ(Load(failed), 1u);
 }
 
-// The 513th is software's, as libfabric opens it: it opens, and misses what makes no completion. In
-// memory of the program's there is none.
+// The 513th is software's, as libfabric opens it: it opens, and misses operations that make no
+// completion. In memory of the program's there is none.
 TEST(CounterMemoryTest, ADeviceHas512AndWhatComesThenIsSoftware) {
   Lab lab(1, CopyOf("p5en"));
   Side& a = lab.Add("a");

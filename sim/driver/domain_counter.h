@@ -41,13 +41,13 @@ class DomainCounter {
   const std::shared_ptr<CounterCore>& core() const { return core_; }
   bool in_device() const { return in_device_; }
 
-  // What a program reads: 0 of a number that only a device sees.
+  // The value that a program reads: 0 of a number that only a device sees.
   std::uint64_t value() const { return successes_.pinned != nullptr ? 0 : core_->value; }
   std::uint64_t errors() const { return failures_.pinned != nullptr ? 0 : core_->errors; }
 
   // A queue of an endpoint that raises it: a read of the counter makes progress there.
   void AddQueue(const std::shared_ptr<QueueCore>& queue);
-  // Stages what is in the queues.
+  // Stages the entries in the queues.
   void Progress();
 
  private:

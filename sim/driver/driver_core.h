@@ -1,4 +1,4 @@
-// What the objects of one open NIC share: the state behind the handles that a program owns.
+// The state that the objects of one open NIC share, behind the handles that a program owns.
 
 #ifndef DRYDOCK_SIM_DRIVER_DRIVER_CORE_H_
 #define DRYDOCK_SIM_DRIVER_DRIVER_CORE_H_
@@ -55,8 +55,8 @@ struct QueueCore {
     return TakeSome(completions);
   }
 
-  // Takes what is in the ring and keeps it for a Take: a program reads a counter. As libfabric's
-  // provider, which then polls the device's queue into its own (ofiwg/libfabric
+  // Takes the entries in the ring and keeps them for a Take: a program reads a counter. As
+  // libfabric's provider, which then polls the device's queue into its own (ofiwg/libfabric
   // prov/efa/src/efa_cntr.c, efa_cntr_progress). Slots of requests stay taken.
   void Stage();
 
@@ -150,13 +150,13 @@ class VectorCore {
   void Remove(fabric::Peer peer);
 
  private:
-  // Who sends with a handle: usually one.
+  // The senders that use a handle: usually one.
   struct Source {
     std::uint16_t queue_pair;
     fabric::Peer peer;
   };
 
-  // What tells two addresses apart.
+  // The parts of an address that identify it.
   using Key = std::tuple<Gid, std::uint16_t, std::uint32_t>;
   static Key KeyOf(const EfaAddress& address) {
     return {address.gid, address.queue_pair, address.qkey};

@@ -31,7 +31,7 @@ class OpenObject {
       std::exchange(observers_, nullptr)->Tell<&Observer::OnClosed>(number_, false);
     }
   }
-  // What a Close came to; returns it.
+  // Takes the result of a Close; returns it.
   template <typename Status>
   Status Closing(Status status) {
     if (status.ok()) {

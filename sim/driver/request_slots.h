@@ -53,7 +53,7 @@ class RequestSlots {
     return request.id;
   }
 
-  // The request in flight with this id; null when there is none: somebody else wrote the work
+  // The request in flight with this id; null when there is none: the driver did not write the work
   // request. Valid until the next Take.
   DD_HOT Request* Find(std::uint16_t id) {
     const std::uint16_t slot = id & slot_mask_;

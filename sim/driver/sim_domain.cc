@@ -46,14 +46,14 @@ absl::StatusOr<fabric::Limits> LimitsFor(const EndpointOptions& options, const P
   if (!datagram && options.inject_bytes > profile.limits.inject_bytes) {
     limits = EfaDirectLimits(profile, options.inject_bytes);
   }
-  if (!datagram) {  // what the NIC offers: efa-direct and the fabric efa differ
+  if (!datagram) {  // the NIC's limits: efa-direct and the fabric efa differ
     limits.max_rma_bytes = nic.limits.max_rma_bytes;
     limits.rma_segments = nic.limits.rma_segments;
   }
   return limits;
 }
 
-// What an endpoint counts: here, and in its device.
+// The counters of an endpoint: here, and in its device.
 struct Counted {
   std::vector<std::shared_ptr<DomainCounter>> all;
   CounterSet by_driver;
@@ -119,8 +119,8 @@ absl::StatusOr<std::unique_ptr<fabric::MemoryRegion>> SimDomain::RegisterMemory(
                        info_.name, " lacks"));
     }
   }
-  // The driver registers what may be sent from for remote reads too, where the device has them
-  // (ofiwg/libfabric prov/efa/src/efa_mr.c): its software protocol reads the source of a long
+  // The driver registers memory that may be sent from for remote reads too, where the device has
+  // them (ofiwg/libfabric prov/efa/src/efa_mr.c): its software protocol reads the source of a long
   // message.
   fabric::Access access = request.access;
   if (fabric::Allows(access, fabric::Access::kSend) && core_->nic.profile().device.rdma_read) {

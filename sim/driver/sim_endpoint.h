@@ -1,5 +1,5 @@
 // The driver of one queue pair: it turns the contract's requests into work requests in the rings,
-// and what the NIC reports back into completions.
+// and the NIC's reports into completions.
 
 #ifndef DRYDOCK_SIM_DRIVER_SIM_ENDPOINT_H_
 #define DRYDOCK_SIM_DRIVER_SIM_ENDPOINT_H_
@@ -73,7 +73,7 @@ class SimEndpoint final : public fabric::Endpoint, private QueueAccess, private 
   fabric::PostResult PostWork(std::span<const Request> requests, fabric::OperationKind kind,
                               Fill fill);
   void RingSend();
-  // What is true of a peer now.
+  // The present state of a peer.
   PeerState StateOf(fabric::Peer peer) const;
   // The queue was full; a request was accepted: tells the observers.
   template <typename Request>

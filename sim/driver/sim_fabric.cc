@@ -13,7 +13,7 @@ namespace {
 
 using fabric::Capability;
 
-// What a NIC offers of remote memory access.
+// The remote memory access that a NIC offers.
 struct RemoteAccess {
   bool reads;
   bool writes;

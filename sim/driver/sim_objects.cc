@@ -25,8 +25,8 @@ absl::Status SimMemoryRegion::Close() {
   return absl::OkStatus();
 }
 
-// The driver deregisters at once what a program frees, and its region stays the program's to close
-// (amzn/amzn-drivers kernel/linux/efa/src/efa_gdr.c, nvmem_free_cb).
+// The driver deregisters memory as soon as a program frees it, and the region stays the program's
+// to close (amzn/amzn-drivers kernel/linux/efa/src/efa_gdr.c, nvmem_free_cb).
 void SimMemoryRegion::WatchFree() {
   if (request_.dmabuf.has_value()) return;  // which keeps the memory itself
   freed_ = std::make_shared<fabric::PeerMemory::Freed>(

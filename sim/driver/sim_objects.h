@@ -98,8 +98,8 @@ class SimAddressVector final : public fabric::AddressVector {
   OpenObject open_;
 };
 
-// Raised by the device, where it has counters, or by the driver with each entry that it takes out of
-// a ring: then it misses what found no room there, and what makes no entry.
+// Raised by the device, where it has counters, or by the driver with each entry that it takes out
+// of a ring: then it misses entries that found no room there, and operations that make none.
 class SimCounter final : public fabric::Counter {
  public:
   explicit SimCounter(std::shared_ptr<DomainCounter> core)

@@ -26,8 +26,8 @@ class Actor {
   // The event is due.
   virtual void OnEvent(const Event& event) = 0;
 
-  // What an event of the network means for a scheduler (sim/events/scheduler.h); absent: it would
-  // come to nothing, whenever it comes.
+  // The step that an event of the network is for a scheduler (sim/events/scheduler.h); absent: it
+  // would have no effect, whenever it comes.
   virtual std::optional<Step> Describe(const Event& /*event*/) const { return std::nullopt; }
   // Whether the event would come to nothing by now: its operation has ended meanwhile.
   virtual bool IsPointless(const Event& /*event*/) const { return false; }

@@ -1,4 +1,4 @@
-// Actions that are put off: what a fault plan delays (sim/device/fault_points.h).
+// Actions that a fault plan delays (sim/device/fault_points.h).
 
 #ifndef DRYDOCK_SIM_EVENTS_DEFERRED_ACTIONS_H_
 #define DRYDOCK_SIM_EVENTS_DEFERRED_ACTIONS_H_

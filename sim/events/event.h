@@ -1,4 +1,4 @@
-// What happens in a simulated world, at which time and to whom.
+// An event of a simulated world: its kind, its time and the actor that it happens to.
 
 #ifndef DRYDOCK_SIM_EVENTS_EVENT_H_
 #define DRYDOCK_SIM_EVENTS_EVENT_H_
@@ -28,7 +28,7 @@ enum class EventKind : std::uint8_t {
   kDoorbell = 13,   // a CPU thread has come to a doorbell
   kNicDies = 14,    // a fault plan ends a NIC,
   kNicResets = 15,  // or restarts it
-  // --- Outcomes: what the event log records beside them ---
+  // --- Outcomes: the event log records these beside them ---
   kFetch = 20,     // a work request left its ring
   kSend = 21,      // a packet left
   kPlace = 22,     // bytes reached memory

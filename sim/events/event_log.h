@@ -80,8 +80,8 @@ class EventLog {
   std::uint64_t count() const { return count_; }
   const Digest& digest() const { return digest_; }
 
-  // Null: none. The listener outlives the log, or is taken away before. A listener that takes the
-  // place of another one passes on what it hears, and gives the place back.
+  // Null: none. The listener outlives the log, or is taken away before. A listener that replaces
+  // another one forwards to it, and puts it back at its end.
   void set_listener(EventListener* listener) { listener_ = listener; }
   EventListener* listener() const { return listener_; }
 

@@ -1,4 +1,4 @@
-// What will happen, in the order in which it will happen.
+// The coming events, in the order in which they will happen.
 
 #ifndef DRYDOCK_SIM_EVENTS_EVENT_QUEUE_H_
 #define DRYDOCK_SIM_EVENTS_EVENT_QUEUE_H_

@@ -1,13 +1,13 @@
-// Decides what the network does next.
+// A scheduler picks the network's next step.
 //
 // Without a scheduler, packets and answers take the times that are drawn from the seed, and the
 // order in which things happen follows from those. With one, everything that is on the network is
-// in a pool; whenever the program waits, the scheduler picks what happens next:
+// in a pool; whenever the program waits, the scheduler picks the next step:
 //
 //   program posts ──► NIC sends ──► pool of steps ──Pick──► one happens ──► program reacts ──► ...
 //
 // That is all that is legal on EFA, which promises no order and no time: a packet may stay on its
-// way for ever while another one, of the same queue pair, overtakes it. What the strategies are:
+// way for ever while another one, of the same queue pair, overtakes it. The strategies are in
 // sim/explore/strategy/.
 
 #ifndef DRYDOCK_SIM_EVENTS_SCHEDULER_H_
@@ -25,8 +25,8 @@
 
 namespace drydock::sim {
 
-// Bytes [begin, end) of one machine that a step uses. All of them: what its program can notice,
-// which may then look at every byte it has.
+// Bytes [begin, end) of one machine that a step uses. All of them: for a step that its program can
+// notice, because the program may then look at every byte.
 struct Touch {
   std::uint32_t machine = 0;
   bool writes = false;
@@ -38,7 +38,7 @@ struct Touch {
   friend bool operator==(const Touch&, const Touch&) = default;
 };
 
-// What could happen next to one operation: a packet arrives, its rest lands, an answer comes back.
+// A possible next step of one operation: a packet arrives, its rest lands, an answer comes back.
 struct Step {
   std::uint64_t operation = 0;          // its sequence (sim/device/operation.h)
   EventKind kind = EventKind::kArrive;  // what happens
@@ -57,12 +57,12 @@ struct Step {
   }
 };
 
-// Whether it makes no difference, to anybody, which of two steps happens first: they belong to
+// Whether it makes no difference to any program which of two steps happens first: they belong to
 // different operations, and use no byte in common that one of them writes. Presumes that the
 // programs of different machines share nothing but the network.
 bool AreIndependent(const Step& a, const Step& b);
 
-// What is one step.
+// The size of a step.
 enum class Grain : std::uint8_t {
   kPackets,     // each packet, each piece of one, each answer
   kOperations,  // an operation, from its first byte at the target to its completion
@@ -77,19 +77,19 @@ class Scheduler {
 
   virtual Grain grain() const { return Grain::kPackets; }
 
-  // Called when the program waits and something is on the network: which of `ready`, which are
-  // never none, happens now? They come in the order of operation, kind and packet. kNobody: time
-  // passes, up to `resumes` at most, and then the question is put again. `now`: since the world
-  // began.
+  // Called when the program waits and something is on the network. Returns which step of `ready`,
+  // which is never empty, happens now. They come in the order of operation, kind and packet.
+  // kNobody: time passes, up to `resumes` at most, and then it is called again. `now`: since the
+  // world began.
   virtual std::size_t Pick(std::span<const Step> ready, coro::Duration now) = 0;
 
   // After kNobody: when to ask again, since the world began; later than the last `now`.
   virtual coro::Duration resumes() const { return coro::Duration::max(); }
 
-  // Whether it has kept somebody waiting for so long that a program may rightly give up.
+  // Whether it has kept a program waiting for so long that the program may rightly give up.
   virtual bool explains_errors() const { return false; }
 
-  // Called once, when the program has ended: what was never picked.
+  // Called once, when the program has ended, with the steps that were never picked.
   virtual void Ended(std::span<const Step> /*under_way*/) {}
 };
 

@@ -30,7 +30,7 @@ bool ComesBefore(const Step& a, const Step& b) {
   return std::tie(a.operation, a.kind, a.packet) < std::tie(b.operation, b.kind, b.packet);
 }
 
-// The operation as a whole: what the program at either end can notice.
+// The operation as a whole, which the program at either end can notice.
 Step WholeOperation(Step step) {
   step.kind = EventKind::kFetch;
   step.packet = 0;

@@ -1,4 +1,4 @@
-// What is on the network while a scheduler decides what happens next (sim/events/scheduler.h).
+// The steps on the network of which a scheduler picks the next (sim/events/scheduler.h).
 
 #ifndef DRYDOCK_SIM_EVENTS_STEP_POOL_H_
 #define DRYDOCK_SIM_EVENTS_STEP_POOL_H_
@@ -25,11 +25,12 @@ class StepPool {
 
   bool empty() const { return entries_.empty(); }
 
-  // What could happen next, in the order of operation, kind and packet; each step once.
+  // The steps that could happen next, in the order of operation, kind and packet; each once.
   std::vector<Step> Steps() const;
 
-  // Asks the scheduler, after forgetting what has become pointless. `now`: since the world began.
-  // Absent: nothing is under way, or the scheduler lets time pass (then `resumes` says until when).
+  // Asks the scheduler, after forgetting steps that have become pointless. `now`: since the world
+  // began. Absent: nothing is under way, or the scheduler lets time pass (then `resumes` says until
+  // when).
   struct Choice {
     std::optional<Step> step;
     bool waits = false;
@@ -40,7 +41,7 @@ class StepPool {
   // Removes and returns an event that is this step and not pointless; absent: there is none left.
   std::optional<Event> Remove(const Step& step);
 
-  // A picked step includes what follows from it.
+  // A picked step includes the steps that follow from it.
   bool takes_whole_operations() const { return scheduler_.grain() == Grain::kOperations; }
 
   // An event of this kind was scheduled, and one happens: counts the NICs that are about to put

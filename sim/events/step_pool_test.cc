@@ -1,4 +1,4 @@
-// What the network could do next, and what is picked of it.
+// The possible next steps of the network, and which one is picked.
 
 #include "drydock/sim/events/step_pool.h"
 
@@ -46,7 +46,7 @@ struct Network final : Actor {
   std::set<std::uint64_t> ended;
 };
 
-// Picks number `next`, and notes what it was asked.
+// Picks number `next`, and notes its arguments.
 struct Picker final : Scheduler {
   Grain grain() const override { return size; }
   std::size_t Pick(std::span<const Step> ready, coro::Duration now) override {

@@ -38,7 +38,7 @@ bool Timeline::WaitReal(coro::Time deadline) {
   return steady_.WaitUntil(std::min(deadline, next_event()));
 }
 
-// The clock is read only where something lies in the future: what has no delay is due at once.
+// The clock is read only where an event lies in the future: one without a delay is due at once.
 void Timeline::StepReal() {
   while (!queue_.empty()) {
     if (queue_.next_time() > now_) {
@@ -85,7 +85,8 @@ bool Timeline::TakeIntoPool(Actor* actor, EventKind kind, std::uint32_t a, std::
 
 // The next thing that happens, at `deadline` at the latest; false: nothing does.
 bool Timeline::StepScheduled(coro::Time deadline) {
-  // What is due, and what is about to leave, comes first: the pool holds all that could come next.
+  // Events that are due, and packets that are about to leave, come first: the pool holds all
+  // possible next steps.
   const bool first = next_event() <= now_ || pool_->more_to_come();
   if (first && !queue_.empty() && next_event() <= deadline) {
     RunNext();
@@ -111,7 +112,7 @@ bool Timeline::StepScheduled(coro::Time deadline) {
   return true;
 }
 
-// One event of the pool; with whole operations, what follows from it as well.
+// One event of the pool; with whole operations, those that follow from it as well.
 void Timeline::RunPicked(const Step& picked) {
   while (std::optional<Event> event = pool_->Remove(picked)) {
     event->time = now_;

@@ -1,8 +1,8 @@
-// The clock of a simulated world, and what will happen in it.
+// The clock of a simulated world, and its coming events.
 //
 //   devices ── After(delay) ──► event queue ── due ──► Actor::OnEvent
 //                                   ▲
-//             who steps the world ──┘
+//            code that steps it ────┘
 //
 // Two clocks. On the virtual one (tests) time passes in two ways only: a program that has nothing
 // to do waits (WaitUntil, called by its event loop), and the timeline runs on to the next event;
@@ -55,8 +55,8 @@ class Timeline final : public coro::Clock {
     looked_ = true;
     return real_ ? steady_.Now() : now_;
   }
-  // Runs what happens, until something happened that a program can see, or `deadline`. False: on
-  // the virtual clock, nothing can ever happen; OnStuck was told.
+  // Runs events until one happened that a program can see, or until `deadline`. False: on the
+  // virtual clock, nothing can ever happen; OnStuck was told.
   bool WaitUntil(coro::Time deadline) override;
   bool IsVirtual() const override { return !real_; }
 
@@ -65,8 +65,8 @@ class Timeline final : public coro::Clock {
   coro::Time now() const { return now_; }
   // Time since the world began.
   coro::Duration elapsed() const { return now_ - start_; }
-  // The same time as a clock, for what stands between a program and its backend: a look at this one
-  // is not the program's.
+  // The same time as a clock, for code between a program and its backend: a look at this one is not
+  // the program's.
   const coro::Clock& backstage() const { return backstage_; }
 
   // --- Scheduling ---
@@ -80,13 +80,13 @@ class Timeline final : public coro::Clock {
     }
     queue_.Push({now_ + delay, actor, b, a, kind});
   }
-  // The same; but what has no delay happens before this returns, unless a scheduler decides.
+  // The same; but an event without a delay happens before this returns, unless a scheduler decides.
   void Deliver(coro::Duration delay, Actor* actor, EventKind kind, std::uint32_t a,
                std::uint64_t b) {
     if (delay > coro::Duration::zero() || pool_ != nullptr) return After(delay, actor, kind, a, b);
     Happen({now_, actor, b, a, kind});
   }
-  // A timer: it happens at `time`, whichever scheduler the network has. Now, if `time` is past.
+  // A timer: it happens at `time`, also where the network has a scheduler. Now, if `time` is past.
   void At(coro::Time time, Actor* actor, EventKind kind, std::uint32_t a, std::uint64_t b) {
     if (real_) CatchUp();
     queue_.Push({std::max(time, now_), actor, b, a, kind});
@@ -94,10 +94,10 @@ class Timeline final : public coro::Clock {
   // Wakes the program at `time`.
   void WakeAt(coro::Time time) { At(time, &alarm_, EventKind::kAlarm, 0, 0); }
 
-  // From now on the scheduler decides what the network does next, and no time is drawn for it.
-  // Outlives the timeline. REQUIRES: the virtual clock; nothing was scheduled yet.
+  // From now on the scheduler picks the network's next step, and no time is drawn for it. Outlives
+  // the timeline. REQUIRES: the virtual clock; nothing was scheduled yet.
   void UseScheduler(Scheduler& scheduler);
-  // What is on the network and waits to be picked.
+  // The steps on the network that wait to be picked.
   std::vector<Step> StepsUnderWay() const;
   bool scheduled() const { return pool_ != nullptr; }
 
@@ -106,7 +106,8 @@ class Timeline final : public coro::Clock {
   void Charge(coro::Duration cost, std::size_t times = 1) {
     if (!real_) Advance(now_ + cost * static_cast<std::int64_t>(times));
   }
-  // What is due now happens. On the virtual clock nothing is due but by Charge and WaitUntil.
+  // Runs the events that are due now. On the virtual clock nothing is due but by Charge and
+  // WaitUntil.
   void RunDue() {
     if (real_ && !queue_.empty()) StepReal();
   }

@@ -1,4 +1,4 @@
-// When things happen, and who waits for them.
+// When events happen, and how a program waits for them.
 
 #include "drydock/sim/events/timeline.h"
 
@@ -191,7 +191,7 @@ TEST(RealTimelineTest, WhatIsDueHappensWhenTheProgramPolls) {
 
 // ---- With a scheduler ----
 
-// Picks the last of what is ready, but nothing before `waits_until`.
+// Picks the last ready step, but none before `waits_until`.
 struct LastFirst final : Scheduler {
   Grain grain() const override { return size; }
   std::size_t Pick(std::span<const Step> ready, coro::Duration now) override {

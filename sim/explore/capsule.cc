@@ -109,7 +109,7 @@ nlohmann::ordered_json ToJson(const Capsule& capsule) {
   return object;
 }
 
-// What a program says of a file's bytes may not be UTF-8.
+// A program's message about a file's bytes may not be UTF-8.
 std::string Dump(const nlohmann::ordered_json& object) {
   return object.dump(1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
 }
@@ -233,7 +233,7 @@ JsonHandler IntoTexts(std::vector<std::string>& target) {
   });
 }
 
-// What a shell and a system call take: no byte of it ends it early.
+// Words that a shell and a system call take: no byte ends one early.
 JsonHandler IntoWords(std::vector<std::string>& target) {
   return ForEachElement(Program::kMostWords, [&target](const json& value, const JsonPlace& place) {
     RETURN_IF_ERROR(Into(target.emplace_back())(value, place));
@@ -500,7 +500,7 @@ absl::Status WriteCapsule(const std::string& path, const Capsule& capsule) {
     return absl::InvalidArgumentError(absl::StrCat(path, ": the capsule would have ", text.size(),
                                                    " bytes: at most ", Capsule::kMostBytes));
   }
-  // A reader of the file finds all of it or what was there before. A device is not replaced.
+  // A reader of the file finds all of it or the file before it. A device is not replaced.
   std::error_code error;
   const std::filesystem::file_status there = std::filesystem::symlink_status(path, error);
   const bool is_replaced = !std::filesystem::exists(there) || is_regular_file(there);

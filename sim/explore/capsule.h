@@ -1,5 +1,5 @@
-// A run in one small file: everything that is needed to have it again, on another machine and after
-// the program has changed, and what it came to.
+// A run in one small file: everything that is needed to repeat it, on another machine and after the
+// program has changed, and its result.
 //
 // The file is JSON and says all of it: the whole fault plan, so that no seed has to draw it again,
 // and which rules fired on which event, so that firings can be taken away. Its schema is in
@@ -51,21 +51,21 @@ struct Capsule {
   std::vector<std::string> last_events;
 };
 
-// What a run of `spec` came to. Its firings are listed when all of them fit into a file, or else it
-// is the plan's rules again that decide: a part of them would be another run.
+// The capsule of a run of `spec`. Its firings are listed when all of them fit into a file;
+// otherwise the plan's rules decide again, because a part of the firings would be another run.
 Capsule MakeCapsule(const Subject& subject, const RunSpec& spec, const TracedRun& run);
 Capsule MakeCapsule(const Scenario& scenario, const RunSpec& spec, const TracedRun& run);
 
 // As text, never longer than kMostBytes but for its plan.
 std::string FormatCapsule(const Capsule& capsule);
 
-// kInvalidArgument, in one line that names the key: whatever FormatCapsule does not write.
+// kInvalidArgument, in one line that names the key: text that FormatCapsule does not write.
 absl::StatusOr<Capsule> ParseCapsule(absl::string_view text);
 
 // Whether this program can run it as the scenario of that name. kInvalidArgument, kUnimplemented:
 // one line.
 absl::Status CheckCapsule(const Capsule& capsule, const Scenario& scenario);
-// kInvalidArgument: it is none of a program, or has what only a scenario has.
+// kInvalidArgument: it is none of a program, or has keys that only a scenario has.
 absl::Status CheckProgramCapsule(const Capsule& capsule);
 
 // A file. kNotFound: cannot be read; kInvalidArgument: no capsule, with the path.

@@ -411,7 +411,7 @@ TEST(ReplayTest, SameProgramRunsBitForBit) {
   ASSERT_OK_AND_ASSIGN(const Replay replay, ReplayCapsule(scenario, capsule));
   EXPECT_TRUE(replay.exact());
   EXPECT_EQ(replay.what, "replayed bit for bit");
-  // The rules alone give the same run as the list of what they did.
+  // The rules alone give the same run as the list of their firings.
   Capsule by_rules = capsule;
   by_rules.run.firings.reset();
   ASSERT_OK_AND_ASSIGN(const Replay other, ReplayCapsule(scenario, by_rules));

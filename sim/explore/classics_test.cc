@@ -45,7 +45,7 @@ TEST_P(ClassicTest, SwarmGivesRightDataOrAnError) {
   EXPECT_GT(report.rules.size(), 20u);
 }
 
-// What tries again owes success, and nothing less, once the faults are over.
+// A program that tries again owes success, and nothing less, once the faults are over.
 TEST_P(ClassicTest, HealedSwarmLetsThemEnd) {
   ExploreOptions options;
   options.seeds = 150;

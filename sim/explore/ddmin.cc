@@ -43,7 +43,7 @@ std::vector<std::size_t> Ddmin(std::size_t count, const std::function<bool(const
     }
     return false;
   };
-  // With two pieces, what one of them leaves is the other one.
+  // With two pieces, the rest without one of them is the other one.
   const auto try_rests = [&] {
     for (std::size_t i = 0; pieces > 2 && i < pieces; ++i) {
       Part rest = Without(part, Bounds(part.size(), pieces, i));

@@ -1,9 +1,9 @@
-// Many seeds of a scenario, in worker processes: what they came to.
+// Runs many seeds of a scenario, in worker processes, and reports their verdicts.
 //
 // Processes, not threads: a seed that crashes or never ends costs its own process, and is a verdict
-// with a seed like every other; and what a program keeps in globals cannot lead from one seed to
-// another on a different core. They are forked, not started anew, so that a scenario needs no name
-// that a second program would understand, and a worker costs a millisecond.
+// with a seed like every other; and a program's globals cannot carry over from a seed on one core
+// to a seed on another. They are forked, not started anew, so that a scenario needs no name that a
+// second program would understand, and a worker costs a millisecond.
 //
 //   seeds ──► ranges ──► worker ──pipe──► verdicts ──► report: the same for any number of jobs
 //                  └───► worker ──pipe──┘
@@ -84,7 +84,7 @@ struct ExploreReport {
   friend bool operator==(const ExploreReport&, const ExploreReport&) = default;
 };
 
-// What these options make of one seed.
+// The run of one seed with these options.
 RunSpec SpecOf(const ExploreOptions& options, std::uint64_t seed);
 
 // kInvalidArgument: no seeds, no jobs, or seeds beyond 2^64.

@@ -1,4 +1,4 @@
-// The explorer: what becomes of seeds that crash, never end or differ, and that nothing depends on
+// The explorer: the verdicts on seeds that crash, never end or differ, and that nothing depends on
 // how many workers there are.
 
 #include "drydock/sim/explore/explorer.h"
@@ -38,7 +38,7 @@ using ::testing::IsEmpty;
 using ::testing::Pair;
 using ::testing::SizeIs;
 
-// What worker processes and this one both see.
+// A counter that worker processes and this one share.
 class SharedCounter {
  public:
   SharedCounter() {
@@ -128,7 +128,7 @@ TEST(ExplorerTest, CrashThatComesOnlyOnceIsNondeterministic) {
               AllOf(HasSubstr("two runs differ: crash"), HasSubstr("; correct")));
 }
 
-// Told by the simulator, long before anybody's patience ends.
+// The simulator reports it, long before the explorer's patience ends.
 TEST(ExplorerTest, SeedThatPollsForEverIsAHangAndTheOtherSeedsGoOn) {
   const TestScenario scenario([](Trial& trial) {
     const auto fabric = *trial.OpenMachine("a");

@@ -1,4 +1,4 @@
-// What a program needs of its NICs at the most, and NICs that have hardly more than that.
+// The most that a program needs of its NICs, and NICs that have hardly more than that.
 
 #ifndef DRYDOCK_SIM_EXPLORE_NEEDS_H_
 #define DRYDOCK_SIM_EXPLORE_NEEDS_H_
@@ -18,8 +18,8 @@ struct Needs {
   std::uint64_t completions = 0;  // that a queue holds while the program does not read
 };
 
-// A copy of `profile` whose NICs have what is needed, and for each of these up to two more, or
-// twice the completions: a function of the seed. Never more than `profile` has.
+// A copy of `profile` whose NICs have the needed numbers, and of each up to two more, or twice the
+// completions: a function of the seed. Never more than `profile` has.
 Profile WithLittleMore(const Profile& profile, const Needs& needs, std::uint64_t seed);
 
 }  // namespace drydock::sim::explore

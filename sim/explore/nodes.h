@@ -1,4 +1,4 @@
-// The machines of a trial, opened for coroutines: what a scenario's program runs on.
+// The machines of a trial, on which a scenario's program runs, opened for coroutines.
 
 #ifndef DRYDOCK_SIM_EXPLORE_NODES_H_
 #define DRYDOCK_SIM_EXPLORE_NODES_H_
@@ -18,7 +18,7 @@ namespace drydock::sim::explore {
 using Nodes = std::vector<std::unique_ptr<fabric::async::Node>>;
 
 // A node on the first NIC of a new machine, under the trial's faults. Dies before the loop and the
-// trial. Errors: whatever the faults let fail.
+// trial. Errors: those that the faults cause.
 absl::StatusOr<std::unique_ptr<fabric::async::Node>> OpenNode(Trial& trial, coro::EventLoop& loop,
                                                               std::string name);
 // `count` of them, each of which has all the others as peers by their numbers.

@@ -31,7 +31,8 @@ using Parameters = std::map<std::string, std::uint64_t>;
 // kInvalidArgument, one line: a name that is not declared, or a value out of its range.
 absl::Status CheckParameters(std::span<const Parameter> declared, const Parameters& values);
 
-// A value for each that is declared: what is set, else the usual one. REQUIRES: CheckParameters.
+// A value for each declared parameter: the one that is set, else the usual one. REQUIRES:
+// CheckParameters.
 Parameters AllParameters(std::span<const Parameter> declared, const Parameters& values);
 
 // "pages=4,page_bytes=64". kInvalidArgument: not of this form, or a name twice.

@@ -36,7 +36,7 @@ PlanSource SamePlan(std::string name, FaultPlan plan) {
 absl::Status CheckPlan(const FaultPlan& plan) {
   ASSIGN_OR_RETURN(std::shared_ptr<FaultEngine> engine,
                    FaultEngine::Create(plan, /*seed=*/1, AppliedFaults()));
-  // What a layer itself refuses shows when it is opened.
+  // A layer's own refusals show when it is opened.
   World world(/*seed=*/1, **FindProfile("small"));
   world.UseFaultEngine(engine);
   return fabric::faults::OpenFaultyFabric(OpenSimFabric(world, world.AddNode("a")),

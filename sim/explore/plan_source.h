@@ -1,4 +1,5 @@
-// What each seed of an exploration runs under: a fault plan, and the network's scheduler.
+// The source of each seed's conditions in an exploration: a fault plan, and the network's
+// scheduler.
 
 #ifndef DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_
 #define DRYDOCK_SIM_EXPLORE_PLAN_SOURCE_H_
@@ -15,8 +16,8 @@
 
 namespace drydock::sim::explore {
 
-// The faults that a run of a scenario can have: what the simulated NIC applies from within, and
-// what the decorator applies above it.
+// The faults that a run of a scenario can have: those that the simulated NIC applies from within,
+// and those that the decorator applies above it.
 fabric::faults::Appliers AppliedFaults();
 
 // A value. The plan is a function of the seed alone.
@@ -24,7 +25,7 @@ struct PlanSource {
   std::string name;  // none, swarm, or the plan's: for messages and replay commands
   std::function<fabric::faults::FaultPlan(std::uint64_t seed)> plan;
   Strategy strategy = {};
-  // The NICs have hardly more than the scenario needs, where it says what that is (needs.h).
+  // The NICs have hardly more than the scenario needs, where its needs are known (needs.h).
   bool tight = false;
   // Figures of the machines' profile that differ from it (profile_sweep.h); empty: none do.
   std::function<Figures(std::uint64_t seed)> figures = {};
@@ -32,7 +33,7 @@ struct PlanSource {
 
 PlanSource NoFaults();
 PlanSource Swarm();
-// The same plan for every seed; what its rules draw still depends on the seed.
+// The same plan for every seed; its rules' draws still depend on the seed.
 PlanSource SamePlan(std::string name, fabric::faults::FaultPlan plan);
 
 // Whether a run can have this plan. kInvalidArgument, kUnimplemented: one line that names the rule.

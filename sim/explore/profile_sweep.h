@@ -17,7 +17,7 @@
 
 namespace drydock::sim::explore {
 
-// The figures of a seed: about half of all are drawn, the others stay what they are. Of those that
+// The figures of a seed: about half of all are drawn, the others stay as they are. Of those that
 // are drawn, a quarter is the least plausible value and a quarter the greatest, and the rest lies
 // between, every power of two as likely as the others. A function of the seed, on every machine.
 Figures DrawFigures(std::uint64_t seed);

@@ -9,7 +9,7 @@
 namespace drydock::sim::explore {
 namespace {
 
-// "the first 4096 events are the same": what the marks of both runs tell.
+// "the first 4096 events are the same": by the marks of both runs.
 std::string SameUpTo(const Capsule& capsule, const RunTrace& trace) {
   std::uint64_t same = 0;
   for (const Mark& then : capsule.marks) {

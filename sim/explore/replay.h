@@ -19,16 +19,16 @@ struct Replay {
   TracedRun run;
   bool same_verdict = false;  // and, of findings, the same broken rule
   bool same_digest = false;
-  // "replayed bit for bit", or what is different, and since when. One line.
+  // "replayed bit for bit", or the first difference, and since when. One line.
   std::string what;
 
   bool exact() const { return same_verdict && same_digest; }
 };
 
-// Whether two runs failed in the same way: what shrinking keeps.
+// Whether two runs failed in the same way, which shrinking keeps.
 bool IsSameVerdict(const SeedResult& a, const SeedResult& b);
 
-// What a run of the capsule tells of it.
+// Compares a run of the capsule with it.
 Replay Compare(const Capsule& capsule, TracedRun run);
 
 // Runs the capsule, in a child process. Errors: CheckCapsule's; kInternal. REQUIRES: this process

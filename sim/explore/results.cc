@@ -242,7 +242,7 @@ absl::Status CheckNumbers(const Results& results) {
   return fits ? absl::OkStatus() : absl::InvalidArgumentError("has numbers that contradict");
 }
 
-// What follows a first line that is right about it.
+// The body after the first line, if the line is right about it.
 absl::StatusOr<absl::string_view> CheckedBody(absl::string_view text) {
   const std::size_t end = text.find('\n');
   const std::vector<std::string> words = absl::StrSplit(text.substr(0, end), ' ');
@@ -295,7 +295,7 @@ std::string FormatResults(const Results& results) {
                        {"seeds", results.all.seeds},      {"shard", results.shard.index},
                        {"shards", results.shard.count},   {"done", results.done},
                        {"report", ToJson(results.report)}};
-  // What a program says of a file's bytes may not be UTF-8.
+  // A program's message about a file's bytes may not be UTF-8.
   const std::string body = object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   return absl::StrFormat("%s %s %016x %d\n", kMagic, kVersion, Checksum(body), body.size()) + body;
 }
@@ -333,7 +333,7 @@ absl::StatusOr<Results> ReadResults(const std::string& path) {
 
 absl::Status WriteResults(const std::string& path, const Results& results) {
   // Two processes with one shard (a scheduler may start it again before the first one is gone) do
-  // not write into one file; what they rename is right from either.
+  // not write into one file; a file that either renames is right.
   const std::string beside = absl::StrCat(path, ".", getpid(), ".tmp");
   const int descriptor = open(beside.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
   if (descriptor < 0) return Refuse(path, errno);

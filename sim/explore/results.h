@@ -1,6 +1,6 @@
-// What a shard has come to so far, as a file that is whole at any moment: it is written beside its
+// The results of a shard so far, as a file that is whole at any moment: it is written beside its
 // place, forced to the disk and renamed, and starts with a checksum. A process that is killed loses
-// what it has done since it wrote the file, and nothing else.
+// its results since it wrote the file, and nothing else.
 //
 //   drydock-results 1 c0f1d7a2be0c5a11 5213       version, FNV-1a of what follows, its bytes
 //   {"sweep":{"scenario":"write",...},"first_seed":1,...,"report":{...}}
@@ -22,8 +22,8 @@
 
 namespace drydock::sim::explore {
 
-// What decides a seed's result beside the seed, in words of the caller that started it: "scenario",
-// "faults", ... Shards whose words differ are not of one sweep.
+// The options that decide a seed's result beside the seed, in words of the caller that started it:
+// "scenario", "faults", ... Shards whose words differ are not of one sweep.
 using SweepWords = std::map<std::string, std::string>;
 
 struct Results {

@@ -107,7 +107,7 @@ std::shared_ptr<FaultEngine> EngineOf(const RunSpec& spec) {
   return *std::move(engine);
 }
 
-// What a spec lists, in the order in which it is looked up.
+// A list of a spec, sorted for look-ups.
 template <typename Value>
 std::vector<Value> Sorted(const std::optional<std::vector<Value>>& list) {
   std::vector<Value> sorted = list.value_or(std::vector<Value>());
@@ -183,8 +183,8 @@ SeedResult RunOnce(const Scenario& scenario, const RunSpec& spec, RunObserver* o
       [&trial](EndlessLoop loop, const WaitGraph& waits) { EndLoop(trial, loop, waits); });
   SeedResult result;
   result.seed = spec.seed;
-  // What a program leaves behind in a seed that loses its completions is what the seed is for, and
-  // thousands would tell of it: the verdict says what was wrong.
+  // A seed that loses completions leaves operations behind on purpose, and thousands of seeds would
+  // report them: the verdict says what was wrong.
   const coro::ReportTo nobody([](const std::string&) {});
   const Outcome outcome = RunWatched(scenario, trial, result.coverage);
   trial.world().CheckEnd();

@@ -26,10 +26,10 @@ namespace drydock::sim::explore {
 // Of virtual time: far beyond every time-out of a sensible program.
 inline constexpr coro::Duration kDefaultLimit = std::chrono::minutes(2);
 
-// What becomes of a seed whose program polls for ever though nothing is under way, or posts to a
-// full queue for ever and reads nothing: such a program cannot be made to return, so its process
-// ends here. Must not return. Empty, which is the default: says on standard error what happened,
-// and ends the process with status 1. Returns the one before.
+// Ends the process of a seed whose program polls for ever though nothing is under way, or posts to
+// a full queue for ever and reads nothing: such a program cannot be made to return. Must not
+// return. Empty, which is the default: prints the reason on standard error, and ends the process
+// with status 1. Returns the one before.
 using EndProcess = std::function<void(const SeedResult& result)>;
 EndProcess SetEndProcess(EndProcess end);
 
@@ -51,7 +51,7 @@ struct RunSpec {
   std::optional<std::vector<std::uint64_t>> wild;
 };
 
-// What a seed and `plans` make of it.
+// The run of a seed under `plans`.
 RunSpec SpecOf(std::uint64_t seed, const PlanSource& plans, coro::Duration limit = kDefaultLimit);
 
 // Sees a run from its world's first moment to its last.
@@ -84,7 +84,7 @@ SeedResult RunSeed(const Scenario& scenario, std::uint64_t seed, const PlanSourc
 SeedResult RunSeedChecked(const Scenario& scenario, std::uint64_t seed, const PlanSource& plans,
                           bool twice, coro::Duration limit = kDefaultLimit);
 
-// What a second run of a seed, which should have been as the first one, makes of its verdict.
+// The verdict after a second run of a seed that should have been as the first one.
 SeedResult Nondeterministic(const SeedResult& first, const SeedResult& second);
 
 }  // namespace drydock::sim::explore

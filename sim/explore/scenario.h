@@ -16,7 +16,7 @@
 
 namespace drydock::sim::explore {
 
-// How a run ended, by the program's own account and by what the scenario knows of the truth.
+// How a run ended, by the program's own account and by the scenario's knowledge of the truth.
 class Outcome {
  public:
   // The program ended as this status says; with OK, its data is right.
@@ -40,7 +40,7 @@ class Scenario {
  public:
   virtual ~Scenario() = default;
 
-  // What --scenario takes: lower case, words joined by "-". Static storage.
+  // The value of --scenario: lower case, words joined by "-". Static storage.
   virtual std::string_view name() const = 0;
   // One line for a person. Static storage.
   virtual std::string_view description() const = 0;
@@ -48,7 +48,7 @@ class Scenario {
   virtual std::string_view profile() const { return "small"; }
   // Its sizes; Trial::parameter has their values. Static storage.
   virtual std::span<const Parameter> parameters() const { return {}; }
-  // What its machines need of each NIC with these parameters, all of which are given; absent:
+  // The needs of its machines on each NIC with these parameters, all of which are given; absent:
   // unknown.
   virtual std::optional<Needs> needs(const Parameters&) const { return std::nullopt; }
   // Whether the program tries again until it succeeds: then it has to end well once the faults are

@@ -31,7 +31,7 @@ struct OrdersOptions {
 };
 
 struct OrdersReport {
-  // What the orders came to; a result's seed is the number of its run, from 1 on. Failing orders
+  // The results of the orders; a result's seed is the number of its run, from 1 on. Failing orders
   // are run again, like failing seeds.
   ExploreReport orders;
   std::map<std::uint64_t, std::string> names;  // of the orders in orders.failures: see strategy.h

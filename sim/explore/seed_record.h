@@ -1,5 +1,5 @@
-// What a worker process tells the explorer, as bytes in a pipe: frames of a length, a kind and a
-// body. Both ends are the same program, so that numbers go as they are.
+// The messages of a worker process to the explorer, as bytes in a pipe: frames of a length, a kind
+// and a body. Both ends are the same program, so that numbers go as they are.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_
 #define DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_

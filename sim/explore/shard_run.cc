@@ -21,7 +21,7 @@ std::uint64_t NextBlock(std::uint64_t block, coro::Duration took, coro::Duration
   return took > 4 * wanted ? std::max<std::uint64_t>(block / 2, 1) : block;
 }
 
-// What is there already, or a beginning.
+// The results that are there already, or empty ones.
 absl::StatusOr<Results> Begin(const ExploreOptions& options, const ShardOptions& shard) {
   Results fresh;
   fresh.sweep = shard.sweep;

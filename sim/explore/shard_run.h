@@ -1,4 +1,4 @@
-// One shard's seeds, in blocks, with what they came to in a file after each.
+// Runs one shard's seeds, in blocks, and writes their results to a file after each.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SHARD_RUN_H_
 #define DRYDOCK_SIM_EXPLORE_SHARD_RUN_H_
@@ -18,7 +18,7 @@ namespace drydock::sim::explore {
 
 struct ShardOptions {
   Shard shard;
-  SweepWords sweep;  // what options of the exploration say, in words that a file keeps
+  SweepWords sweep;  // the options of the exploration, in words that a file keeps
   std::string file;  // of the results; empty: none
   // How much real time of work a killed process may lose, about. The file is small, and written as
   // often.

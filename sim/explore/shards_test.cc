@@ -1,4 +1,5 @@
-// Parts of an exploration: their files, what is left when one is killed, and all of them together.
+// Shards of an exploration: their files, the results that are left when one is killed, and all of
+// them together.
 
 #include <signal.h>
 #include <sys/wait.h>

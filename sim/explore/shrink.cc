@@ -88,7 +88,7 @@ class Shrinker {
     return true;
   }
 
-  // From the rules to what they did.
+  // Replaces the rules by the list of their firings.
   void ListFirings() {
     if (!run_.trace->has_all_firings()) return;
     RunSpec spec = best_;

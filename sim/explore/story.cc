@@ -124,7 +124,8 @@ class Narrator {
     return entry.landed ? entry.landing : coro::Duration::max();
   }
 
-  // What misleads a program is an immediate; and of those, the first.
+  // An operation with an immediate comes first, because it misleads a program; then the first to
+  // land.
   bool IsToldBefore(std::size_t a, std::size_t b) const {
     const OperationEntry& x = trace_.operations[a];
     const OperationEntry& y = trace_.operations[b];

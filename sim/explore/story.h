@@ -1,4 +1,4 @@
-// What happens in a run, in a few sentences.
+// Tells the story of a run in a few sentences.
 
 #ifndef DRYDOCK_SIM_EXPLORE_STORY_H_
 #define DRYDOCK_SIM_EXPLORE_STORY_H_
@@ -13,8 +13,8 @@
 namespace drydock::sim::explore {
 
 // One sentence a line: how large the run is, each fault that fires, each operation that is not calm
-// and what it overtakes, and what comes of it. Long for a run that was not shrunk: of each kind the
-// first few, and how many more there are.
+// and the ones that it overtakes, and the outcome. Long for a run that was not shrunk: of each kind
+// the first few, and how many more there are.
 std::vector<std::string> TellStory(const Subject& subject, const RunSpec& spec,
                                    const TracedRun& run);
 

@@ -1,5 +1,5 @@
-// What replaying, shrinking and telling need to know of what they run: a scenario, or a program
-// that is no scenario and runs in a process of its own.
+// The subject of replaying, shrinking and telling: a scenario, or a program that is no scenario and
+// runs in a process of its own.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SUBJECT_H_
 #define DRYDOCK_SIM_EXPLORE_SUBJECT_H_
@@ -21,18 +21,18 @@
 
 namespace drydock::sim::explore {
 
-// A program of `efa-run --virtual`: what it is started with, beside a RunSpec and a profile.
+// A program of `efa-run --virtual`, with its settings beside a RunSpec and a profile.
 struct Program {
   static constexpr std::size_t kMostWords = 4096;
   static constexpr std::size_t kMostFiles = 256;
 
   std::vector<std::string> words;  // its name and its arguments
   std::uint32_t nics = 0;          // of the profile's; 0: all
-  std::string findings = "fail";   // what becomes of them: fail, report, off
+  std::string findings = "fail";   // their treatment: fail, report, off
   bool delays = true;              // false: nothing takes the time that the profile says
   bool topology = false;           // hwloc shows it the profile's machine
-  // What it consists of: by name, a hash of the program's file and of each library's. It helps a
-  // person to see why two runs differ.
+  // Its files: by name, a hash of the program's file and of each library's. It helps a person to
+  // see why two runs differ.
   std::map<std::string, std::string> files;
 
   friend bool operator==(const Program&, const Program&) = default;

@@ -228,7 +228,7 @@ FaultPlan SwarmPlan(std::uint64_t seed, const Appliers& appliers) {
     }
     Dice dice(seed, SubjectOf(family));
     if (members.empty() || dice.OneIn(2)) continue;
-    // One to three of them: what is on should be told apart in what it does.
+    // One to three of them, so that the effects of each can be told apart.
     for (std::int64_t left = dice.Between(1, 3); left > 0 && !members.empty(); --left) {
       const auto pick =
           members.begin() + dice.Between(0, static_cast<std::int64_t>(members.size()) - 1);

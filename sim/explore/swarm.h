@@ -2,7 +2,7 @@
 //
 // Why not everything at once: a run in which every operation fails never gets to the interesting
 // states. So each family of faults is off altogether in half of the seeds (swarm testing: Groce,
-// Zhang, Eide, Chen, Regehr, ISSTA 2012), and what is on is mostly rare.
+// Zhang, Eide, Chen, Regehr, ISSTA 2012), and faults that are on are mostly rare.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SWARM_H_
 #define DRYDOCK_SIM_EXPLORE_SWARM_H_
@@ -18,10 +18,10 @@
 
 namespace drydock::sim::explore {
 
-// What is switched on and off together.
+// Faults that are switched on and off together.
 enum class Family : std::uint8_t {
   kPosts,        // refused posts
-  kOpening,      // what cannot be opened or registered
+  kOpening,      // objects that cannot be opened or registered
   kCapacities,   // short queues
   kStatus,       // operations that fail
   kPlacement,    // order and time in which bytes land
@@ -35,11 +35,11 @@ std::string_view Name(Family family);
 
 // The family of a fault; absent for one that no swarm has: illegal ones, and those that a correct
 // program cannot survive because they are a peer's or its own mistake (immediate_flood: a peer that
-// announces what it has not written; queue_overrun and completion_queue_depth: a queue that its
-// program made too short).
+// announces bytes that it has not written; queue_overrun and completion_queue_depth: a queue that
+// its program made too short).
 std::optional<Family> FamilyOf(fabric::faults::Fault fault);
 
-// The plan of a seed: valid, without illegal faults, only with faults that somebody in `appliers`
+// The plan of a seed: valid, without illegal faults, only with faults that a layer in `appliers`
 // applies, and with rules that may also never fire. A function of its arguments, on every machine.
 fabric::faults::FaultPlan SwarmPlan(std::uint64_t seed, const fabric::faults::Appliers& appliers);
 

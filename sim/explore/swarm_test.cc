@@ -1,4 +1,4 @@
-// What a swarm's plans have in common, over many seeds.
+// The common properties of a swarm's plans, over many seeds.
 
 #include "drydock/sim/explore/swarm.h"
 

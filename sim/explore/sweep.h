@@ -1,6 +1,6 @@
-// One fault after the other, at one place after the other: the n-th event that a fault can happen
-// to fails, for n = 1, 2, 3, ... until a run comes to its end before. What a program does with each
-// error at each of its steps, without luck.
+// Tests a program with each error at each of its steps, without luck: the n-th event that a fault
+// can happen to fails, for n = 1, 2, 3, ... until a run comes to its end before; one fault after
+// the other.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SWEEP_H_
 #define DRYDOCK_SIM_EXPLORE_SWEEP_H_

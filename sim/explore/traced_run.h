@@ -23,9 +23,9 @@ struct TracedRun {
 // In this process. REQUIRES: as RunOnce.
 TracedRun RunTraced(const Scenario& scenario, const RunSpec& spec);
 
-// In a child process: what crashes it is a verdict, and so is a program that runs on for `patience`
-// of real time without ever waiting. kInternal: no process to be had. REQUIRES: as RunOnce; this
-// process has one thread.
+// In a child process: a crash is a verdict, and so is a program that runs on for `patience` of real
+// time without ever waiting. kInternal: no process to be had. REQUIRES: as RunOnce; this process
+// has one thread.
 absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& spec,
                                       coro::Duration patience = std::chrono::minutes(1));
 

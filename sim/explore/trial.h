@@ -36,7 +36,7 @@ class Trial {
 
   std::uint64_t seed() const { return world_.seed(); }
   World& world() { return world_; }
-  // What a scenario's loop runs on: the world's time, up to the limit.
+  // The clock of a scenario's loop: the world's time, up to the limit.
   RunClock& clock() { return clock_; }
   const fabric::faults::FaultEngine& engine() const { return *engine_; }
   // The size of this name. REQUIRES: the scenario declares it.
@@ -47,7 +47,7 @@ class Trial {
   // The seed's faults around a fabric of this world.
   absl::StatusOr<std::unique_ptr<fabric::Fabric>> Decorate(std::unique_ptr<fabric::Fabric> fabric);
 
-  // What is put around a fabric with its faults, for an observer of the run.
+  // Wraps a fabric with its faults, for an observer of the run.
   using Wrapper = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>)>;
   void set_wrapper(Wrapper wrapper) { wrapper_ = std::move(wrapper); }
 

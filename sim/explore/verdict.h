@@ -1,4 +1,4 @@
-// What a run of one seed came to.
+// The verdict on a run of one seed.
 
 #ifndef DRYDOCK_SIM_EXPLORE_VERDICT_H_
 #define DRYDOCK_SIM_EXPLORE_VERDICT_H_
@@ -21,7 +21,7 @@ enum class Verdict : std::uint8_t {
   kCleanError,        // it ended with an error, after a rule fired or a long starvation
   kUnexplainedError,  // it ended with an error, though no rule fired
   kWrongData,         // it took data for right that is not
-  kHang,              // it waits for what cannot happen, or for longer than the limit
+  kHang,              // it waits for an event that cannot happen, or for longer than the limit
   kFinding,           // it broke a rule of RDMA that the simulator checks
   kNondeterministic,  // two runs of the seed differ
   kCrash,             // its process died
@@ -49,7 +49,7 @@ struct RuleCount {
 struct SeedResult {
   std::uint64_t seed = 0;
   Verdict verdict = Verdict::kCorrect;
-  std::string text;   // what exactly, one line; empty when correct
+  std::string text;   // the details, one line; empty when correct
   std::string check;  // of a finding: the name of the broken rule
   Digest digest;      // of all that happened in the world; zero after a crash
   std::uint64_t events = 0;

@@ -32,7 +32,8 @@ void WriteAll(int descriptor, std::string& bytes) {
   bytes.clear();
 }
 
-// The child. _exit: what the parent has buffered for its streams is the parent's to write.
+// The child. _exit: the bytes that the parent has buffered for its streams are the parent's to
+// write.
 [[noreturn]] void RunRange(int descriptor, const SeedRange& range,
                            const std::function<SeedResult(std::uint64_t seed)>& run) {
   std::string bytes;

@@ -39,8 +39,8 @@ class Worker {
   // The seed that runs, or that comes next; after the range's last one the number that follows it.
   std::uint64_t seed() const { return seed_; }
 
-  // Reads what is there, and calls `ended` for each seed that has ended. False: the child said its
-  // last.
+  // Reads the bytes that are there, and calls `ended` for each seed that has ended. False: the
+  // child has closed its end.
   bool Read(const std::function<void(const SeedResult&)>& ended);
 
   // Ends the child now.

@@ -7,9 +7,9 @@ namespace {
 
 using enum fabric::faults::Fault;
 
-// What others apply, of what the catalogue gives to the device.
+// Faults that the catalogue gives to the device and that others apply.
 constexpr fabric::faults::Fault kLeftToOthers[] = {
-    // The decorator: calls that fail before the device hears of them, what is no doing of one NIC,
+    // The decorator: calls that fail before they reach the device, faults that are not one NIC's,
     // and a status of the software protocol.
     kSendQueueFull, kReceiveQueueFull, kAgainUntilPolled, kAgainThenAccepted, kPostRefused,
     kPartialBatch, kOpenDomainFails, kOpenAddressVectorFails, kOpenCompletionQueueFails,

@@ -7,8 +7,8 @@
 
 namespace drydock::sim {
 
-// What to give to fabric::faults::FaultEngine::Create as Appliers::device, of an engine that a
-// World is given. Of the catalogue's device faults it lacks the one that is no NIC's doing
+// The device faults to give to fabric::faults::FaultEngine::Create as Appliers::device, where a
+// World gets the engine. Of the catalogue's device faults it lacks the one that is no NIC's doing
 // (late_device_visibility: the stand-in GPU has that delay of its own, always); of those that both
 // layers could apply it has the ones for which the device is nearer to the truth.
 fabric::faults::FaultSet DeviceFaults();

@@ -1,4 +1,4 @@
-// What the rules of a fault plan have in store for one operation.
+// The fate that the rules of a fault plan give one operation.
 
 #ifndef DRYDOCK_SIM_FAULTS_FATE_H_
 #define DRYDOCK_SIM_FAULTS_FATE_H_

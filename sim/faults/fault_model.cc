@@ -40,8 +40,8 @@ FetchVerdict FaultModel::OnFetch(const QueuePair& queue_pair, Operation& operati
   return sound ? Serving(fate) : FetchVerdict{};
 }
 
-// What the device sees by itself fails without a packet; what only a peer can say needs a peer that
-// is there to say it.
+// An error that the device sees by itself comes without a packet; one that only a peer can report
+// needs a living peer.
 FetchVerdict FaultModel::Serving(const Fate& fate) {
   using When = FetchVerdict::When;
   if (fate.Fails() && fate.RunsNot() && !IsAnswer(fate.Status())) {
@@ -141,7 +141,7 @@ FaultPoints::ArrivalVerdict FaultModel::OnArrival(const NicState& /*nic*/,
   const Fate& fate = FateOf(operation);
   if (!fate.IsCut()) return {};
   const bool message = operation.kind == OperationKind::kSend;
-  if (!message && !fate.RunsNot()) return {};  // what is placed of it is decided by packet
+  if (!message && !fate.RunsNot()) return {};  // its placement is decided by packet
   return {.failure = fate.AsFailure(), .placed_bytes = message ? fate.Placed(operation.length) : 0};
 }
 

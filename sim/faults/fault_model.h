@@ -70,7 +70,7 @@ class FaultModel final : public FaultPoints, public Observer {
   // Whether `fault`, the only one that makes it smaller, does so.
   Firing DecideCapacity(const NicState& nic, fabric::faults::Capacity capacity,
                         fabric::faults::Fault fault);
-  // What rules say about a receive or an immediate, as a fate of its own.
+  // The rules' decision about a receive or an immediate, as a fate of its own.
   Fate DecideAtTarget(fabric::OperationKind kind, const EventView& view);
   EventView ViewOfPacket(const NicState& from, const Operation& operation,
                          DrawPurpose purpose) const;

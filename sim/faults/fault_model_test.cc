@@ -1,4 +1,4 @@
-// What each fault of a plan makes of each point of an operation's life.
+// The verdict for each fault of a plan at each point of an operation's life.
 
 #include "drydock/sim/faults/fault_model.h"
 

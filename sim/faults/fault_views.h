@@ -1,4 +1,5 @@
-// What the selectors of a fault plan see of an event in a device: who, what, how large, which peer.
+// The view that the selectors of a fault plan have of an event in a device: NIC, operation, size
+// and peer.
 
 #ifndef DRYDOCK_SIM_FAULTS_FAULT_VIEWS_H_
 #define DRYDOCK_SIM_FAULTS_FAULT_VIEWS_H_

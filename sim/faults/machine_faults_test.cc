@@ -20,7 +20,7 @@ FaultRule At(FaultRule rule, std::string nic) {
   return rule;
 }
 
-// What one write costs where nothing goes wrong.
+// The time of one write without faults.
 coro::Duration Usual(std::size_t length) {
   FaultScene scene({});
   scene.Write(1, length);

@@ -130,7 +130,7 @@ TEST(OutcomeTest, PartOfAMessageTakesNoReceive) {
   scene.ExpectHealed();
 }
 
-// What only a peer can say needs a peer.
+// An error that only a peer can report needs a peer.
 TEST(OutcomeTest, DeadPeersAnswerNothing) {
   FaultScene scene({Rule(Fault::kRemoteAddress)});
   scene.b.nic.Kill();

@@ -191,7 +191,7 @@ TEST(StragglerWriteTest, LandsAndCompletesLate) {
   scene.ExpectHealed();
 }
 
-// What was recycled meanwhile is not written: rights are those of the moment.
+// Memory that was recycled meanwhile is not written: rights are those of the moment.
 TEST(StragglerWriteTest, MeetsTheRightsOfTheMomentItLands) {
   FaultScene scene({Nth(Fault::kStragglerWrite, 1)});
   auto region = scene.b.Register(0, 4096, fabric::Access::kAll);
@@ -230,7 +230,7 @@ TEST(ReorderedOperationsTest, NobodyWaitsForOperationsThatNeverCome) {
   scene.ExpectHealed();
 }
 
-// ---- What no device does ----
+// ---- Faults that no device has ----
 
 TEST(LostPlacementTest, SucceedsAndNothingLands) {
   FaultScene scene({Rule(Fault::kLostPlacement)});

@@ -1,4 +1,4 @@
-// Fault plans in the simulator as a whole: what a plan does not change, and that a run is a
+// Fault plans in the simulator as a whole: a plan changes nothing but its faults, and a run is a
 // function of seed and plan.
 
 #include <cstddef>
@@ -98,8 +98,8 @@ TEST(FaultPlanInTheDeviceTest, EveryFaultStrikes) {
   }
 }
 
-// Of what both layers could apply, the device has the ends of operations and their times, and the
-// decorator what the device does not hear of: but for what is no doing of one NIC.
+// Of faults that both layers could apply, the device has the ends of operations and their times,
+// and the decorator those that the device does not see, but for faults that are not one NIC's.
 TEST(FaultPlanInTheDeviceTest, LeavesCallsAndReadsToTheDecorator) {
   using fabric::faults::Point;
   for (const fabric::faults::FaultInfo& info : fabric::faults::Catalogue()) {
@@ -127,7 +127,7 @@ TEST(FaultPlanInTheDeviceDeathTest, AForeignFaultIsNotTakenForAnother) {
   }
 }
 
-// Of what only the device can do, all but what host memory cannot show.
+// Of the faults that only the device can apply, all but those that host memory cannot show.
 TEST(FaultPlanInTheDeviceTest, OnlyDeviceMemoryIsMissing) {
   for (const fabric::faults::FaultInfo& info : fabric::faults::Catalogue()) {
     if (info.decorator) continue;

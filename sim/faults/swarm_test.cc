@@ -1,4 +1,4 @@
-// Many faults at once, drawn by seed: whatever goes wrong, every accepted operation ends in exactly
+// Many faults at once, drawn by seed: under all of them, every accepted operation ends in exactly
 // one completion, and nothing is left of it.
 
 #include <chrono>
@@ -49,7 +49,7 @@ std::vector<FaultRule> DrawRules(std::uint64_t seed) {
   return rules;
 }
 
-// What one side has posted, and how often each ended.
+// The posts of one side, and how often each ended.
 struct Ledger {
   std::map<std::uint64_t, int> ends;
   void Post(std::uint64_t context, ErrorCode posted) {

@@ -1,4 +1,4 @@
-// What the messages of another process become in our world. What they say is not trusted.
+// Turns the messages of another process into events of our world. Their fields are not trusted.
 
 #ifndef DRYDOCK_SIM_HOSTS_ARRIVALS_H_
 #define DRYDOCK_SIM_HOSTS_ARRIVALS_H_

@@ -23,18 +23,18 @@ class Channel {
   // Where a message of `bytes` goes; null: there is no room now. It leaves with Publish. REQUIRES:
   // bytes > 0.
   virtual std::byte* Reserve(std::size_t bytes) = 0;
-  // What was reserved goes to the other process, which wakes up.
+  // The reserved message goes to the other process, which wakes up.
   virtual void Publish() = 0;
   // Whether everything that was published has arrived.
   virtual bool drained() const = 0;
 
   // The oldest message that has come; false: there is none. Its bytes stay until Release; where
-  // memory is shared, the writer may still change them: copy what is to be checked.
+  // memory is shared, the writer may still change them: copy fields before checking them.
   virtual bool Next(std::span<const std::byte>& message) = 0;
   // REQUIRES: Next returned a message.
   virtual void Release() = 0;
 
-  // To be asked after Next was false: what has come before the end counts.
+  // To be asked after Next was false: messages that came before the end count.
   virtual State state() const = 0;
 };
 

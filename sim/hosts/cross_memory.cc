@@ -12,7 +12,7 @@ bool ReadAcross(std::int32_t pid, std::uint64_t address, std::byte* target, std:
   while (length > 0) {
     iovec here{target, length};
     iovec there{reinterpret_cast<void*>(address), length};
-    // Not by the C library's function: a sanitizer takes what it does for the program's doing.
+    // Not by the C library's function: a sanitizer takes its accesses for the program's.
     const long read =
         syscall(SYS_process_vm_readv, static_cast<pid_t>(pid), &here, 1L, &there, 1L, 0L);
     if (read < 0 && errno == EINTR) continue;

@@ -10,7 +10,7 @@
 namespace drydock::sim {
 
 // False when not all of [address, address + length) of process `pid` could be read: its memory is
-// not there any more, or we may not. `target` is host memory; what it holds then is undefined.
+// not there any more, or we may not. `target` is host memory; its bytes are undefined then.
 bool ReadAcross(std::int32_t pid, std::uint64_t address, std::byte* target, std::size_t length);
 
 // Whether we can read that process: there, at `address`, stands `word`. It may be a process of

@@ -27,10 +27,10 @@ namespace drydock::sim {
 
 inline constexpr std::size_t kMachines = 256;
 
-// What the machines of a network have to agree on.
+// The settings that the machines of a network have to agree on.
 struct NetworkTerms {
   std::string profile;            // at most 47 bytes are kept
-  std::uint64_t fingerprint = 0;  // of what matters in the profile
+  std::uint64_t fingerprint = 0;  // of the fields of the profile that matter
 };
 
 NetworkTerms TermsOf(const Profile& profile);
@@ -59,13 +59,14 @@ struct alignas(64) MachineSlot {
 };
 static_assert(std::atomic<std::uint64_t>::is_always_lock_free);
 
-// One process's view; it has a slot of its own. Not thread-safe, except for what is in the slots.
+// One process's view; it has a slot of its own. Not thread-safe, except for the contents of the
+// slots.
 class Directory {
  public:
   // Takes `place`, or the first free slot of the network whose files begin with `name`; makes the
-  // network when there is none. Removes what dead processes have left. kFailedPrecondition: the
-  // network has other terms. kResourceExhausted: no slot is free, or no shared memory.
-  // kUnavailable: it cannot be used.
+  // network when there is none. Removes the files that dead processes have left.
+  // kFailedPrecondition: the network has other terms. kResourceExhausted: no slot is free, or no
+  // shared memory. kUnavailable: it cannot be used.
   static absl::StatusOr<std::unique_ptr<Directory>> Join(
       const std::string& name, const NetworkTerms& terms,
       std::optional<MachinePlace> place = std::nullopt);

@@ -37,7 +37,7 @@ class DirectoryTest : public testing::Test {
     if (announce) (*directory)->Announce();
     return *std::move(directory);
   }
-  // What there is in shared memory of this network.
+  // This network's files in shared memory.
   std::vector<std::string> Files() const {
     std::vector<std::string> files;
     DIR* folder = opendir(kSharedFolder);

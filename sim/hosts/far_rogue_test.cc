@@ -1,5 +1,5 @@
-// What strangers send to a machine's socket, and what a machine sends that has the key and writes
-// nonsense: the machine does not crash, does not believe it, and its traffic with others goes on.
+// Strangers at a machine's socket, and a machine that has the key and sends nonsense: the machine
+// does not crash, trusts none of it, and its traffic with others goes on.
 
 #include <poll.h>
 #include <sys/socket.h>
@@ -353,7 +353,8 @@ TEST_F(FarRogueTest, ACutMessageIsNone) {
   ExpectUnharmed();
 }
 
-// A machine that has lost the other one calls again: what was under way has gone, the rest goes on.
+// A machine that has lost the other one calls again: operations under way are lost, the rest goes
+// on.
 TEST_F(FarRogueTest, ASecondCallBeginsAnew) {
   const auto rogue = Join();
   victim_.Introduce(rogue->gid());

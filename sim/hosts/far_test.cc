@@ -1,4 +1,5 @@
-// Machines that share no memory: how each is reached, and what passes when something has gone.
+// Machines that share no memory: how each is reached, and which messages pass when something has
+// gone.
 
 #include <chrono>
 #include <cstdint>
@@ -32,7 +33,7 @@ class FarTest : public testing::Test {
     options.shared_memory = shared_memory;
     return options;
   }
-  // A write of 100,000 bytes, and what arrives of it.
+  // A write of 100,000 bytes, and its arrival.
   static void ExpectWrite(Station& from, Station& to) {
     to.Introduce(from.address().gid);
     from.Fill(0, 100000, ++pattern_);
@@ -99,7 +100,7 @@ TEST_F(FarTest, WhoNeverWasIsUnreachableAndWhoLeftIsUnresponsive) {
             static_cast<int>(EfaStatus::kLocalUnresponsivePeer));
 }
 
-// What a machine has said before it left arrives.
+// The messages of a machine before it left arrive.
 TEST_F(FarTest, TheLastWordArrives) {
   Station one(Options(false));
   for (std::uint16_t i = 0; i < 20; ++i) {

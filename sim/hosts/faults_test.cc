@@ -1,5 +1,4 @@
-// What a fault plan does to operations between two processes: the initiator's plan, and the
-// target's.
+// Fault plans and operations between two processes: the initiator's plan, and the target's.
 
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,4 @@
-// What a forked child must not go on using.
+// Tells objects that they are in a forked child, which must not go on using them.
 
 #ifndef DRYDOCK_SIM_HOSTS_FORKS_H_
 #define DRYDOCK_SIM_HOSTS_FORKS_H_

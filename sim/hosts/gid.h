@@ -16,7 +16,7 @@
 
 namespace drydock::sim {
 
-// What tells the network of this name and seed from others on this computer: 40 bits.
+// A number that tells the network of this name and seed from others on this computer: 40 bits.
 std::uint64_t FabricNumber(absl::string_view fabric, std::uint64_t seed);
 
 // How files of all networks of this user begin: "drydock-efa-1000-".

@@ -41,13 +41,13 @@ constexpr coro::Duration kProgramsTurn = 1ms;
 constexpr coro::Duration kShortest = 20us;
 // How often it checks that the processes that something depends on are alive.
 constexpr coro::Duration kPulse = 10ms;
-// How often it tries again to send what found no room.
+// How often it retries messages that found no room.
 constexpr coro::Duration kRetry = 100us;
 // Where other threads want the processor it sleeps instead of spinning, four times as long as its
 // turn took: a thread that takes more than a fair share is not scheduled at once any more.
 constexpr coro::Duration kShortestNap = 5us;
 constexpr coro::Duration kLongestNap = 50us;
-// What happens within this time is shown to others at once.
+// Events within this time are shown to others at once.
 constexpr coro::Duration kStep = 20us;
 // The longest that other threads wait for the mutex.
 constexpr coro::Duration kLongestTurn = 500us;
@@ -93,7 +93,7 @@ class Networked final : public Host::Impl, public ForkAware {
             std::unique_ptr<Directory> directory)
       : directory_(std::move(directory)),
         far_(std::move(far)),
-        // What a machine draws is its own, and its successor's is another's: so are its qkeys.
+        // A machine's draws are its own, and its successor's are others: so are its qkeys.
         world_(Combine(Combine(options.seed, directory_->slot()), directory_->incarnation()),
                *options.profile, {.checks = options.checks}),
         node_(world_.AddNode(absl::StrCat("machine-", directory_->slot()), *options.profile,
@@ -158,7 +158,8 @@ class Networked final : public Host::Impl, public ForkAware {
   }
 
   void Posted() override {
-    // Where nothing takes time, the neighbour has what was posted by now, and no event is to come.
+    // Where nothing takes time, the neighbour has the posted requests by now, and no event is to
+    // come.
     network_.Flush();
     WakeThread();
   }
@@ -197,7 +198,7 @@ class Networked final : public Host::Impl, public ForkAware {
 
   bool Advance(coro::Time now) {
     const std::uint64_t events = world_.timeline().event_count();
-    network_.Refresh();  // first: what was posted since can reach a machine that has just come
+    network_.Refresh();  // first: new posts can reach a machine that has just come
     RunTo(now);
     if (!glances_.empty() && Glance()) RunTo(clock_.Now());
     const bool took = TakeAndRun();
@@ -305,7 +306,7 @@ class Networked final : public Host::Impl, public ForkAware {
     if (network_.has_waiting()) planned_ = std::min(planned_, now + kRetry);
     planned_ = std::min(planned_, NextGlance(now));
     bell_.Prepare();
-    // What came before that has not rung.
+    // Messages that came before that have not rung.
     if (network_.HasIncoming() || stopped_.load(std::memory_order_seq_cst)) return {};
     if (planned_ == coro::kNever) return coro::Duration::max();
     return std::max(planned_ - now, coro::Duration::zero());

@@ -2,9 +2,9 @@
 // in virtual time.
 //
 // Each process has a World of its own, driven by the machine's clock. A NIC of another process
-// stands in it as a proxy (sim/hosts/proxy.h); what reaches a proxy goes on through shared memory
-// to the world of that process. In virtual time there is no other process, and no thread: the
-// program's waits run the world. See README.md.
+// stands in it as a proxy (sim/hosts/proxy.h); packets that reach a proxy go on through shared
+// memory, or a socket, to the world of that process. In virtual time there is no other process, and
+// no thread: the program's waits run the world. See README.md.
 
 #ifndef DRYDOCK_SIM_HOSTS_HOST_H_
 #define DRYDOCK_SIM_HOSTS_HOST_H_
@@ -48,7 +48,7 @@ struct HostOptions {
   std::uint64_t life = 0;
 };
 
-// What a host has done so far, for tests and for people.
+// The counts of a host so far, for tests and for people.
 struct HostCounters {
   std::uint64_t thread_turns = 0;       // how often its thread woke up
   std::uint64_t messages_sent = 0;      // to other processes
@@ -59,9 +59,9 @@ struct HostCounters {
 };
 
 // A process has one; several of one process are several machines, for tests. Thread-safe where a
-// function does not say that it needs the mutex. Has a thread of its own: what peers send arrives
-// also while the program does something else. In virtual time there is no such thread, and one
-// host at a time.
+// function does not say that it needs the mutex. Has a thread of its own: peers' packets arrive
+// also while the program does something else. In virtual time there is no such thread, and one host
+// at a time.
 class Host {
  public:
   // Becomes a machine of the network. kInvalidArgument: no profile. kResourceExhausted: the network
@@ -74,13 +74,13 @@ class Host {
   Host(const Host&) = delete;
   Host& operator=(const Host&) = delete;
 
-  // Held around every use of world(), of node() and of what belongs to them, and around the
-  // functions below that say so.
+  // Held around every use of world(), of node() and of their parts, and around the functions below
+  // that say so.
   std::mutex& mutex();
   World& world();
   Node& node();  // our machine
 
-  // Time up to now; what has come from peers arrives, and what goes to them leaves. True when
+  // Runs the world up to now: packets from peers arrive, and those to peers leave. True when
   // something happened. To be called before something is posted, too: a request leaves at the time
   // of the last progress. REQUIRES: mutex() is held.
   bool Progress();
@@ -99,10 +99,11 @@ class Host {
   void OnCompletion(std::function<void()> report);
 
   // For memory that is written without a call, such as doorbells that the program rings itself.
-  // `glance` looks there, with the mutex held: at every progress, and from the host's thread all
-  // the time while it has found something lately (true); then after pauses that grow to a
-  // millisecond. It must not call the host. Returns a number for Unwatch. REQUIRES of both: mutex()
-  // is held.
+  // `glance` looks there, with the mutex held, and returns whether it found something. It is called
+  // at every progress, and by the host's thread while the program does not progress: without a
+  // pause for 2 ms after a find (but for naps of up to 50 us where other threads want the
+  // processor), then with pauses of a sixteenth of the time since, at most 1 ms. It must not call
+  // the host. Returns a number for Unwatch. REQUIRES of both: mutex() is held.
   int Watch(std::function<bool()> glance);
   void Unwatch(int number);
 

@@ -1,4 +1,4 @@
-// What is behind a Host: a machine among others, or one that is alone in virtual time.
+// The implementation of a Host: a machine among others, or one that is alone in virtual time.
 
 #ifndef DRYDOCK_SIM_HOSTS_HOST_IMPL_H_
 #define DRYDOCK_SIM_HOSTS_HOST_IMPL_H_

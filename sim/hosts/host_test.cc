@@ -1,4 +1,4 @@
-// Two hosts of one network, in one process: what passes between them, and how it fails.
+// Two hosts of one network, in one process: operations between them, and how they fail.
 
 #include "drydock/sim/hosts/host.h"
 
@@ -141,7 +141,7 @@ TEST_P(HostTest, AReadBringsWhatIsThere) {
   EXPECT_TRUE(a.Holds(8, 200000, 9));
 }
 
-// Nobody can see their packets: a long one takes as few messages as it can.
+// No program can see their packets: a long operation takes as few messages as it can.
 TEST_P(HostTest, WithoutDelaysLongOperationsTakeFewMessages) {
   constexpr std::uint32_t kLength = (5 << 19) + 7;  // 2.5 MiB
   const sim::Profile profile = sim::WithoutDelays(StationProfile());
@@ -175,7 +175,7 @@ TEST_P(HostTest, WithoutDelaysLongOperationsTakeFewMessages) {
   EXPECT_GT(a.device_counters().rx_pkts, packets);
 }
 
-// Who has no delays and who has them are one network.
+// Hosts with delays and hosts without are one network.
 TEST_P(HostTest, OneOfThemMayHaveDelays) {
   const sim::Profile profile = sim::WithoutDelays(StationProfile());
   for (const bool initiator_has : {false, true}) {
@@ -421,7 +421,7 @@ TEST_P(HostTest, ADestroyedQueuePairTakesItsWorkBack) {
   EXPECT_FALSE(b.Poll().has_value());
 }
 
-// ---- Who does the work ----
+// ---- The thread and the program share the work ----
 
 TEST_P(HostTest, NobodyHasToPoll) {
   Station a(Options());
@@ -435,7 +435,7 @@ TEST_P(HostTest, NobodyHasToPoll) {
 
 TEST_P(HostTest, TwoProgramsAtOnce) { Exchange(StationProfile()); }
 
-// In one process a whole operation is one packet then; what travels to another one is not.
+// In one process a whole operation is one packet then; one that travels to another process is not.
 TEST_P(HostTest, TwoProgramsAtOnceWithoutDelays) { Exchange(sim::WithoutDelays(StationProfile())); }
 
 // No event is under way then that would wake the sender's thread.

@@ -1,4 +1,5 @@
-// What one process tells another: a message of fixed size, and the payload that comes with it.
+// A message between two processes, of fixed size, and the payload behind it. Messages travel
+// through shared memory or a socket.
 
 #ifndef DRYDOCK_SIM_HOSTS_MESSAGE_H_
 #define DRYDOCK_SIM_HOSTS_MESSAGE_H_
@@ -49,7 +50,7 @@ struct Message {
   std::uint32_t remote_key = 0;
   std::uint32_t immediate = 0;
   // Of each packet of the operation but the last. In the request of a read: the most that its
-  // initiator takes, for who sends the bytes divides them.
+  // initiator takes, because the target divides the data.
   std::uint32_t packet_bytes = 0;
   std::uint32_t qkey = 0;
   std::uint32_t destination_qkey = 0;
@@ -72,7 +73,7 @@ static_assert(std::is_trivially_copyable_v<Message> && sizeof(Message) == 104);
 Message Describe(const Operation& operation);
 
 // A copy of the message at the beginning of `bytes`, and its payload. Absent: the bytes are no
-// message, or its payload is not there. What the fields say is still to be checked.
+// message, or its payload is not there. The fields are still to be checked.
 struct Incoming {
   Message message;
   std::span<const std::byte> payload;

@@ -17,8 +17,8 @@ namespace {
 
 using fabric::OperationKind;
 
-// Payload up to this length comes with its message, whatever we may read: a copy is faster than a
-// system call.
+// Payload up to this length comes with its message, even if we may read the sender's memory: a copy
+// is faster than a system call.
 constexpr std::uint64_t kMostCopied = 4096;
 
 // Payload of one packet of an operation that takes no time, where its bytes come with the message:
@@ -39,11 +39,11 @@ bool StaysKnown(OperationKind kind, std::uint8_t status) {
   return kind == OperationKind::kWrite && status != 0;
 }
 
-// A packet for which no message has room: its bytes stay with the sender, whatever became of the
-// right to read them.
+// A packet for which no message has room: its bytes stay with the sender, even if the right to read
+// them is lost.
 bool WasToStay(const Operation& operation) { return operation.packet_bytes > kMostInMessage; }
 
-// The packets that a message speaks of are none that we would not make.
+// Whether the message's packets are ones that we could make, too.
 bool DividesSoundly(const Message& message, std::uint64_t length, const Profile& profile) {
   return message.packet_bytes >= std::min<std::uint64_t>(length, profile.device.mtu);
 }
@@ -90,7 +90,7 @@ void Neighbour::Refresh() {
   const std::uint32_t living = Living();
   if (living == incarnation_) return;
   if (present()) {
-    // What it sent before it left counts.
+    // Messages that it sent before it left count.
     if (Take()) context_.world.timeline().RunFor({});
     if (present()) Vanish();
   }
@@ -403,7 +403,7 @@ bool Neighbour::IsSound(const Message& message) const {
          DividesSoundly(message, message.length, context_.node.profile());
 }
 
-// Bytes of the packets in which we send what it reads.
+// Bytes of the packets in which we send the data that it reads.
 std::uint64_t Neighbour::MostOfRead(const Message& message) const {
   const Profile& profile = context_.node.profile();
   const std::uint64_t mtu = profile.device.mtu;

@@ -27,7 +27,7 @@ namespace drydock::sim {
 
 class Neighbour;
 
-// What all neighbours of a host share. What it refers to outlives them.
+// The parts that all neighbours of a host share. The objects that it refers to outlive them.
 struct NeighbourContext {
   World& world;
   Node& node;  // ours
@@ -57,9 +57,9 @@ class Neighbour final : public RemotePort {
   // Looks which incarnation is in the slot now: comes to life, or dies with everything that was
   // under way.
   void Refresh();
-  // Takes what has come; true when something had.
+  // Takes the messages that have come; true when there were some.
   bool Take();
-  // Sends what waits for room, and tells the other process of what it has not been told.
+  // Sends the messages that wait for room, and any news that the other process has not got yet.
   void Flush();
   // Looks whether the other process is still there, when something depends on it.
   void CheckPulse();
@@ -68,7 +68,7 @@ class Neighbour final : public RemotePort {
   // Something is under way to it or from it.
   bool busy() const { return abroad_ > 0 || !shadows_.empty() || !waiting_.empty(); }
   bool has_waiting() const { return !waiting_.empty(); }
-  // It is to be told something, or has not read yet what it was told.
+  // It is still to be sent something, or has not read all that it was sent.
   bool owes() const;
   std::uint64_t bytes_across() const { return across_.bytes_across; }
 

@@ -20,7 +20,7 @@ namespace drydock::sim {
 // Not thread-safe: belongs to its world.
 class Network final : public NicDirectory, public Observer {
  public:
-  // What it refers to outlives it; the world is not run any more when it is gone.
+  // Its arguments outlive it; the world is not run any more when it is gone.
   Network(World& world, Node& node, Directory& directory, FarMachines* far, std::uint64_t fabric,
           bool cross_memory);
   ~Network() override;
@@ -34,9 +34,9 @@ class Network final : public NicDirectory, public Observer {
   void Refresh();
   // Whether another machine has written something for us. False: our bell rings when one does.
   bool HasIncoming();
-  // Makes events of what has come; true when something had.
+  // Turns the messages that have come into events; true when there were some.
   bool Take();
-  // Sends what there is to be sent.
+  // Sends all waiting messages.
   void Flush();
   // Checks that the machines that something depends on are still there.
   void CheckPulses();
@@ -45,7 +45,7 @@ class Network final : public NicDirectory, public Observer {
   bool busy() const;
   // Messages wait for room.
   bool has_waiting() const;
-  // Other machines are to be told something, or have not read yet what they were told.
+  // Other machines are still to be sent something, or have not read all that they were sent.
   bool owes() const;
 
   const NeighbourContext& context() const { return context_; }

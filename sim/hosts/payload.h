@@ -1,5 +1,5 @@
-// The payload of one operation between two processes: what came with its packets, and where the
-// rest is.
+// The payload of one operation between two processes: the bytes that came with its packets, and
+// where the rest is.
 
 #ifndef DRYDOCK_SIM_HOSTS_PAYLOAD_H_
 #define DRYDOCK_SIM_HOSTS_PAYLOAD_H_
@@ -33,8 +33,8 @@ class Payload final : public PayloadElsewhere {
 
   // A packet that came in a message. Only its first bytes.size() bytes reach memory.
   void Add(Range packet, std::span<const std::byte> bytes);
-  // What comes in no message is in these pieces of the other process's memory, laid end to end, as
-  // long as it is this incarnation.
+  // Bytes that come in no message are in these pieces of the other process's memory, laid end to
+  // end, as long as it is this incarnation.
   void SetSources(std::uint32_t incarnation, std::span<const Segment> sources);
   bool has_sources() const { return incarnation_ != 0; }
 

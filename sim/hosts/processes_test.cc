@@ -1,4 +1,5 @@
-// Hosts in processes of their own: traffic, deaths, successors, and what they leave behind.
+// Hosts in processes of their own: traffic, deaths, successors, and the files that they leave
+// behind.
 
 #include <dirent.h>
 #include <sys/mman.h>

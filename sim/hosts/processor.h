@@ -1,10 +1,9 @@
 // A processor that a thread waits on, and that other threads may want.
 //
-// A thread that looks at memory again and again is the fastest to see what is written there, where
-// it has a processor. Where programs that spin have them all, it gets its turn when one of them has
-// used up its own, milliseconds later: yielding does not help, for the others do not sleep either.
-// A thread that sleeps for a moment is scheduled as soon as it wakes up, because it has used so
-// little.
+// A thread that polls memory is the fastest to see a write, where it has a processor. Where
+// programs that spin have them all, it gets its turn when one of them has used up its own,
+// milliseconds later: yielding does not help, for the others do not sleep either. A thread that
+// sleeps for a moment is scheduled as soon as it wakes up, because it has used so little.
 
 #ifndef DRYDOCK_SIM_HOSTS_PROCESSOR_H_
 #define DRYDOCK_SIM_HOSTS_PROCESSOR_H_

@@ -77,7 +77,7 @@ void Proxy::Forward(Operation& operation, const Event& event) {
   if (read) operation.next_packet = operation.packets;  // the other side counts what it sends
 }
 
-// What the packet had to say, its first part says.
+// The first part has the fields of the whole packet.
 void Proxy::ForwardDivided(const Operation& operation, Event whole) {
   for (std::uint32_t packet = 0; packet < operation.packets; ++packet) {
     const std::uint32_t flags = packet == 0 ? whole.a : packet;

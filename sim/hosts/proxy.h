@@ -1,11 +1,12 @@
-// A NIC of another process, as our world has it: what our NICs send to it goes to that process.
+// A NIC of another process, as our world has it: packets that our NICs send to it go to that
+// process.
 //
 //   our NIC ──wire──► proxy ──► RemotePort ══ shared memory ══► the other process: shadow ──► NIC
 //                       ▲                                                              │
 //                       └────────────────────── answers, read data ◄───────────────────┘
 //
-// A shadow is an operation of the other process in our world: its initiator is a proxy. What a NIC
-// does with it, it does as with any other; the events for its initiator reach the proxy.
+// A shadow is an operation of the other process in our world: its initiator is a proxy. A NIC
+// treats it as any other; the events for its initiator reach the proxy.
 
 #ifndef DRYDOCK_SIM_HOSTS_PROXY_H_
 #define DRYDOCK_SIM_HOSTS_PROXY_H_
@@ -26,7 +27,7 @@
 
 namespace drydock::sim {
 
-// Not thread-safe: belongs to its world, and lives as long. What it is given outlives it.
+// Not thread-safe: belongs to its world, and lives as long. Its constructor's arguments outlive it.
 class Proxy final : public Actor {
  public:
   // `index` counts the NICs of the world, `machine` the machines of the network. It is dead until

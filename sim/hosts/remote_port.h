@@ -1,4 +1,4 @@
-// What a proxy and the arrivals of another process say to it (neighbour.h).
+// The messages of a proxy, and of another process's arrivals, to that process (neighbour.h).
 
 #ifndef DRYDOCK_SIM_HOSTS_REMOTE_PORT_H_
 #define DRYDOCK_SIM_HOSTS_REMOTE_PORT_H_
@@ -19,7 +19,7 @@ class RemotePort {
   // has come as one, which none of them was sent of.
   virtual void Divide(Operation& operation) const = 0;
   // A packet of our `operation`, whose peer is a proxy of this port. `flags`: PacketFlags; `range`:
-  // what it carries of the payload. False: there is no room, try again later.
+  // the part of the payload that it carries. False: there is no room, try again later.
   virtual bool SendPacket(const Operation& operation, std::uint32_t flags, Range range) = 0;
   // The same for data that the initiator of `shadow` reads here.
   virtual bool SendReadData(const Operation& shadow, std::uint32_t flags, Range range) = 0;

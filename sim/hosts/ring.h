@@ -4,8 +4,8 @@
 //   | capacity | tail: the writer's | head: the reader's | data ...                  |
 //     data:  [size, kind, message] [size, kind, message] [size, kind: filler to the end]
 //
-// Each side trusts its own position only. What the other has written is checked before it is used:
-// nothing that stands there makes a side read or write outside the data.
+// Each side trusts its own position only. The other side's values are checked before use: none of
+// them makes a side read or write outside the data.
 
 #ifndef DRYDOCK_SIM_HOSTS_RING_H_
 #define DRYDOCK_SIM_HOSTS_RING_H_
@@ -57,8 +57,8 @@ class RingReader {
 
   enum class Result : std::uint8_t { kNone, kMessage, kGarbage };
   // The oldest message. Its bytes stay where they are until Release; the writer may still change
-  // them: copy what is to be checked. kGarbage: the writer is not to be trusted, and the ring not
-  // to be read again.
+  // them: copy fields before checking them. kGarbage: the writer is not to be trusted, and the ring
+  // not to be read again.
   Result Next(std::span<const std::byte>& message);
   // REQUIRES: Next returned a message.
   void Release();

@@ -282,7 +282,7 @@ TEST_F(RogueTest, AnAnswerMaySayAnything) {
   }
 }
 
-// Who sends the data of a read divides it, but not into packets that EFA does not know.
+// The sender of a read's data divides it, but not into packets that EFA does not know.
 TEST_F(RogueTest, TheDataOfAReadComesInPackets) {
   const std::uint32_t mtu = StationProfile().device.mtu;
   const std::vector<std::byte> bytes(2 * mtu, std::byte{0x5a});

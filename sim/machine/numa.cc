@@ -29,7 +29,7 @@ std::uint64_t LocalAddress(const Operation& operation, Range range) {
 
 }  // namespace
 
-// ---- What a program says ----
+// ---- Calls of a program ----
 
 absl::Status Numa::CheckNode(const Node& machine, int numa_node) {
   const auto nodes = static_cast<int>(machine.profile().numa_cpus.size());
@@ -79,7 +79,7 @@ void Numa::Enter(Node& machine) {
   }
 }
 
-// ---- What it costs ----
+// ---- Costs ----
 
 coro::Duration Numa::Link::Pass(std::uint64_t bytes, double gbytes_per_s, coro::Time at) {
   if (gbytes_per_s <= 0) return {};

@@ -9,9 +9,9 @@
 //   world.numa().PlaceMemory(machine, buffer, 1);        // NICs of node 0 reach it by the link
 //   world.numa().PlaceThread(machine, /*nic=*/0, 1);     // the thread that drives NIC 0 is there
 //
-// A laptop has one node, so a program says where its memory and its threads would be. What it does
-// not place is as near as can be and meets no limit: a program that places nothing runs as if this
-// were not here, event for event.
+// A laptop has one node, so a program says where its memory and its threads would be. Memory and
+// threads that it does not place are as near as can be and meet no limit: a program that places
+// nothing runs as if this were not here, event for event.
 
 #ifndef DRYDOCK_SIM_MACHINE_NUMA_H_
 #define DRYDOCK_SIM_MACHINE_NUMA_H_
@@ -45,10 +45,10 @@ class Numa final : public HostPath {
   // As a node: not placed.
   static constexpr int kAnywhere = -1;
 
-  // From now on `memory` is on this NUMA node of `machine`; what was said of ranges that overlap it
-  // is forgotten. kAnywhere only forgets: for memory that is given back, because its addresses may
-  // come again. The bytes themselves are not looked at. kInvalidArgument: the machine has no such
-  // node.
+  // From now on `memory` is on this NUMA node of `machine`; earlier placements of ranges that
+  // overlap it are forgotten. kAnywhere only forgets: for memory that is given back, because its
+  // addresses may come again. The bytes themselves are not looked at. kInvalidArgument: the machine
+  // has no such node.
   absl::Status PlaceMemory(Node& machine, std::span<const std::byte> memory, int numa_node);
 
   // From now on the thread that posts to NIC `nic` of `machine`, and reads its queues, runs on this
@@ -62,8 +62,8 @@ class Numa final : public HostPath {
   coro::Duration DelayOf(const Operation& operation, bool response, Range range,
                          coro::Time sent) override;
 
-  // What a thread on another node than its NIC pays more for a doorbell, and for each look into a
-  // queue that finds completions.
+  // The extra cost of a thread on another node than its NIC, for a doorbell and for each look into
+  // a queue that finds completions.
   coro::Duration FarThreadCost(const NicState& nic) const {
     return nics_.empty() ? coro::Duration{} : Search(nic);
   }

@@ -1,5 +1,5 @@
-// What it costs when memory or a thread is not on the NIC's node, and that it costs nothing where
-// no node is given. The default profile has a NIC on each of two nodes, and a narrow link between
+// The cost of memory or a thread that is not on the NIC's node, and that there is none where no
+// node is given. The default profile has a NIC on each of two nodes, and a narrow link between
 // them.
 
 #include "drydock/sim/machine/numa.h"
@@ -21,7 +21,7 @@ using namespace std::chrono_literals;
 
 using fabric::ErrorCode;
 
-// Long, so that what is between two polls does not matter beside it.
+// Long, so that the time between two polls does not matter beside it.
 constexpr coro::Duration kCrossing = 10us;
 
 // Two machines, whose NICs 0 on node 0 talk to each other.
@@ -182,7 +182,7 @@ TEST(NumaTest, TheSwitchsPortBoundsWhatPlacedMemoryGets) {
   EXPECT_GT(gbytes_per_s(0), 14);
 }
 
-// The last word counts, for the range that it is about and what overlaps it.
+// The last call counts, for its range and those that overlap it.
 TEST(NumaTest, PlacesCanChange) {
   Pair pair(CalmWithLongCrossing());
   const coro::Duration unplaced = pair.Write(4096);

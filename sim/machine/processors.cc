@@ -14,7 +14,7 @@ constexpr std::uint32_t kMostLooks = 4096;
 
 }  // namespace
 
-// ---- What a program says ----
+// ---- Calls of a program ----
 
 absl::StatusOr<std::size_t> Processors::AddThread(Node& machine, const CpuThreadOptions& options) {
   const auto nodes = static_cast<int>(machine.profile().numa_cpus.size());
@@ -98,7 +98,7 @@ void Processors::Crowd(std::uint32_t machine) {
   }
 }
 
-// ---- What its threads do ----
+// ---- The work of its threads ----
 
 const Processors::Thread* Processors::Known(const Nic& nic) const {
   if (nic.index() >= by_nic_.size() || by_nic_[nic.index()].thread == kNoThread) return nullptr;

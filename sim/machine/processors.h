@@ -16,9 +16,9 @@
 // wait for the world, as event loops do: one that only reads again and again makes no time pass
 // until the world loses patience.
 //
-// What things cost: Profile::host, post_cost, doorbell_cost and poll_cost. Each takes longer the
-// more threads the machine has, still longer where they share state, longer on another NUMA node
-// than the NIC's. The first request to a peer has a cost of its own.
+// The costs: Profile::host, post_cost, doorbell_cost and poll_cost. Each takes longer the more
+// threads the machine has, still longer where they share state, longer on another NUMA node than
+// the NIC's. The first request to a peer has a cost of its own.
 //
 //   const auto thread = world.processors().AddThread(machine, {.numa_node = 0});
 //   world.processors().Assign(machine, /*nic=*/0, *thread);
@@ -62,7 +62,7 @@ struct CpuThreadOptions {
 // effect.
 class Processors final : public Actor {
  public:
-  // What it is given outlives it.
+  // Its constructor's arguments outlive it.
   Processors(Timeline& timeline, Numa& numa) : timeline_(timeline), numa_(numa) {}
 
   // One more thread of `machine`; returns its number, which is the world's. It counts as one that
@@ -85,7 +85,7 @@ class Processors final : public Actor {
   // How long a thread has worked, as far as it has been told to. REQUIRES: it was added.
   coro::Duration WorkOf(std::size_t thread) const { return threads_[thread].worked; }
 
-  // --- For the driver: what it does with a NIC, and what that costs its CPU ---
+  // --- For the driver: its work with a NIC, and the CPU time of that ---
   // A request to `peer` was accepted: the first one of a NIC that a thread drives makes contact.
   void Address(const Nic& nic, std::uint16_t queue_pair, fabric::Peer peer) {
     if (Thread* thread = Find(nic)) Address(*thread, nic, queue_pair, peer);
@@ -115,7 +115,7 @@ class Processors final : public Actor {
     timeline_.Charge(nic.profile().poll_cost);
     return true;
   }
-  // It has looked, or could not; `count`: of what it found.
+  // It has looked, or could not; `count`: the completions that it found.
   void EndRead(const Nic& nic, std::size_t count) {
     if (Thread* thread = Find(nic)) [[unlikely]] {
       return count > 0 ? HasRead(*thread, nic) : FoundNothing(nic);
@@ -161,7 +161,7 @@ class Processors final : public Actor {
     return const_cast<Thread*>(static_cast<const Processors*>(this)->Find(nic));
   }
   void Crowd(std::uint32_t machine);
-  // What being far adds to a doorbell, or to a look that finds something.
+  // The extra cost of a far NUMA node, for a doorbell or for a look that finds something.
   coro::Duration FarCost(const Thread& thread, const Nic& nic) const;
   void Address(Thread& thread, const Nic& nic, std::uint16_t queue_pair, fabric::Peer peer);
   void RingSend(Thread& thread, Nic& nic, QueuePair& queue_pair, std::uint32_t counter,

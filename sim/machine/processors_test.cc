@@ -1,4 +1,5 @@
-// What CPU threads do to a program's time, and that nothing changes where no threads were added.
+// The effect of CPU threads on a program's time, and that nothing changes where no threads were
+// added.
 
 #include "drydock/sim/machine/processors.h"
 

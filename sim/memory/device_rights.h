@@ -1,4 +1,4 @@
-// What EFA makes of the rights that a program registers memory with.
+// Translates the rights that a program registers memory with to those of EFA's device.
 
 #ifndef DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_
 #define DRYDOCK_SIM_MEMORY_DEVICE_RIGHTS_H_

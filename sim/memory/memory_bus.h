@@ -1,12 +1,12 @@
-// What is at an address: host memory, or memory of a device that only the device may touch. And how
-// a NIC copies between the two.
+// Finds the memory at an address, host memory or memory of a device that only the device may touch,
+// and copies between the two for a NIC.
 //
 //   host ◄──► host      memmove
 //   host ◄──► device    the device's own copies (fabric/peer_memory.h)
 //   device ◄► device    the same, or through the host where the two cannot reach each other
 //
-// Bytes that a NIC has written to a device are not yet what the device sees: that is an event of
-// its own, later than the completion that the host may have read by then.
+// The device does not yet see bytes that a NIC has written to it: they become visible by an event
+// of their own, later than the completion that the host may have read by then.
 
 #ifndef DRYDOCK_SIM_MEMORY_MEMORY_BUS_H_
 #define DRYDOCK_SIM_MEMORY_MEMORY_BUS_H_
@@ -41,14 +41,14 @@ class MemoryBus final : public Actor {
   // of its kind and number.
   void Attach(fabric::PeerMemoryClient& device);
 
-  // The memory of a request whose kind is not kSystem. It is known to the bus as long as somebody
-  // holds it. kInvalidArgument: no such device, or what the device says.
+  // The memory of a request whose kind is not kSystem. The bus knows it as long as the result is
+  // held. kInvalidArgument: no such device, or the device refuses.
   absl::StatusOr<std::shared_ptr<fabric::PeerMemory>> Pin(const fabric::MemoryRequest& request);
 
   // From now on the host memory in this range is of pages of so many bytes, a power of two: those
   // that a program would have mapped on an instance (hugetlbfs, MAP_HUGETLB), which a laptop need
-  // not have. What was said of ranges that overlap is forgotten; 0 only forgets: for memory that is
-  // given back. A NIC counts by it the pages of what is registered later. The bytes are not looked
+  // not have. Earlier calls for overlapping ranges are forgotten; 0 only forgets: for memory that
+  // is given back. A NIC counts by it the pages of later registrations. The bytes are not looked
   // at.
   void SetPages(std::span<const std::byte> memory, std::uint64_t page_bytes);
   // Bytes of the smallest page in the range; 0 where something in it is not known.
@@ -63,8 +63,8 @@ class MemoryBus final : public Actor {
   bool IsHost(std::uint64_t address) const { return HostOnly() || Find(address) == nullptr; }
 
   // Which NIC writes the target, and which reads the source (NicState::index). Matters for memory
-  // of devices only: a read pushes what came by its own NIC, and meets nothing else that the device
-  // does not see yet.
+  // of devices only: a read pushes writes that came by its own NIC, and meets no others that the
+  // device does not see yet.
   struct Ways {
     fabric::PeerMemory::Way into = fabric::PeerMemory::kEveryWay;
     fabric::PeerMemory::Way from = fabric::PeerMemory::kEveryWay;

@@ -68,8 +68,8 @@ class MemoryTable {
   }
 
   std::size_t live() const { return live_; }
-  // How often something that was allowed ceased to be: while this stays the same, what was allowed
-  // before still is.
+  // How often an allowed access ceased to be allowed: while this stays the same, every access that
+  // was allowed before still is.
   std::uint64_t withdrawals() const { return withdrawals_; }
 
  private:

@@ -7,7 +7,7 @@
 namespace drydock::sim {
 namespace {
 
-// What the sanitizer says of a word: all of it is free; or a program poisoned it.
+// The sanitizer's states of a word: all of it is free; or a program poisoned it.
 constexpr std::uint8_t kFree = 0;
 constexpr std::uint8_t kOurs = 0xf7;
 

@@ -1,9 +1,9 @@
 // Memory that is not the program's to touch, in a build with AddressSanitizer: code that touches it
 // ends with a report at that line ("use-after-poison"). In other builds everything here is empty.
 //
-// The state is the sanitizer's own: what it says of eight bytes at once. So memory that was freed,
-// or given out again, is never mistaken for ours, and no list has to agree with it. Bytes that
-// share their eight with others stay free.
+// The state is the sanitizer's own, one for eight bytes. So memory that was freed, or given out
+// again, is never mistaken for ours, and no list has to agree with it. Bytes that share their eight
+// with others stay free.
 
 #ifndef DRYDOCK_SIM_MEMORY_POISON_H_
 #define DRYDOCK_SIM_MEMORY_POISON_H_
@@ -57,7 +57,7 @@ class Lifted {
   [[no_unique_address]] std::conditional_t<kPoisons, Ranges, Nothing> lifted_;
 };
 
-// How the device copies: whatever it finds there. Both ranges may overlap, hardware does not mind.
+// Copies as the device does, poisoned or not. Both ranges may overlap, hardware does not mind.
 inline void DeviceCopy(std::byte* target, const std::byte* source, std::uint64_t length) {
   if (target == source) return;  // as in worlds whose machines all have the same bytes
   const Lifted to(target, length);

@@ -11,7 +11,7 @@
 namespace drydock::sim {
 namespace {
 
-// What WalkSegments visits, as (address, length) pairs.
+// The pieces that WalkSegments visits, as (address, length) pairs.
 std::vector<std::pair<std::uint64_t, std::uint32_t>> Visits(const std::vector<Segment>& segments,
                                                             Range range) {
   std::vector<std::pair<std::uint64_t, std::uint32_t>> visits;

@@ -1,5 +1,5 @@
-// The predictor calculates what the simulator plays through, packet by packet and post by post: on
-// the same workload the two agree.
+// The predictor calculates, and the simulator plays a workload through, packet by packet and post
+// by post: on the same workload the two agree.
 
 #include <cstddef>
 #include <cstdint>

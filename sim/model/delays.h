@@ -17,8 +17,8 @@ class Delays {
   // The random part is rounded to this.
   static constexpr coro::Duration kStep{250};
 
-  // From one NIC to another, without the time on the link: what the profile's delay model and paths
-  // make of it, when the slowest path is so far behind. Loss, which is rare, is left out.
+  // From one NIC to another, without the time on the link: the result of the profile's delay model
+  // and paths, when the slowest path is so far behind. Loss, which is rare, is left out.
   static Delays OfFlight(const Profile& profile, coro::Duration behind = {});
 
   coro::Duration mean() const;

@@ -4,7 +4,7 @@
 //   last packet ──► arrival of all packets ──► the way back
 //
 // A distribution takes thousands of times as long to work out as all the rest of a prediction, and
-// many workloads share one: whatever was worked out is remembered.
+// many workloads share one: each is worked out once and kept.
 
 #ifndef DRYDOCK_SIM_MODEL_FLIGHTS_H_
 #define DRYDOCK_SIM_MODEL_FLIGHTS_H_

@@ -28,7 +28,7 @@ struct End {
   static absl::StatusOr<End> Open(fabric::Fabric& fabric, std::size_t nic, std::size_t bytes) {
     End end;
     ASSIGN_OR_RETURN(end.nic, fabric::OpenNic(fabric, {.nic = nic}));
-    end.memory.reset(new std::byte[bytes]);  // not initialised: what is not touched takes no memory
+    end.memory.reset(new std::byte[bytes]);  // not initialised: untouched pages take no memory
     end.bytes = bytes;
     ASSIGN_OR_RETURN(end.region, end.nic.domain->RegisterMemory(
                                      {.data = end.memory.get(), .length_bytes = bytes}));
@@ -317,7 +317,7 @@ absl::StatusOr<Played> Stage::Run(const PlayOptions& options) {
   }
 }
 
-// What the simulator has no part for.
+// Refuses workloads that the simulator has no part for.
 absl::Status CheckPlayable(const Profile& profile, const Workload& load,
                            const Prediction& prediction, const PlayOptions& options) {
   const auto refuse = [](const auto&... parts) {

@@ -1,5 +1,5 @@
-// A workload played through on the simulator, packet by packet and post by post: what the predictor
-// calculates, measured in virtual time.
+// A workload played through on the simulator, packet by packet and post by post. It measures in
+// virtual time the figures that the predictor calculates.
 //
 //   world.AddNode("here")  NIC 0 ──► NIC 0  world.AddNode("there")      a lane for each NIC, whose
 //                          NIC 1 ──► NIC 1                              window is kept full
@@ -29,7 +29,7 @@ struct PlayOptions {
   // A run without an end goes on, twice as long each time, until its second half is as fast as all
   // before it within this share, or it is kMostLonger times as long. Its rate is then that half's.
   std::optional<double> steady;
-  // Refused is what would need more: bytes of memory, and packets.
+  // A workload that would need more bytes of memory, or packets, is refused.
   std::uint64_t most_bytes = std::uint64_t{2} << 30;
   std::uint64_t most_packets = 1 << 20;
 };
@@ -39,8 +39,9 @@ struct Played {
   coro::Duration first_page{};  // from the first post until every NIC has ended its first page
 };
 
-// kUnimplemented: what the simulator does not play, in a few words. Other errors: those of Check,
-// and of opening NICs. Blocks until it is played. Thread-safe: each call has a world of its own.
+// kUnimplemented: the simulator does not play the workload; the message says why. Other errors:
+// those of Check, and of opening NICs. Blocks until it is played. Thread-safe: each call has a
+// world of its own.
 absl::StatusOr<Played> Play(const Profile& profile, const Workload& workload,
                             const PlayOptions& options = {});
 

@@ -21,7 +21,7 @@ coro::Duration FromSeconds(double seconds) {
   return coro::Duration(static_cast<std::int64_t>(std::min(seconds * 1e9, kMost)));
 }
 
-// What a NIC has to do for a page, or for its part of one.
+// The work of a NIC for a page, or for its part of one.
 struct Request {
   double bytes = 0;
   double packets = 0;
@@ -110,7 +110,7 @@ class Calculation {
   const double route_gbps_;    // that pass on a NIC's link between these NICs
 };
 
-// ---- Who does what ----
+// ---- The shares of NICs and threads ----
 
 // NICs that share a switch with a GPU, for each GPU there.
 std::size_t NicsNearGpu(const Profile& profile) {
@@ -161,8 +161,8 @@ double Calculation::RouteGbps() const {
 
 // ---- The CPU ----
 
-// How much of what each of so many threads does is for NICs of another node than its own. NICs are
-// dealt out in their order, which is that of their nodes.
+// The share of each thread's work that is for NICs of another node than its own. NICs are dealt out
+// in their order, which is that of their nodes.
 double Calculation::FarShare(std::size_t threads, bool pinned, bool far_threads) const {
   const std::size_t nodes = std::max<std::size_t>(1, profile_.numa_cpus.size());
   if (nodes == 1) return 0;
@@ -290,7 +290,7 @@ double Calculation::LatencySeconds(const Group& group) const {
   return seconds;
 }
 
-// The threads' place is named where another one would gain more than what predictions are off by.
+// The threads' place is named where another one would gain more than the error of predictions.
 Limiter Calculation::PostingStage() const {
   const bool misplaced = !load_.pinned || load_.far;
   const bool matters = misplaced && PostSeconds(load_.pinned, load_.far) >

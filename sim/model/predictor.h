@@ -24,14 +24,14 @@
 
 namespace drydock::sim::model {
 
-// What predictions are held to: one that was not fitted is as published within this, or missed.
+// The tolerance of predictions: one that was not fitted is as published within this, or missed.
 inline constexpr double kTolerance = 0.15;
 
 enum class Limiter : std::uint8_t {
   kWire,          // the NICs' links
   kRoute,         // the same, where less passes: between rails, in loopback, of reads
   kPcie,          // between NIC and memory
-  kReceiveSide,   // what the peers' NICs take in
+  kReceiveSide,   // the peers' NICs, as they receive
   kRequestRate,   // the NICs' own pace, request by request
   kPostRate,      // the CPU threads
   kPollRate,      // those of them that only read completions
@@ -51,8 +51,8 @@ struct Bound {
   double operations_per_s;  // pages of all GPUs together, were this the only limit
 };
 
-// What takes so much of a latency, under the name of the stage that it belongs to; the flight of
-// packets, which nothing limits, is the wire's.
+// A part of a latency, under the name of its stage; the flight of packets, which nothing limits, is
+// the wire's.
 struct LatencyPart {
   Limiter stage;
   coro::Duration time;
@@ -93,11 +93,11 @@ class Predictor {
   Flights flights_;
 };
 
-// kInvalidArgument: says what the machine does not have, or what makes no sense. kUnimplemented:
-// its NICs do not both read and write. Thread-safe.
+// kInvalidArgument: names the part that the machine lacks, or the value that makes no sense.
+// kUnimplemented: its NICs do not both read and write. Thread-safe.
 absl::StatusOr<Prediction> Predict(const Profile& profile, const Workload& workload);
 
-// The most NICs that a workload can name on this machine, and so on: what Predict asks of it.
+// Predict's conditions for a workload: no more NICs than this machine has, and so on.
 absl::Status Check(const Profile& profile, const Workload& workload);
 
 }  // namespace drydock::sim::model

@@ -1,4 +1,4 @@
-// The predictions beside what was published, and that they behave as machines do.
+// The predictions beside the published figures, and that they behave as machines do.
 
 #include "drydock/sim/model/predictor.h"
 
@@ -262,8 +262,8 @@ TEST(PredictorTest, AWindowTurnsOverOncePerLatency) {
   EXPECT_EQ(Of("p5", load).operations_per_s, Of("p5", deep).operations_per_s);
 }
 
-// The slowest path delays the end of what is awaited, in proportion to its bytes and up to a limit;
-// what goes on does not meet it.
+// The slowest path delays the end of an awaited transfer, in proportion to its bytes and up to a
+// limit; a transfer that goes on does not meet it.
 TEST(PredictorTest, TheSlowestPathDelaysWhatIsDrained) {
   const auto longer = [](Pattern pattern, std::uint64_t page_bytes) {
     Workload load = RmaBandwidth(page_bytes);
@@ -348,7 +348,7 @@ TEST(PredictorTest, TheFirstPagesOfMoreNicsTakeLonger) {
   EXPECT_LT(Of("p5", load).first_pages, all);
 }
 
-// A gain that is less than what predictions are off by is not named.
+// A gain that is smaller than the error of predictions is not named.
 TEST(PredictorTest, APlaceThatCostsLittleIsNotToBlame) {
   Workload load;
   load.page_bytes = 1024;

@@ -1,5 +1,5 @@
-// Published figures of EFA that a prediction can be held to: what was run, where, and how fast it
-// was. The profiles were fitted to some of them; the greater half was not looked at for that.
+// Published figures of EFA to compare predictions with: the workload, the machine and the speed.
+// The profiles were fitted to some of them; the greater half was not looked at for that.
 
 #ifndef DRYDOCK_SIM_MODEL_PUBLISHED_H_
 #define DRYDOCK_SIM_MODEL_PUBLISHED_H_
@@ -23,8 +23,8 @@ struct PublishedFigure {
 // program. Fitted. Static storage, as the others.
 std::span<const PublishedFigure> Staircase();
 
-// All of them, the staircase first. Left out is what is no figure of NICs and threads: software
-// protocols, collectives over NVLink, and programs whose own work is the limit.
+// All of them, the staircase first. Figures that depend on more than NICs and threads are left out:
+// software protocols, collectives over NVLink, and programs whose own work is the limit.
 std::span<const PublishedFigure> PublishedFigures();
 
 }  // namespace drydock::sim::model

@@ -1,4 +1,4 @@
-// What a program does, as far as its speed depends on it.
+// A workload: the properties of a program that its speed depends on.
 
 #ifndef DRYDOCK_SIM_MODEL_WORKLOAD_H_
 #define DRYDOCK_SIM_MODEL_WORKLOAD_H_
@@ -11,7 +11,7 @@
 
 namespace drydock::sim::model {
 
-using fabric::async::transfer::Policy;  // which NICs carry what
+using fabric::async::transfer::Policy;  // which NICs carry which bytes
 
 enum class Pattern : std::uint8_t {
   kPaged,    // pages under way up to the window, which is kept full

@@ -4,14 +4,14 @@
 //   sender b ── holds back ──► ├──► queue ──► the receiver's link
 //   sender c ── holds back ──► ┘     full: the packet is lost, and sent again
 //
-// SRD limits the rate of each connection by what its round trips tell, so that queues stay short
-// (L. Shalev and others, IEEE Micro 40(6), 2020). So it is here: a sender whose packet waits too
-// long learns it when the answer does not come in time, and from then on holds packets back for as
-// long as the queue is too long; packets that are held back go one after the other, whichever
-// sender they are from. Before that, the queue may overflow. When it is empty, and no sender holds
-// back, all senders start anew.
+// SRD limits the rate of each connection by its round-trip times, so that queues stay short (L.
+// Shalev and others, IEEE Micro 40(6), 2020). So it is here: a sender whose packet waits too long
+// learns it when the answer does not come in time, and from then on holds packets back for as long
+// as the queue is too long; packets that are held back go one after the other, from all senders.
+// Before that, the queue may overflow. When it is empty, and no sender holds back, all senders
+// start anew.
 //
-// What exactly a sender does, and the figures, are a guess.
+// The exact behaviour of a sender, and the figures, are a guess.
 
 #ifndef DRYDOCK_SIM_NETWORK_INGRESS_H_
 #define DRYDOCK_SIM_NETWORK_INGRESS_H_
@@ -24,7 +24,7 @@
 
 namespace drydock::sim {
 
-// What the link of a receiver did to a packet.
+// The passage of a packet through the link of its receiver.
 struct Passage {
   coro::Duration wait{};              // until its last bit is in: other packets come first
   std::uint32_t retransmissions = 0;  // how often it was lost before, for want of room

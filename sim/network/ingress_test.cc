@@ -1,4 +1,4 @@
-// A receiver's link by itself: who waits, who holds back, and what is lost.
+// A receiver's link by itself: which packets wait, which are held back, and which are lost.
 
 #include "drydock/sim/network/ingress.h"
 
@@ -111,7 +111,7 @@ TEST(IngressTest, AnEmptyQueueForgetsWhoWasSlow) {
   for (int i = 0; i < 102; ++i) link.Take(1, 1000, kMorning);
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 70us), 11us + 1062ns);
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 102us), 0us);
-  // While somebody is held back, an empty queue is none yet.
+  // While a sender is held back, an empty queue is none yet.
   for (int i = 0; i < 102; ++i) link.Take(1, 1000, kMorning + 200us);
   for (int i = 0; i < 50; ++i) link.Hold(1, 1000, kMorning + 270us);
   EXPECT_EQ(link.Hold(1, 1000, kMorning + 310us), 0us);

@@ -9,7 +9,7 @@
 // packet of many waits for the slowest path. How far that path can fall behind is bounded:
 // congestion control moves the packets elsewhere.
 //
-// An assumption, with two figures that fit what was published of p5 (docs/performance.md).
+// An assumption, with two figures that fit the published ones of p5 (docs/performance.md).
 
 #ifndef DRYDOCK_SIM_NETWORK_LINK_H_
 #define DRYDOCK_SIM_NETWORK_LINK_H_

@@ -1,4 +1,4 @@
-// The random words of one operation: what its packets and their placement draw.
+// The random words of one operation, for its packets and their placement.
 
 #ifndef DRYDOCK_SIM_NETWORK_OPERATION_DRAWS_H_
 #define DRYDOCK_SIM_NETWORK_OPERATION_DRAWS_H_
@@ -9,7 +9,7 @@
 
 namespace drydock::sim {
 
-// What a word is drawn for. Part of the key: never renumber, only append.
+// The purpose of a word. Part of the key: never renumber, only append.
 enum class DrawPurpose : std::uint64_t {
   kRequest = 0,   // the flight of a packet of the operation's own
   kResponse = 1,  // of a packet of the data that it reads

@@ -1,5 +1,5 @@
-// Operations that travel as on a quiet network, while others do not: how a failing run is made
-// simpler without being made shorter.
+// Operations that travel as on a quiet network, while others do not: they make a failing run
+// simpler without making it shorter.
 
 #ifndef DRYDOCK_SIM_NETWORK_UNDISTURBED_H_
 #define DRYDOCK_SIM_NETWORK_UNDISTURBED_H_
@@ -10,10 +10,9 @@
 
 namespace drydock::sim {
 
-// A set of operations, by their sequence (sim/device/operation.h). What is drawn for an undisturbed
-// one is always the most benign: the least delay, no loss, no second copy, no placement in two
-// steps, and its turn among the other undisturbed ones of its NIC. A value; empty unless AllBut
-// made it.
+// A set of operations, by their sequence (sim/device/operation.h). The draws of an undisturbed one
+// are always the most benign: the least delay, no loss, no second copy, no placement in two steps,
+// and its turn among the other undisturbed ones of its NIC. A value; empty unless AllBut made it.
 class Undisturbed {
  public:
   Undisturbed() = default;

@@ -31,10 +31,9 @@ struct Flight {
   coro::Duration second_delay{};  // after this
 };
 
-// What keeps a packet from leaving as fast as the link of `from` could, in picoseconds for each
-// byte; 0: nothing. `response`: it carries data that `to` reads. Between rails, and back to the NIC
-// itself, all of its packets are slower: that congestion control would let others pass is not
-// published.
+// The rate limit of a packet beside that of the link of `from`, in picoseconds for each byte; 0:
+// none. `response`: it carries data that `to` reads. Between rails, and back to the NIC itself, all
+// of its packets are slower: that congestion control would let others pass is not published.
 std::uint64_t Slowness(const Port& from, const Port& to, bool response);
 
 // Not thread-safe. One per world.
@@ -49,7 +48,7 @@ class Wire {
                profile.one_way.tail_one_in == 0 && profile.path_spread == coro::Duration::zero() &&
                profile.path_imbalance == 0 && profile.retransmit_one_in == 0) {}
 
-  // What the operation with this sequence number draws.
+  // The draws of the operation with this sequence number.
   OperationDraws DrawsOf(std::uint64_t operation) const { return {draws_base_, operation}; }
 
   // The journey of packet `packet` of an operation: `purpose` says in which direction. Depends on

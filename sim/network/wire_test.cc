@@ -407,10 +407,10 @@ TEST(RailTest, AreWhereTheSwitchesAreKnown) {
   }
 }
 
-// What a NIC sends to itself goes through all of it, and is slower than to another machine.
+// A NIC's packets to itself go through all of it, and are slower than those to another machine.
 TEST(LoopbackTest, ANicReachesItselfMoreSlowlyThanAnotherMachine) {
   EXPECT_NEAR(RateBetween({.from = 2, .to = 2}, true), 12.4, 0.5);
-  EXPECT_GT(RateBetween({.from = 2, .to = 3}, true), 90);  // by the network, as to anybody
+  EXPECT_GT(RateBetween({.from = 2, .to = 3}, true), 90);  // by the network, as to any NIC
 }
 
 TEST(RailTest, WhereNothingIsPublishedAllPairsAreAlike) {

@@ -1,4 +1,4 @@
-// What all EFA devices start from.
+// The profile that all EFA devices start from.
 
 #include <chrono>
 
@@ -16,8 +16,8 @@ std::string PciAddress(int bus, int slot) { return absl::StrFormat("0000:%02x:%0
 }  // namespace
 
 // The device attributes are the defaults of DeviceAttributes. Most are those of
-// openucx/ucx contrib/ibmock/config.c, which imitates a 0xefa1 device; what fi_info shows of them
-// is the same on a real p5 (abcdabcd987/libfabric-efa-demo data/fi_info.yaml). The others:
+// openucx/ucx contrib/ibmock/config.c, which imitates a 0xefa1 device; those that fi_info shows are
+// the same on a real p5 (abcdabcd987/libfabric-efa-demo data/fi_info.yaml). The others:
 //
 //   max_remote_write_pages  ofiwg/libfabric pull request 10402 (2024; newer firmware may take more)
 //   max_total_pages         ofiwg/libfabric issue 9739 (95 GB of 4 KiB pages); kvcache-ai/Mooncake
@@ -54,9 +54,9 @@ Profile EfaProfile() {
   profile.retransmit_delay = 100us;
   profile.duplicate_delay = 10us;  // unknown on hardware
 
-  // SRD limits the rate of each connection by what its round trips tell (L. Shalev and others,
-  // IEEE Micro 40(6), 2020); with which figures is unknown on hardware. Of how long a queue before
-  // a link may be, too: a shallow one, which a few senders fill within a round trip.
+  // SRD limits the rate of each connection by its round-trip times (L. Shalev and others, IEEE
+  // Micro 40(6), 2020); with which figures is unknown on hardware. Of how long a queue before a
+  // link may be, too: a shallow one, which a few senders fill within a round trip.
   profile.congestion_target = 20us;
   profile.incast_queue = 100us;
 
@@ -80,7 +80,7 @@ Profile EfaProfile() {
   // from 293 to 3108 Gbit/s (abcdabcd987/libfabric-efa-demo src/, programs 10 to 15);
   // docs/performance.md shows the fit. Other machines than p5 take them over.
   profile.host.turn = 514ns;      // bursts of 16 do without 15 of 16
-  profile.host.work = 486ns;      // what one thread needs for a request, less all the rest
+  profile.host.work = 486ns;      // one thread's time for a request, less all the rest
   profile.host.progress = 300ns;  // the last step was bound by the wire: it is 170 ns at least
   profile.host.machine_contention = 0.09;  // 8 pinned threads with states of their own
   profile.host.state_contention = 0.054;   // 8 pinned threads with one state

@@ -1,4 +1,5 @@
-// The instance families, one small file each, and what they are built from. For profiles.cc only.
+// The instance families, one small file each, and the parts that they are built from. For
+// profiles.cc only.
 
 #ifndef DRYDOCK_SIM_PROFILE_FAMILIES_H_
 #define DRYDOCK_SIM_PROFILE_FAMILIES_H_
@@ -30,17 +31,17 @@ Profile Hpc7aProfile();
 Profile C7gnProfile();
 Profile C8gnProfile();
 
-// What all EFA devices start from. A family changes what it knows better; the code that lists the
-// profiles fills in Profile::limits.
+// The profile that all EFA devices start from. A family changes the fields that it knows better;
+// the code that lists the profiles fills in Profile::limits.
 Profile EfaProfile();
 
 // The generations of EFA, as the EC2 user guide numbers them.
 enum class Generation { kEfa1 = 1, kEfa2, kEfa3, kEfa4 };
 
-// What the devices of a generation have in common, for a type that was not recorded.
+// The common profile of a generation's devices, for a type that was not recorded.
 Profile GenerationProfile(Generation generation);
 
-// What GPUs of one model have in common.
+// The common properties of one GPU model.
 struct GpuModel {
   std::string name;
   std::string vendor_device_id;

@@ -19,7 +19,7 @@ Profile G5Profile() {
   }
   // 96 cores with two threads each, numbered as on other machines of two nodes.
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
-  // What NCCL reckons with for AMD (NVIDIA/nccl src/graph/topo.h).
+  // NCCL's figure for AMD (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 16;
   return profile;
 }

@@ -1,4 +1,4 @@
-// What the devices of one generation have in common. Which instance type is of which generation,
+// The common profiles of the devices of one generation. Which instance type is of which generation,
 // and whether it has RDMA read and write: EC2 user guide, page efa, "Supported instance types".
 
 #include <chrono>

@@ -1,6 +1,5 @@
-// What the CPU of a machine pays for what a program does with its NICs: the figures of a machine,
-// and the arithmetic that the simulator (sim/machine/processors.h) and the predictor (sim/model)
-// share.
+// The CPU time that a program's use of its NICs costs: the figures of a machine, and the arithmetic
+// that the simulator (sim/machine/processors.h) and the predictor (sim/model) share.
 //
 //   one post call =  turn + doorbells + requests * (post + work [+ progress])     on a thread alone
 //   slowdown      =  1 + others * machine + others that share state * state       pinned threads
@@ -27,7 +26,7 @@ struct HostCosts {
   double wandering = 1;            // times both, for threads that are pinned to no NUMA node
 };
 
-// What is at work on a machine beside a thread, and how.
+// The threads at work on a machine beside one, and how they share.
 struct ThreadCrowd {
   std::size_t threads = 1;  // of the machine that drive NICs, this one included
   std::size_t sharing = 1;  // of them that share their state with this one; 1: it has its own

@@ -1,6 +1,6 @@
-// What libfabric's provider reports, computed from the device's attributes as it does it:
-// ofiwg/libfabric prov/efa/src/efa_prov_info.c, efa_base_ep.c, efa_cq.c and rdm/efa_rdm_ep_fiops.c;
-// linux-rdma/rdma-core providers/efa/verbs.c for the queues.
+// The limits that libfabric's provider reports, computed from the device's attributes as the
+// provider does: ofiwg/libfabric prov/efa/src/efa_prov_info.c, efa_base_ep.c, efa_cq.c and
+// rdm/efa_rdm_ep_fiops.c; linux-rdma/rdma-core providers/efa/verbs.c for the queues.
 
 #include <algorithm>
 #include <bit>
@@ -28,7 +28,7 @@ constexpr std::size_t kEfaSegments = 4;            // of any operation
 constexpr std::size_t kSharedMemoryInject = 4096;  // of the provider for peers on the same host
 constexpr std::size_t kDatagramPrefix = 40;
 
-// What is the same on every fabric.
+// The limits that are the same on every fabric.
 fabric::Limits DeviceLimits(const Profile& profile) {
   const DeviceAttributes& device = profile.device;
   fabric::Limits limits;

@@ -15,7 +15,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// What the two have in common: all but the memory of the GPUs, which is another model.
+// The common profile of the two: all but the memory of the GPUs, which is another model.
 Profile WithGpus(const GpuModel& a100) {
   Profile profile = EfaProfile();
   profile.vendor_device_id = "1d0f:efa0";
@@ -29,7 +29,7 @@ Profile WithGpus(const GpuModel& a100) {
   }
   // With two threads for each core, as an instance has by default.
   profile.numa_cpus = {"0-23,48-71", "24-47,72-95"};
-  // What NCCL reckons with for Skylake and Cascade Lake (NVIDIA/nccl src/graph/topo.h).
+  // NCCL's figure for Skylake and Cascade Lake (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 10;
 
   DeviceAttributes& device = profile.device;

@@ -3,7 +3,7 @@
 // 0x0b to 0x0e above the start, its GPU 0x0f. Recorded by abcdabcd987/libfabric-efa-demo
 // (data/lspci.txt, data/fi_info.yaml) and by ai-dynamo/nixl
 // (test/unit/utils/libfabric/topo/p5.48xl-topo.xml: NUMA nodes, link speeds). p5e has H200 in the
-// same places. Nobody has recorded a p5.4xlarge.
+// same places. There is no recording of a p5.4xlarge.
 
 #include <chrono>
 
@@ -27,7 +27,7 @@ Profile P5Device() {
 
   // 15.75 GB/s, the link that the captured tree shows.
   profile.dma_gbps = 126;
-  // Chosen, with issue_cost, for what `fi_rma_bw` measured on one NIC with a window of 64 writes
+  // Chosen, with issue_cost, to fit `fi_rma_bw` on one NIC with a window of 64 writes
   // (libfabric-efa-demo data/fi_rma_bw.txt): 1.25 us a write up to 2 KiB, 6.26 us at 64 KiB.
   profile.one_way = DelayModel{.fixed = 10us, .jitter = 6us, .tail_one_in = 64, .tail = 60us};
   // 97.433 Gbit/s of one NIC that always had writes of 64 KiB (the same, src/7_queue.cpp).
@@ -59,7 +59,7 @@ Profile WithGpus(const GpuModel& model) {
   // The recorded machine had 96 CPUs, 0-47 and 48-95: one thread for each core. By default an
   // instance has two (EC2 user guide, page cpu-options), numbered as on p5en.
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
-  // What NCCL reckons with for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
+  // NCCL's figure for AMD's third and fourth generation (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 24;
 
   // Between host memories (kvcache-ai/Mooncake

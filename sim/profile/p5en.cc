@@ -26,7 +26,7 @@ Profile P5enProfile() {
     for (int gpu = 0; gpu < 2; ++gpu) AddGpu(profile, h200, place, first_bus + 0x15 + gpu);
   }
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
-  // What NCCL reckons with for Sapphire Rapids (NVIDIA/nccl src/graph/topo.h).
+  // NCCL's figure for Sapphire Rapids (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 22;
 
   DeviceAttributes& device = profile.device;
@@ -48,7 +48,7 @@ Profile P5enProfile() {
   profile.dma_gbps = 252;      // 31.5 GB/s, the link that the captured tree shows
   profile.header_bytes = 245;
   // Two NICs of one GPU take in 364 Gbit/s of pages of 64 KiB (arXiv 2510.27656, table 2). The link
-  // and PCIe carry more: what is left is the receiving side.
+  // and PCIe carry more: the limit is the receiving side.
   profile.receive_gbps = 186;
   // All 16 NICs read 274 to 308 GB/s and write 337 to 347 (kvcache-ai/Mooncake
   // docs/source/design/transfer-engine/efa_transport.md): four fifths, and a little more.

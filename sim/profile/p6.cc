@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 constexpr double kUpstreamGbytesPerSecond = 63.02;  // of a switch, in the captured trees
 
-// What the two have in common. Nothing here was measured on a p6: what p5en does is taken over.
+// The common profile of the two. Nothing here was measured on a p6: the figures are those of p5en.
 Profile P6Profile() {
   Profile profile = EfaProfile();
   profile.vendor_device_id = "1d0f:efa3";
@@ -29,7 +29,7 @@ Profile P6Profile() {
   profile.header_bytes = 245;
   profile.host.work = 265ns;
   profile.numa_cpus = {"0-47,96-143", "48-95,144-191"};
-  // What NCCL reckons with for Emerald Rapids (NVIDIA/nccl src/graph/topo.h).
+  // NCCL's figure for Emerald Rapids (NVIDIA/nccl src/graph/topo.h).
   profile.numa_link_gbytes_per_s = 40;
   return profile;
 }

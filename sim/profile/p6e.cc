@@ -13,7 +13,7 @@ Profile P6eGb200Profile() {
   profile.description = "p6e-gb200.36xlarge: 16 NICs of 200 Gbit/s, 4 GB200";
   profile.aliases = {"p6e-gb200.36xlarge"};
   // Two NICs are one card, which carries 400 Gbit/s; of the cards of one GPU together no more
-  // (EC2 user guide, page efa-acc-inst-types). Here each NIC has its half, whatever others do.
+  // (EC2 user guide, page efa-acc-inst-types). Here each NIC always has its half.
   profile.link_gbps = 200;
   profile.dma_gbps = 252;  // 31.5 GB/s, the slower one of the links that the captured tree shows
 

@@ -1,5 +1,5 @@
-// What the simulator knows about a kind of machine, as data: its NICs and GPUs, what the device
-// tells its driver, and how long things take.
+// A kind of machine, as data: its NICs and GPUs, the attributes that the device reports to its
+// driver, and how long things take.
 //
 // Where a figure comes from is said beside it in sim/profile/. Where the behaviour of the hardware
 // is not known, the default takes the harsher side and says so.
@@ -44,7 +44,7 @@ struct PcieSwitchProfile {
   double upstream_gbytes_per_s = 0;  // GB/s of that port, each direction; 0: not told
 };
 
-// What the device tells its driver. Names and units are those of amzn-drivers
+// The attributes that the device reports to its driver. Names and units are those of amzn-drivers
 // kernel/linux/efa/src/efa_admin_cmds_defs.h; the values here are those of most instance types.
 struct DeviceAttributes {
   // Queue pairs.
@@ -109,14 +109,14 @@ struct DelayModel {
   coro::Duration tail{};
 };
 
-// How packets travel and what the device does with time. All delays are virtual time. Fields that
-// nobody has published are listed in unpublished.h, each with its plausible range and the reason.
+// How packets travel and what the device does with time. All delays are virtual time. Fields whose
+// values are unpublished are listed in unpublished.h, each with its plausible range and the reason.
 struct Profile {
-  std::string name;                  // what --profile takes
+  std::string name;                  // the value of --profile
   std::string description;           // one line for a person
   std::vector<std::string> aliases;  // other names that FindProfile takes: p5.48xlarge
-  // What nobody has published of this machine, in a few words: then NICs and GPUs have addresses
-  // that are made up, no switch and no NUMA node. Empty: a machine was recorded.
+  // The unpublished facts of this machine, in a few words: then NICs and GPUs have addresses that
+  // are made up, no switch and no NUMA node. Empty: a machine was recorded.
   std::string unknown;
   std::string vendor_device_id;  // of the NICs: 1d0f:efa1
   std::vector<NicProfile> nics;  // by PCI address
@@ -145,7 +145,7 @@ struct Profile {
   std::size_t header_bytes = 64;  // on the link, beside a packet's payload
   // Packets of a read or write that travel as one piece, and arrive when the last of them would: what
   // each of them meets is added up, and one event stands for all. 1: each packet is an event of its
-  // own. Under a fault plan it is so whatever this says. See docs/fidelity.md.
+  // own. Under a fault plan it is always so. See docs/fidelity.md.
   std::uint32_t flow_packets = 1;
   std::uint32_t paths = 64;      // network paths to one destination; a packet takes any
   coro::Duration path_spread{};  // each path adds its own constant delay from [0, path_spread]
@@ -231,8 +231,8 @@ std::uint64_t PacketsInPiece(const Profile& profile, std::uint64_t bytes);
 // Work requests that may be written between two doorbells of a send queue of `entries`.
 std::size_t MaxBatch(const Profile& profile, std::size_t work_request_bytes, std::size_t entries);
 
-// Entries of a completion queue for which `requested` were asked: the next power of two, or what
-// the device has at most.
+// Entries of a completion queue for which `requested` were asked: the next power of two, at most
+// the device's limit.
 std::size_t CompletionQueueDepth(const Profile& profile, std::size_t requested);
 
 // The same machine, whose devices and network take no time: for throughput on the machine's own
@@ -240,14 +240,13 @@ std::size_t CompletionQueueDepth(const Profile& profile, std::size_t requested);
 // neither lost nor placed twice, nor in two steps.
 Profile WithoutDelays(Profile profile);
 
-// The rail of a machine's NIC, a number: NICs at the same PCIe switch are on one, on whatever
-// machines they are; where switches are not known, each is on its own. REQUIRES: there is such a
-// NIC.
+// The rail of a machine's NIC, a number: NICs at the same PCIe switch are on one, on every machine;
+// where switches are not known, each is on its own. REQUIRES: there is such a NIC.
 std::uint32_t RailOf(const Profile& profile, std::size_t nic);
 
-// What a thread on another NUMA node than its NIC pays more for a doorbell, and for each look into
-// a queue that finds completions: a store to the device is followed by a wait for its arrival, and
-// a load from memory that the device has written goes there and back.
+// The extra cost of a thread on another NUMA node than its NIC, for a doorbell and for each look
+// into a queue that finds completions: a store to the device is followed by a wait for its arrival,
+// and a load from memory that the device has written goes there and back.
 constexpr coro::Duration FarThreadCost(const Profile& profile) { return profile.numa_crossing * 2; }
 
 // ---- Lookup ----

@@ -1,4 +1,4 @@
-// The profiles hold together, and say of p5 what p5 said of itself.
+// The profiles are consistent, and that of p5 has the values that a p5 reported.
 
 #include "drydock/sim/profile/profile.h"
 
@@ -163,7 +163,7 @@ TEST_P(EveryProfileTest, QueuesArePowersOfTwoThatTheDeviceCanHold) {
     EXPECT_LE(limits.send_queue_depth, device().max_sq_depth);
     EXPECT_LE(limits.receive_queue_depth * device().max_wr_recv_sges, device().max_rq_depth);
     EXPECT_LE(limits.completion_queue_depth, device().max_cq_depth);
-    // One endpoint, with queues of the default size, cannot overrun by what it posted itself.
+    // One endpoint, with queues of the default size, cannot overrun by its own posts.
     EXPECT_GE(limits.completion_queue_depth, limits.send_queue_depth + limits.receive_queue_depth);
   }
 }
@@ -247,7 +247,7 @@ TEST(ProfileTest, SmallHasShortQueuesAndBothSizesOfWorkRequests) {
   EXPECT_GT(Find("small").retransmit_one_in, 0u);
 }
 
-// EC2's instance types: NICs, their rates, and what they add up to.
+// EC2's instance types: NICs, their rates, and the sums of these.
 TEST(ProfileTest, RatesAddUpToThoseOfTheInstanceTypes) {
   EXPECT_EQ(TotalGbps(Find("p4d")), 4 * 100);
   EXPECT_EQ(TotalGbps(Find("p5")), 32 * 100);

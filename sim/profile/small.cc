@@ -1,4 +1,4 @@
-// The default: no machine that exists, but what tests want of one.
+// The default profile: no real machine, but one with the properties that tests want.
 
 #include <chrono>
 
@@ -39,7 +39,7 @@ Profile SmallProfile() {
   device.max_ah = 64;
   device.inline_buf_size_ex = 80;  // so that both sizes of work requests can be tested
 
-  // What happens rarely on a network happens often here.
+  // Rare events of a network are frequent here.
   profile.retransmit_one_in = 256;
   profile.duplicate_one_in = 64;
   return profile;

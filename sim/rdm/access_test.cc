@@ -18,7 +18,7 @@ using fabric::Completion;
 using fabric::Context;
 using fabric::ErrorCode;
 
-// What the device can do decides the protocol, and nothing else that a program sees.
+// The device's features decide the protocol, and nothing else that a program sees.
 struct DeviceCase {
   const char* name;
   std::vector<Capability> without;
@@ -263,7 +263,7 @@ TEST_P(AccessTest, InjectedWriteNeedsAHandshakeFirst) {
   EXPECT_EQ(bed_.a().endpoint->Write(write), ErrorCode::kMessageTooLong);
 }
 
-// What is done in software needs the target's program; what the device does, does not.
+// Operations in software need the target's program; operations of the device do not.
 TEST_P(AccessTest, OnlyEmulationNeedsTheTargetsProgram) {
   bed_.Connect();
   const std::uint64_t before = bed_.b().statistics().emulated_writes;
@@ -283,7 +283,7 @@ TEST_P(AccessTest, OnlyEmulationNeedsTheTargetsProgram) {
   EXPECT_EQ(bed_.b().statistics().emulated_writes - before, by_device ? 0u : 1u);
 }
 
-// What counts is what both ends can do.
+// Only features that both ends have count.
 TEST(MixedDevicesTest, HandshakeTellsWhatThePeerCanDo) {
   struct Mixed {
     Capability lacking;
@@ -291,7 +291,7 @@ TEST(MixedDevicesTest, HandshakeTellsWhatThePeerCanDo) {
     std::uint64_t emulated_reads;   // of one
   };
   for (const Mixed& mixed :
-       std::vector<Mixed>{{Capability::kUnsolicitedImmediate, 1, 0},  // who disagrees, emulates
+       std::vector<Mixed>{{Capability::kUnsolicitedImmediate, 1, 0},  // on disagreement: emulated
                           {Capability::kRemoteWrite, 2, 0},
                           {Capability::kRemoteRead, 0, 1}}) {
     for (const std::size_t machine : {0u, 1u}) {

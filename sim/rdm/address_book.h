@@ -34,15 +34,15 @@ struct AddressEntry {
   fabric::Peer handle = fabric::kNoPeer;  // the program's; kNoPeer: an implicit entry
 };
 
-// Not thread-safe. Entries live as long as somebody holds them or the program has a handle. A peer
-// that the program removed while an endpoint talks to it becomes an implicit one: its conversation
-// goes on, and its name is gone.
+// Not thread-safe. Entries live as long as they are held or the program has a handle. A peer that
+// the program removed while an endpoint talks to it becomes an implicit one: its conversation goes
+// on, and its name is gone.
 class AddressBook {
  public:
   explicit AddressBook(std::unique_ptr<fabric::AddressVector> device)
       : device_(std::move(device)) {}
 
-  // What the address vector does for the program.
+  // The functions of the program's address vector.
   absl::StatusOr<fabric::Peer> Insert(const fabric::Address& address);
   absl::Status Remove(fabric::Peer peer);
   absl::StatusOr<fabric::Address> Lookup(fabric::Peer peer) const;
@@ -70,7 +70,7 @@ class AddressBook {
   std::uint64_t next_number() const { return next_number_; }
 
  private:
-  // GID, queue pair number and qkey: what the fabric looks at.
+  // GID, queue pair number and qkey: the parts that the fabric looks at.
   using Key = std::array<std::uint8_t, 22>;
   static Key KeyOf(const fabric::Address& address);
 

@@ -1,4 +1,4 @@
-// What an atomic operation does to the values in memory. On EFA a CPU does it: there is no hardware
+// Executes an atomic operation on the values in memory. On EFA a CPU does it: there is no hardware
 // to model, only C++.
 
 #ifndef DRYDOCK_SIM_RDM_ATOMIC_EXECUTION_H_

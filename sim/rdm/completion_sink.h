@@ -1,5 +1,5 @@
-// The software completion queue: what the program reads. The device's own queues lie below, one for
-// each endpoint, and are the protocol's.
+// The software completion queue, which the program reads. The device's own queues lie below, one
+// for each endpoint, and are the protocol's.
 
 #ifndef DRYDOCK_SIM_RDM_COMPLETION_SINK_H_
 #define DRYDOCK_SIM_RDM_COMPLETION_SINK_H_
@@ -21,7 +21,7 @@ class ProgressSource {
   virtual ~ProgressSource() = default;
   // Returns kOverrun once when the device's queue lost entries, else kOk.
   virtual fabric::ErrorCode MakeProgress() = 0;
-  // The queue is being read: what has ended makes room for new requests.
+  // The queue is being read: requests that have ended make room for new ones.
   virtual void FreeSlots() = 0;
   // True when it was closed, and has told its peers: it may go.
   virtual bool HasLeft() const { return false; }
@@ -29,7 +29,7 @@ class ProgressSource {
   virtual std::string DeviceErrorText(const fabric::Completion& completion) = 0;
 };
 
-// Never loses an entry: as at the provider, what is too much goes to a list behind the ring
+// Never loses an entry: as at the provider, entries over its depth go to a list behind the ring
 // (ofiwg/libfabric prov/util/src/util_cq.c). Only the device's queue overruns.
 class CompletionSink {
  public:

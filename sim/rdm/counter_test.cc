@@ -18,7 +18,7 @@ using fabric::ErrorCode;
 
 class CounterTest : public ::testing::Test {
  protected:
-  // b counts what peers do to its memory; `without`: what no device can do.
+  // b counts peers' operations on its memory; `without`: the features that no device has.
   void Open(std::vector<Capability> without) {
     TestBedOptions options;
     options.alteration.without = std::move(without);

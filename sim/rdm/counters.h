@@ -1,4 +1,4 @@
-// Completions counted: what stands behind fabric::Counter on this fabric.
+// The implementation of fabric::Counter on this fabric.
 
 #ifndef DRYDOCK_SIM_RDM_COUNTERS_H_
 #define DRYDOCK_SIM_RDM_COUNTERS_H_
@@ -11,8 +11,8 @@
 
 namespace drydock::sim::rdm {
 
-// Two numbers that the software raises with each completion that it reports: what a peer writes
-// without an immediate, or reads, makes none (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c,
+// Two numbers that the software raises with each completion that it reports: a peer's write without
+// an immediate, or its read, makes none (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ope.c,
 // efa_rdm_ope_handle_recv_completed and efa_rdm_ope_handle_send_completed). Not thread-safe.
 class CounterCore {
  public:

@@ -1,5 +1,5 @@
 // Peers that go: endpoints that close, machines that die, peers that are removed, and queue pairs
-// that serve somebody else later.
+// that serve another endpoint later.
 
 #include <cstdint>
 #include <optional>
@@ -59,8 +59,8 @@ TEST_F(DepartureTest, ClosedEndpointFailsEverything) {
   EXPECT_TRUE(bed_.a().completions.empty());
 }
 
-// What waits for an answer of the peer, and has nothing under way that could fail, ends with the
-// next thing that does fail.
+// An operation that waits for an answer of the peer, and has nothing under way that could fail,
+// ends with the next operation that does fail.
 TEST_F(DepartureTest, OperationsThatWaitEndWithTheNextFailure) {
   bed_.Connect();
   ASSERT_EQ(bed_.Send(0, 2000000, kLong), ErrorCode::kOk);  // waits to be read
@@ -104,7 +104,7 @@ TEST_F(DepartureTest, ClosedReceiverTellsTheSendersOfLongMessages) {
   }
 }
 
-// What is asked of an endpoint that is leaving is declined, and its objects can go meanwhile.
+// Requests to an endpoint that is leaving are declined, and its objects can go meanwhile.
 TEST_F(DepartureTest, LeavingEndpointHoldsNobodyUp) {
   bed_.Connect();
   ASSERT_EQ(bed_.Send(0, 2000000, 1), ErrorCode::kOk);
@@ -238,7 +238,7 @@ TEST_F(DepartureTest, ReceiveOfAPushedMessageFailsToo) {
   const Completion received = bed.Take(bed.b(), 1);
   EXPECT_EQ(received.error, ErrorCode::kPeerAborted);
   EXPECT_EQ(received.provider_error, 4127);
-  // What was on its way when the sender closed is dropped.
+  // Messages that were on their way when the sender closed are dropped.
   bed.PumpFor(5ms);
   EXPECT_TRUE(Untouched(bed.b().Bytes(2500000, 500000)));
 }
@@ -326,7 +326,7 @@ TEST_F(DepartureTest, ClosedReceiveMemoryIsNotTouched) {
   }
 }
 
-// The handle of a removed peer names no peer any more; what is under way with it goes on.
+// The handle of a removed peer names no peer any more; operations under way with it go on.
 TEST_F(DepartureTest, RemovedPeerEndsWhatItHasBegun) {
   bed_.Connect();
   ASSERT_EQ(bed_.Recv(0, 500000, 1), ErrorCode::kOk);
@@ -382,8 +382,8 @@ TEST_F(DepartureTest, StrangerIsInsertedByTheHandshake) {
   EXPECT_EQ(bed_.Take(bed_.b(), 3).source, fabric::kNoPeer);
 }
 
-// A peer that comes back on the same queue pair is somebody else: new qkey, new numbers, and what
-// the old one sent is not mixed up with it.
+// A peer that comes back on the same queue pair is another peer: new qkey, new numbers, and the old
+// one's messages are not mixed up with its own.
 TEST_F(DepartureTest, ReopenedEndpointStartsAfresh) {
   bed_.Connect();
   for (int round = 0; round < 3; ++round) {
@@ -439,7 +439,7 @@ TEST_F(DepartureTest, RestartOfTheOwnDeviceEndsEverything) {
     EXPECT_EQ(done.provider_error, 1) << context;
     EXPECT_EQ(done.buffer_released, context == 5);
   }
-  // What is posted now fails as well.
+  // Requests that are posted now fail as well.
   ASSERT_EQ(bed_.Send(0, 10, 6), ErrorCode::kOk);
   ASSERT_EQ(a.endpoint->Recv(fabric::RecvRequest{.buffer = a.Local(0, 100), .context = Context{7}}),
             ErrorCode::kOk);
@@ -465,8 +465,8 @@ TEST_F(DepartureTest, LostHandshakeIsSentAgain) {
   EXPECT_EQ(bed_.Take(bed_.a(), 1).error, ErrorCode::kOk);
 }
 
-// A message that failed leaves a gap in the numbers, because it may have arrived: what is sent to
-// this peer afterwards is taken there, and waits for it for ever.
+// A message that failed leaves a gap in the numbers, because it may have arrived: later messages to
+// this peer are taken there, and wait for it for ever.
 TEST_F(DepartureTest, MessagesAfterAFailedOneAreNotDelivered) {
   bed_.Connect();
   bed_.world().Block(*bed_.a().node, *bed_.b().node);

@@ -1,4 +1,4 @@
-// What our requests to the device below carry as their context: what they are, and whose.
+// The contexts of our requests to the device below: the kind of the request, and its owner.
 
 #ifndef DRYDOCK_SIM_RDM_DEVICE_CONTEXT_H_
 #define DRYDOCK_SIM_RDM_DEVICE_CONTEXT_H_

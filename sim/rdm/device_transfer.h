@@ -1,4 +1,4 @@
-// A write or read that the device does, in pieces of what it takes at once.
+// A write or read that the device does, in pieces of the size that it takes at once.
 
 #ifndef DRYDOCK_SIM_RDM_DEVICE_TRANSFER_H_
 #define DRYDOCK_SIM_RDM_DEVICE_TRANSFER_H_

@@ -128,7 +128,7 @@ bool Engine::Leave() {
     if (waits != kNoOperation) waiting.emplace_back(&operation.peer(), waits);
     return false;
   });
-  // Nothing but the end of the queue pair stops what the device is doing.
+  // Only the end of the queue pair stops the device's work.
   if (touches_memory || device_lost_) return false;
   leaving_ = true;
   leaves_until_ = coro::After(alarm_.Now(), services_.settings.farewell);
@@ -156,7 +156,7 @@ void Engine::TellGone(Peer& peer, OperationId operation) {
       peer, {.kind = PacketKind::kPeerError, .operation = operation, .tag = kErrorPeerAborted});
 }
 
-// ---- What the device reports ----
+// ---- The device's reports ----
 
 ErrorCode Engine::MakeProgress() {
   const bool had_device = !device_lost_;
@@ -298,7 +298,7 @@ void Engine::OnDeviceLost() {
   target_.EndReceives(kFlushed);
 }
 
-// ---- What peers say ----
+// ---- Packets of peers ----
 
 Peer* Engine::OnPacket(std::span<const std::byte> bytes, fabric::Peer device_source) {
   const std::optional<Packet> packet = Decode(bytes);
@@ -379,7 +379,7 @@ void Engine::OnAnswer(Peer& peer, const Packet& packet) {
     return;
   }
   ++statistics_.strays;
-  // A peer that asks us to send what we gave up must not wait for ever.
+  // A peer that asks us to send a message that we gave up must not wait for ever.
   const bool asks = header.kind == PacketKind::kCts || header.kind == PacketKind::kReadNack;
   if (operation == nullptr && asks && header.reply != kNoOperation) TellGone(peer, header.reply);
 }

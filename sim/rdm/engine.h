@@ -1,5 +1,5 @@
-// The protocol of one endpoint: it owns the device's endpoint and queue below, and takes each thing
-// that the device reports to the part that knows what to do.
+// The protocol of one endpoint: it owns the device's endpoint and queue below, and passes each of
+// the device's reports to the part that handles it.
 //
 //   program ── posts ──► Initiator ─┐                         ┌─► PacketSender ──► device
 //                                   ├─► OperationTable ───────┤
@@ -41,7 +41,7 @@
 
 namespace drydock::sim::rdm {
 
-// What an engine works with. All but the device's own objects outlive it.
+// The objects that an engine works with. All but the device's own outlive it.
 struct EngineOptions {
   const Settings& settings;
   Alarm& alarm;
@@ -67,8 +67,8 @@ class Engine final : public ProgressSource {
   ~Engine() override;
 
   // The program closes the endpoint: it is told nothing any more, and its memory is left alone.
-  // True when peers wait for what ends here: they are told while this makes progress, until
-  // HasLeft. Otherwise there is nothing left to do.
+  // True when peers wait for operations that end here: they are told while this makes progress,
+  // until HasLeft. Otherwise there is nothing left to do.
   [[nodiscard]] bool Leave();
 
   Initiator& initiator() { return initiator_; }
@@ -93,7 +93,7 @@ class Engine final : public ProgressSource {
   }
 
  private:
-  // What Open has opened.
+  // The objects that Open has opened.
   struct Parts {
     std::unique_ptr<fabric::CompletionQueue> queue;
     std::unique_ptr<fabric::Endpoint> endpoint;
@@ -119,7 +119,7 @@ class Engine final : public ProgressSource {
   void TellGone(Peer& peer, OperationId operation);
   // Packets for which there was no room, once that may have changed.
   void RetryStalled();
-  // Who sent it; null when nobody says so credibly.
+  // The sender; null when no field names one credibly.
   Peer* Identify(const PacketHeader& header, fabric::Peer device_source);
   void OnAnswer(Peer& peer, const Packet& packet);
   void OnHandshake(Peer& peer, const PacketHeader& header);

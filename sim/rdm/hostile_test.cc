@@ -32,7 +32,7 @@ constexpr PacketKind kAllKinds[] = {
     PacketKind::kCompareAtomic, PacketKind::kLongRead,       PacketKind::kLongReadTagged,
     PacketKind::kLongReadWrite};
 
-// Small numbers are the dangerous ones: they name what exists.
+// Small numbers are the dangerous ones: they name objects that exist.
 std::uint64_t Interesting(Dice& dice) {
   switch (dice.Below(6)) {
     case 0:
@@ -63,7 +63,7 @@ PacketHeader RandomHeader(Dice& dice, const Attacker& attacker, Machine& victim)
       (header.kind >= PacketKind::kEagerWrite && header.kind <= PacketKind::kLongCtsRead);
   if (memory) {
     fabric::RemoteBuffer place{Interesting(dice), Interesting(dice)};
-    // A key that the victim never gave to anybody for writing, at a place that exists.
+    // A key that the victim never gave to a peer for writing, at a place that exists.
     if (dice.OneIn(2)) place.address = victim.region->remote().address + Interesting(dice);
     header.remote = place;
   }
@@ -138,7 +138,7 @@ TEST_P(HostileTest, RandomPacketsDuringAConversation) {
   Attacker attacker(bed, bed.b().endpoint->address());
   Dice dice(1000 + GetParam());
   constexpr std::size_t kRoom = 3000, kOpen = 20;
-  for (std::uint64_t i = 0; i < kOpen; ++i) {  // for anybody, attackers too
+  for (std::uint64_t i = 0; i < kOpen; ++i) {  // for any peer, attackers too
     ASSERT_EQ(bed.Recv((4 << 20) + 2 * i * kRoom, kRoom, i), ErrorCode::kOk);
   }
   constexpr std::uint64_t kTag = 0xfeedfacefeedface;

@@ -1,8 +1,8 @@
-// Bytes that come from a peer, in its packets or by our reading its memory: what messages, emulated
-// writes and emulated reads have in common.
+// Bytes that come from a peer, in its packets or by our reading its memory: the common part of
+// messages, emulated writes and emulated reads.
 //
 // The bytes may come before it is known where they belong: they are held until Bind. From then on
-// each is placed once, within the target and nowhere else, whatever the peer sends.
+// each is placed once, within the target and nowhere else, for any packets of the peer.
 
 #ifndef DRYDOCK_SIM_RDM_INBOUND_STREAM_H_
 #define DRYDOCK_SIM_RDM_INBOUND_STREAM_H_
@@ -77,7 +77,7 @@ class InboundStream : public ServedOperation {
   bool PrepareReads();
   Blocked PostReads();
   fabric::ErrorCode PostRead(std::uint64_t offset, std::uint64_t most);
-  // The peer must send what we cannot read.
+  // The peer must send the bytes that we cannot read.
   void FallBack();
 
   const std::uint64_t length_;
@@ -86,7 +86,7 @@ class InboundStream : public ServedOperation {
   ScatterList target_;
   fabric::Access access_ = fabric::Access::kNone;
   RangeSet arrived_;
-  bool clears_;                // the peer sends what we clear it to send
+  bool clears_;                // the peer sends only bytes that we clear to send
   std::uint64_t granted_ = 0;  // bytes from the start that may come
   std::vector<std::pair<std::uint64_t, std::vector<std::byte>>> held_;
   // The first thing that went wrong. The stream goes on without placing anything, so that the peer

@@ -110,8 +110,8 @@ ErrorCode Initiator::Wait(Peer& peer, const WaitingAccess& access) {
   return ErrorCode::kOk;
 }
 
-// Sends an empty write that names no operation: the first packet from a peer is what makes it shake
-// hands (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ep_utils.c).
+// Sends an empty write that names no operation: a peer shakes hands when it gets the first packet
+// (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_ep_utils.c).
 void Initiator::AskForHandshake(Peer& peer) {
   if (peer.handshake_asked || peer.handshake_received) return;
   if (!services_.packets.ready() || !services_.packets.MaySend(peer, PacketUse::kOwn)) {

@@ -1,4 +1,4 @@
-// What our program asks of peers: messages, writes, reads and atomics.
+// The initiator side of the protocol: our program's messages, writes, reads and atomics.
 
 #ifndef DRYDOCK_SIM_RDM_INITIATOR_H_
 #define DRYDOCK_SIM_RDM_INITIATOR_H_
@@ -46,9 +46,9 @@ class Initiator {
   fabric::ErrorCode Read(const fabric::ReadRequest& request);
   fabric::ErrorCode Atomic(const fabric::AtomicRequest& request);
 
-  // The peer has shaken hands: what has waited for it begins.
+  // The peer has shaken hands: operations that have waited for it begin.
   void OnHandshake(Peer& peer);
-  // The peer will not shake hands: what has waited for it fails.
+  // The peer will not shake hands: operations that have waited for it fail.
   void OnPeerGone(Peer& peer, const Outcome& outcome);
   // Asks again for handshakes where no packet was free.
   void AskAgain();

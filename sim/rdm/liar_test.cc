@@ -1,5 +1,5 @@
-// Peers that lie: well-formed packets that claim what is not so, and floods of true ones. Each is
-// dropped or held to a limit, and an honest conversation goes on as if nothing was.
+// Peers that lie: well-formed packets with false claims, and floods of true ones. Each is dropped
+// or held to a limit, and an honest conversation goes on as if nothing was.
 
 #include <chrono>
 #include <cstddef>
@@ -80,7 +80,7 @@ TEST_F(LiarTest, DataOutsideOfTheMessageIsDropped) {
   EXPECT_GE(bed_.b().statistics().strays, 5u);
 }
 
-// What was not cleared to send, must not be sent.
+// Bytes that were not cleared to send must not be sent.
 TEST_F(LiarTest, DataBeyondTheGrantIsDropped) {
   ASSERT_EQ(bed_.Recv(0, 1000000, 1), ErrorCode::kOk);
   const PacketHeader cts = BeginLongMessage(1000000, 0);

@@ -43,8 +43,8 @@ class MemoryRegistry {
   // buffer needs no region.
   bool Allows(const fabric::LocalBuffer& buffer, fabric::Access access) const;
 
-  // What a peer names by `place`, as a buffer of ours; empty when the key is unknown, or the range
-  // or the right is not given. Safe for any input.
+  // Our buffer that a peer names by `place`; empty when the key is unknown, or the range or the
+  // right is not given. Safe for any input.
   std::optional<fabric::LocalBuffer> FindRemote(fabric::RemoteBuffer place,
                                                 std::uint64_t length_bytes,
                                                 fabric::Access access) const;

@@ -37,8 +37,8 @@ class MemoryRegistryTest : public ::testing::Test {
   MemoryRegistry registry_{*domain_, 3};
 };
 
-// A device without remote memory access refuses to register for it: what the program asked for is
-// the software's to grant.
+// A device without remote memory access refuses to register for it: the software grants the rights
+// that the program asked for.
 TEST_F(MemoryRegistryTest, RightsThatTheDeviceLacksAreKeptBySoftware) {
   World world(1, **FindProfile("g5"));
   const auto fabric = OpenSimFabric(world, world.AddNode("node"));

@@ -1,5 +1,5 @@
-// Messages of every length between two machines: each size class, its boundaries, and what arrives
-// before its receive.
+// Messages of every length between two machines: each size class, its boundaries, and arrivals
+// before the receive.
 
 #include <cstdint>
 #include <vector>

@@ -15,13 +15,13 @@ namespace drydock::sim::rdm {
 
 // Why an operation could not go on.
 enum class Blocked : std::uint8_t {
-  kNo,        // it has done what it can: the next step is the peer's, or the device's
+  kNo,        // not blocked: the next step is the peer's, or the device's
   kByPeer,    // the peer is in back-off, or holds its share of packets
-  kByDevice,  // no packet is free, or the device's queue is full: so for everybody
+  kByDevice,  // no packet is free, or the device's queue is full: so for all
 };
 
-// The life of one: Advance, then whatever arrives, each followed by Advance, until Done, then
-// Report, and the end. Nothing of the program's memory is touched after Report.
+// The life of an operation: Advance, then the packets that arrive, each followed by Advance, until
+// Done, then Report, and the end. Nothing of the program's memory is touched after Report.
 class Operation {
  public:
   explicit Operation(Peer& peer) : peer_(peer) {}
@@ -32,7 +32,7 @@ class Operation {
   OperationId id() const { return id_; }
   Peer& peer() const { return peer_; }
 
-  // Sends what can be sent now.
+  // Sends all packets that can be sent now.
   virtual Blocked Advance() = 0;
   // An answer of the peer for this operation; false when it makes no sense here and now.
   virtual bool OnPacket(const Packet& packet) = 0;

@@ -9,7 +9,7 @@ namespace drydock::sim::rdm {
 namespace {
 
 constexpr unsigned kSlotBits = 32;
-// What the device's contexts leave; see device_context.h.
+// The bits that the device's contexts leave; see device_context.h.
 constexpr std::uint32_t kGenerationMask = (std::uint32_t{1} << (kNumberBits - kSlotBits)) - 1;
 
 }  // namespace
@@ -44,7 +44,7 @@ Blocked OperationTable::Run(Operation& operation) {
   if (operation.Done()) {
     operation.Report();
     const auto number = static_cast<std::uint32_t>(id);
-    // Out of the table first: what its end does must not find it.
+    // Out of the table first: code that runs at its end must not find it.
     const std::unique_ptr<Operation> ended = std::move(slots_[number].operation);
     free_.push_back(number);
     --live_;

@@ -9,7 +9,7 @@
 namespace drydock::sim::rdm {
 namespace {
 
-// What an operation of the test does; it says when it was run.
+// The behaviour of an operation of the test; it records when it was run.
 struct Script {
   Blocked blocked = Blocked::kNo;
   bool done = false;
@@ -106,7 +106,7 @@ TEST_F(OperationTableTest, BlockedOperationsRunAgainInTurn) {
   EXPECT_EQ(order_, std::vector{&one});
 }
 
-// When the device is full it is full for everybody; each has its turn to find that out.
+// When the device is full it is full for all operations; each has its turn to find that out.
 TEST_F(OperationTableTest, FullDeviceStopsAllWithoutStarvingOne) {
   Script one{.blocked = Blocked::kByDevice}, two{.blocked = Blocked::kByDevice},
       three{.blocked = Blocked::kByDevice};

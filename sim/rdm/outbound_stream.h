@@ -25,7 +25,7 @@
 
 namespace drydock::sim::rdm {
 
-// What is to be sent, and the request of the program that is told of the end.
+// The bytes to send, and the request of the program that is told of the end.
 struct Outbound {
   // Kind, message number, tag, immediate and place of the first packet; kReadResponse: operation
   // and offset, which says how much is cleared to send.
@@ -44,8 +44,8 @@ using Regions = std::vector<std::shared_ptr<fabric::MemoryRegion>>;
 
 class OutboundStream final : public ServedOperation {
  public:
-  // REQUIRES: for eager kinds, the source fits one packet; for long-read kinds, `exposed` is what
-  // Expose returned, and is not empty.
+  // REQUIRES: for eager kinds, the source fits one packet; for long-read kinds, `exposed` is the
+  // result of Expose, and not empty.
   OutboundStream(const Services& services, Peer& peer, const Outbound& outbound,
                  Regions exposed = {});
 
@@ -80,7 +80,7 @@ class OutboundStream final : public ServedOperation {
   bool Grant(const PacketHeader& grant);
   // Gives up, and tells the peer.
   void Abort();
-  // Answers a peer that asks for bytes of what we gave up; false when it asks for none.
+  // Answers a peer that asks for bytes of a stream that we gave up; false when it asks for none.
   bool Decline(const PacketHeader& header);
   void TellPeer(OperationId operation);
 

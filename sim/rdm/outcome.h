@@ -36,11 +36,12 @@ std::string_view ProviderErrorText(std::int32_t provider_error);
 // True when this failure of one request says that the peer will answer no other either.
 bool MeansPeerIsGone(fabric::ErrorCode error);
 
-// What the program is told where the device says `error`: a silent peer is named by whether it had
-// ever shaken hands (prov/efa/src/rdm/efa_rdm_pke_utils.h); all else is as the device says.
+// The program's error for the device's `error`: that of a silent peer depends on whether it had
+// ever shaken hands (prov/efa/src/rdm/efa_rdm_pke_utils.h); every other is the device's.
 Outcome FromDevice(fabric::ErrorCode error, std::int32_t provider_error, bool shook_hands);
 
-// What the number in a peer's error packet means for us. Any number will do: it comes from outside.
+// The outcome for the number in a peer's error packet. It comes from outside, and may be any
+// number.
 Outcome FromPeerError(std::uint64_t number);
 
 }  // namespace drydock::sim::rdm

@@ -1,5 +1,5 @@
 // Machines whose NICs do not have all of RDMA: those of p4d read and do not write, those of g5 do
-// neither. What the device lacks, software does.
+// neither. Software does the operations that the device lacks.
 
 #include <chrono>
 #include <cstdint>

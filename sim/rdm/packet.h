@@ -1,5 +1,5 @@
-// The packets of the protocol: what they say, how that looks on the wire, and which bytes are no
-// packet at all.
+// The packets of the protocol: their fields, their bytes on the wire, and which bytes are no packet
+// at all.
 //
 // One packet is one Send of the device below. Kinds and their numbers are those of the provider
 // (ofiwg/libfabric prov/efa/docs/efa_rdm_protocol_v4.md); the layout is our own: one header that
@@ -90,8 +90,8 @@ constexpr bool IsAnswer(PacketKind kind) { return kind < PacketKind::kEager; }
 
 inline constexpr std::uint8_t kProtocolVersion = 4;
 
-// What a handshake tells, bit by bit; the numbers of the provider's extra features where it has
-// them.
+// The features in a handshake, bit by bit; the numbers of the provider's extra features where it
+// has them.
 enum Feature : std::uint64_t {
   kFeatureDeviceRead = 1u << 0,
   kFeatureDeviceWrite = 1u << 5,
@@ -103,7 +103,7 @@ enum Feature : std::uint64_t {
 
 // Names an operation within its endpoint (operation_table.h).
 using OperationId = std::uint64_t;
-// None: what a packet that wants no answer carries.
+// No operation: a packet that wants no answer carries it.
 inline constexpr OperationId kNoOperation = 0;
 
 struct PacketHeader {

@@ -31,7 +31,7 @@ class PacketReceiver {
     Refill();
   }
 
-  // What a receive has brought. REQUIRES: `length_bytes` is what its completion says.
+  // The bytes of a receive. REQUIRES: `length_bytes` is that of its completion.
   std::span<const std::byte> bytes(std::uint32_t index, std::uint64_t length_bytes) {
     const std::span<std::byte> all = pool_.bytes(index);
     return all.first(std::min<std::size_t>(all.size(), static_cast<std::size_t>(length_bytes)));

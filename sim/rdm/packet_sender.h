@@ -1,5 +1,5 @@
-// Sends packets: takes them from a pool, hands them to the device, and does again what the device
-// gave up because the peer had no receive left.
+// Sends packets: takes them from a pool, hands them to the device, and sends those again that the
+// device gave up because the peer had no receive left.
 //
 //   Begin ──► Post ──► ready ──Flush──► device ──► Done (or refused: ready again, then parked)
 //             Answer ─► waits for a packet, before all others
@@ -25,14 +25,14 @@
 
 namespace drydock::sim::rdm {
 
-// What the packet is for decides how many of the pool one peer may hold.
+// The use of a packet, which decides how many of the pool one peer may hold.
 enum class PacketUse : std::uint8_t {
   kOwn,     // for a request of our program
   kAnswer,  // because the peer asked: at most a quarter of the pool, so that a peer that asks and
             // never receives does not stop us
 };
 
-// A packet to be filled: `payload` is what the header left of the MTU.
+// A packet to be filled: `payload` is the rest of the MTU behind the header.
 struct Draft {
   std::uint32_t index = 0;
   std::span<std::byte> payload;
@@ -81,11 +81,11 @@ class PacketSender {
   void SendAnswer(Peer& peer, const PacketHeader& header, std::span<const std::byte> payload = {},
                   OperationId owner = kNoOperation);
 
-  // True when nothing is on its way or ready to go. What waits for a peer that refuses does not
-  // count.
+  // True when nothing is on its way or ready to go. Packets that wait for a peer that refuses do
+  // not count.
   bool idle() const { return in_device_ == 0 && ready_.empty() && answering_.empty(); }
 
-  // Hands to the device what is ready.
+  // Hands the ready packets to the device.
   void Flush();
 
   // The device is done with a packet; empty when it will be sent again.
@@ -93,7 +93,7 @@ class PacketSender {
   // A packet that the device would not even take.
   std::optional<SentPacket> TakeRefused();
 
-  // Tries again what has waited long enough, and answers what has waited for packets.
+  // Retries packets that have waited long enough, and sends answers that have waited for packets.
   void Tick();
 
  private:

@@ -306,7 +306,7 @@ TEST(PacketTest, SegmentListsMustAddUp) {
   EXPECT_FALSE(Decode(Encoded(Example(PacketKind::kLongRead), 23)).has_value());
 }
 
-// Whatever comes, what is decoded agrees with itself.
+// A packet that is decoded from any bytes agrees with itself.
 TEST(PacketTest, RandomBytesNeverMakeAContradiction) {
   std::uint64_t state = 1;
   const auto next = [&] { return state = state * 6364136223846793005ull + 1442695040888963407ull; };

@@ -1,4 +1,4 @@
-// What one endpoint knows about one peer.
+// The state of one peer at one endpoint.
 
 #ifndef DRYDOCK_SIM_RDM_PEER_H_
 #define DRYDOCK_SIM_RDM_PEER_H_
@@ -28,7 +28,7 @@ struct Answer {
   OperationId owner = kNoOperation;
 };
 
-// A write or read that must know first what the peer can do.
+// A write or read that waits for the peer's features.
 using WaitingAccess = std::variant<fabric::WriteRequest, fabric::ReadRequest>;
 
 // Plain data, one part for each mechanism that works on it. Lives as long as its endpoint.
@@ -46,7 +46,7 @@ struct Peer {
   std::map<std::uint32_t, OperationId> medium;  // its messages of several packets that have begun
   bool due_stalled = false;                     // the message that is due waits for room
 
-  // --- What it asks of us ---
+  // --- Its requests to us ---
   std::size_t served = 0;  // its emulated writes and reads that are under way
 
   // --- Handshake ---

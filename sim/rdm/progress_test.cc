@@ -1,5 +1,5 @@
-// The program makes progress: what happens while it reads nothing, what a full queue answers, and
-// how receivers that are not ready are treated.
+// The program makes progress: the protocol while it reads nothing, the answer of a full queue, and
+// the treatment of receivers that are not ready.
 
 #include <cstdint>
 #include <map>
@@ -79,8 +79,8 @@ TEST(ProgressTest, LongMessageNeedsBothPrograms) {
   EXPECT_EQ(bed.Take(bed.a(), 2).error, ErrorCode::kOk);
 }
 
-// A program that waits for what can never happen is told so: no timer of the protocol keeps the
-// world busy.
+// A program that waits for an event that can never happen is told so: no timer of the protocol
+// keeps the world busy.
 TEST(ProgressTest, IdleProtocolLetsTheWorldRest) {
   TestBed bed;
   bed.Connect();

@@ -9,7 +9,7 @@
 
 namespace drydock::sim::rdm {
 
-// Invariant: no byte is counted twice, whatever a peer repeats. Adjacent ranges are one.
+// Invariant: no byte is counted twice, even if a peer repeats it. Adjacent ranges are one.
 class RangeSet {
  public:
   // Adds [offset, offset + length); false, and no effect, if a byte of it was there before.

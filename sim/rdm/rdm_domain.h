@@ -90,7 +90,7 @@ class RdmCompletionQueue final : public fabric::CompletionQueue, private fabric:
   explicit RdmCompletionQueue(std::shared_ptr<QueueCore> core)
       : core_(std::move(core)), depth_(core_->depth) {}
 
-  // Makes progress on every endpoint of this queue, whichever of their queues it is.
+  // Makes progress on every endpoint that has this queue, for sends or for receives.
   fabric::ReadResult Read(std::span<fabric::Completion> entries) override;
   std::string ErrorText(const fabric::Completion& completion) override;
   std::size_t depth() const override { return depth_; }
@@ -124,7 +124,7 @@ class RdmAddressVector final : public fabric::AddressVector {
   std::shared_ptr<VectorCore> core_;
 };
 
-// What the software has seen: reading it makes progress, as reading a queue does, and frees no
+// A counter of the software: reading it makes progress, as reading a queue does, and frees no
 // slots.
 class RdmCounter final : public fabric::Counter {
  public:

@@ -111,7 +111,7 @@ fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settin
     info.capabilities.Add(Capability::kReceiverNotReadyRetry);
   }
   // Where the NIC cannot read, software does, which holds a read to the rights that the program
-  // gave. A NIC that can read may read what may be sent from.
+  // gave. A NIC that can read may read memory that may be sent from.
   if (!device.capabilities.Has(Capability::kRemoteRead)) {
     info.capabilities.Add(Capability::kReadRights);
   }

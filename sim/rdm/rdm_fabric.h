@@ -1,5 +1,5 @@
-// The `efa` fabric: what libfabric's EFA provider makes of the device in software. Tags, order,
-// messages of any length, atomics, and patience with receivers that are not ready.
+// The `efa` fabric: the software protocol of libfabric's EFA provider on the device. It adds tags,
+// order, messages of any length, atomics, and patience with receivers that are not ready.
 //
 // It is a backend on top of a backend: it sees nothing of the fabric below but the contract.
 
@@ -19,7 +19,7 @@ std::unique_ptr<fabric::Fabric> OpenRdmFabric(std::unique_ptr<fabric::Fabric> de
                                               std::shared_ptr<Alarm> alarm,
                                               const Settings& settings = {});
 
-// What such a NIC says of itself, given the NIC below.
+// The description of such a NIC, given the NIC below.
 fabric::NicInfo RdmNicInfo(const fabric::NicInfo& device, const Settings& settings = {});
 
 }  // namespace drydock::sim::rdm

@@ -32,7 +32,7 @@ struct PostedReceive {
   bool tagged = false;
   std::uint64_t tag = 0;
   std::uint64_t ignore = 0;              // bits of the tag that may differ
-  std::shared_ptr<AddressEntry> source;  // null: from anybody
+  std::shared_ptr<AddressEntry> source;  // null: from any peer
   std::shared_ptr<MultiBuffer> multi;    // null: takes one message
   std::byte* data = nullptr;             // of a part of a multi receive: where it begins
 
@@ -106,7 +106,7 @@ class ReceiveQueue {
   // room must try again when this has changed.
   std::uint64_t changes() const { return changes_; }
 
-  // Takes back the oldest receive, whatever its context.
+  // Takes back the oldest receive, with any context.
   std::optional<PostedReceive> TakePosted();
 
  private:

@@ -62,7 +62,7 @@ TEST_F(ReceiveQueueTest, RoomForWaitingMessages) {
   const auto wait = [&](std::uint64_t bytes) {
     queue.AddUnexpected({.operation = 1, .from = alice_, .held_bytes = bytes});
   };
-  EXPECT_TRUE(queue.HasRoom(1000));  // the first, whatever it takes
+  EXPECT_TRUE(queue.HasRoom(1000));  // the first, of any size
   wait(60);
   EXPECT_TRUE(queue.HasRoom(40));
   EXPECT_FALSE(queue.HasRoom(41));

@@ -16,7 +16,7 @@ namespace drydock::sim::rdm {
 using HeldPacket = std::vector<std::byte>;
 
 // Messages are numbered from `first` on, and numbers wrap around. One number may have several
-// packets. As at the provider, what is further ahead than the window is kept in an overflow list;
+// packets. As at the provider, packets further ahead than the window are kept in an overflow list;
 // only a count tells the difference (ofiwg/libfabric prov/efa/src/rdm/efa_rdm_peer.c).
 class ReorderWindow {
  public:
@@ -83,7 +83,7 @@ class ReorderWindow {
  private:
   static constexpr std::uint32_t kHalf = std::uint32_t{1} << 31;
 
-  // With what holding costs: the shortest packets are the most.
+  // The bytes of a held packet, with the cost of holding it: the shortest packets are the most.
   static std::uint64_t BytesOf(const HeldPacket& packet) { return packet.size() + 128; }
 
   std::uint32_t window_;

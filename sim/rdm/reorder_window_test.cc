@@ -76,7 +76,7 @@ TEST(ReorderWindowTest, NumbersWrapAround) {
   EXPECT_EQ(window.TurnOf(1), Turn::kEarly);
 }
 
-// What is beyond the window is kept all the same, and counted.
+// Packets beyond the window are kept all the same, and counted.
 TEST(ReorderWindowTest, OverflowIsCountedAndKept) {
   ReorderWindow window(4);
   window.Hold(3, Marked(3));

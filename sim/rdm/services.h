@@ -1,4 +1,4 @@
-// What every part of one endpoint's protocol works with.
+// The services that every part of one endpoint's protocol uses.
 
 #ifndef DRYDOCK_SIM_RDM_SERVICES_H_
 #define DRYDOCK_SIM_RDM_SERVICES_H_
@@ -20,7 +20,7 @@ struct Services {
   const Settings& settings;
   std::size_t payload_bytes;    // of one packet, whatever its kind
   std::uint64_t max_rma_bytes;  // of one device write or read
-  std::uint64_t features;       // of our own device: what our handshake tells
+  std::uint64_t features;       // of our own device: our handshake tells them
   MemoryRegistry& memory;
   fabric::Endpoint& device;
   PacketSender& packets;

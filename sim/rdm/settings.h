@@ -35,17 +35,17 @@ struct Settings {
   // Those further ahead are kept as well, and counted.
   std::uint32_t reorder_window = 16384;
 
-  // --- What peers can make one endpoint hold. At the provider none of this has a limit. ---
+  // --- Limits on what peers can make one endpoint hold. The provider has none of them. ---
   // Messages that no receive fits, and their bytes. Packets of further ones keep their receives, so
   // that in the end the device has none left and peers are refused as not ready. One message is
   // always taken, however long.
   std::size_t unexpected_messages = 16384;
   std::uint64_t unexpected_bytes = 64 << 20;
   // Bytes of one peer's packets that came before their turn. An honest peer is never so far ahead;
-  // what is too much is dropped, and its messages end there.
+  // packets over the limit are dropped, and their messages end there.
   std::uint64_t early_bytes = 16 << 20;
-  // Values that one peer's fetching atomics wait for while it takes no packets. What is too much is
-  // not sent: no honest peer has so many atomics under way.
+  // Values that one peer's fetching atomics wait for while it takes no packets. Values over the
+  // limit are not sent: no honest peer has so many atomics under way.
   std::uint64_t answer_bytes = 64 << 20;
   // Emulated writes and reads of one peer that are under way. Further ones are refused.
   std::size_t served_operations = 16384;

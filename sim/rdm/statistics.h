@@ -1,4 +1,4 @@
-// What the protocol noticed and did not report: a power of the endpoints of this backend.
+// Counts of protocol events that are not reported: a power of the endpoints of this backend.
 //
 //   auto* noticed = endpoint.capability<sim::rdm::EndpointStatistics>();
 
@@ -15,7 +15,7 @@ struct Statistics {
   // --- Packets that were received and dropped ---
   std::uint64_t malformed = 0;       // that make no sense
   std::uint64_t wrong_connid = 0;    // from a queue pair that is not the one we know
-  std::uint64_t unknown_sender = 0;  // that do not say who sent them, or somebody who cannot be
+  std::uint64_t unknown_sender = 0;  // whose sender is missing, or impossible
   std::uint64_t duplicates = 0;      // messages, or bytes of one, that came before
   std::uint64_t strays = 0;          // for operations that do not exist, or that do not want them
   std::uint64_t too_early = 0;       // of messages for which the window has no room
@@ -30,7 +30,7 @@ struct Statistics {
   // --- Order ---
   std::uint64_t early = 0;       // messages held until their turn
   std::uint64_t overflowed = 0;  // of these, beyond the window
-  // --- Protocols, by what was received ---
+  // --- Protocols, by received messages ---
   std::uint64_t eager = 0;
   std::uint64_t medium = 0;
   std::uint64_t long_cts = 0;

@@ -17,8 +17,8 @@ using fabric::ErrorCode;
 
 namespace {
 
-// What a message takes while it waits for its receive: a medium one all that it says, because its
-// other packets may come when there is no room.
+// The bytes that a message takes while it waits for its receive: for a medium one its whole length,
+// because its other packets may come when there is no room.
 std::uint64_t HeldBytes(const Packet& packet) {
   if (IsMedium(packet.header.kind)) return packet.header.length;
   return IsLongRead(packet.header.kind) ? 0 : packet.payload.size();

@@ -1,4 +1,5 @@
-// What peers ask of us: messages, and emulated writes, reads and atomics.
+// The target side of the protocol: serves peers' messages, and their emulated writes, reads and
+// atomics.
 
 #ifndef DRYDOCK_SIM_RDM_TARGET_H_
 #define DRYDOCK_SIM_RDM_TARGET_H_
@@ -32,7 +33,7 @@ class Target {
   bool stuck() const { return !stuck_.empty(); }
   void Resume();
 
-  // A receive of the program: takes what is waiting, or waits. REQUIRES: the queue is not full.
+  // A receive of the program: takes a waiting message, or waits. REQUIRES: the queue is not full.
   void PostReceive(const PostedReceive& receive);
 
   // The device is lost: every receive of the program ends.
@@ -44,7 +45,7 @@ class Target {
  private:
   // --- Messages and atomics, in the order of their numbers ---
   bool OnOrdered(Peer& peer, const Packet& packet, std::span<const std::byte> bytes);
-  // Handles what was held and is due, as far as there is room.
+  // Handles held packets that are due, as far as there is room.
   void HandleHeld(Peer& peer, std::vector<HeldPacket> held);
   void HoldEarly(Peer& peer, const Packet& packet, std::span<const std::byte> bytes);
   // True when the message that is due can go into a receive, or wait for one.

@@ -25,7 +25,7 @@ constexpr int kSteps = 60;
 constexpr std::size_t kSlot = 200000;  // memory of one request
 constexpr std::size_t kSlots = 2 * kSteps;
 
-// What a message must look like where it is received.
+// The message that its receiver must get.
 struct Sent {
   std::uint32_t pattern;
   std::size_t length;
@@ -192,7 +192,7 @@ class Workload {
     ++counts_[to];
   }
 
-  // Takes what was read, and checks that it was asked for, once.
+  // Takes the completions that were read, and checks that each was asked for, once.
   void Collect() {
     for (std::size_t machine = 0; machine < kMachines; ++machine) {
       for (const Completion& done : bed_[machine].completions) {

@@ -66,7 +66,7 @@ sim::Profile Plain() {
   return profile;
 }
 
-// ---- Who records ----
+// ---- The recorders ----
 
 std::size_t RecordingActor::Count(sim::EventKind kind) const {
   return static_cast<std::size_t>(std::count_if(

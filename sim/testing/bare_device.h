@@ -1,4 +1,4 @@
-// What the parts of a simulated device stand on, without a device, a driver or a world: for the
+// The surroundings of a simulated device's parts, without a device, a driver or a world: for the
 // unit test of one part, driven through its own header.
 //
 //   Bench bench;
@@ -72,7 +72,7 @@ sim::Profile Plain();
 // The protection domain of all that is registered and opened here.
 inline constexpr sim::ProtectionDomain kDomain = 1;
 
-// What would happen to a NIC.
+// Records the events of a NIC, and does nothing else.
 class RecordingActor final : public sim::Actor {
  public:
   explicit RecordingActor(std::uint32_t index) : index_(index) {}
@@ -90,11 +90,11 @@ class RecordingActor final : public sim::Actor {
   const std::uint32_t index_;
 };
 
-// What a device tells, a line each: "fetched 7: 0", "sent packet 1 of 100 bytes", "placing 0+100",
-// "placed 0+100", "ended: 0", "silent", "gone", "reported 7: 0", "lost 7: 0", "withheld 7",
-// "receive 3 taken", "message lands in 3 at 0", "immediate 9", "key 5 of a refused",
-// "remote key 5 of a refused", "doorbell of 2", "registered 100 bytes", "deregistered",
-// "queue pair 0 gone".
+// Records the events of a device, a line each: "fetched 7: 0", "sent packet 1 of 100 bytes",
+// "placing 0+100", "placed 0+100", "ended: 0", "silent", "gone", "reported 7: 0", "lost 7: 0",
+// "withheld 7", "receive 3 taken", "message lands in 3 at 0", "immediate 9", "key 5 of a refused",
+// "remote key 5 of a refused", "doorbell of 2", "registered 100 bytes", "deregistered", "queue pair
+// 0 gone".
 class RecordingObserver final : public sim::Observer {
  public:
   void OnDoorbell(const sim::NicState&, const sim::QueuePair& queue_pair) override;
@@ -121,7 +121,7 @@ class RecordingObserver final : public sim::Observer {
                   const sim::DeviceCompletion& completion, sim::EntryFate fate) override;
   void OnQueuePairGone(const sim::QueuePair& queue_pair) override;
 
-  // What was told since the last call.
+  // The lines since the last call.
   std::vector<std::string> Take() { return std::exchange(lines_, {}); }
   // How often this line was told since then.
   std::size_t Count(const std::string& line) const;
@@ -130,7 +130,7 @@ class RecordingObserver final : public sim::Observer {
   std::vector<std::string> lines_;
 };
 
-// Answers what a test says, and "nothing special" otherwise.
+// Gives the answers that a test sets, and "nothing special" otherwise.
 class ScriptedFaults final : public sim::FaultPoints {
  public:
   sim::FetchVerdict OnFetch(const sim::QueuePair&, sim::Operation& operation, bool sound) override {
@@ -184,7 +184,7 @@ class ScriptedFaults final : public sim::FaultPoints {
   std::optional<sim::Failure> end;
   sim::CompletionVerdict completion;
   sim::CompletionVerdict immediate;
-  // What it was asked.
+  // The questions that it was asked.
   std::vector<bool> fetched_sound;
   std::vector<sim::DrawPurpose> departures;
   std::uint32_t flights = 0;
@@ -204,7 +204,7 @@ struct BenchMemory {
 
 class Bench;
 
-// A NIC that does nothing by itself, on a machine of its own, and memory that everybody may touch.
+// A NIC that does nothing by itself, on a machine of its own, and memory that all NICs may touch.
 struct BenchNic {
   BenchNic(Bench& bench, std::uint32_t index, const sim::Profile& profile);
 
@@ -257,11 +257,11 @@ class Bench final : private sim::NicDirectory {
   // A receive of all of `memory`.
   static fabric::efa_queue::ReceiveWork ReceiveInto(std::uint16_t request_id,
                                                     const BenchMemory& memory);
-  // Writes it to the ring. Returns what to write to the doorbell.
+  // Writes it to the ring. Returns the value for the doorbell.
   std::uint32_t Post(sim::QueuePair& queue_pair, const fabric::efa_queue::SendWork& work);
   std::uint32_t Post(sim::QueuePair& queue_pair, const fabric::efa_queue::ReceiveWork& work);
 
-  // --- What came out ---
+  // --- Entries ---
   // Takes all entries out of a ring.
   static std::vector<Entry> Take(sim::CompletionRing& ring);
   static std::vector<Entry> Sent(sim::QueuePair& queue_pair) { return Take(*queue_pair.send_ring); }
@@ -295,7 +295,7 @@ class Bench final : private sim::NicDirectory {
   std::map<std::uint32_t, fabric::efa_queue::Producer> receive_producers_;
 };
 
-// What a placement tells.
+// Records the calls of a placement.
 class RecordingListener final : public sim::PlacementListener {
  public:
   void OnAllPlaced(sim::Operation& operation) override { all_placed.push_back(operation.sequence); }
@@ -309,7 +309,7 @@ class RecordingListener final : public sim::PlacementListener {
   std::vector<sim::Operation*> landed_for;
 };
 
-// The parts of one NIC, which know each other as in a device. What was placed is only recorded.
+// The parts of one NIC, which know each other as in a device. Placements are only recorded.
 struct BenchParts {
   explicit BenchParts(BenchNic& nic);
 

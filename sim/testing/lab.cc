@@ -23,7 +23,7 @@ constexpr std::uint64_t kWorksWrite = 0xfeed0001;
 constexpr std::uint64_t kWorksSend = 0xfeed0002;
 constexpr std::uint64_t kWorksReceive = 0xfeed0003;
 
-// A test is no program: it may look at what the device has of its memory at any time.
+// A test is no program: it may look at memory that is in flight at any time.
 sim::Lifted Seen(std::span<const std::byte> bytes) { return {bytes.data(), bytes.size()}; }
 
 sim::Profile WithLimits(sim::Profile profile) {

@@ -1,6 +1,6 @@
-// Machines of one simulated world, opened and introduced to each other: what the tests of the
-// device start from. They drive the device through the contract, without a loop and without
-// coroutines, so that nothing stands between a test and what the device does.
+// Machines of one simulated world, opened and introduced to each other, for the tests of the
+// device. They drive the device through the contract, without a loop and without coroutines, so
+// that nothing stands between a test and what the device does.
 //
 //   Lab lab(seed);
 //   Side& a = lab.Add("a");
@@ -67,7 +67,8 @@ struct SideOptions {
   fabric::CounterBindings counters;
 };
 
-// One machine with one endpoint, and what was read from its queue. Members die in reverse order.
+// One machine with one endpoint, and the completions that were read from its queue. Members die in
+// reverse order.
 struct Side {
   // Page-aligned, so that nothing depends on where the allocator puts it.
   struct alignas(4096) Page {
@@ -115,7 +116,7 @@ struct Side {
                              std::uint64_t context) const;
   fabric::RecvRequest RecvAt(std::size_t offset, std::size_t length, std::uint64_t context) const;
 
-  // What another endpoint of this side's domain is made of.
+  // The parts for another endpoint of this side's domain.
   fabric::EndpointOptions Parts() const;
   // A region over a part of the memory.
   std::unique_ptr<fabric::MemoryRegion> Register(std::size_t offset, std::size_t length,
@@ -137,11 +138,11 @@ std::uint64_t Checksum(std::span<const std::byte> bytes);
 
 class Lab {
  public:
-  // How long to wait for what must happen: longer than every timeout of a profile.
+  // How long to wait for an event that must happen: longer than every timeout of a profile.
   static constexpr coro::Duration kPatience = std::chrono::seconds(20);
 
-  // `faults`: what the devices are to apply of a fault plan; null: nothing goes wrong. On the
-  // machine's clock the profile is taken WithoutDelays.
+  // `faults`: the fault plan that the devices apply; null: there are no faults. On the machine's
+  // clock the profile is taken WithoutDelays.
   explicit Lab(std::uint64_t seed, sim::Profile profile = Small(),
                sim::ClockKind clock = sim::ClockKind::kVirtual,
                std::shared_ptr<fabric::faults::FaultEngine> faults = nullptr);
@@ -150,7 +151,7 @@ class Lab {
 
   sim::World& world() { return world_; }
 
-  // What is put around the fabrics of machines that are added from now on.
+  // Wraps the fabrics of machines that are added from now on.
   using Decorate = std::function<std::unique_ptr<fabric::Fabric>(std::unique_ptr<fabric::Fabric>,
                                                                  const std::string& machine)>;
   void set_decorate(Decorate decorate) { decorate_ = std::move(decorate); }
@@ -161,14 +162,14 @@ class Lab {
             const sim::Profile* profile = nullptr);
   // One more endpoint, with a domain and a queue of its own, on the machine of `side`.
   Side& AddBeside(const Side& side, const SideOptions& options = {});
-  // Everybody inserts everybody, themselves included.
+  // Every machine inserts all of them, itself included.
   void Introduce();
 
   // Reads every side's queue once; true when something was there.
   bool Pump();
   // Pumps until `done`, at most `patience`; returns whether it is done.
   bool Until(const std::function<bool()>& done, coro::Duration patience = kPatience);
-  // Pumps for a while, to see what must not happen.
+  // Pumps for a while, to see that an event does not happen.
   void Watch(coro::Duration duration = std::chrono::milliseconds(5));
 
   // Waits for the completion with this context and takes it from the side's list; fails the test
@@ -177,14 +178,14 @@ class Lab {
   // The same for the first one without a context.
   fabric::Completion TakeNameless(Side& side) { return Take(side, 0); }
 
-  // The machine of `side` works: a write and a message from `from` arrive, and what they carry is
-  // right. Uses the last 4 KiB of both memories.
+  // The machine of `side` works: a write and a message from `from` arrive, with the right bytes.
+  // Uses the last 4 KiB of both memories.
   void ExpectWorks(Side& from, Side& side);
   // The program broke this rule, at one place, so many times; it has broken no other one.
   void ExpectFinding(sim::Check check, std::uint64_t times);
   // The test breaks this rule, on purpose, as often as it likes.
   void AllowFindings(sim::Check check) { allowed_.push_back(check); }
-  // Closes every side, and takes what the program broke in its life. Sides are gone afterwards.
+  // Closes every side, and takes the findings of the program's life. Sides are gone afterwards.
   std::vector<sim::Finding> End();
   // Nothing more is in the queues than was taken.
   void ExpectNoMore(coro::Duration watch = std::chrono::milliseconds(5));

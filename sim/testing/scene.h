@@ -1,5 +1,5 @@
-// Who takes part in most tests of failures: an initiator, a target where something is wrong, and a
-// bystander whose traffic must not notice.
+// The machines of most tests of failures: an initiator, a target where something is wrong, and a
+// bystander whose traffic must not suffer.
 
 #ifndef DRYDOCK_SIM_TESTING_SCENE_H_
 #define DRYDOCK_SIM_TESTING_SCENE_H_
@@ -31,7 +31,7 @@ struct Scene {
   Side& b;
   Side& c;
 
-  // Posts a write to the bystander that must end well, whatever happens around it.
+  // Posts a write to the bystander that must succeed whatever happens around it.
   void PostGood() {
     const std::uint64_t number = ++good_;
     const std::size_t offset = kGoodAt + (number - 1) * kGoodBytes;

@@ -28,7 +28,7 @@ CpuList CpusOf(const std::string& text) {
   return gpu::topology::ParseCpuList(text).value_or(CpuList());
 }
 
-// What the devices on a switch have in common.
+// The common facts of the devices on a switch.
 struct Below {
   unsigned first_bus = 0xff;
   unsigned last_bus = 0;

@@ -8,7 +8,7 @@
 
 namespace drydock::sim {
 
-// What the profile does not tell, the memory of its NUMA nodes for example, is not told here either.
+// Facts that the profile lacks, the memory of its NUMA nodes for example, are not in it.
 gpu::topology::Machine TopologyOf(const Profile& profile);
 
 }  // namespace drydock::sim

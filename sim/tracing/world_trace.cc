@@ -129,7 +129,8 @@ void WorldTrace::OnFetched(const NicState& nic, const QueuePair& /*queue_pair*/,
   requests_[RequestKey(nic.index(), operation.queue_pair, operation.request_id)] = known;
 }
 
-// Of queues that somebody else than the program writes; posts tell of their own.
+// Of queues that are written past the program's posts, by a device or a protocol; posts record
+// their own doorbells.
 void WorldTrace::OnDoorbell(const NicState& nic, const QueuePair& queue_pair) {
   const PostedWork* work = WorkOf(nic, queue_pair.number, queue_pair.qkey);
   if (work != nullptr && work->empty()) {
@@ -271,7 +272,7 @@ void WorldTrace::OnFired(const fabric::faults::FiringId& id, const fabric::fault
 }
 
 void WorldTrace::RecordFindings() {
-  if (findings_ > world_.findings().size()) findings_ = 0;  // somebody has taken them
+  if (findings_ > world_.findings().size()) findings_ = 0;  // they have been taken
   for (; findings_ < world_.findings().size(); ++findings_) {
     const Finding& finding = world_.findings()[findings_];
     JsonMembers members;

@@ -1,4 +1,4 @@
-// What the simulated devices of a world do, recorded beside what the program does on them.
+// Records the operation of a world's simulated devices, beside the program's calls.
 //
 //   program ─► TracedFabric ─► sim ─┬► observers ────────────► WorldTrace ─► Recorder
 //                   └───────────────┼─────────────────────────────────────────┘
@@ -81,7 +81,7 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   Machine& MachineOf(const NicState& nic);
   // The same by a NIC's name, "machine/name", or by its last part; null: there is none.
   Machine* FindMachine(std::string_view name);
-  // The track of faults and checks for what is about that NIC.
+  // The track of faults and checks about that NIC.
   std::uint32_t MarksOf(std::string_view name);
   fabric::trace::PostedWork* WorkOf(const NicState& nic, std::uint16_t queue_pair,
                                     std::uint32_t qkey);
@@ -97,7 +97,7 @@ class WorldTrace final : public Observer, private fabric::faults::FiringListener
   std::vector<std::optional<Machine>> machines_;             // by index of the NIC
   std::vector<std::pair<std::uint32_t, Known>> operations_;  // by slot: generation
   absl::flat_hash_map<std::uint64_t, Queue> queues_;         // by NIC and queue pair
-  // By NIC, queue pair and request id: what has not completed.
+  // Requests that have not completed, by NIC, queue pair and request id.
   absl::flat_hash_map<std::uint64_t, Known> requests_;
   absl::flat_hash_map<std::uint64_t, Known> receives_;
   Known announced_;           // whose immediate is reported next

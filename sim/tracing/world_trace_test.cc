@@ -178,7 +178,7 @@ TEST(WorldTraceTest, ABatchRingsOnce) {
   }
 }
 
-// A refused post has no number, and what comes after it is not mistaken for it.
+// A refused post has no number, and later posts are not mistaken for it.
 TEST(WorldTraceTest, RefusedPostsAreNoOperations) {
   TracedScene scene;
   fabric::WriteRequest stranger = scene.a->WriteTo(*scene.b, 0, 64, 1);

@@ -48,7 +48,7 @@ TEST_F(ChannelTest, OneEventForEachRequest) {
 
   for (int i = 0; i < 3; ++i) {
     ASSERT_EQ(ibv_req_notify_cq(queue, 0), 0);
-    EXPECT_FALSE(Readable(channel_, 0));  // what is there already is no event
+    EXPECT_FALSE(Readable(channel_, 0));  // an entry that is there already is no event
     ASSERT_EQ(b.Receive(1, {b.Segment(0, 64)}), 0);
     ASSERT_EQ(a.Send(b, 2, {a.Segment(0, 8)}), 0);
     ASSERT_TRUE(Readable(channel_, kGuard));  // while no thread polls
@@ -102,8 +102,8 @@ TEST_F(ChannelTest, TwoQueuesOnOneChannel) {
   EXPECT_EQ(told, ibv_cq_ex_to_cq(b.receive_queue));
 }
 
-// A program that drives its queues itself reads what the kernel writes, as libfabric's direct data
-// path does: the address of the queue, and nothing more.
+// A program that drives its queues itself reads the kernel's event, as libfabric's direct data path
+// does: the address of the queue, and nothing more.
 TEST_F(ChannelTest, TheDescriptorTellsTheQueue) {
   End a({.nic = 0});
   End b({.nic = 1, .channel = channel_});

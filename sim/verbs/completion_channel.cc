@@ -18,7 +18,7 @@ namespace {
 
 // As the kernel reports a completion to the descriptor's reader: libibverbs, or a program that
 // drives its queues itself (linux-rdma include/uapi/rdma/ib_user_verbs.h,
-// ib_uverbs_comp_event_desc). What libibverbs gives the kernel as a queue's handle is its address.
+// ib_uverbs_comp_event_desc). libibverbs gives the kernel the queue's address as its handle.
 using Event = std::uint64_t;
 
 Event EventOf(const Queue& queue) {
@@ -26,7 +26,7 @@ Event EventOf(const Queue& queue) {
 }
 
 // The program reads at one end of a socket, an event at a time, and we write at the other: unlike
-// those of a pipe, its ends can be used without waiting whatever the program has set.
+// those of a pipe, its ends can be used without waiting in spite of the program's settings.
 class Channel : public ibv_comp_channel {
  public:
   Channel(int read_end, int write_end) : ibv_comp_channel{}, write_end_(write_end) {
@@ -52,7 +52,8 @@ class Channel : public ibv_comp_channel {
     waiting_ = std::move(events);
     Flush();
   }
-  // What had no room yet: a socket holds some 270 events, more than a program has armed queues.
+  // Sends events that had no room yet: a socket holds some 270 events, more than a program has
+  // armed queues.
   void Retry() {
     const std::lock_guard lock(mutex_);
     Flush();

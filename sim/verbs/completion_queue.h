@@ -23,7 +23,7 @@
 
 namespace drydock::sim::verbs {
 
-// What a program reads of one completion.
+// The fields that a program reads of one completion.
 struct WorkCompletion {
   std::uint64_t wr_id = 0;
   ibv_wc_status status = IBV_WC_SUCCESS;
@@ -49,7 +49,7 @@ struct QueueFunctions : CqFunctions {
 class Queue : public ibv_cq_ex {
  public:
   // REQUIRES: the context's mutex is held, as for all that does not say otherwise.
-  // `parent`: the domain that it was created with, or null. `memory`: what the ring is in, where it
+  // `parent`: the domain that it was created with, or null. `memory`: the ring's memory, where that
   // is the program's.
   Queue(Context& owner, std::shared_ptr<CompletionRing> ring, const ibv_cq_init_attr_ex& attr,
         Domain* parent, bool with_source, ExternalMemory memory = {});
@@ -105,7 +105,7 @@ class Queue : public ibv_cq_ex {
 
  private:
   bool TakeFromRing(WorkCompletion& completion);
-  // Takes what the doorbell says; whether that was something.
+  // Takes the doorbell's value; returns whether there was one.
   bool TakeDoorbell();
 
   Context& owner_;

@@ -1,4 +1,4 @@
-// Devices: the list of them, opening one, and what it says about itself.
+// Devices: the list of them, opening one, and its attributes.
 
 #include <dlfcn.h>
 #include <endian.h>
@@ -71,7 +71,7 @@ const std::vector<Device*>& Devices() {
   return devices;
 }
 
-// ---- What a device says about itself ----
+// ---- The attributes of a device ----
 
 void Fill(const Context& context, ibv_device_attr& attr) {
   const DeviceAttributes& device = context.profile().device;
@@ -299,7 +299,7 @@ int ibv_query_device(ibv_context* context, ibv_device_attr* attr) {
 }
 
 int ibv_query_port(ibv_context* context, std::uint8_t port, _compat_ibv_port_attr* attr) {
-  // What the structure was before its last two fields.
+  // The structure without its last two fields.
   constexpr std::size_t kCompatBytes = offsetof(ibv_port_attr, port_cap_flags2);
   return drydock::sim::verbs::QueryPort(context, port, reinterpret_cast<ibv_port_attr*>(attr),
                                         kCompatBytes);

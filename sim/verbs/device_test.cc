@@ -1,4 +1,4 @@
-// What a program is told about devices: against the profile that the environment names.
+// The attributes of devices: against the profile that the environment names.
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>

@@ -1,4 +1,4 @@
-// What a program of libibverbs and libefa has at one end of a connection: a device, a protection
+// One end of a connection, as a program of libibverbs and libefa has it: a device, a protection
 // domain, two completion queues, a queue pair that is ready, and some memory. For tests, which use
 // the interface itself for all that they look at.
 
@@ -68,7 +68,7 @@ ibv_context* OpenDevice(int nic);
 class End {
  public:
   explicit End(const EndOptions& options = {});
-  // Closes what is still there, in the order that a program would.
+  // Closes the objects that are still there, in the order that a program would.
   ~End();
   End(const End&) = delete;
   End& operator=(const End&) = delete;
@@ -119,14 +119,14 @@ class End {
   std::map<const End*, ibv_ah*> handles_;
 };
 
-// What End does, step by step. Null, and errno, or an errno.
+// The steps of End. Null, and errno, or an errno.
 ibv_cq_ex* MakeQueue(ibv_context* context, std::uint32_t entries,
                      ibv_comp_channel* channel = nullptr, void* cq_context = nullptr);
 ibv_qp_init_attr_ex QueuePairAttributes(ibv_pd* domain, ibv_cq_ex* sends, ibv_cq_ex* receives,
                                         const EndOptions& options = {});
 ibv_qp* MakeQueuePair(ibv_context* context, ibv_qp_init_attr_ex attributes,
                       const EndOptions& options = {});
-// To this state, with what the move needs beside it: the qkey is that of every End.
+// Moves to this state, with the attributes that the move needs: the qkey is that of every End.
 int Move(ibv_qp* queue_pair, ibv_qp_state state);
 // RESET to RTS.
 int MakeReady(ibv_qp* queue_pair, std::uint8_t rnr_retry = 7);

@@ -31,7 +31,7 @@ class ExternalMemory {
   // reach that memory, as a GPU's: where there is no device, nothing can write it.
   int Map(int fd, std::uint64_t offset, std::uint64_t length, std::uint64_t needed) {
     if (length < needed || offset % 8 != 0) return EINVAL;
-    // What lies past its end can be mapped, and ends the process that touches it.
+    // Bytes past its end can be mapped, and end the process that touches them.
     const off_t size = lseek(fd, 0, SEEK_END);
     if (size < 0) return errno == EBADF ? EINVAL : EOPNOTSUPP;
     const auto bytes = static_cast<std::uint64_t>(size);

@@ -55,7 +55,7 @@ class FailuresTest : public ::testing::Test {
 
 // ---- Mistakes of a program ----
 
-// A request from a to b that fails: what is wrong about it.
+// A request from a to b that fails: its mistake.
 struct Mistake {
   std::uint32_t device;  // status of the device
   ibv_wc_status status;
@@ -506,7 +506,7 @@ TEST_F(FailuresTest, AReceiveQueueThatIsFullOnce) {
 
 // ---- Plans that are none ----
 
-// What opening a device says on standard error; it has to fail.
+// The output of opening a device on standard error; it has to fail.
 std::string SaidAtOpening() {
   ibv_device** list = ibv_get_device_list(nullptr);
   ::testing::internal::CaptureStderr();

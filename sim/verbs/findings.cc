@@ -102,7 +102,7 @@ void Findings::Watch(Host& host) {
   host_ = &host;
   indices_.clear();
   Checks& checks = host.world().checks();
-  // A wr_id is whatever the program likes it to be.
+  // A wr_id may be any number.
   checks.rules().contexts_are_names = false;
   checks.rules().refused_messages_matter = true;
   checks.OnFinding([this](const Finding& finding) { Add(finding); });

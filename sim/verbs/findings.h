@@ -34,7 +34,8 @@ class Findings {
     kExits,   // its process ends, and the program has done what it wanted to
     kFails,   // its process ends, and the program had no time to close anything
   };
-  // What the program has left open, unread or not rung for is looked for, unless it fails.
+  // Looks for objects that the program has left open, completions unread and posts not rung for,
+  // unless it fails.
   void Leave(End end);
 
   // Devices that the program opens and closes.

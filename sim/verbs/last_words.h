@@ -1,4 +1,4 @@
-// What is still done when a person ends the program by a signal.
+// The last actions of a program that a person ends by a signal.
 
 #ifndef DRYDOCK_SIM_VERBS_LAST_WORDS_H_
 #define DRYDOCK_SIM_VERBS_LAST_WORDS_H_

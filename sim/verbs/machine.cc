@@ -23,7 +23,7 @@ using fabric::faults::Fault;
 using fabric::faults::FaultEngine;
 using fabric::faults::FaultPlan;
 
-// What the library applies itself: the calls of a driver that a plan lets fail.
+// The faults that the library applies itself: a driver's calls that a plan makes fail.
 fabric::faults::FaultSet DriverFaults() {
   fabric::faults::FaultSet faults;
   for (const Fault fault :
@@ -188,7 +188,7 @@ void Machine::TellEnd(const std::string& check) {
 }
 
 // Registered before everything else that happens at the end of the process, so that it comes last:
-// until then libraries of the program's, libfabric among them, close what they have opened.
+// until then libraries of the program's, libfabric among them, close their objects.
 [[gnu::constructor]] static void ListenToTheEnd() {
   on_exit(
       [](int status, void*) {

@@ -23,7 +23,8 @@
 
 namespace drydock::sim::verbs {
 
-// What the environment asks for: its devices exist before anything is opened. Thread-safe.
+// The machine that the environment asks for: its devices exist before anything is opened.
+// Thread-safe.
 class Machine {
  public:
   // This process's machine. An error was reported on standard error, once; the process then has no
@@ -91,7 +92,7 @@ inline Trace* TraceOfProcess() { return (*Machine::Get())->trace(); }
 // Takes a mutex that the ending thread may hold already (objects.h, Closing): false after a second.
 bool LockSoon(std::unique_lock<std::mutex>& lock);
 
-// Says one line on standard error, for a person who looks for the reason of an errno.
+// Prints one line on standard error: the reason of an errno, for a person.
 void Say(const std::string& line);
 
 }  // namespace drydock::sim::verbs

@@ -21,9 +21,9 @@ namespace {
 // Entries that were written before a value came to the doorbell are visible once it is.
 std::uint32_t Load(const std::uint32_t& word) { return __atomic_load_n(&word, __ATOMIC_ACQUIRE); }
 
-// A word keeps only the last of several values, each of which the device would have taken: what it
-// holds is announced in steps of at most a batch. What cannot be right is handed on as it is, for
-// the device to refuse, and changes nothing. Returns whether there was something.
+// A word keeps only the last of several values, each of which the device would have taken: its last
+// value is announced in steps of at most a batch. A value that cannot be right is handed on
+// unchanged, for the device to refuse, and changes nothing. Returns whether there was a new value.
 template <typename Ring>
 bool Take(std::uint32_t value, RungBell& bell, std::uint32_t entries, std::uint32_t batch,
           const Ring& ring) {
@@ -93,7 +93,7 @@ bool Queue::TakeDoorbell() {
   return true;
 }
 
-// ---- What a program asks for ----
+// ---- Calls of a program ----
 
 int QueryEfaRings(ibv_qp* ibv, WqAttr* sends, WqAttr* receives, std::uint32_t length) {
   if (length < sizeof *sends || sends->comp_mask != 0 || receives->comp_mask != 0) return EINVAL;

@@ -1,5 +1,5 @@
-// Queues that a program drives itself: what it writes into rings and doorbells happens, and what
-// the device writes is where it was told to be, though no function is called.
+// Queues that a program drives itself: the requests in its rings are executed when it writes
+// doorbells, and the device's entries are at their agreed places, though no function is called.
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>

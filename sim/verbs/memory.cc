@@ -25,7 +25,7 @@ using fabric::faults::Point;
 constexpr unsigned kKnownAccess = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE |
                                   IBV_ACCESS_REMOTE_READ | IBV_ACCESS_OPTIONAL_RANGE;
 
-// Whatever is registered may be read by its own device.
+// All registered memory may be read by its own device.
 Access AccessOf(unsigned flags) {
   Access access = Access::kSend | Access::kWrite;
   if ((flags & IBV_ACCESS_LOCAL_WRITE) != 0) access = access | Access::kReceive | Access::kRead;
@@ -41,7 +41,7 @@ std::nullptr_t Fail(int error) {
 
 }  // namespace
 
-// `iova` is what peers and work requests call the memory; here it is always its address.
+// `iova` is the memory's address for peers and work requests; here it must be its own.
 ibv_mr* Register(ibv_pd* pd, void* address, std::size_t length, std::uint64_t iova,
                  unsigned access) {
   if (length == 0 || reinterpret_cast<std::uintptr_t>(address) + length < length) {
@@ -254,8 +254,8 @@ ibv_mr* ibv_reg_mr_iova2(ibv_pd* pd, void* address, std::size_t length, std::uin
   return Register(pd, address, length, iova, access);
 }
 
-// Memory of a device that can be reached by the host at `iova`, as the stand-ins for GPUs can; what
-// only the device itself can touch is refused.
+// Memory of a device that can be reached by the host at `iova`, as the stand-ins for GPUs can;
+// memory that only the device itself can touch is refused.
 ibv_mr* ibv_reg_dmabuf_mr(ibv_pd* pd, std::uint64_t, std::size_t length, std::uint64_t iova, int fd,
                           int access) {
   if (fcntl(fd, F_GETFD) < 0) {

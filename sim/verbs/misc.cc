@@ -1,4 +1,4 @@
-// The rest of the interface: what has one answer here.
+// The rest of the interface: functions that have one answer here.
 
 #include <infiniband/verbs.h>
 
@@ -40,7 +40,7 @@ const Rate* Find(ibv_rate code) {
 
 extern "C" {
 
-// ---- fork: no page is pinned, so a child can share what it likes ----
+// ---- fork: no page is pinned, so a child can share any page ----
 
 int ibv_fork_init() { return 0; }
 ibv_fork_status ibv_is_fork_initialized() { return IBV_FORK_UNNEEDED; }

@@ -1,11 +1,11 @@
-// What later releases of rdma-core added to the interface of libefa, for programs that were built
+// Additions of later releases of rdma-core to the interface of libefa, for programs that were built
 // against them: the headers of the machine may be older. Names and layouts as in
 // linux-rdma/rdma-core providers/efa/man (efadv_create_cq, efadv_query_cq, efadv_query_qp_wqs,
 // efadv_query_mr, efadv_get_max_sq_depth, efadv_create_comp_cntr), providers/efa/efadv.h, and
 // libibverbs/man (ibv_create_comp_cntr, ibv_qp_attach_comp_cntr, ibv_query_comp_cntr_caps).
 //
-// A structure that has grown is told by the length that a caller passes: what lies beyond it is
-// neither read nor written. What a caller has beyond the structures here has to be zero.
+// The length that a caller passes tells the version of a structure that has grown: bytes beyond it
+// are neither read nor written. A caller's bytes beyond the structures here have to be zero.
 
 #ifndef DRYDOCK_SIM_VERBS_NEWER_ABI_H_
 #define DRYDOCK_SIM_VERBS_NEWER_ABI_H_
@@ -91,7 +91,7 @@ inline bool RestIsZero(const void* structure, std::size_t known, std::size_t len
   return true;
 }
 
-// ibv_buf: what ibv_alloc_buf gives beside the address.
+// ibv_buf: the result of ibv_alloc_buf beside the address.
 struct Buffer;
 
 // efadv_cq, with the function that came later at its end.

@@ -1,4 +1,4 @@
-// What stands behind the handles that a program has: the structure of the interface, and ours.
+// The objects behind a program's handles: the structure of the interface, and ours.
 
 #ifndef DRYDOCK_SIM_VERBS_OBJECTS_H_
 #define DRYDOCK_SIM_VERBS_OBJECTS_H_
@@ -53,7 +53,7 @@ struct Context {
   const Profile& profile() const { return nic->profile(); }
 };
 
-// A promise that one thread uses what belongs to it: it changes nothing here.
+// A promise that one thread uses the objects of this domain: it changes nothing here.
 struct ThreadDomain : ibv_td {
   std::uint32_t users = 0;  // parent domains with it; guarded by mutex()
 };
@@ -89,7 +89,7 @@ inline Context& ContextOf(const ibv_context* context) {
   return *reinterpret_cast<ContextHandle*>(address)->context;
 }
 
-// Held around what a call does.
+// Held during a call.
 class Calling {
  public:
   explicit Calling(const Context& context) : lock_(context.mutex()) {}
@@ -100,8 +100,8 @@ class Calling {
 };
 
 // Held around the end of an object. A program may end from a signal that interrupted one of its own
-// calls, and close everything on its way out: then the mutex never comes, and false is the answer
-// after a second. What was to be closed goes with the process.
+// calls, and close everything on its way out: then the mutex never comes, and this is false after a
+// second. The object goes with the process.
 class Closing {
  public:
   explicit Closing(const Context& context) : lock_(context.mutex(), std::defer_lock) {

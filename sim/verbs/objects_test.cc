@@ -1,4 +1,4 @@
-// What a program can make on a device: against the profile that the environment names.
+// The objects that a program can make on a device: against the profile that the environment names.
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -40,7 +40,7 @@ constexpr int kLocalWrite = IBV_ACCESS_LOCAL_WRITE;
 
 using sim::DeviceAttributes;
 
-// Calls `make` until it gives null, at most `most` times; what it made goes by `end`. Returns how
+// Calls `make` until it gives null, at most `most` times; `end` destroys the objects. Returns how
 // many there were; errno is that of the last one.
 template <typename Thing>
 std::size_t MakeMany(std::size_t most, const std::function<Thing*()>& make,
@@ -241,7 +241,7 @@ TEST_F(ObjectsTest, AProtectionDomainInUse) {
   EXPECT_EQ(ibv_dealloc_pd(domain), 0);
 }
 
-// What a parent has open is no child's; the child may open devices of its own.
+// A parent's open objects are no child's; the child may open devices of its own.
 TEST_F(ObjectsTest, AParentDomainStandsForItsProtectionDomain) {
   ibv_td_init_attr thread_attr{};
   ibv_td* thread = ibv_alloc_td(end_.context, &thread_attr);
@@ -257,7 +257,7 @@ TEST_F(ObjectsTest, AParentDomainStandsForItsProtectionDomain) {
   ibv_pd* parent = ibv_alloc_parent_domain(end_.context, &attr);
   ASSERT_NE(parent, nullptr);
 
-  // What is made with one can be used with what is made with the other.
+  // Objects that are made with one can be used with those that are made with the other.
   ibv_mr* region = ibv_reg_mr(parent, end_.at(0), 64, kLocalWrite);
   ASSERT_NE(region, nullptr);
   ibv_cq_init_attr_ex queue_attr{};
@@ -659,7 +659,7 @@ TEST_F(ObjectsTest, WhatAQueuePairHas) {
   efa.driver_qp_type = EFADV_QP_DRIVER_TYPE_SRD;
   ibv_qp* made = efadv_create_qp_ex(end_.context, &attr, &efa, sizeof efa);
   ASSERT_NE(made, nullptr);
-  // A program is told what it has: at least what it asked for.
+  // A program is told its sizes: at least those that it asked for.
   EXPECT_EQ(attr.cap.max_send_wr, Device().min_sq_depth);
   EXPECT_GE(attr.cap.max_recv_wr, 5u);
   EXPECT_EQ(attr.cap.max_inline_data, Device().inline_buf_size);

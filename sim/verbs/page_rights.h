@@ -1,4 +1,4 @@
-// What a kernel looks at before it pins a program's memory for a device.
+// The checks that a kernel makes before it pins a program's memory for a device.
 
 #ifndef DRYDOCK_SIM_VERBS_PAGE_RIGHTS_H_
 #define DRYDOCK_SIM_VERBS_PAGE_RIGHTS_H_

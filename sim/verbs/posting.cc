@@ -17,7 +17,7 @@ namespace efa = fabric::efa_queue;
 
 namespace {
 
-// ---- What both ways have in common ----
+// ---- The common part of both ways ----
 
 void SetTarget(BuiltWork& built, ibv_ah* handle, std::uint32_t queue_pair, std::uint32_t qkey) {
   built.work.address_handle = static_cast<AddressHandle*>(handle)->number;

@@ -18,7 +18,7 @@
 namespace drydock::sim::verbs {
 namespace {
 
-// A file of whatever content: nothing of it is believed.
+// A file of any content: none of its values is trusted.
 class ElfFile {
  public:
   explicit ElfFile(std::string bytes) : bytes_(std::move(bytes)) {

@@ -17,7 +17,7 @@ absl::StatusOr<std::string> FindProgram(const std::string& word, const std::stri
 // kFailedPrecondition, in one line: no library can be put in front of the program's own, because it
 // runs with rights that its user lacks (set-user-ID, file capabilities), because it is linked
 // statically, or because it holds a libfabric of its own that asks for no libibverbs.so.1. Scripts
-// and what is no ELF file of 64 bits are fine: nothing is known of them.
+// and files that are no ELF of 64 bits are fine: nothing is known of them.
 absl::Status CheckProgram(const std::string& file);
 
 }  // namespace drydock::sim::verbs

@@ -141,7 +141,7 @@ bool Refuses(const absl::Status& status, const std::string& why) {
          status.message().find('\n') == absl::string_view::npos;
 }
 
-// ---- What is fine ----
+// ---- Programs that are fine ----
 
 TEST_F(ProgramCheckTest, AProgramLikeMost) {
   EXPECT_EQ(Check(Elf()), absl::OkStatus());
@@ -166,7 +166,7 @@ TEST_F(ProgramCheckTest, WhatIsNoProgramOfOurKind) {
   EXPECT_EQ(Check(big_endian), absl::OkStatus());
 }
 
-// ---- What is not ----
+// ---- Programs that are not ----
 
 TEST_F(ProgramCheckTest, AStaticProgram) {
   EXPECT_TRUE(Refuses(Check(Elf({.interpreter = false})), "linked statically"));
@@ -193,7 +193,7 @@ TEST_F(ProgramCheckTest, TheRefusalNamesTheFile) {
 
 // ---- Files that are not what they say ----
 
-// Whatever a file holds: an answer, one of the two.
+// For a file of any content: one of the two answers.
 bool Answers(const absl::Status& status) {
   return status.ok() || absl::IsFailedPrecondition(status);
 }

@@ -33,7 +33,7 @@ bool IsWide(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa,
   return attr.cap.max_inline_data > device.inline_buf_size || (efa.flags & kQpInlineWrite) != 0;
 }
 
-// What a program asked for, an errno when the device cannot do it.
+// Checks a program's attributes: an errno when the device cannot give them.
 int Check(const ibv_qp_init_attr_ex& attr, const QpInitAttr& efa, const Profile& profile) {
   const DeviceAttributes& device = profile.device;
   const bool datagram = attr.qp_type == IBV_QPT_UD;
@@ -130,7 +130,7 @@ ibv_qp* CreatePlain(ibv_pd* pd, ibv_qp_init_attr* attr, const QpInitAttr& efa) {
   return queue_pair;
 }
 
-// The moves of a queue pair, and what some of them need beside the state (linux-rdma
+// The moves of a queue pair, and the attributes that some of them need beside the state (linux-rdma
 // drivers/infiniband/hw/efa/efa_verbs.c).
 bool IsLegal(ibv_qp_state from, ibv_qp_state to, unsigned mask) {
   if (to == IBV_QPS_RESET) return true;

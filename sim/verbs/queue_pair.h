@@ -75,7 +75,7 @@ class QueuePair : public ibv_qp_ex {
   // How many more sends the ring takes.
   std::uint32_t free_sends() const { return send_producer_.free(); }
 
-  // A completion of this queue pair was read: what it held is free. Returns its wr_id; 0 of an
+  // A completion of this queue pair was read: its slots are free. Returns its wr_id; 0 of an
   // unsolicited one.
   std::uint64_t Ended(const fabric::efa_queue::Completion& entry);
 
@@ -106,7 +106,7 @@ class QueuePair : public ibv_qp_ex {
   OneThread receiving;  // the thread that posts receives
 
  private:
-  // Takes what the doorbells say; whether that was something.
+  // Takes the doorbells' values; returns whether there was one.
   bool TakeDoorbells();
 
   Context& owner_;

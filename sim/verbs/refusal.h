@@ -1,5 +1,5 @@
-// Why a program does not get what it asked for: its own line says "Operation not supported", if it
-// has one at all.
+// Prints why a request of the program is refused: the program's own message is "Operation not
+// supported", if it has one at all.
 
 #ifndef DRYDOCK_SIM_VERBS_REFUSAL_H_
 #define DRYDOCK_SIM_VERBS_REFUSAL_H_
@@ -9,14 +9,14 @@
 
 namespace drydock::sim::verbs {
 
-// Says `what` on standard error, the first time in this process, and returns `error`. `what`: the
+// Prints `what` on standard error, the first time in this process, and returns `error`. `what`: the
 // function, a colon, and the reason; the same text is the same kind. Thread-safe.
 //
 //   if (flags != 0) return Refuse("efadv_create_cq: unknown flags");    // EOPNOTSUPP
 int Refuse(std::string_view what, int error);
 int Refuse(std::string_view what);
 
-// Says a line on standard error, the first time in this process. Thread-safe.
+// Prints a line on standard error, the first time in this process. Thread-safe.
 void SayOnce(std::string_view line);
 
 // As Refuse, for functions that return an object: the error is in errno.

@@ -79,8 +79,8 @@ void CopyKnown(const std::array<Entry, kMost>& from, std::uint64_t count,
   std::memcpy(&to, &from, Known(from, count).size_bytes());
 }
 
-// To a record of zeros, which has memory only for what is written there. The counts are the copy's:
-// those of `from` may be others by now.
+// To a record of zeros, which has memory only for written pages. The counts are the copy's: those
+// of `from` may be others by now.
 void CopyKnown(const RunRecord& from, RunRecord& to) {
   const auto copy = [&](const auto& first, const auto& end) {
     const auto* const begins = reinterpret_cast<const std::byte*>(&first);

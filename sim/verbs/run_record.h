@@ -1,6 +1,6 @@
-// What a process in virtual time and its starter tell each other of its run: which faults happen
-// and which operations are calm, and then what came of it. A file without a name that both map, so
-// that a process that dies leaves what it had written.
+// The record of a run that a process in virtual time shares with its starter: first which faults
+// happen and which operations are calm, then the results. A file without a name that both map, so
+// that a process that dies leaves its results so far.
 
 #ifndef DRYDOCK_SIM_VERBS_RUN_RECORD_H_
 #define DRYDOCK_SIM_VERBS_RUN_RECORD_H_
@@ -42,7 +42,7 @@ struct ShortText {
 struct RunRecord {
   static constexpr std::size_t kMostLibraries = 128;
 
-  // --- What is asked: numbers count on over all worlds of the process, and are sorted ---
+  // --- Restrictions: numbers count on over all worlds of the process, and are sorted ---
   bool restricts_firings;  // to those that are listed
   bool restricts_wild;     // the operations that are not calm
   std::uint64_t firing_count;
@@ -50,7 +50,7 @@ struct RunRecord {
   std::array<fabric::faults::FiringId, RunTrace::kMostFirings> firings;
   std::array<std::uint64_t, RunTrace::kMostOperations> wild;
 
-  // --- What came of it: of the process's last program that has opened it ---
+  // --- Results: of the process's last program that has opened it ---
   bool is_open;
   bool ended;           // by itself: the digest is of all that happened
   ShortText<64> check;  // the first rule that it broke; where nothing else made it fail

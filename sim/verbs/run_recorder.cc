@@ -48,7 +48,7 @@ void LeaveRecord() {
   if (own != MAP_FAILED) InitTrace(&of_process->trace);
 }
 
-// What came of a program that the process was before.
+// Forgets the results of a program that the process was before.
 void Forget(RunRecord& record) {
   auto* const first = reinterpret_cast<char*>(&record.is_open);
   auto* const end = reinterpret_cast<char*>(&record + 1);
@@ -99,8 +99,8 @@ void RunRecorder::NoteLibraries() {
 
 void RunRecorder::Begin(World& world, fabric::faults::FaultEngine* faults, coro::Duration began) {
   Leave();  // a world that was never closed
-  // Read where they are mapped: the heap is the program's, and what lies where in it must not
-  // depend on what is listed.
+  // Read where they are mapped: the heap is the program's, and addresses in it must not depend on
+  // the lists.
   if (record_.restricts_firings && faults != nullptr) {
     faults->Restrict(Listed(record_.firings, record_.firing_count), tracer_.eligible_before());
   }

@@ -1,5 +1,5 @@
-// The program's side of a RunRecord: does in its worlds what is asked, and writes down what
-// happens.
+// The program's side of a RunRecord: applies the record's restrictions in its worlds, and records
+// the run.
 
 #ifndef DRYDOCK_SIM_VERBS_RUN_RECORDER_H_
 #define DRYDOCK_SIM_VERBS_RUN_RECORDER_H_
@@ -18,11 +18,11 @@
 
 namespace drydock::sim::verbs {
 
-// Not thread-safe: of a process of one thread, which it outlives. What a forked child does with its
-// copy is not written down. A process has one.
+// Not thread-safe: of a process of one thread, which it outlives. A forked child's use of its copy
+// is not recorded. A process has one.
 class RunRecorder {
  public:
-  // Begins anew: what a program has written that this process was before (exec) is gone.
+  // Begins anew: the record of the program that this process was before (exec) is gone.
   // kUnavailable: the file is not there, or is none of a RunRecordFile.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Open(const std::string& path);
 

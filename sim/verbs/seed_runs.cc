@@ -69,7 +69,7 @@ absl::Status Failure(const char* what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", std::strerror(errno)));
 }
 
-// What it said; of an output that is too long to read, the end.
+// Its output; of one that is too long to read, the end.
 std::string ReadOutput(int file) {
   constexpr off_t kMost = 1 << 20;
   struct stat status {};
@@ -228,7 +228,7 @@ std::string AsShellWords(const std::vector<std::string>& words) {
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=:,./@%";
   return absl::StrJoin(words, " ", [](std::string* out, const std::string& word) {
     const bool plain = !word.empty() && word.find_first_not_of(kPlain) == word.npos;
-    // What a terminal would take for more than letters is written out.
+    // Bytes that a terminal would take for more than letters are written out.
     const bool strange = std::any_of(word.begin(), word.end(),
                                      [](char letter) { return letter < ' ' || letter > '~'; });
     if (strange) {

@@ -33,11 +33,11 @@ struct EndedRun {
   int signal = 0;       // that one; 0: it ended by itself
   bool in_time = true;  // false: it was killed, because its time was up
   bool was_run = true;  // false: its Process returned, and `status` is what it returned
-  std::string output;   // what it said, on both streams; of more than 1 MiB the end
+  std::string output;   // its output on both streams; of more than 1 MiB the end
 };
 
-// What a new process does, which has no input and of ours only the two streams of output: it
-// becomes the program, or says why not and returns the status of the process.
+// Runs in a new process, which has no input and of ours only the two streams of output: it becomes
+// the program, or prints why not and returns the status of the process.
 using Process = std::function<int()>;
 
 // A process for each seed: `begin` is called here before it, `ended` after it, in the order of

@@ -1,5 +1,5 @@
-// Many seeds of one program: all are run, failures are told with what they said, and a command can
-// be typed again.
+// Many seeds of one program: all are run, failures are reported with their output, and a command
+// can be typed again.
 
 #include "drydock/sim/verbs/seed_runs.h"
 
@@ -78,7 +78,8 @@ TEST(SeedRunsTest, EachRunIsToldWithWhatItSaid) {
   }
 }
 
-// What the program opens has the number that it has in a run by itself, and there is no input.
+// File descriptors that the program opens have the same numbers as in a run by itself, and there is
+// no input.
 TEST(SeedRunsTest, AProgramHasNothingOfOurs) {
   const auto runs = RunAll({1, 8}, [](std::uint64_t) {
     execl("/bin/sh", "sh", "-c", "ls /proc/self/fd | tr '\\n' ' '; cat; exit 5", nullptr);

@@ -1,5 +1,5 @@
-// What efa-run tells the library about the device to simulate: environment variables, because the
-// program in between knows nothing of either.
+// The settings that efa-run gives the library about the device to simulate: environment variables,
+// because the program in between knows nothing of either.
 
 #ifndef DRYDOCK_SIM_VERBS_SETTINGS_H_
 #define DRYDOCK_SIM_VERBS_SETTINGS_H_
@@ -34,7 +34,7 @@ inline constexpr char kDigestVariable[] = "DRYDOCK_EFA_DIGEST";
 // Of efa-run to itself: the path of a RunRecord (run_record.h).
 inline constexpr char kRecordVariable[] = "DRYDOCK_EFA_RECORD";
 
-// What becomes of the rules that a program breaks.
+// The treatment of findings: rules that a program breaks.
 enum class FindingsMode : std::uint8_t {
   kOff,     // not looked for
   kReport,  // reported
@@ -51,13 +51,13 @@ struct Settings {
   std::string faults;      // file of a fault plan; empty: none
   std::string trace;       // file for the events; empty: none
   FindingsMode findings = FindingsMode::kOff;
-  std::string findings_file;  // for what was found; empty: none
+  std::string findings_file;  // for the findings; empty: none
   std::string network;        // tcp://HOST:PORT; empty: the processes of this computer
   std::string key;            // file of that network's key
   // The process that lives in virtual time; 0: all live by the machine's clock.
   std::int32_t virtual_process = 0;
   bool digest = false;  // whether a process in virtual time says its digest when it ends
-  std::string record;   // where one in virtual time writes what came of it; empty: nowhere
+  std::string record;   // where a run in virtual time writes its results; empty: nowhere
 
   // `variable` returns null for one that is not set, as getenv. A network that is "tcp" is the
   // launcher's. kInvalidArgument: names the variable. Other codes: of NetworkOfLauncher.

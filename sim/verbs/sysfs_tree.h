@@ -12,10 +12,11 @@
 
 namespace drydock::sim::verbs {
 
-// Writes the tree of the profile's NICs below `root`, a folder that is there and empty: what
-// libibverbs and libfabric look for (class/infiniband_verbs/abi_version; of each NIC a PCI folder
-// with its driver, vendor, device and NUMA node), and what NIXL and aws-ofi-nccl do: links of the
-// PCI bus, speeds, the GUID, the name of the instance type. kUnavailable: names the file.
+// Writes the tree of the profile's NICs below `root`, a folder that is there and empty: the files
+// that libibverbs and libfabric look for (class/infiniband_verbs/abi_version; of each NIC a PCI
+// folder with its driver, vendor, device and NUMA node), and those that NIXL and aws-ofi-nccl look
+// for: links of the PCI bus, speeds, the GUID, the name of the instance type. kUnavailable: names
+// the file.
 absl::Status WriteSysfsTree(const Profile& profile, const std::string& root);
 
 // A tree for the profile in a folder that only this user can reach, made when it is not there yet;

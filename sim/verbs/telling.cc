@@ -44,7 +44,7 @@ const AddressHandles::Handle* HandleOf(const QueuePair& queue_pair, std::uint16_
   return queue_pair.owner().nic->state().handles.Find(number, queue_pair.device().domain);
 }
 
-// What is true of a peer. Of one in another process the device has said it: a queue pair that is
+// The state of a peer. Of one in another process the device has reported it: a queue pair that is
 // gone never comes back, because the keys of its successors are others. Unless a plan lies.
 PeerState StateOf(const QueuePair& queue_pair, fabric::Peer peer) {
   const PeerName name = PeerName::Of(peer);

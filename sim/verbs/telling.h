@@ -1,5 +1,5 @@
-// What a program of the interface does, told to the observers of its world: the checks
-// (docs/checks.md) know no verbs. Nothing is told where they do not watch.
+// Tells the observers of a world what its program does with the interface: the checks
+// (docs/checks.md) know no verbs. Tells nothing where they do not watch.
 
 #ifndef DRYDOCK_SIM_VERBS_TELLING_H_
 #define DRYDOCK_SIM_VERBS_TELLING_H_
@@ -22,7 +22,7 @@ class QueuePair;
 // Whether the checks watch this process. REQUIRES: a device is or was open.
 bool IsWatched();
 
-// A member of what a program opens; gone, or empty, where it is not open.
+// A member of each object that a program opens; gone, or empty, where it is not open.
 using Opened = std::optional<OpenObject>;
 // REQUIRES of all that follow, but for TellTwoThreads: the context's mutex is held.
 void TellOpened(Opened& opened, const Context& context, ObjectKind kind);

@@ -1,6 +1,6 @@
-// --trace=FILE of efa-run: what this process's NICs did and what was asked of them, in the format
-// of every trace (docs/trace-format.md). One file a process, and one more for each time that it has
-// done some work, closes all its devices and opens one again.
+// --trace=FILE of efa-run: records the requests to this process's NICs and their work, in the
+// format of every trace (docs/trace-format.md). One file a process, and one more for each time that
+// it has done some work, closes all its devices and opens one again.
 
 #ifndef DRYDOCK_SIM_VERBS_TRACE_H_
 #define DRYDOCK_SIM_VERBS_TRACE_H_
@@ -35,8 +35,8 @@ namespace drydock::sim::verbs {
 // "out.json" of process 17: "out.17.json"; of its second life: "out.17.2.json".
 std::string TraceFileOf(const std::string& file, int pid, int life = 1);
 
-// Not thread-safe: belongs to its world. Objects are known by their addresses. What was not told as
-// opened is not told of.
+// Not thread-safe: belongs to its world. Objects are known by their addresses. An object whose
+// opening was not recorded is not in the trace.
 class Trace {
  public:
   // kUnavailable: the file cannot be made. The world, and `engine` where there is one, outlive the
@@ -49,11 +49,11 @@ class Trace {
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // Writes what there is; what comes later is not in the file.
+  // Writes the file now; later events are not in it.
   void Write();
   // False in a forked child, whose copy of the world must not be touched.
   bool mine() const;
-  // Nothing was posted: a program has only looked at what there is, as fi_getinfo does.
+  // Nothing was posted: the program has only listed the devices, as fi_getinfo does.
   bool idle() const { return idle_; }
 
   // --- Objects ---
@@ -80,7 +80,7 @@ class Trace {
   void Rang(const void* endpoint, bool receives, std::uint32_t count);
   // Which operation the entry is the end of; 0: of none that was told of.
   std::uint64_t Ended(const void* endpoint, const fabric::efa_queue::Completion& entry);
-  // What a poll has told the program of an entry.
+  // The fields of an entry that a poll has told the program.
   struct Read {
     std::uint64_t op = 0;  // as Ended has it
     std::uint8_t status = 0;
@@ -101,7 +101,7 @@ class Trace {
     fabric::Address address;                                          // endpoint
     std::shared_ptr<fabric::trace::PostedWork> work;                  // endpoint
     std::map<std::pair<bool, std::uint64_t>, std::uint64_t> pending;  // receive?, request: number
-    // By what they are, not by their handle: its number is another's when it has gone.
+    // By address, not by handle: a handle's number is another's when it has gone.
     std::map<std::tuple<Gid, std::uint16_t, std::uint32_t>, std::uint64_t> peers;
   };
 

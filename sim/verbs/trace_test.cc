@@ -60,7 +60,7 @@ TEST(TraceFileTest, AFileThatCannotBeMade) {
   EXPECT_NE(status.message().find(TraceFileOf(file, getpid())), absl::string_view::npos) << status;
 }
 
-// What a program of libibverbs does in this process is traced as the environment asks.
+// A program of libibverbs in this process is traced as the environment asks.
 class TraceTest : public ::testing::Test {
  protected:
   static std::string File() { return ::testing::TempDir() + "trace.json"; }

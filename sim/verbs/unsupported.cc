@@ -1,5 +1,5 @@
-// What EFA does not have, or what the simulated one has not: each call gives the error that its
-// manual page has for that, and says so once.
+// Functions that EFA does not have, or the simulated one has not: each call gives the error that
+// its manual page has for that, and prints so once.
 
 #include <infiniband/verbs.h>
 

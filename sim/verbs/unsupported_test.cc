@@ -1,4 +1,4 @@
-// What EFA does not have: each call gives its error, and says why once.
+// Functions that EFA does not have: each call gives its error, and prints the reason once.
 
 #include <infiniband/efadv.h>
 #include <infiniband/verbs.h>
@@ -29,7 +29,7 @@ using ::testing::HasSubstr;
 
 class UnsupportedTest : public ::testing::Test {
  protected:
-  // What `call` says on standard error, called twice.
+  // The output of `call` on standard error, called twice.
   std::string SaidBy(const std::function<void()>& call) {
     ::testing::internal::CaptureStderr();
     call();

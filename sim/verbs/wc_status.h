@@ -9,8 +9,8 @@
 
 namespace drydock::sim::verbs {
 
-// As libefa translates (linux-rdma/rdma-core providers/efa/verbs.c); what it does not know is
-// IBV_WC_GENERAL_ERR.
+// As libefa translates (linux-rdma/rdma-core providers/efa/verbs.c); a status that it does not know
+// is IBV_WC_GENERAL_ERR.
 ibv_wc_status WcStatusOf(std::uint8_t efa_status);
 
 }  // namespace drydock::sim::verbs

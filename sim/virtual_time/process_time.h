@@ -1,4 +1,4 @@
-// The virtual time of this process: what the functions in front of libc's go by.
+// The virtual time of this process, by which the functions in front of libc's go.
 
 #ifndef DRYDOCK_SIM_VIRTUAL_TIME_PROCESS_TIME_H_
 #define DRYDOCK_SIM_VIRTUAL_TIME_PROCESS_TIME_H_

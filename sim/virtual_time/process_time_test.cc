@@ -1,4 +1,4 @@
-// The time of a process: what looks, waits and sleeps cost, and when it ends.
+// The time of a process: the cost of looks, waits and sleeps, and when it ends.
 
 #include "drydock/sim/virtual_time/process_time.h"
 

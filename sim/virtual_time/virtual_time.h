@@ -18,7 +18,7 @@ class VirtualTime {
   static constexpr std::int64_t kBegin = 1'000'000'000;  // when every process begins
   static constexpr std::int64_t kNever = INT64_MAX;
 
-  // Runs what happens in this time.
+  // Runs the events of this time.
   class Runner {
    public:
     virtual ~Runner() = default;
@@ -29,7 +29,7 @@ class VirtualTime {
 
   // Now, which is no look of the program's: nothing passes.
   virtual std::int64_t now() const = 0;
-  // The program works for so long. What happens meanwhile has happened when the world runs next.
+  // The program works for so long. Events in that time have happened when the world runs next.
   virtual void Spend(std::chrono::nanoseconds work) = 0;
   // From now on the program's waits run this world, which outlives that; null: there is none, and a
   // wait is over at once. REQUIRES: null, or there is none.

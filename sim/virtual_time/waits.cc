@@ -46,8 +46,8 @@ std::int64_t Moment(const timespec& time) {
   return moment >= ProcessTime::kCalendar ? moment - ProcessTime::kCalendar : moment;
 }
 
-// `look` asks the kernel what is ready: now, or, with `block`, when something is. Returns what it
-// has returned.
+// `look` asks the kernel what is ready: now, or, with `block`, when something is. Returns its
+// result.
 template <typename Look>
 int AwaitReady(std::int64_t deadline, Look look) {
   ProcessTime& time = ProcessTime::Get();
@@ -56,7 +56,7 @@ int AwaitReady(std::int64_t deadline, Look look) {
     if (ready != 0) return ready;
     if (deadline <= time.now()) break;
     if (time.Wait(deadline)) continue;
-    // What is waited for comes from outside, or from nowhere.
+    // The awaited event comes from outside, or never.
     if (time.has_world()) time.Hang(kNobody);
     return look(true);
   }
@@ -157,7 +157,7 @@ unsigned sleep(unsigned seconds) {
   return 0;
 }
 
-// A thread that lets others run looks for what they do.
+// A thread that lets others run waits for their work.
 int sched_yield() {
   ProcessTime::Get().LookedInVain();
   return 0;

@@ -23,14 +23,14 @@ using fabric::ErrorCode;
 struct Outcome {
   sim::Digest digest;  // of the world
   std::uint64_t events = 0;
-  std::uint64_t story = 0;   // what the programs saw, and when
+  std::uint64_t story = 0;   // the programs' observations, and their times
   std::uint64_t memory = 0;  // at the end
   coro::Duration took{};
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-// What differs between two runs that must be the same in some respect.
+// The difference between two runs that must be the same in some respect.
 struct Variant {
   sim::Profile profile = Small();
   bool idle_machine = false;

@@ -1,4 +1,4 @@
-// What the NICs of a simulated world have counted, as values to show.
+// The counters of a simulated world's NICs, as values to show.
 
 #ifndef DRYDOCK_SIM_WORLD_METRICS_H_
 #define DRYDOCK_SIM_WORLD_METRICS_H_

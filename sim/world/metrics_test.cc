@@ -1,4 +1,4 @@
-// What the device counts: exact values of known runs, and what two ends must agree on.
+// The device's counters: exact values of known runs, and the agreement of two ends.
 
 #include "drydock/sim/world/metrics.h"
 

@@ -57,7 +57,7 @@ class LiveTest : public ::testing::Test {
   Side& c_;
 };
 
-// ---- What works ----
+// ---- Operations that succeed ----
 
 TEST_F(LiveTest, EveryKindOfOperationOfManySizes) {
   EXPECT_TRUE(!lab_.world().IsVirtual());
@@ -197,7 +197,7 @@ TEST_F(LiveTest, InjectedWritesAndSolicitedImmediates) {
   EXPECT_TRUE(Holds(target.Bytes(0, 80), 1));
 }
 
-// ---- What fails ----
+// ---- Operations that fail ----
 
 TEST_F(LiveTest, BadKeysRangesAndRightsFailAlone) {
   fabric::WriteRequest write = a_.WriteTo(b_, 0, 4096, 1);
@@ -320,7 +320,7 @@ TEST_F(LiveTest, ResetAndNonsense) {
   ExpectStatus(4, 12);
 }
 
-// The device remembers where the last write of a queue went. Whatever that rests on may end between
+// The device remembers where the last write of a queue went. The objects behind it may go between
 // two writes.
 TEST(LiveRouteTest, IsForgottenWhenWhatItRestsOnEnds) {
   struct Case {

@@ -1,5 +1,5 @@
-// What a run leaves behind: the faults that fired, its operations, its last events. In memory that
-// a child process can share with its parent, so that a run whose process dies leaves it, too.
+// The trace of a run: the faults that fired, its operations, its last events. In memory that a
+// child process can share with its parent, so that a run whose process dies leaves it, too.
 
 #ifndef DRYDOCK_SIM_WORLD_RUN_TRACE_H_
 #define DRYDOCK_SIM_WORLD_RUN_TRACE_H_
@@ -84,11 +84,11 @@ struct RunTrace {
 static_assert(std::is_trivially_copyable_v<FiringEntry> &&
               std::is_trivially_copyable_v<OperationEntry>);
 
-// Makes a trace of memory that is zero, and writes nothing but what a zero does not say.
+// Makes a trace in memory that is zero, and writes only fields that are not zero.
 RunTrace& InitTrace(void* zeros);
 
 // An empty trace, in memory that is shared with processes that are forked from now on. Aborts when
-// there is none: a few megabytes, of which only what is written takes memory.
+// there is none: a few megabytes, of which only written pages take memory.
 std::shared_ptr<RunTrace> NewTrace();
 
 // Writes it down: of one world, or of one after the other, as a process has that closes all its
@@ -105,8 +105,8 @@ class Tracer final : public fabric::faults::FiringListener, public EventListener
   void End();
   bool is_tracing() const { return world_ != nullptr; }
 
-  // What numbers that count on over all worlds count before the one that comes next: events that
-  // were eligible, by rule, where there was a world; operations.
+  // Totals of the worlds before the next one: eligible events by rule, where there was a world, and
+  // operations.
   std::span<const std::uint64_t> eligible_before() const { return eligible_before_; }
   std::uint64_t operations_before() const { return operations_before_; }
 

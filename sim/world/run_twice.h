@@ -9,7 +9,7 @@
 //   }
 //   if (twice.difference().has_value()) std::cout << *twice.difference();
 //
-// What makes runs differ is nearly always the program: an uninitialised byte, an order taken from
+// Runs differ nearly always because of the program: an uninitialised byte, an order taken from
 // pointers or from a hash table, the wall clock.
 
 #ifndef DRYDOCK_SIM_WORLD_RUN_TWICE_H_

@@ -91,7 +91,7 @@ void World::Unblock(Node& from, Node& to) {
   }
 }
 
-// ---- What came of it ----
+// ---- Results ----
 
 void World::CheckRequests() {
   processors_.FinishAll();

@@ -8,10 +8,10 @@
 //
 // The same machines run by two clocks (sim/events/timeline.h). In virtual time (the default; tests)
 // everything random is drawn from the seed: the same seed and the same program give the same events
-// at the same times. On the machine's clock the devices work while the program polls, or while
-// somebody steps the world; with a profile WithoutDelays that is as fast as it goes. Bounds,
-// rights, limits, errors and faults are the same. Such a run is not deterministic: it keeps no log,
-// and the checks are on only where they are asked for.
+// at the same times. On the machine's clock the devices work while the program polls, or while code
+// steps the world; with a profile WithoutDelays that is as fast as it goes. Bounds, rights, limits,
+// errors and faults are the same. Such a run is not deterministic: it keeps no log, and the checks
+// are on only where they are asked for.
 
 #ifndef DRYDOCK_SIM_WORLD_WORLD_H_
 #define DRYDOCK_SIM_WORLD_WORLD_H_
@@ -112,7 +112,7 @@ class World final : public coro::Clock, private NicDirectory {
   // by its dmabuf. Outlives the world.
   void AttachDevice(fabric::PeerMemoryClient& device) { bus_.Attach(device); }
 
-  // --- Faults, and what decides on them ---
+  // --- Faults, and the parts that decide on them ---
   // From now on the devices apply the engine's rules for Layer::kDevice: those of DeviceFaults().
   // The engine may be shared with a fabric::faults::FaultyFabric above. REQUIRES: no fabric was
   // opened yet.
@@ -139,7 +139,7 @@ class World final : public coro::Clock, private NicDirectory {
   // Which CPU threads drive the NICs; programs say so of theirs.
   Processors& processors() { return processors_; }
 
-  // --- What came of it ---
+  // --- Results ---
   // For the code that runs a program: every request that should have completed by now did.
   void CheckRequests();
   // The program is over, and has closed what it opened; the requests of what it has not, too.

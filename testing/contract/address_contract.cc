@@ -1,4 +1,4 @@
-// Addresses: what peers exchange to find each other.
+// Addresses, which peers exchange to find each other.
 
 #include <cstdint>
 #include <set>

@@ -1,6 +1,6 @@
-// Behaviours that do not apply to every backend: each says which capabilities and traits it needs,
-// beside its source. What a backend does when it lacks one is asserted by other behaviours
-// (power_contract.cc), and which ones do not apply is compared with a list of each backend
+// Behaviours that do not apply to every backend: each names the capabilities and traits that it
+// needs, beside its source. Other behaviours (power_contract.cc) test a backend that lacks one, and
+// the behaviours that do not apply are compared with a list of each backend
 // (applicability_contract.cc).
 //
 //   const Needs kNeeds("TaggedContract", {Capability::kTaggedMessages});  // all of a suite
@@ -22,7 +22,7 @@ namespace drydock::contract {
 // A capability or a trait. A value.
 using Need = std::variant<fabric::Capability, Trait>;
 
-// What a backend's NICs can do, and how it behaves.
+// The capabilities of a backend's NICs, and its traits.
 struct Abilities {
   fabric::CapabilitySet capabilities;
   Traits traits;
@@ -40,7 +40,8 @@ class Needs {
 // "Suite.Test" of the test that runs.
 std::string CurrentTest();
 
-// The names of what `behaviour` needs and `abilities` lacks, for a person; empty when it applies.
+// The names of the needs of `behaviour` that `abilities` lacks, for a person; empty when it
+// applies.
 std::string LackingOf(const std::string& behaviour, const Abilities& abilities);
 
 // Every behaviour of this program, "Suite.Test", in order.
@@ -49,7 +50,7 @@ std::vector<std::string> AllBehaviours();
 // Those that do not apply, sorted; "Suite.*" stands for a suite of which nothing applies.
 std::vector<std::string> NotApplicable(const Abilities& abilities);
 
-// What was registered, for a check that it names behaviours.
+// The registered behaviours, for a check that they exist.
 std::vector<std::string> RegisteredNeeds();
 
 }  // namespace drydock::contract

@@ -1,4 +1,4 @@
-// What the suite does not ask of this backend: nothing that is not listed.
+// The behaviours that the suite skips for this backend are exactly the listed ones.
 
 #include <algorithm>
 #include <string>

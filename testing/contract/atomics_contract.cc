@@ -41,7 +41,7 @@ constexpr AtomicType kTypeOf = std::is_same_v<T, std::int32_t>    ? AtomicType::
 constexpr AtomicOperation kArithmetic[] = {kMin, kMax, kSum, kWrite};
 constexpr AtomicOperation kBits[] = {kBitOr, kBitAnd, kBitXor};
 
-// What the target holds afterwards.
+// The values at the target afterwards.
 template <typename T>
 T Expected(AtomicOperation operation, T old, T operand, T compare) {
   if constexpr (std::is_integral_v<T>) {

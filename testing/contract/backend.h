@@ -1,4 +1,4 @@
-// What a backend gives the contract suite: two nodes, and a way to let time pass.
+// The interface of a backend to the contract suite: two nodes, and a way to let time pass.
 //
 // A backend's test is a small library that defines MakeBackend() plus the suite, see README.md.
 
@@ -43,8 +43,8 @@ class Backend {
   // For the log of a failing test: the seed, or the provider.
   virtual std::string Description() const = 0;
 
-  // What the backend's NICs must say of themselves: a capability that appears or vanishes is a
-  // change of contract.
+  // The capabilities that the backend's NICs must have: one that appears or vanishes is a change of
+  // contract.
   virtual fabric::CapabilitySet ExpectedCapabilities() const = 0;
 
   // How it behaves where backends may differ and a NIC says nothing. Each is observed by a behaviour.

@@ -1,4 +1,4 @@
-// Posts of several requests at once: what one post accepts, and what becomes of the others.
+// Posts of several requests at once: which ones a post accepts, and the fate of the others.
 
 #include <algorithm>
 #include <cstddef>
@@ -74,8 +74,7 @@ TEST_F(BurstContract, EveryWriteLandsInItsPlaceAndIsToldOnce) {
   EXPECT_TRUE(target_.completions.empty());
 }
 
-// With and without an immediate, with and without a context: what one of them says is not in the
-// next one.
+// With and without an immediate, with and without a context: no field of one is left in the next.
 TEST_F(BurstContract, WritesOfEveryKindGoTogether) {
   std::vector<WriteRequest> writes = Writes(8);
   for (std::size_t i = 0; i < writes.size(); ++i) {

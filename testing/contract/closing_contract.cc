@@ -74,8 +74,8 @@ TEST_F(ClosingContract, NoRequestEndsTwice) {
   EXPECT_TRUE(ends.empty() || ends.rbegin()->first < 30);
 }
 
-// Where a write that has begun is written to its end, it still ends within its region, and as what
-// was sent.
+// Where a write that has begun is written to its end, it still ends within its region, and its
+// bytes are those that were sent.
 TEST_F(ClosingContract, NothingLandsInAClosedRegionWherePromised) {
   constexpr std::size_t kLength = kMemoryBytes / 2;
   auto region = Register(target_, 0, kLength, Access::kRemoteWrite);
@@ -126,7 +126,7 @@ TEST_F(ClosingContract, ClosedPeerIsNoticedWherePromised) {
   }
 }
 
-// A queue's next endpoint does not hear what became of the requests of the one before.
+// A queue's next endpoint gets no completions of the requests of the one before.
 TEST_F(ClosingContract, NextEndpointOnAQueueStartsClean) {
   Connect();
   for (std::uint64_t i = 0; i < 20; ++i) {

@@ -24,8 +24,8 @@
 
 namespace drydock::contract {
 
-// One end of the conversation: everything that a program opens on one node, and what it has read
-// from its queue.
+// One end of the conversation: all objects that a program opens on one node, and the completions
+// that it has read from its queue.
 struct Side {
   // `memory` will be allocated from `resource`.
   explicit Side(std::pmr::memory_resource& resource) : memory(resource) {}
@@ -63,7 +63,7 @@ class ContractTest : public ::testing::Test {
   void SetUp() final;
   // For fixtures: runs when both sides are open and know each other.
   virtual void Prepare() {}
-  // For fixtures: what the queues and endpoints of all sides are opened with, beside their parts.
+  // For fixtures: the options of the queues and endpoints of all sides, beside their parts.
   virtual fabric::CompletionQueueOptions QueueOptions() { return {}; }
   virtual fabric::EndpointOptions Options(Side& side);
 
@@ -72,7 +72,7 @@ class ContractTest : public ::testing::Test {
   // Closes everything of a side, in order.
   static void Close(Side& side);
   // Opens one more side beside the target, with a domain of its own; it knows the initiator, as its
-  // `peer`. Returns how the initiator names it.
+  // `peer`. Returns the initiator's peer for it.
   fabric::Peer OpenThird();
   // Another endpoint of a side's domain, on the same queue and address vector.
   std::unique_ptr<fabric::Endpoint> OpenAnother(Side& side);

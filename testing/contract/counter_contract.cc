@@ -23,7 +23,7 @@ const Needs kNeeds("CounterContract", {Capability::kCounters});
 
 class CounterContract : public ContractTest {
  protected:
-  // Each side counts what it does, and what happens to it as a receiver.
+  // Each side counts its own operations, and those that it receives.
   struct Counters {
     std::unique_ptr<Counter> sends, receives, writes, reads;
   };
@@ -52,7 +52,7 @@ class CounterContract : public ContractTest {
     EXPECT_EQ(counter.ReadErrors(), errors);
   }
 
-  // A target whose endpoint also counts what peers do, or the refusal.
+  // A target whose endpoint also counts peers' operations, or the refusal.
   absl::StatusOr<std::unique_ptr<fabric::Endpoint>> OpenCounting(CounterBindings bindings) {
     fabric::EndpointOptions options = PartsOf(target_);
     options.counters = bindings;
@@ -181,8 +181,8 @@ TEST_F(CounterContract, OneCounterServesSeveralEndpoints) {
   ExpectCount(*both, 2);
 }
 
-// What peers do to our memory: counted, or refused by name. What makes no completion is counted by
-// the device, or by nobody.
+// Peers' writes and reads of our memory are counted, or refused by name. Those that make no
+// completion are counted by the device, or not at all.
 TEST_F(CounterContract, PeersWritesAreCountedOrRefused) {
   ASSERT_OK_AND_ASSIGN(auto counter, target_.domain->OpenCounter());
   auto endpoint = OpenCounting({.remote_writes = counter.get()});

@@ -74,7 +74,7 @@ TEST_F(DatagramContract, PayloadArrivesBehindThePrefix) {
   }
 }
 
-// What lies in the sender's prefix stays there.
+// The bytes in the sender's prefix stay there.
 TEST_F(DatagramContract, PrefixIsNotSent) {
   Fill(Bytes(initiator_, 0, prefix()), 200);
   Fill(Payload(initiator_, 0, 50), 3);

@@ -71,7 +71,7 @@ TEST_F(DirectedContract, EachSourceHasItsOwnReceives) {
   }
 }
 
-// A receive from anybody that was posted first comes first, and the other way round.
+// A receive from any peer that was posted first comes first, and the other way round.
 TEST_F(DirectedContract, OldestReceiveThatFitsTakesTheMessage) {
   ASSERT_EQ(RecvFrom(third_at_target_, 1), ErrorCode::kOk);
   ASSERT_EQ(Recv(200, 100, 2), ErrorCode::kOk);

@@ -1,4 +1,4 @@
-// How endpoints share queues and address vectors, and whom they talk to.
+// How endpoints share queues and address vectors, and which peers they can reach.
 
 #include <cstdint>
 #include <memory>
@@ -17,7 +17,7 @@ using fabric::Peer;
 
 class EndpointContract : public ContractTest {};
 
-// Received messages and remote writes on one queue, what we post on the other.
+// Received messages and remote writes on one queue, our own posts on the other.
 TEST_F(EndpointContract, SendAndReceiveQueuesAreSeparate) {
   third_.queue = target_.domain->OpenCompletionQueue({}).value();
   ASSERT_OK_AND_ASSIGN(auto endpoint,

@@ -1,4 +1,4 @@
-// What a completion says: context, kind, immediate and lengths.
+// The fields of a completion: context, kind, immediate and lengths.
 
 #include <cstdint>
 #include <limits>

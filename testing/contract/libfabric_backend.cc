@@ -201,7 +201,7 @@ class LibfabricBackend final : public Backend {
     return *fabric::Address::FromBytes(bytes);
   }
 
-  // What not every provider has.
+  // Capabilities that not every provider has.
   static std::vector<Capability> Own() {
     using enum Capability;
     if (Provider() == "tcp") return {kBlockingWait, kSourceAddress};

@@ -106,8 +106,8 @@ TEST_F(LifetimeContract, HandlesMayGoInAnyOrder) {
   ExpectWritesWork(1);
 }
 
-// A domain's handle is needed for opening only, a region's and a vector's by nobody who has keys
-// and peers.
+// A domain's handle is needed for opening only; a program that has keys and peers needs no handle
+// of their region and vector.
 TEST_F(LifetimeContract, EndpointOutlivesOtherHandles) {
   initiator_.domain.reset();
   target_.domain.reset();

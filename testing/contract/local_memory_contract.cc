@@ -164,7 +164,7 @@ TEST_F(LocalMemoryContract, ReceiveNeedsARegionWherePromised) {
   EXPECT_TRUE(target_.completions.empty());
 }
 
-// What travels inside the request needs none: libfabric takes small messages so without being
+// Bytes that travel inside the request need none: libfabric takes small messages so without being
 // asked, and empty ones always.
 TEST_F(LocalMemoryContract, SendBeyondInlineNeedsARegionWherePromised) {
   const bool needed = Has(Capability::kLocalRegistration);

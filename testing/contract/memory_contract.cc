@@ -1,4 +1,4 @@
-// Who may reach which byte: the target's registrations protect its memory against any initiator.
+// Memory protection: the target's registrations decide which bytes an initiator may reach.
 //
 // Where an initiator is not told (no kRemoteErrors), the protection is the same: no byte moves, no
 // immediate appears.
@@ -156,8 +156,8 @@ TEST_F(MemoryContract, KeyOfAnotherDomainOpensNothingThere) {
   EXPECT_TRUE(third_.completions.empty());
 }
 
-// Elsewhere a refusal may end the connection, and with it what was under way: there it is enough
-// that a later write works, as below.
+// Elsewhere a refusal may end the connection, and with it other requests under way: there it is
+// enough that a later write works, as below.
 const Needs kIsolation("MemoryContract.RefusedWriteLeavesItsNeighboursAlone",
                        {Trait::kFailureIsolation});
 TEST_F(MemoryContract, RefusedWriteLeavesItsNeighboursAlone) {

@@ -44,8 +44,7 @@ TEST_F(MessageLimitContract, OverlongMessageIsToldToOneSide) {
   }
 }
 
-// Longer than what providers send at once: the target takes such a message in pieces, or fetches
-// it.
+// Longer than providers send at once: the target takes such a message in pieces, or fetches it.
 const Needs kLong("MessageLimitContract.LongMessageIsCutAsAShortOneIs",
                   {Capability::kLongMessages, Trait::kLongTruncation});
 TEST_F(MessageLimitContract, LongMessageIsCutAsAShortOneIs) {
@@ -98,7 +97,7 @@ TEST_F(MessageLimitContract, NoBytePastTheReceiveChanges) {
 }
 
 // One truncated message must not spoil those that follow it; tcp makes a new connection first, and
-// loses what was sent behind the truncated one meanwhile.
+// loses messages that were sent behind the truncated one.
 TEST_F(MessageLimitContract, NextMessageArrivesAllTheSame) {
   EXPECT_EQ(SendOverlong(1000, 500).error, ErrorCode::kTruncated);
   PumpQuietly();

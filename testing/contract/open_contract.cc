@@ -1,4 +1,4 @@
-// What a fabric offers, and what opening refuses.
+// The offers of a fabric, and which openings it refuses.
 
 #include <cstdint>
 #include <limits>

@@ -1,4 +1,4 @@
-// Peers: who may be talked to, and what happens to those that are gone.
+// Peers: which ones an endpoint can reach, and the fate of requests to those that are gone.
 
 #include <cstdint>
 #include <vector>
@@ -58,7 +58,7 @@ TEST_F(PeerContract, InventedPeersAreUnknown) {
   }
 }
 
-// A default Peer, too, which is what a program has that forgot to insert.
+// A default Peer, too: a program that forgot to insert has one.
 TEST_F(PeerContract, VectorThatWasEmptiedKnowsNobody) {
   EXPECT_THAT(initiator_.peers->Remove(initiator_.peer), IsOk());
   for (std::uint64_t bits = 0; bits < 10; ++bits) {
@@ -139,8 +139,8 @@ TEST_F(PeerContract, NobodyIsNeverReached) {
   for (const Completion& completion : initiator_.completions) EXPECT_FALSE(completion.ok());
 }
 
-// On EFA the NIC answers only those for whom the target has an address handle, which one removal
-// gives back however often the initiator was inserted.
+// On EFA the NIC answers only initiators for which the target has an address handle, which one
+// removal gives back however often the initiator was inserted.
 TEST_F(PeerContract, TargetMustKnowTheInitiatorWhereTold) {
   fabric::WriteRequest request = WriteOf(0, 8, {}, Context{7});
   request.peer = OpenThird();

@@ -1,5 +1,4 @@
-// What a backend does when it is asked for a power or an option that it has, or lacks: a capability
-// is the whole truth, in both directions.
+// A backend that is asked for a power or an option gives it exactly when it has the capability.
 
 #include <array>
 #include <cstdint>

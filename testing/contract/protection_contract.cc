@@ -20,8 +20,8 @@ class ProtectionContract : public ContractTest {
  protected:
   static constexpr std::uint64_t kRefused = 1000;
 
-  // Reads from where a target that protects its memory must refuse it: not one byte may be told.
-  // Where initiators reach into it by themselves, they get what lies there.
+  // Reads from a place where a target that protects its memory must refuse: not one byte may be
+  // told. Where initiators reach into the memory by themselves, they get the bytes that lie there.
   void ExpectReadRefused(RemoteBuffer from, std::size_t length) {
     Fill(target_.memory, 9);
     std::fill(initiator_.memory.begin(), initiator_.memory.end(), std::byte{0});

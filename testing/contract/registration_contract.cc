@@ -1,4 +1,4 @@
-// Registering memory: what is accepted, and what a region says of itself.
+// Registering memory: which requests are accepted, and the properties of a region.
 
 #include <cstdint>
 #include <limits>

@@ -29,9 +29,9 @@ class RetryContract : public ContractTest {
   }
 };
 
-// Where software takes a message before the program has a receive for it, and tries again what the
-// NIC gave up, the end of the retries is not reported. There the sender does not hear of truncation
-// either.
+// Where software takes a message before the program has a receive for it, and retries sends that
+// the NIC gave up, the end of the retries is not reported. There the sender does not hear of
+// truncation either.
 const Needs kFinite("RetryContract.FiniteRetriesEnd", {Trait::kSourceTruncation});
 TEST_F(RetryContract, FiniteRetriesEnd) {
   for (const std::uint32_t retries : {0u, 1u, 3u, 6u}) {

@@ -1,4 +1,4 @@
-// The memory of one side: zero in the beginning, from wherever its backend wants it.
+// The memory of one side: zero in the beginning, from its backend's memory resource.
 
 #ifndef DRYDOCK_TESTING_CONTRACT_SIDE_MEMORY_H_
 #define DRYDOCK_TESTING_CONTRACT_SIDE_MEMORY_H_

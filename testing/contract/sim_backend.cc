@@ -33,7 +33,7 @@ class SimBackend final : public SimulatedBackend {
             kLocalRegistration};
   }
   Traits ExpectedTraits() const override { return kSimDeviceTraits; }
-  // What the device cannot do, and the efa fabric adds.
+  // Behaviours that the device lacks, and the efa fabric adds.
   std::vector<std::string> NotApplicable() const override {
     return {"AtomicsContract.*",
             "CancelContract.*",

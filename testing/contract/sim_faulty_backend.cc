@@ -1,6 +1,6 @@
-// The contract suite on the simulator under a fault plan: what the decorator must not change, and
-// what every program has to live with. DRYDOCK_SIM_FABRIC: efa-direct or efa. DRYDOCK_FAULTS: none
-// (a plan without rules) or annoying.
+// The contract suite on the simulator under a fault plan: behaviours that the decorator must keep,
+// and faults that every program has to survive. DRYDOCK_SIM_FABRIC: efa-direct or efa.
+// DRYDOCK_FAULTS: none (a plan without rules) or annoying.
 
 #include <cstdlib>
 #include <memory>
@@ -80,7 +80,7 @@ class SimFaultyBackend final : public SimulatedBackend {
                          }),
         below_(OpenBelow(world(), world().AddNode("witness"))) {}
 
-  // What the fabric below says of itself, which its own backend holds to a list.
+  // The capabilities of the fabric below, which its own backend compares with a list.
   fabric::CapabilitySet ExpectedCapabilities() const override {
     return below_->nics().front().capabilities;
   }

@@ -1,5 +1,5 @@
-// What the backends of the simulator share: a small machine twice, in a world whose seed is what
-// --gtest_random_seed says, or 1. A failing test names it.
+// The base of the simulator's backends: a small machine twice, in a world whose seed is that of
+// --gtest_random_seed, or 1. A failing test names it.
 
 #ifndef DRYDOCK_TESTING_CONTRACT_SIMULATED_BACKEND_H_
 #define DRYDOCK_TESTING_CONTRACT_SIMULATED_BACKEND_H_

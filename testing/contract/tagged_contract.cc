@@ -91,7 +91,7 @@ TEST_F(TaggedContract, OtherTagsDoNotMatch) {
   EXPECT_TRUE(Take(initiator_, 2).ok());
 }
 
-// No bit of a tag is anybody's but the program's.
+// Every bit of a tag is the program's.
 TEST_F(TaggedContract, EveryBitOfATagCounts) {
   std::uint64_t context = 0;
   for (const std::uint64_t tag : {std::uint64_t{0}, kAllBits, std::uint64_t{1} << 63,

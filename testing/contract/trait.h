@@ -1,6 +1,6 @@
-// Where the contract lets backends differ and no program asks: each backend of the suite says which
-// of these it has, and the behaviours expect accordingly. What a program may ask is a
-// fabric::Capability.
+// Traits: differences between backends that the contract allows and that no program can query. Each
+// backend of the suite lists its traits, and the behaviours expect accordingly. A difference that a
+// program can query is a fabric::Capability.
 
 #ifndef DRYDOCK_TESTING_CONTRACT_TRAIT_H_
 #define DRYDOCK_TESTING_CONTRACT_TRAIT_H_

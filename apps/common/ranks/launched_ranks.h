@@ -3,8 +3,8 @@
 //   if (const std::optional<Launch> launch = FindLaunch(); launch.has_value()) {
 //     ASSIGN_OR_RETURN(const std::unique_ptr<Ranks> ranks, JoinLaunch(*launch));
 //
-// The launcher's environment says which rank this is, of how many; what ranks give each other goes by
-// PMIx, the interface that Slurm and Open MPI share (openpmix.org), to the launcher's daemons.
+// The launcher's environment says which rank this is, of how many; the ranks' data goes by PMIx,
+// the interface that Slurm and Open MPI share (openpmix.org), to the launcher's daemons.
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
 #define DRYDOCK_APPS_COMMON_RANKS_LAUNCHED_RANKS_H_
@@ -20,7 +20,7 @@
 
 namespace drydock::apps {
 
-// What the environment says.
+// The launch that the environment describes.
 struct Launch {
   std::string launcher;  // "srun", "mpirun"
   std::size_t rank = 0;
@@ -35,8 +35,8 @@ using GetVariable = std::function<const char*(const char* name)>;
 std::optional<Launch> FindLaunch(const GetVariable& variable);
 std::optional<Launch> FindLaunch();  // of this process
 
-// Blocks until the launcher's daemon answers. kUnimplemented: no PMIx, and the message says what to
-// do: this program was built without its headers, the library is not installed, or the launcher
+// Blocks until the launcher's daemon answers. kUnimplemented: no PMIx, and the message has the
+// remedy: this program was built without its headers, the library is not installed, or the launcher
 // offers none; kUnavailable: the daemon refuses, with PMIx's words. One at a time in a process. Its
 // AllGather: kDeadlineExceeded, kUnavailable, kInternal, with PMIx's words.
 absl::StatusOr<std::unique_ptr<Ranks>> JoinLaunch(const Launch& launch);

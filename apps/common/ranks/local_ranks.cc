@@ -9,7 +9,7 @@
 namespace drydock::apps {
 namespace {
 
-// What the ranks share.
+// The state that the ranks share.
 struct Table {
   struct Meeting {
     Gathered given;

@@ -1,11 +1,11 @@
-// The ranks of one job, and how they tell each other where they are: what a program of N processes
-// knows before its NICs have met.
+// The ranks of one job: the N processes of a program, which exchange addresses here before their
+// NICs can reach each other.
 //
 //   CO_ASSIGN_OR_RETURN(const auto all, co_await ranks.AllGather(MyAddress(), deadline));
 //   ... all[r] is what rank r gave, on every rank ...
 //
-// What started the processes is behind it: a launcher with PMIx (launched_ranks.h), or the
-// simulator (local_ranks.h). Without either they meet at an address (tcp_ranks.h).
+// They use the launcher that started the processes, by PMIx (launched_ranks.h), or the simulator
+// (local_ranks.h). Without either they meet at an address (tcp_ranks.h).
 
 #ifndef DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
 #define DRYDOCK_APPS_COMMON_RANKS_RANKS_H_
@@ -21,7 +21,7 @@
 
 namespace drydock::apps {
 
-// What each rank gave, by rank.
+// The data that each rank gave, by rank.
 using Gathered = std::vector<std::vector<std::byte>>;
 
 // One rank's end. Ownership: owns its way to the others. Dies after every AllGather, and before the

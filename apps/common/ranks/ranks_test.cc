@@ -44,7 +44,7 @@ coro::Time Soon(coro::Duration patience = 20s) {
   return coro::After(coro::EventLoop::Current().Now(), patience);
 }
 
-// Each says its rank twice, and is told what all said.
+// Each gives its rank twice, and gets those of all.
 coro::Task<absl::Status> SayTwice(Ranks& ranks) {
   for (const char* round : {"first", "second"}) {
     const coro::Time deadline = Soon();
@@ -145,7 +145,7 @@ TEST_F(RanksTest, ARankThatThereIsNotIsRefused) {
               StatusIs(absl::StatusCode::kInvalidArgument, HasSubstr("rank 3; there are 3")));
 }
 
-// What a stranger says is closed and forgotten: the ranks meet beside it.
+// A stranger's connection is closed and forgotten: the ranks meet beside it.
 TEST_F(RanksTest, StrangersAreSkipped) {
   TcpHost host = Host(2);
   const auto stranger = [this](std::string says, coro::TcpAddress at) -> coro::Task<absl::Status> {
@@ -259,7 +259,7 @@ TEST_F(RanksTest, OneThatDies) {
   EXPECT_THAT(std::string(status.message()), HasSubstr("hear of rank 1: "));
 }
 
-// ---- What a launcher's environment says ----
+// ---- A launcher's environment ----
 
 using Variables = std::map<std::string, std::string>;
 
@@ -296,7 +296,7 @@ TEST(LaunchTest, NoLauncher) {
   EXPECT_FALSE(FindIn({}).has_value());
   // A batch script is no rank.
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "8"}}).has_value());
-  // What makes no sense is not believed.
+  // Values that make no sense are not believed.
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "8"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "-1"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());
   EXPECT_FALSE(FindIn({{"SLURM_PROCID", "one"}, {"SLURM_STEP_NUM_TASKS", "8"}}).has_value());

@@ -25,7 +25,7 @@ using namespace std::chrono_literals;
 
 constexpr std::uint64_t kGreeting = 0x31736b6e61724444;  // "DDranks1"
 constexpr std::size_t kGreetingBytes = 16;
-// Of what one rank gives; and of all.
+// Bytes that one rank gives, at most; and all of them.
 constexpr std::size_t kMostGiven = std::size_t{16} << 20;
 constexpr std::size_t kMostGathered = std::size_t{1} << 30;
 // For a connection that says nothing, so that it does not hold up those that do.
@@ -117,7 +117,7 @@ class GuestRanks final : public Ranks {
 // says nothing holds up no other.
 class Guests {
  public:
-  // What it is given outlives it.
+  // Its constructor's arguments outlive it.
   Guests(const coro::Descriptor& listener, const coro::TcpAddress& at, std::size_t ranks)
       : listener_(listener), at_(at), ranks_(ranks) {}
 

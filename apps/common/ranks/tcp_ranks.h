@@ -57,7 +57,7 @@ class TcpHost {
 
 // Another rank. Tries again, until `deadline`, while no process listens there: rank 0 may be
 // started last. kUnavailable: none did; kDeadlineExceeded: other ranks did not come;
-// kInvalidArgument: what is there is no rank 0, or has refused `rank`.
+// kInvalidArgument: the peer there is no rank 0, or has refused `rank`.
 coro::Task<absl::StatusOr<std::unique_ptr<Ranks>>> MeetAt(coro::EpollSelector& selector,
                                                           coro::TcpAddress host, std::size_t rank,
                                                           coro::Time deadline);

@@ -15,7 +15,7 @@ struct ToValue {
   }
 };
 
-// What names and file bytes bring along need not be UTF-8.
+// Names and bytes of files need not be UTF-8.
 std::string Dump(const Json& json, int indent) {
   return json.dump(indent, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -1,5 +1,5 @@
-// What a program has found out, as rows: printed as a table, as JSON, as comma-separated values, as
-// charts. One value, four forms: none can say what another does not know.
+// The results of a program, as rows: printed as a table, as JSON, as comma-separated values, as
+// charts. One value has four forms, so that none has facts that another lacks.
 //
 //   ResultTable table("batch", Origin::kSimulated, {{"NIC", "nic"}, {"Gbit/s", "gbps", "Gbit/s"}});
 //   table.AddRow({TextCell("rdmap79s0"), NumberCell(91.3, 1)});
@@ -19,7 +19,7 @@
 
 namespace drydock::apps {
 
-// How the figures came about: every form says so.
+// How the figures were made: every form says so.
 enum class Origin : std::uint8_t {
   kMeasured,   // by a clock, on this machine
   kSimulated,  // in virtual time
@@ -30,7 +30,7 @@ enum class Origin : std::uint8_t {
 // "measured", "simulated", "predicted", "found".
 absl::string_view NameOf(Origin origin);
 
-// What a person reads, and the value behind it, in the column's unit, for a program.
+// The text for a person, and the value behind it, in the column's unit, for a program.
 struct Cell {
   using Value = std::variant<std::monostate, bool, std::uint64_t, std::int64_t, double, std::string,
                              std::vector<std::string>>;
@@ -68,7 +68,7 @@ struct Column {
 // A value.
 class ResultTable {
  public:
-  // `name`: of the program, or of what it did.
+  // `name`: of the program, or of its work.
   ResultTable(std::string name, Origin origin, std::vector<Column> columns)
       : name_(std::move(name)), origin_(origin), columns_(std::move(columns)) {}
 

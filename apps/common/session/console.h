@@ -1,5 +1,5 @@
-// What a program prints while it works: one line for each thing that happened, on a terminal a
-// progress line, and nothing of that where standard output is for a script.
+// Prints a program's progress: one line for each event, on a terminal a progress line, and nothing
+// of that where standard output is for a script.
 
 #ifndef DRYDOCK_APPS_COMMON_SESSION_CONSOLE_H_
 #define DRYDOCK_APPS_COMMON_SESSION_CONSOLE_H_
@@ -21,11 +21,11 @@ namespace drydock::apps {
 
 enum class Severity : std::uint8_t {
   kDetail,   // every region and every write, for --verbose
-  kEvent,    // what happened
-  kProblem,  // what a person should look at; `label` is empty
+  kEvent,    // something happened
+  kProblem,  // a person should look at it; `label` is empty
 };
 
-// What a program's parts tell while they work. `label` is one word: CONNECT, wrote.
+// Messages of a program's parts while they work. `label` is one word: CONNECT, wrote.
 using Log = std::function<void(Severity severity, absl::string_view label, absl::string_view text)>;
 
 // A log that is not read.
@@ -61,7 +61,7 @@ class Console {
   void ShowProgress(std::uint64_t done, coro::Duration since_begin);
   void EndProgress() { progress_.reset(); }
 
-  // The result, whatever the form: whole lines, the last thing that is printed.
+  // The result, in any form: whole lines, the last thing that is printed.
   void PrintResult(absl::string_view text);
 
  private:

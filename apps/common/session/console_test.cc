@@ -14,7 +14,7 @@ using namespace std::chrono_literals;
 
 class ConsoleTest : public ::testing::Test {
  protected:
-  // What was printed on standard output since the last call.
+  // The text on standard output since the last call.
   std::string Out() {
     std::string text = out_.str();
     out_.str("");

@@ -19,7 +19,7 @@ absl::Status Observe(absl::string_view program, const BackendOptions& backend,
   ASSIGN_OR_RETURN(BackendChoice choice, ChooseBackend(backend));
   ASSIGN_OR_RETURN(const auto trace, TraceRun::FromFlags(program, choice.simulated, backend.seed));
   run({backend, choice, *trace});
-  choice.fabric.reset();  // what was observed is closed
+  choice.fabric.reset();  // the observed fabric is closed
   return trace->Finish();
 }
 

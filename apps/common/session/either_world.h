@@ -36,8 +36,8 @@ absl::Status Observe(absl::string_view program, const BackendOptions& backend,
                      const std::function<void(const ChosenWorld&)>& run);
 }  // namespace internal
 
-// What `simulated` or `real` returns, observed as --trace wants it. Errors: those of the choice, of
-// the trace, of the run.
+// Returns the result of `simulated` or `real`, observed as --trace wants it. Errors: those of the
+// choice, of the trace, of the run.
 template <typename Result>
 absl::StatusOr<Result> RunObserved(
     absl::string_view program, const BackendOptions& backend,

@@ -207,7 +207,7 @@ int Session::Finish(int exit_code) {
          absl::StrSplit(parts_->faults->Table(), '\n', absl::SkipEmpty())) {
       console_->Say("faults", line);
     }
-    // A run in which a rule never fired has not shown what it was meant to.
+    // A run in which a rule never fired has not tested its faults.
     const absl::Status fired = parts_->faults->Verify();
     if (!fired.ok()) exit_code = ReportError(program(), fired);
   }

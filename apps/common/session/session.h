@@ -1,7 +1,7 @@
-// One run of a program, in whatever world its flags choose: the simulator, a provider of libfabric,
+// One run of a program, in the world that its flags choose: the simulator, a provider of libfabric,
 // EFA. It takes --fabric, --provider, --profile, --seed, --nic, --faults, --metrics, --trace,
-// --json and --csv, and gives fabrics that are already wrapped, a clock, and what is printed at the
-// end.
+// --json and --csv, gives fabrics that are already wrapped and a clock, and prints the report at
+// the end.
 //
 //   ASSIGN_OR_RETURN(const auto session, Session::FromFlags({.program = "write"}));
 //   ASSIGN_OR_RETURN(const Roles roles, session->RolesFor(address_given));
@@ -65,8 +65,8 @@ struct Machine {
 // Not thread-safe. Outlives every machine and node that it has opened.
 class Session {
  public:
-  // Errors: those of the flags, kInvalidArgument and kNotFound; kUnimplemented for what this build
-  // or this world lacks.
+  // Errors: those of the flags, kInvalidArgument and kNotFound; kUnimplemented for features that
+  // this build or this world lacks.
   static absl::StatusOr<std::unique_ptr<Session>> FromFlags(const SessionOptions& options);
   virtual ~Session();
 
@@ -99,17 +99,17 @@ class Session {
   // RDMA, where that can be known, and says how long it took in the world's time.
   virtual void EndRun() = 0;
 
-  // All nodes are closed. Writes and prints what the flags ask for. Returns the exit status for it
-  // all: `exit_code`, unless that was 0 and something is wrong.
+  // All nodes are closed. Writes and prints the outputs that the flags ask for. Returns the exit
+  // status for it all: `exit_code`, unless that was 0 and something is wrong.
   int Finish(int exit_code);
 
  protected:
-  struct Parts;  // what the flags ask for
+  struct Parts;  // the parts that the flags ask for
   explicit Session(std::unique_ptr<Parts> parts);
 
-  // What the world itself has to report at the end; may raise the exit status.
+  // The world's own report at the end; may raise the exit status.
   virtual int FinishWorld(int exit_code) = 0;
-  // The fabric of a machine of this name, with what the flags put around it.
+  // The fabric of a machine of this name, with the wrappers that the flags ask for.
   virtual absl::StatusOr<std::unique_ptr<fabric::Fabric>> OpenFabric(absl::string_view name) = 0;
 
   const std::unique_ptr<Parts> parts_;

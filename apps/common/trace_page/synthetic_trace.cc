@@ -14,7 +14,7 @@ namespace {
 constexpr int kRegions = 8;
 constexpr int kPageBytes = 4096;
 
-// One number after the other, scattered; what it is made of does not matter.
+// A sequence of scattered numbers; how they are made does not matter.
 class Scatter {
  public:
   std::uint64_t Below(std::uint64_t limit) {

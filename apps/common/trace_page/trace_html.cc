@@ -1,4 +1,4 @@
-// Turns a trace into a page: what `--trace=FILE.html` does, for a trace that was written as JSON.
+// Turns a trace that was written as JSON into a page, as `--trace=FILE.html` does.
 
 #include <iostream>
 #include <iterator>

@@ -136,7 +136,8 @@ std::size_t FakeNic::Read(std::span<Completion> entries) {
   return count;
 }
 
-// The connection breaks: whatever is in flight ends now, and the next operation has a new one.
+// The connection breaks: every operation in flight ends now, and the next operation has a new
+// connection.
 void FakeNic::Flush() {
   for (Operation& operation : operations_) {
     operation.done = now_;

@@ -2,7 +2,7 @@
 // with errors, twice, flushes all of them at once, or none before the endpoint closes. Everything
 // is drawn from one seed.
 //
-// For tests of who owns what: a buffer that goes while the NIC still has the operation is noticed.
+// For tests of ownership: a buffer that is freed while the NIC still has the operation is noticed.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TESTING_FAKE_NIC_H_
 #define DRYDOCK_FABRIC_ASYNC_TESTING_FAKE_NIC_H_

@@ -1,8 +1,8 @@
 // The receiver's side: which pages of which transfer have arrived, by whichever NIC.
 //
-// Immediates come from peers, who are not trusted: one of a transfer that is not expected, or of a
-// page that it does not have, is refused and counted; a second one of the same page is counted, and
-// changes nothing.
+// Immediates come from peers, which are not trusted: one of a transfer that is not expected, or of
+// a page that it does not have, is refused and counted; a second one of the same page is counted,
+// and changes nothing.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_ARRIVALS_H_

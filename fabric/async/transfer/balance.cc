@@ -93,7 +93,7 @@ Balance::Answer Balance::Choose(const Wish& wish, Route& route) {
   Order(wish);
   const Answer answer = Pick(wish, Way::kUp, order_, route);
   if (answer != Answer::kNone) return answer;
-  // Every way has failed once: what may work again is tried again.
+  // Every way has failed once: those that may work again are tried again.
   return Pick(wish, Way::kFailed, order_, route);
 }
 
@@ -171,7 +171,8 @@ std::optional<std::size_t> Balance::PickRemote(const Peer& peer, std::size_t nic
     const Rank rank = failed_here                        ? kFailedHere
                       : crowded || !finish.Allows(share) ? kCrowded
                                                          : kFits;
-    // Among those that fit: who received least. Among those that do not: who has least under way.
+    // Among those that fit: the one that received least. Among those that do not: the one that has
+    // least under way.
     const bool better =
         !best.has_value() || rank < best_rank ||
         (rank == best_rank && (rank == kFits ? share.total() < peer.nics[*best].total()
@@ -194,7 +195,7 @@ std::optional<std::uint16_t> Balance::ChooseRemote(std::uint32_t peer, std::size
   return static_cast<std::uint16_t>(*remote);
 }
 
-// ---- What becomes of it ----
+// ---- The outcome of chunks ----
 
 void Balance::Given(std::uint32_t peer, const Route& route, std::uint32_t pages,
                     std::uint64_t bytes, coro::Time now) {

@@ -33,7 +33,7 @@ struct Route {
   friend bool operator==(const Route&, const Route&) = default;
 };
 
-// What wants to go.
+// A chunk that waits to be handed out.
 struct Wish {
   std::uint32_t peer = 0;
   Policy policy = Policy::kRoundRobin;
@@ -58,7 +58,7 @@ class Balance {
     kNone,  // no NIC that lives has a way to the peer
   };
   Answer Choose(const Wish& wish, Route& route);
-  // The peer's NIC, for more of what goes by `nic`; absent: there is no way that has not failed.
+  // The peer's NIC for another chunk by `nic`; absent: no way is left that has not failed.
   std::optional<std::uint16_t> ChooseRemote(std::uint32_t peer, std::size_t nic,
                                             std::uint64_t bytes, std::uint64_t left);
 
@@ -105,7 +105,7 @@ class Balance {
   }
   // Whether our NIC has a way that is as good as `at_least`.
   bool Reaches(const Peer& peer, std::size_t nic, Way at_least) const;
-  // The peer's NIC for what goes by ours; absent: none.
+  // The peer's NIC for a chunk that goes by ours; absent: none.
   std::optional<std::size_t> PickRemote(const Peer& peer, std::size_t nic, Way at_least,
                                         const Wish& wish);
   Answer Pick(const Wish& wish, Way at_least, const std::vector<std::size_t>& order, Route& route);

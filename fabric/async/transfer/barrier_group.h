@@ -1,4 +1,4 @@
-// A place where N programs with engines wait for each other, again and again.
+// A barrier: N programs with engines wait for each other, again and again.
 //
 //   BarrierGroup group(engine, flag, {.transfer = 5, .self = 2, .members = 8});
 //   ... tell the others flag->descriptor(), import theirs ...
@@ -61,7 +61,7 @@ class BarrierGroup final : private ArrivalSink {
   std::uint64_t generation() const { return generation_; }
 
  private:
-  // Who has come to a generation: the one that this member waits for, or the next.
+  // The members that have come to a generation: the one that this member waits for, or the next.
   struct Round {
     std::vector<bool> came;
     std::size_t count = 0;

@@ -10,7 +10,7 @@
 namespace drydock::fabric::async::transfer {
 namespace {
 
-// The first four bytes say what follows, and in which edition.
+// The first four bytes name the kind of descriptor, and its version.
 constexpr std::uint32_t kPeerMagic = 0x31705244;    // "DRp1"
 constexpr std::uint32_t kMemoryMagic = 0x316d5244;  // "DRm1"
 

@@ -13,10 +13,11 @@
 namespace drydock::fabric::async::transfer {
 namespace {
 
-// Chunks that what is left is cut into at least, for each NIC: so that the last of them are short.
+// The rest of the work is cut into at least so many chunks for each NIC, so that the last are
+// short.
 constexpr std::uint32_t kChunksPerNic = 4;
 
-// What is wrong with the request, and would be with any NIC.
+// Errors of the request itself, which it would meet on any NIC.
 bool IsHopeless(ErrorCode error) {
   return error == ErrorCode::kInvalidArgument || error == ErrorCode::kUnsupported ||
          error == ErrorCode::kMessageTooLong || error == ErrorCode::kFeatureMismatch;
@@ -115,7 +116,8 @@ absl::StatusOr<MemoryRef> Engine::Register(const MemoryRequest& request,
 }
 
 absl::StatusOr<MemoryRef> Engine::Allocate(std::size_t length_bytes, Access access) {
-  // Not make_shared: behind the bytes would be what counts the owners, and no sanitizer would mind.
+  // Not make_shared: it puts the owners' count behind the bytes, where no sanitizer sees an
+  // overrun.
   const std::shared_ptr<std::byte[]> bytes(new std::byte[length_bytes]());
   return Register({.data = bytes.get(), .length_bytes = length_bytes, .access = access}, bytes);
 }
@@ -343,7 +345,7 @@ void Engine::Retire(Transfer& transfer) {
 std::size_t Engine::Dispatch() {
   dirty_ = false;
   std::size_t handed_out = 0;
-  std::size_t busy = 0;  // in a row: everybody has been asked when all are
+  std::size_t busy = 0;  // in a row: all have been asked when all are
   while (busy < active_count_ && (balance_.HasRoom() || !balance_.AnyAlive())) {
     Transfer& transfer = *active_.PopFront();
     --active_count_;

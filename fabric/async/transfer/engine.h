@@ -73,8 +73,8 @@ struct EngineOptions {
 
 // Of one call. Trivially destructible, as everything that is written inside a co_await expression.
 struct TransferOptions {
-  // What the receiver expects: below kMostTransfers. A number that was used is best used again
-  // last: until then, announcements that are late are told apart.
+  // The transfer's number, which the receiver expects: below kMostTransfers. Reuse a number as late
+  // as possible: until then, late announcements are told apart.
   std::uint32_t transfer = 0;
   std::uint32_t first_page = 0;  // number of the first page: several calls may make up one transfer
   const Policy* policy = nullptr;  // instead of the engine's
@@ -89,7 +89,7 @@ struct WriteShape {
   std::uint64_t bytes = 0;
   std::uint64_t piece_bytes = 0;  // 0: one piece, or with Policy::kSplit one for each NIC
 };
-// How many pages an Engine with so many NICs makes of it: what its receiver has to expect.
+// How many pages an Engine with so many NICs makes of it: its receiver expects so many.
 std::uint32_t PiecesOf(const WriteShape& shape, Policy policy, std::size_t nics);
 
 // Where the pages are at one end.
@@ -113,7 +113,7 @@ struct ScatterWrite {
   std::uint32_t bytes = 0;
 };
 
-// What one NIC has done, and what is known of it.
+// The counts of one NIC, and its state.
 struct NicStats {
   std::string name;
   bool alive = true;
@@ -140,10 +140,10 @@ class Engine final : private coro::Selector {
   Engine& operator=(const Engine&) = delete;
   ~Engine() override;
 
-  // What peers connect to.
+  // The descriptor that peers connect to.
   PeerDescriptor descriptor() const;
-  // Registers with every NIC. `keep` keeps the bytes; null: they stay as long as anybody has the
-  // memory. Errors: those of Domain::RegisterMemory.
+  // Registers with every NIC. `keep` keeps the bytes; null: they stay as long as there is a
+  // reference to the memory. Errors: those of Domain::RegisterMemory.
   absl::StatusOr<MemoryRef> Register(const MemoryRequest& request,
                                      std::shared_ptr<void> keep = nullptr);
   // The same with fresh zero bytes.
@@ -158,10 +158,9 @@ class Engine final : private coro::Selector {
 
   // Each returns when all of its pages have been completed. kInvalidArgument, before anything is
   // written: numbers out of range, or a page outside of its memory. kDeadlineExceeded: pages that
-  // are under way are left behind, and their memory stays as long as they need it. Others: what the
-  // last attempt of a page failed with; kUnavailable: no NIC is left that has a way to the peer.
-  // The spans have to stay only until the call has begun. A call that is cancelled is left behind,
-  // too.
+  // are under way are left behind, and their memory stays as long as they need it. Others: the
+  // error of a page's last attempt; kUnavailable: no NIC is left that has a way to the peer. The
+  // spans have to stay only until the call has begun. A call that is cancelled is left behind, too.
   coro::Task<absl::Status> Write(MemoryRef source, RemoteRef target, WriteShape shape,
                                  TransferOptions options);
   coro::Task<absl::Status> WritePages(MemoryRef source, RemoteRef target, PagesShape shape,

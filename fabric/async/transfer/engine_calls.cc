@@ -1,4 +1,4 @@
-// The engine's calls: what they check, and how they wait.
+// The engine's calls: their checks, and how they wait.
 
 #include <algorithm>
 #include <utility>
@@ -66,8 +66,7 @@ std::uint32_t PiecesOf(const WriteShape& shape, Policy policy, std::size_t nics)
 
 // ---- Waiting ----
 
-// The caller's hold on its transfer. When the caller is gone, so is its interest; what is under way
-// goes on.
+// The caller's hold on its transfer. It ends with the caller; operations under way go on.
 class Engine::Lease {
  public:
   Lease(Engine& engine, Transfer& transfer) : engine_(engine), transfer_(transfer) {}

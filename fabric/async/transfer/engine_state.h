@@ -1,4 +1,4 @@
-// What the engine remembers of its transfers: private to engine.cc and engine_calls.cc.
+// The engine's records of its transfers: private to engine.cc and engine_calls.cc.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_ENGINE_STATE_H_

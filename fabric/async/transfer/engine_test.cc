@@ -1,4 +1,4 @@
-// What the engine moves, and by which NICs: with nothing going wrong. faults_test.cc has the rest.
+// Which bytes the engine moves, and by which NICs, without faults. faults_test.cc has the rest.
 
 #include "drydock/fabric/async/transfer/engine.h"
 
@@ -50,7 +50,7 @@ struct Pair {
   Engine& sender() { return cluster.engine(0); }
   Engine& receiver() { return cluster.engine(1); }
 
-  // Runs `call`, and returns what it did once all of `pages` have arrived.
+  // Runs `call`, and returns its result once all of `pages` have arrived.
   absl::Status Run(coro::Task<absl::Status> call, std::uint32_t transfer, std::uint32_t pages) {
     auto main = [&]() -> coro::Task<absl::Status> {
       CO_ASSIGN_OR_RETURN(const auto arrived, receiver().Expect(transfer, pages));
@@ -90,7 +90,7 @@ PagesShape Pages(std::uint32_t pages, std::uint64_t page_bytes = kPage) {
   return shape;
 }
 
-// ---- What is moved ----
+// ---- The bytes that are moved ----
 
 TEST(EngineTest, WritesOneRange) {
   Pair pair(2);
@@ -337,13 +337,13 @@ TEST(EngineTest, WindowNeverMeetsAFullQueue) {
   }
 }
 
-// ---- What is refused ----
+// ---- Calls that are refused ----
 
 TEST(EngineTest, PeersCannotMakeItCountWhatNobodyExpects) {
   Pair pair(1);
   auto main = [&]() -> coro::Task<absl::Status> {
     CO_ASSIGN_OR_RETURN(const auto arrived, pair.receiver().Expect(6, 4));
-    // A transfer that nobody expects; then one that has more pages than are expected.
+    // A transfer that is not expected; then one that has more pages than are expected.
     CO_RETURN_IF_ERROR(
         co_await pair.sender().WritePages(pair.from, pair.target, Pages(3), {.transfer = 5}));
     CO_RETURN_IF_ERROR(

@@ -1,4 +1,4 @@
-// What goes wrong under way: NICs that die or are slow, completions out of order, full queues.
+// Faults under way: NICs that die or are slow, completions out of order, full queues.
 
 #include <chrono>
 #include <cstddef>
@@ -204,7 +204,7 @@ DD_SEED_TEST(Transfer, LostCompletionCostsItsNic,
   return MoveWellWithoutOne(trial);
 }
 
-// It restarts: what was under way fails, and its queue pair is gone.
+// It restarts: its operations under way fail, and its queue pair is gone.
 DD_SEED_TEST(Transfer, SendingNicRestarts,
              {.seeds = 25, .faults = Plan(OnNic(Fault::kNicResets, "sender/rdmap79s0", 40))}) {
   return MoveWellWithoutOne(trial);

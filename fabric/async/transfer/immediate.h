@@ -1,4 +1,4 @@
-// What the immediate of a page says: which transfer, and which page of it.
+// The immediate of a page: which transfer, and which page of it.
 //
 // A page that was re-issued because its NIC died may arrive twice, and only the receiver can
 // notice. So an immediate names its page, and the receiver counts distinct pages (arrivals.h).

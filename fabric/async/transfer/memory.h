@@ -19,8 +19,8 @@ namespace drydock::fabric::async::transfer {
 // need it to stay: the program, and transfers under way. Immutable; thread-safe but for its end.
 class Memory {
  public:
-  // `memory`: what keeps the bytes; null: they are kept elsewhere. `regions`: one for each NIC, of
-  // the same range.
+  // `memory` keeps the bytes; null: they are kept elsewhere. `regions`: one for each NIC, of the
+  // same range.
   Memory(std::shared_ptr<void> memory, std::vector<std::unique_ptr<MemoryRegion>> regions)
       : memory_(std::move(memory)), regions_(std::move(regions)) {
     for (const auto& region : regions_) keys_.push_back(region->local_key());
@@ -34,7 +34,7 @@ class Memory {
   }
   std::uint64_t local_key(std::size_t nic) const { return keys_[nic]; }
 
-  // What peers import.
+  // The descriptor that peers import.
   MemoryDescriptor descriptor() const {
     MemoryDescriptor descriptor;
     descriptor.length_bytes = bytes().size();

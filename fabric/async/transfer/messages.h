@@ -1,4 +1,4 @@
-// What the engine and its NICs tell each other, through rings (spsc_ring.h): plain values.
+// The messages between the engine and its NICs, through rings (spsc_ring.h): plain values.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_MESSAGES_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_MESSAGES_H_

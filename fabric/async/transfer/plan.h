@@ -1,4 +1,4 @@
-// What one transfer moves: where each of its pages comes from and goes to.
+// The plan of one transfer: where each of its pages comes from and goes to.
 //
 // A plan is written once, when the transfer is submitted, and then only read, by the threads of all
 // NICs at once. Pages are computed where they are posted: a submission costs no time per page.

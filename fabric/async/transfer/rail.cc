@@ -12,7 +12,7 @@
 namespace drydock::fabric::async::transfer {
 namespace {
 
-// After kAgain: the first wait, and what doubling leads to.
+// After kAgain: the first wait, and the longest, to which doubling leads.
 constexpr coro::Duration kFirstWait = std::chrono::microseconds(1);
 constexpr coro::Duration kMostWait = std::chrono::milliseconds(1);
 // How often in its time-out an operation is looked at.
@@ -27,7 +27,7 @@ Context ContextOf(std::uint32_t generation, std::uint32_t number) {
   return static_cast<Context>(std::uint64_t{generation} << 32 | number);
 }
 
-// What ends the NIC and not only the operation.
+// Errors that end the NIC and not only the operation.
 bool EndsNic(ErrorCode error) {
   return error == ErrorCode::kCanceled || error == ErrorCode::kClosed ||
          error == ErrorCode::kDeviceFault;
@@ -239,7 +239,8 @@ std::size_t Rail::PostBurst() {
   } else if (result.error == ErrorCode::kAgain) {
     Count(counters_.again);
     refused_ = true;
-    // Completions make room, and are read first; for what they do not tell there is the timer.
+    // Completions make room, and are read first; the timer is for room that no completion
+    // announces.
     try_again_.Cancel();
     loop_->timers().Arm(try_again_, coro::After(Now(), wait_));
     wait_ = std::min(2 * wait_, kMostWait);

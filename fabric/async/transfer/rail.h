@@ -47,7 +47,7 @@ struct RailOptions {
   std::size_t completion_queue_depth = 0;  // 0: the provider's default
 };
 
-// What a NIC has done. Read from any thread.
+// The counts of a NIC. Read from any thread.
 struct RailCounters {
   std::atomic<std::uint64_t> bursts{0};    // posts that took something: doorbells
   std::atomic<std::uint64_t> pages{0};     // that were posted, again or for the first time

@@ -48,8 +48,8 @@ class RailThreads {
 
   // REQUIRES: not started before.
   void Start();
-  // Returns when no thread works any more; then the NICs are the caller's. What is under way stays
-  // so. Harmless when they have not started.
+  // Returns when no thread works any more; then the NICs are the caller's. Operations under way
+  // stay under way. Harmless when the threads have not started.
   void Stop();
 
  private:

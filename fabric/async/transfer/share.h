@@ -1,4 +1,4 @@
-// What one NIC, ours or a peer's, has of the work: how much is under way, and how fast it goes.
+// The load of one NIC, ours or a peer's: how much is under way, and how fast it goes.
 
 #ifndef DRYDOCK_FABRIC_ASYNC_TRANSFER_SHARE_H_
 #define DRYDOCK_FABRIC_ASYNC_TRANSFER_SHARE_H_

@@ -114,7 +114,7 @@ TEST(ArrivalsTest, DistinctPagesCountAndNothingElse) {
     EXPECT_TRUE(expectation.has(64));
     EXPECT_FALSE(expectation.has(1));
   }
-  table.Arrived(MakeImmediate(3, 1));  // nobody expects it any more
+  table.Arrived(MakeImmediate(3, 1));  // it is not expected any more
   EXPECT_EQ(table.counters().pages, 2u);
   EXPECT_EQ(table.counters().duplicates, 1u);
   EXPECT_EQ(table.counters().refused, 4u);

@@ -1,5 +1,5 @@
-// Test helper: what must hold of any bytes at all that are taken for a queue entry. Shared by the
-// fuzz test, which runs everywhere, and the libFuzzer target.
+// Test helper: the rules that hold for any bytes that are read as a queue entry. Shared by the fuzz
+// test, which runs everywhere, and the libFuzzer target.
 
 #ifndef DRYDOCK_FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_
 #define DRYDOCK_FABRIC_EFA_QUEUE_TESTING_IMAGE_CHECKS_H_

@@ -16,7 +16,7 @@ using Key = std::pair<int, int>;
 const std::set<std::string> kCategories = {"post", "doorbell", "packet", "place", "completion",
                                            "poll", "resume",   "fault",  "check", "object"};
 
-// What a slice of each category must say.
+// The arguments that a slice of each category must have.
 const std::map<std::string, std::vector<std::string>> kRequired = {
     {"post", {"kind", "bytes", "endpoint", "segments", "signalled", "result"}},
     {"doorbell", {"endpoint", "count"}},

@@ -1,4 +1,4 @@
-// For tests: reads a trace as a viewer does, and says what is wrong with it by
+// For tests: reads a trace as a viewer does, and reports where it departs from
 // docs/trace-format.md.
 
 #ifndef DRYDOCK_FABRIC_TRACE_TESTING_TRACE_CHECKER_H_
@@ -35,7 +35,7 @@ struct CheckedTrace {
   std::string PathOf(const std::string& flow) const;
 };
 
-// Never fails: what cannot be read is a problem.
+// Never fails: text that cannot be read is a problem of the trace.
 CheckedTrace CheckTrace(const std::string& json);
 
 }  // namespace drydock::fabric::trace

@@ -1,5 +1,5 @@
 // Writes traces by hand, for tests: two machines with a NIC, a queue, an address vector, an
-// endpoint and a region each, that know each other; then whatever a test wants to have happened.
+// endpoint and a region each, that know each other; then the events that a test wants.
 
 #ifndef DRYDOCK_SIM_CAPTURE_TESTING_TRACE_TEXT_H_
 #define DRYDOCK_SIM_CAPTURE_TESTING_TRACE_TEXT_H_

@@ -1,4 +1,4 @@
-// buffer-race: programs that touch what the device still uses, and their twins that wait.
+// buffer-race: programs that touch memory that the device still uses, and their twins that wait.
 
 #include <chrono>
 #include <cstddef>
@@ -40,7 +40,7 @@ void Put(Side& side, std::size_t offset, std::uint64_t word) {
   std::memcpy(side.Bytes(offset, sizeof(word)).data(), &word, sizeof(word));
 }
 
-// ---- What a request carries ----
+// ---- The source of a request ----
 
 const std::vector<Program> kSources = {
     {"WriteSourceIsRefilledAtOnce", kRace,
@@ -199,7 +199,7 @@ const std::vector<Program> kSources = {
      }},
 };
 
-// ---- What requests write ----
+// ---- The destinations of requests ----
 
 const std::vector<Program> kTargets = {
     {"TwoWritesToOnePlaceAtOnce", kRace,

@@ -1,4 +1,4 @@
-// Programs that retry what was accepted, forget what was refused, share contexts, destroy context
+// Programs that retry accepted requests, forget refused ones, share contexts, destroy context
 // owners that still wait, or use an endpoint from two threads at once; and their twins.
 
 #include <chrono>

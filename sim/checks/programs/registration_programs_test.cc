@@ -1,5 +1,5 @@
 // use-after-deregister and leaks: programs that close memory too early, or nothing at all, and
-// their twins; and what a fault plan causes, which is no fault of theirs.
+// their twins; and the effects of a fault plan, which are no fault of theirs.
 
 #include <chrono>
 #include <cstddef>
@@ -172,7 +172,7 @@ const std::vector<Program> kRegistrations = {
      }},
 };
 
-// ---- What is open at the end ----
+// ---- Objects that are open at the end ----
 
 const std::vector<Program> kEnds = {
     {"RegionIsLeftOpen", kLeak,
@@ -253,7 +253,7 @@ std::string NameOf(const ::testing::TestParamInfo<Program>& info) { return info.
 INSTANTIATE_TEST_SUITE_P(Registrations, ProgramTest, ::testing::ValuesIn(kRegistrations), NameOf);
 INSTANTIATE_TEST_SUITE_P(Ends, ProgramTest, ::testing::ValuesIn(kEnds), NameOf);
 
-// ---- What the findings say ----
+// ---- The text of findings ----
 
 TEST(UseAfterDeregisterTest, EachRequestCountsAndTheKeysOwnerIsNamed) {
   Stage stage(1, Calm());

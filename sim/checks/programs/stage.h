@@ -1,5 +1,5 @@
-// Programs that break a rule and programs that do not, each a few lines: three machines, what one
-// of them does, and what the checks make of it.
+// Programs that break a rule and programs that do not, each a few lines: three machines, the
+// program of one of them, and the checks' findings.
 
 #ifndef DRYDOCK_SIM_CHECKS_PROGRAMS_STAGE_H_
 #define DRYDOCK_SIM_CHECKS_PROGRAMS_STAGE_H_
@@ -19,7 +19,7 @@
 
 namespace drydock::sim_testing {
 
-// Where a program runs. What is in `kept` is still open when it is over.
+// The machines that a program runs on. Objects in `kept` are still open when it is over.
 struct Stage {
   explicit Stage(std::uint64_t seed, sim::Profile profile)
       : lab(seed, std::move(profile)), a(lab.Add("a")), b(lab.Add("b")), c(lab.Add("c")) {
@@ -48,7 +48,7 @@ struct Program {
 };
 inline void PrintTo(const Program& program, std::ostream* os) { *os << program.name; }
 
-// What is found, as a person reads it.
+// The findings, as text for a person.
 inline std::vector<std::string> FindingsOf(const Program& program, std::uint64_t seed,
                                            const sim::Profile& profile,
                                            std::vector<sim::Check>* checks) {

@@ -106,7 +106,7 @@ class AllToAllScenario final : public Scenario {
     return "four machines write a block to each other, all at once";
   }
   std::span<const Parameter> parameters() const override { return kParameters; }
-  // A block to everybody, and one of everybody.
+  // A block to every machine, and one from each.
   std::optional<Needs> needs(const Parameters& parameters) const override {
     const std::uint64_t others = parameters.at("machines") - 1;
     return Needs{.registrations = 2, .address_handles = others, .completions = 2 * others};

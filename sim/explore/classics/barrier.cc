@@ -1,5 +1,5 @@
 // The dissemination barrier (Hensgen, Finkel, Manber 1988) with writes that announce themselves: in
-// round r everybody tells the machine 2^r places on, and waits for the one 2^r places back.
+// round r every machine tells the one 2^r places on, and waits for the one 2^r places back.
 
 #include <array>
 #include <bit>

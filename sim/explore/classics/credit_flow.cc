@@ -86,7 +86,7 @@ coro::Task<absl::Status> WriteMessage(Producer& producer, std::size_t number) {
   co_return status;
 }
 
-// Until the slot may be filled again: the consumer has taken what was in it, and the NIC does not
+// Until the slot may be filled again: the consumer has taken its contents, and the NIC does not
 // read the source any more. A credit does not say the second.
 coro::Task<absl::Status> AwaitSlot(Producer& producer, std::size_t number) {
   const std::uint64_t credits = producer.credits.count();

@@ -1,4 +1,4 @@
-// What the classics share: machines, a truth to compare with, and patience.
+// The common parts of the classics: machines, a truth to compare with, and patience.
 
 #ifndef DRYDOCK_SIM_EXPLORE_CLASSICS_PROGRAM_H_
 #define DRYDOCK_SIM_EXPLORE_CLASSICS_PROGRAM_H_
@@ -20,7 +20,7 @@
 
 namespace drydock::sim::explore {
 
-// What the programs must not be wrong about: kept beside them, where no fault reaches it.
+// The data that the programs must get right: kept beside them, where no fault reaches it.
 class Truth {
  public:
   // Data that a program was about to use is wrong.
@@ -45,8 +45,8 @@ absl::Status FirstError(const std::vector<absl::Status>& statuses);
 void Fill(std::span<std::byte> bytes, std::uint64_t what);
 bool Holds(std::span<const std::byte> bytes, std::uint64_t what);
 
-// When a program gives up a step that begins now: what it waits for was lost on the way, or the
-// other side has given up itself. REQUIRES: a running loop.
+// When a program gives up a step that begins now: its message was lost on the way, or the other
+// side has given up itself. REQUIRES: a running loop.
 inline coro::Time GiveUpTime() {
   return coro::After(coro::EventLoop::Current().Now(), std::chrono::seconds(1));
 }

@@ -1,5 +1,5 @@
-// A copy that begins anew until it succeeds, each time on new machines: what failed may be dead,
-// cut off, or full of what came late.
+// A copy that begins anew until it succeeds, each time on new machines: the old ones may be dead,
+// cut off, or full of late messages.
 
 #include <algorithm>
 #include <array>

@@ -119,7 +119,7 @@ void ExhaustiveSearch::WantReversals(std::span<const Step> under_way) {
   const auto step_at = [this](std::size_t i) -> const Step& {
     return path_[i].ready[path_[i].chosen];
   };
-  // before[j][i]: i had to happen before j. Behind the path: what was still to come.
+  // before[j][i]: i had to happen before j. Behind the path: the steps that were still to come.
   std::vector<std::vector<bool>> before;
   for (std::size_t j = 0; j < length + under_way.size(); ++j) {
     const Step& step = j < length ? step_at(j) : under_way[j - length];
@@ -133,7 +133,7 @@ void ExhaustiveSearch::WantReversals(std::span<const Step> under_way) {
       known[i] = true;
       for (std::size_t k = 0; k < i; ++k) known[k] = known[k] || before[i][k];
     };
-    // The step after which it appeared is what the program, or the device, reacted to.
+    // The program, or the device, reacted to the step after which it appeared.
     if (appeared > 0) precede(appeared - 1);
     std::vector<std::size_t> races;
     for (std::size_t i = end; i-- > 0;) {

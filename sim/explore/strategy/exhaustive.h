@@ -47,7 +47,7 @@ class ExhaustiveSearch {
   // It left the path of the run before, though nothing else was different: the program is no
   // function of its schedule.
   bool diverged() const { return diverged_; }
-  // What was chosen, as ParseStrategy takes it: "order:2.0.1".
+  // The choices, as ParseStrategy takes them: "order:2.0.1".
   std::string order() const;
 
  private:
@@ -72,7 +72,7 @@ class ExhaustiveSearch {
   const Options options_;
   std::vector<Node> path_;
   std::vector<std::size_t> choices_;  // of the run, where there was more than one step
-  std::vector<Step> at_the_end_;      // of a redundant run: what was possible where it became one
+  std::vector<Step> at_the_end_;      // of a redundant run: the possible steps where it became one
   std::size_t depth_ = 0;             // of the run
   bool started_ = false;
   bool redundant_ = false;

@@ -31,12 +31,12 @@ using ::testing::SizeIs;
 using Account = std::vector<std::pair<std::string, std::uint64_t>>;
 using Program = std::function<Account(Lab& lab)>;
 
-// An operation by its initiator and its number there, and what happened to it.
+// An operation by its initiator and its number there, and the event that happened to it.
 using StepName = std::tuple<std::uint32_t, std::uint64_t, EventKind, std::uint32_t>;
 // Which of two dependent steps came first, for all pairs: equal for equivalent runs only.
 using Shape = std::set<std::pair<StepName, StepName>>;
 
-// Writes down what another scheduler picks.
+// Records the picks of another scheduler.
 class Recorder final : public Scheduler {
  public:
   explicit Recorder(std::unique_ptr<Scheduler> inner) : inner_(std::move(inner)) {}

@@ -1,4 +1,4 @@
-// A schedule that somebody has written down: to see a run of an exhaustive search again.
+// A schedule that is given as a list of choices, to repeat a run of an exhaustive search.
 
 #ifndef DRYDOCK_SIM_EXPLORE_STRATEGY_ORDER_H_
 #define DRYDOCK_SIM_EXPLORE_STRATEGY_ORDER_H_

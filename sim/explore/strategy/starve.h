@@ -1,6 +1,6 @@
 // Freezes one NIC, one endpoint or the completions of one NIC for a while, as rr's chaos mode does
-// with threads (rr-debugger/rr src/Scheduler.cc): what is slow in the field is one thing, and for
-// long. Otherwise a walk.
+// with threads (rr-debugger/rr src/Scheduler.cc): in the field, one part is slow, and for long.
+// Otherwise a walk.
 //
 // The length of a window is drawn so that every power of two is as likely, from a microsecond to
 // two seconds: longer than a program's own time-outs.

@@ -29,7 +29,7 @@ namespace drydock::sim::explore {
 using Schedule = std::function<std::unique_ptr<Scheduler>(std::uint64_t seed)>;
 
 struct Strategy {
-  std::string name = "random";  // what ParseStrategy takes
+  std::string name = "random";  // as ParseStrategy takes it
   Schedule schedule;
   // True for `pct` when its text names no number of steps: a caller that can run the program should
   // count them (run_seed.h) and set the number.
@@ -39,7 +39,7 @@ struct Strategy {
 // Steps that `pct` assumes when they were not counted.
 inline constexpr std::size_t kUsualSteps = 100;
 
-// kInvalidArgument: one line that says what there is.
+// kInvalidArgument: one line that lists the strategies.
 absl::StatusOr<Strategy> ParseStrategy(absl::string_view text);
 
 }  // namespace drydock::sim::explore

@@ -19,8 +19,8 @@ struct CalledRendezvous {
 
 // Waits; tries again for `patience` as long as the address does not answer. `network`:
 // tcp://HOST:PORT. kInvalidArgument: `network` names no network. kUnavailable: the address does not
-// answer, or what answers is no rendezvous. kPermissionDenied: the rendezvous has another key.
-// Other codes: those of ReadKey.
+// answer, or is not a rendezvous. kPermissionDenied: the rendezvous has another key. Other codes:
+// those of ReadKey.
 absl::StatusOr<CalledRendezvous> CallRendezvous(const std::string& network,
                                                 const std::string& key_file,
                                                 coro::Duration patience);

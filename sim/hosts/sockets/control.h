@@ -1,4 +1,4 @@
-// What a machine and the rendezvous tell each other, after the handshake.
+// The messages between a machine and the rendezvous, after the handshake.
 //
 //   machine                                                      rendezvous
 //     kJoin: fabric, terms, host, port     ──►
@@ -8,9 +8,9 @@
 //                                          ◄──  kNews whenever a machine comes or goes
 //     kKnown: the number of that news      ──►
 //
-// A machine is welcomed once all the others know of it, so that any machine that is given its
-// address can use it. One that does not acknowledge the news within a second has stopped, and is
-// not waited for.
+// A machine is welcomed once all the others have acknowledged the news of it, so that any machine
+// that is given its address can use it, and after 1 s in any case: a machine that has not
+// acknowledged the news by then has stopped.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_CONTROL_H_

@@ -25,7 +25,7 @@ constexpr std::size_t kMostStrangers = 512;
 // The longest message: a packet of the largest MTU of all profiles fits by far.
 constexpr std::size_t kLongest = sizeof(Message) + (64 << 10);
 
-// What an event of the sockets is about: one of these, or a slot and one of these.
+// The subject of an event of the sockets: one of these, or a slot and one of these.
 enum Tag : std::uint64_t { kListening = 1, kRendezvous, kStranger, kOut, kIn };
 constexpr std::uint64_t TagOf(Tag tag, std::uint8_t slot = 0) {
   return std::uint64_t{tag} << 8 | slot;
@@ -103,7 +103,7 @@ std::unique_ptr<Channel> FarMachines::MakeChannel(std::uint8_t slot) {
   return channel;
 }
 
-// ---- What comes ----
+// ---- Arrivals ----
 
 bool FarMachines::Poll(const Visit& visit) {
   std::array<epoll_event, 64> events;

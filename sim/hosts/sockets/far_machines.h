@@ -50,7 +50,7 @@ class FarMachines {
   std::unique_ptr<Channel> MakeChannel(std::uint8_t slot);
 
   // Looks at all sockets. Calls `visit` with each slot from which something has come, or whose
-  // connection has ended; a channel that `visit` makes adopts what has come. True: `visit` was
+  // connection has ended; a channel that `visit` makes adopts the connection. True: `visit` was
   // called.
   bool Poll(const std::function<void(std::uint8_t slot)>& visit);
 
@@ -87,7 +87,7 @@ class FarMachines {
   int epoll_;
   std::vector<std::unique_ptr<Stranger>> strangers_;
   std::array<SocketChannel*, kMachines> channels_{};  // null: none
-  Stream* arrived_ = nullptr;  // what the next channel adopts, while Admit is at work
+  Stream* arrived_ = nullptr;  // the next channel adopts it, while Admit is at work
   std::uint8_t arrived_from_ = 0;
   std::unique_ptr<Ear> ear_;
 };

@@ -18,7 +18,7 @@ void Put(FrameWriter& writer, const std::string& text) {
   std::memcpy(room, text.data(), text.size());
 }
 
-// Gives the reader at most `most` bytes of what the writer has; says how many.
+// Gives the reader at most `most` of the writer's bytes; returns how many.
 std::size_t Pass(FrameWriter& writer, FrameReader& reader, std::size_t most) {
   const std::span<std::byte> room = reader.Room();
   const std::size_t bytes = std::min({most, writer.unsent().size(), room.size()});

@@ -6,8 +6,8 @@
 //                                    ◄──  Challenge: a number of its own, mac(all of it, "s")
 //     Proof: mac(all of it, "c")     ──►
 //
-// The numbers are fresh: what was heard on one connection proves nothing on another. The key
-// itself is never sent. Nothing after the handshake is authenticated or encrypted.
+// The numbers are fresh: a recording of one connection proves nothing on another. The key itself is
+// never sent. Nothing after the handshake is authenticated or encrypted.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_HANDSHAKE_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_HANDSHAKE_H_
@@ -24,7 +24,7 @@ namespace drydock::sim {
 
 // A machine of a network of several computers.
 struct Seat {
-  std::uint64_t network = 0;  // what tells this network from all others, past ones too
+  std::uint64_t network = 0;  // tells this network from all others, past ones too
   std::uint32_t incarnation = 0;
   std::uint8_t slot = 0;
   std::array<std::uint8_t, 3> unused{};
@@ -33,7 +33,7 @@ struct Seat {
 
 enum class Purpose : std::uint64_t {
   kMember = 1,  // to the rendezvous
-  kPeer = 2,    // between two machines: what `from` says to `to`
+  kPeer = 2,    // between two machines: messages of `from` to `to`
 };
 
 struct Hello {
@@ -63,7 +63,7 @@ class Caller {
   Caller(const Key& key, Purpose purpose, const Seat& from = {}, const Seat& to = {});
 
   const Hello& hello() const { return hello_; }
-  // What to answer; absent: it has another key, or is no rendezvous and no machine.
+  // The answer; absent: the other end has another key, or is no rendezvous and no machine.
   std::optional<Proof> Answer(std::span<const std::byte> challenge) const;
 
  private:
@@ -76,7 +76,7 @@ class Called {
  public:
   explicit Called(const Key& key) : key_(key) {}
 
-  // What to answer; absent: that is no Hello of this version.
+  // The answer; absent: that is no Hello of this version.
   std::optional<Challenge> Greet(std::span<const std::byte> hello);
   // Whether the caller has the key. REQUIRES: Greet had an answer.
   bool Believes(std::span<const std::byte> proof) const;

@@ -43,7 +43,7 @@ TEST(HandshakeTest, WithTwoKeysNeitherDoes) {
   const std::optional<Challenge> challenge = called.Greet(Bytes(caller.hello()));
   ASSERT_TRUE(challenge.has_value());
   EXPECT_FALSE(caller.Answer(Bytes(*challenge)).has_value());
-  // Not even what is right for the other key.
+  // Not even the proof that is right for the other key.
   const Caller other(KeyOf(2), Purpose::kMember);
   EXPECT_FALSE(other.Answer(Bytes(*challenge)).has_value());
   EXPECT_FALSE(called.Believes(Bytes(Proof{})));

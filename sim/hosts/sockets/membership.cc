@@ -61,7 +61,7 @@ absl::StatusOr<std::unique_ptr<Membership>> Membership::Join(Stream stream, std:
     if (control.type == ControlType::kNews) membership->Take(control);
     if (control.type != ControlType::kWelcome) continue;
     membership->seat_ = control.seat;
-    membership->Listen();  // no socket says that there is what has come with the welcome
+    membership->Listen();  // no socket event announces messages that came with the welcome
     return membership;
   }
   return absl::UnavailableError("the rendezvous has stopped answering");

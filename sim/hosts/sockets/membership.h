@@ -1,4 +1,4 @@
-// This machine's place in a network of several computers, and what it knows of the others.
+// This machine's place in a network of several computers, and its knowledge of the others.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_MEMBERSHIP_H_
@@ -16,8 +16,7 @@
 
 namespace drydock::sim {
 
-// What tells the shared memory that we see from that of others: processes with the same number can
-// share memory.
+// A number of the shared memory that we see: processes with the same number can share memory.
 std::uint64_t HostNumber();
 
 // A machine, as the rendezvous told of it last.
@@ -28,7 +27,7 @@ struct Member {
   SocketAddress address;
 };
 
-// Lasts as long as the rendezvous can be heard; after that what was known stays known. Not
+// Lasts as long as the rendezvous can be heard; after that the last news stays valid. Not
 // thread-safe.
 class Membership {
  public:

@@ -1,4 +1,4 @@
-// What --network says: where the machines of several computers meet.
+// The value of --network: where the machines of several computers meet.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_NETWORK_NAME_H_
@@ -23,10 +23,10 @@ struct NetworkName {
 // kInvalidArgument: that is none.
 absl::StatusOr<NetworkName> ParseNetworkName(absl::string_view text);
 
-// What stands for "tcp": the first host of a step of Slurm's (SLURM_STEP_NODELIST), or that of Open
-// MPI 4's mpirun (OMPI_MCA_orte_hnp_uri), and a port of 20,000 to 29,999 by the job's number.
-// `variable` is getenv. kNotFound: neither has started us. kInvalidArgument: it says what we do not
-// understand.
+// The network that "tcp" stands for: the first host of a step of Slurm's (SLURM_STEP_NODELIST), or
+// that of Open MPI 4's mpirun (OMPI_MCA_orte_hnp_uri), and a port of 20,000 to 29,999 by the job's
+// number. `variable` is getenv. kNotFound: neither has started us. kInvalidArgument: its variables
+// are not understood.
 absl::StatusOr<NetworkName> NetworkOfLauncher(
     const std::function<const char*(const char*)>& variable);
 

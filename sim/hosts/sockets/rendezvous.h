@@ -1,5 +1,5 @@
-// Where the machines of a network on several computers find each other: it gives each machine the
-// first free slot, and tells it of all others. What they send to each other does not pass here.
+// The meeting point of the machines of a network on several computers: it gives each machine the
+// first free slot, and tells it of all others. Their messages to each other do not pass here.
 
 #ifndef DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_
 #define DRYDOCK_SIM_HOSTS_SOCKETS_RENDEZVOUS_H_

@@ -153,7 +153,7 @@ absl::StatusOr<Socket> Socket::Dial(const SocketAddress& address) {
 absl::StatusOr<Socket> Socket::Bind(const SocketAddress& address) {
   absl::StatusOr<Socket> socket = New(address);
   if (!socket.ok()) return socket;
-  Set(socket->fd(), SOL_SOCKET, SO_REUSEADDR, 1);  // what is left of the last one does not matter
+  Set(socket->fd(), SOL_SOCKET, SO_REUSEADDR, 1);  // remains of the last socket do not matter
   if (bind(socket->fd(), address.get(), address.size()) == 0) return socket;
   if (errno == EADDRINUSE) return absl::AlreadyExistsError("bind: somebody has the address");
   if (errno == EADDRNOTAVAIL) return absl::OutOfRangeError("bind: no address of this computer");

@@ -7,7 +7,7 @@
 namespace drydock::sim {
 namespace {
 
-// What the kernel does not take at once.
+// Bytes that the kernel does not take at once, at most.
 constexpr std::size_t kMostUnsent = 1 << 20;
 
 }  // namespace
@@ -65,7 +65,7 @@ bool SocketChannel::Next(std::span<const std::byte>& message) {
   return in_.has_value() && in_->Next(message);
 }
 
-// A process that ends closes both connections: what it has said on one may still be on its way when
+// A process that ends closes both connections: its messages on one may still be on their way when
 // the other is known to be over.
 Channel::State SocketChannel::state() const {
   if (in_.has_value() && in_->garbage()) return State::kGarbage;

@@ -131,7 +131,7 @@ TEST_F(SocketChannelTest, NobodyListening) {
   EXPECT_EQ(channel_->state(), Channel::State::kEnded);
 }
 
-// A process that ends closes both connections; what it has said on one counts, whichever ends first.
+// A process that ends closes both connections; its messages on one count, whichever ends first.
 TEST_F(SocketChannelTest, WhatWasSaidBeforeTheEndIsHeard) {
   auto theirs = std::make_unique<Stream>(Open(kKey));
   auto [caller, called] = Pair();

@@ -49,13 +49,13 @@ class Stream {
   }
 
   // --- In ---
-  // One piece of what has come. False: nothing had.
+  // Takes one piece of the bytes that have come. False: there were none.
   bool Receive();
   bool Next(std::span<const std::byte>& message) { return reader_.Next(message); }
   void Release() { reader_.Release(); }
 
   // Nothing passes any more: the other end has closed it, or cannot be reached, or there never was
-  // a connection. What came before that is still there.
+  // a connection. Bytes that came before that are still there.
   bool ended() const { return ended_; }
   // The other end has sent bytes that are no message.
   bool garbage() const { return reader_.garbage(); }

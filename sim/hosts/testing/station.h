@@ -90,7 +90,7 @@ class Station {
   // The number by which the device knows the peer from now on.
   std::uint16_t Introduce(const sim::Gid& gid);
 
-  // Posts a request to `peer`, and rings; returns its number. `change`: for what is wrong about it.
+  // Posts a request to `peer`, and rings; returns its number. `change`: makes it wrong.
   std::uint16_t Post(const StationAddress& peer, const StationWork& work,
                      const std::function<void(fabric::efa_queue::SendWork&)>& change = nullptr);
   // Requests that may be posted now.

@@ -98,7 +98,7 @@ class Workout {
     lane.request = station_.Post(peer_, work);
   }
 
-  // The first 8 bytes of a message say what is in the others.
+  // The first 8 bytes of a message decide the others.
   void Fill(std::size_t number, const Lane& lane) {
     const std::span<std::byte> bytes = station_.Bytes(BufferOf(number), lane.length);
     FillBytes(bytes.subspan(8), lane.pattern);

@@ -11,7 +11,7 @@
 
 namespace drydock::sim_testing {
 
-// What both sides count.
+// The counts of both sides.
 struct WorkoutTally {
   std::uint64_t messages = 0;
   std::uint64_t immediates = 0;
@@ -29,7 +29,7 @@ WorkoutTally RunWorkout(Station& station, const StationAddress& peer, std::uint6
 // Receives and verifies, until `done` holds.
 WorkoutTally ServeWorkout(Station& station, const std::function<bool(const WorkoutTally&)>& done);
 
-// What has to be there before the other side begins.
+// Prepares everything that the other side needs before it begins.
 void PrepareToServe(Station& station);
 
 }  // namespace drydock::sim_testing

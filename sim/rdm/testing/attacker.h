@@ -1,4 +1,4 @@
-// What tests of peers that lie have in common: a peer that says what it likes, and the honest
+// The common parts of tests of lying peers: a peer that sends any packets, and the honest
 // conversation that goes on beside it.
 
 #ifndef DRYDOCK_SIM_RDM_TESTING_ATTACKER_H_
@@ -23,7 +23,7 @@
 
 namespace drydock::sim::rdm {
 
-// A bare device endpoint that sends what it likes, and keeps what it is answered.
+// A bare device endpoint that sends any packets, and keeps the answers.
 class Attacker {
  public:
   static constexpr std::size_t kPacket = 8928;
@@ -80,7 +80,7 @@ class Attacker {
     Send(std::span(bytes).first(length + payload.size()));
   }
 
-  // Lets everybody work a little.
+  // Lets all machines work a little.
   void Step() {
     std::array<fabric::Completion, 16> entries;
     const fabric::ReadResult result = nic_.queue->Read(entries);

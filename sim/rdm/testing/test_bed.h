@@ -26,7 +26,7 @@
 
 namespace drydock::sim::rdm {
 
-// One machine: everything that its program opens, and what it has read.
+// One machine: all objects that its program opens, and the completions that it has read.
 struct Machine {
   Node* node = nullptr;
   std::unique_ptr<fabric::Fabric> fabric;
