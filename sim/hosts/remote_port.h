@@ -16,7 +16,7 @@ class RemotePort {
   virtual ~RemotePort() = default;
 
   // Divides our `operation`, whose peer is a proxy of this port, into the packets that go there. It
-  // has come as one, which none of them was sent of.
+  // is one packet until then, and nothing of it has been sent.
   virtual void Divide(Operation& operation) const = 0;
   // A packet of our `operation`, whose peer is a proxy of this port. `flags`: PacketFlags; `range`:
   // the part of the payload that it carries. False: there is no room, try again later.
