@@ -13,7 +13,6 @@ namespace {
 
 using fabric::coverage::Cell;
 using fabric::coverage::Report;
-using nlohmann::json;
 
 using Rows = std::vector<std::vector<std::string>>;
 
@@ -58,25 +57,6 @@ std::string FormatCoverage(const Report& report, CoverageDetail detail) {
     absl::StrAppend(&text, "\n", CellTable(report, detail == CoverageDetail::kAll));
   }
   return text;
-}
-
-json CoverageJson(const Report& report) {
-  json points = json::array();
-  for (const auto& [point, count] : report.points) {
-    points.push_back({{"kind", std::string(Name(point.kind))},
-                      {"name", point.name},
-                      {"runs", count.runs},
-                      {"held", count.held},
-                      {"failed", count.failed}});
-  }
-  json cells = json::array();
-  for (const auto& [cell, count] : report.cells) {
-    cells.push_back({{"operation", cell.operation},
-                     {"outcome", cell.outcome},
-                     {"nic", cell.nic},
-                     {"count", count}});
-  }
-  return {{"points", points}, {"cells", cells}};
 }
 
 }  // namespace drydock::apps

@@ -7,7 +7,6 @@
 #include <string>
 
 #include "drydock/fabric/coverage/report.h"
-#include "nlohmann/json.hpp"
 
 namespace drydock::apps {
 
@@ -17,9 +16,6 @@ enum class CoverageDetail : std::uint8_t { kNone, kSeen, kAll };
 // kAll: also the possible outcomes that no run had, as "-". Empty when there is nothing to
 // tell.
 std::string FormatCoverage(const fabric::coverage::Report& report, CoverageDetail detail);
-
-// {"points": [...], "cells": [...]}.
-nlohmann::json CoverageJson(const fabric::coverage::Report& report);
 
 }  // namespace drydock::apps
 

@@ -50,16 +50,5 @@ TEST(CoverageTablesTest, NothingIsNoTable) {
   EXPECT_EQ(FormatCoverage(SomeRuns(), CoverageDetail::kNone), "");
 }
 
-TEST(CoverageTablesTest, JsonHasEveryPointAndCell) {
-  const nlohmann::json json = CoverageJson(SomeRuns());
-  EXPECT_EQ(json["points"][0]["kind"], "sometimes");
-  EXPECT_EQ(json["points"][0]["name"], "retried");
-  EXPECT_EQ(json["points"][0]["runs"], 3);
-  EXPECT_EQ(json["points"][0]["failed"], 5);
-  EXPECT_EQ(json["cells"].size(), 3u);
-  EXPECT_EQ(json["cells"][2]["outcome"], "remote_address");
-  EXPECT_EQ(json["cells"][2]["count"], 2);
-}
-
 }  // namespace
 }  // namespace drydock::apps

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_split.h"
+#include "drydock/apps/explore/testing/explore_program.h"
 #include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -22,21 +22,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-ProcessEnd RunExplore(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_EXPLORE"));
-  return harness::Subprocess::Run(arguments, {}).value();
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
-}
-
-std::string WritePlan(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return path;
-}
 
 TEST(ExploreProgramTest, SeedsThatAreFineEndWithZero) {
   const ProcessEnd end = RunExplore({"--seeds=40", "--scenario=ping-pong", "--jobs=2"});
@@ -88,7 +73,7 @@ TEST(ExploreProgramTest, OneSeedPrintsItsPlanAndItsVerdict) {
 }
 
 TEST(ExploreProgramTest, PlanOfAFileIsTheSameForAllSeeds) {
-  const std::string plan = WritePlan("refused.json", R"({"mode": "adversarial", "rules": [
+  const std::string plan = WriteText("refused.json", R"({"mode": "adversarial", "rules": [
       {"name": "third", "fault": "post_refused", "when": {"operation": "write", "nth": 3}}]})");
   const ProcessEnd end = RunExplore({"--faults=" + plan, "--seeds=20", "--json"});
   EXPECT_EQ(end.exit_code, 0) << end;
@@ -98,7 +83,7 @@ TEST(ExploreProgramTest, PlanOfAFileIsTheSameForAllSeeds) {
 }
 
 TEST(ExploreProgramTest, RuleOfAFileThatNeverFiredFails) {
-  const std::string plan = WritePlan("never.json", R"({"rules": [
+  const std::string plan = WriteText("never.json", R"({"rules": [
       {"name": "third peer", "fault": "unreachable", "when": {"peer": 2}}]})");
   const ProcessEnd end = RunExplore({"--faults=" + plan, "--seeds=5"});
   EXPECT_EQ(end.exit_code, 1) << end;
@@ -268,50 +253,40 @@ TEST(ExploreProgramTest, HelpTeaches) {
 }
 
 TEST(ExploreProgramTest, BadInputIsOneLineAndTwo) {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* complaint;
-  };
-  const std::vector<Case> cases = {
-      {{"--scenario=nothing"}, "--scenario=nothing does not exist: write, write-last, ping-pong"},
-      {{"--seeds=0"}, "no seeds"},
-      {{"--seeds=many"}, "--seeds=many is not valid"},
-      {{"--seed=x"}, "--seed=x: it takes a whole number"},
-      {{"--jobs=2000"}, "2000 jobs"},
-      {{"--first-seed=18446744073709551615"}, "there are no 1000 seeds"},
-      {{"--faults=/nowhere.json"}, "--faults=/nowhere.json: no such file"},
-      {{"--faults=" +
-        WritePlan("nobody.json",
-                  R"({"mode": "illegal", "rules": [{"fault": "late_device_visibility"}]})")},
-       "rule 1 (late_device_visibility)"},
-      {{"--faults=" + WritePlan("share.json", R"({"rules": [
+  ExpectRefused(
+      {{{"--scenario=nothing"}, "--scenario=nothing does not exist: write, write-last, ping-pong"},
+       {{"--seeds=0"}, "no seeds"},
+       {{"--seeds=many"}, "--seeds=many is not valid"},
+       {{"--seed=x"}, "--seed=x: it takes a whole number"},
+       {{"--jobs=2000"}, "2000 jobs"},
+       {{"--first-seed=18446744073709551615"}, "there are no 1000 seeds"},
+       {{"--faults=/nowhere.json"}, "--faults=/nowhere.json: no such file"},
+       {{"--faults=" +
+         WriteText("nobody.json",
+                   R"({"mode": "illegal", "rules": [{"fault": "late_device_visibility"}]})")},
+        "rule 1 (late_device_visibility)"},
+       {{"--faults=" + WriteText("share.json", R"({"rules": [
           {"fault": "bad_response", "parameters": {"placed_percent": 107}}]})")},
-       "placed_percent is 107"},
-      {{"write"}, "'write' is no flag"},
-      {{"--replay=/nowhere.capsule"}, "/nowhere.capsule: No such file"},
-      {{"--replay=" + WritePlan("broken.capsule", "{\"seed\": }")}, "broken.capsule: "},
-      {{"--shrink=" + WritePlan("empty.capsule", "{}")}, "lacks the key \"drydock_capsule\""},
-      {{"--parameters=pages=0"}, "--parameters=pages=0: parameter pages is 0: it takes from 1"},
-      {{"--parameters=pages"}, "'pages' is no parameter"},
-      {{"--parameters=rounds=1"}, "parameter rounds does not exist: pages, page_bytes"},
-      {{"--figures=rnr_delay=2s"}, "--figures=rnr_delay=2s: figure rnr_delay is 2s: it takes from"},
-      {{"--figures=rnr_delay=1ms", "--profile-sweep"}, "--profile-sweep draws the figures"},
-      {{"--profile-sweep", "--sweep"}, "are for seeds: not for --sweep"},
-      {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
-      {{"--picture=p.svg", "--seeds=5"}, "--picture is of a small run: with --shrink"},
-      {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
-      {{"--seed-first=1"}, "unknown flag --seed-first"}};
-  for (const Case& bad : cases) {
-    const ProcessEnd end = RunExplore(bad.arguments);
-    EXPECT_EQ(end.exit_code, 2) << end;
-    EXPECT_EQ(end.out, "");
-    EXPECT_THAT(Lines(end.err),
-                ElementsAre(AllOf(StartsWith("explore: "), HasSubstr(bad.complaint))));
-  }
+        "placed_percent is 107"},
+       {{"write"}, "'write' is no flag"},
+       {{"--replay=/nowhere.capsule"}, "/nowhere.capsule: No such file"},
+       {{"--replay=" + WriteText("broken.capsule", "{\"seed\": }")}, "broken.capsule: "},
+       {{"--shrink=" + WriteText("empty.capsule", "{}")}, "lacks the key \"drydock_capsule\""},
+       {{"--parameters=pages=0"}, "--parameters=pages=0: parameter pages is 0: it takes from 1"},
+       {{"--parameters=pages"}, "'pages' is no parameter"},
+       {{"--parameters=rounds=1"}, "parameter rounds does not exist: pages, page_bytes"},
+       {{"--figures=rnr_delay=2s"},
+        "--figures=rnr_delay=2s: figure rnr_delay is 2s: it takes from"},
+       {{"--figures=rnr_delay=1ms", "--profile-sweep"}, "--profile-sweep draws the figures"},
+       {{"--profile-sweep", "--sweep"}, "are for seeds: not for --sweep"},
+       {{"--heal-after=soon"}, "--heal-after=soon: it takes a time"},
+       {{"--picture=p.svg", "--seeds=5"}, "--picture is of a small run: with --shrink"},
+       {{"--trace=t.json", "--seeds=5"}, "--trace is for one run: with --seed or --replay"},
+       {{"--seed-first=1"}, "unknown flag --seed-first"}});
 }
 
 TEST(ExploreProgramTest, ACapsuleOfAProgramIsForEfaRun) {
-  const std::string path = WritePlan("program.capsule", R"({"drydock_capsule": 1,
+  const std::string path = WriteText("program.capsule", R"({"drydock_capsule": 1,
       "program": {"words": ["true"]}, "profile": "p5", "seed": 1, "limit_ns": 1000000000,
       "faults": {"rules": []}, "build": {}, "verdict": "crash",
       "digest": "00000000000000000000000000000000", "events": 0})");

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/report/result_table.h"
 #include "drydock/apps/common/text_table.h"
+#include "drydock/fabric/coverage/report_json.h"
 #include "drydock/fabric/faults/plan_json.h"
 #include "nlohmann/json.hpp"
 
@@ -172,7 +173,7 @@ std::string OrdersJson(const Asked& asked, std::uint64_t seed,
                {"failed", orders.failed()},
                {"seconds", Seconds(elapsed)},
                {"verdicts", verdicts},
-               {"coverage", CoverageJson(orders.coverage)},
+               {"coverage", ToJson(orders.coverage)},
                {"failures", failures}});
 }
 
@@ -201,7 +202,7 @@ std::string ReportJson(const Asked& asked, const ExploreReport& report,
                  {"events", report.events},
                  {"verdicts", verdicts},
                  {"rules", rules},
-                 {"coverage", CoverageJson(report.coverage)},
+                 {"coverage", ToJson(report.coverage)},
                  {"failures", failures}};
   if (elapsed.has_value()) object["seconds"] = Seconds(*elapsed);
   return Dump(object);
@@ -233,7 +234,7 @@ std::string SeedJson(const Asked& asked, const fabric::faults::FaultPlan& plan,
   object["scenario"] = asked.scenario;
   object["faults"] = asked.faults;
   object["strategy"] = asked.strategy;
-  object["coverage"] = CoverageJson(result.coverage);
+  object["coverage"] = ToJson(result.coverage);
   object["plan"] = json::parse(fabric::faults::FormatFaultPlan(plan));
   object["waits"] = result.waits;
   object["rules"] = json::array();

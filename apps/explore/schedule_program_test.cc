@@ -1,10 +1,9 @@
 // The program with its strategies, and what it says about coverage.
 
-#include <fstream>
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_split.h"
+#include "drydock/apps/explore/testing/explore_program.h"
 #include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -20,21 +19,6 @@ using ::testing::HasSubstr;
 using ::testing::MatchesRegex;
 using ::testing::Not;
 using ::testing::StartsWith;
-
-ProcessEnd RunExplore(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_EXPLORE"));
-  return harness::Subprocess::Run(arguments, {}).value();
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
-}
-
-std::string WriteText(const std::string& name, const std::string& text) {
-  const std::string path = ::testing::TempDir() + name;
-  std::ofstream(path) << text;
-  return path;
-}
 
 TEST(ExploreStrategyTest, EveryStrategyFindsTheProtocolThatIsWrongAndItsReplayShowsTheSame) {
   for (const char* strategy : {"walk", "pct:3", "starve"}) {
@@ -152,28 +136,17 @@ INSTANTIATE_TEST_SUITE_P(All, RequirementFileTest,
                          });
 
 TEST(ExploreStrategyTest, BadInputIsOneLineAndTwo) {
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* complaint;
-  };
-  const std::vector<Case> cases = {
-      {{"--strategy=dance"}, "strategy 'dance': there are random, walk, pct:DEPTH, starve"},
-      {{"--strategy=pct:99"}, "with a depth from 1 to 10"},
-      {{"--strategy=exhaustive", "--max-runs=0"}, "--max-runs=0"},
-      {{"--no-reduction"}, "--no-reduction is for --strategy=exhaustive, not for random"},
-      {{"--until=tomorrow"}, "--until=tomorrow: it takes covered, or covered:N"},
-      {{"--until=covered:0"}, "--until=covered:0: it takes covered"},
-      {{"--coverage=some"}, "--coverage=some: it takes seen, all or none"},
-      {{"--require-covered=/nowhere.txt"}, "--require-covered=/nowhere.txt: no such file"},
-      {{"--require-covered=" + WriteText("bad.txt", "reachable \"x\"\ncell write\n")},
-       "bad.txt:2: a cell has three words"}};
-  for (const Case& bad : cases) {
-    const ProcessEnd end = RunExplore(bad.arguments);
-    EXPECT_EQ(end.exit_code, 2) << end;
-    EXPECT_EQ(end.out, "");
-    EXPECT_THAT(Lines(end.err),
-                ElementsAre(AllOf(StartsWith("explore: "), HasSubstr(bad.complaint))));
-  }
+  ExpectRefused(
+      {{{"--strategy=dance"}, "strategy 'dance': there are random, walk, pct:DEPTH, starve"},
+       {{"--strategy=pct:99"}, "with a depth from 1 to 10"},
+       {{"--strategy=exhaustive", "--max-runs=0"}, "--max-runs=0"},
+       {{"--no-reduction"}, "--no-reduction is for --strategy=exhaustive, not for random"},
+       {{"--until=tomorrow"}, "--until=tomorrow: it takes covered, or covered:N"},
+       {{"--until=covered:0"}, "--until=covered:0: it takes covered"},
+       {{"--coverage=some"}, "--coverage=some: it takes seen, all or none"},
+       {{"--require-covered=/nowhere.txt"}, "--require-covered=/nowhere.txt: no such file"},
+       {{"--require-covered=" + WriteText("bad.txt", "reachable \"x\"\ncell write\n")},
+        "bad.txt:2: a cell has three words"}});
 }
 
 }  // namespace

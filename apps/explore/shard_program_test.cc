@@ -6,13 +6,11 @@
 
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
+#include "drydock/apps/explore/testing/explore_program.h"
 #include "drydock/testing/harness/subprocess.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -27,23 +25,6 @@ using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
-
-using Variables = std::map<std::string, std::string>;
-
-std::vector<std::string> Command(std::vector<std::string> arguments) {
-  arguments.insert(arguments.begin(), harness::ProgramPath("DRYDOCK_EXPLORE"));
-  return arguments;
-}
-
-ProcessEnd RunExplore(std::vector<std::string> arguments, Variables variables = {}) {
-  harness::SubprocessOptions options;
-  options.environment = std::move(variables);
-  return harness::Subprocess::Run(Command(std::move(arguments)), options).value();
-}
-
-std::vector<std::string> Lines(const std::string& text) {
-  return absl::StrSplit(text, '\n', absl::SkipEmpty());
-}
 
 // A folder that has not been used.
 std::string Fresh(const std::string& name) {
@@ -141,7 +122,7 @@ TEST(ShardProgramTest, KilledShardsGoOn) {
   int kills = 0;
   for (int wait_us = 3000;; wait_us += wait_us / 3) {
     harness::SubprocessOptions options;
-    auto process = harness::Subprocess::Start(Command(arguments), options).value();
+    auto process = harness::Subprocess::Start(ExploreCommand(arguments), options).value();
     usleep(static_cast<useconds_t>(wait_us));
     process->Signal(SIGKILL);
     const ProcessEnd end = process->Finish().value();
@@ -198,31 +179,19 @@ TEST(ShardProgramTest, BadInputIsOneLineAndTwo) {
   std::filesystem::create_directories(folder);
   std::ofstream(folder + "/cut.results") << "drydock-results 1 00 7\n{";
   RunExplore({"--scenario=ping-pong", "--seeds=4", "--results=" + folder + "/good"});
-  struct Case {
-    std::vector<std::string> arguments;
-    const char* complaint;
-  };
-  const std::vector<Case> cases = {
-      {{"--shard=4/4"}, "--shard=4/4: it takes i/n, from 0/n to n-1/n"},
-      {{"--shards=4"}, "--shards is for a scheduler's environment"},
-      {{"--shard=0/2", "--seed=1"}, "--shard and --results are for many seeds"},
-      {{"--results=" + folder, "--sweep"}, "--shard and --results are for many seeds"},
-      {{"--shard=0/2", "--until=covered"}, "--until looks at all seeds"},
-      {{"--results=/proc/nowhere"}, "--results=/proc/nowhere: "},
-      {{"--results=" + folder + "/good", "--scenario=ping-pong", "--seeds=5"},
-       "not what was asked"},
-      {{"merge"}, "no files: there is nothing to merge"},
-      {{"merge", "/nowhere"}, "/nowhere: no such file"},
-      {{"merge", folder}, "cut.results: is cut or was changed"},
-      {{"merge", folder + "/good/ping-pong-00000-of-00001.results", folder + "/good"},
-       "seed 1 is in "}};
-  for (const Case& bad : cases) {
-    const ProcessEnd end = RunExplore(bad.arguments);
-    EXPECT_EQ(end.exit_code, 2) << end;
-    EXPECT_EQ(end.out, "");
-    EXPECT_THAT(Lines(end.err),
-                ElementsAre(AllOf(StartsWith("explore: "), HasSubstr(bad.complaint))));
-  }
+  ExpectRefused({{{"--shard=4/4"}, "--shard=4/4: it takes i/n, from 0/n to n-1/n"},
+                 {{"--shards=4"}, "--shards is for a scheduler's environment"},
+                 {{"--shard=0/2", "--seed=1"}, "--shard and --results are for many seeds"},
+                 {{"--results=" + folder, "--sweep"}, "--shard and --results are for many seeds"},
+                 {{"--shard=0/2", "--until=covered"}, "--until looks at all seeds"},
+                 {{"--results=/proc/nowhere"}, "--results=/proc/nowhere: "},
+                 {{"--results=" + folder + "/good", "--scenario=ping-pong", "--seeds=5"},
+                  "not what was asked"},
+                 {{"merge"}, "no files: there is nothing to merge"},
+                 {{"merge", "/nowhere"}, "/nowhere: no such file"},
+                 {{"merge", folder}, "cut.results: is cut or was changed"},
+                 {{"merge", folder + "/good/ping-pong-00000-of-00001.results", folder + "/good"},
+                  "seed 1 is in "}});
 }
 
 }  // namespace

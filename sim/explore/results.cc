@@ -18,6 +18,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/fabric/coverage/report_json.h"
 #include "drydock/fabric/faults/json_reader.h"
 #include "nlohmann/json.hpp"
 
@@ -51,25 +52,6 @@ json ToJson(const SeedResult& result) {
           {"check", result.check},
           {"digest", result.digest.ToHex()},
           {"events", result.events}};
-}
-
-json ToJson(const fabric::coverage::Report& coverage) {
-  json points = json::array();
-  for (const auto& [point, count] : coverage.points) {
-    points.push_back({{"kind", std::string(Name(point.kind))},
-                      {"name", point.name},
-                      {"runs", count.runs},
-                      {"held", count.held},
-                      {"failed", count.failed}});
-  }
-  json cells = json::array();
-  for (const auto& [cell, count] : coverage.cells) {
-    cells.push_back({{"operation", cell.operation},
-                     {"outcome", cell.outcome},
-                     {"nic", cell.nic},
-                     {"count", count}});
-  }
-  return {{"points", points}, {"cells", cells}};
 }
 
 json ToJson(const ExploreReport& report) {

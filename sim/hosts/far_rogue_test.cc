@@ -15,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "drydock/fabric/operation.h"
 #include "drydock/sim/efa_status.h"
 #include "drydock/sim/hosts/gid.h"
 #include "drydock/sim/hosts/message.h"
@@ -26,6 +25,7 @@
 #include "drydock/sim/hosts/sockets/stream.h"
 #include "drydock/sim/hosts/sockets/testing/meeting.h"
 #include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/victim.h"
 #include "drydock/sim/random.h"
 #include "gtest/gtest.h"
 
@@ -33,8 +33,6 @@ namespace drydock::sim_testing {
 namespace {
 
 using namespace std::chrono_literals;
-namespace efa = fabric::efa_queue;
-using fabric::OperationKind;
 using sim::Message;
 using sim::MessageType;
 using sim::PayloadPlace;
@@ -170,21 +168,7 @@ class FarRogueTest : public testing::Test {
     });
   }
   // A write that is all right.
-  Message Packet() {
-    Message message;
-    message.type = MessageType::kPacket;
-    message.kind = static_cast<std::uint8_t>(OperationKind::kWrite);
-    message.operation = 1;
-    message.place = PayloadPlace::kMessage;
-    message.payload_bytes = 64;
-    message.length = 64;
-    message.packet_bytes = StationProfile().device.mtu;
-    message.remote_address = victim_.address().memory;
-    message.remote_key = victim_.address().key;
-    message.destination_queue_pair = victim_.address().queue_pair;
-    message.destination_qkey = victim_.address().qkey;
-    return message;
-  }
+  Message Packet() { return SoundWrite(victim_); }
   Message AnswerTo(FarRogue& rogue) {
     std::optional<Message> answer;
     victim_.PollUntil([&] {
@@ -194,15 +178,7 @@ class FarRogueTest : public testing::Test {
     });
     return *answer;
   }
-  void ExpectUnharmed() {
-    Station other(Options());
-    victim_.Introduce(other.address().gid);
-    other.Fill(0, 50000, 3);
-    const std::uint16_t written = other.Post(
-        victim_.address(), {.operation = efa::Operation::kWrite, .remote = 4096, .length = 50000});
-    EXPECT_EQ(other.StatusOf(written), 0);
-    EXPECT_TRUE(victim_.Holds(4096, 50000, 3));
-  }
+  void ExpectUnharmed() { sim_testing::ExpectUnharmed(victim_, Options()); }
 
   Meeting meeting_;  // first: it forks
   const std::string fabric_ = FreshFabric();

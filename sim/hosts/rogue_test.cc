@@ -22,6 +22,7 @@
 #include "drydock/sim/hosts/ring.h"
 #include "drydock/sim/hosts/shared_file.h"
 #include "drydock/sim/hosts/testing/station.h"
+#include "drydock/sim/hosts/testing/victim.h"
 #include "drydock/sim/random.h"
 #include "gtest/gtest.h"
 
@@ -29,7 +30,6 @@ namespace drydock::sim_testing {
 namespace {
 
 namespace efa = fabric::efa_queue;
-using fabric::OperationKind;
 using sim::EfaStatus;
 using sim::Message;
 using sim::MessageType;
@@ -124,30 +124,8 @@ class RogueTest : public testing::Test {
 
   std::uint64_t Refused() { return victim_.counters().messages_refused; }
   // A write that is all right, but for its key.
-  Message Packet() {
-    Message message;
-    message.type = MessageType::kPacket;
-    message.kind = static_cast<std::uint8_t>(OperationKind::kWrite);
-    message.operation = 1;
-    message.place = PayloadPlace::kMessage;
-    message.payload_bytes = 64;
-    message.length = 64;
-    message.packet_bytes = StationProfile().device.mtu;
-    message.remote_address = victim_.address().memory;
-    message.remote_key = victim_.address().key;
-    message.destination_queue_pair = victim_.address().queue_pair;
-    message.destination_qkey = victim_.address().qkey;
-    return message;
-  }
-  void ExpectUnharmed() {
-    Station other(Options());
-    victim_.Introduce(other.address().gid);
-    other.Fill(0, 50000, 3);
-    const std::uint16_t written = other.Post(
-        victim_.address(), {.operation = efa::Operation::kWrite, .remote = 4096, .length = 50000});
-    EXPECT_EQ(other.StatusOf(written), 0);
-    EXPECT_TRUE(victim_.Holds(4096, 50000, 3));
-  }
+  Message Packet() { return SoundWrite(victim_); }
+  void ExpectUnharmed() { sim_testing::ExpectUnharmed(victim_, Options()); }
 
   const std::string fabric_ = FreshFabric();
   Station victim_;

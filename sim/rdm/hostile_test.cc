@@ -11,6 +11,7 @@
 #include "drydock/sim/rdm/address_book.h"
 #include "drydock/sim/rdm/packet.h"
 #include "drydock/sim/rdm/testing/attacker.h"
+#include "drydock/sim/rdm/testing/packet_kinds.h"
 #include "drydock/sim/rdm/testing/test_bed.h"
 #include "gtest/gtest.h"
 
@@ -20,17 +21,6 @@ namespace {
 using namespace std::chrono_literals;
 using fabric::Context;
 using fabric::ErrorCode;
-
-constexpr PacketKind kAllKinds[] = {
-    PacketKind::kCts,           PacketKind::kCtsData,        PacketKind::kReadResponse,
-    PacketKind::kEor,           PacketKind::kAtomicResponse, PacketKind::kHandshake,
-    PacketKind::kReceipt,       PacketKind::kReadNack,       PacketKind::kPeerError,
-    PacketKind::kEager,         PacketKind::kEagerTagged,    PacketKind::kMedium,
-    PacketKind::kMediumTagged,  PacketKind::kLongCts,        PacketKind::kLongCtsTagged,
-    PacketKind::kEagerWrite,    PacketKind::kLongCtsWrite,   PacketKind::kShortRead,
-    PacketKind::kLongCtsRead,   PacketKind::kWriteAtomic,    PacketKind::kFetchAtomic,
-    PacketKind::kCompareAtomic, PacketKind::kLongRead,       PacketKind::kLongReadTagged,
-    PacketKind::kLongReadWrite};
 
 // Small numbers are the dangerous ones: they name objects that exist.
 std::uint64_t Interesting(Dice& dice) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "drydock/sim/rdm/testing/packet_kinds.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -31,17 +32,6 @@ Bytes WithSegments(PacketHeader header, const std::vector<ReadSegment>& segments
   EncodeSegments(segments, std::span(bytes).subspan(EncodedBytes(header)));
   return bytes;
 }
-
-constexpr PacketKind kAllKinds[] = {
-    PacketKind::kCts,           PacketKind::kCtsData,        PacketKind::kReadResponse,
-    PacketKind::kEor,           PacketKind::kAtomicResponse, PacketKind::kHandshake,
-    PacketKind::kReceipt,       PacketKind::kReadNack,       PacketKind::kPeerError,
-    PacketKind::kEager,         PacketKind::kEagerTagged,    PacketKind::kMedium,
-    PacketKind::kMediumTagged,  PacketKind::kLongCts,        PacketKind::kLongCtsTagged,
-    PacketKind::kEagerWrite,    PacketKind::kLongCtsWrite,   PacketKind::kShortRead,
-    PacketKind::kLongCtsRead,   PacketKind::kWriteAtomic,    PacketKind::kFetchAtomic,
-    PacketKind::kCompareAtomic, PacketKind::kLongRead,       PacketKind::kLongReadTagged,
-    PacketKind::kLongReadWrite};
 
 bool NamesMemory(PacketKind kind) {
   return IsAtomic(kind) || kind == PacketKind::kEagerWrite || kind == PacketKind::kLongCtsWrite ||
