@@ -59,6 +59,8 @@ _WITH_A_WORLD = [
     "sim/driver",
     "sim/explore",
     "sim/explore/classics",
+    "sim/explore/corpus",
+    "sim/explore/corpus/testing",
     "sim/explore/testing",
     "sim/hosts",
     "sim/hosts/testing",

@@ -42,6 +42,10 @@ ABSL_FLAG(
     "their ranges and why.");
 ABSL_FLAG(std::string, figures, "",
           "Run with these unpublished figures: unresponsive_timeout=10s,engine_window=1 for one.");
+ABSL_FLAG(
+    std::string, corpus, "",
+    "Folder of runs that showed something new: they are run first, and most seeds have a plan "
+    "made from one of theirs. What is new goes into it.");
 ABSL_FLAG(bool, list, false, "Print the scenarios, and run nothing.");
 ABSL_DECLARE_FLAG(std::string, faults);
 ABSL_DECLARE_FLAG(std::string, shard);    // of shard_flags.cc
@@ -169,6 +173,26 @@ absl::Status ReadShard(Arguments& arguments) {
   return absl::OkStatus();
 }
 
+// A corpus is of many seeds with plans of their own.
+absl::Status ReadCorpusFlag(Arguments& arguments) {
+  arguments.corpus = absl::GetFlag(FLAGS_corpus);
+  if (arguments.corpus.empty()) return absl::OkStatus();
+  if (arguments.seed.has_value() || arguments.exhaustive.has_value() ||
+      absl::GetFlag(FLAGS_sweep)) {
+    return absl::InvalidArgumentError("--corpus is for many seeds");
+  }
+  if (arguments.asked.faults != "swarm") {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--corpus changes the plans of the swarm: it takes no --faults=", arguments.asked.faults));
+  }
+  if (!arguments.shard.results.empty() || arguments.coverage.until_block > 0 ||
+      arguments.profile_sweep) {
+    return absl::InvalidArgumentError(
+        "--corpus changes what a seed means: it takes no --results, --until or --profile-sweep");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& positional) {
@@ -200,6 +224,7 @@ absl::StatusOr<Arguments> ReadArguments(const std::vector<std::string>& position
   ASSIGN_OR_RETURN(arguments.coverage, ReadCoverageFlags());
   arguments.asked.coverage = arguments.coverage.detail;
   RETURN_IF_ERROR(ReadShard(arguments));
+  RETURN_IF_ERROR(ReadCorpusFlag(arguments));
   arguments.jobs = absl::GetFlag(FLAGS_jobs);
   if (arguments.jobs == 0) arguments.jobs = std::max(1u, std::thread::hardware_concurrency());
   return arguments;

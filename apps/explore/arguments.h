@@ -35,6 +35,7 @@ struct Arguments {
   std::optional<coro::Duration> heal_after;
   bool profile_sweep = false;  // each seed draws the figures of its machines
   ShardChoice shard;
+  std::string corpus;  // folder of --corpus; empty: none
 };
 
 // kInvalidArgument, kNotFound, kUnimplemented: one line that names the flag.

@@ -22,6 +22,7 @@
 #include "drydock/apps/common/report/output_flags.h"
 #include "drydock/apps/explore/arguments.h"
 #include "drydock/apps/explore/capsule_commands.h"
+#include "drydock/apps/explore/corpus_report.h"
 #include "drydock/apps/explore/coverage_flags.h"
 #include "drydock/apps/explore/dependence_report.h"
 #include "drydock/apps/explore/merge_command.h"
@@ -35,9 +36,11 @@
 #include "drydock/coro/status_macros.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/sim/explore/capsule.h"
+#include "drydock/sim/explore/corpus/guided.h"
 #include "drydock/sim/explore/explorer.h"
 #include "drydock/sim/explore/replay.h"
 #include "drydock/sim/explore/schedules.h"
+#include "drydock/sim/explore/shard.h"
 #include "drydock/sim/explore/shard_run.h"
 #include "drydock/sim/explore/shrink.h"
 #include "drydock/sim/explore/sweep.h"
@@ -67,6 +70,7 @@ ABSL_DECLARE_FLAG(std::string, strategy);  // of schedule_flags.cc
 namespace drydock::apps {
 namespace {
 
+using sim::explore::CorpusReport;
 using sim::explore::ExploreOptions;
 using sim::explore::ExploreReport;
 using sim::explore::OrdersOptions;
@@ -144,9 +148,15 @@ int RunOneSeed(const Arguments& arguments) {
   return covered.ok() ? kExitOk : ReportError(kExploreUsage.name, covered);
 }
 
-// The seeds that are this process's; `end` says which, where they are not all.
-absl::StatusOr<ExploreReport> ExplorePart(const Arguments& arguments, const ExploreOptions& options,
-                                          std::string& end) {
+// What many seeds came to, and a last word about which they were.
+struct Explored {
+  ExploreReport report;
+  std::optional<CorpusReport> corpus;
+  std::string end;
+};
+
+// The seeds that are this process's; the last word says which, where they are not all.
+absl::StatusOr<Explored> ExplorePart(const Arguments& arguments, const ExploreOptions& options) {
   const ShardChoice& choice = arguments.shard;
   sim::explore::ShardOptions shard;
   shard.shard = choice.shard;
@@ -158,21 +168,46 @@ absl::StatusOr<ExploreReport> ExplorePart(const Arguments& arguments, const Expl
   if (choice.from == "TEST_SHARD_INDEX") AcknowledgeTestShard();
   ASSIGN_OR_RETURN(sim::explore::Results results,
                    ExploreShard(*arguments.scenario, options, shard));
-  end = FormatShard(choice, results.part(), shard.file);
-  return std::move(results.report);
+  std::string end = FormatShard(choice, results.part(), shard.file);
+  return Explored{.report = std::move(results.report), .end = std::move(end)};
 }
 
-// All seeds, or as many as it takes; `end` says why they were enough.
-absl::StatusOr<ExploreReport> ExploreAsAsked(const Arguments& arguments,
-                                             const ExploreOptions& options, std::string& end) {
+// The seeds that are this process's, with plans that come of the corpus.
+absl::StatusOr<Explored> ExploreCorpus(const Arguments& arguments, ExploreOptions options) {
+  RETURN_IF_ERROR(CheckOptions(options));
+  if (arguments.shard.from == "TEST_SHARD_INDEX") AcknowledgeTestShard();
+  const auto part = PartOf({options.first_seed, options.seeds}, arguments.shard.shard);
+  Explored explored;
+  explored.end = FormatShard(arguments.shard, part, /*file=*/"");
+  if (part.seeds == 0) return explored;
+  options.first_seed = part.first;
+  options.seeds = part.seeds;
+  ASSIGN_OR_RETURN(sim::explore::GuidedReport guided,
+                   ExploreGuided(*arguments.scenario, options, arguments.corpus));
+  explored.report = std::move(guided.seeds);
+  explored.end = FormatCorpus(guided.corpus, arguments.corpus) + explored.end;
+  explored.corpus = std::move(guided.corpus);
+  return explored;
+}
+
+// As many seeds as it takes to cover; the last word says why they were enough.
+absl::StatusOr<Explored> ExploreUntil(const Arguments& arguments, const ExploreOptions& options) {
   const std::uint64_t block = arguments.coverage.until_block;
-  if (block == 0) return ExplorePart(arguments, options, end);
   ASSIGN_OR_RETURN(auto covered, ExploreUntilCovered(*arguments.scenario, options, block));
-  end = covered.covered ? absl::StrCat("covered: the last ", block, " seeds showed nothing new\n")
-                        : absl::StrCat("not covered with ", covered.report.seeds, " seeds",
-                                       covered.never_held.empty() ? "" : ": never held: ",
-                                       absl::StrJoin(covered.never_held, ", "), "\n");
-  return std::move(covered.report);
+  Explored explored;
+  explored.report = std::move(covered.report);
+  explored.end = covered.covered
+                     ? absl::StrCat("covered: the last ", block, " seeds showed nothing new\n")
+                     : absl::StrCat("not covered with ", explored.report.seeds, " seeds",
+                                    covered.never_held.empty() ? "" : ": never held: ",
+                                    absl::StrJoin(covered.never_held, ", "), "\n");
+  return explored;
+}
+
+absl::StatusOr<Explored> ExploreAsAsked(const Arguments& arguments, const ExploreOptions& options) {
+  if (!arguments.corpus.empty()) return ExploreCorpus(arguments, options);
+  if (arguments.coverage.until_block > 0) return ExploreUntil(arguments, options);
+  return ExplorePart(arguments, options);
 }
 
 absl::StatusOr<const sim::explore::Scenario*> ScenarioOf(const sim::explore::Capsule& capsule,
@@ -281,25 +316,31 @@ int RunManySeeds(const Arguments& arguments) {
   Progress progress(work, clock);
   options.progress = [&](std::uint64_t done) { progress.Update(done); };
   const coro::Time start = clock.Now();
-  std::string end;
-  const absl::StatusOr<ExploreReport> report = ExploreAsAsked(arguments, options, end);
+  const absl::StatusOr<Explored> explored = ExploreAsAsked(arguments, options);
   progress.Hide();
-  if (!report.ok()) return ReportError(kExploreUsage.name, report.status());
+  if (!explored.ok()) return ReportError(kExploreUsage.name, explored.status());
   const coro::Duration elapsed = clock.Now() - start;
+  const ExploreReport& report = explored->report;
+  const std::optional<CorpusReport>& corpus = explored->corpus;
   Asked asked = arguments.asked;
+  asked.by_capsule = corpus.has_value();
   absl::Status kept;
-  asked.capsules = KeepCapsules(arguments, FailuresOf(options, *report), kept);
+  asked.capsules = corpus.has_value() ? corpus->failures
+                                      : KeepCapsules(arguments, FailuresOf(options, report), kept);
   absl::Status known;
-  const std::vector<FoundDependence> found = DependencesOf(arguments, *report, known);
-  const std::string json = ReportJson(asked, *report, elapsed);
-  Print(FormatReport(asked, *report, elapsed) + FormatDependences(asked, found) + end,
-        arguments.profile_sweep ? WithDependences(json, asked, found) : json, VerdictsCsv(*report));
+  const std::vector<FoundDependence> found = DependencesOf(arguments, report, known);
+  std::string json = ReportJson(asked, report, elapsed);
+  if (arguments.profile_sweep) json = WithDependences(json, asked, found);
+  if (corpus.has_value()) json = WithCorpus(json, *corpus, arguments.corpus);
+  Print(FormatReport(asked, report, elapsed) + FormatDependences(asked, found) + explored->end,
+        json, VerdictsCsv(report));
   if (!kept.ok()) return ReportError(kExploreUsage.name, kept);
   if (!known.ok()) return ReportError(kExploreUsage.name, known);
+  if (corpus.has_value() && !corpus->regressions.empty()) return kExitFailed;
   if (arguments.shard.shard.count == 1) {
-    return ExitOfAll(*report, arguments.coverage, arguments.file);
+    return ExitOfAll(report, arguments.coverage, arguments.file);
   }
-  return report->failed() > 0 ? kExitFailed : kExitOk;
+  return report.failed() > 0 ? kExitFailed : kExitOk;
 }
 
 int RunMerge(const std::vector<std::string>& paths) {
@@ -353,6 +394,18 @@ absl::Status CheckForm() {
   return absl::InvalidArgumentError("--csv is for seeds, orders and --list; here is --json");
 }
 
+// A corpus has a place for capsules, and what it has to say is no table.
+absl::Status CheckCorpus(const Arguments& arguments) {
+  if (arguments.corpus.empty()) return absl::OkStatus();
+  if (!absl::GetFlag(FLAGS_capsules).empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--corpus takes no --capsules: those of failures are in ", arguments.corpus, "/failures"));
+  }
+  ASSIGN_OR_RETURN(const OutputForm form, OutputFormFromFlags());
+  if (form != OutputForm::kCsv) return absl::OkStatus();
+  return absl::InvalidArgumentError("--corpus takes no --csv; here is --json");
+}
+
 // A picture is of one run.
 absl::Status CheckTrace() {
   const bool one = !absl::GetFlag(FLAGS_seed).empty() && absl::GetFlag(FLAGS_shrink).empty() &&
@@ -378,6 +431,9 @@ int Main(int argc, char** argv) {
   if (const std::string path = absl::GetFlag(FLAGS_shrink); !path.empty()) return ShrinkFile(path);
   const absl::StatusOr<Arguments> arguments = ReadArguments(positional);
   if (!arguments.ok()) return ReportError(kExploreUsage.name, arguments.status());
+  if (const absl::Status status = CheckCorpus(*arguments); !status.ok()) {
+    return ReportError(kExploreUsage.name, status);
+  }
   if (absl::GetFlag(FLAGS_list) && arguments->profile_sweep) {
     Print(FormatFigureTable(), FigureTableJson());
     return kExitOk;

@@ -75,7 +75,15 @@ std::string CapsuleLine(const Asked& asked, std::uint64_t number) {
 
 }  // namespace
 
+std::string ReplayCapsuleCommand(const std::string& path) {
+  return absl::StrCat("./bazelw run //apps/explore -- --replay=", path);
+}
+
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed) {
+  if (asked.by_capsule) {
+    const auto capsule = asked.capsules.find(seed);
+    return ReplayCapsuleCommand(capsule == asked.capsules.end() ? "CAPSULE" : capsule->second);
+  }
   return absl::StrCat(
       "./bazelw run //apps/explore -- --scenario=", asked.scenario, " --faults=", asked.faults,
       asked.strategy == "random" ? "" : absl::StrCat(" --strategy=", asked.strategy),

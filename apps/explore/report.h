@@ -29,10 +29,14 @@ struct Asked {
   std::string flags = {};
   std::string other_flags = {};                        // those of them that are not about figures
   std::map<std::uint64_t, std::string> capsules = {};  // path by seed, or by run of an order
+  // A seed does not say its faults, as with --corpus: its capsule runs it again.
+  bool by_capsule = false;
 };
 
 // The command that runs one seed again. One line.
 std::string ReplayCommand(const Asked& asked, std::uint64_t seed);
+// The command that runs a capsule.
+std::string ReplayCapsuleCommand(const std::string& path);
 
 // Tables of verdicts and rules, a paragraph for each of the first failures, and the speed. Without
 // a time: what is the same however the seeds were run.

@@ -10,6 +10,7 @@ const Usage kExploreUsage = {
     "--strategy=exhaustive [--seed=N] [--max-runs=N]            all orders of one seed\n"
     "--profile-sweep [--scenario=NAME] [--faults=none]          other time-outs and delays\n"
     "--sweep [--scenario=NAME]                                  every fault at every place\n"
+    "--corpus=FOLDER [--scenario=NAME] [--seeds=N]              seeds that learn from each other\n"
     "--replay=FILE                                              a capsule: what failed, again\n"
     "--shrink=FILE [--out=FILE] [--picture=FILE]                the same, as small as it can be\n"
     "--shard=i/n --results=FOLDER                               one part of the seeds, of many "
@@ -28,6 +29,9 @@ const Usage kExploreUsage = {
     "  explore --shrink=/tmp/drydock-capsules/write-last-1-wrong-data.capsule\n"
     "  explore --scenario=write-last --seed=1 --trace=seed1.html   that run, as a picture\n"
     "  explore --profile-sweep --scenario=failover --faults=none   right only for a guess of ours\n"
+    "  explore --corpus=corpus --seeds=20000 --first-seed=$(date +%s)00000   each night from "
+    "where\n"
+    "                                          the last one ended: bugs behind several faults\n"
     "  explore --seeds=1000000 --shard=3/16 --results=parts   the same in each task of an array "
     "...\n"
     "  explore merge parts                           ... and then once: what they came to, "
@@ -35,8 +39,10 @@ const Usage kExploreUsage = {
     "\nVerdicts. Fine: correct; clean-error (it said so, and a fault had happened). Failures:\n"
     "unexplained-error (no fault had happened), wrong-data, hang, finding (it broke a rule of\n"
     "RDMA), nondeterministic (two runs of the seed differ), crash.\n"
-    "\nExit status: 0 all fine, 1 a seed failed, a rule of FILE never fired or something required\n"
-    "was not covered, 2 bad input. With --replay: 1 when the verdict is a failure now; with\n"
+    "\nExit status: 0 all fine, 1 a seed failed, a run of the corpus fails now, a rule of FILE "
+    "never\n"
+    "fired or something required was not covered, 2 bad input. With --replay: 1 when the verdict "
+    "is a failure now; with\n"
     "--shrink: 1 when there is nothing to shrink; merge: 1 also when seeds are missing."};
 
 }  // namespace drydock::apps

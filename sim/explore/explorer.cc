@@ -132,7 +132,12 @@ class Exploration {
   }
 
   void Ended(const Share& share, const SeedResult& result) {
-    report_.Add(share.crashed.has_value() ? Nondeterministic(*share.crashed, result) : result);
+    Report(share.crashed.has_value() ? Nondeterministic(*share.crashed, result) : result);
+  }
+
+  void Report(const SeedResult& result) {
+    report_.Add(result);
+    options_.ended(result);
   }
 
   // A seed that crashes is run again, like every seed that fails.
@@ -142,7 +147,7 @@ class Exploration {
       const SeedResult& before = *running.share.crashed;
       SeedResult now = before;
       now.text = how;
-      report_.Add(now.text == before.text ? now : Nondeterministic(before, now));
+      Report(now.text == before.text ? now : Nondeterministic(before, now));
       return;
     }
     SeedResult result;
@@ -159,7 +164,7 @@ class Exploration {
     result.verdict = verdict;
     result.text = std::move(text);
     RunRest(worker, result.seed);
-    report_.Add(result);
+    Report(result);
   }
 
   // The seeds of a worker's range that come after this one.

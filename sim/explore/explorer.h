@@ -49,6 +49,8 @@ struct ExploreOptions {
   coro::Duration patience = std::chrono::minutes(1);
   // How many seeds have ended; called after some of them, with rising numbers.
   std::function<void(std::uint64_t done)> progress = [](std::uint64_t) {};
+  // A seed has ended; they do not end in their order.
+  std::function<void(const SeedResult& result)> ended = [](const SeedResult&) {};
 };
 
 // One rule by its name, over all seeds.

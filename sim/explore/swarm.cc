@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <string>
 #include <vector>
 
-#include "drydock/coro/keyed_random.h"
+#include "drydock/sim/explore/dice.h"
 
 namespace drydock::sim::explore {
 namespace {
@@ -19,30 +20,6 @@ using fabric::faults::FaultRule;
 using fabric::faults::Legality;
 using fabric::faults::Parameter;
 using fabric::faults::Point;
-
-// Draws of one subject (the seed's families, one fault of it) that no other subject's draws move.
-class Dice {
- public:
-  Dice(std::uint64_t seed, std::uint64_t subject)
-      : key_(coro::Combine(coro::Combine(kSwarm, seed), subject)) {}
-
-  // From [low, high].
-  std::int64_t Between(std::int64_t low, std::int64_t high) {
-    const auto width = static_cast<std::uint64_t>(high - low) + 1;
-    return low + static_cast<std::int64_t>(coro::Below(coro::Combine(key_, next_++), width));
-  }
-  bool OneIn(std::int64_t n) { return Between(1, n) == 1; }
-  // From [1/2^most, 1/2^least], every power of two as likely as the others.
-  double Share(std::int64_t least, std::int64_t most) {
-    return 1.0 / static_cast<double>(std::uint64_t{1} << Between(least, most));
-  }
-
- private:
-  static constexpr std::uint64_t kSwarm = 0x737761726d;
-
-  std::uint64_t key_;
-  std::uint64_t next_ = 0;
-};
 
 std::uint64_t SubjectOf(Family family) { return static_cast<std::uint64_t>(family); }
 std::uint64_t SubjectOf(Fault fault) { return 1000 + static_cast<std::uint64_t>(fault); }
@@ -230,8 +207,7 @@ FaultPlan SwarmPlan(std::uint64_t seed, const Appliers& appliers) {
     if (members.empty() || dice.OneIn(2)) continue;
     // One to three of them, so that the effects of each can be told apart.
     for (std::int64_t left = dice.Between(1, 3); left > 0 && !members.empty(); --left) {
-      const auto pick =
-          members.begin() + dice.Between(0, static_cast<std::int64_t>(members.size()) - 1);
+      const auto pick = members.begin() + static_cast<std::ptrdiff_t>(dice.IndexOf(members.size()));
       plan.rules.push_back(DrawRule(**pick, Dice(seed, SubjectOf((*pick)->fault))));
       members.erase(pick);
     }
