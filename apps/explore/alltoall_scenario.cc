@@ -22,6 +22,7 @@
 #include "drydock/coro/event_loop.h"
 #include "drydock/coro/keyed_random.h"
 #include "drydock/coro/status_macros.h"
+#include "drydock/coro/time.h"
 #include "drydock/fabric/fabric.h"
 #include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/world/world.h"
@@ -46,6 +47,9 @@ constexpr std::array<Parameter, 3> kParameters = {
 };
 constexpr std::size_t kNics = 2;
 constexpr std::size_t kWindow = 8;
+// Of a phase: NICs may die in one after the other, and a run of two minutes that has not ended is
+// taken for one that never will.
+constexpr coro::Duration kPhaseTimeout = std::chrono::seconds(20);
 
 Workload WorkloadOf(const Trial& trial) {
   Workload workload;
@@ -65,6 +69,7 @@ absl::StatusOr<Results> Play(Trial& trial) {
   MemberOptions options;
   options.nics = kNics;
   options.window = kWindow;
+  options.timeout = kPhaseTimeout;
   options.in_place = trial.seed() % 2 == 0;
   options.rail_aligned = trial.seed() / 2 % 2 == 0;
   coro::EventLoop loop(trial.clock());
