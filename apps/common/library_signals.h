@@ -1,7 +1,7 @@
+// Signals that a library has taken from its program before main.
+
 #ifndef DRYDOCK_APPS_COMMON_LIBRARY_SIGNALS_H_
 #define DRYDOCK_APPS_COMMON_LIBRARY_SIGNALS_H_
-
-// Signals that a library has taken from its program before main.
 
 namespace drydock::apps {
 

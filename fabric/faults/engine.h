@@ -70,8 +70,8 @@ struct FiringId {
 class FiringListener {
  public:
   virtual ~FiringListener() = default;
-  // Rule `id.rule` acts for the `id.number`th time, on the event `view`, as `firing` says. The
-  // arguments are valid during the call only.
+  // The rule acts on the event `view`, as `firing` says. The arguments are valid during the call
+  // only.
   virtual void OnFired(const FiringId& id, const EventView& view, const Firing& firing) = 0;
 };
 
