@@ -26,12 +26,11 @@ std::vector<std::string> FeaturesOf(const SeedResult& result);
 // Not thread-safe.
 class Novelty {
  public:
-  // Takes in a run. True: it has shown something that no run before it had, and is from now on run
-  // number `kept()` - 1 of those that Pick chooses from.
+  // Takes in a run. True: it has shown something that no run before it had, and is kept: the next
+  // number of those that Pick chooses from.
   bool Add(const SeedResult& result);
 
-  // Of the runs that showed something new.
-  std::size_t kept() const { return kept_; }
+  // How many have been shown.
   std::size_t features() const { return features_.size(); }
 
   // The number of a kept run, from 0: the first that showed a feature which few runs have shown, and

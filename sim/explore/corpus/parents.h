@@ -3,7 +3,6 @@
 #ifndef DRYDOCK_SIM_EXPLORE_CORPUS_PARENTS_H_
 #define DRYDOCK_SIM_EXPLORE_CORPUS_PARENTS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <utility>
 #include <vector>
@@ -24,7 +23,6 @@ class Parents {
   // The plan of the run that was new last, pinned.
   void Keep(fabric::faults::FaultPlan pinned) { plans_.push_back(std::move(pinned)); }
 
-  std::size_t size() const { return plans_.size(); }
   std::size_t features() const { return novelty_.features(); }
 
   // The plan of a seed: of three seeds in four a mutated one, if there are parents; else `swarm`,

@@ -143,7 +143,7 @@ class Upload {
   Node& to_;
   const std::optional<Bug> bug_;
   Recovery recovery_;
-  int lost_ = 0;  // buffers
+  int lost_ = 0;  // how often no new buffer could be registered
   std::string wrong_;
 };
 

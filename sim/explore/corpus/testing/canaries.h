@@ -17,8 +17,8 @@ enum class Bug : std::uint8_t {
   kThirdTry,    // a block is taken for written when its third try has failed
   kOldBuffer,   // ... when no new buffer could be registered, and the try from the old one failed
   kOldRefused,  // ... when a try from the old buffer was refused, and the one after it failed
-  kLeak,  // ... when its try fails, once two buffers have been lost: as when none was to be had
-  kMoreLeaks,  // ... four buffers
+  kLeak,        // ... when its try fails, and no new buffer could be registered twice in the run
+  kMoreLeaks,   // ... four times in the run
 };
 inline constexpr std::array kBugs = {Bug::kThirdTry, Bug::kOldBuffer, Bug::kOldRefused, Bug::kLeak,
                                      Bug::kMoreLeaks};
