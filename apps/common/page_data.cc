@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <numeric>
+#include <random>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "drydock/apps/common/random_data.h"
 #include "drydock/apps/common/units.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/coro/status_macros.h"
 
 namespace drydock::apps {
@@ -23,7 +26,7 @@ class HostDataMemory final : public DataMemory {
   }
   absl::Status Fill(const BufferRef& region, std::size_t length_bytes,
                     std::uint64_t seed) override {
-    FillRandom(region->bytes().first(length_bytes), seed);
+    coro::FillKeyed(region->bytes().first(length_bytes), seed);
     return absl::OkStatus();
   }
   absl::StatusOr<Verification> Check(const PageList& list,
@@ -34,12 +37,25 @@ class HostDataMemory final : public DataMemory {
 
 }  // namespace
 
+std::vector<std::uint32_t> ScatteredPages(std::uint64_t count, std::uint64_t pages,
+                                          std::uint64_t seed) {
+  std::vector<std::uint32_t> indices(pages);
+  std::iota(indices.begin(), indices.end(), 0u);
+  // Not std::shuffle: its use of a generator differs between standard libraries.
+  std::mt19937_64 generator(seed);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    std::swap(indices[i], indices[i + generator() % (pages - i)]);
+  }
+  indices.resize(count);
+  return indices;
+}
+
 Verification Verify(const PageList& list,
                     const std::array<std::span<const std::byte>, kRegionCount>& regions) {
   Verification result;
   std::vector<std::byte> expected(list.page_bytes * list.page_indices.size());
   for (std::size_t region = 0; region < regions.size(); ++region) {
-    FillRandom(expected, list.data_seed + region);
+    coro::FillKeyed(expected, list.data_seed + region);
     for (std::size_t k = 0; k < list.page_indices.size(); ++k) {
       const std::uint32_t page = list.page_indices[k];
       const std::byte* const arrived = regions[region].data() + page * list.page_bytes;

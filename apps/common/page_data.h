@@ -31,6 +31,11 @@ struct PageList {
   std::vector<std::uint32_t> page_indices;
 };
 
+// `count` distinct page numbers below `pages`, in an order that the seed determines.
+// REQUIRES: count <= pages.
+std::vector<std::uint32_t> ScatteredPages(std::uint64_t count, std::uint64_t pages,
+                                          std::uint64_t seed);
+
 // kInvalidArgument: the page size does not divide the region.
 absl::Status CheckPageSize(std::uint64_t page_bytes, std::uint64_t region_bytes);
 
@@ -88,7 +93,7 @@ class DataMemory {
       const PageList& list, const std::array<fabric::async::BufferRef, kRegionCount>& regions) = 0;
 };
 
-// Host memory; the data is that of apps/common/random_data.h. Static storage.
+// Host memory; the data is that of coro/keyed_bytes.h. Static storage.
 DataMemory& HostData();
 
 }  // namespace drydock::apps

@@ -5,7 +5,7 @@
 #include <set>
 #include <vector>
 
-#include "drydock/apps/common/random_data.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,25 +14,7 @@ namespace {
 
 using ::testing::ElementsAre;
 
-// The C++ standard names the 10,000th number of the default seed 5489 ([rand.predef]).
-TEST(RandomDataTest, IsMt19937_64LeastSignificantByteFirst) {
-  std::vector<std::byte> bytes(8 * 10'000);
-  FillRandom(bytes, 5489);
-  std::uint64_t last = 0;
-  for (std::size_t i = 0; i < 8; ++i) {
-    last |= static_cast<std::uint64_t>(bytes[bytes.size() - 8 + i]) << (8 * i);
-  }
-  EXPECT_EQ(last, 9981545732273789042ull);
-}
-
-TEST(RandomDataTest, ShorterFillIsAPrefix) {
-  std::vector<std::byte> longer(64), shorter(13);
-  FillRandom(longer, 3);
-  FillRandom(shorter, 3);
-  EXPECT_TRUE(std::equal(shorter.begin(), shorter.end(), longer.begin()));
-}
-
-TEST(RandomDataTest, ScatteredPagesAreDistinctAndDependOnTheSeed) {
+TEST(ScatteredPagesTest, AreDistinctAndDependOnTheSeed) {
   const std::vector<std::uint32_t> pages = ScatteredPages(8, 16, 1);
   EXPECT_EQ(std::set<std::uint32_t>(pages.begin(), pages.end()).size(), 8u);
   EXPECT_LT(*std::max_element(pages.begin(), pages.end()), 16u);
@@ -47,7 +29,7 @@ class VerificationTest : public ::testing::Test {
     for (std::size_t region = 0; region < kRegionCount; ++region) {
       memory_[region].resize(16 * 64);
       std::vector<std::byte> data(64 * list_.page_indices.size());
-      FillRandom(data, list_.data_seed + region);
+      coro::FillKeyed(data, list_.data_seed + region);
       for (std::size_t k = 0; k < list_.page_indices.size(); ++k) {
         std::copy_n(data.begin() + static_cast<std::ptrdiff_t>(64 * k), 64,
                     memory_[region].begin() + 64 * list_.page_indices[k]);

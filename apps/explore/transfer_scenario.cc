@@ -15,6 +15,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/event_loop.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/coro/keyed_random.h"
 #include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"
@@ -87,9 +88,9 @@ absl::Status Open(Trial& trial, coro::EventLoop& loop, const char* name, Station
   return absl::OkStatus();
 }
 
-// What a page of the sender is full of: differs from page to page, and from seed to seed.
-std::byte ByteOf(const Trial& trial, std::uint64_t page, std::uint64_t at) {
-  return static_cast<std::byte>(coro::Combine(trial.seed(), page) + at);
+// What the sender's page is full of: differs from page to page, and from seed to seed.
+std::uint64_t KeyOf(const Trial& trial, std::uint64_t page) {
+  return coro::Combine(trial.seed(), page);
 }
 
 // One program in one trial: both machines and what is true of them.
@@ -164,9 +165,7 @@ class Program {
     const std::span<std::byte> bytes = sender_.data->bytes();
     for (std::uint32_t page = 0; page < pages_; ++page) {
       places.push_back(pages_ - 1 - page);
-      for (std::uint64_t i = 0; i < page_bytes_; ++i) {
-        bytes[page * page_bytes_ + i] = ByteOf(trial_, page, i);
-      }
+      coro::FillKeyed(bytes.subspan(page * page_bytes_, page_bytes_), KeyOf(trial_, page));
     }
     PagesShape shape;
     shape.pages = pages_;
@@ -198,11 +197,9 @@ class Program {
     const std::span<const std::byte> bytes = receiver_.data->bytes();
     for (std::uint32_t page = 0; page < pages_; ++page) {
       const std::uint64_t begin = (pages_ - 1 - page) * page_bytes_;
-      for (std::uint64_t i = 0; i < page_bytes_; ++i) {
-        if (bytes[begin + i] == ByteOf(trial_, page, i)) continue;
-        wrong_ = absl::StrCat("page ", page, " was announced, and is not there");
-        return;
-      }
+      if (coro::HoldsKeyed(bytes.subspan(begin, page_bytes_), KeyOf(trial_, page))) continue;
+      wrong_ = absl::StrCat("page ", page, " was announced, and is not there");
+      return;
     }
   }
 

@@ -13,10 +13,6 @@
 namespace drydock::museum {
 namespace {
 
-std::byte ByteOf(std::uint64_t what, std::size_t index) {
-  return static_cast<std::byte>(coro::Combine(what, index / 8) >> (8 * (index % 8)));
-}
-
 absl::StatusOr<Rail> OpenRail(fabric::Fabric& fabric, std::size_t nic, std::size_t queue_depth,
                               std::span<std::byte> memory) {
   Rail rail;
@@ -87,17 +83,6 @@ bool LetTimePass(sim::explore::Trial& trial) { return trial.clock().WaitUntil(co
 absl::Status Failed(Rail& rail, const fabric::Completion& completion, absl::string_view what) {
   return absl::UnavailableError(absl::StrCat(what, ": ", rail.queue->ErrorText(completion),
                                              " (provider error ", completion.provider_error, ")"));
-}
-
-void Fill(std::span<std::byte> bytes, std::uint64_t what) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ByteOf(what, i);
-}
-
-bool Holds(std::span<const std::byte> bytes, std::uint64_t what) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != ByteOf(what, i)) return false;
-  }
-  return true;
 }
 
 coro::SleepUntil Preempt(Scene& scene) {

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "drydock/apps/museum/exhibit.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/coro/sleep.h"
 #include "drydock/coro/task.h"
 #include "drydock/fabric/fabric.h"
@@ -104,9 +105,9 @@ bool LetTimePass(sim::explore::Trial& trial);
 // A failed completion in one line.
 absl::Status Failed(Rail& rail, const fabric::Completion& completion, absl::string_view what);
 
-// Bytes that belong to `what` and to nothing else; Holds: are these they?
-void Fill(std::span<std::byte> bytes, std::uint64_t what);
-bool Holds(std::span<const std::byte> bytes, std::uint64_t what);
+// Every block of bytes has a key of its own.
+using coro::FillKeyed;
+using coro::HoldsKeyed;
 
 // What a program of coroutines must not be wrong about: kept beside it, where no fault reaches.
 class Truth {

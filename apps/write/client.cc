@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "drydock/apps/common/nic_choice.h"
-#include "drydock/apps/common/random_data.h"
 #include "drydock/apps/common/units.h"
 #include "drydock/coro/scope.h"
 #include "drydock/coro/sleep.h"

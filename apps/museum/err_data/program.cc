@@ -56,7 +56,7 @@ struct Arrived {
 
 absl::Status PostMessages(Pair& pair, std::uint64_t messages) {
   for (std::uint64_t i = 0; i < messages; ++i) {
-    Fill(pair.b->Bytes(kBytes * i, kBytes), i);
+    FillKeyed(pair.b->Bytes(kBytes * i, kBytes), i);
     const auto receive = pair.a->rail().endpoint->Recv(fabric::RecvRequest{
         .buffer = pair.a->rail().Local(kBytes * i, kBytes), .context = fabric::Context{i}});
     const auto send = pair.b->rail().endpoint->Send(
@@ -103,7 +103,7 @@ Outcome Run(Trial& trial, Twin twin) {
     arrived.push_back({place, completion->immediate.value_or(0)});
   }
   for (const Arrived& message : arrived) {
-    if (!Holds(pair->a->Bytes(kBytes * message.place, kBytes), message.number)) {
+    if (!HoldsKeyed(pair->a->Bytes(kBytes * message.place, kBytes), message.number)) {
       return Outcome::WrongData(absl::StrCat("message ", message.number, " was written over"));
     }
   }

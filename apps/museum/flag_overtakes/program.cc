@@ -46,7 +46,7 @@ coro::Task<absl::Status> Send(Scene& scene, const BufferRef& payload, const Buff
 coro::Task<absl::Status> Take(Scene& scene, const BufferRef& in) {
   ImmediateCounter flags(scene.nodes[1]->dispatcher(), kFlag);
   co_await flags.Reached(1);
-  if (!Holds(in->bytes(), 1)) scene.truth.Wrong("the flag is here, and its payload is not");
+  if (!HoldsKeyed(in->bytes(), 1)) scene.truth.Wrong("the flag is here, and its payload is not");
   co_return absl::OkStatus();
 }
 
@@ -56,7 +56,7 @@ coro::Task<absl::Status> Program(Scene& scene) {
   CO_ASSIGN_OR_RETURN(const BufferRef flag, scene.nodes[0]->Allocate(8));
   CO_ASSIGN_OR_RETURN(const BufferRef in, scene.nodes[1]->Allocate(bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef flag_in, scene.nodes[1]->Allocate(8));
-  Fill(payload->bytes(), 1);
+  FillKeyed(payload->bytes(), 1);
   coro::Scope sides;
   sides.Spawn(Take(scene, in));
   sides.Spawn(Send(scene, payload, flag, in->region().remote(), flag_in->region().remote()));

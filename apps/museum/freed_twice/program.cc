@@ -43,7 +43,7 @@ class Sender {
     if (free_.empty()) return false;
     const std::size_t index = free_.back();
     Buffer& buffer = buffers_[index];
-    Fill(pair_.a->Bytes(2 * kSegment * index, 2 * kSegment), message);
+    FillKeyed(pair_.a->Bytes(2 * kSegment * index, 2 * kSegment), message);
     if (!Post(index, message, 0)) return false;
     free_.pop_back();
     buffer = Buffer{.message = message, .under_way = 1};

@@ -27,7 +27,7 @@ Outcome Run(Trial& trial, Twin twin) {
   const std::uint64_t messages = trial.parameter("messages");
   const std::size_t half = trial.parameter("half_bytes");
   for (std::uint64_t number = 0; number < messages; ++number) {
-    Fill(pair->a->Bytes(2 * half * number, 2 * half), number);
+    FillKeyed(pair->a->Bytes(2 * half * number, 2 * half), number);
     for (std::size_t rail = 0; rail < kRails; ++rail) {
       const std::size_t at = half * (2 * number + rail);
       const auto error = pair->a->rail(rail).endpoint->Write(
@@ -59,7 +59,7 @@ Outcome Run(Trial& trial, Twin twin) {
       if (!whole || taken[number]) continue;
       taken[number] = true;
       --left;
-      if (!Holds(pair->b->Bytes(2 * half * number, 2 * half), number)) {
+      if (!HoldsKeyed(pair->b->Bytes(2 * half * number, 2 * half), number)) {
         return Outcome::WrongData(
             absl::StrCat("message ", number, " was taken before it was here"));
       }

@@ -39,7 +39,7 @@ Outcome Run(Trial& trial, Twin twin) {
   Rail& receiver = pair->b->rail();
   const auto ranks = static_cast<std::uint32_t>(trial.parameter("ranks"));
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    Fill(pair->a->Bytes(rank * kTokenBytes, kTokenBytes), rank);
+    FillKeyed(pair->a->Bytes(rank * kTokenBytes, kTokenBytes), rank);
     const auto error = sender.endpoint->Write(
         fabric::WriteRequest{.source = sender.Local(rank * kTokenBytes, kTokenBytes),
                              .target = receiver.Remote(rank * kTokenBytes),
@@ -58,7 +58,7 @@ Outcome Run(Trial& trial, Twin twin) {
     if (!heard && !LetTimePass(trial)) return Outcome::Of(absl::OkStatus());
   }
   for (std::uint32_t rank = 0; rank < ranks; ++rank) {
-    if (!Holds(pair->b->Bytes(rank * kTokenBytes, kTokenBytes), rank)) {
+    if (!HoldsKeyed(pair->b->Bytes(rank * kTokenBytes, kTokenBytes), rank)) {
       return Outcome::WrongData(absl::StrCat("the token of rank ", rank, " is not here"));
     }
   }

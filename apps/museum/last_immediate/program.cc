@@ -54,7 +54,7 @@ coro::Task<absl::Status> Take(Scene& scene, const BufferRef& in) {
   co_await arrived.Reached(scene.repaired() ? scene.size("pages") : 1);
   const std::size_t bytes = scene.size("page_bytes");
   for (std::uint64_t page = 0; page < scene.size("pages"); ++page) {
-    if (!Holds(in->bytes().subspan(page * bytes, bytes), page)) {
+    if (!HoldsKeyed(in->bytes().subspan(page * bytes, bytes), page)) {
       scene.truth.Wrong(absl::StrCat("page ", page, " is not here"));
     }
   }
@@ -66,7 +66,7 @@ coro::Task<absl::Status> Program(Scene& scene) {
   CO_ASSIGN_OR_RETURN(const BufferRef out, scene.nodes[0]->Allocate(scene.size("pages") * bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef in, scene.nodes[1]->Allocate(scene.size("pages") * bytes));
   for (std::uint64_t page = 0; page < scene.size("pages"); ++page) {
-    Fill(out->bytes().subspan(page * bytes, bytes), page);
+    FillKeyed(out->bytes().subspan(page * bytes, bytes), page);
   }
   coro::Scope sides;
   sides.Spawn(Take(scene, in));

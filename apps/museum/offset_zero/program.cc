@@ -26,7 +26,7 @@ Outcome Run(Trial& trial, Twin twin) {
   const std::uint64_t blocks = trial.parameter("blocks");
   const std::size_t bytes = trial.parameter("block_bytes");
   for (std::uint64_t i = 0; i < blocks; ++i) {
-    Fill(pair->b->Bytes(i * bytes, bytes), i);
+    FillKeyed(pair->b->Bytes(i * bytes, bytes), i);
     // WRONG: the descriptor's address is the buffer's; its offset is forgotten on this way.
     fabric::RemoteBuffer source = pair->b->rail().Remote(0);
     if (twin == Twin::kRepaired) source.address += i * bytes;  // REPAIRED
@@ -43,7 +43,7 @@ Outcome Run(Trial& trial, Twin twin) {
     if (completed < blocks && !LetTimePass(trial)) return Outcome::Of(absl::OkStatus());
   }
   for (std::uint64_t i = 0; i < blocks; ++i) {
-    if (!Holds(pair->a->Bytes(i * bytes, bytes), i)) {
+    if (!HoldsKeyed(pair->a->Bytes(i * bytes, bytes), i)) {
       return Outcome::WrongData(absl::StrCat("block ", i, " holds another block's bytes"));
     }
   }

@@ -62,7 +62,9 @@ class Stores {
     std::uint64_t thread;
   };
 
-  void Put(const Store& store) { Fill(gpu_.Bytes(kPiece * store.thread, kPiece), store.thread); }
+  void Put(const Store& store) {
+    FillKeyed(gpu_.Bytes(kPiece * store.thread, kPiece), store.thread);
+  }
 
   Trial& trial_;
   Machine& gpu_;
@@ -94,7 +96,7 @@ Outcome Run(Trial& trial, Twin twin) {
     if ((!completed || !arrived) && !trial.clock().WaitUntil(stores.Next())) break;
   }
   for (std::uint64_t thread = 0; arrived && thread < threads; ++thread) {
-    if (!Holds(pair->b->Bytes(kPiece * thread, kPiece), thread)) {
+    if (!HoldsKeyed(pair->b->Bytes(kPiece * thread, kPiece), thread)) {
       return Outcome::WrongData("the put took bytes that a thread had not stored yet");
     }
   }

@@ -27,9 +27,9 @@ Outcome Run(Trial& trial, Twin twin) {
   Rail& sender = pair->a->rail();
   const std::uint64_t slots = trial.parameter("slots");
   const std::span<std::byte> behind = pair->a->Bytes(slots * kSlotBytes, 4096);
-  Fill(behind, 99);  // what the sender keeps behind its mailbox
+  FillKeyed(behind, 99);  // what the sender keeps behind its mailbox
   for (std::uint64_t number = 0; number < trial.parameter("messages"); ++number) {
-    Fill(pair->b->Bytes(0, kSlotBytes), number);
+    FillKeyed(pair->b->Bytes(0, kSlotBytes), number);
     // WRONG: a message's number is taken for its slot, and there are more numbers than slots.
     std::uint64_t slot = number;
     if (twin == Twin::kRepaired) slot = number % slots;  // REPAIRED
@@ -47,7 +47,7 @@ Outcome Run(Trial& trial, Twin twin) {
       while (sender.Read().has_value()) announced = true;
       if ((!announced || !completed) && !LetTimePass(trial)) return Outcome::Of(absl::OkStatus());
     }
-    if (!Holds(behind, 99)) {
+    if (!HoldsKeyed(behind, 99)) {
       return Outcome::WrongData(
           absl::StrCat("message ", number, " was announced over what lies behind the mailbox"));
     }

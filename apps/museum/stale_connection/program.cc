@@ -62,7 +62,7 @@ coro::Task<absl::Status> Program(Scene& scene) {
   CO_ASSIGN_OR_RETURN(const BufferRef first, scene.nodes[1]->Allocate(bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef bye, scene.nodes[1]->Allocate(64));
   CO_ASSIGN_OR_RETURN(const BufferRef second, scene.nodes[2]->Allocate(bytes));
-  Fill(second->bytes(), 2);
+  FillKeyed(second->bytes(), 2);
   fabric::async::MessageReceiver goodbyes(receiver.endpoint(), room, 2, 64, 2);
   coro::Scope peers;
   peers.Spawn(WriteAndLeave(scene, first, bye, first_in->region().remote()));
@@ -72,7 +72,7 @@ coro::Task<absl::Status> Program(Scene& scene) {
   ImmediateCounter arrived(receiver.dispatcher(), Announce(2, scene.twin));
   peers.Spawn(WritePage(scene, 2, second, second_in->region().remote()));
   co_await arrived.Reached(1);
-  if (!Holds(second_in->bytes(), 2)) {
+  if (!HoldsKeyed(second_in->bytes(), 2)) {
     scene.truth.Wrong("a page of the connection before was taken for one of this connection");
   }
   co_return co_await peers.Join();

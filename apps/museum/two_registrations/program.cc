@@ -53,7 +53,7 @@ Outcome Run(Trial& trial, Twin twin) {
        {Register(*pair->a, chunk, from), Register(*pair->b, chunk, to)}) {
     if (!status.ok()) return Outcome::Of(status);
   }
-  Fill(pair->a->Bytes(0, kBuffer), 1);
+  FillKeyed(pair->a->Bytes(0, kBuffer), 1);
   // One request every 3 KiB: some lie across a seam.
   const std::size_t request = trial.parameter("request_bytes");
   std::uint64_t posted = 0;

@@ -68,7 +68,7 @@ coro::Task<absl::Status> ReceiveBlocks(Members& members, std::size_t self, Truth
   for (std::size_t from = 0; from < members.size(); ++from) {
     if (from == self) continue;
     const auto block = member.in->bytes().subspan(from * members.block_bytes, members.block_bytes);
-    if (!Holds(block, ContentOf(from, self))) {
+    if (!HoldsKeyed(block, ContentOf(from, self))) {
       truth.Wrong(absl::StrCat("machine ", self, " took a wrong block of machine ", from));
     }
   }
@@ -85,7 +85,7 @@ coro::Task<absl::Status> Exchange(Trial& trial, Nodes& machines, Truth& truth) {
     CO_ASSIGN_OR_RETURN(member.in, machines[i]->Allocate(members.size() * bytes));
     member.arrived = std::make_unique<ImmediateCounter>(machines[i]->dispatcher(), kBlock);
     for (std::size_t to = 0; to < members.size(); ++to) {
-      Fill(member.out->bytes().subspan(to * bytes, bytes), ContentOf(i, to));
+      FillKeyed(member.out->bytes().subspan(to * bytes, bytes), ContentOf(i, to));
     }
   }
   std::vector<coro::Task<absl::Status>> tasks;

@@ -113,7 +113,8 @@ coro::Task<absl::Status> Produce(Producer& producer) {
     const absl::Status ready = co_await AwaitSlot(producer, number);
     if (!ready.ok()) co_return ready;
     const std::size_t slot = number % producer.sizes.slots;
-    Fill(producer.out->bytes().subspan(slot * producer.sizes.bytes, producer.sizes.bytes), number);
+    FillKeyed(producer.out->bytes().subspan(slot * producer.sizes.bytes, producer.sizes.bytes),
+              number);
     producer.in_flight[slot] = true;
     writes.Spawn(WriteMessage(producer, number));
   }
@@ -128,8 +129,9 @@ coro::Task<absl::Status> Consume(Consumer& consumer, Truth& truth) {
     if (!arrived) {
       co_return absl::DeadlineExceededError(absl::StrCat("message ", number, " did not come"));
     }
-    if (!Holds(consumer.slots->bytes().subspan(slot * consumer.sizes.bytes, consumer.sizes.bytes),
-               number)) {
+    if (!HoldsKeyed(
+            consumer.slots->bytes().subspan(slot * consumer.sizes.bytes, consumer.sizes.bytes),
+            number)) {
       truth.Wrong(absl::StrCat("slot ", slot, " does not hold message ", number));
     }
     fabric::async::OperationOptions options;

@@ -49,7 +49,7 @@ class Program {
     CO_ASSIGN_OR_RETURN(const BufferRef inbox, nodes_[1]->Allocate(kBytes));
     CO_ASSIGN_OR_RETURN(const BufferRef page, nodes_[0]->Allocate(kBytes));
     fabric::async::MessageReceiver receiver(nodes_[1]->endpoint(), inbox, 1, kBytes, 1);
-    Fill(page->bytes(), trial_.seed());
+    FillKeyed(page->bytes(), trial_.seed());
     fabric::async::OperationOptions options;
     options.deadline = GiveUpTime();
     const fabric::Completion heard = co_await endpoint.Send(page, nodes_[0]->peer(1), options);

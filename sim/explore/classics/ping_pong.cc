@@ -34,7 +34,7 @@ struct Player {
 
 // Messages are numbered; each side sends every second one.
 coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
-  Fill(player.out->bytes(), number);
+  FillKeyed(player.out->bytes(), number);
   fabric::async::OperationOptions options;
   options.deadline = GiveUpTime();
   const fabric::Completion sent =
@@ -46,7 +46,7 @@ coro::Task<absl::Status> SendNumber(Player& player, std::uint64_t number) {
 coro::Task<absl::Status> TakeNumber(fabric::async::MessageReceiver& receiver, std::uint64_t number,
                                     std::size_t bytes, Truth& truth) {
   CO_ASSIGN_OR_RETURN(const fabric::async::Message message, co_await receiver.Next(GiveUpTime()));
-  if (message.bytes.size() != bytes || !Holds(message.bytes, number)) {
+  if (message.bytes.size() != bytes || !HoldsKeyed(message.bytes, number)) {
     truth.Wrong(absl::StrCat("message ", number, " has other bytes than were sent"));
   }
   co_return absl::OkStatus();

@@ -1,16 +1,8 @@
 #include "drydock/sim/explore/classics/program.h"
 
-#include "drydock/coro/keyed_random.h"
 #include "drydock/fabric/coverage/points.h"
 
 namespace drydock::sim::explore {
-namespace {
-
-std::byte ByteOf(std::uint64_t what, std::size_t index) {
-  return static_cast<std::byte>(coro::Combine(what, index / 8) >> (8 * (index % 8)));
-}
-
-}  // namespace
 
 Outcome RunProgram(Trial& trial, std::size_t count,
                    coro::Task<absl::Status> (*program)(Trial& trial, Nodes& machines,
@@ -30,17 +22,6 @@ absl::Status FirstError(const std::vector<absl::Status>& statuses) {
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
-}
-
-void Fill(std::span<std::byte> bytes, std::uint64_t what) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = ByteOf(what, i);
-}
-
-bool Holds(std::span<const std::byte> bytes, std::uint64_t what) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != ByteOf(what, i)) return false;
-  }
-  return true;
 }
 
 }  // namespace drydock::sim::explore

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "drydock/coro/event_loop.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/coro/task.h"
 #include "drydock/coro/time.h"
 #include "drydock/sim/explore/nodes.h"
@@ -41,9 +42,9 @@ Outcome RunProgram(Trial& trial, std::size_t count,
 // The first error.
 absl::Status FirstError(const std::vector<absl::Status>& statuses);
 
-// Fills with bytes that belong to `what` and to nothing else; Holds: are these they?
-void Fill(std::span<std::byte> bytes, std::uint64_t what);
-bool Holds(std::span<const std::byte> bytes, std::uint64_t what);
+// Every block of bytes has a key of its own.
+using coro::FillKeyed;
+using coro::HoldsKeyed;
 
 // When a program gives up a step that begins now: its message was lost on the way, or the other
 // side has given up itself. REQUIRES: a running loop.

@@ -54,7 +54,7 @@ coro::Task<absl::Status> Copy(Trial& trial, Nodes& machines, Truth& truth) {
   const std::size_t bytes = trial.parameter("block_bytes");
   CO_ASSIGN_OR_RETURN(const BufferRef from, machines[0]->Allocate(blocks * bytes));
   CO_ASSIGN_OR_RETURN(const BufferRef to, machines[1]->Allocate(blocks * bytes));
-  Fill(from->bytes(), trial.seed());
+  FillKeyed(from->bytes(), trial.seed());
   ImmediateCounter arrived(machines[1]->dispatcher(), kBlock);
   std::vector<coro::Task<absl::Status>> writes;
   for (std::size_t i = 0; i < blocks; ++i) {
@@ -69,7 +69,8 @@ coro::Task<absl::Status> Copy(Trial& trial, Nodes& machines, Truth& truth) {
     co_return absl::DeadlineExceededError(
         absl::StrCat(arrived.count(), " of ", blocks, " blocks came"));
   }
-  if (!Holds(to->bytes(), trial.seed())) truth.Wrong("a block that was announced is not there");
+  if (!HoldsKeyed(to->bytes(), trial.seed()))
+    truth.Wrong("a block that was announced is not there");
   co_return absl::OkStatus();
 }
 

@@ -3,15 +3,14 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <cstring>
 #include <mutex>
 #include <thread>
 #include <utility>
 
 #include "absl/status/statusor.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/coro/steady_clock.h"
 #include "drydock/fabric/efa_queue/receive_wqe.h"
-#include "drydock/sim/random.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "gtest/gtest.h"
 
@@ -133,12 +132,12 @@ sim::DeviceCounters Station::device_counters() {
 
 void Station::Fill(std::size_t offset, std::size_t length, std::uint64_t seed) {
   const std::lock_guard lock(host_->mutex());
-  FillBytes(Bytes(offset, length), seed);
+  coro::FillKeyed(Bytes(offset, length), seed);
 }
 
 bool Station::Holds(std::size_t offset, std::size_t length, std::uint64_t seed) {
   const std::lock_guard lock(host_->mutex());
-  return BytesHold(Bytes(offset, length), seed);
+  return coro::HoldsKeyed(Bytes(offset, length), seed);
 }
 
 std::vector<std::byte> Station::Copy(std::size_t offset, std::size_t length) {
@@ -267,22 +266,6 @@ int Station::StatusOf(std::uint16_t request) {
   EXPECT_EQ(completion.queue, efa::QueueType::kSend);
   EXPECT_EQ(completion.request_id, request);
   return static_cast<int>(completion.status);
-}
-
-void FillBytes(std::span<std::byte> bytes, std::uint64_t seed) {
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = sim::Combine(seed, at);
-    std::memcpy(bytes.data() + at, &word, std::min<std::size_t>(8, bytes.size() - at));
-  }
-}
-
-bool BytesHold(std::span<const std::byte> bytes, std::uint64_t seed) {
-  for (std::size_t at = 0; at < bytes.size(); at += 8) {
-    const std::uint64_t word = sim::Combine(seed, at);
-    const std::size_t length = std::min<std::size_t>(8, bytes.size() - at);
-    if (std::memcmp(bytes.data() + at, &word, length) != 0) return false;
-  }
-  return true;
 }
 
 }  // namespace drydock::sim_testing

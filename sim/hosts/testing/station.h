@@ -130,10 +130,6 @@ class Station {
   std::uint16_t next_request_ = 1;
 };
 
-// Writes a pattern that depends on `seed`; says whether it is there.
-void FillBytes(std::span<std::byte> bytes, std::uint64_t seed);
-bool BytesHold(std::span<const std::byte> bytes, std::uint64_t seed);
-
 }  // namespace drydock::sim_testing
 
 #endif  // DRYDOCK_SIM_HOSTS_TESTING_STATION_H_

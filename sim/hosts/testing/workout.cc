@@ -7,6 +7,7 @@
 #include <thread>
 #include <vector>
 
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/sim/random.h"
 #include "gtest/gtest.h"
 
@@ -101,7 +102,7 @@ class Workout {
   // The first 8 bytes of a message decide the others.
   void Fill(std::size_t number, const Lane& lane) {
     const std::span<std::byte> bytes = station_.Bytes(BufferOf(number), lane.length);
-    FillBytes(bytes.subspan(8), lane.pattern);
+    coro::FillKeyed(bytes.subspan(8), lane.pattern);
     std::memcpy(bytes.data(), &lane.pattern, 8);
   }
 
@@ -129,7 +130,7 @@ class Workout {
     } else if (lane->operation == efa::Operation::kRead) {
       if (constants_.empty()) {
         constants_.resize(kReadBytes);
-        FillBytes(constants_, kReadSeed);
+        coro::FillKeyed(constants_, kReadSeed);
       }
       ASSERT_EQ(0, std::memcmp(station_.Bytes(BufferOf(number), lane->length).data(),
                                constants_.data() + (lane->remote - kReadAt), lane->length))
@@ -161,7 +162,7 @@ WorkoutTally RunWorkout(Station& station, const StationAddress& peer, std::uint6
 }
 
 void PrepareToServe(Station& station) {
-  FillBytes(station.Bytes(kReadAt, kReadBytes), kReadSeed);
+  coro::FillKeyed(station.Bytes(kReadAt, kReadBytes), kReadSeed);
   for (std::uint16_t i = 0; i < kReceives; ++i) PostReceiveNumber(station, i);
 }
 
@@ -184,7 +185,7 @@ WorkoutTally ServeWorkout(Station& station, const std::function<bool(const Worko
         station.Bytes(kReceiveAt + number * kReceiveBytes, completion->length);
     std::uint64_t pattern = 0;
     std::memcpy(&pattern, bytes.data(), 8);
-    EXPECT_TRUE(BytesHold(bytes.subspan(8), pattern)) << "message " << tally.messages;
+    EXPECT_TRUE(coro::HoldsKeyed(bytes.subspan(8), pattern)) << "message " << tally.messages;
     PostReceiveNumber(station, number);
   }
   return tally;

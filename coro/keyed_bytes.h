@@ -1,0 +1,22 @@
+// Bytes that a key determines: whoever knows the key can check every byte that arrives.
+
+#ifndef DRYDOCK_CORO_KEYED_BYTES_H_
+#define DRYDOCK_CORO_KEYED_BYTES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace drydock::coro {
+
+// Fills `bytes` with the output of SplitMix64 (Steele, Lea, Flood 2014) that `key` seeds, words of
+// 64 bits, least significant byte first. Bytes of one key are a prefix of its longer ones, and have
+// nothing in common with those of another.
+void FillKeyed(std::span<std::byte> bytes, std::uint64_t key);
+
+// Whether `bytes` are what FillKeyed would have put there.
+bool HoldsKeyed(std::span<const std::byte> bytes, std::uint64_t key);
+
+}  // namespace drydock::coro
+
+#endif  // DRYDOCK_CORO_KEYED_BYTES_H_
