@@ -126,7 +126,7 @@ class Exploration {
     if (!how.empty()) {
       Crashed(running, how);
     } else {
-      RunRest(worker, worker.seed() - 1);
+      RunRest(worker, worker.untold() - 1);
     }
     return false;
   }
@@ -154,7 +154,7 @@ class Exploration {
     result.seed = worker.seed();
     result.verdict = Verdict::kCrash;
     result.text = how;
-    RunRest(worker, result.seed);
+    RunOthers(worker);
     waiting_.push_front({{result.seed, result.seed}, result});
   }
 
@@ -163,8 +163,17 @@ class Exploration {
     result.seed = worker.seed();
     result.verdict = verdict;
     result.text = std::move(text);
-    RunRest(worker, result.seed);
+    RunOthers(worker);
     Report(result);
+  }
+
+  // The seeds of a worker's range beside the one at which it ended: those behind it, and those
+  // before it whose results went with the worker.
+  void RunOthers(const Worker& worker) {
+    RunRest(worker, worker.seed());
+    if (worker.untold() < worker.seed()) {
+      waiting_.push_front({{worker.untold(), worker.seed() - 1}, std::nullopt});
+    }
   }
 
   // The seeds of a worker's range that come after this one.

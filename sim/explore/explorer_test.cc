@@ -265,18 +265,17 @@ TEST(SeedRecordTest, ComesOutAsItWentInHoweverItIsCut) {
   result.rules = {{"a", 4, 5}, {"", 0, 0}};
   result.waits = "two\nlines\n";
   std::string bytes;
-  AppendStarted(bytes, 42);
-  AppendEnded(bytes, result);
+  AppendRecord(bytes, SeedResult());
+  const std::size_t first_bytes = bytes.size();
+  AppendRecord(bytes, result);
   std::string_view rest = bytes;
-  const std::size_t started_bytes = [&] {
-    EXPECT_TRUE(TakeRecord(rest)->started);
-    return bytes.size() - rest.size();
-  }();
-  EXPECT_EQ(TakeRecord(rest)->result, result);
+  EXPECT_EQ(TakeRecord(rest), SeedResult());
+  EXPECT_EQ(rest.size(), bytes.size() - first_bytes);
+  EXPECT_EQ(TakeRecord(rest), result);
   EXPECT_THAT(rest, IsEmpty());
   for (std::size_t cut = 0; cut < bytes.size(); ++cut) {
     std::string_view part = std::string_view(bytes).substr(0, cut);
-    EXPECT_EQ(TakeRecord(part).has_value(), cut >= started_bytes) << cut;
+    EXPECT_EQ(TakeRecord(part).has_value(), cut >= first_bytes) << cut;
     EXPECT_FALSE(TakeRecord(part).has_value()) << cut;
   }
 }

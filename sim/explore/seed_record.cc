@@ -8,9 +8,6 @@
 namespace drydock::sim::explore {
 namespace {
 
-constexpr char kStarted = 'S';
-constexpr char kEnded = 'E';
-
 void Put(std::string& bytes, std::uint64_t number) {
   bytes.append(reinterpret_cast<const char*>(&number), sizeof(number));
 }
@@ -22,7 +19,7 @@ void Put(std::string& bytes, const std::string& text) {
 
 std::uint64_t TakeNumber(std::string_view& bytes) {
   std::uint64_t number = 0;
-  DD_CHECK(bytes.size() >= sizeof(number), "a worker's frame is cut short");
+  DD_CHECK(bytes.size() >= sizeof(number), "a worker's record is cut short");
   std::memcpy(&number, bytes.data(), sizeof(number));
   bytes.remove_prefix(sizeof(number));
   return number;
@@ -30,16 +27,10 @@ std::uint64_t TakeNumber(std::string_view& bytes) {
 
 std::string TakeText(std::string_view& bytes) {
   const std::uint64_t length = TakeNumber(bytes);
-  DD_CHECK(length <= bytes.size(), "a worker's frame is cut short");
+  DD_CHECK(length <= bytes.size(), "a worker's record is cut short");
   std::string text(bytes.substr(0, length));
   bytes.remove_prefix(length);
   return text;
-}
-
-void AppendFrame(std::string& bytes, char kind, const std::string& body) {
-  Put(bytes, body.size());
-  bytes.push_back(kind);
-  bytes.append(body);
 }
 
 void Put(std::string& bytes, const fabric::coverage::Report& report) {
@@ -99,13 +90,7 @@ SeedResult TakeResult(std::string_view& body) {
 
 }  // namespace
 
-void AppendStarted(std::string& bytes, std::uint64_t seed) {
-  std::string body;
-  Put(body, seed);
-  AppendFrame(bytes, kStarted, body);
-}
-
-void AppendEnded(std::string& bytes, const SeedResult& result) {
+void AppendRecord(std::string& bytes, const SeedResult& result) {
   std::string body;
   Put(body, result.seed);
   Put(body, static_cast<std::uint64_t>(result.verdict));
@@ -122,27 +107,17 @@ void AppendEnded(std::string& bytes, const SeedResult& result) {
   }
   Put(body, result.waits);
   Put(body, result.coverage);
-  AppendFrame(bytes, kEnded, body);
+  Put(bytes, body);
 }
 
-std::optional<SeedRecord> TakeRecord(std::string_view& bytes) {
-  constexpr std::size_t kHeader = sizeof(std::uint64_t) + 1;
-  if (bytes.size() < kHeader) return std::nullopt;
+std::optional<SeedResult> TakeRecord(std::string_view& bytes) {
+  if (bytes.size() < sizeof(std::uint64_t)) return std::nullopt;
   std::string_view rest = bytes;
   const std::uint64_t length = TakeNumber(rest);
-  const char kind = rest.front();
-  rest.remove_prefix(1);
   if (rest.size() < length) return std::nullopt;
   std::string_view body = rest.substr(0, length);
   bytes = rest.substr(length);
-  SeedRecord record;
-  record.started = kind == kStarted;
-  if (record.started) {
-    record.result.seed = TakeNumber(body);
-  } else {
-    record.result = TakeResult(body);
-  }
-  return record;
+  return TakeResult(body);
 }
 
 }  // namespace drydock::sim::explore

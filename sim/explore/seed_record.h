@@ -1,5 +1,5 @@
-// The messages of a worker process to the explorer, as bytes in a pipe: frames of a length, a kind
-// and a body. Both ends are the same program, so that numbers go as they are.
+// What a worker process tells the explorer of each seed, as bytes in a pipe: a length and a body.
+// Both ends are the same program, so that numbers go as they are.
 
 #ifndef DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_
 #define DRYDOCK_SIM_EXPLORE_SEED_RECORD_H_
@@ -13,17 +13,10 @@
 
 namespace drydock::sim::explore {
 
-struct SeedRecord {
-  bool started = false;  // the seed begins; otherwise it has ended as `result` says
-  SeedResult result;     // when started: the seed alone
-};
+void AppendRecord(std::string& bytes, const SeedResult& result);
 
-// Appends the frame of a record.
-void AppendStarted(std::string& bytes, std::uint64_t seed);
-void AppendEnded(std::string& bytes, const SeedResult& result);
-
-// Takes the first frame off `bytes`; absent while it is not whole.
-std::optional<SeedRecord> TakeRecord(std::string_view& bytes);
+// Takes the first record off `bytes`; absent while it is not whole.
+std::optional<SeedResult> TakeRecord(std::string_view& bytes);
 
 }  // namespace drydock::sim::explore
 

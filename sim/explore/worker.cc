@@ -1,17 +1,23 @@
 #include "drydock/sim/explore/worker.h"
 
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/status_macros.h"
+#include "drydock/coro/steady_clock.h"
+#include "drydock/coro/time.h"
 #include "drydock/sim/explore/run_seed.h"
 
 namespace drydock::sim::explore {
@@ -19,6 +25,9 @@ namespace {
 
 // How a child ends whose seed will not, after it has told its result.
 constexpr int kPolledForEver = 75;
+
+// How long a child keeps results to itself while it runs other seeds.
+constexpr coro::Duration kTellEvery = std::chrono::milliseconds(10);
 
 // Writes all of it, or ends the process: the parent does not read any more.
 void WriteAll(int descriptor, std::string& bytes) {
@@ -35,17 +44,24 @@ void WriteAll(int descriptor, std::string& bytes) {
 // The child. _exit: the bytes that the parent has buffered for its streams are the parent's to
 // write.
 [[noreturn]] void RunRange(int descriptor, const SeedRange& range,
+                           std::atomic<std::uint64_t>& running,
                            const std::function<SeedResult(std::uint64_t seed)>& run) {
+  const coro::SteadyClock clock;
+  coro::Time due = clock.Now();
   std::string bytes;
   SetEndProcess([&](const SeedResult& result) {
-    AppendEnded(bytes, result);
+    AppendRecord(bytes, result);
     WriteAll(descriptor, bytes);
     _exit(kPolledForEver);
   });
   for (std::uint64_t seed = range.first;; ++seed) {
-    AppendStarted(bytes, seed);
-    WriteAll(descriptor, bytes);  // before the seed runs: it may be the last word
-    AppendEnded(bytes, run(seed));
+    // One write for many short seeds: each one wakes the reader.
+    if (const coro::Time now = clock.Now(); now >= due) {
+      WriteAll(descriptor, bytes);
+      due = coro::After(now, kTellEvery);
+    }
+    running.store(seed, std::memory_order_relaxed);
+    AppendRecord(bytes, run(seed));
     if (seed == range.last) break;
   }
   WriteAll(descriptor, bytes);
@@ -54,8 +70,20 @@ void WriteAll(int descriptor, std::string& bytes) {
 
 }  // namespace
 
+absl::StatusOr<Worker::SharedSeed> Worker::ShareSeed(std::uint64_t seed) {
+  using Seed = std::atomic<std::uint64_t>;
+  static_assert(Seed::is_always_lock_free, "two processes share it");
+  void* const page =
+      mmap(nullptr, sizeof(Seed), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) {
+    return absl::InternalError(absl::StrCat("start a worker: mmap: ", std::strerror(errno)));
+  }
+  return SharedSeed(new (page) Seed(seed), [](void* mapped) { munmap(mapped, sizeof(Seed)); });
+}
+
 absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(
     const SeedRange& range, const std::function<SeedResult(std::uint64_t seed)>& run) {
+  ASSIGN_OR_RETURN(SharedSeed running, ShareSeed(range.first));
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) {
     return absl::InternalError(absl::StrCat("start a worker: pipe: ", std::strerror(errno)));
@@ -63,7 +91,7 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(
   const pid_t pid = fork();
   if (pid == 0) {
     close(ends[0]);
-    RunRange(ends[1], range, run);
+    RunRange(ends[1], range, *running, run);
   }
   const int error = errno;
   close(ends[1]);
@@ -71,7 +99,7 @@ absl::StatusOr<std::unique_ptr<Worker>> Worker::Start(
     close(ends[0]);
     return absl::InternalError(absl::StrCat("start a worker: fork: ", std::strerror(error)));
   }
-  return std::unique_ptr<Worker>(new Worker(pid, ends[0], range));
+  return std::unique_ptr<Worker>(new Worker(pid, ends[0], range, std::move(running)));
 }
 
 Worker::~Worker() {
@@ -91,12 +119,9 @@ bool Worker::Read(const std::function<void(const SeedResult&)>& ended) {
   if (length <= 0) return false;
   buffer_.append(bytes.data(), static_cast<std::size_t>(length));
   std::string_view rest = buffer_;
-  while (const std::optional<SeedRecord> record = TakeRecord(rest)) {
-    seed_ = record->result.seed;
-    told_ = !record->started;
-    if (record->started) continue;
-    ++seed_;
-    ended(record->result);
+  while (const std::optional<SeedResult> result = TakeRecord(rest)) {
+    untold_ = result->seed + 1;
+    ended(*result);
   }
   buffer_.erase(0, buffer_.size() - rest.size());
   return true;
@@ -109,8 +134,9 @@ std::string Worker::Reap() {
   while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
   }
   reaped_ = true;
-  if (seed_ == range_.last + 1) return "";
-  if (told_ && WIFEXITED(status) && WEXITSTATUS(status) == kPolledForEver) return "";
+  if (untold_ == range_.last + 1) return "";
+  if (untold_ == begun() + 1 && WIFEXITED(status) && WEXITSTATUS(status) == kPolledForEver)
+    return "";
   if (WIFSIGNALED(status)) {
     return absl::StrCat("ended by signal ", WTERMSIG(status), " (", strsignal(WTERMSIG(status)),
                         ")");

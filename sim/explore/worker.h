@@ -5,10 +5,13 @@
 
 #include <sys/types.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "drydock/sim/explore/seed_record.h"
@@ -26,7 +29,7 @@ struct SeedRange {
 class Worker {
  public:
   // Forks; the child runs `run` for each seed of the range, in order, and ends. kInternal: no
-  // process or no pipe. REQUIRES: this process has one thread.
+  // process, no pipe or no memory. REQUIRES: this process has one thread.
   static absl::StatusOr<std::unique_ptr<Worker>> Start(
       const SeedRange& range, const std::function<SeedResult(std::uint64_t seed)>& run);
   Worker(const Worker&) = delete;
@@ -36,11 +39,14 @@ class Worker {
   // Readable when there is something to read, or the child has ended.
   int descriptor() const { return descriptor_; }
   const SeedRange& range() const { return range_; }
-  // The seed that runs, or that comes next; after the range's last one the number that follows it.
-  std::uint64_t seed() const { return seed_; }
+  // The seed that the child runs, or comes to next.
+  std::uint64_t seed() const { return std::max(begun(), untold_); }
+  // The first seed whose result has not been read; after the range's last one the number that
+  // follows it. Below seed() when results were lost with the child.
+  std::uint64_t untold() const { return untold_; }
 
-  // Reads the bytes that are there, and calls `ended` for each seed that has ended. False: the
-  // child has closed its end.
+  // Reads the bytes that are there, and calls `ended` for each seed that they tell of: a child
+  // tells of those that ended within about 10 ms at once. False: the child has closed its end.
   bool Read(const std::function<void(const SeedResult&)>& ended);
 
   // Ends the child now.
@@ -51,16 +57,26 @@ class Worker {
   std::string Reap();
 
  private:
-  Worker(pid_t pid, int descriptor, const SeedRange& range)
-      : pid_(pid), descriptor_(descriptor), range_(range), seed_(range.first) {}
+  // A number that the child writes and this process reads, also after the child's end.
+  using SharedSeed = std::unique_ptr<std::atomic<std::uint64_t>, void (*)(void*)>;
+
+  Worker(pid_t pid, int descriptor, const SeedRange& range, SharedSeed running)
+      : pid_(pid),
+        descriptor_(descriptor),
+        range_(range),
+        running_(std::move(running)),
+        untold_(range.first) {}
+  static absl::StatusOr<SharedSeed> ShareSeed(std::uint64_t seed);
+  // The last seed that the child has begun.
+  std::uint64_t begun() const { return running_->load(std::memory_order_relaxed); }
 
   const pid_t pid_;
   const int descriptor_;
   const SeedRange range_;
+  const SharedSeed running_;
   bool reaped_ = false;
-  bool told_ = false;  // its last word was the end of a seed
   std::string buffer_;
-  std::uint64_t seed_;
+  std::uint64_t untold_;
 };
 
 }  // namespace drydock::sim::explore
