@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <compare>
 #include <cstddef>
 #include <cstdlib>
 #include <deque>
@@ -14,6 +13,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/apps/goal/agenda.h"
 #include "drydock/apps/goal/mailbox.h"
 #include "drydock/coro/status_macros.h"
 #include "drydock/fabric/error.h"
@@ -88,22 +88,14 @@ class Player {
         post_takes_(profile.post_cost + profile.doorbell_cost),
         poll_takes_(profile.poll_cost),
         machine_(MachineFor(profile, nics_, options.flows)),
-        world_(options.seed, machine_, {.checks = options.checks}) {}
+        world_(options.seed, machine_, {.checks = options.checks}),
+        due_(std::size_t{schedule.ranks()} * schedule.cpus()) {}
 
   absl::Status Open();
   absl::StatusOr<PlayResult> Play();
 
  private:
   enum class State : std::uint8_t { kWaits, kBegun, kEnded };
-  enum class Moment : std::uint8_t { kBegins, kEnds };
-  // What a CPU does next.
-  struct Due {
-    Time at;
-    OpIndex op;  // of those of one moment the first one of the schedule is first
-    Moment moment;
-
-    auto operator<=>(const Due&) const = default;
-  };
 
   Time now() { return world_.timeline().now(); }
   Nic& NicOf(std::uint32_t rank, std::uint32_t nic) { return ends_[rank * nics_ + nic]; }
@@ -143,7 +135,7 @@ class Player {
   // That wait for no operation, and have not asked for their CPU: the first of the schedule at the
   // top.
   std::priority_queue<OpIndex, std::vector<OpIndex>, std::greater<>> ready_;
-  std::priority_queue<Due, std::vector<Due>, std::greater<>> due_;
+  Agenda due_;  // by CPU, as cpu_free_
   std::uint64_t left_ = 0;
   PlayResult result_;
 };
@@ -216,7 +208,7 @@ void Player::End(OpIndex op) {
 
 // It begins when its CPU is free, and needs it for so long.
 absl::Status Player::Occupy(OpIndex op, Duration takes) {
-  const std::size_t cpu = schedule_.RankOf(op) * schedule_.cpus() + schedule_.ops()[op].cpu;
+  const std::uint32_t cpu = schedule_.RankOf(op) * schedule_.cpus() + schedule_.ops()[op].cpu;
   const Time begins = std::max(cpu_free_[cpu], now());
   if (takes > latest_ - begins) {
     return absl::FailedPreconditionError(absl::StrCat(Describe(op), " ends after more than ",
@@ -226,12 +218,12 @@ absl::Status Player::Occupy(OpIndex op, Duration takes) {
   cpu_free_[cpu] = begins + takes;
   if (states_[op] == State::kWaits) {
     if (begins > now()) {
-      due_.push({begins, op, Moment::kBegins});
+      due_.Push(cpu, {begins, op, Moment::kBegins});
     } else {
       Begin(op);
     }
   }
-  due_.push({begins + takes, op, Moment::kEnds});
+  due_.Push(cpu, {begins + takes, op, Moment::kEnds});
   return absl::OkStatus();
 }
 
@@ -270,9 +262,8 @@ absl::Status Player::Happens(OpIndex op, Moment moment) {
 // What becomes ready together asks for its CPU in the order of the schedule.
 absl::Status Player::RunDue() {
   while (true) {
-    while (!due_.empty() && due_.top().at <= now()) {
-      const Due due = due_.top();
-      due_.pop();
+    while (!due_.empty() && due_.first().at <= now()) {
+      const Due due = due_.Pop();
       RETURN_IF_ERROR(Happens(due.op, due.moment));
     }
     if (ready_.empty()) return absl::OkStatus();
@@ -383,7 +374,7 @@ absl::StatusOr<PlayResult> Player::Play() {
     if (++turns % 4096 == 0) options_.progress(waits_.size() - left_);
     if (!rang.empty()) continue;
     if (left_ == 0) break;
-    if (!timeline.WaitUntil(due_.empty() ? coro::kNever : due_.top().at)) return Stuck();
+    if (!timeline.WaitUntil(due_.empty() ? coro::kNever : due_.first().at)) return Stuck();
   }
   for (const RankResult& rank : result_.ranks) {
     result_.simulated = std::max(result_.simulated, rank.ended);

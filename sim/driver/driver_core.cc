@@ -41,7 +41,7 @@ absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   Entry& entry = entries_[slot];
-  const NicState* const peer_nic = around.nics.Find(address.gid);
+  const NicState* const peer_nic = nic.handles.Find(handle, domain_->domain)->peer;
   entry = {.address = address,
            .handle = handle,
            .nic = peer_nic == nullptr ? kNoActor : peer_nic->index(),

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -27,6 +26,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "drydock/coro/clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/fabric/peer_memory.h"
@@ -172,8 +172,8 @@ class World final : public coro::Clock, private NicDirectory {
   const std::unique_ptr<Checks> checks_;
   std::unique_ptr<FaultModel> faults_;  // null: no fault plan
   std::vector<std::unique_ptr<Node>> nodes_;
-  std::vector<NicState*> nics_;  // index = NicState::index()
-  std::map<Gid, NicState*> by_gid_;
+  std::vector<NicState*> nics_;                 // index = NicState::index()
+  absl::flat_hash_map<Gid, NicState*> by_gid_;  // only looked up
   NicDirectory* neighbours_ = nullptr;
 };
 
