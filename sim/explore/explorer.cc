@@ -1,18 +1,14 @@
 #include "drydock/sim/explore/explorer.h"
 
-#include <poll.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <deque>
 #include <memory>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/coro/steady_clock.h"
 #include "drydock/fabric/faults/plan.h"
 #include "drydock/sim/explore/worker.h"
 
@@ -56,8 +52,6 @@ class Exploration {
   struct Running {
     Share share;
     std::unique_ptr<Worker> worker;
-    coro::Time heard;  // when it last said something
-    bool readable = false;
   };
 
   bool IsTwice(std::uint64_t seed) const {
@@ -72,31 +66,15 @@ class Exploration {
         return RunChecked(scenario_, SpecOf(options_, seed), IsTwice(seed));
       };
       ASSIGN_OR_RETURN(auto worker, Worker::Start(share.range, run));
-      running_.push_back({std::move(share), std::move(worker), clock_.Now()});
+      running_.push_back({std::move(share), std::move(worker)});
     }
     return absl::OkStatus();
   }
 
-  // Until one has said something, or the most silent one is due to be given up.
   absl::Status WaitForWorkers() {
-    std::vector<pollfd> descriptors;
-    coro::Time due = coro::kNever;
-    for (const Running& running : running_) {
-      descriptors.push_back({running.worker->descriptor(), POLLIN, 0});
-      due = std::min(due, coro::After(running.heard, options_.patience));
-    }
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - clock_.Now());
-    const auto wait = std::clamp<std::int64_t>(left.count() + 1, 0, 1000);
-    if (poll(descriptors.data(), descriptors.size(), static_cast<int>(wait)) < 0) {
-      if (errno != EINTR) {
-        return absl::InternalError(absl::StrCat("wait for workers: ", std::strerror(errno)));
-      }
-      return absl::OkStatus();
-    }
-    for (std::size_t i = 0; i < running_.size(); ++i) {
-      running_[i].readable = descriptors[i].revents != 0;
-    }
-    return absl::OkStatus();
+    std::vector<Worker*> workers;
+    for (const Running& running : running_) workers.push_back(running.worker.get());
+    return Worker::Await(workers, options_.patience);
   }
 
   void ServeWorkers() {
@@ -112,14 +90,16 @@ class Exploration {
   // False: the worker is gone.
   bool Serve(Running& running) {
     Worker& worker = *running.worker;
-    if (!std::exchange(running.readable, false)) {
-      if (clock_.Now() - running.heard < options_.patience) return true;
+    if (!worker.readable()) {
+      if (worker.silent() < options_.patience) return true;
       worker.Kill();
-      worker.Reap();
-      GiveUp(worker, Verdict::kHang, "the program runs on without ever waiting");
+      if (worker.Reap().empty()) {
+        RunRest(worker, worker.untold() - 1);
+      } else {
+        GiveUp(worker, Verdict::kHang, "the program runs on without ever waiting");
+      }
       return false;
     }
-    running.heard = clock_.Now();
     const auto ended = [&](const SeedResult& result) { Ended(running.share, result); };
     if (worker.Read(ended)) return true;
     const std::string how = worker.Reap();
@@ -185,7 +165,6 @@ class Exploration {
 
   const Scenario& scenario_;
   const ExploreOptions& options_;
-  coro::SteadyClock clock_;
   std::deque<Share> waiting_;
   std::vector<Running> running_;
   ExploreReport report_;

@@ -5,6 +5,7 @@
 
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -161,6 +162,35 @@ TEST(ExplorerTest, SeedThatNeverWaitsIsAHangAndTheOtherSeedsGoOn) {
   EXPECT_EQ(report.count(Verdict::kCorrect), 5u);
   EXPECT_EQ(report.count(Verdict::kHang), 1u);
   EXPECT_EQ(report.failures.at(3).text, "the program runs on without ever waiting");
+}
+
+// As by Ctrl-Z and fg. All of it is in a group of its own, but the process that continues it.
+TEST(ExplorerTest, TimeInWhichAllAreStoppedIsNoSilence) {
+  const pid_t explorer = fork();
+  ASSERT_GE(explorer, 0);
+  if (explorer == 0) {
+    setpgid(0, 0);
+    const TestScenario scenario([group = getpid()](Trial& trial) {
+      if (trial.seed() != 2) return Fine(trial);
+      const pid_t waker = fork();
+      if (waker == 0) {
+        setpgid(0, 0);
+        usleep(2'500'000);
+        kill(-group, SIGCONT);
+        _exit(0);
+      }
+      setpgid(waker, waker);
+      kill(-group, SIGSTOP);
+      return Fine(trial);
+    });
+    ExploreOptions options = Options(4);
+    options.patience = 2s;
+    const absl::StatusOr<ExploreReport> report = Explore(scenario, options);
+    _exit(report.ok() && report->count(Verdict::kCorrect) == 4 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(explorer, &status, 0), explorer);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
 TEST(ExplorerTest, NondeterministicSeedIsReported) {

@@ -1,15 +1,9 @@
 #include "drydock/sim/explore/traced_run.h"
 
-#include <poll.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
+#include <memory>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "drydock/coro/status_macros.h"
-#include "drydock/coro/steady_clock.h"
 #include "drydock/sim/explore/subject.h"
 #include "drydock/sim/explore/worker.h"
 
@@ -27,23 +21,6 @@ class TracingObserver final : public RunObserver {
  private:
   Tracer tracer_;
 };
-
-// False: nothing came within `patience`.
-absl::StatusOr<bool> IsHeard(const Worker& worker, coro::Duration patience) {
-  coro::SteadyClock clock;
-  const coro::Time due = coro::After(clock.Now(), patience);
-  for (;;) {
-    pollfd descriptor{worker.descriptor(), POLLIN, 0};
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(due - clock.Now());
-    const auto wait = std::clamp<std::int64_t>(left.count() + 1, 0, 1000);
-    const int ready = poll(&descriptor, 1, static_cast<int>(wait));
-    if (ready > 0) return true;
-    if (ready < 0 && errno != EINTR) {
-      return absl::InternalError(absl::StrCat("wait for a run: ", std::strerror(errno)));
-    }
-    if (clock.Now() >= due) return false;
-  }
-}
 
 }  // namespace
 
@@ -73,16 +50,18 @@ absl::StatusOr<TracedRun> RunIsolated(const Scenario& scenario, const RunSpec& s
                    Worker::Start({spec.seed, spec.seed}, run));
   TracedRun traced{{}, trace};
   traced.result.seed = spec.seed;
+  Worker* const workers[] = {worker.get()};
   for (;;) {
-    ASSIGN_OR_RETURN(const bool heard, IsHeard(*worker, patience));
-    if (!heard) {
+    RETURN_IF_ERROR(Worker::Await(workers, patience));
+    if (worker->readable()) {
+      if (!worker->Read([&](const SeedResult& result) { traced.result = result; })) break;
+    } else if (worker->silent() >= patience) {
       worker->Kill();
-      worker->Reap();
+      if (worker->Reap().empty()) return traced;
       traced.result.verdict = Verdict::kHang;
       traced.result.text = "the program runs on without ever waiting";
       return traced;
     }
-    if (!worker->Read([&](const SeedResult& result) { traced.result = result; })) break;
   }
   const std::string how = worker->Reap();
   if (!how.empty()) {

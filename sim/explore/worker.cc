@@ -1,10 +1,12 @@
 #include "drydock/sim/explore/worker.h"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
@@ -12,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -108,6 +111,29 @@ Worker::~Worker() {
     Reap();
   }
   close(descriptor_);
+}
+
+absl::Status Worker::Await(std::span<Worker* const> workers, coro::Duration patience) {
+  using std::chrono::milliseconds;
+  // Short beside the patience: the rest of a longer wait is the time of a process that was stopped.
+  const coro::Duration most =
+      std::clamp<coro::Duration>(patience / 8, milliseconds(1), milliseconds(1000));
+  std::vector<pollfd> descriptors;
+  for (const Worker* worker : workers) descriptors.push_back({worker->descriptor_, POLLIN, 0});
+  const coro::SteadyClock clock;
+  const coro::Time began = clock.Now();
+  const auto wait = std::chrono::duration_cast<milliseconds>(most).count();
+  const int ready = poll(descriptors.data(), descriptors.size(), static_cast<int>(wait));
+  if (ready < 0 && errno != EINTR) {
+    return absl::InternalError(absl::StrCat("wait for workers: poll: ", std::strerror(errno)));
+  }
+  const coro::Duration waited = std::min(most, clock.Now() - began);
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    Worker& worker = *workers[i];
+    worker.readable_ = ready > 0 && descriptors[i].revents != 0;
+    worker.silent_ = worker.readable_ ? coro::Duration() : worker.silent_ + waited;
+  }
+  return absl::OkStatus();
 }
 
 bool Worker::Read(const std::function<void(const SeedResult&)>& ended) {

@@ -10,10 +10,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/coro/time.h"
 #include "drydock/sim/explore/seed_record.h"
 #include "drydock/sim/explore/verdict.h"
 
@@ -36,8 +39,15 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
   ~Worker();
 
-  // Readable when there is something to read, or the child has ended.
-  int descriptor() const { return descriptor_; }
+  // Waits until one of the workers has told something or ended, for about an eighth of `patience`
+  // and a second at most. kInternal: the system cannot wait.
+  static absl::Status Await(std::span<Worker* const> workers, coro::Duration patience);
+  // Of the last Await: whether there is something to read, or the child has ended.
+  bool readable() const { return readable_; }
+  // How long there has been nothing. Time outside of Await does not count, nor does the time in
+  // which this process was stopped itself (Ctrl-Z, a debugger).
+  coro::Duration silent() const { return silent_; }
+
   const SeedRange& range() const { return range_; }
   // The seed that the child runs, or comes to next.
   std::uint64_t seed() const { return std::max(begun(), untold_); }
@@ -74,6 +84,8 @@ class Worker {
   const int descriptor_;
   const SeedRange range_;
   const SharedSeed running_;
+  bool readable_ = false;
+  coro::Duration silent_{};
   bool reaped_ = false;
   std::string buffer_;
   std::uint64_t untold_;
