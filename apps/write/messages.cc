@@ -11,7 +11,7 @@ namespace drydock::apps::write {
 namespace {
 
 constexpr std::uint32_t kMagic = 0x4b434f44;  // "DOCK"
-constexpr std::uint16_t kVersion = 1;
+constexpr std::uint16_t kVersion = 2;
 
 constexpr std::uint16_t kConnect = 1, kRandomFill = 2, kRefused = 3;  // types
 
