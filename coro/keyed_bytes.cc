@@ -13,7 +13,7 @@ static_assert(std::endian::native == std::endian::little, "words are copied as t
 constexpr std::size_t kWord = sizeof(std::uint64_t);
 
 std::uint64_t WordOf(std::uint64_t key, std::size_t index) {
-  return Mix(key + (index + 1) * 0x9e3779b97f4a7c15ull);
+  return Mix(key + (index + 1) * 0x9e3779b97f4a7c15ull) | 0x0101010101010101ull;
 }
 
 }  // namespace

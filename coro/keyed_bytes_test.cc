@@ -12,14 +12,14 @@ namespace {
 using ::testing::Each;
 
 // The first numbers of seed 1234567, as published implementations of SplitMix64 give them.
-TEST(KeyedBytesTest, AreSplitMix64LeastSignificantByteFirst) {
+TEST(KeyedBytesTest, AreSplitMix64LeastSignificantByteFirstAndOdd) {
   constexpr std::array<std::uint64_t, 5> kPublished = {6457827717110365317u, 3203168211198807973u,
                                                        9817491932198370423u, 4593380528125082431u,
                                                        16408922859458223821u};
   std::vector<std::byte> bytes(8 * kPublished.size());
   FillKeyed(bytes, 1234567);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
-    EXPECT_EQ(bytes[i], static_cast<std::byte>(kPublished[i / 8] >> (8 * (i % 8)))) << i;
+    EXPECT_EQ(bytes[i], static_cast<std::byte>(kPublished[i / 8] >> (8 * (i % 8)) | 1)) << i;
   }
 }
 

@@ -6,9 +6,9 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/sim/checks/checks.h"
 #include "drydock/sim/memory/poison.h"
-#include "drydock/sim/random.h"
 
 namespace drydock::sim_testing {
 
@@ -35,10 +35,6 @@ sim::Profile WithLimits(sim::Profile profile) {
 fabric::Access MostAccess(const sim::Profile& profile) {
   return profile.limits.max_rma_bytes > 0 ? fabric::Access::kAll
                                           : fabric::Access::kSend | fabric::Access::kReceive;
-}
-
-std::byte PatternAt(std::uint64_t seed, std::size_t offset) {
-  return static_cast<std::byte>(sim::Mix(seed * 0x10001 + offset) | 1);  // never zero
 }
 
 }  // namespace
@@ -103,15 +99,12 @@ std::uint64_t NumberOf(const Completion& completion) {
 
 void Fill(std::span<std::byte> bytes, std::uint64_t seed) {
   const sim::Lifted lifted = Seen(bytes);
-  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = PatternAt(seed, i);
+  coro::FillKeyed(bytes, seed);
 }
 
 bool Holds(std::span<const std::byte> bytes, std::uint64_t seed) {
   const sim::Lifted lifted = Seen(bytes);
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    if (bytes[i] != PatternAt(seed, i)) return false;
-  }
-  return true;
+  return coro::HoldsKeyed(bytes, seed);
 }
 
 bool IsZero(std::span<const std::byte> bytes) {

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <thread>
 
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/sim/testing/unique_name.h"
 #include "drydock/sim/verbs/newer_abi.h"
 #include "drydock/sim/verbs/profile_in_use.h"
@@ -328,16 +329,10 @@ bool End::Quiet() { return !Take(send_queue).has_value() && !Take(receive_queue)
 
 // ---- Bytes ----
 
-void Fill(std::span<std::byte> bytes, unsigned seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(seed + 7 * i + i / 251);
-  }
-}
+void Fill(std::span<std::byte> bytes, unsigned seed) { coro::FillKeyed(bytes, seed); }
 
 bool Holds(std::span<const std::byte> bytes, unsigned seed) {
-  std::vector<std::byte> expected(bytes.size());
-  Fill(expected, seed);
-  return std::equal(bytes.begin(), bytes.end(), expected.begin());
+  return coro::HoldsKeyed(bytes, seed);
 }
 
 }  // namespace drydock::sim_testing

@@ -195,12 +195,12 @@ TEST(DeterminismTest, GoldenRuns) {
   EXPECT_EQ(RunOnce(1, fixed), (Outcome{{0x5495bf7eae5d7d6d, 0x43c3f6b62822d4ee},
                                         1206,
                                         0x695aa909b781554f,
-                                        0xadc5844e717a6416,
+                                        0xac082eb46db6ded1,
                                         5000825681ns}));
   EXPECT_EQ(RunOnce(2, fixed), (Outcome{{0xc2ba19b307edc566, 0xb73c2b1452074422},
                                         1119,
                                         0xc5752a9dd6cf8176,
-                                        0x8c756da25f600f90,
+                                        0x1cf3b344b9a4587e,
                                         5000644023ns}));
 }
 

@@ -5,6 +5,8 @@
 #include <iostream>
 #include <utility>
 
+#include "drydock/coro/keyed_bytes.h"
+
 namespace drydock::contract {
 
 using fabric::Completion;
@@ -229,15 +231,11 @@ std::optional<Completion> ContractTest::TakeIfAny(Side& side, std::uint64_t cont
 }
 
 void ContractTest::Fill(std::span<std::byte> bytes, std::uint8_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(seed + 31 * i + (i >> 8) + 1);
-  }
+  coro::FillKeyed(bytes, seed);
 }
 
 bool ContractTest::Holds(std::span<const std::byte> bytes, std::uint8_t seed) {
-  std::vector<std::byte> expected(bytes.size());
-  Fill(expected, seed);
-  return std::equal(bytes.begin(), bytes.end(), expected.begin());
+  return coro::HoldsKeyed(bytes, seed);
 }
 
 bool ContractTest::Untouched(std::span<const std::byte> bytes) {

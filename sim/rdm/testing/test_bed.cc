@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "drydock/coro/keyed_bytes.h"
 #include "drydock/sim/driver/sim_fabric.h"
 #include "drydock/sim/rdm/rdm_fabric.h"
 #include "drydock/sim/rdm/sim_rdm_fabric.h"
@@ -160,18 +161,10 @@ ErrorCode TestBed::Recv(std::size_t offset, std::size_t length, std::uint64_t co
   return Post([&] { return b().endpoint->Recv(request); });
 }
 
-void Fill(std::span<std::byte> bytes, std::uint32_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    bytes[i] = static_cast<std::byte>(seed + i + (i >> 8) * 7 + (i >> 16) * 13 + 1);
-  }
-}
+void Fill(std::span<std::byte> bytes, std::uint32_t seed) { coro::FillKeyed(bytes, seed); }
 
 bool Holds(std::span<const std::byte> bytes, std::uint32_t seed) {
-  for (std::size_t i = 0; i < bytes.size(); ++i) {
-    const auto expected = static_cast<std::byte>(seed + i + (i >> 8) * 7 + (i >> 16) * 13 + 1);
-    if (bytes[i] != expected) return false;
-  }
-  return true;
+  return coro::HoldsKeyed(bytes, seed);
 }
 
 bool Untouched(std::span<const std::byte> bytes) {
