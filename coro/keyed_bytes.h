@@ -9,10 +9,10 @@
 
 namespace drydock::coro {
 
-// Fills `bytes` with the output of SplitMix64 (Steele, Lea, Flood 2014) that `key` seeds, words of
-// 64 bits, least significant byte first, each byte made odd: none is zero, so that memory which was
-// never written can be told. Bytes of one key are a prefix of its longer ones, and have nothing in
-// common with those of another.
+// Fills `bytes`, of any length and alignment, with the output of SplitMix64 (Steele, Lea, Flood
+// 2014) that `key` seeds: words of 64 bits, least significant byte first, each byte made odd. None
+// is zero, so that memory which was never written can be told. A shorter fill is the beginning of a
+// longer one of its key. A byte is that of another key by chance, in one case of 128.
 void FillKeyed(std::span<std::byte> bytes, std::uint64_t key);
 
 // Whether `bytes` are what FillKeyed would have put there.

@@ -1,5 +1,6 @@
 #include "drydock/coro/keyed_bytes.h"
 
+#include <algorithm>
 #include <array>
 #include <vector>
 

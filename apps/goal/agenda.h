@@ -35,6 +35,7 @@ class Agenda {
  public:
   explicit Agenda(std::size_t cpus) : lists_(cpus) {}
 
+  // REQUIRES: cpu is below the number of CPUs; this due is not here already.
   void Push(std::uint32_t cpu, const Due& due) {
     std::deque<Due>& list = lists_[cpu];
     if (list.empty() || list.back() < due) {

@@ -41,10 +41,9 @@ absl::StatusOr<fabric::Peer> VectorCore::Insert(const EfaAddress& address) {
   const std::uint32_t slot = free_slots_.back();
   free_slots_.pop_back();
   Entry& entry = entries_[slot];
-  const NicState* const peer_nic = nic.handles.Find(handle, domain_->domain)->peer;
   entry = {.address = address,
            .handle = handle,
-           .nic = peer_nic == nullptr ? kNoActor : peer_nic->index(),
+           .nic = nic.handles.Find(handle, domain_->domain)->peer->index(),
            .generation = entry.generation + 1,
            .live = true};
   const auto peer = static_cast<fabric::Peer>(std::uint64_t{entry.generation} << 32 | slot);

@@ -193,6 +193,22 @@ TEST(ExplorerTest, TimeInWhichAllAreStoppedIsNoSilence) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
 }
 
+// The process that it leaves behind holds the worker's pipe open.
+TEST(ExplorerTest, WorkerThatHasToldEverythingIsNeverAHang) {
+  const TestScenario scenario([](Trial& trial) {
+    if (trial.seed() == 3 && fork() == 0) {
+      usleep(2'000'000);
+      _exit(0);
+    }
+    return Fine(trial);
+  });
+  ExploreOptions options = Options(3);
+  options.patience = 500ms;
+  ASSERT_OK_AND_ASSIGN(const ExploreReport report, Explore(scenario, options));
+  EXPECT_EQ(report.seeds, 3u);
+  EXPECT_EQ(report.count(Verdict::kCorrect), 3u);
+}
+
 TEST(ExplorerTest, NondeterministicSeedIsReported) {
   SharedCounter runs;
   const TestScenario scenario([&](Trial& trial) {

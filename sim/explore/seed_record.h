@@ -13,6 +13,7 @@
 
 namespace drydock::sim::explore {
 
+// Appends the record of a seed that has ended.
 void AppendRecord(std::string& bytes, const SeedResult& result);
 
 // Takes the first record off `bytes`; absent while it is not whole.

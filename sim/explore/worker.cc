@@ -14,6 +14,7 @@
 #include <new>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -120,18 +121,17 @@ absl::Status Worker::Await(std::span<Worker* const> workers, coro::Duration pati
       std::clamp<coro::Duration>(patience / 8, milliseconds(1), milliseconds(1000));
   std::vector<pollfd> descriptors;
   for (const Worker* worker : workers) descriptors.push_back({worker->descriptor_, POLLIN, 0});
-  const coro::SteadyClock clock;
-  const coro::Time began = clock.Now();
   const auto wait = std::chrono::duration_cast<milliseconds>(most).count();
   const int ready = poll(descriptors.data(), descriptors.size(), static_cast<int>(wait));
   if (ready < 0 && errno != EINTR) {
     return absl::InternalError(absl::StrCat("wait for workers: poll: ", std::strerror(errno)));
   }
-  const coro::Duration waited = std::min(most, clock.Now() - began);
+  const coro::Time now = coro::SteadyClock().Now();
   for (std::size_t i = 0; i < workers.size(); ++i) {
     Worker& worker = *workers[i];
     worker.readable_ = ready > 0 && descriptors[i].revents != 0;
-    worker.silent_ = worker.readable_ ? coro::Duration() : worker.silent_ + waited;
+    const coro::Duration passed = std::min(most, now - std::exchange(worker.looked_, now));
+    worker.silent_ = worker.readable_ ? coro::Duration() : worker.silent_ + passed;
   }
   return absl::OkStatus();
 }

@@ -16,6 +16,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "drydock/coro/steady_clock.h"
 #include "drydock/coro/time.h"
 #include "drydock/sim/explore/seed_record.h"
 #include "drydock/sim/explore/verdict.h"
@@ -44,8 +45,8 @@ class Worker {
   static absl::Status Await(std::span<Worker* const> workers, coro::Duration patience);
   // Of the last Await: whether there is something to read, or the child has ended.
   bool readable() const { return readable_; }
-  // How long there has been nothing. Time outside of Await does not count, nor does the time in
-  // which this process was stopped itself (Ctrl-Z, a debugger).
+  // How long there has been nothing. Between two calls of Await at most about an eighth of the
+  // patience counts: this process may have been stopped itself (Ctrl-Z, a debugger).
   coro::Duration silent() const { return silent_; }
 
   const SeedRange& range() const { return range_; }
@@ -75,6 +76,7 @@ class Worker {
         descriptor_(descriptor),
         range_(range),
         running_(std::move(running)),
+        looked_(coro::SteadyClock().Now()),
         untold_(range.first) {}
   static absl::StatusOr<SharedSeed> ShareSeed(std::uint64_t seed);
   // The last seed that the child has begun.
@@ -85,6 +87,7 @@ class Worker {
   const SeedRange range_;
   const SharedSeed running_;
   bool readable_ = false;
+  coro::Time looked_;  // when Await last did
   coro::Duration silent_{};
   bool reaped_ = false;
   std::string buffer_;

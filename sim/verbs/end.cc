@@ -2,7 +2,6 @@
 
 #include <endian.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
